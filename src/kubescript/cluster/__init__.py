@@ -1,0 +1,1 @@
+"""Where API calls go: a live API server, or a saved snapshot of one."""

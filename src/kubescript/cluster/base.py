@@ -1,0 +1,30 @@
+"""What every cluster promises the broker: perform a request that the policy has allowed."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from kubescript import request, types
+
+__all__ = ["Cluster"]
+
+
+class Cluster(Protocol):
+    """A place to send requests to. Called from many threads at once."""
+
+    @property
+    def name(self) -> str:
+        """How people call it: the kubeconfig context, or the snapshot's path."""
+
+    @property
+    def namespace(self) -> str:
+        """The default namespace of scripts."""
+
+    def perform(self, call: request.Request, timeout_s: float) -> types.Response:
+        """Send `call`, return as soon as the head of the answer is there. A status of 4xx or 5xx is an answer, not an error.
+
+        Raises ClusterError when there is no answer within `timeout_s` seconds or at all.
+        """
+
+    def close(self) -> None:
+        """Drop every connection; pending reads end with ClusterError."""

@@ -1,0 +1,88 @@
+"""Every exception kubescript raises on the host, in one tree.
+
+    KubescriptError
+    ├── ConfigError          the operator's settings; the server does not start
+    ├── RequestError         a call that cannot be built or classified; the script may go on
+    ├── PolicyDenied         a call the policy refuses; the script may go on
+    ├── ClusterError         the API server could not be asked, or broke off; the script may go on
+    ├── LimitExceeded        a budget of the script is used up; the script ends
+    ├── WorkerError          the sandboxed process died or broke the protocol; it is killed, the next script gets a new one
+    └── Busy                 every worker is taken and the queue is full; nothing was run
+
+Each carries a stable `code` for programs, a `message` for the model (what happened and what to write instead) and, where
+someone else has to act, a `remedy` for the operator. Neither ever holds a stack trace or a secret. A script that fails is not
+an exception but an `Outcome` (see types.py).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+__all__ = [
+    "Busy",
+    "ClusterError",
+    "ConfigError",
+    "KubescriptError",
+    "LimitExceeded",
+    "PolicyDenied",
+    "RequestError",
+    "WorkerError",
+]
+
+_MAX_MESSAGE = 2_000
+"""Characters. Error text is capped at birth: it may quote what a hostile script or a broken API server sent."""
+
+
+class KubescriptError(Exception):
+    """The root: a failure with a stable code and a message that helps."""
+
+    default_code: ClassVar[str] = "internal"
+
+    def __init__(self, message: str, *, code: str | None = None, remedy: str = "") -> None:
+        super().__init__(message[:_MAX_MESSAGE])
+        self.code = code or self.default_code
+        self.message = message[:_MAX_MESSAGE]
+        self.remedy = remedy
+
+
+class ConfigError(KubescriptError):
+    """A setting is unknown, malformed or contradictory. Codes: `config.*`."""
+
+    default_code = "config.invalid"
+
+
+class RequestError(KubescriptError):
+    """A call from the sandbox cannot be turned into one API request. Codes: `request.*`."""
+
+    default_code = "request.invalid"
+
+
+class PolicyDenied(KubescriptError):
+    """The policy refuses the call. Codes: `policy.*`, the rule's id."""
+
+    default_code = "policy.denied"
+
+
+class ClusterError(KubescriptError):
+    """The API server did not answer, or its answer broke off. Codes: `cluster.unreachable`, `.tls`, `.auth`, `.timeout`,
+    `.broken`, `.config`, `.not_captured`."""
+
+    default_code = "cluster.unreachable"
+
+
+class LimitExceeded(KubescriptError):
+    """A budget is used up. Codes: `limit.time`, `.memory`, `.depth`, `.output`, `.calls`, `.bytes`."""
+
+    default_code = "limit.time"
+
+
+class WorkerError(KubescriptError):
+    """The sandboxed process died or misbehaved. Codes: `worker.died`, `worker.protocol`, `worker.spawn`, `worker.lockdown`."""
+
+    default_code = "worker.died"
+
+
+class Busy(KubescriptError):
+    """All workers are taken and the queue is full. Code: `server.busy`."""
+
+    default_code = "server.busy"

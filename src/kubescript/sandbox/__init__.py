@@ -1,0 +1,1 @@
+"""The wall: fork server, locked-down worker, and the wire between them and the host."""

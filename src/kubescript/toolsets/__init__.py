@@ -1,0 +1,1 @@
+"""Groups of MCP tools, each opt-in by name."""

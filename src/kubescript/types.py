@@ -1,0 +1,90 @@
+"""Small frozen values that cross the host's rooms. No behaviour beyond what their fields say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+__all__ = ["Answer", "Fault", "Limits", "Outcome", "Response", "Usage"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one script may use. Every field is a setting of `[limits]`."""
+
+    timeout_ms: int = 30_000
+    """Wall-clock time, API waits included."""
+    memory_bytes: int = 512 * 1024 * 1024
+    """Address space above the warm worker's own."""
+    depth: int = 1_024
+    """Nested calls."""
+    output_bytes: int = 65_536
+    """UTF-8 bytes of the whole answer: prints, result and notes."""
+    api_calls: int = 1_000
+    """Calls that reach the broker, allowed or not."""
+    response_bytes: int = 1_024 * 1024 * 1024
+    """Bytes of API response bodies, summed over the script."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What one script used, as the host saw it; nothing here is the worker's own claim."""
+
+    wall_ms: float = 0.0
+    cpu_ms: float = 0.0
+    peak_bytes: int = 0
+    """Peak resident set of the worker, from wait4."""
+    api_calls: int = 0
+    bytes_fetched: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a script has no result."""
+
+    code: str
+    message: str
+    type: str = ""
+    """The script's exception type, when it raised one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one script."""
+
+    printed: str = ""
+    result: bytes | None = None
+    """The last expression as JSON text; None when the script had no value to return."""
+    hint: str = ""
+    """Why there is no result and how to return one; set by the worker when `result` is None and nothing failed."""
+    fault: Fault | None = None
+    usage: Usage = field(default_factory=Usage)
+    truncated: bool = False
+    """Prints were cut at the output limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """An API server's answer, its body still arriving.
+
+    `chunks` yields the body's bytes in order and raises `ClusterError` when it breaks off; `close` may be called at any time,
+    from any thread, more than once, and ends a pending read.
+    """
+
+    status: int
+    reason: str
+    content_type: str
+    chunks: Iterator[bytes]
+    close: Callable[[], None]
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Lower-case names; only those a script may see (`retry-after`, `warning`, `audit-id`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the MCP client gets: text, and whether it is an error."""
+
+    text: str
+    is_error: bool = False
+    code: str = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kubescript import request, types
+from kubescript import cancellation, request, types
 
 __all__ = ["Cluster"]
 
@@ -20,10 +20,11 @@ class Cluster(Protocol):
     def namespace(self) -> str:
         """The default namespace of scripts."""
 
-    def perform(self, call: request.Request, timeout_s: float) -> types.Response:
+    def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
         """Send `call`, return as soon as the head of the answer is there. A status of 4xx or 5xx is an answer, not an error.
 
-        Raises ClusterError when there is no answer within `timeout_s` seconds or at all.
+        `timeout_s` bounds the head and the body together: chunks read later than that raise ClusterError too. Throwing `cancel`
+        ends any wait within milliseconds, before the head or in the body. Raises ClusterError when there is no answer.
         """
 
     def close(self) -> None:

@@ -18,19 +18,24 @@ from __future__ import annotations
 import enum
 import socket
 import struct
+import time
 from typing import Final, Literal
 
 import msgspec
 
 __all__ = [
-    "CAPS", "Accept", "Body", "Call", "Done", "End", "Frame", "FrameSocket", "Kind", "Layer", "Progress", "ProtocolError",
-    "Ready", "Reply", "ScriptFault", "Start",
+    "CAPS", "NULL", "Accept", "Call", "Done", "End", "Frame", "FrameSocket", "Kind", "Layer", "Progress", "ProtocolError",
+    "Ready", "Reply", "ScriptFault", "Start", "StreamClosed",
 ]
 
 VERSION: Final = 1
 
 Accept = Literal["json", "table", "metadata", "text"]
 """The representations a script may ask for; the host maps each to a fixed Accept header."""
+
+
+NULL: Final = msgspec.Raw(b"null")
+"""No JSON text."""
 
 
 class Kind(enum.IntEnum):
@@ -107,8 +112,8 @@ class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: tuple[str, ...]
     """Unquoted segments: ("api", "v1", "namespaces", "default", "pods")."""
     query: tuple[tuple[str, str], ...] = ()
-    body: msgspec.Raw | None = None
-    """JSON text."""
+    body: msgspec.Raw = NULL
+    """JSON text; NULL for no body. (msgspec decodes Raw in no union, so there is no None.)"""
     content_type: Literal["json", "json-patch", "merge-patch", "strategic-merge-patch", "apply-patch"] = "json"
     accept: Accept = "json"
 
@@ -141,32 +146,35 @@ class End(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Done(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The script's end. At most one of `result` and `fault` is set; with neither, `hint` says how to return something."""
 
-    result: msgspec.Raw | None = None
+    result: msgspec.Raw = NULL
     hint: str = ""
     fault: ScriptFault | None = None
 
 
 Frame = tuple[Kind, bytes]
-Body = bytes
 
 
 class ProtocolError(Exception):
     """The peer broke the protocol: size, type, shape or turn."""
 
 
+class StreamClosed(ProtocolError):
+    """The peer is gone."""
+
+
 _HEAD: Final = struct.Struct("<IB")
 
 
 class FrameSocket:
-    """Frames over one stream socket. Not thread-safe: turns make a second reader meaningless."""
+    """Frames over one stream socket. Not thread-safe: turns make a second reader meaningless.
 
-    def __init__(self, sock: socket.socket) -> None:
+    `deadline` (time.monotonic() seconds) bounds every operation as a whole, so that a peer who sends a byte a second gains nothing;
+    past it TimeoutError is raised. The worker sets none: its time belongs to the host.
+    """
+
+    def __init__(self, sock: socket.socket, deadline: float | None = None) -> None:
         self._sock = sock
-
-    @property
-    def socket(self) -> socket.socket:
-        """The socket underneath, for its owner to time out or close."""
-        return self._sock
+        self.deadline = deadline
 
     def send(self, kind: Kind, payload: bytes | memoryview) -> None:
         """Send one frame. Raises ProtocolError when it exceeds its cap: nothing is sent then, the stream stays in step."""
@@ -192,19 +200,31 @@ class FrameSocket:
         return kind, bytes(self._exactly(length))
 
     def _sendall(self, head: bytes, payload: bytes | memoryview) -> None:
+        self._arm()
         sent = self._sock.sendmsg((head, payload))
-        total = len(head) + len(payload)
-        if sent < total:
-            whole = memoryview(head + bytes(payload))
-            self._sock.sendall(whole[sent:])
+        view = memoryview(payload)[max(0, sent - len(head)) :]
+        if sent < len(head):  # never seen on a local socket, but the kernel may
+            self._sock.sendall(head[sent:])
+        while view:
+            self._arm()
+            view = view[self._sock.send(view) :]
+
+    def _arm(self) -> None:
+        if self.deadline is None:
+            return
+        remaining = self.deadline - time.monotonic()
+        if remaining <= 0:
+            raise TimeoutError
+        self._sock.settimeout(remaining)
 
     def _exactly(self, size: int) -> bytearray:
         buffer = bytearray(size)
         view = memoryview(buffer)
         got = 0
         while got < size:
+            self._arm()
             count = self._sock.recv_into(view[got:])
             if count == 0:
-                raise ProtocolError("the peer closed the connection in the middle of a turn")
+                raise StreamClosed("the peer closed the connection in the middle of a turn")
             got += count
         return buffer

@@ -1,0 +1,50 @@
+# Everything a person or CI runs. Needs Python >= 3.11 and make; the targets install the rest.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test check format security cluster bench generate clean
+
+help:  ## Show this list.
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+install: $(READY)  ## Install kubescript and its tools into .venv.
+
+demo: $(READY)  ## Run three scripts on a bundled snapshot of a broken cluster.
+	$(BIN)/kubescript demo
+
+test: check  ## Everything: format, types, imports, then all tests on a real API server.
+	$(BIN)/python -m pytest tests security_tests
+
+check: $(READY)  ## Format, lint, types, import contract; seconds.
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: $(READY)  ## Rewrite the code to the agreed format.
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+security: $(READY)  ## The promises of docs/security.md, attack by attack.
+	$(BIN)/python -m pytest security_tests
+
+cluster: $(READY)  ## Start a real API server with a broken cluster in it; prints its kubeconfig.
+	$(BIN)/python -m tests.controlplane
+
+bench: $(READY)  ## All benchmarks, one after the other (see benchmarks/README.md).
+	$(BIN)/python -m benchmarks
+
+generate: $(READY)  ## Write the tables and pages that are made from the installed official client.
+	$(BIN)/python scripts/generate_operations.py
+	$(BIN)/python scripts/generate_sdk_docs.py
+
+clean:  ## Remove what the targets made here; the build cache in ~/.cache/kubescript stays.
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

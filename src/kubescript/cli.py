@@ -1,0 +1,170 @@
+"""The command line. `kubescript` alone serves MCP; every sub-command takes the same flags.
+
+The first thing any command does is start the fork server: before a flag, a variable or a file is read, so that nothing secret can be
+in a worker's memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TextIO
+
+import click
+
+import kubescript
+from kubescript.sandbox import spawner
+
+if TYPE_CHECKING:
+    from kubescript import application, config
+
+__all__ = ["main"]
+
+_FAILED: Final = 1
+
+
+def _flags(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The flags of the server, shared by every sub-command. What is not given stays out, for environment and file to say."""
+    options = (
+        click.option("--toolsets", help="Groups of tools to serve, separated by commas: code."),
+        click.option("--kubeconfig", type=click.Path(path_type=Path), help="Kubeconfig file."),
+        click.option("--context", help="Kubeconfig context."),
+        click.option("--snapshot", type=click.Path(path_type=Path), help="Serve this saved cluster instead of a live one."),
+        click.option("--config", "config_file", type=click.Path(path_type=Path), help="TOML or YAML file with settings."),
+        click.option("--read-only/--no-read-only", default=None, help="Refuse every request that could change the cluster."),
+        click.option("--transport", type=click.Choice(["stdio", "http"]), help="How clients connect."),
+        click.option("--host", help="Loopback address of the http transport."),
+        click.option("--port", type=int, help="Port of the http transport."),
+        click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="Least level that is logged."),
+    )
+    return functools.reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
+
+
+def _given(context: click.Context, flags: dict[str, object]) -> dict[str, object]:
+    """The flags given before and after the sub-command, the latter winning."""
+    before: dict[str, object] = context.find_root().obj or {}
+    return before | {name: value for name, value in flags.items() if value is not None}
+
+
+@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(kubescript.__version__, prog_name="kubescript")
+@_flags
+@click.pass_context
+def cli(context: click.Context, **flags: object) -> None:
+    """Serve Kubernetes to MCP clients: a sandbox for scripts beside the API server."""
+    context.obj = {name: value for name, value in flags.items() if value is not None}
+    if context.invoked_subcommand is None:
+        _serve(context)
+
+
+def _serve(context: click.Context) -> None:
+    with _application(context, {}) as opened:
+        import anyio  # noqa: PLC0415
+
+        from kubescript import transports  # noqa: PLC0415
+
+        server = opened.server()
+        with contextlib.suppress(KeyboardInterrupt):
+            anyio.run(transports.serve, server, opened.settings)
+
+
+@cli.command()
+@click.argument("file", type=click.File(encoding="utf-8"))
+@click.option("--timeout", type=int, help="Milliseconds the script may take.")
+@_flags
+@click.pass_context
+def run(context: click.Context, file: TextIO, timeout: int | None, **flags: object) -> None:
+    """Evaluate one script from FILE (- for standard input) and print its result."""
+    import anyio  # noqa: PLC0415
+
+    with _application(context, flags) as opened:
+        answer = anyio.run(opened.session.evaluate, file.read(), timeout)
+    click.echo(answer.text, err=answer.is_error)
+    context.exit(_FAILED if answer.is_error else 0)
+
+
+@cli.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@_flags
+@click.pass_context
+def doctor(context: click.Context, as_json: bool, **flags: object) -> None:
+    """Say which layers of the sandbox hold on this machine; exit 1 when one is missing."""
+    from kubescript import doctor as diagnosis  # noqa: PLC0415
+
+    with _application(context, flags, strict=False) as opened:
+        report = diagnosis.examine(opened.executor)
+    click.echo(report.as_json() if as_json else report.as_text())
+    context.exit(0 if report.healthy else _FAILED)
+
+
+@cli.command()
+@click.argument("out", type=click.Path(path_type=Path))
+@click.option("--namespaces", "-n", help="Only these namespaces, separated by commas.")
+@click.option("--logs", type=int, default=None, help="Lines of each container's log to keep; none by default.")
+@_flags
+@click.pass_context
+def snapshot(context: click.Context, out: Path, namespaces: str | None, logs: int | None, **flags: object) -> None:
+    """Save the cluster to OUT, for `--snapshot OUT`. What the policy denies is not written."""
+    from kubescript.cluster import capture  # noqa: PLC0415
+
+    with _application(context, flags) as opened:
+        chosen = tuple(namespaces.split(",")) if namespaces else None
+        report = capture.capture(opened.broker, out, namespaces=chosen, logs=logs)
+    click.echo(report.as_text())
+
+
+@cli.command()
+@_flags
+@click.pass_context
+def demo(context: click.Context, **flags: object) -> None:
+    """Run three scripts on a bundled snapshot of a broken cluster and show what they cost."""
+    from kubescript import demonstration  # noqa: PLC0415
+
+    with _application(context, {"snapshot": demonstration.SNAPSHOT, "log_level": "warning", **flags}) as opened:
+        click.echo(demonstration.perform(opened))
+
+
+@contextlib.contextmanager
+def _application(context: click.Context, flags: dict[str, object], **overrides: object) -> Iterator[application.Application]:
+    """Everything a command needs, in the order that keeps secrets out of the sandbox. Our errors end the command with one line."""
+    source: spawner.Spawner = context.find_root().meta["spawner"]
+    from kubescript import application, errors, logs  # noqa: PLC0415 - after the fork server was started
+
+    try:
+        settings = _settings(context, flags, overrides)
+        logs.configure(settings.log_level)
+        with application.opened(settings, source) as opened:
+            yield opened
+    except errors.KubescriptError as error:
+        remedy = f"\n{error.remedy}" if error.remedy else ""
+        raise click.ClickException(f"{error.message}{remedy}") from None
+
+
+def _settings(context: click.Context, flags: dict[str, object], overrides: dict[str, object]) -> config.Settings:
+    from kubescript import config  # noqa: PLC0415
+
+    given = _given(context, flags)
+    file = given.pop("config_file", None)
+    settings = config.load(given, file if isinstance(file, Path) else None)
+    if "strict" in overrides:
+        sandbox = settings.sandbox.model_copy(update={"strict": overrides["strict"]})
+        return settings.model_copy(update={"sandbox": sandbox})
+    return settings
+
+
+def main() -> None:
+    """Entry point of the `kubescript` command."""
+    source = spawner.Spawner()
+    source.start()
+    try:
+        cli.main(prog_name="kubescript", meta={"spawner": source})
+    finally:
+        source.close()
+    sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

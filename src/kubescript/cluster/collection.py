@@ -1,0 +1,143 @@
+"""The saved objects of one resource: raw JSON items, indexed by namespace and name, decoded no further than a request needs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from kubescript import kinds
+from kubescript.cluster import selectors
+
+__all__ = ["Collection", "Item", "Resource", "injected", "split_list", "stripped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A resource type as discovery describes it."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool
+
+    @property
+    def api_version(self) -> str:
+        """As in manifests: `v1`, `apps/v1`."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+
+class _Meta(msgspec.Struct):
+    name: str = ""
+    namespace: str = ""
+    labels: dict[str, str] | None = None
+
+
+class Item(msgspec.Struct):
+    """One object: its metadata's first fields, and all of it as JSON text."""
+
+    namespace: str
+    name: str
+    labels: dict[str, str] | None
+    raw: msgspec.Raw
+
+    def view(self, *, deep: bool) -> Mapping[str, Any]:
+        """What selectors look at: decoded wholly when `deep`."""
+        if deep:
+            return msgspec.json.decode(self.raw, type=dict[str, Any])
+        return {"metadata": {"name": self.name, "namespace": self.namespace, "labels": self.labels}}
+
+
+class _Object(msgspec.Struct):
+    metadata: _Meta = msgspec.field(default_factory=_Meta)
+
+
+class _List(msgspec.Struct):
+    items: list[msgspec.Raw] | None = None
+
+
+_OBJECT: Final = msgspec.json.Decoder(_Object)
+_LIST: Final = msgspec.json.Decoder(_List)
+_FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+@dataclass
+class Collection:
+    """All saved objects of one resource. `scope` holds the namespaces that were captured; None means every one."""
+
+    resource: Resource
+    raws: Callable[[], Iterable[msgspec.Raw]]
+    """Reads the items; called once, and again only if it failed."""
+    scope: frozenset[str] | None = None
+    source: str = ""
+    """Where it was read from, for messages."""
+    _items: list[Item] | None = None
+    _index: dict[tuple[str, str], Item] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def items(self) -> list[Item]:
+        """In the API server's order: by namespace, then name. Read from disk the first time, by one thread."""
+        with self._lock:
+            if self._items is None:
+                found = [_item(raw) for raw in self.raws()]
+                found.sort(key=lambda item: (item.namespace, item.name))
+                self._index = {(item.namespace, item.name): item for item in found}
+                self._items = found
+            return self._items
+
+    def get(self, namespace: str, name: str) -> Item | None:
+        """The one object of that name."""
+        self.items  # noqa: B018 - fills the index
+        return self._index.get((namespace if self.resource.namespaced else "", name))
+
+    def select(self, namespace: str, label_selector: str, field_selector: str) -> Iterator[Item]:
+        """Objects of one namespace (all of them when empty) that both selectors pick. Raises SelectorError at once."""
+        by_label = selectors.labels(label_selector)
+        by_field, deep = selectors.fields(field_selector, self.resource.group, self.resource.plural)
+        return (
+            item for item in self.items
+            if (not namespace or item.namespace == namespace)
+            and (by_label is None or by_label(item.view(deep=False)))
+            and (by_field is None or by_field(item.view(deep=deep)))
+        )  # fmt: skip
+
+    def covers(self, namespace: str) -> bool:
+        """Whether that namespace (all of them when empty) was captured."""
+        return self.scope is None or not self.resource.namespaced or (bool(namespace) and namespace in self.scope)
+
+
+def split_list(data: bytes) -> list[msgspec.Raw]:
+    """The items of a list document, undecoded. Raises msgspec.MsgspecError when it is none."""
+    return _LIST.decode(data).items or []
+
+
+def stripped(raw: msgspec.Raw | bytes, resource: Resource) -> msgspec.Raw:
+    """The object as an item of the API server's list: built-in kinds carry neither kind nor apiVersion there."""
+    if resource.group not in kinds.BUILT_IN:
+        return injected(raw, resource)
+    fields = _FIELDS.decode(raw)
+    if "kind" not in fields and "apiVersion" not in fields:
+        return msgspec.Raw(bytes(raw))
+    fields.pop("kind", None)
+    fields.pop("apiVersion", None)
+    return msgspec.Raw(msgspec.json.encode(fields))
+
+
+def injected(raw: msgspec.Raw | bytes, resource: Resource) -> msgspec.Raw:
+    """The object as the API server answers a GET of it: kind and apiVersion first."""
+    text = bytes(raw).lstrip()
+    fields = _FIELDS.decode(text)
+    head = {"kind": resource.kind, "apiVersion": resource.api_version}
+    if "kind" in fields and "apiVersion" in fields:
+        return msgspec.Raw(text)
+    return msgspec.Raw(msgspec.json.encode({**head, **fields}))
+
+
+def _item(raw: msgspec.Raw) -> Item:
+    meta = _OBJECT.decode(raw).metadata
+    return Item(meta.namespace, meta.name, meta.labels, raw)

@@ -1,0 +1,75 @@
+"""Discovery documents for a snapshot: the saved ones, or the same made up from what was captured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+from kubescript import request, types
+from kubescript.cluster import collection, saved, statuses
+
+__all__ = ["answer", "resource_list"]
+
+_VERBS: Final = ["get", "list", "watch"]
+
+
+def answer(store: saved.Saved, call: request.Request) -> types.Response | None:
+    """The document at a non-resource path; None when a snapshot has no such document."""
+    parts = call.path.strip("/").split("/")
+    kept = store.discovery(*_file(parts)) if len(parts) <= 3 else None
+    if kept is not None:
+        return statuses.document(msgspec.Raw(kept))
+    resources = [held.resource for held in store.collections.values()]
+    if parts == ["api"]:
+        return statuses.document({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []})
+    if parts == ["version"]:
+        return _version(store)
+    if parts[0] == "apis":
+        return _groups(resources, parts[1:])
+    return resource_list(resources, "", "v1") if parts == ["api", "v1"] else None
+
+
+def resource_list(resources: Iterable[collection.Resource], group: str, version: str) -> types.Response:
+    """APIResourceList of one group and version."""
+    found = [one for one in resources if (one.group, one.version) == (group, version)]
+    if not found:
+        return statuses.failure(404, "NotFound", "the server could not find the requested resource")
+    entries = [
+        {"name": one.plural, "singularName": one.kind.lower(), "namespaced": one.namespaced, "kind": one.kind, "verbs": _VERBS}
+        for one in found
+    ]
+    return statuses.document(
+        {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": found[0].api_version, "resources": entries}
+    )
+
+
+def _file(parts: list[str]) -> tuple[str, ...]:
+    """Where the capture keeps the document of that path."""
+    if parts == ["api", "v1"]:
+        return "core", "v1"
+    return tuple(parts[1:]) if parts[0] == "apis" and len(parts) == 3 else ("-".join(parts),)
+
+
+def _version(store: saved.Saved) -> types.Response | None:
+    """Made up only in part: what was not captured is left out, never guessed."""
+    known = store.info.get("server")
+    return statuses.document(known) if isinstance(known, dict) else None
+
+
+def _groups(resources: list[collection.Resource], rest: list[str]) -> types.Response:
+    if len(rest) == 2:
+        return resource_list(resources, rest[0], rest[1])
+    names = sorted({one.group for one in resources if one.group and (not rest or one.group == rest[0])})
+    groups = [_group(name, sorted({one.version for one in resources if one.group == name})) for name in names]
+    if not rest:
+        return statuses.document({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
+    if not groups:
+        return statuses.failure(404, "NotFound", "the server could not find the requested resource")
+    return statuses.document({"kind": "APIGroup", "apiVersion": "v1", **groups[0]})
+
+
+def _group(name: str, versions: list[str]) -> dict[str, Any]:
+    offered = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
+    return {"name": name, "versions": offered, "preferredVersion": offered[0]}

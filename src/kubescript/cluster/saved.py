@@ -1,0 +1,170 @@
+"""Saved clusters on disk, in every form we read: our own snapshots, kubectl output, must-gather trees; folders or archives.
+
+    snapshot.json                               what this is, when and where it was taken, what is missing and why
+    resources/<group or core>/<version>/<plural>.json     the API server's list, all namespaces in one
+    discovery/version.json, api.json, apis.json, <group or core>/<version>.json
+    logs/<namespace>/<pod>/<container>.log      with timestamps; `.previous.log` of the container before the last restart
+
+A folder with a `snapshot.json` is ours. A folder with `namespaces` or `cluster-scoped-resources` in it is a must-gather. Everything
+else is searched for .json, .yaml and .yml files as kubectl prints them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from kubescript import errors
+from kubescript.cluster import collection, manifests
+
+__all__ = ["FORMAT", "Key", "Saved", "load"]
+
+FORMAT: Final = "kubescript-snapshot/1"
+Key = tuple[str, str, str]
+"""(group, version, plural)."""
+
+_MAX_UNPACKED: Final = 8 * 1024**3
+"""Bytes an archive may unpack to: a bomb is refused before it fills the disk."""
+_SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
+
+
+@dataclass
+class Saved:
+    """What is on disk, opened lazily."""
+
+    path: Path
+    root: Path
+    collections: dict[Key, collection.Collection] = field(default_factory=dict)
+    info: dict[str, Any] = field(default_factory=dict)
+    logs: Path | None = None
+    """Folder of our own format's logs."""
+    gathered: Path | None = None
+    """The must-gather tree, for its logs."""
+    temporary: Path | None = None
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """`list secrets` → why the capture has none."""
+        return {str(entry.get("what")): str(entry.get("why")) for entry in self.info.get("missing", []) if isinstance(entry, dict)}
+
+    def discovery(self, *parts: str) -> bytes | None:
+        """A saved discovery document."""
+        file = self.root.joinpath("discovery", *parts[:-1], parts[-1] + ".json")
+        return file.read_bytes() if self.info and file.is_file() else None
+
+    def close(self) -> None:
+        """Remove what an archive was unpacked to."""
+        if self.temporary is not None:
+            shutil.rmtree(self.temporary, ignore_errors=True)
+
+
+def load(path: Path) -> Saved:
+    """Open a saved cluster. Raises ClusterError (cluster.config) when there is nothing to serve."""
+    if not path.exists():
+        raise _wrong(f"there is no snapshot at {path}")
+    temporary = _unpack(path) if path.is_file() and path.suffix not in _SUFFIXES else None
+    try:
+        saved = _open(path, temporary or path)
+    except errors.ClusterError:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    saved.temporary = temporary
+    return saved
+
+
+def _open(path: Path, root: Path) -> Saved:
+    if root.is_dir():
+        for marker in sorted(root.glob("snapshot.json")) or sorted(root.glob("*/snapshot.json")):
+            return _own(path, marker.parent)
+        if gathered := _must_gather(root):
+            return Saved(path, root, manifests.must_gather(gathered), gathered=gathered)
+    files = [root] if root.is_file() else sorted(file for file in root.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
+    found = manifests.loose(files)
+    if not found:
+        raise _wrong(f"{path} holds no Kubernetes objects: expected a snapshot, kubectl -o json/yaml output or a must-gather")
+    return Saved(path, root, found)
+
+
+def _own(path: Path, root: Path) -> Saved:
+    try:
+        info = json.loads((root / "snapshot.json").read_bytes())
+        if info["format"] != FORMAT:
+            raise _wrong(f"{path} is a snapshot of another format: {str(info['format'])[:80]}")
+        found = {_key(entry): _collection(root, entry) for entry in info["resources"]}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise _wrong(f"{path} is a damaged snapshot ({type(error).__name__})") from None
+    return Saved(path, root, found, info, logs=root / "logs")
+
+
+def _key(entry: dict[str, Any]) -> Key:
+    for part in (entry["group"], entry["version"], entry["resource"]):
+        if not re.fullmatch(r"[a-z0-9.-]*", part) or ".." in part:  # it becomes a file name
+            raise ValueError(part)
+    return entry["group"], entry["version"], entry["resource"]
+
+
+def _collection(root: Path, entry: dict[str, Any]) -> collection.Collection:
+    group, version, plural = _key(entry)
+    resource = collection.Resource(group, version, plural, entry["kind"], bool(entry["namespaced"]))
+    namespaces = entry.get("namespaces")
+    file = root / "resources" / (group or "core") / version / f"{plural}.json"
+    return collection.Collection(resource, lambda: _lazy(file), None if namespaces is None else frozenset(namespaces), str(file))
+
+
+def _lazy(file: Path) -> Iterator[msgspec.Raw]:
+    """The items of a saved list, read when first asked for."""
+    try:
+        yield from collection.split_list(file.read_bytes())
+    except (OSError, msgspec.MsgspecError) as error:
+        raise errors.ClusterError(f"{file.name} of the snapshot is missing or damaged ({type(error).__name__})", code="cluster.broken") from None
+
+
+def _must_gather(root: Path) -> Path | None:
+    """The tree's top: `oc adm must-gather` nests it one or two folders deep."""
+    for pattern in (".", "*", "*/*"):
+        for folder in [root] if pattern == "." else sorted(root.glob(pattern)):
+            if (folder / "cluster-scoped-resources").is_dir() or (folder / "namespaces").is_dir():
+                return folder
+    return None
+
+
+def _unpack(path: Path) -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="kubescript-snapshot-"))
+    try:
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as bundle:
+                _check_size(path, sum(entry.file_size for entry in bundle.infolist()))
+                bundle.extractall(folder)
+        else:
+            with tarfile.open(path) as tar:
+                _check_size(path, sum(member.size for member in tar))
+                tar.extractall(folder, filter="data")  # refuses links and names that lead outside
+    except (OSError, tarfile.TarError, zipfile.BadZipFile, EOFError) as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise _wrong(f"{path} is no readable .tar.gz or .zip archive ({type(error).__name__})") from None
+    except errors.ClusterError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return folder
+
+
+def _check_size(path: Path, size: int) -> None:
+    if size > _MAX_UNPACKED:
+        raise _wrong(f"{path} unpacks to more than {_MAX_UNPACKED >> 30} GiB")
+
+
+def _wrong(message: str) -> errors.ClusterError:
+    return errors.ClusterError(message, code="cluster.config", remedy="pass --snapshot the output of `kubescript snapshot`")
+
+

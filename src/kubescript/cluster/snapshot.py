@@ -1,0 +1,169 @@
+"""A saved cluster behind the same door as a live one: read-only, answering in kube-apiserver's words.
+
+What was not captured is a fault of its own (cluster.not_captured), never 404 and never an empty list: a script must not conclude from
+a hole in the capture that the cluster is healthy.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import difflib
+import itertools
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from kubescript import cancellation, errors, request, types
+from kubescript.cluster import collection, discovery, podlogs, saved, selectors, statuses
+
+__all__ = ["Snapshot"]
+
+_RESOURCE_VERSION: Final = "1"
+"""Nothing changes in a snapshot; clients only compare it."""
+
+
+class Snapshot:
+    """One saved cluster. Raises ClusterError (cluster.config) when there is nothing to serve at `path`."""
+
+    def __init__(self, path: Path) -> None:
+        self._store = saved.load(path)
+
+    @property
+    def name(self) -> str:
+        """The captured cluster's name, or the path."""
+        return str(self._store.info.get("cluster") or self._store.path)
+
+    @property
+    def namespace(self) -> str:
+        """The default namespace of scripts."""
+        return str(self._store.info.get("namespace") or "default")
+
+    def close(self) -> None:
+        """Remove what an archive was unpacked to."""
+        self._store.close()
+
+    def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
+        """See `base.Cluster`. Raises ClusterError (cluster.not_captured) for what the capture does not hold."""
+        if call.method != "GET":
+            raise _hole(f"a snapshot cannot answer {request.describe(call)}: only what was captured can be read")
+        response = self._resource(call) if call.is_resource else discovery.answer(self._store, call)
+        if response is None:
+            raise _hole(f"{call.path} was not captured")
+        return _uncancelled(response, cancel)
+
+    def _resource(self, call: request.Request) -> types.Response:
+        held = self._collection(call)
+        if call.verb in {"list", "watch"}:
+            return self._list(call, held)
+        item = held.get(call.namespace, call.name)
+        if item is None:
+            self._must_cover(held, call)
+            return statuses.not_found(held.resource, call.name)
+        if call.subresource == "log" and held.resource.plural == "pods":
+            return podlogs.answer(self._store, call, item)
+        if call.subresource not in {"", "status"}:
+            raise _hole(f"{held.resource.plural} were captured, but their {call.subresource} was not")
+        if "PartialObjectMetadata" in call.accept:
+            return statuses.document(msgspec.Raw(statuses.partial(item.raw)))
+        return statuses.document(collection.injected(item.raw, held.resource))
+
+    def _collection(self, call: request.Request) -> collection.Collection:
+        held = self._store.collections.get((call.group, call.version, call.resource))
+        if held is not None:
+            return held
+        full = f"{call.resource}.{call.group}" if call.group else call.resource
+        why = self._store.missing.get(full)
+        if why is not None:
+            raise _hole(f"{full} were not captured: {why}")
+        versions = [key[1] for key in self._store.collections if (key[0], key[2]) == (call.group, call.resource)]
+        if versions:
+            raise _hole(f"{full} were captured as version {', '.join(versions)}, not {call.version}")
+        raise _hole(f"{full} were not captured{self._nearest(call.resource)}")
+
+    def _nearest(self, plural: str) -> str:
+        known = sorted({key[2] for key in self._store.collections})
+        close = difflib.get_close_matches(plural, known, n=1)
+        return f"; did you mean {close[0]}?" if close else f"; captured are: {', '.join(known[:40])}"
+
+    def _must_cover(self, held: collection.Collection, call: request.Request) -> None:
+        if held.covers(call.namespace):
+            return
+        scope = ", ".join(sorted(held.scope or ())) or "none"
+        raise _hole(f"{held.resource.plural} of namespace {call.namespace} were not captured; captured namespaces: {scope}")
+
+    def _list(self, call: request.Request, held: collection.Collection) -> types.Response:
+        if call.namespace and held.resource.namespaced:
+            self._must_cover(held, call)
+        options = dict(call.query)
+        try:
+            picked = held.select(call.namespace, options.get("labelSelector", ""), options.get("fieldSelector", ""))
+        except selectors.SelectorError as error:
+            return statuses.failure(400, "BadRequest", str(error))
+        if call.verb == "watch":
+            return statuses.events(bytes(collection.injected(item.raw, held.resource)) for item in picked)
+        return self._warned(self._page(call, held, picked, options), held, call)
+
+    def _page(
+        self, call: request.Request, held: collection.Collection, picked: Iterator[collection.Item], options: dict[str, str]
+    ) -> types.Response:
+        try:
+            start = _offset(options.get("continue", ""))
+        except ValueError:
+            return statuses.failure(400, "BadRequest", "continue key is not valid: it was not given out by this snapshot")
+        limit = int(options.get("limit", "0"))
+        metadata: dict[str, Any] = {"resourceVersion": _RESOURCE_VERSION}
+        rest: Iterator[collection.Item] = itertools.islice(picked, start, None)
+        if limit:
+            everything = list(rest)
+            rest = iter(everything[:limit])
+            if len(everything) > limit:
+                metadata["continue"] = _token(start + limit)
+                if not (options.get("labelSelector") or options.get("fieldSelector")):  # as the API server: unknown when filtered
+                    metadata["remainingItemCount"] = len(everything) - limit
+        partial = "PartialObjectMetadataList" in call.accept
+        raws = (statuses.partial(item.raw) if partial else bytes(item.raw) for item in rest)
+        return statuses.listing(held.resource, metadata, raws, partial=partial)
+
+    def _warned(self, response: types.Response, held: collection.Collection, call: request.Request) -> types.Response:
+        """A list over all namespaces of a capture of some says so, in the header Kubernetes has for that."""
+        if call.namespace or held.covers(""):
+            return response
+        names = ", ".join(sorted(held.scope or ()))
+        return replace(response, headers={"warning": f"the snapshot holds {held.resource.plural} of these namespaces only: {names[:800]}"})
+
+
+def _hole(message: str) -> errors.ClusterError:
+    return errors.ClusterError(message, code="cluster.not_captured")
+
+
+def _uncancelled(response: types.Response, cancel: cancellation.Cancellation) -> types.Response:
+    def chunks() -> Iterator[bytes]:
+        for chunk in response.chunks:
+            if cancel.cancelled:
+                raise errors.ClusterError("the call was cancelled", code="cluster.cancelled")
+            yield chunk
+
+    return replace(response, chunks=chunks())
+
+
+def _token(offset: int) -> str:
+    return base64.urlsafe_b64encode(json.dumps({"v": "kubescript", "start": offset}).encode()).decode()
+
+
+def _offset(token: str) -> int:
+    """Raises ValueError for a token that is not ours."""
+    if not token:
+        return 0
+    try:
+        value = json.loads(base64.urlsafe_b64decode(token))
+        offset = value["start"]
+    except (binascii.Error, KeyError, TypeError) as error:
+        raise ValueError("token") from error
+    if not isinstance(offset, int) or isinstance(offset, bool) or offset < 0:
+        raise ValueError("token")
+    return offset

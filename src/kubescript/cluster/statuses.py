@@ -1,0 +1,87 @@
+"""Answers in the API server's words: Status objects, list documents, watch events. Called by the snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+
+from kubescript import types
+from kubescript.cluster import collection
+
+__all__ = ["document", "events", "failure", "listing", "not_found", "partial", "text"]
+
+_PIECE: Final = 256 * 1024
+_PARTIAL: Final = {"apiVersion": "meta.k8s.io/v1"}
+
+
+def document(value: Any, status: int = 200) -> types.Response:
+    """A small JSON answer. `value` may hold msgspec.Raw."""
+    return _response(iter((msgspec.json.encode(value),)), status)
+
+
+def text(chunks: Iterable[bytes]) -> types.Response:
+    """A text answer, as logs are."""
+    return _response(iter(chunks), 200, "text/plain")
+
+
+def failure(status: int, reason: str, message: str, details: dict[str, Any] | None = None) -> types.Response:
+    """The Status object of a request that the API server would refuse."""
+    return document(
+        {
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message, "reason": reason,
+            "details": details or {}, "code": status,
+        },
+        status,
+    )  # fmt: skip
+
+
+def not_found(resource: collection.Resource, name: str) -> types.Response:
+    """404 for an object that was not there when its kind was captured."""
+    full = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
+    details = {"name": name, "group": resource.group, "kind": resource.plural}
+    return failure(404, "NotFound", f'{full} "{name}" not found', details)
+
+
+def listing(resource: collection.Resource, metadata: dict[str, Any], items: Iterable[bytes], *, partial: bool) -> types.Response:
+    """A list document, written in pieces so that its size never doubles in memory."""
+    kind = {"kind": "PartialObjectMetadataList", **_PARTIAL} if partial else {"kind": f"{resource.kind}List", "apiVersion": resource.api_version}
+    head = msgspec.json.encode({**kind, "metadata": metadata})[:-1] + b',"items":['
+    return _response(_pieces(_joined(head, items)), 200)
+
+
+def events(objects: Iterable[bytes]) -> types.Response:
+    """A watch that reports every object as ADDED and ends."""
+    return _response(_pieces(b'{"type":"ADDED","object":' + item + b"}\n" for item in objects), 200)
+
+
+def partial(raw: msgspec.Raw) -> bytes:
+    """The object's metadata alone, as PartialObjectMetadata."""
+    metadata = msgspec.json.decode(raw, type=dict[str, msgspec.Raw]).get("metadata", msgspec.Raw(b"{}"))
+    return msgspec.json.encode({"kind": "PartialObjectMetadata", **_PARTIAL, "metadata": metadata})
+
+
+def _joined(head: bytes, items: Iterable[bytes]) -> Iterator[bytes]:
+    yield head
+    for number, item in enumerate(items):
+        if number:
+            yield b","
+        yield item
+    yield b"]}"
+
+
+def _pieces(parts: Iterable[bytes]) -> Iterator[bytes]:
+    pending = bytearray()
+    for part in parts:
+        pending += part
+        if len(pending) >= _PIECE:
+            yield bytes(pending)
+            pending.clear()
+    if pending:
+        yield bytes(pending)
+
+
+def _response(chunks: Iterator[bytes], status: int, content_type: str = "application/json") -> types.Response:
+    return types.Response(status, HTTPStatus(status).phrase, content_type, chunks, lambda: None)

@@ -1,0 +1,209 @@
+"""urllib3 connections that another thread can cut at any moment: while connecting, before the head of an answer, inside its body.
+
+urllib3's own time limits count from byte to byte, so a server that sends a byte a second is waited for without end; and its
+`shutdown()` exists only once there is an answer. Here every call has a `Line`: it knows the socket the call is using right now, and
+cuts it when the deadline passes or somebody cancels. Called by `live` alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+import itertools
+import socket
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Final, Self
+
+from urllib3 import exceptions
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+
+__all__ = ["POOL_CLASSES", "Alarm", "Line"]
+
+_here = threading.local()
+"""The line of the call this thread is performing; urllib3 offers no way to hand it through."""
+
+
+class Line:
+    """What one call holds on to: at most one socket at a time, and the reason it was cut, if it was."""
+
+    def __init__(self, deadline: float) -> None:
+        self.deadline = deadline
+        self.reused = False
+        """The request went out on a kept-alive connection, which the server may have closed in the same moment."""
+        self._lock = threading.Lock()
+        self._grip: _Grip | None = None
+        self.reason = ""
+        """Why it was cut: "timeout", "cancelled" or "closed"; empty while it is whole."""
+
+    @property
+    def remaining(self) -> float:
+        """Seconds left, never less than a millisecond: urllib3 takes zero for an error."""
+        return max(0.001, self.deadline - time.monotonic())
+
+    def cut(self, reason: str) -> None:
+        """End any read or write of this call now. The first reason stays."""
+        with self._lock:
+            self.reason = self.reason or reason
+            grip = self._grip
+        if grip is not None:
+            grip.cut(self)
+
+    def hold(self, grip: _Grip | None, *, reused: bool = False) -> None:
+        """The socket in use from now on; cut at once when the line already is."""
+        with self._lock:
+            self._grip, self.reused = grip, reused
+        if grip is not None:
+            grip.owner = self
+            if self.reason:
+                grip.cut(self)
+
+    def __enter__(self) -> Self:
+        _here.line = self
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        _here.line = None
+
+
+class _Grip:
+    """A second descriptor of a connection's socket. The first is swallowed by TLS and may be closed, and its number taken by another
+    file, in the moment somebody wants to shut it down; this one belongs to us."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock.dup()
+        self._lock = threading.Lock()
+        self.owner: Line | None = None
+        """The call in whose name it may be cut: the connection may meanwhile serve another."""
+
+    def cut(self, line: Line) -> None:
+        with self._lock, contextlib.suppress(OSError):
+            if self.owner is line:
+                self._sock.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        with self._lock:
+            self._sock.close()
+
+
+class _Grippable(HTTPConnection):
+    """A connection that reports its socket to the line of the thread that uses it."""
+
+    _grip: _Grip | None = None
+    _used = False
+
+    def _new_conn(self) -> socket.socket:
+        """Connect as urllib3 does, but to a socket that can be cut while it connects."""
+        failure: OSError | None = None
+        for family, kind, number, _, address in self._resolve():
+            sock = socket.socket(family, kind, number)
+            try:
+                return self._connected(sock, address)
+            except OSError as error:
+                failure = error
+                sock.close()
+        if isinstance(failure, TimeoutError):
+            raise exceptions.ConnectTimeoutError(self, f"no connection within {self.timeout} s") from failure
+        raise exceptions.NewConnectionError(self, f"cannot connect: {failure}") from failure
+
+    def _resolve(self) -> list[Any]:
+        try:
+            return socket.getaddrinfo(self._dns_host, self.port, 0, socket.SOCK_STREAM)
+        except (socket.gaierror, UnicodeError) as error:
+            raise exceptions.NameResolutionError(self.host, self, socket.gaierror(str(error))) from error
+
+    def _connected(self, sock: socket.socket, address: Any) -> socket.socket:
+        for option in self.socket_options or ():
+            sock.setsockopt(*option)
+        sock.settimeout(self.timeout)
+        self._drop_grip()
+        self._grip, self._used = _Grip(sock), False
+        self._report(reused=False)
+        sock.connect(address)
+        return sock
+
+    def putrequest(self, *args: Any, **kwargs: Any) -> None:
+        if self.sock is not None:
+            self._report(reused=self._used)
+        self._used = True
+        super().putrequest(*args, **kwargs)
+
+    def close(self) -> None:
+        super().close()
+        self._drop_grip()
+
+    def _drop_grip(self) -> None:
+        grip, self._grip = self._grip, None
+        if grip is not None:
+            grip.close()
+
+    def _report(self, *, reused: bool) -> None:
+        line: Line | None = getattr(_here, "line", None)
+        if line is not None:
+            line.hold(self._grip, reused=reused)
+
+
+class _GrippableTLS(_Grippable, HTTPSConnection):
+    """The same over TLS, which wraps the socket after `_new_conn`."""
+
+
+class _Pool(HTTPConnectionPool):
+    ConnectionCls = _Grippable
+
+
+class _PoolTLS(HTTPSConnectionPool):
+    ConnectionCls = _GrippableTLS
+
+
+POOL_CLASSES: Final[dict[str, type[HTTPConnectionPool]]] = {"http": _Pool, "https": _PoolTLS}
+"""For `PoolManager.pool_classes_by_scheme`."""
+
+
+class Alarm:
+    """Runs functions at their time in one thread, which exists only while something is set."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._set: list[tuple[float, int, Callable[[], None]]] = []
+        self._cleared: set[int] = set()
+        self._numbers = itertools.count()
+        self._running = False
+
+    def at(self, when: float, action: Callable[[], None]) -> Callable[[], None]:
+        """Have `action`, which must be short, run at `when` (time.monotonic). Returns the function that clears it."""
+        with self._changed:
+            number = next(self._numbers)
+            heapq.heappush(self._set, (when, number, action))
+            if not self._running:
+                self._running = True
+                threading.Thread(target=self._run, name="kubescript-deadlines", daemon=True).start()
+            elif self._set[0][1] == number:
+                self._changed.notify()
+        return lambda: self._clear(number)
+
+    def _clear(self, number: int) -> None:
+        with self._changed:
+            if any(entry[1] == number for entry in self._set):
+                self._cleared.add(number)
+
+    def _run(self) -> None:
+        while (action := self._next()) is not None:
+            action()
+
+    def _next(self) -> Callable[[], None] | None:
+        with self._changed:
+            while self._set:
+                when, number, action = self._set[0]
+                if number in self._cleared or when <= time.monotonic():
+                    heapq.heappop(self._set)
+                    if number not in self._cleared:
+                        return action
+                    self._cleared.discard(number)
+                else:
+                    self._changed.wait(when - time.monotonic())
+            self._running = False
+            return None
+
+

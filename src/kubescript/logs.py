@@ -1,0 +1,50 @@
+"""Structured log lines on stderr, one JSON object each. stdout belongs to the MCP wire.
+
+Only the fields listed in EXTRA travel beside the message, so that no caller can log a whole object by accident.
+"""
+
+from __future__ import annotations
+
+import datetime
+import logging
+import sys
+from typing import Final
+
+import orjson
+
+__all__ = ["EXTRA", "configure"]
+
+EXTRA: Final = (
+    "event", "code", "remedy", "client", "context", "verb", "group", "version", "resource", "subresource", "namespace", "name",
+    "decision", "rule", "status", "wall_ms", "cpu_ms", "peak_mib", "api_calls", "bytes_fetched", "bytes", "duration_ms", "layer",
+    "method", "path",
+)  # fmt: skip
+
+_STANDARD: Final = frozenset(vars(logging.makeLogRecord({})))
+
+
+class _JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        when = datetime.datetime.fromtimestamp(record.created, datetime.UTC)
+        line: dict[str, object] = {
+            "time": when.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        # `name` is the logger's own attribute; an object's name travels as `object`
+        line |= {key: value for key in EXTRA if key not in _STANDARD and (value := getattr(record, key, None)) not in (None, "")}
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return orjson.dumps(line, default=str).decode()
+
+
+def configure(level: str) -> None:
+    """Send every log record of `level` and above to stderr."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_JsonLines())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level.upper())
+    for chatty in ("urllib3", "asyncio", "mcp", "uvicorn.access"):
+        logging.getLogger(chatty).setLevel(max(logging.WARNING, root.level))

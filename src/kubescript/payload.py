@@ -1,0 +1,81 @@
+"""The body of an API call: strictly read, written anew, so that the API server sees what was checked and nothing beside it."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Final, NoReturn
+
+import msgspec
+
+from kubescript import errors
+
+__all__ = ["MAX_BYTES", "check", "strict_json"]
+
+MAX_BYTES: Final = 3 * 1024 * 1024
+"""The API server's own limit for a request body."""
+_MAX_DEPTH: Final = 100
+_TYPES: Final = {
+    "json": "application/json",
+    "json-patch": "application/json-patch+json",
+    "merge-patch": "application/merge-patch+json",
+    "strategic-merge-patch": "application/strategic-merge-patch+json",
+    "apply-patch": "application/apply-patch+yaml",  # JSON is YAML
+}
+_STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_NOT_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
+
+
+def check(method: str, body: msgspec.Raw, content_type: str) -> tuple[str, bytes | None]:
+    """The Content-Type to send and the body in canonical JSON; None for JSON null, which stands for no body. Raises RequestError."""
+    raw = bytes(body)
+    if raw in {b"null", b""}:
+        if method in {"POST", "PUT", "PATCH"}:
+            raise errors.RequestError(f"{method} needs a body", code="request.body")
+        return _TYPES["json"], None
+    if method == "GET":
+        raise errors.RequestError("GET takes no body", code="request.body")
+    if (method == "PATCH") != content_type.endswith("-patch"):
+        raise errors.RequestError(f"{content_type} is no content type for {method}", code="request.body")
+    return _TYPES[content_type], _canonical(raw, list if content_type == "json-patch" else dict)
+
+
+def strict_json(raw: bytes) -> object:
+    """Decode UTF-8 JSON. Raises RequestError for duplicate keys, NaN, huge numbers, too deep nesting or anything not JSON."""
+    _check_depth(raw)
+    try:
+        return json.loads(raw.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise errors.RequestError(f"the body is not acceptable JSON: {str(error)[:200]}", code="request.body") from None
+
+
+def _canonical(raw: bytes, shape: type) -> bytes:
+    if len(raw) > MAX_BYTES:
+        raise errors.RequestError(f"the body exceeds {MAX_BYTES >> 20} MiB", code="request.body")
+    value = strict_json(raw)
+    if not isinstance(value, shape):
+        raise errors.RequestError(f"the body must be a JSON {'array' if shape is list else 'object'}", code="request.body")
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    except ValueError:  # 1e999 became infinite, or a lone surrogate has no UTF-8
+        raise errors.RequestError("the body holds a number or character that JSON cannot carry", code="request.body") from None
+
+
+def _check_depth(raw: bytes) -> None:
+    depth = 0
+    for bracket in _STRING.sub(b"", raw).translate(None, _NOT_BRACKETS):
+        depth += 1 if bracket in b"[{" else -1
+        if depth > _MAX_DEPTH:
+            raise errors.RequestError(f"the body is nested more than {_MAX_DEPTH} levels deep", code="request.body")
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Of two equal keys one reader takes the first, another the last: what was checked would not be what is done."""
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise ValueError("a key occurs twice in one object")
+    return result
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,171 @@
+"""May this request be sent? A pure decision on the parsed fields; no I/O, no state.
+
+Unknown means no: an unknown subresource of a built-in group, a kind that a rule names but nobody can resolve, a verb that is not
+plainly a read. Called by the broker, for every toolset.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from kubescript import kinds, request
+
+__all__ = ["DEFAULT_RULES", "Decision", "DeniedResource", "Policy", "Resolver"]
+
+Resolver = Callable[[str, str, str], str | None]
+"""(group, version, resource) of a custom or aggregated API → its kind, from discovery; None when it cannot be told."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeniedResource:
+    """Objects no script may touch. A field that is empty or "*" matches everything; the core group is written "core"."""
+
+    group: str = ""
+    version: str = ""
+    kind: str = ""
+    """As in manifests: `Secret`. Compared without case."""
+    resource: str = ""
+    """As in RBAC: `secrets` (which covers its subresources) or `serviceaccounts/token`."""
+
+    @property
+    def id(self) -> str:
+        """How decisions and receipts name the rule: `core/Secret`, `core/serviceaccounts/token`."""
+        parts = (self.group, self.version, self.kind, self.resource)
+        return "/".join(part for part in parts if not _any(part)) or "everything"
+
+
+DEFAULT_RULES: Final = (
+    DeniedResource("core", kind="Secret"),
+    DeniedResource("core", resource="secrets"),
+    DeniedResource("core", resource="serviceaccounts/token"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The verdict and, unless it is "allow", the rule, the reason and what to do instead, in words for the model."""
+
+    verdict: Literal["allow", "deny", "plan"]
+    rule: str = ""
+    """Stable id: policy.read_only, policy.tunnel, policy.subresource, policy.denied_resource, policy.unresolved_kind."""
+    reason: str = ""
+    instead: str = ""
+
+
+ALLOW: Final = Decision("allow")
+
+_READS: Final = frozenset({"get", "list", "watch"})
+_QUESTIONS: Final = frozenset({
+    ("authorization.k8s.io", "v1", "selfsubjectaccessreviews"),
+    ("authorization.k8s.io", "v1", "selfsubjectrulesreviews"),
+    ("authorization.k8s.io", "v1", "subjectaccessreviews"),
+    ("authorization.k8s.io", "v1", "localsubjectaccessreviews"),
+    ("authentication.k8s.io", "v1", "selfsubjectreviews"),
+})  # fmt: skip
+"""POSTs that store nothing: the API's way to ask a question."""
+_CUSTOM_SUBRESOURCES: Final = frozenset({"status", "scale"})
+_INSTEAD_OF: Final = {
+    "exec": "Read the container's logs, its status and the pod's events.",
+    "attach": "Read the container's logs.",
+    "portforward": "Read the service's endpoints and the pods' readiness.",
+    "proxy": "Read the object itself, its status and its events.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the operator permits. `defaults` hold beside `rules`; pass () to drop them."""
+
+    read_only: bool = True
+    rules: tuple[DeniedResource, ...] = ()
+    defaults: tuple[DeniedResource, ...] = DEFAULT_RULES
+    resolve: Resolver = lambda _group, _version, _resource: None
+
+    def decide(self, call: request.Request) -> Decision:
+        """The verdict on one request."""
+        if not call.is_resource:
+            return ALLOW if call.method == "GET" else _write(call)
+        return self._denied(call) or _tunnel(call) or _subresource(call) or self._verb(call)
+
+    def _denied(self, call: request.Request) -> Decision | None:
+        for rule in (*self.defaults, *self.rules):
+            hit = self._matches(rule, call)
+            if hit:
+                return _deny_by(rule, call)
+            if hit is None:
+                return _deny_unresolved(rule, call)
+        return None
+
+    def _matches(self, rule: DeniedResource, call: request.Request) -> bool | None:
+        """Whether `rule` covers the request; None when that depends on a kind nobody knows."""
+        if not (_any(rule.group) or rule.group == (call.group or "core")):
+            return False
+        if not (_any(rule.version) or rule.version == call.version):
+            return False
+        if not (_any(rule.resource) or rule.resource in {call.resource, f"{call.resource}/{call.subresource}"}):
+            return False
+        if _any(rule.kind):
+            return True
+        return self._has_kind(rule.kind.lower(), call)
+
+    def _has_kind(self, kind: str, call: request.Request) -> bool | None:
+        below = kinds.SUBRESOURCE_KINDS.get(call.subresource, "")
+        known = kinds.kind_of(call.group, call.resource) or self.resolve(call.group, call.version, call.resource)
+        if below.lower() == kind:
+            return True
+        return None if known is None else known.lower() == kind
+
+    def _verb(self, call: request.Request) -> Decision:
+        if call.verb in _READS and call.method == "GET":
+            return ALLOW
+        if (call.group, call.version, call.resource) in _QUESTIONS and (call.verb, call.subresource, call.name) == ("create", "", ""):
+            return ALLOW
+        return _write(call) if self.read_only else ALLOW
+
+
+def _any(field: str) -> bool:
+    return field in {"", "*"}
+
+
+def _deny_by(rule: DeniedResource, call: request.Request) -> Decision:
+    instead = "Work without it; ask the operator if the task truly needs it."
+    if call.resource == "secrets":
+        instead = "Look at what refers to the Secret (pod specs, envFrom, volumes, service accounts); its name is visible there."
+    return Decision("deny", "policy.denied_resource", f"the operator denies {rule.id} in every form", instead)
+
+
+def _deny_unresolved(rule: DeniedResource, call: request.Request) -> Decision:
+    reason = f"rule {rule.id} names a kind, and the kind of {call.resource}.{call.group or 'core'}/{call.version} could not be looked up"
+    close = difflib.get_close_matches(call.resource, kinds.BUILT_IN.get(call.group, {}), n=1)
+    hint = f"Did you mean {close[0]}?" if close else "Check group, version and plural name against discovery."
+    return Decision("deny", "policy.unresolved_kind", reason, hint)
+
+
+def _tunnel(call: request.Request) -> Decision | None:
+    kind = call.subresource if call.subresource in request.CONNECT else "proxy" if call.verb == "proxy" else ""
+    if not kind:
+        return None
+    reason = f"{kind} opens a tunnel past the policy; it counts as a write and this version never sends it, read-only or not"
+    return Decision("deny", "policy.tunnel", reason, _INSTEAD_OF[kind])
+
+
+def _subresource(call: request.Request) -> Decision | None:
+    """An unknown subresource may do anything, on GET too (nodes/proxy does): what passes is on a list."""
+    if not call.subresource:
+        return None
+    known = _CUSTOM_SUBRESOURCES
+    if call.group in kinds.BUILT_IN:
+        known = kinds.READ_SUBRESOURCES if call.method == "GET" else kinds.WRITE_SUBRESOURCES
+    if call.subresource in known:
+        return None
+    reason = f"{call.resource}/{call.subresource} is not among the subresources known to be safe ({', '.join(sorted(known))})"
+    return Decision("deny", "policy.subresource", reason, "Read the object itself.")
+
+
+def _write(call: request.Request) -> Decision:
+    what = request.describe(call)
+    reason = f"this server is read-only and {what!r} could change the cluster"
+    return Decision("deny", "policy.read_only", reason, "Read what you need, then return the change as a proposal (manifest or kubectl command).")

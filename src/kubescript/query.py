@@ -1,0 +1,82 @@
+"""The query string of an API call: which keys a script may send, and what their values may look like."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import Final
+
+from kubescript import errors
+
+__all__ = ["check", "selected_name"]
+
+_FLAGS: Final = frozenset({
+    "watch", "allowWatchBookmarks", "sendInitialEvents", "force", "orphanDependents", "previous", "timestamps",
+})  # fmt: skip
+_NUMBERS: Final = frozenset({"limit", "timeoutSeconds", "gracePeriodSeconds", "sinceSeconds", "tailLines", "limitBytes"})
+_TEXTS: Final = frozenset({
+    "labelSelector", "fieldSelector", "continue", "resourceVersion", "resourceVersionMatch", "pretty", "dryRun", "fieldManager",
+    "fieldValidation", "propagationPolicy", "container", "sinceTime", "stream", "includeObject",
+})  # fmt: skip
+_DOCUMENT_KEYS: Final = frozenset({"hash", "verbose", "pretty", "timeout"})
+"""openapi/v3 documents are addressed with ?hash=, health checks with ?verbose."""
+_TUNNEL_KEYS: Final = frozenset({"command", "stdin", "stdout", "stderr", "tty", "container", "path", "ports"})
+"""Let through to the policy, which refuses tunnels with a better explanation than "unknown key"."""
+_REFUSED: Final = {
+    "follow": "logs cannot be followed here: read the last lines with tailLines=, or sinceSeconds=",
+    "insecureSkipTLSVerifyBackend": "the kubelet's certificate is always verified: leave insecureSkipTLSVerifyBackend out",
+}
+_MAX_KEYS: Final = 64
+_MAX_VALUE: Final = 16 * 1024
+"""Characters of one value; a continue token is about 200."""
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_BOOLEANS: Final = frozenset({"true", "false", "1", "0"})
+_NUMBER: Final = re.compile(r"[0-9]{1,18}")
+
+
+def check(query: tuple[tuple[str, str], ...], *, tunnel: bool, resource: bool) -> tuple[tuple[str, str], ...]:
+    """The query, unchanged, when every key is known and occurs once and every value fits. Raises RequestError."""
+    if len(query) > _MAX_KEYS:
+        raise errors.RequestError(f"more than {_MAX_KEYS} query parameters", code="request.query")
+    seen = set()
+    for key, value in query:
+        _check_key(key, tunnel=tunnel, resource=resource)
+        if key in seen and not (tunnel and key == "command"):
+            # kube-apiserver takes the first of two, a proxy perhaps the last: never send such a pair
+            raise errors.RequestError(f"query parameter {key} is given twice", code="request.query")
+        seen.add(key)
+        _check_value(key, value)
+    return query
+
+
+def selected_name(selector: str) -> str:
+    """The name that a field selector pins down with metadata.name=NAME, as the API server reads it; else an empty string."""
+    for term in selector.split(","):
+        match = re.fullmatch(r"metadata\.name==?([^=!\\]+)", term)
+        if match and match[1] not in {".", ".."} and not re.search(r"[/%]", match[1]):
+            return match[1]
+    return ""
+
+
+def _check_key(key: str, *, tunnel: bool, resource: bool) -> None:
+    if key in _REFUSED:
+        raise errors.RequestError(_REFUSED[key], code="request.query")
+    known = _FLAGS | _NUMBERS | _TEXTS if resource else _DOCUMENT_KEYS
+    if key in known or (tunnel and key in _TUNNEL_KEYS):
+        return
+    raise errors.RequestError(f"unknown query parameter {key[:80]!r}{_nearest(key, known)}", code="request.query")
+
+
+def _nearest(key: str, known: frozenset[str]) -> str:
+    plain = {name.lower(): name for name in known}
+    close = difflib.get_close_matches(key.replace("_", "").lower()[:80], plain, n=1, cutoff=0.6)
+    return f"; did you mean {plain[close[0]]}?" if close else f"; known are {', '.join(sorted(known))}"
+
+
+def _check_value(key: str, value: str) -> None:
+    if len(value) > _MAX_VALUE or _CONTROL.search(value):
+        raise errors.RequestError(f"the value of {key} is too long or holds control characters", code="request.query")
+    if key in _FLAGS and value not in _BOOLEANS:
+        raise errors.RequestError(f"{key} must be true or false, not {value[:40]!r}", code="request.query")
+    if key in _NUMBERS and not _NUMBER.fullmatch(value):
+        raise errors.RequestError(f"{key} must be a whole number, not {value[:40]!r}", code="request.query")

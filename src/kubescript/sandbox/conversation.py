@@ -1,0 +1,236 @@
+"""One script's conversation with its worker: the turns, the deadline, the counting.
+
+Every frame from the worker counts as hostile; at the first violation the worker is dropped and the script has failed, whatever it was
+about to say. See protocol.py for the turns.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+
+from kubescript import cancellation, errors, types
+from kubescript.sandbox import accounting, control, protocol
+
+__all__ = ["Conversation", "Job", "OnCall", "OnProgress", "read_ready"]
+
+log = logging.getLogger(__name__)
+
+OnCall = Callable[[protocol.Call, float], tuple[protocol.Reply, types.Response | None]]
+"""Answers one call within so many seconds: the head, and the body when there is one. Never raises."""
+OnProgress = Callable[[protocol.Progress], None]
+
+_CALLS_BEYOND_LIMIT: Final = 100
+"""A script may catch the error that says its calls are used up; one that goes on regardless is ended."""
+_MAX_PROGRESS: Final = 10_000
+_TURN: Final = frozenset({protocol.Kind.PRINT, protocol.Kind.PROGRESS, protocol.Kind.CALL, protocol.Kind.DONE})
+_FIRST: Final = frozenset({protocol.Kind.READY})
+_BODY_CAP: Final = protocol.CAPS[protocol.Kind.BODY]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One script and everything it may use."""
+
+    script: str
+    limits: types.Limits
+    namespace: str
+    context: str
+    on_call: OnCall
+    on_progress: OnProgress = lambda _: None
+    cancellation: cancellation.Cancellation = field(default_factory=cancellation.Cancellation)
+
+
+class _Closed(Exception):
+    """The worker is gone."""
+
+
+def read_ready(frames: protocol.FrameSocket) -> protocol.Ready:
+    """The worker's first frame. Raises WorkerError when it does not come, or is not one."""
+    try:
+        _, payload = frames.receive(_FIRST)
+        ready = msgspec.json.decode(payload, type=protocol.Ready)
+    except (protocol.ProtocolError, msgspec.MsgspecError, OSError) as error:
+        raise errors.WorkerError(f"the sandbox process did not start: {error}", code="worker.spawn") from error
+    if ready.version != protocol.VERSION:
+        raise errors.WorkerError("the sandbox process is of another version; restart the server", code="worker.spawn")
+    return ready
+
+
+class Conversation:
+    """Holds the turns of one job and remembers what the outcome needs."""
+
+    def __init__(self, job: Job, frames: protocol.FrameSocket) -> None:
+        self._job = job
+        self._frames = frames
+        self._started = time.monotonic()
+        self._deadline = self._started + job.limits.timeout_ms / 1000
+        self._printed: list[bytes] = []
+        self._printed_bytes = 0
+        self._calls = 0
+        self._fetched = 0
+        self._progress = 0
+        self._done: protocol.Done | None = None
+
+    @property
+    def began(self) -> bool:
+        """Whether the worker has said anything: only then may its script have had an effect."""
+        return bool(self._done or self._calls or self._printed or self._progress)
+
+    def hold(self) -> types.Fault | None:
+        """Talk until DONE or the first failure; gives the host's own reason to fail, if any."""
+        self._frames.deadline = self._deadline
+        try:
+            self._frames.send_message(protocol.Kind.START, self._start())
+            while self._done is None:
+                self._turn()
+        except TimeoutError:
+            return self._out_of_time()
+        except (protocol.ProtocolError, msgspec.MsgspecError) as error:
+            return types.Fault("worker.protocol", f"the sandbox process broke its protocol and was ended: {error}")
+        except (_Closed, OSError):
+            return types.Fault("worker.died", "")
+        except errors.LimitExceeded as error:
+            return types.Fault(error.code, error.message)
+        return None
+
+    def outcome(
+        self, fault: types.Fault | None, used: accounting.Consumption | None, end: control.Exited | None
+    ) -> types.Outcome:
+        """Everything that is known: of a worker that finished, what it `used`; of one that did not, how it was reaped (`end`)."""
+        done = self._done or protocol.Done()
+        if fault is not None and fault.code == "worker.died":
+            fault = self._autopsy(end)
+        if fault is None and done.fault is not None:
+            fault = types.Fault(done.fault.code, done.fault.message, done.fault.type)
+        return types.Outcome(
+            printed=b"".join(self._printed).decode("utf-8", "replace"),
+            result=bytes(done.result) if done.result != protocol.NULL and fault is None else None,
+            hint=done.hint,
+            fault=fault,
+            usage=self._usage(used or end),
+        )
+
+    def _turn(self) -> None:
+        try:
+            kind, payload = self._frames.receive(_TURN)
+        except protocol.StreamClosed:
+            raise _Closed from None
+        if kind is protocol.Kind.CALL:
+            self._answer(msgspec.json.decode(payload, type=protocol.Call))
+        elif kind is protocol.Kind.PRINT:
+            self._print(payload)
+        elif kind is protocol.Kind.PROGRESS:
+            self._report(msgspec.json.decode(payload, type=protocol.Progress))
+        else:
+            self._done = msgspec.json.decode(payload, type=protocol.Done)
+
+    def _print(self, text: bytes) -> None:
+        if not text:
+            raise protocol.ProtocolError("empty PRINT frame")  # costs its sender nothing, and the host a turn
+        room = self._job.limits.output_bytes - self._printed_bytes
+        self._printed.append(text[:room])
+        self._printed_bytes += len(text)
+        if len(text) > room:  # an honest worker has stopped its script before this
+            raise protocol.ProtocolError("more printed than announced")
+
+    def _report(self, progress: protocol.Progress) -> None:
+        self._progress += 1
+        if self._progress > _MAX_PROGRESS:
+            raise errors.LimitExceeded(f"more than {_MAX_PROGRESS} progress reports", code="limit.output")
+        self._job.on_progress(progress)
+
+    def _answer(self, call: protocol.Call) -> None:
+        self._calls += 1
+        reply, response = self._over_budget() or self._job.on_call(call, self._remaining())
+        try:
+            self._frames.send_message(protocol.Kind.REPLY, reply)
+            fault = self._stream(response) if response is not None else None
+        finally:
+            if response is not None:
+                response.close()
+        self._frames.send_message(protocol.Kind.END, protocol.End(fault))
+
+    def _over_budget(self) -> tuple[protocol.Reply, None] | None:
+        limits = self._job.limits
+        if self._calls > limits.api_calls + _CALLS_BEYOND_LIMIT:
+            raise errors.LimitExceeded(self._calls_message(), code="limit.calls")
+        if self._calls > limits.api_calls:
+            return protocol.Reply(0, fault=protocol.ScriptFault("limit.calls", self._calls_message())), None
+        if self._fetched > limits.response_bytes:
+            message = f"API answers exceed {limits.response_bytes >> 20} MiB; use limit=, selectors or one namespace"
+            return protocol.Reply(0, fault=protocol.ScriptFault("limit.bytes", message)), None
+        return None
+
+    def _calls_message(self) -> str:
+        return f"more than {self._job.limits.api_calls} API calls; list once and filter in the script instead of one call per object"
+
+    def _stream(self, response: types.Response) -> protocol.ScriptFault | None:
+        """Pass the body on as it arrives; a body that breaks off is a fault at its end, never a short success."""
+        try:
+            for chunk in response.chunks:
+                self._fetched += len(chunk)
+                if self._fetched > self._job.limits.response_bytes:
+                    return protocol.ScriptFault("limit.bytes", f"API answers exceed {self._job.limits.response_bytes >> 20} MiB")
+                for start in range(0, len(chunk), _BODY_CAP):
+                    self._frames.send(protocol.Kind.BODY, memoryview(chunk)[start : start + _BODY_CAP])
+        except errors.KubescriptError as error:
+            return protocol.ScriptFault(error.code, error.message)
+        return None
+
+    def _start(self) -> protocol.Start:
+        job, limits = self._job, self._job.limits
+        return protocol.Start(
+            script=job.script,
+            namespace=job.namespace,
+            context=job.context,
+            timeout_ms=limits.timeout_ms,
+            memory_bytes=limits.memory_bytes,
+            depth=limits.depth,
+            output_bytes=limits.output_bytes,
+            api_calls=limits.api_calls,
+        )
+
+    def _remaining(self) -> float:
+        remaining = self._deadline - time.monotonic()
+        if remaining <= 0:
+            raise TimeoutError
+        return remaining
+
+    def _out_of_time(self) -> types.Fault:
+        seconds = self._job.limits.timeout_ms / 1000
+        waited = f" after {self._calls} API calls" if self._calls else ""
+        return types.Fault(
+            "limit.time",
+            f"the script was ended at its {seconds:g} s deadline{waited}; narrow the query, avoid a call per object, "
+            "or pass a larger `timeout` (ms)",
+        )
+
+    def _autopsy(self, end: control.Exited | None) -> types.Fault:
+        """Say what a worker that ended without DONE most likely died of."""
+        if self._job.cancellation.cancelled:
+            return types.Fault("cancelled", "the client cancelled the script")
+        status = end.status if end is not None else 0
+        if status == -signal.SIGSYS:
+            log.warning("worker killed by seccomp: it tried a forbidden system call", extra={"event": "sandbox.violation"})
+            return types.Fault("worker.died", "the script was ended: it tried a forbidden system call")
+        if status == -signal.SIGSEGV:
+            return types.Fault("limit.depth", "the script was ended: it nested data or calls too deeply for the interpreter")
+        if status == -signal.SIGKILL:
+            return types.Fault("worker.died", "the sandbox process was killed (out of memory or processor time?); run it again, with less")
+        return types.Fault("worker.died", f"the sandbox process ended unexpectedly (status {status}); run the script again")
+
+    def _usage(self, known: accounting.Consumption | control.Exited | None) -> types.Usage:
+        return types.Usage(
+            wall_ms=(time.monotonic() - self._started) * 1000,
+            cpu_ms=known.cpu_ms if known is not None else 0.0,
+            peak_bytes=known.peak_bytes if known is not None else 0,
+            api_calls=self._calls,
+            bytes_fetched=self._fetched,
+        )

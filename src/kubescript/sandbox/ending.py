@@ -1,0 +1,69 @@
+"""How a script ends: its last statement yields the result, or a hint says how to return one.
+
+The value of a script is that of its last expression statement, also at the end of an `if`, `with`, `try` or `match` that comes
+last: `if __name__ == "__main__": main()` returns what main() returns. A loop has no value, nor has a final `print(…)`.
+"""
+
+from __future__ import annotations
+
+import ast
+
+__all__ = ["hint", "return_last"]
+
+
+def return_last(body: list[ast.stmt]) -> bool:
+    """Turn the expression statements in last position into `return`. True when there is one."""
+    if not body:
+        return False
+    last = body[-1]
+    if isinstance(last, ast.Expr):
+        if _is_print(last):
+            return False
+        body[-1] = ast.copy_location(ast.Return(last.value), last)
+        return True
+    return any([return_last(block) for block in _blocks(last)])
+
+
+def _is_print(node: ast.Expr) -> bool:
+    call = node.value
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in {"print", "pprint"}
+
+
+def _blocks(node: ast.stmt) -> list[list[ast.stmt]]:
+    match node:
+        case ast.If():
+            return [node.body, node.orelse]
+        case ast.With():
+            return [node.body]
+        case ast.Try():
+            return [node.orelse or node.body, *(handler.body for handler in node.handlers)]
+        case ast.Match():
+            return [case.body for case in node.cases]
+    return []
+
+
+def hint(body: list[ast.stmt]) -> str:
+    """What the last statement was, and how to return a value instead."""
+    if not body:
+        return "the script is empty"
+    last = body[-1]
+    match last:
+        case ast.Assign(targets=[target, *_]) | ast.AnnAssign(target=target) | ast.AugAssign(target=target):
+            return _assignment(ast.unparse(target))
+        case ast.For() | ast.While():
+            return "the script ended with a loop; collect what you want in a list, and end with a line that names it"
+        case ast.FunctionDef():
+            return f"the script ended with the definition of `{last.name}`; end it with a line `{last.name}()` to return its value"
+        case ast.ClassDef():
+            return f"the script ended with the class `{last.name}`; end it with an expression to return its value"
+        case ast.Import() | ast.ImportFrom():
+            return "the script ended with an import; end it with an expression to return its value"
+        case ast.If() | ast.With() | ast.Try() | ast.Match():
+            return f"no expression was reached in the final `{type(last).__name__.lower()}`; end the script with an expression"
+        case ast.Expr() if _is_print(last):
+            return ""
+    return "the script ended with a statement; end it with an expression to return its value"
+
+
+def _assignment(target: str) -> str:
+    return f"the script ended with an assignment to `{target}`; end it with a line `{target}` to return it"

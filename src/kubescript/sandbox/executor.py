@@ -1,0 +1,113 @@
+"""Keeps spare workers, forked and locked down ahead of time, and gives each to one script.
+
+The host's side of the wall. Knows nothing of Kubernetes: calls go to the `on_call` a job brings.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections import deque
+from typing import Final
+
+from kubescript import errors, types
+from kubescript.sandbox import accounting, conversation, protocol, spawner
+
+__all__ = ["REQUIRED_LAYERS", "Executor"]
+
+REQUIRED_LAYERS: Final = frozenset(
+    {"network", "descriptors", "rlimits", "identity", "capabilities", "parent_death", "no_new_privs", "landlock", "seccomp"}
+)
+"""What `sandbox.strict` insists on."""
+
+_READY_TIMEOUT_S: Final = 20.0
+"""A fork takes milliseconds; only the very first worker also waits for the fork server's warm-up."""
+_REAP_TIMEOUT_S: Final = 2.0
+
+
+class Executor:
+    """Runs scripts, each in a fresh process. Used from many threads at once."""
+
+    def __init__(self, source: spawner.Spawner, *, memory_bytes: int, cpu_seconds: int, spares: int, strict: bool) -> None:
+        self._source = source
+        self._memory_bytes = memory_bytes
+        self._cpu_seconds = cpu_seconds
+        self._strict = strict
+        self._wanted = spares
+        self._spares: deque[spawner.Worker] = deque()
+        self._lock = threading.Lock()
+        self.layers: tuple[protocol.Layer, ...] = ()
+        """What the newest worker reported of its lockdown; empty before the first."""
+
+    def start(self) -> None:
+        """Put the spares on their way; they warm up while the host reads its settings."""
+        with self._lock:
+            while len(self._spares) < self._wanted:
+                self._spares.append(self._spawn())
+
+    def probe(self) -> tuple[protocol.Layer, ...]:
+        """Which layers hold in a fresh worker. Raises WorkerError when none comes up, or when strict and one is missing."""
+        worker = self._take()
+        with contextlib.closing(worker):
+            self._greet(worker)
+        self.start()
+        return self.layers
+
+    def run(self, job: conversation.Job) -> types.Outcome:
+        """Run one script to its outcome; a script that fails, or is cancelled, has an outcome too.
+
+        Raises WorkerError when no worker can be had.
+        """
+        outcome = self._attempt(job, self._take())
+        if outcome is None:  # a spare that died with its fork server, before the script did anything
+            outcome = self._attempt(job, self._spawn())
+        if outcome is None:
+            raise errors.WorkerError("the sandbox process died twice before the script began; see the log", code="worker.spawn")
+        return outcome
+
+    def _attempt(self, job: conversation.Job, worker: spawner.Worker) -> types.Outcome | None:
+        """Run the script in this worker; None when the worker was dead already."""
+        with contextlib.closing(worker), job.cancellation.closing(worker.kill):
+            talk = conversation.Conversation(job, self._greet(worker))
+            fault = talk.hold()
+            used = accounting.read(worker.pid) if fault is None else None
+        if used is None:
+            worker.wait(_REAP_TIMEOUT_S)
+            if worker.exit is None and not talk.began:
+                return None
+        self.start()
+        return talk.outcome(fault, used, worker.exit)
+
+    def close(self) -> None:
+        """Drop the spares and start no more."""
+        with self._lock:
+            self._wanted = 0
+            while self._spares:
+                self._spares.popleft().close()
+
+    def _spawn(self) -> spawner.Worker:
+        return self._source.spawn(self._memory_bytes, self._cpu_seconds)
+
+    def _take(self) -> spawner.Worker:
+        with self._lock:
+            while self._spares:
+                worker = self._spares.popleft()
+                if not worker.has_ended:
+                    return worker
+                worker.close()
+        return self._spawn()
+
+    def _greet(self, worker: spawner.Worker) -> protocol.FrameSocket:
+        """Read the worker's READY and refuse one that is not locked down as the operator asked."""
+        frames = protocol.FrameSocket(worker.socket, time.monotonic() + _READY_TIMEOUT_S)
+        ready = conversation.read_ready(frames)
+        self.layers = ready.layers
+        missing = REQUIRED_LAYERS - {layer.name for layer in ready.layers if layer.active}
+        if missing and self._strict:
+            raise errors.WorkerError(
+                "this machine cannot confine scripts: " + ", ".join(sorted(missing)) + " missing",
+                code="worker.lockdown",
+                remedy="run `kubescript doctor` for what to change, or set sandbox.strict = false and accept the risk",
+            )
+        return frames

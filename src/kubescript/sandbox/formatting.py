@@ -1,0 +1,73 @@
+"""`str.format` with guarded fields: `"{0.__class__}".format(x)` reads attributes through the guard like any other code.
+
+The guards put these functions in the place of `str.format` and `str.format_map` wherever a script could fetch them, bound or
+unbound.
+"""
+
+from __future__ import annotations
+
+import string
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from _string import formatter_field_name_split  # type: ignore[import-not-found]
+
+__all__ = ["METHODS", "bind", "install", "safe"]
+
+_RAW: Final = {str.format: "format", str.format_map: "format_map"}
+_read: Callable[[object, str], object]
+
+
+def install(read: Callable[[object, str], object]) -> None:
+    """Give the attribute guard. Called once, by the module that owns it."""
+    global _read
+    _read = read
+
+
+class _Formatter(string.Formatter):
+    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, int | str]:
+        first, rest = formatter_field_name_split(field_name)
+        value = self.get_value(first, args, kwargs)
+        for is_attribute, key in rest:
+            value = _read(value, key) if is_attribute else value[key]
+        return value, first
+
+
+_formatter: Final = _Formatter()
+
+
+def _template(value: object, method: str) -> str:
+    if str not in type(value).__mro__:
+        raise TypeError(f"descriptor '{method}' for 'str' objects doesn't apply to a '{type(value).__name__}' object")
+    return str.__str__(value)
+
+
+def format(template: str, /, *args: object, **kwargs: object) -> str:  # noqa: A001  the name shows in error messages
+    """`str.format`, each attribute in a field read through the guard."""
+    return _formatter.vformat(_template(template, "format"), args, kwargs)
+
+
+def format_map(template: str, mapping: Mapping[str, object], /) -> str:
+    """`str.format_map`, each attribute in a field read through the guard."""
+    return _formatter.vformat(_template(template, "format_map"), (), mapping)
+
+
+METHODS: Final[dict[str, Callable[..., str]]] = {"format": format, "format_map": format_map}
+
+
+def bind(template: object, method: str) -> Callable[..., str]:
+    """The guarded method of one string."""
+    return types.MethodType(METHODS[method], template)
+
+
+def safe(value: object) -> object:
+    """`value`, or its guarded twin when it is `str.format` or `str.format_map` in any binding."""
+    kind = type(value)
+    if kind is types.MethodDescriptorType and value in _RAW:
+        return METHODS[_RAW[value]]
+    if kind is types.BuiltinMethodType:
+        owner, method = value.__self__, value.__name__  # type: ignore[attr-defined]
+        if method in METHODS and str in type(owner).__mro__:
+            return bind(owner, method)
+    return value

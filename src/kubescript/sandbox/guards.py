@@ -1,0 +1,234 @@
+"""What compiled scripts call in place of attribute reads, writes, and the builtins that would read or write for them.
+
+Reading items, iterating and calling need no guard and are compiled natively. The source's attribute names were checked when the
+script was compiled, so `read` looks at types only; names that come as strings (`getattr`) are checked here by the same rules.
+Guards judge by `type(x)`, never by `isinstance`, which an object may answer for itself.
+"""
+
+from __future__ import annotations
+
+import abc
+import collections
+import decimal
+import io
+import types
+from collections.abc import Callable
+from typing import Any, Final
+
+from kubescript.sandbox import classes, formatting, names
+
+__all__ = [
+    "REFUSED_TYPES",
+    "Type",
+    "delete",
+    "get",
+    "has",
+    "listing",
+    "own",
+    "private",
+    "read",
+    "special",
+    "store",
+    "vars_",
+    "writable",
+]
+
+REFUSED_TYPES: Final[frozenset[type]] = frozenset(
+    {
+        types.ModuleType,
+        types.FrameType,
+        types.CodeType,
+        types.TracebackType,
+        types.CellType,
+        io.FileIO,
+        io.BufferedReader,
+        io.BufferedWriter,
+        io.BufferedRandom,
+        io.TextIOWrapper,
+    }
+)
+"""No attribute is read from an object of these types, and none of these is handed out as an attribute."""
+
+_WRITABLE: Final[frozenset[type]] = frozenset(
+    {
+        *(list, dict, bytearray),
+        *(collections.defaultdict, collections.Counter, collections.deque, collections.OrderedDict),
+        *(collections.ChainMap, collections.UserDict, collections.UserList),
+        *(types.SimpleNamespace, decimal.Context),
+    }
+)
+_TUPLE_NAMES: Final = frozenset({"_asdict", "_replace", "_make", "_fields", "_field_defaults"})
+_METACLASSES: Final = classes.METACLASSES
+_SEALED: Final = classes.SEALED
+
+
+def read(obj: Any, name: str) -> Any:
+    """`obj.name` for a public name. The hot path: 10⁶ reads are 0.1 s."""
+    if type(obj) in REFUSED_TYPES:
+        raise AttributeError(f"a script cannot look into a {type(obj).__name__}") from None
+    value = getattr(obj, name)
+    if type(value) in REFUSED_TYPES:
+        raise AttributeError(f"{name!r} is not for scripts: it is a {type(value).__name__}") from None
+    return value
+
+
+def private(obj: Any, name: str) -> Any:
+    """`obj._name`: only for what the script's own classes define, and the documented methods of named tuples."""
+    kind = type(obj)
+    if kind is super:
+        kind = obj.__self_class__
+    if type(kind) in _METACLASSES or kind in _METACLASSES:
+        return read(obj, name)
+    cls = obj if kind is type else kind
+    if name in _TUPLE_NAMES and tuple in cls.__mro__ and hasattr(cls, "_fields"):
+        return read(obj, name)
+    raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r} that a script may use")
+
+
+def special(obj: Any, name: str) -> Any:
+    """`obj.name` for the names in names.SPECIAL, which are dangerous on one type each."""
+    kind = type(obj)
+    if name == "obj" and AttributeError in kind.__mro__ and type(kind) not in _METACLASSES:
+        raise AttributeError("the attribute `obj` of an AttributeError is not available: use error.name or str(error)")
+    if name == "register" and issubclass(kind, abc.ABCMeta) and not classes.is_script_class(obj):
+        raise AttributeError("`register` of a shared class is not available: inherit from it")
+    return formatting.safe(read(obj, name))
+
+
+_READERS: Final[dict[names.Access, Callable[[Any, str], Any]]] = {
+    names.Access.PUBLIC: read,
+    names.Access.PRIVATE: private,
+    names.Access.SPECIAL: special,
+}
+
+
+def writable(obj: Any) -> Any:
+    """`obj` itself when a script may write its items and public attributes."""
+    kind = type(obj)
+    if kind in _WRITABLE or type(kind) in _METACLASSES:
+        return obj
+    if kind in _METACLASSES and obj not in _SEALED:
+        return obj
+    if kind is types.FunctionType and obj.__module__ == classes.MODULE:
+        return obj
+    if getattr(kind, "_script_writable_", False) is True:
+        return obj
+    raise TypeError(f"{_describe(obj)} cannot be changed: {_instead(obj)}")
+
+
+def own(obj: Any) -> Any:
+    """`obj` itself when it belongs to the script, so that `obj._name = …` may be written."""
+    if type(type(obj)) in _METACLASSES or classes.is_script_class(obj):
+        return obj
+    raise TypeError(f"{_describe(obj)} has no private attributes for scripts: use a public name")
+
+
+def _describe(obj: object) -> str:
+    return f"the type {obj.__name__}" if isinstance(obj, type) else f"a {type(obj).__name__}"
+
+
+def _instead(obj: object) -> str:
+    if type(obj) in {tuple, str, bytes, frozenset, range}:
+        return "it is immutable, build a new one"
+    return "copy what you need into a dict or an object of your own"
+
+
+# --- builtins that take a name as a string ----------------------------------------------------------------------------
+
+
+def _access(name: object, *, store: bool = False) -> names.Access:
+    if type(name) is not str:
+        raise TypeError("attribute name must be a plain string")
+    try:
+        return names.access(name, store=store)
+    except names.Refused as refused:
+        raise AttributeError(str(refused)) from None
+
+
+def dynamic(obj: Any, name: Any) -> Any:
+    """An attribute whose name is only known now: the compile-time check and the guard in one."""
+    return _READERS[_access(name)](obj, name)
+
+
+formatting.install(dynamic)
+
+
+def get(obj: Any, name: Any, /, *default: Any) -> Any:
+    """`getattr` for scripts. A name that is refused raises even when a default is given."""
+    if len(default) > 1:
+        raise TypeError(f"getattr expected at most 3 arguments, got {2 + len(default)}")
+    reader = _READERS[_access(name)]
+    try:
+        return reader(obj, name)
+    except AttributeError:
+        if default:
+            return default[0]
+        raise
+
+
+def has(obj: Any, name: Any, /) -> bool:
+    """`hasattr` for scripts: false for what a script may not read."""
+    try:
+        dynamic(obj, name)
+    except AttributeError:
+        return False
+    return True
+
+
+def store(obj: Any, name: Any, value: Any, /) -> None:
+    """`setattr` for scripts."""
+    setattr(_target(obj, name), name, value)
+
+
+def delete(obj: Any, name: Any, /) -> None:
+    """`delattr` for scripts."""
+    delattr(_target(obj, name), name)
+
+
+def _target(obj: Any, name: Any) -> Any:
+    return own(obj) if _access(name, store=True) is names.Access.PRIVATE else writable(obj)
+
+
+def vars_(obj: Any, /) -> dict[str, Any]:
+    """`vars` for scripts: a copy, of the script's own objects only."""
+    if type(type(obj)) in _METACLASSES or type(obj) is types.SimpleNamespace:
+        return dict(getattr(obj, "__dict__", {}))
+    raise TypeError(f"vars() of {_describe(obj)} is not available: use dir(x) and getattr(x, name)")
+
+
+def listing(obj: Any, /) -> list[str]:
+    """`dir` for scripts: the public names."""
+    return [name for name in dir(obj) if not name.startswith("_") and name not in names.INTROSPECTION]
+
+
+# --- type(x) ----------------------------------------------------------------------------------------------------------
+
+_OPAQUE: Final = {kind: type(kind.__name__, (), {"__slots__": ()}) for kind in (*REFUSED_TYPES, types.FunctionType)}
+"""Stand-ins for types whose constructors make code: they have the name, and nothing else."""
+
+
+class _TypeOfTypes(type):
+    def __call__(cls, *args: Any) -> Any:
+        if len(args) != 1:
+            raise TypeError("type() takes one argument here: write a class statement to make a class")
+        kind = type(args[0])
+        return Type if issubclass(kind, type) else _OPAQUE.get(kind, kind)
+
+    def __instancecheck__(cls, obj: object) -> bool:
+        return isinstance(obj, type)
+
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return issubclass(kind, type)
+
+    def __repr__(cls) -> str:
+        return "<class 'type'>"
+
+
+class Type(metaclass=_TypeOfTypes):
+    """What `type` is in a script: tells the type of a value, makes none. `type[X]` is `type`."""
+
+    def __class_getitem__(cls, item: object) -> type:
+        return cls
+
+
+Type.__name__ = Type.__qualname__ = "type"

@@ -1,0 +1,127 @@
+"""What a script may name: the rules for identifiers and for attributes, shared by the transformer and the guards.
+
+A script never sees a name that begins *and* ends with an underscore: those are ours (`_getattr_`) or Python's (`__class__`).
+The same rules hold for a name written in the source and for a string given to `getattr`.
+"""
+
+from __future__ import annotations
+
+import enum
+import types
+from typing import Final
+
+__all__ = ["Access", "Refused", "access", "check_identifier"]
+
+
+class Refused(Exception):
+    """A name is not for scripts; the text says what to write instead."""
+
+
+class Access(enum.Enum):
+    """Which guard an attribute goes through."""
+
+    PUBLIC = "_getattr_"
+    PRIVATE = "_private_"
+    SPECIAL = "_special_"
+
+
+DEFINABLE: Final = frozenset(
+    f"__{name}__"
+    for name in (
+        "init post_init repr str bytes format bool hash len length_hint iter next reversed contains getitem setitem delitem "
+        "missing enter exit call eq ne lt le gt ge int float complex index round trunc floor ceil pos neg abs invert "
+        "add sub mul truediv floordiv mod divmod pow lshift rshift and or xor matmul "
+        "radd rsub rmul rtruediv rfloordiv rmod rdivmod rpow rlshift rrshift rand ror rxor rmatmul "
+        "iadd isub imul itruediv ifloordiv imod ipow ilshift irshift iand ior ixor imatmul getattr"
+    ).split()
+)
+"""Dunder methods a script's class may define. Everything that meddles with class creation, attribute lookup, pickling or
+finalisation stays out: __new__, __getattribute__, __setattr__, __class__, __reduce__, __del__, __slots__, __match_args__ …"""
+
+READABLE: Final = (DEFINABLE - {"__getattr__"}) | {"__name__", "__qualname__", "__doc__", "__members__"}
+"""Dunder attributes a script may read: protocol methods (`super().__init__()`) and plain texts."""
+
+_KINDS = (
+    types.FrameType,
+    types.CodeType,
+    types.TracebackType,
+    types.GeneratorType,
+    types.CoroutineType,
+    types.AsyncGeneratorType,
+)
+_PREFIXES = ("f_", "co_", "tb_", "gi_", "cr_", "ag_")
+_NEWER = {
+    "f_generator",
+    "gi_state",
+    "cr_state",
+    "ag_state",
+    "gi_suspended",
+    "cr_suspended",
+    "ag_suspended",
+    "cr_origin",
+}
+
+INTROSPECTION: Final = frozenset(n for k in _KINDS for n in dir(k) if n.startswith(_PREFIXES)) | _NEWER | {"mro"}
+"""Public attributes that lead from a generator or traceback to frames, and from a class to its bases."""
+
+SPECIAL: Final = frozenset({"format", "format_map", "obj", "register"})
+"""Public names that mean something dangerous on one type: str, AttributeError, ABCMeta. They are looked at when read."""
+
+_ADVICE: Final = {
+    "__class__": "use type(x)",
+    "__dict__": "use vars(x), or dataclasses.asdict(x)",
+    "__slots__": "drop it, or use @dataclass(slots=True)",
+    "__new__": "use __init__, or a function that returns the object",
+    "__traceback__": "use str(error); the lines are reported when the script fails",
+    "__annotations__": "use dataclasses.fields(x)",
+    "__builtins__": "call the builtin by its name",
+    "__import__": "use an import statement",
+    "__file__": "the script is not a file",
+    "__setattr__": "assign the attribute, or use setattr(x, name, value)",
+    "__getattribute__": "define __getattr__, or use getattr(x, name)",
+    "__mro__": "use isinstance or issubclass",
+    "__bases__": "use isinstance or issubclass",
+    "__subclasses__": "keep the classes in a list of your own",
+    "__main__": "the script itself is the main program",
+    "mro": "use isinstance or issubclass",
+}
+
+
+def check_identifier(name: str, *, store: bool = True) -> None:
+    """Raise Refused unless a script may use this variable, parameter, function, class or alias name."""
+    if not name.startswith("_") or name in {"_", "__"} or name in DEFINABLE:
+        return
+    if name in {"__doc__"} or (name == "__name__" and not store):
+        return
+    if name.startswith("__") and name.endswith("__"):
+        raise Refused(
+            f"the name `{name}` is not available: {_ADVICE.get(name, 'scripts use no double-underscore names')}"
+        )
+    if name.startswith("__"):
+        raise Refused(f"the name `{name}` begins with two underscores: write `_{name.lstrip('_')}`")
+    if name.endswith("_"):
+        raise Refused(f"the name `{name}` begins and ends with an underscore: write `{name.rstrip('_')}`")
+
+
+def access(name: str, *, store: bool = False) -> Access:
+    """The guard for an attribute of this name. Raises Refused when no guard lets it through."""
+    if name in INTROSPECTION:
+        raise Refused(
+            f"the attribute `{name}` is not available: {_ADVICE.get(name, 'scripts cannot inspect frames or code')}"
+        )
+    if name in SPECIAL:
+        return Access.SPECIAL
+    if not name.startswith("_"):
+        return Access.PUBLIC
+    if name in READABLE and not store:
+        return Access.PUBLIC
+    if name.startswith("__") and name.endswith("__"):
+        advice = _ADVICE.get(
+            name, "only the usual protocol methods can be read" if not store else "define it in the class"
+        )
+        raise Refused(f"the attribute `{name}` is not available: {advice}")
+    if name.startswith("__"):
+        raise Refused(f"the attribute `{name}` begins with two underscores: write `_{name.lstrip('_')}`")
+    if name.endswith("_"):
+        raise Refused(f"the attribute `{name}` begins and ends with an underscore: use a public one")
+    return Access.PRIVATE

@@ -1,0 +1,212 @@
+"""The globals of one script: builtins, guards, the importer, and what the worker adds (`k8s`, `ctx`, `namespace`, helpers)."""
+
+from __future__ import annotations
+
+import builtins
+import difflib
+import random
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NoReturn
+
+from kubescript.sandbox import classes, guards, refusals, stdlib
+
+__all__ = ["build_globals"]
+
+_PLAIN: Final = (
+    "None True False Ellipsis NotImplemented abs all any ascii bin bool bytearray bytes callable chr classmethod complex dict "
+    "divmod enumerate filter float format frozenset hash hex id int isinstance issubclass iter len list map max min next object "
+    "oct ord pow property range repr reversed round set slice sorted staticmethod str sum super tuple zip __build_class__"
+)
+"""Builtins handed out as they are."""
+
+_BUILTINS: Final[dict[str, Any]] = {
+    **{name: getattr(builtins, name) for name in _PLAIN.split()},
+    **{
+        name: value
+        for name, value in vars(builtins).items()
+        if isinstance(value, type) and issubclass(value, BaseException) and not issubclass(value, BaseExceptionGroup)
+    },
+    "type": guards.Type,
+    "getattr": guards.get,
+    "hasattr": guards.has,
+    "setattr": guards.store,
+    "delattr": guards.delete,
+    "vars": guards.vars_,
+    "dir": guards.listing,
+    "_getattr_": guards.read,
+    "_private_": guards.private,
+    "_special_": guards.special,
+    "_write_": guards.writable,
+    "_own_": guards.own,
+    "__metaclass__": classes.Factory(),
+}
+
+
+def build_globals(
+    *, print_: Callable[..., None], extra: Mapping[str, object], importable: Mapping[str, object]
+) -> dict[str, object]:
+    """Fresh globals for one script. `importable` adds modules (and wins over ours); `extra` adds variables.
+
+    Modules are there without an import, too: models forget the line, and it would only cost a round trip.
+    """
+    modules = {**stdlib.MODULES, **_talking(print_), **importable}
+    own = {"print": _printer(print_), "__import__": _importer(modules), "_homes_": stdlib.HOMES}
+    forgotten = {name: module for name, module in modules.items() if "." not in name}
+    random.seed()  # each fork would otherwise draw the same numbers
+    return {"__builtins__": {**forgotten, **_BUILTINS, **own}, "__name__": classes.MODULE, **extra}
+
+
+# --- print, and the modules that print --------------------------------------------------------------------------------
+
+
+def _printer(print_: Callable[..., None]) -> Callable[..., None]:
+    def print(
+        *values: object, sep: str | None = " ", end: str | None = "\n", file: object = None, flush: bool = False
+    ) -> None:
+        """print for scripts. `file` may be sys.stdout, sys.stderr or a StringIO."""
+        write = None if isinstance(file, _Stream) else guards.get(file, "write", None)
+        if write is None:
+            print_(*values, sep=" " if sep is None else sep, end="\n" if end is None else end)
+        else:
+            write((" " if sep is None else sep).join(map(str, values)) + ("\n" if end is None else end))
+
+    return print
+
+
+class _Stream:
+    """sys.stdout and sys.stderr of a script: both are its printed output."""
+
+    __slots__ = ("__write",)
+
+    def __init__(self, print_: Callable[..., None]) -> None:
+        self.__write = print_
+
+    def write(self, text: str) -> int:
+        """Print without a newline."""
+        self.__write(text, sep="", end="")
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+
+def _exit(code: object = None, /) -> NoReturn:
+    """End the script; a text becomes its value."""
+    raise SystemExit(code)
+
+
+def _ignore(*args: object, **kwargs: object) -> None:
+    """Accepted, and without effect."""
+
+
+def _talking(print_: Callable[..., None]) -> dict[str, stdlib.ModuleProxy]:
+    """The modules that print or end the script, tied to this script's output."""
+    stream = _Stream(print_)
+    pformat: Any = stdlib.MODULES["pprint"].__dict__["pformat"]
+
+    def pprint(value: object, stream: None = None, **options: Any) -> None:
+        """pprint.pprint to the script's output."""
+        print_(pformat(value, **options), sep=" ", end="\n")
+
+    system = {"stdout": stream, "stderr": stream, "exit": _exit, "maxsize": sys.maxsize, "argv": ("script",)}
+    system |= {"version": sys.version, "version_info": tuple(sys.version_info), "byteorder": sys.byteorder}
+    quiet = dict.fromkeys(("warn", "filterwarnings", "simplefilter"), _ignore)
+    return {
+        "sys": stdlib.ModuleProxy("sys", system),
+        "pprint": stdlib.ModuleProxy("pprint", {"pformat": pformat, "pprint": pprint, "pp": pprint}),
+        "warnings": stdlib.ModuleProxy("warnings", quiet),
+        "logging": stdlib.ModuleProxy("logging", _logging(print_)),
+    }
+
+
+class _Logger:
+    """A logger that prints `LEVEL message`, from INFO up."""
+
+    __slots__ = ("__print",)
+
+    def __init__(self, print_: Callable[..., None]) -> None:
+        self.__print = print_
+
+    def _log(self, level: str, message: object, args: tuple[object, ...]) -> None:
+        self.__print(f"{level} {str(message) % args if args else message}", sep=" ", end="\n")
+
+    def info(self, message: object, *args: object, **options: object) -> None:
+        """Print at INFO."""
+        self._log("INFO", message, args)
+
+    def warning(self, message: object, *args: object, **options: object) -> None:
+        """Print at WARNING."""
+        self._log("WARNING", message, args)
+
+    def error(self, message: object, *args: object, **options: object) -> None:
+        """Print at ERROR."""
+        self._log("ERROR", message, args)
+
+    exception = critical = error
+
+    def debug(self, message: object, *args: object, **options: object) -> None:
+        """Dropped."""
+
+    def setLevel(self, level: object) -> None:  # noqa: N802  the name that scripts call
+        """Ignored."""
+
+
+def _logging(print_: Callable[..., None]) -> dict[str, object]:
+    logger = _Logger(print_)
+
+    def getLogger(name: object = None) -> _Logger:  # noqa: N802  the name that scripts call
+        """The one logger."""
+        return logger
+
+    levels = {"DEBUG": 10, "INFO": 20, "WARNING": 30, "ERROR": 40, "CRITICAL": 50}
+    methods = {name: getattr(logger, name) for name in ("debug", "info", "warning", "error", "exception", "critical")}
+    return {"getLogger": getLogger, "basicConfig": _ignore, **levels, **methods}
+
+
+# --- import -----------------------------------------------------------------------------------------------------------
+
+
+def _importer(modules: Mapping[str, object]) -> Callable[..., object]:
+    """`__import__` over a table of proxies. Names are resolved here, before Python's own fallback to sys.modules could."""
+
+    def importer(
+        name: str, _globals: object = None, _locals: object = None, fromlist: Sequence[str] | None = (), level: int = 0
+    ) -> object:
+        if level:
+            raise ImportError("relative imports are not available: a script is one file")
+        top = _module(modules, name.partition(".")[0])
+        leaf = modules.get(name) or _walk(top, name)
+        for item in fromlist or ():
+            _member(leaf, name, item)
+        return leaf if fromlist else top
+
+    def _module(modules: Mapping[str, object], name: str) -> object:
+        if name not in modules:
+            raise ModuleNotFoundError(_absent(name, modules), name=name)
+        return modules[name]
+
+    return importer
+
+
+def _walk(module: object, name: str) -> object:
+    for leaf in name.split(".")[1:]:
+        module = _member(module, name, leaf)
+    return module
+
+
+def _member(module: object, name: str, item: str) -> object:
+    try:
+        return guards.dynamic(module, item)
+    except AttributeError as error:
+        advice = refusals.MODULES.get(f"{name}.{item}") or refusals.MODULES.get(name) or str(error)
+        raise ImportError(f"cannot import {item!r} from {name!r}: {advice}", name=name) from None
+
+
+def _absent(name: str, modules: Mapping[str, object]) -> str:
+    head = f"there is no module {name!r} here"
+    if advice := refusals.MODULES.get(name):
+        return f"{head}: {advice}"
+    near = difflib.get_close_matches(name, modules, n=1)
+    meant = f"; did you mean {near[0]!r}?" if near else ""
+    return f"{head}{meant or ';'} there are: {', '.join(sorted(m for m in modules if '.' not in m))}"

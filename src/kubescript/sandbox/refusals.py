@@ -1,0 +1,158 @@
+"""What a script may not do, and what to write instead: findings, and the sentence for each construct, name and module."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["MODULES", "NAMES", "NODES", "Finding", "ScriptRefused"]
+
+_SHOWN: Final = 10
+"""Findings shown to the model; the rest is counted."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing wrong with a script, at its place in the source. Lines count from 1, columns from 0."""
+
+    line: int
+    column: int
+    message: str
+
+
+class ScriptRefused(Exception):
+    """The script was not run. `str()` is the text for the model."""
+
+    def __init__(self, code: str, findings: tuple[Finding, ...], source: str = "") -> None:
+        super().__init__(_text(code, findings, source))
+        self.code = code
+        """`script.syntax` or `script.refused`."""
+        self.findings = findings
+
+
+def _text(code: str, findings: tuple[Finding, ...], source: str) -> str:
+    lines = source.splitlines()
+    shown = [_one(finding, lines, caret=code == "script.syntax") for finding in findings[:_SHOWN]]
+    if len(findings) > _SHOWN:
+        shown.append(f"… and {len(findings) - _SHOWN} more")
+    return "\n".join(shown)
+
+
+def _one(finding: Finding, lines: list[str], *, caret: bool) -> str:
+    head = f"line {finding.line}: {finding.message}" if finding.line else finding.message
+    if not 1 <= finding.line <= len(lines):
+        return head
+    line = lines[finding.line - 1]
+    body = line.strip()[:160]
+    if not caret:
+        return f"{head}\n    {body}"
+    offset = max(0, min(finding.column - (len(line) - len(line.lstrip())), len(body)))
+    return f"{head}\n    {body}\n    {' ' * offset}^"
+
+
+_SYNC = "the SDK is synchronous: drop `await` and `async`, and call the method directly"
+_NEWER = "leave the type parameters out: annotations are not checked here"
+
+NODES: Final[dict[str, str]] = {
+    "AsyncFunctionDef": _SYNC,
+    "Await": _SYNC,
+    "AsyncFor": _SYNC,
+    "AsyncWith": _SYNC,
+    "TryStar": "`except*` is not available: use `except`",
+    "TypeAlias": "`type X = …` is not available: write `X = …`",
+    "TypeVar": _NEWER,
+    "ParamSpec": _NEWER,
+    "TypeVarTuple": _NEWER,
+    "TemplateStr": "template strings are not available: use an f-string",
+    "Interpolation": "template strings are not available: use an f-string",
+}
+"""Syntax that stays refused, by its node."""
+
+_NO_CODE = "code cannot be made at run time: write it into the script"
+_NO_FILES = "there are no files here: data comes from `k8s`, results go back as the value of the last line"
+
+NAMES: Final[dict[str, str]] = {
+    "exec": _NO_CODE,
+    "eval": f"{_NO_CODE}; for JSON use json.loads",
+    "compile": f"{_NO_CODE}; for patterns use re.compile",
+    "open": _NO_FILES,
+    "input": "nobody can be asked while a script runs: put the value into the script",
+    "globals": "use a dict of your own",
+    "locals": "use a dict of your own",
+    "breakpoint": "use print",
+    "memoryview": "use bytes or bytearray",
+    "exit": "use `return` at the top level",
+    "quit": "use `return` at the top level",
+    "ExceptionGroup": "raise the first exception",
+    "BaseExceptionGroup": "raise the first exception",
+    "__import__": "use an import statement",
+    "__builtins__": "call the builtin by its name",
+}
+"""Builtins that are not there."""
+
+_CLUSTER = "the cluster is reached through `k8s`"
+_LOOP = "calls run one after the other: write a plain loop"
+_PLAIN = "use lists, dicts, collections and statistics; return a list of dicts for a table"
+_NO_NET = f"there is no network here: {_CLUSTER}"
+_NO_PROCESS = f"no process can be started: {_CLUSTER}"
+
+MODULES: Final[dict[str, str]] = {
+    "os": "there are no files, environment variables or processes here: " + _CLUSTER,
+    "pathlib": _NO_FILES,
+    "shutil": _NO_FILES,
+    "tempfile": _NO_FILES,
+    "glob": "there are no files here: use fnmatch for names",
+    "fileinput": _NO_FILES,
+    "subprocess": _NO_PROCESS,
+    "multiprocessing": _LOOP,
+    "threading": _LOOP,
+    "concurrent": _LOOP,
+    "queue": "use collections.deque",
+    "asyncio": _SYNC,
+    "requests": _NO_NET,
+    "httpx": _NO_NET,
+    "aiohttp": _NO_NET,
+    "urllib3": _NO_NET,
+    "http": _NO_NET,
+    "socket": _NO_NET,
+    "ssl": _NO_NET,
+    "urllib.request": f"{_NO_NET}; urllib.parse is there",
+    "yaml": "use json, or return the object: the result is written for you",
+    "ruamel": "use json, or return the object: the result is written for you",
+    "toml": "use tomllib",
+    "pandas": _PLAIN,
+    "numpy": _PLAIN,
+    "polars": _PLAIN,
+    "matplotlib": "return the numbers: there are no pictures here",
+    "tabulate": _PLAIN,
+    "prettytable": _PLAIN,
+    "rich": _PLAIN,
+    "dateutil": "use datetime.datetime.fromisoformat; it reads Kubernetes timestamps",
+    "pytz": "use zoneinfo.ZoneInfo",
+    "inspect": "use dir(x) and help(x)",
+    "pickle": "use json",
+    "shelve": _NO_FILES,
+    "sqlite3": "use lists and dicts",
+    "ctypes": "native code cannot be called",
+    "importlib": "use an import statement",
+    "builtins": "call the builtin by its name",
+    "gc": "there is nothing to collect: a script is short",
+    "ast": "use json.loads for data",
+    "traceback": "use str(error) and type(error).__name__; an uncaught error is reported with its lines",
+    "argparse": "a script has no arguments: write the values into it",
+    "signal": "the time limit is the tool's argument",
+    "uuid": "use random.getrandbits, or metadata.uid of an object",
+    "secrets": "use random",
+    "io.open": _NO_FILES,
+    "codecs": "use str.encode and bytes.decode",
+    "weakref": "hold the object itself",
+    "jsonpath_ng": "walk the object in Python",
+    "jmespath": "walk the object in Python",
+    "platform": "this is the sandbox; nodes are at k8s",
+    "typing_extensions": "use typing",
+    "attr": "use dataclasses",
+    "attrs": "use dataclasses",
+    "pydantic": "use dataclasses",
+    "openshift": "use k8s: it serves every API of the cluster",
+}
+"""Modules that are not there. A module of this table or any below it gets the sentence."""

@@ -1,0 +1,103 @@
+"""The system calls a locked-down worker may make; every other one kills it.
+
+The filter is built with libseccomp (through pyseccomp) once, in the fork server, and installed in each worker as the finished BPF
+program. libseccomp resolves names for the machine it runs on, so aarch64 gets its own numbers, and a call made through another
+architecture's table (i386, x32) kills as well.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+from typing import Any, Final
+
+__all__ = ["install", "program"]
+
+_PR_SET_SECCOMP: Final = 22
+_SECCOMP_MODE_FILTER: Final = 2
+_PROT_EXEC: Final = 0x4
+_MAP_SHARED: Final = 0x01
+_MAP_ANONYMOUS: Final = 0x20
+_SOCKET_CALLS: Final = ("read", "write", "recvfrom", "recvmsg", "sendto", "sendmsg")
+"""Allowed on the worker's own socket only."""
+
+_PLAIN_CALLS: Final = (
+    # memory the interpreter frees or moves; growing it is below, with arguments checked
+    "brk", "munmap", "mremap", "madvise",
+    # locks, clocks, randomness: dict, time and random
+    "futex", "sched_yield", "clock_gettime", "clock_getres", "gettimeofday", "time", "getrandom",
+    # signals: none can be sent, but the interpreter's own handlers must return
+    "rt_sigreturn", "rt_sigprocmask", "sigaltstack", "restart_syscall",
+    "getpid", "gettid", "close", "exit", "exit_group",
+)  # fmt: skip
+
+_REFUSED_CALLS: Final = (
+    # What innocent library code tries (a late import, a locale, a terminal size): an OSError reads better than a dead worker.
+    "open", "openat", "stat", "lstat", "fstat", "newfstatat", "statx", "access", "faccessat", "faccessat2", "readlink",
+    "readlinkat", "getcwd", "lseek", "ioctl", "fcntl", "socket", "uname", "sysinfo", "getuid", "geteuid", "getgid", "getegid",
+    "getppid", "getrusage", "sched_getaffinity", "nanosleep", "clock_nanosleep", "poll", "ppoll", "pipe2", "dup", "getdents64",
+)  # fmt: skip
+
+_EPERM: Final = 1
+
+
+class _SockFprog(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
+
+
+def install(descriptor: int) -> str:
+    """Install the filter; it cannot be undone. Raises OSError when libseccomp or the kernel lacks it. Needs no_new_privs."""
+    code = program(descriptor)
+    buffer = ctypes.create_string_buffer(code, len(code))
+    prog = _SockFprog(len(code) // 8, ctypes.addressof(buffer))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(prog), 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "PR_SET_SECCOMP: " + os.strerror(ctypes.get_errno()))
+    return f"{len(code) // 8} instructions"
+
+
+@functools.cache
+def program(descriptor: int) -> bytes:
+    """The filter as BPF for a worker whose socket is `descriptor`. Built once, in the fork server."""
+    lib = _library()
+    rules = lib.SyscallFilter(defaction=lib.KILL_PROCESS)
+    for name in _PLAIN_CALLS:
+        _add(rules, lib.ALLOW, name)
+    for name in _SOCKET_CALLS:
+        _add(rules, lib.ALLOW, name, lib.Arg(0, lib.EQ, descriptor))
+    for name in _REFUSED_CALLS:
+        _add(rules, lib.ERRNO(_EPERM), name)
+    _add_memory_rules(lib, rules)
+    return _export(rules)
+
+
+def _add_memory_rules(lib: Any, rules: Any) -> None:
+    """New memory is private, anonymous and never executable: machine code written by an attacker cannot run."""
+    not_executable = lib.Arg(2, lib.MASKED_EQ, _PROT_EXEC, 0)
+    private_anonymous = lib.Arg(3, lib.MASKED_EQ, _MAP_SHARED | _MAP_ANONYMOUS, _MAP_ANONYMOUS)
+    _add(rules, lib.ALLOW, "mmap", not_executable, private_anonymous)
+    _add(rules, lib.ALLOW, "mprotect", not_executable)
+
+
+def _add(rules: Any, action: int, name: str, *arguments: Any) -> None:
+    """Add one rule; a name this architecture or this libseccomp does not know needs none, the default kills it."""
+    lib = _library()
+    if lib.resolve_syscall(lib.Arch.NATIVE, name) < 0:
+        return
+    rules.add_rule(action, name, *arguments)
+
+
+def _export(rules: Any) -> bytes:
+    with open(os.memfd_create("seccomp"), "r+b") as file:  # in memory: a container's root may be read-only
+        rules.export_bpf(file)
+        file.seek(0)
+        return file.read()
+
+
+def _library() -> Any:
+    try:
+        import pyseccomp  # noqa: PLC0415 - only Linux has it, and it raises where libseccomp.so.2 is missing
+    except (ImportError, RuntimeError, OSError) as error:
+        raise OSError(f"libseccomp is missing: {error}") from None
+    return pyseccomp

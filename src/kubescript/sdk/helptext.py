@@ -1,0 +1,78 @@
+"""What `help(...)` and `dir(...)` print: a few lines each, made from the tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubescript.sdk import objects, tables
+
+__all__ = ["accessor", "api", "dir_text", "help_text", "k8s", "method"]
+
+
+def accessor(api: str) -> str:
+    """How a script reaches an API class: CoreV1Api is `coreV1`."""
+    short = {"RbacAuthorizationV1Api": "rbacV1"}.get(api, api.removesuffix("Api"))
+    return short[0].lower() + short[1:]
+
+
+def k8s() -> str:
+    """The overview."""
+    clients = ", ".join(accessor(each) for each in tables.apis() if each[-5:-3] == "V1" or each[-5:-3] == "V2")
+    return (
+        "k8s: the cluster. k8s.coreV1().list_namespaced_pod('ns'), any official method, snake_case or camelCase.\n"
+        f"Clients: {clients}, metricsV1beta1, customObjects, version, and beta versions; dir(k8s) lists all.\n"
+        "Any kind: k8s.get('certificates.cert-manager.io', namespace='ns'), "
+        "k8s.dynamic().resources.get(api_version=..., kind=...).\n"
+        "What is served: k8s.discovery().api_resources(). "
+        "Objects: pod.status.pod_ip, pod['status']['podIP'], pod.to_dict().\n"
+        "help(k8s.coreV1()) lists its methods, help(k8s.coreV1().list_namespaced_pod) its parameters."
+    )
+
+
+def api(name: str) -> str:
+    """One API class: its methods, those of a kind in one line."""
+    verbs: dict[str, list[str]] = {}
+    for each in tables.operations(name):
+        verb, _, rest = each.partition("_")
+        verbs.setdefault(rest, []).append(verb)
+    lines = [f"{'/'.join(found)}_{rest}" for rest, found in verbs.items() if found != ["connect"] and rest]
+    return f"{name}, k8s.{accessor(name)}():\n" + "\n".join(lines)
+
+
+def method(operation: tables.Operation) -> str:
+    """One method: signature, what it gives and the request it makes."""
+    required = [
+        f"{each}: {operation.body}" if each == "body" else each for each in operation.parameters[: operation.required]
+    ]
+    optional = [
+        f"{each}=None" for each in operation.parameters[operation.required :] if each not in ("pretty", "watch")
+    ]
+    return (
+        f"{operation.name}({', '.join(required + optional)}) -> {operation.returns or 'text'}\n"
+        f"{operation.verb} {operation.path}"
+    )
+
+
+def model(name: str) -> str:
+    """One model's fields."""
+    fields = tables.models()[name]
+    types = (entry if isinstance(entry, str) else entry[0] for entry in fields.values())
+    return f"{name}: " + ", ".join(f"{field}: {kind}" for field, kind in zip(fields, types, strict=True))
+
+
+def help_text(value: Any = None) -> str:
+    """What `help(value)` prints."""
+    if isinstance(value, str) and value in tables.models():
+        return model(value)
+    if isinstance(value, objects.View) and value._shape.name:
+        return model(value._shape.name)
+    if value is None:
+        return k8s()
+    if type(value).__module__.startswith("kubescript.sdk"):
+        return repr(value)
+    return (getattr(value, "__doc__", None) or repr(value))[:2_000]
+
+
+def dir_text(value: Any) -> list[str]:
+    """What `dir(value)` gives: no underscore names."""
+    return sorted(name for name in dir(value) if not name.startswith("_"))

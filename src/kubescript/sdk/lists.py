@@ -1,0 +1,198 @@
+"""List answers: `pods.items`, `pods.metadata`, and the list object itself as a sequence of its items.
+
+Items are cut out of the body while it arrives (see splitter.py); asking for the length, an index or the rest waits for
+all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar
+
+import msgspec
+
+from kubescript.sdk import objects, sequences, shapes, splitter
+
+__all__ = ["Arrival", "ItemList", "ListObject"]
+
+
+class Arrival:
+    """A list body on its way: pulls chunks, feeds the splitter."""
+
+    def __init__(self, chunks: Iterator[bytes], broken: Callable[[Exception], Exception]) -> None:
+        self._chunks: Iterator[bytes] | None = chunks
+        self._broken = broken
+        self._splitter = splitter.Splitter()
+        self.items = self._splitter.items
+        self.head = self._splitter.head
+
+    def pull(self) -> bool:
+        """Take one more chunk. False when the body is complete. Raises what `broken` makes of a body that is no
+        list."""
+        if self._chunks is None:
+            return False
+        try:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                self._chunks = None
+                self._splitter.finish()
+            else:
+                self._splitter.feed(chunk)
+        except msgspec.DecodeError as error:
+            raise self._broken(error) from None
+        return True
+
+    def drain(self) -> None:
+        """Take all the rest."""
+        while self.pull():
+            pass
+
+
+class ItemList(sequences.ListView):
+    """The items; called, `.items()` is the dict method on the list object."""
+
+    _arrival: Any = None
+    _fields: Any = None
+
+    def _all(self) -> list[Any]:
+        self._arrival.drain()
+        return self._data
+
+    def __iter__(self) -> Iterator[Any]:
+        data, shape, position = self._data, self._shape, 0
+        while True:
+            while position < len(data):
+                value = data[position]
+                position += 1
+                yield objects.View(value, shape) if type(value) is dict else objects.wrap(value, shape)
+            if not self._arrival.pull():
+                return
+
+    def __bool__(self) -> bool:
+        while not self._data and self._arrival.pull():
+            pass
+        return bool(self._data)
+
+    def __call__(self) -> list[tuple[str, Any]]:
+        return list(self._fields().items())
+
+
+class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
+    """The answer of a list call: a sequence of its items with `.items` and `.metadata`; also readable as a mapping."""
+
+    _arrival: Arrival
+    _shape: shapes.Shape
+    """Of one item."""
+    _name: str = ""
+    """The list's model, for `repr` only."""
+
+    _guarded_writes: ClassVar[bool] = True
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def items(self) -> Any:
+        """The list's items; they are decoded when they are touched."""
+        return ItemList(self._arrival.items, self._shape, None, self._arrival, self._plain)
+
+    @property
+    def metadata(self) -> Any:
+        """`resource_version`, and `_continue` and `remaining_item_count` when there are more pages."""
+        return objects.View(self._early("metadata") or {}, shapes.shape_of("V1ListMeta"))
+
+    @property
+    def kind(self) -> Any:
+        """As the API server says, such as "PodList"."""
+        return self._early("kind")
+
+    @property
+    def api_version(self) -> Any:
+        """As the API server says, such as "v1"."""
+        return self._early("apiVersion")
+
+    @property
+    def apiVersion(self) -> Any:  # noqa: N802 - the JSON name
+        """As the API server says, such as "v1"."""
+        return self._early("apiVersion")
+
+    def _early(self, key: str) -> Any:
+        """A field of the list itself; waits for the whole body only when it does not come before the items."""
+        while key not in self._arrival.head and self._arrival.pull():
+            pass
+        return self._arrival.head.get(key)
+
+    def _plain(self) -> dict[str, Any]:
+        """The list object's own fields."""
+        head = {key: self[key] for key in ("kind", "apiVersion", "metadata") if self._early(key) is not None}
+        return {**head, "items": self.items}
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __bool__(self) -> bool:
+        return bool(self.items)
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, str):
+            return self.items[key]
+        names = {
+            "items": "items",
+            "metadata": "metadata",
+            "kind": "kind",
+            "apiVersion": "api_version",
+            "api_version": "api_version",
+        }
+        if key not in names:
+            raise KeyError(f"a list has 'items', 'metadata', 'kind' and 'apiVersion', not {key!r}")
+        return getattr(self, names[key])
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """A field of the list object."""
+        return self[key] if key in ("items", "metadata", "kind", "apiVersion", "api_version") else default
+
+    def keys(self) -> list[str]:
+        """The names of the list object's own fields."""
+        return list(self._plain())
+
+    def values(self) -> list[Any]:
+        """The list object's own fields."""
+        return list(self._plain().values())
+
+    def __contains__(self, value: object) -> bool:
+        return value in self.items or (isinstance(value, str) and value in self._plain())
+
+    def __reversed__(self) -> Iterator[Any]:
+        return iter(self[::-1])
+
+    def __add__(self, other: Any) -> list[Any]:
+        return [*self, *other]
+
+    def __radd__(self, other: Any) -> list[Any]:
+        return [*other, *self]
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Sequence | list) and list(self) == list(other))
+
+    def to_dict(self) -> dict[str, Any]:
+        """A detached plain dict, as an object's `to_dict()`."""
+        return {key: each.to_dict() if hasattr(each, "to_dict") else each for key, each in self._plain().items()}
+
+    def _own(self) -> dict[str, Any]:
+        """The data, for `unwrap`."""
+        return {**self._arrival.head, "items": self.items._all()}
+
+    def __getattr__(self, name: str) -> Any:
+        hint = (
+            f"loop over it: `for item in pods: item.{name}`"
+            if name in self._shape.fields
+            else "it has .items and .metadata"
+        )
+        raise AttributeError(f"{self._name or 'this list'} has no field {name!r}; {hint}")
+
+    def __repr__(self) -> str:
+        return f"<{self._name or self.kind or 'List'} of {len(self)}>"
+
+
+Sequence.register(ListObject)

@@ -1,0 +1,63 @@
+"""One API method as a script calls it: arguments to a request, the answer to a view."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubescript.sandbox.protocol import Call, Reply
+from kubescript.sdk import arguments, helptext, session, shapes, tables
+
+__all__ = ["Method", "Watchable"]
+
+
+class Watchable:
+    """Something `watch.Watch().stream` can follow."""
+
+    def _watch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[session.Session, Call, shapes.Shape]:
+        """The watch request and the shape of one object."""
+        raise NotImplementedError
+
+
+class Method(Watchable):
+    """One API method."""
+
+    __slots__ = ("_info", "_operation", "_session")
+
+    def __init__(self, session: session.Session, operation: tables.Operation, *, info: bool) -> None:
+        self._session = session
+        self._operation = operation
+        self._info = info
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        value, reply = self._perform(arguments.bind(self._operation, args, kwargs))
+        return (value, reply.status, dict(reply.headers)) if self._info else value
+
+    def _perform(self, call: Call) -> tuple[Any, Reply]:
+        operation = self._operation
+        if operation.returns == "str" or (not operation.returns and operation.verb == "GET"):
+            return self._session.fetch_text(call)
+        shape = shapes.shape_of(operation.returns)
+        if operation.name.startswith("list_"):
+            return self._session.fetch_list(call, _item(shape), shape.name)
+        return self._session.fetch(call, shapes.OBJECT if shape is shapes.FREE else shape)
+
+    def _watch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[session.Session, Call, shapes.Shape]:
+        operation = self._operation
+        if "watch" not in operation.parameters and operation.returns != "str":
+            raise TypeError(f"{operation.name} cannot be watched; watch a list method, such as list_namespaced_pod")
+        follows = operation.returns == "str"
+        call = arguments.bind(operation, args, kwargs, watch=not follows)
+        return self._session, call, shapes.FREE if follows else _item(shapes.shape_of(operation.returns))
+
+    @property
+    def is_text(self) -> bool:
+        """It gives text, such as a log."""
+        return self._operation.returns == "str"
+
+    def __repr__(self) -> str:
+        return helptext.method(self._operation)
+
+
+def _item(shape: shapes.Shape) -> shapes.Shape:
+    """The shape of a list's items."""
+    return shape.fields["items"].shape.element if "items" in shape.fields else shapes.OBJECT

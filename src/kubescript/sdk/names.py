@@ -1,0 +1,44 @@
+"""Names as people and models spell them: snake_case, camelCase, any case; and the nearest right one."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+
+__all__ = ["camel", "fold", "nearest", "snake", "suggestion"]
+
+
+def fold(name: str) -> str:
+    """The spelling that all case and underscore variants of a name share."""
+    return name.replace("_", "").replace("-", "").lower()
+
+
+def camel(name: str) -> str:
+    """The JSON name a snake_case attribute most often has; the generator uses the same rule."""
+    return re.sub(r"_+([a-z0-9])", lambda match: match[1].upper(), name.strip("_"))
+
+
+def snake(name: str) -> str:
+    """A snake_case spelling of a camelCase name, as the official client makes it."""
+    split = re.sub(r"([a-z0-9])([A-Z]+)", r"\1_\2", name)
+    return re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", split).lower()
+
+
+def nearest(name: str, options: Iterable[str], count: int = 1) -> list[str]:
+    """Up to `count` options that look most like `name`, best first."""
+    folded: dict[str, str] = {}
+    for option in options:
+        folded.setdefault(fold(option), option)
+    return [folded[each] for each in difflib.get_close_matches(fold(name), folded, count, 0.6)]
+
+
+def suggestion(name: str, options: Iterable[str], listed: int = 12) -> str:
+    """A sentence for an error: the nearest option, else what there is."""
+    known = sorted(set(options))
+    if near := nearest(name, known):
+        return f"did you mean {near[0]!r}?"
+    if not known:
+        return "there is none."
+    more = f", … ({len(known)} in all)" if len(known) > listed else ""
+    return "there are: " + ", ".join(known[:listed]) + more

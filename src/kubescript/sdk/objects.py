@@ -1,0 +1,267 @@
+"""Views: Kubernetes objects as scripts see them, over plain JSON data.
+
+A view holds a dict of JSON data and the shape that says what its fields are called; nothing else. It answers
+`pod.status.pod_ip`, `pod.status.podIP`, `pod["status"]["podIP"]` and `pod.status.get("podIP")`, is a mapping to Python
+(`dict(view)`, `{**view}`, `match`, `isinstance(view, dict)`), and writes go to the data, so that read-modify-replace
+works.
+
+- A field the model knows but the object lacks reads as None, a list or map field as an empty one that joins the object
+when it is
+  first written to. A field the model does not know raises AttributeError (KeyError for items) naming the nearest.
+- A timestamp is an aware datetime by its snake_case attribute and JSON text everywhere else.
+- A field called `items`, `values` or `keys` is the field; called like the dict method, it does what the dict method
+does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, Final
+
+import msgspec
+
+from kubescript.sdk import brief, names, raw, sequences, shapes, snapshots, timestamps
+
+__all__ = ["View", "unwrap", "wrap"]
+
+_Raw = msgspec.Raw
+_MISSING: Final = object()
+_set_slot: Final = msgspec.Struct.__setattr__
+
+
+def wrap(value: Any, shape: shapes.Shape) -> Any:
+    """A view of a dict or list; any other value itself."""
+    kind = type(value)
+    if kind is dict:
+        return View(value, shape)
+    if kind is list:
+        return sequences.ListView(value, shape.element)
+    return value
+
+
+def unwrap(value: Any) -> Any:
+    """The JSON data behind a script's value, views at any depth included; the data of a view is shared, not copied."""
+    if type(value) in (str, int, float, bool, type(None)):
+        return value
+    if isinstance(value, View | sequences.ListView):
+        return value._own()
+    return snapshots.json_data(value, unwrap)
+
+
+class View(msgspec.Struct, gc=False, eq=False, weakref=False):
+    """One JSON object."""
+
+    _data: dict[str, Any]
+    _shape: shapes.Shape
+    _home: tuple[View, str] | None = None
+    """Where an empty map belongs that is not in the object yet."""
+
+    _guarded_writes: ClassVar[bool] = True
+    """RestrictedPython's write guard lets scripts assign to attributes and items."""
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getattr__(self, name: str) -> Any:
+        field = self._shape.fields.get(name)
+        if field is None:
+            return self._unlisted(name, AttributeError)
+        value = self._data.get(field.key)
+        if value is None:
+            return self._absent(field)
+        if type(value) is _Raw:
+            value = self._data[field.key] = raw.open_raw(value)
+            if value is None:
+                return self._absent(field)
+        kind = type(value)
+        if kind is dict:
+            return View(value, field.shape)
+        if kind is list:
+            return sequences.ListView(value, field.shape.element)
+        return timestamps.parse_time(value) if field.time else value
+
+    def __getitem__(self, key: str) -> Any:
+        field = self._shape.fields.get(key)
+        if field is not None:
+            value = self._fetch(field.key)
+            return self._absent(field) if value is None else wrap(value, field.shape)
+        value = self._fetch(key)
+        if value is _MISSING or (value is None and key not in self._data):
+            return self._unlisted(key, KeyError)
+        return wrap(value, self._shape.element)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The field's value, or `default` when the object lacks it."""
+        field = self._shape.fields.get(key)
+        name, shape = (key, self._shape.element) if field is None else (field.key, field.shape)
+        if name not in self._data:
+            found = self._spelled(key)
+            return default if found is None else wrap(self._fetch(found), shape)
+        return wrap(self._fetch(name), shape)
+
+    def _fetch(self, key: str) -> Any:
+        """The decoded data under a JSON key, None when absent."""
+        value = self._data.get(key)
+        if type(value) is _Raw:
+            value = self._data[key] = raw.open_raw(value)
+        return value
+
+    def _absent(self, field: shapes.Field) -> Any:
+        """What a known field reads as when the object lacks it."""
+        if field.absent is dict:
+            return View({}, field.shape, (self, field.key))
+        if field.absent is list:
+            return sequences.ListView([], field.shape.element, (self, field.key))
+        return None
+
+    def _spelled(self, name: str) -> str | None:
+        """A key that is present, unknown to the model, and spelled like `name` but for case and underscores."""
+        wanted = names.fold(name)
+        return next((key for key in self._data if names.fold(key) == wanted and key not in self._shape.fields), None)
+
+    def _unlisted(self, name: str, error: type[Exception]) -> Any:
+        """A field the shape does not list: data newer than the model, a map's key, or a mistake."""
+        found = None if name.startswith("_") else name if name in self._data else self._spelled(name)
+        if found is not None:
+            return wrap(self._fetch(found), self._shape.element)
+        raise error(brief.no_field(name, self._shape, self._data, item=error is KeyError))
+
+    def _key(self, name: str) -> str:
+        """The JSON key a script means when it writes to `name`."""
+        field = self._shape.fields.get(name)
+        if field is not None:
+            return field.key
+        if name in self._data or not self._shape.closed:
+            return name if name in self._data else self._spelled(name) or name
+        raise AttributeError(brief.no_field(name, self._shape, self._data))
+
+    def _own(self) -> dict[str, Any]:
+        """The data, made part of its object first if it was an absent map until now."""
+        if self._home is not None:
+            parent, key = self._home
+            _set_slot(self, "_data", parent._own().setdefault(key, self._data))
+            _set_slot(self, "_home", None)
+        return self._data
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._own()[self._key(key)] = unwrap(value)
+
+    def __delattr__(self, name: str) -> None:
+        self._own().pop(self._key(name), None)
+
+    def __delitem__(self, key: str) -> None:
+        del self._own()[self._key(key)]
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """The field's value; written first when the object lacks it."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def update(self, *others: Any, **fields: Any) -> None:
+        """Write several fields."""
+        for name, value in dict(*others, **fields).items():
+            self[name] = value
+
+    def pop(self, key: str, *default: Any) -> Any:
+        """Remove a field and give its value."""
+        if key not in self and default:
+            return default[0]
+        value = self[key]
+        del self[key]
+        return value
+
+    def __contains__(self, key: object) -> bool:
+        field = self._shape.fields.get(key) if isinstance(key, str) else None
+        return (field.key if field else key) in self._data
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __bool__(self) -> bool:
+        return bool(self._data) or self._shape.closed
+
+    @property
+    def keys(self) -> Any:
+        """The dict method, or the field of this name."""
+        return _method_or_field(self, "keys", self._data.keys)
+
+    @property
+    def values(self) -> Any:
+        """The dict method, or the field of this name."""
+        return _method_or_field(self, "values", lambda: [self[key] for key in self._data])
+
+    @property
+    def items(self) -> Any:
+        """The dict method, or the field of this name."""
+        return _method_or_field(self, "items", lambda: [(key, self[key]) for key in self._data])
+
+    def to_dict(self) -> dict[str, Any]:
+        """A detached plain dict with snake_case keys and datetimes, as the official client gives it, without the fields
+        that are absent; reading one of those still gives None."""
+        return snapshots.snake_dict(raw.whole(self._data), self._shape)
+
+    def to_str(self) -> str:
+        """The object as text."""
+        return repr(self.to_dict())
+
+    def copy(self) -> View:
+        """An independent copy."""
+        return View(raw.whole(self._data), self._shape)
+
+    def __copy__(self) -> View:
+        return self.copy()
+
+    def __deepcopy__(self, _memo: object) -> View:
+        return self.copy()
+
+    def __or__(self, other: Any) -> dict[str, Any]:
+        return {**self, **other}
+
+    def __ror__(self, other: Any) -> dict[str, Any]:
+        return {**other, **self}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        return bool(raw.whole(self._data) == raw.whole(unwrap(other)))
+
+    def __repr__(self) -> str:
+        return brief.describe(self._data, self._shape)
+
+    def __dir__(self) -> list[str]:
+        return self._shape.attributes or [*self._data, "get", "items", "keys", "to_dict", "values"]
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """`isinstance(view, dict)` is true: scripts that walk JSON ask that."""
+        return dict
+
+
+class FieldView(View):
+    """A map field whose name is a dict method's; called, it is the method."""
+
+    _method: Callable[[], Any] = list
+
+    def __call__(self) -> Any:
+        return self._method()
+
+
+def _method_or_field(view: View, name: str, method: Callable[[], Any]) -> Any:
+    """A dict method, unless the object has a field of this name: then the field, which can be called as the method."""
+    field = view._shape.fields.get(name)
+    if field is None and name not in view._data:
+        return method
+    value = view[name]
+    if isinstance(value, sequences.ListView):
+        return sequences.FieldList(value._data, value._shape, value._home, method)
+    if isinstance(value, View):
+        return FieldView(value._data, value._shape, value._home, method)
+    return method
+
+
+Mapping.register(View)

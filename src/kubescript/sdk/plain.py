@@ -1,0 +1,191 @@
+"""Any script value as JSON: for the answer (`to_plain`, pruned of what nobody asked for) and for request bodies
+(`encode_body`).
+
+Generators are run up to a bound, cycles and values without a JSON form are named with their path: "result[0].owner is a
+function".
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import decimal
+import enum
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from kubescript.sdk import lists, objects, raw, sequences, timestamps
+
+__all__ = ["NotPlainError", "encode", "encode_body", "to_plain"]
+
+MAX_ITERATED: Final = 100_000
+"""Elements taken from a generator."""
+MAX_DEPTH: Final = 200
+"""Levels of nesting; the encoder behind us recurses in C."""
+
+PRUNED_METADATA: Final = frozenset({"managedFields", "resourceVersion", "uid", "generation", "selfLink"})
+"""Bookkeeping that costs tokens. A script that wants one returns it by name: `pod.metadata.uid`."""
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+class NotPlainError(TypeError):
+    """A value has no JSON form; the message names the path to it."""
+
+
+def to_plain(value: Any, name: str = "result", *, prune: bool = True) -> Any:
+    """JSON-able data: dicts with str keys, lists, str, int, float, bool, None. Raises NotPlainError with the path."""
+    return _Walk(prune).convert(value, name, ())
+
+
+def encode(value: Any) -> bytes:
+    """A script's value as JSON text, pruned. NaN and infinities become strings, since JSON has none."""
+    return raw.encode(to_plain(value))
+
+
+def encode_body(value: Any) -> msgspec.Raw:
+    """A request body as JSON text. Raises TypeError when it is not an object or a list."""
+    if isinstance(value, str | bytes):
+        raise TypeError("body must be a dict, a list or a client.V1… object, not text; decode it first")
+    return msgspec.Raw(raw.encode(objects.unwrap(value)))
+
+
+class _Walk:
+    """One conversion; `above` are the ids of the containers we are in."""
+
+    def __init__(self, prune: bool) -> None:
+        self._prune = prune
+
+    def convert(self, value: Any, path: str, above: tuple[int, ...]) -> Any:
+        """One value."""
+        kind = type(value)
+        if kind in (str, bool, type(None)):
+            return value
+        if isinstance(value, enum.Enum):
+            return self.convert(value.value, path, above)
+        if isinstance(value, int | float | decimal.Decimal):
+            return _number(value)
+        if isinstance(value, str):
+            return str.__str__(value)
+        if id(value) in above or len(above) > MAX_DEPTH:
+            raise NotPlainError(f"{path} {'contains itself' if id(value) in above else 'is nested too deeply'}")
+        found = self._scalar(value)
+        return self._container(value, path, (*above, id(value))) if found is None else found
+
+    def _scalar(self, value: Any) -> str | None:
+        if isinstance(value, datetime.datetime | datetime.date):
+            return timestamps.format_time(value)
+        if isinstance(value, datetime.time):
+            return value.isoformat()
+        if isinstance(value, datetime.timedelta):
+            return str(value)
+        if isinstance(value, bytes | bytearray):
+            return bytes(value).decode("utf-8", "replace")
+        return f"{type(value).__name__}: {value}" if isinstance(value, BaseException) else None
+
+    def _container(self, value: Any, path: str, above: tuple[int, ...]) -> Any:
+        if isinstance(value, lists.ListObject):
+            return [self.convert(item, f"{path}[{index}]", above) for index, item in enumerate(value)]
+        if isinstance(value, objects.View | sequences.ListView):
+            return self._view(raw.whole(value._own()))
+        if isinstance(value, Mapping):
+            return {_key(key): self.convert(each, f"{path}[{key!r}]", above) for key, each in value.items()}
+        if isinstance(value, tuple) and hasattr(value, "_asdict"):
+            return {key: self.convert(each, f"{path}.{key}", above) for key, each in value._asdict().items()}
+        if isinstance(value, set | frozenset):
+            return self._elements(_ordered(value), path, above)
+        if isinstance(value, list | tuple | range | Iterator) or type(value).__name__ in (
+            "dict_keys",
+            "dict_values",
+            "dict_items",
+            "deque",
+        ):
+            return self._elements(value, path, above)
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            return {
+                field.name: self.convert(getattr(value, field.name), f"{path}.{field.name}", above)
+                for field in dataclasses.fields(value)
+            }
+        raise NotPlainError(
+            f"{path} is a {type(value).__name__}, which has no JSON form; return str, numbers, lists or dicts"
+        )
+
+    def _elements(self, values: Any, path: str, above: tuple[int, ...]) -> list[Any]:
+        found: list[Any] = []
+        for index, each in enumerate(values):
+            if isinstance(values, Iterator) and index >= MAX_ITERATED:
+                raise NotPlainError(f"{path} is a generator that gave more than {MAX_ITERATED} values; return a list")
+            found.append(self.convert(each, f"{path}[{index}]", above))
+        return found
+
+    def _view(self, data: Any) -> Any:
+        """Decoded JSON data, which has no cycles and nothing foreign in it; only pruned."""
+        if not self._prune:
+            return data
+        for each in data if isinstance(data, list) else [data]:
+            _prune(each)
+        return data
+
+
+def _prune(data: Any) -> None:
+    """Take bookkeeping out of an object, of the template inside it and of the items of a list."""
+    if not isinstance(data, dict):
+        return
+    if PRUNED_METADATA & data.keys() and "name" in data:
+        _prune_metadata(data)
+    if isinstance(data.get("metadata"), dict):
+        _prune_metadata(data["metadata"])
+    items = data.get("items")
+    for item in items if isinstance(items, list) else ():
+        _prune(item)
+
+
+def _prune_metadata(metadata: dict[str, Any]) -> None:
+    for key in PRUNED_METADATA:
+        metadata.pop(key, None)
+    annotations = metadata.get("annotations")
+    if isinstance(annotations, dict) and annotations.pop(LAST_APPLIED, None) is not None and not annotations:
+        del metadata["annotations"]
+
+
+def _number(value: Any) -> Any:
+    """A number JSON can hold exactly; NaN and infinities as text."""
+    if isinstance(value, decimal.Decimal):
+        return _decimal(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return int(value) if isinstance(value, int) and type(value) is not bool and type(value) is not int else value
+
+
+def _decimal(value: decimal.Decimal) -> int | float | str:
+    """The exact value: a JSON number where one holds it, else its text."""
+    if not value.is_finite() or abs(value) >= 10**30:
+        return str(value)
+    if value == value.to_integral_value():
+        return int(value)
+    near = float(value)
+    return near if decimal.Decimal(repr(near)) == value else str(value)
+
+
+def _key(key: Any) -> str:
+    """A dict key as JSON has it."""
+    if isinstance(key, str):
+        return str.__str__(key)
+    if isinstance(key, datetime.datetime | datetime.date):
+        return timestamps.format_time(key)
+    if isinstance(key, tuple):
+        return "/".join(_key(part) for part in key)
+    return (
+        {None: "null", True: "true", False: "false"}.get(key, str(key))
+        if key is None or isinstance(key, bool)
+        else str(key)
+    )
+
+
+def _ordered(values: Any) -> list[Any]:
+    try:
+        return sorted(values)
+    except TypeError:
+        return sorted(values, key=repr)

@@ -1,0 +1,26 @@
+"""Kubernetes times: RFC 3339 text in JSON, aware datetimes by snake_case attribute, as in the official client."""
+
+from __future__ import annotations
+
+import datetime
+
+__all__ = ["format_time", "parse_time"]
+
+
+def parse_time(text: object) -> object:
+    """An aware datetime; what is no timestamp is given back unchanged."""
+    if not isinstance(text, str):
+        return text
+    try:
+        moment = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+
+
+def format_time(moment: datetime.datetime | datetime.date) -> str:
+    """RFC 3339 text; UTC is written as Z. A naive datetime is taken as UTC."""
+    if not isinstance(moment, datetime.datetime):
+        return moment.isoformat()
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+    return aware.isoformat().replace("+00:00", "Z")

@@ -1,0 +1,79 @@
+"""Real MCP clients: the SDK's own, over stdio or HTTP, talking to a `kubescript` process started as a user starts it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from pathlib import Path
+
+import httpx2
+import mcp_types
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+KUBESCRIPT = str(Path(sys.executable).with_name("kubescript"))
+TRANSPORTS = ("stdio", "http")
+
+
+@contextlib.asynccontextmanager
+async def connect(transport: str, flags: Sequence[str], mode: str = "auto") -> AsyncIterator[Client]:
+    """A client of a server with these flags and the code toolset, over this transport."""
+    flags = ("--toolsets", "code", *flags)
+    if transport == "stdio":
+        with open(os.devnull, "w") as quiet:
+            parameters = StdioServerParameters(command=KUBESCRIPT, args=list(flags))
+            async with Client(stdio_client(parameters, quiet), mode=mode) as client:
+                yield client
+    else:
+        with serving(flags) as port:
+            async with Client(f"http://127.0.0.1:{port}/mcp", mode=mode) as client:
+                yield client
+
+
+@contextlib.contextmanager
+def serving(flags: Sequence[str]) -> Iterator[int]:
+    """A `kubescript` that serves HTTP; gives its port once it answers."""
+    port = free_port()
+    command = [KUBESCRIPT, *flags, "--transport", "http", "--port", str(port), "--log-level", "warning"]
+    process = subprocess.Popen(command)
+    try:
+        _wait(port, process)
+        yield port
+    finally:
+        process.terminate()
+        process.wait(timeout=10)
+
+
+def free_port() -> int:
+    """A port nobody listens on just now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+async def evaluate(client: Client, script: str, **arguments: object) -> mcp_types.CallToolResult:
+    """Call the one tool."""
+    return await client.call_tool("evaluate_script", {"script": script, **arguments})
+
+
+def text(result: mcp_types.CallToolResult) -> str:
+    """The answer's text."""
+    (content,) = result.content
+    assert isinstance(content, mcp_types.TextContent)
+    return content.text
+
+
+def _wait(port: int, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        assert process.poll() is None, "the server ended at start"
+        with contextlib.suppress(httpx2.HTTPError):
+            httpx2.get(f"http://127.0.0.1:{port}/mcp", timeout=1)
+            return
+        time.sleep(0.1)
+    raise AssertionError("the server did not answer")

@@ -1,0 +1,34 @@
+"""Fixtures that every test may ask for. The control plane starts only when a test asks, and once per run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.controlplane import build, cluster, fixture
+from tests.controlplane.server import ControlPlane
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Builds the programs before any test's time limit runs: the first build on a machine takes minutes."""
+    wanted = {name for item in session.items for name in getattr(item, "fixturenames", ())}
+    if wanted & {"control_plane", "kubeconfig"} and not session.config.option.collectonly:
+        build.programs()
+
+
+@pytest.fixture(scope="session")
+def control_plane() -> Iterator[ControlPlane]:
+    """A Kubernetes API server of our own, shared by the whole run: who stops it starts it again."""
+    with ControlPlane() as plane:
+        yield plane
+
+
+@pytest.fixture(scope="session")
+def kubeconfig(request: pytest.FixtureRequest) -> Path:
+    """The administrator's kubeconfig of a cluster with the broken fixture loaded; see `fixture.facts`."""
+    # Asked for by name, so that no server is started when the environment names another cluster.
+    path = cluster.elsewhere() or request.getfixturevalue("control_plane").kubeconfig
+    fixture.load(path)
+    return path

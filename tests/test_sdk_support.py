@@ -1,0 +1,90 @@
+"""A transport in memory for the SDK's unit tests: canned answers by path, every call remembered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from kubescript.sandbox.protocol import Call, Reply, ScriptFault
+from kubescript.sdk import client, session, transport
+
+POD: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {
+        "name": "web",
+        "namespace": "shop",
+        "uid": "u-1",
+        "resourceVersion": "9",
+        "generation": 1,
+        "managedFields": [{"manager": "m"}],
+        "creationTimestamp": "2026-01-02T03:04:05Z",
+        "labels": {"app": "web"},
+        "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}", "keep": "1"},
+    },
+    "spec": {
+        "nodeName": "n1",
+        "containers": [{"name": "app", "image": "i:1", "resources": {"limits": {"cpu": "500m"}}}],
+        "volumes": [{"name": "c", "configMap": {"name": "cm", "items": [{"key": "k", "path": "p"}]}}],
+    },
+    "status": {
+        "phase": "Running",
+        "podIP": "10.0.0.1",
+        "containerStatuses": [{"name": "app", "restartCount": 3, "futureField": 1}],
+    },
+}
+
+
+class Exchange:
+    """A canned answer, in chunks of ten bytes."""
+
+    def __init__(
+        self, body: bytes, status: int = 200, fault: ScriptFault | None = None, broken: ScriptFault | None = None
+    ) -> None:
+        self.reply = Reply(status=status, fault=fault, headers={"audit-id": "a"})
+        self._body, self._broken = body, broken
+
+    def chunks(self) -> Iterator[bytes]:
+        """The body."""
+        yield from (self._body[at : at + 10] for at in range(0, len(self._body), 10))
+        if self._broken:
+            raise transport.ProtocolFault(self._broken)
+
+
+class Canned:
+    """Answers by path; a dict or list is sent as JSON. Unknown paths are 404."""
+
+    def __init__(self, **answers: Any) -> None:
+        self.answers: dict[str, Any] = answers
+        self.calls: list[Call] = []
+
+    def call(self, call: Call) -> Exchange:
+        """Remember and answer."""
+        self.calls.append(call)
+        path = "/".join(call.path)
+        if path not in self.answers:
+            return Exchange(json.dumps({"kind": "Status", "message": f"{path} not found", "code": 404}).encode(), 404)
+        answer = self.answers[path]
+        if isinstance(answer, Exchange):
+            return answer
+        return Exchange(answer if isinstance(answer, bytes) else json.dumps(answer, separators=(",", ":")).encode())
+
+    @property
+    def last(self) -> Call:
+        """The last call."""
+        return self.calls[-1]
+
+
+def cluster(answers: dict[str, Any] | None = None) -> tuple[client.K8s, Canned]:
+    """A `k8s` over canned answers, with one pod in namespace shop."""
+    pods = {"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "7"}, "items": [POD, POD]}
+    canned = Canned()
+    canned.answers = {
+        "api/v1/namespaces/shop/pods/web": POD,
+        "api/v1/namespaces/shop/pods": pods,
+        "api/v1/pods": pods,
+        "api/v1/namespaces/shop/pods/web/log": b"one\ntwo\n",
+        **(answers or {}),
+    }
+    return client.K8s(session.Session(canned)), canned

@@ -425,7 +425,7 @@ def test_unreachable(tmp_path: Path) -> None:
 
 CONFIGS = [
     ("", "empty"),
-    ("a: [", "not valid YAML, line 1"),
+    ("a: [", "not valid YAML, line 2"),
     (f"users: [{{name: u, user: {{token: {TOKEN}", "not valid YAML"),
     ("contexts: 3", "not a list"),
     ("contexts: [{name: prod, context: {cluster: c}}]", "no current context"),

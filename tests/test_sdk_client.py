@@ -117,7 +117,7 @@ def test_query_parameters_go_by_their_wire_names() -> None:
     ],
 )
 def test_the_content_type_is_the_official_clients(expression: str, kind: str) -> None:
-    """A list is a JSON patch, a dict a strategic merge patch for built-in kinds and a merge patch for custom objects."""
+    """A list is a JSON patch, a dict a strategic merge patch for built-in kinds, a merge patch for custom objects."""
     k8s, canned = cluster()
     with contextlib.suppress(errors.NotFoundException):
         eval(expression, {"k8s": k8s})

@@ -65,7 +65,7 @@ def test_python_values_have_a_json_form(value: Any, expected: Any) -> None:
 
 
 def test_objects_lose_their_bookkeeping() -> None:
-    """managedFields, resourceVersion, uid, generation and the last applied configuration cost tokens and are left out."""
+    """managedFields, resourceVersion, uid, generation and last-applied-configuration cost tokens and go."""
     k8s, _ = cluster()
     for value in (k8s.coreV1().read_namespaced_pod("web", "shop"), k8s.coreV1().list_namespaced_pod("shop")[0]):
         kept = plain.to_plain({"pod": value})["pod"]["metadata"]

@@ -107,11 +107,11 @@ def test_items_are_there_before_the_body_ends() -> None:
 def test_an_item_does_not_keep_the_body_alive() -> None:
     """Each item owns its bytes, so memory is bounded by what a script keeps."""
     parted = split(cut(pods(50), 64))
-    assert all(len(memoryview(item["metadata"]).obj) < 64 for item in parted.items)
+    assert all(memoryview(memoryview(item["metadata"]).obj).nbytes < 64 for item in parted.items)
 
 
 def test_an_item_full_of_candidates_is_decoded_in_linear_time() -> None:
-    """Text that imitates the mark thousands of times inside one item costs one decoding of the rest, not one per mark."""
+    """Text that imitates the mark thousands of times in one item costs one decoding of the rest, not one per mark."""
     nested = [{"metadata": {"n": n}} for n in range(20_000)]
     parted = split(cut(pods(3, nested=nested), 4_096))
     assert [raw.whole(item)["nested"][-1] for item in parted.items] == [{"metadata": {"n": 19_999}}] * 3

@@ -56,7 +56,7 @@ def test_every_official_method_is_in_the_table_with_its_parameters_path_and_verb
         assert operation.parameters == tuple(parameters)
         assert operation.required == sum(each.default is inspect.Parameter.empty for each in parameters.values())
         assert (operation.verb, operation.path) == (
-            re.search(r"method='(\w+)'", source)[1],
+            re.search(r"method='(\w+)'", source)[1],  # type: ignore[index]
             re.search(r"resource_path='(.*)'", source)[1],  # type: ignore[index]
         )
         for wire, argument in re.findall(r"_query_params\.append\(\('(\w+)', (\w+)\)\)", source):

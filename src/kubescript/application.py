@@ -43,7 +43,7 @@ class Application:
             spares=settings.sandbox.spare_workers,
             strict=settings.strict,
         )
-        self.session = session.Session(settings, self.executor, self.broker)
+        self.session = session.Session(settings, self.executor, self.broker, self.cluster)
 
     def server(self) -> lowlevel.Server[Any]:
         """The MCP server with the toolsets that the settings name."""
@@ -90,15 +90,18 @@ def _chosen(settings: config.Settings) -> tuple[str, ...]:
 
 
 def _policy(settings: config.Settings) -> policy.Policy:
-    rules = tuple(policy.DeniedResource(r.group, r.version, r.kind, r.resource) for r in settings.denied_resources)
-    return policy.Policy(settings.read_only, rules + (policy.DEFAULT_RULES if settings.deny_defaults else ()))
+    rules = tuple(
+        policy.DeniedResource("*" if rule.group is None else rule.group or "core", rule.version, rule.kind, rule.resource)
+        for rule in settings.denied_resources
+    )
+    return policy.Policy(settings.read_only, rules, policy.DEFAULT_RULES if settings.deny_defaults else ())
 
 
 def _cluster(settings: config.Settings) -> cluster_base.Cluster:
     if settings.snapshot is not None:
         from kubescript.cluster import snapshot  # noqa: PLC0415
 
-        return snapshot.SnapshotCluster(settings.snapshot)
+        return snapshot.Snapshot(settings.snapshot)
     from kubescript.cluster import live  # noqa: PLC0415
 
-    return live.LiveCluster(settings.kubeconfig, settings.context)
+    return live.Live(settings.kubeconfig, settings.context)

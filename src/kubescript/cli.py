@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _FAILED: Final = 1
+_BEFORE: Final = "kubescript.flags"
+"""Where the flags before a sub-command wait for it."""
 
 
 def _flags(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -31,7 +33,7 @@ def _flags(command: Callable[..., Any]) -> Callable[..., Any]:
     options = (
         click.option("--toolsets", help="Groups of tools to serve, separated by commas: code."),
         click.option("--kubeconfig", type=click.Path(path_type=Path), help="Kubeconfig file."),
-        click.option("--context", help="Kubeconfig context."),
+        click.option("--context", "kubeconfig_context", help="Kubeconfig context."),
         click.option("--snapshot", type=click.Path(path_type=Path), help="Serve this saved cluster instead of a live one."),
         click.option("--config", "config_file", type=click.Path(path_type=Path), help="TOML or YAML file with settings."),
         click.option("--read-only/--no-read-only", default=None, help="Refuse every request that could change the cluster."),
@@ -45,7 +47,7 @@ def _flags(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _given(context: click.Context, flags: dict[str, object]) -> dict[str, object]:
     """The flags given before and after the sub-command, the latter winning."""
-    before: dict[str, object] = context.find_root().obj or {}
+    before: dict[str, object] = context.find_root().meta.get(_BEFORE, {})
     return before | {name: value for name, value in flags.items() if value is not None}
 
 
@@ -55,7 +57,7 @@ def _given(context: click.Context, flags: dict[str, object]) -> dict[str, object
 @click.pass_context
 def cli(context: click.Context, **flags: object) -> None:
     """Serve Kubernetes to MCP clients: a sandbox for scripts beside the API server."""
-    context.obj = {name: value for name, value in flags.items() if value is not None}
+    context.meta[_BEFORE] = {name: value for name, value in flags.items() if value is not None}
     if context.invoked_subcommand is None:
         _serve(context)
 
@@ -94,8 +96,8 @@ def doctor(context: click.Context, as_json: bool, **flags: object) -> None:
     """Say which layers of the sandbox hold on this machine; exit 1 when one is missing."""
     from kubescript import doctor as diagnosis  # noqa: PLC0415
 
-    with _application(context, flags, strict=False) as opened:
-        report = diagnosis.examine(opened.executor)
+    with _reported():
+        report = diagnosis.examine(_settings(context, flags), context.find_root().obj)
     click.echo(report.as_json() if as_json else report.as_text())
     context.exit(0 if report.healthy else _FAILED)
 
@@ -121,37 +123,48 @@ def snapshot(context: click.Context, out: Path, namespaces: str | None, logs: in
 @click.pass_context
 def demo(context: click.Context, **flags: object) -> None:
     """Run three scripts on a bundled snapshot of a broken cluster and show what they cost."""
+    import anyio  # noqa: PLC0415
+
     from kubescript import demonstration  # noqa: PLC0415
 
-    with _application(context, {"snapshot": demonstration.SNAPSHOT, "log_level": "warning", **flags}) as opened:
-        click.echo(demonstration.perform(opened))
+    with _application(context, {"snapshot": demonstration.SNAPSHOT, **flags}) as opened:
+        for number in range(len(demonstration.SCRIPTS)):
+            click.echo(anyio.run(demonstration.perform, opened.session, number))
 
 
 @contextlib.contextmanager
-def _application(context: click.Context, flags: dict[str, object], **overrides: object) -> Iterator[application.Application]:
-    """Everything a command needs, in the order that keeps secrets out of the sandbox. Our errors end the command with one line."""
-    source: spawner.Spawner = context.find_root().meta["spawner"]
-    from kubescript import application, errors, logs  # noqa: PLC0415 - after the fork server was started
+def _application(context: click.Context, flags: dict[str, object]) -> Iterator[application.Application]:
+    """Everything a command needs, put together only now: the fork server was started before any secret was read."""
+    from kubescript import application, logs  # noqa: PLC0415
+
+    with _reported():
+        settings = _settings(context, flags)
+        logs.configure(settings.log_level)
+        with application.opened(settings, context.find_root().obj) as opened:
+            yield opened
+
+
+@contextlib.contextmanager
+def _reported() -> Iterator[None]:
+    """Our errors end a command with their message and what to do, never with a stack trace."""
+    from kubescript import errors  # noqa: PLC0415
 
     try:
-        settings = _settings(context, flags, overrides)
-        logs.configure(settings.log_level)
-        with application.opened(settings, source) as opened:
-            yield opened
+        yield
     except errors.KubescriptError as error:
-        remedy = f"\n{error.remedy}" if error.remedy else ""
-        raise click.ClickException(f"{error.message}{remedy}") from None
+        raise click.ClickException("\n".join(filter(None, (error.message, error.remedy)))) from None
 
 
-def _settings(context: click.Context, flags: dict[str, object], overrides: dict[str, object]) -> config.Settings:
+def _settings(context: click.Context, flags: dict[str, object]) -> config.Settings:
     from kubescript import config  # noqa: PLC0415
 
     given = _given(context, flags)
     file = given.pop("config_file", None)
+    if "kubeconfig_context" in given:  # `context` is click's own name for something else
+        given["context"] = given.pop("kubeconfig_context")
     settings = config.load(given, file if isinstance(file, Path) else None)
-    if "strict" in overrides:
-        sandbox = settings.sandbox.model_copy(update={"strict": overrides["strict"]})
-        return settings.model_copy(update={"sandbox": sandbox})
+    if context.info_name != "kubescript" and "log_level" not in settings.model_fields_set:
+        return settings.model_copy(update={"log_level": "warning"})  # a person at a terminal, not a log collector
     return settings
 
 
@@ -160,7 +173,7 @@ def main() -> None:
     source = spawner.Spawner()
     source.start()
     try:
-        cli.main(prog_name="kubescript", meta={"spawner": source})
+        cli.main(prog_name="kubescript", obj=source)
     finally:
         source.close()
     sys.exit(0)

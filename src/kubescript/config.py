@@ -34,10 +34,10 @@ class _Section(pydantic.BaseModel):
 
 
 class DeniedResource(_Section):
-    """A kind of object no script may touch, in any way. An empty field matches everything."""
+    """A kind of object no script may touch, in any way. A field that is not given matches everything."""
 
-    group: str = ""
-    """API group; the core group is ""."""
+    group: str | None = None
+    """API group; the core group is "", as in kubernetes-mcp-server and in RBAC."""
     version: str = ""
     """API version; empty means every version."""
     kind: str = ""

@@ -9,7 +9,8 @@ from typing import Final
 
 import orjson
 
-from kubescript.sandbox import executor, protocol
+from kubescript import config
+from kubescript.sandbox import executor, protocol, spawner
 
 __all__ = ["Report", "examine"]
 
@@ -82,8 +83,9 @@ class Report:
         return "\n".join(lines)
 
 
-def examine(runner: executor.Executor) -> Report:
-    """Fork a worker and read what it reports of its own lockdown."""
+def examine(settings: config.Settings, source: spawner.Spawner) -> Report:
+    """Fork a worker and read what it reports of its own lockdown. Needs no cluster."""
+    runner = executor.Executor(source, memory_bytes=settings.limits.memory_mib * config.MIB, cpu_seconds=60, spares=0, strict=False)
     return Report(runner.probe())
 
 

@@ -35,7 +35,7 @@ def render(outcome: types.Outcome, limits: types.Limits, notes: Sequence[str] = 
     elif fault is None and not printed:
         body = _NO_RESULT.format(hint=outcome.hint or "end the script with the value you want")
     parts = [part for part in (printed, body, _note_line([*missing, *notes])) if part]
-    return types.Answer("\n".join(parts), fault is not None, fault.code if fault is not None else "")
+    return types.Answer("\n".join(parts), fault is not None, fault.code if fault is not None else "", outcome.usage)
 
 
 def _note_line(notes: Sequence[str]) -> str:

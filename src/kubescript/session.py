@@ -6,14 +6,14 @@ The async world ends here: a script runs in a thread of its own, which talks to 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
-from typing import Final
+from collections.abc import Awaitable, Callable, Mapping
 
 import anyio
 import anyio.from_thread
 import anyio.to_thread
 
 from kubescript import broker, cancellation, config, errors, output, types
+from kubescript.cluster import base
 from kubescript.sandbox import conversation, executor, protocol
 
 __all__ = ["OnProgress", "Session"]
@@ -27,10 +27,13 @@ OnProgress = Callable[[float, float | None, str], Awaitable[None]]
 class Session:
     """Evaluates scripts against one cluster under one policy. Used concurrently by all clients of a server."""
 
-    def __init__(self, settings: config.Settings, runner: executor.Executor, door: broker.Broker) -> None:
+    def __init__(
+        self, settings: config.Settings, runner: executor.Executor, door: broker.Broker, cluster: base.Cluster
+    ) -> None:
         self._settings = settings
         self._runner = runner
         self._door = door
+        self._cluster = cluster
         self._places = anyio.CapacityLimiter(settings.sandbox.max_scripts)
         self._threads = anyio.CapacityLimiter(settings.sandbox.max_scripts)
         self._waiting = 0
@@ -62,15 +65,15 @@ class Session:
         job = conversation.Job(
             script=script,
             limits=limits,
-            namespace=self._door.namespace,
-            context=self._door.context,
+            namespace=self._cluster.namespace,
+            context=self._cluster.name,
             on_call=lambda call, timeout_s: self._door.handle(call, tally, timeout_s, switch),
             on_progress=_reporter(on_progress),
             cancellation=switch,
         )
         outcome = self._runner.run(job)
         _record(outcome)
-        return output.render(outcome, limits, tally.notes())
+        return output.render(outcome, limits, _notes(tally))
 
 
 class _Place:
@@ -97,9 +100,6 @@ class _Place:
         self._session._places.release_on_behalf_of(self)
 
 
-_PROGRESS_INTERVAL: Final = 0.0
-
-
 def _reporter(on_progress: OnProgress | None) -> conversation.OnProgress:
     """Carry progress from the script's thread to the event loop."""
     if on_progress is None:
@@ -109,6 +109,16 @@ def _reporter(on_progress: OnProgress | None) -> conversation.OnProgress:
         anyio.from_thread.run(on_progress, progress.done, progress.total, progress.text)
 
     return report
+
+
+def _notes(tally: broker.Tally) -> list[str]:
+    """What the script did not get to see, even if it swallowed the error: an empty list must never look like a healthy cluster."""
+    kinds = (("denied", tally.denied), ("failed", tally.failed), ("warning", tally.warnings))
+    return [f"{kind}: {_counted(texts)}" for kind, texts in kinds if texts]
+
+
+def _counted(texts: Mapping[str, int]) -> str:
+    return ", ".join(text if count == 1 else f"{text} ×{count}" for text, count in texts.items())
 
 
 def _record(outcome: types.Outcome) -> None:

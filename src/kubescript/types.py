@@ -60,8 +60,6 @@ class Outcome:
     """Why there is no result and how to return one; set by the worker when `result` is None and nothing failed."""
     fault: Fault | None = None
     usage: Usage = field(default_factory=Usage)
-    truncated: bool = False
-    """Prints were cut at the output limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,3 +86,5 @@ class Answer:
     text: str
     is_error: bool = False
     code: str = ""
+    usage: Usage = field(default_factory=Usage)
+    """What it cost to find out."""

@@ -119,7 +119,7 @@ class _Grippable(HTTPConnection):
             sock.setsockopt(*option)
         sock.settimeout(self.timeout)
         self._drop_grip()
-        self._grip, self._used = _Grip(sock), False
+        self._grip = _Grip(sock)
         self._report(reused=False)
         sock.connect(address)
         return sock
@@ -132,6 +132,7 @@ class _Grippable(HTTPConnection):
 
     def close(self) -> None:
         super().close()
+        self._used = False
         self._drop_grip()
 
     def _drop_grip(self) -> None:

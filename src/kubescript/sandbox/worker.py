@@ -14,7 +14,7 @@ from typing import Final, NoReturn
 import msgspec
 
 from kubescript.sandbox import channel, compiler, lockdown, namespace, protocol, stdlib
-from kubescript.sdk import client, context, errors, plain, session, tables, virtual
+from kubescript.sdk import client, context, errors, helptext, plain, session, tables, virtual
 
 __all__ = ["Evaluate", "Prepare", "main", "prepare", "warm"]
 
@@ -62,7 +62,9 @@ def main(
 def prepare(link: channel.Channel) -> Evaluate:
     """Build a script's world; the returned function runs the script in it under RestrictedPython and sends its DONE."""
     k8s = client.K8s(session.Session(link))
-    scope = namespace.build_globals(print_=link.print, extra={"k8s": k8s}, importable=virtual.exports(k8s))
+    modules = {name: virtual.VirtualModule(name, members) for name, members in virtual.exports(k8s).items()}
+    extra = {"k8s": k8s, "help": lambda subject=k8s: link.print(helptext.help_text(subject))}
+    scope = namespace.build_globals(print_=link.print, extra=extra, importable=modules)
     compiler.run(compiler.compile_script(_REHEARSAL), dict(scope))
 
     def evaluate(start: protocol.Start) -> None:

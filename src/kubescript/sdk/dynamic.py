@@ -124,28 +124,15 @@ class Resource:
         extra: tuple[tuple[str, str], ...] = (),
     ) -> Call:
         """The request; parameters are checked as those of the typed methods are."""
-        template, parameters = self._template(verb, name, namespace or _metadata(source, "namespace"))
+        template, places = self._template(verb, name, namespace or _metadata(source, "namespace"))
+        with_body = ("body",) if body is not None else ()
+        title, kind = f"{self.kind}.{verb.lower()}", "object" if with_body else ""
+        parameters = (*places, *allowed, *with_body)
         operation = tables.Operation(
-            "CustomObjectsApi",
-            f"{self.kind}.{verb.lower()}",
-            verb,
-            template,
-            (*parameters, *allowed),
-            len(parameters),
-            "object" if body is not None else "",
-            "object",
-            self._media(),
+            "CustomObjectsApi", title, verb, template, parameters, len(places), kind, "object", self._media()
         )
-        given = {**options, **parameters} | ({"_content_type": media} if media else {})
-        call = (
-            arguments.bind(operation, (), given | ({"body": body} if body is not None else {}))
-            if body is None
-            else (
-                arguments.bind(
-                    operation._replace(parameters=(*operation.parameters, "body")), (), {**given, "body": body}
-                )
-            )
-        )
+        given = {**options, **places, **dict.fromkeys(with_body, body)}
+        call = arguments.bind(operation, (), {**given, "_content_type": media} if media else given)
         return Call(call.method, call.path, call.query + extra, call.body, call.content_type)
 
     def _template(self, verb: str, name: str | None, namespace: str | None) -> tuple[str, dict[str, str]]:

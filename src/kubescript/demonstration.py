@@ -1,0 +1,77 @@
+"""`kubescript demo`: three questions to a bundled snapshot of a broken cluster, with what each answer cost."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Final
+
+from kubescript import session, types
+
+__all__ = ["SCRIPTS", "SNAPSHOT", "perform"]
+
+SNAPSHOT: Final = Path(__file__).with_name("demo.tar.gz")
+"""Made by `python -m tests.controlplane.demo`."""
+
+SCRIPTS: Final = (
+    (
+        "Which pods are in trouble, and why?",
+        """\
+        def reason(pod):
+            for c in pod.status.init_container_statuses + pod.status.container_statuses:
+                if c.state.waiting and c.state.waiting.reason != "PodInitializing":
+                    return c.state.waiting.reason
+            return pod.status.reason or pod.status.phase
+
+        trouble = {}
+        for pod in k8s.coreV1().list_pod_for_all_namespaces():
+            if reason(pod) not in ("Running", "Succeeded"):
+                trouble.setdefault(reason(pod), []).append(f"{pod.metadata.namespace}/{pod.metadata.name}")
+        {why: (len(pods), pods[0]) for why, pods in sorted(trouble.items())}
+        """,
+    ),
+    (
+        "Which services have nothing behind them, and which ingresses point at services that do not exist?",
+        """\
+        backed = {(s.metadata.namespace, s.metadata.labels.get("kubernetes.io/service-name"))
+                  for s in k8s.discoveryV1().list_endpoint_slice_for_all_namespaces()
+                  if any(e.conditions.ready for e in s.endpoints)}
+        services = {(s.metadata.namespace, s.metadata.name): s for s in k8s.coreV1().list_service_for_all_namespaces()}
+        dead = sorted("/".join(key) for key, s in services.items() if s.spec.selector and key not in backed)
+        dangling = sorted({f"{i.metadata.namespace}/{i.metadata.name} -> {p.backend.service.name}"
+                           for i in k8s.networkingV1().list_ingress_for_all_namespaces()
+                           for r in i.spec.rules for p in r.http.paths
+                           if (i.metadata.namespace, p.backend.service.name) not in services})
+        {"services without endpoints": dead, "ingresses to nowhere": dangling}
+        """,
+    ),
+    (
+        "How loaded is each node, and which pods sit on nodes that are not ready?",
+        """\
+        from collections import Counter
+        usage = {m.metadata.name: m.usage for m in k8s.metricsV1beta1().list_node_metrics()}
+        pods = Counter(p.spec.node_name for p in k8s.coreV1().list_pod_for_all_namespaces())
+        for node in k8s.coreV1().list_node():
+            name = node.metadata.name
+            ready = next(c.status for c in node.status.conditions if c.type == "Ready")
+            used = usage.get(name, {})
+            print(f"{name:8} ready={ready:8} pods={pods[name]:<3} cpu={used.get('cpu', '?'):6} memory={used.get('memory', '?')}")
+        """,
+    ),
+)
+
+
+async def perform(evaluator: session.Session, number: int) -> str:
+    """Ask question `number` and give the page to show."""
+    question, script = SCRIPTS[number][0], textwrap.dedent(SCRIPTS[number][1])
+    answer = await evaluator.evaluate(script, None)
+    return f"── {number + 1}. {question}\n\n{textwrap.indent(script, '    ')}\n{answer.text}\n\n{_cost(answer)}\n"
+
+
+def _cost(answer: types.Answer) -> str:
+    usage, returned = answer.usage, len(answer.text.encode())
+    share = 100 * returned / max(1, usage.bytes_fetched)
+    return (
+        f"{usage.api_calls} API calls, {usage.bytes_fetched:,} bytes fetched, {returned:,} bytes returned ({share:.1f} %), "
+        f"{usage.wall_ms:.0f} ms, {usage.peak_bytes >> 20} MiB"
+    )

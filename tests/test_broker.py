@@ -1,0 +1,228 @@
+"""The one door: what it answers, what it counts, and that nothing passes it unmasked or raises through it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from kubescript import broker, cancellation, errors, policy, request, types
+from kubescript.sandbox import protocol
+
+
+class Fake:
+    """A cluster that answers as told and remembers what reached it."""
+
+    name = "fake"
+    namespace = "default"
+
+    def __init__(self) -> None:
+        self.seen: list[request.Request] = []
+        self.closed = 0
+        self.answer: Exception | tuple[int, list[bytes | Exception], dict[str, str]] = (200, [b'{"items":', b"[]}"], {})
+
+    def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
+        self.seen.append(call)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        status, parts, headers = self.answer
+        return types.Response(status, "", "application/json", self._chunks(parts), self._close, headers)
+
+    @staticmethod
+    def _chunks(parts: list[bytes | Exception]) -> Iterator[bytes]:
+        for part in parts:
+            if isinstance(part, Exception):
+                raise part
+            yield part
+
+    def _close(self) -> None:
+        self.closed += 1
+
+    def close(self) -> None:
+        pass
+
+
+PODS = protocol.Call("GET", ("api", "v1", "namespaces", "a", "pods"))
+SECRETS = protocol.Call("GET", ("api", "v1", "namespaces", "a", "secrets", "db"))
+
+
+@pytest.fixture
+def fake() -> Fake:
+    return Fake()
+
+
+@pytest.fixture
+def records() -> list[broker.Record]:
+    return []
+
+
+@pytest.fixture
+def door(fake: Fake, records: list[broker.Record]) -> broker.Broker:
+    return broker.Broker(fake, policy.Policy(), record=records.append)
+
+
+def works(door: broker.Broker) -> None:
+    reply, response = door.handle(PODS, broker.Tally(), 5)
+    assert reply.fault is None and response is not None and b"".join(response.chunks)
+
+
+def test_answer(door: broker.Broker, fake: Fake, records: list[broker.Record]) -> None:
+    """An allowed call is performed, its bytes are counted, and one record tells of it when the body has ended."""
+    tally = broker.Tally()
+    reply, response = door.handle(PODS, tally, 5)
+    assert reply == protocol.Reply(200, "", "application/json") and response is not None and not records
+    assert b"".join(response.chunks) == b'{"items":[]}'
+    assert (tally.calls, tally.bytes, tally.complete, fake.closed > 0) == (1, 12, True, True)
+    response.close()
+    assert [(one.what, one.verdict, one.status, one.bytes, one.fault) for one in records] == [("list pods in namespace a", "allow", 200, 12, "")]
+
+
+def test_denied(door: broker.Broker, fake: Fake, records: list[broker.Record]) -> None:
+    """A denied call never reaches the cluster; the model is told why and what else to do; the receipt counts it without names."""
+    tally = broker.Tally()
+    for _ in range(2):
+        reply, response = door.handle(SECRETS, tally, 5)
+        assert response is None and reply.status == 0 and reply.fault is not None
+        assert reply.fault.code == "policy.denied_resource" and "Look at what refers" in reply.fault.message
+    assert tally.denied == {"get secrets in namespace a (policy.denied_resource)": 2} and not tally.complete
+    assert not fake.seen and records[0].verdict == "deny"
+    works(door)
+
+
+def test_a_plan_nobody_carries_out_is_denied(fake: Fake) -> None:
+    """A verdict other than "allow" is never performed, whatever it is."""
+
+    class Planning(policy.Policy):
+        def decide(self, call: request.Request) -> policy.Decision:
+            return policy.Decision("plan")
+
+    reply, _ = broker.Broker(fake, Planning()).handle(PODS, broker.Tally(), 5)
+    assert reply.fault is not None and reply.fault.code == "policy.denied" and not fake.seen
+
+
+def test_unparsable(door: broker.Broker, fake: Fake, records: list[broker.Record]) -> None:
+    """A call that makes no request is a fault and nothing else; it does not make the answer incomplete."""
+    tally = broker.Tally()
+    reply, _ = door.handle(protocol.Call("GET", ("api", "v1", "..", "secrets")), tally, 5)
+    assert reply.fault is not None and reply.fault.code == "request.path"
+    assert tally.complete and not fake.seen and records[0].call is None
+    works(door)
+
+
+FAILURES = [
+    (errors.ClusterError("gone"), "cluster.unreachable", "cluster.unreachable list pods in namespace a"),
+    (errors.ClusterError("late", code="cluster.timeout"), "cluster.timeout", "cluster.timeout list pods in namespace a"),
+    (ZeroDivisionError("secret detail"), "internal", "internal list pods in namespace a"),
+]
+
+
+@pytest.mark.parametrize(("error", "code", "note"), FAILURES)
+def test_failures(door: broker.Broker, fake: Fake, error: Exception, code: str, note: str) -> None:
+    """A cluster that cannot be asked, or a bug, becomes a fault and a line of the receipt; the door stays open."""
+    tally = broker.Tally()
+    fake.answer = error
+    reply, response = door.handle(PODS, tally, 5)
+    assert response is None and reply.fault is not None and reply.fault.code == code
+    assert "secret detail" not in reply.fault.message and tally.failed == {note: 1}
+    fake.answer = (200, [b"{}"], {})
+    works(door)
+
+
+STATUSES = [(403, PODS, True), (404, PODS, True), (500, PODS, True), (429, PODS, True), (410, PODS, True), (200, PODS, False)]
+STATUSES += [(404, protocol.Call("GET", ("api", "v1", "namespaces", "a", "pods", "b")), False)]
+STATUSES += [(403, protocol.Call("GET", ("api", "v1", "namespaces", "a", "pods", "b")), True)]
+
+
+@pytest.mark.parametrize(("status", "call", "noted"), STATUSES)
+def test_statuses(door: broker.Broker, fake: Fake, status: int, call: protocol.Call, noted: bool) -> None:
+    """A refusal of the API server is an answer with its status, not a fault; it is noted unless the object is just not there."""
+    tally = broker.Tally()
+    fake.answer = (status, [b"{}"], {})
+    reply, _ = door.handle(call, tally, 5)
+    assert reply.status == status and reply.fault is None
+    assert bool(tally.failed) is noted and not tally.denied
+    assert all(note.startswith(str(status)) for note in tally.failed)
+
+
+def test_broken_off(door: broker.Broker, fake: Fake, records: list[broker.Record]) -> None:
+    """A body that breaks off raises its code, is noted and recorded once."""
+    tally = broker.Tally()
+    fake.answer = (200, [b"{", errors.ClusterError("cut", code="cluster.broken")], {})
+    _, response = door.handle(PODS, tally, 5)
+    assert response is not None
+    with pytest.raises(errors.ClusterError):
+        b"".join(response.chunks)
+    response.close()
+    assert tally.failed == {"cluster.broken list pods in namespace a": 1} and tally.bytes == 1
+    assert [one.fault for one in records] == ["cluster.broken"]
+
+
+def test_closed_early(door: broker.Broker, fake: Fake, records: list[broker.Record]) -> None:
+    """A body nobody reads is closed and recorded, and counts as no failure."""
+    tally = broker.Tally()
+    _, response = door.handle(PODS, tally, 5)
+    assert response is not None
+    response.close()
+    assert fake.closed == 1 and tally.complete and [one.fault for one in records] == ["closed"]
+
+
+def test_warnings(door: broker.Broker, fake: Fake) -> None:
+    """What the server warns of reaches the receipt."""
+    tally = broker.Tally()
+    fake.answer = (200, [b"{}"], {"warning": "only some namespaces"})
+    door.handle(PODS, tally, 5)
+    assert tally.warnings == {"only some namespaces": 1} and not tally.complete
+
+
+def test_redaction(fake: Fake) -> None:
+    """The redactor sees every body, errors included, and what it gives is all the script gets."""
+
+    def mask(call: request.Request, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        for chunk in chunks:
+            yield chunk.replace(b"hunter2", b"<1>")
+
+    fake.answer = (500, [b"password hunter2"], {})
+    tally = broker.Tally()
+    _, response = broker.Broker(fake, policy.Policy(), redact=mask).handle(PODS, tally, 5)
+    assert response is not None and b"".join(response.chunks) == b"password <1>" and tally.bytes == 16
+
+
+def test_redaction_fails_closed(fake: Fake) -> None:
+    """A redactor that trips withholds the body as a fault; it neither passes it nor ends it short."""
+
+    def trips(call: request.Request, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        yield b"ok"
+        raise ValueError(next(chunks))
+
+    tally = broker.Tally()
+    door = broker.Broker(fake, policy.Policy(), redact=trips)
+    _, response = door.handle(PODS, tally, 5)
+    assert response is not None
+    with pytest.raises(errors.KubescriptError) as caught:
+        b"".join(response.chunks)
+    assert caught.value.code == "redaction.failed" and caught.value.__cause__ is None
+    assert list(tally.failed) == ["redaction.failed list pods in namespace a"]
+
+
+def test_the_tally_is_bounded(door: broker.Broker) -> None:
+    """A script that invents names cannot make the host remember them all."""
+    tally = broker.Tally()
+    for number in range(1_000):
+        door.handle(protocol.Call("GET", ("api", "v1", "namespaces", f"n{number}", "secrets")), tally, 5)
+    assert tally.calls == 1_000 and len(tally.denied) == 100
+
+
+def test_log(fake: Fake, caplog: pytest.LogCaptureFixture) -> None:
+    """One structured line per call, without bodies or query values."""
+    door = broker.Broker(fake, policy.Policy())
+    body = msgspec.Raw(b'{"secret":"hunter2"}')
+    with caplog.at_level(logging.INFO, "kubescript.broker"):
+        _, response = door.handle(protocol.Call("GET", ("api", "v1", "pods"), (("labelSelector", "hunter2"),)), broker.Tally(), 5)
+        assert response is not None
+        b"".join(response.chunks)
+        door.handle(protocol.Call("POST", ("api", "v1", "namespaces", "a", "pods"), body=body), broker.Tally(), 5)
+    assert [record.levelname for record in caplog.records] == ["INFO", "WARNING"]
+    assert caplog.records[0].__dict__["what"] == "list pods" and caplog.records[1].__dict__["rule"] == "policy.read_only"
+    assert "hunter2" not in caplog.text

@@ -1,48 +1,67 @@
-"""Workers to attack: one whose language wall stands, one where it has fallen."""
+"""Workers to attack: one whose language wall stands, one where it has fallen; and the table of what held."""
 
 from __future__ import annotations
 
-import sys
+import json
+import os
+from collections import Counter
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
-from kubescript import types
-from kubescript.sandbox import conversation, executor, protocol, spawner
+from security_tests import benches, promises
 
-Run = Callable[..., types.Outcome]
-
-HOSTILE = (sys.executable, "-I", str(Path(__file__).with_name("hostile.py")))
-
-
-def no_cluster(_call: protocol.Call, _timeout_s: float) -> tuple[protocol.Reply, None]:
-    """Answer every call with a fault: these tests stop before the broker."""
-    return protocol.Reply(0, fault=protocol.ScriptFault("cluster.unreachable", "no cluster in this test")), None
-
-
-def runner(command: tuple[str, ...]) -> Iterator[Run]:
-    """Scripts run by the fork server `command`, two spares ahead."""
-    source = spawner.Spawner(command)
-    source.start()
-    pool = executor.Executor(source, memory_bytes=256 << 20, cpu_seconds=30, spares=2, strict=True)
-
-    def run(script: str, timeout_ms: int = 10_000, **limits: int) -> types.Outcome:
-        bounds = types.Limits(timeout_ms=timeout_ms, memory_bytes=256 << 20, **limits)
-        return pool.run(conversation.Job(script, bounds, "default", "test", no_cluster))
-
-    yield run
-    pool.close()
-    source.close()
+TALLY = "WALL_TALLY"
+"""Set by the test that runs the kernel layer again without privilege: print the counts as one line of JSON."""
 
 
 @pytest.fixture(scope="session")
-def hostile() -> Iterator[Run]:
+def hostile() -> Iterator[benches.Bench]:
     """Runs unrestricted Python in a locked-down worker."""
-    yield from runner(HOSTILE)
+    with benches.opened(benches.HOSTILE) as bench:
+        yield bench
 
 
 @pytest.fixture(scope="session")
-def sandbox() -> Iterator[Run]:
+def sandbox() -> Iterator[benches.Bench]:
     """Runs scripts as the product does."""
-    yield from runner(spawner.COMMAND)
+    with benches.opened() as bench:
+        yield bench
+
+
+@pytest.fixture
+def attacks(record_property: Callable[[str, object], None]) -> Callable[[int], None]:
+    """Tells the table how many attacks a test made, when not one."""
+    return lambda count: record_property("attacks", count)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for mark in item.iter_markers("promise"):
+            item.user_properties += [("promise", name) for name in mark.args]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    layers = {promise.id: promise.layer for promise in promises.PROMISES}
+    counts = {outcome: _counted(terminalreporter, outcome, layers) for outcome in ("passed", "failed", "error", "skipped")}
+    held, skipped = counts["passed"], counts["skipped"]
+    tried = held + counts["failed"] + counts["error"]
+    if os.environ.get(TALLY):
+        terminalreporter.write_line("tally: " + json.dumps([tried.total(), held.total(), skipped.total()]))
+    if not tried:
+        return
+    terminalreporter.section("the wall, by layer")
+    terminalreporter.write_line(f"{'layer':<44}{'attacks':>9}{'held':>9}{'skipped':>9}")
+    for layer, title in promises.LAYERS.items():
+        if tried[layer] or skipped[layer]:
+            terminalreporter.write_line(f"{title:<44}{tried[layer]:>9}{held[layer]:>9}{skipped[layer]:>9}")
+
+
+def _counted(reporter: pytest.TerminalReporter, outcome: str, layers: dict[str, promises.Layer]) -> Counter[str]:
+    """Attacks by layer among the reports of one outcome."""
+    counts: Counter[str] = Counter()
+    for report in reporter.stats.get(outcome, []):
+        properties = dict(getattr(report, "user_properties", []))
+        if "promise" in properties:
+            counts[layers.get(str(properties["promise"]), "?")] += int(properties.get("attacks", 1))
+    return counts

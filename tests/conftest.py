@@ -14,7 +14,8 @@ from tests.controlplane.server import ControlPlane
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Builds the programs before any test's time limit runs: the first build on a machine takes minutes."""
     wanted = {name for item in session.items for name in getattr(item, "fixturenames", ())}
-    if wanted & {"control_plane", "kubeconfig"} and not session.config.option.collectonly:
+    ours = "control_plane" in wanted or ("kubeconfig" in wanted and not cluster.elsewhere())
+    if ours and not session.config.option.collectonly:
         build.programs()
 
 

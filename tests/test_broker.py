@@ -76,11 +76,14 @@ def test_answer(door: broker.Broker, fake: Fake, records: list[broker.Record]) -
     assert b"".join(response.chunks) == b'{"items":[]}'
     assert (tally.calls, tally.bytes, tally.complete, fake.closed > 0) == (1, 12, True, True)
     response.close()
-    assert [(one.what, one.verdict, one.status, one.bytes, one.fault) for one in records] == [("list pods in namespace a", "allow", 200, 12, "")]
+    assert [(one.what, one.verdict, one.status, one.bytes, one.fault) for one in records] == [
+        ("list pods in namespace a", "allow", 200, 12, "")
+    ]
 
 
 def test_denied(door: broker.Broker, fake: Fake, records: list[broker.Record]) -> None:
-    """A denied call never reaches the cluster; the model is told why and what else to do; the receipt counts it without names."""
+    """A denied call never reaches the cluster; the model is told why and what else to do; the receipt counts it without
+    names."""
     tally = broker.Tally()
     for _ in range(2):
         reply, response = door.handle(SECRETS, tally, 5)
@@ -113,7 +116,11 @@ def test_unparsable(door: broker.Broker, fake: Fake, records: list[broker.Record
 
 FAILURES = [
     (errors.ClusterError("gone"), "cluster.unreachable", "cluster.unreachable list pods in namespace a"),
-    (errors.ClusterError("late", code="cluster.timeout"), "cluster.timeout", "cluster.timeout list pods in namespace a"),
+    (
+        errors.ClusterError("late", code="cluster.timeout"),
+        "cluster.timeout",
+        "cluster.timeout list pods in namespace a",
+    ),
     (ZeroDivisionError("secret detail"), "internal", "internal list pods in namespace a"),
 ]
 
@@ -130,14 +137,22 @@ def test_failures(door: broker.Broker, fake: Fake, error: Exception, code: str, 
     works(door)
 
 
-STATUSES = [(403, PODS, True), (404, PODS, True), (500, PODS, True), (429, PODS, True), (410, PODS, True), (200, PODS, False)]
+STATUSES = [
+    (403, PODS, True),
+    (404, PODS, True),
+    (500, PODS, True),
+    (429, PODS, True),
+    (410, PODS, True),
+    (200, PODS, False),
+]
 STATUSES += [(404, protocol.Call("GET", ("api", "v1", "namespaces", "a", "pods", "b")), False)]
 STATUSES += [(403, protocol.Call("GET", ("api", "v1", "namespaces", "a", "pods", "b")), True)]
 
 
 @pytest.mark.parametrize(("status", "call", "noted"), STATUSES)
 def test_statuses(door: broker.Broker, fake: Fake, status: int, call: protocol.Call, noted: bool) -> None:
-    """A refusal of the API server is an answer with its status, not a fault; it is noted unless the object is just not there."""
+    """A refusal of the API server is an answer with its status, not a fault; it is noted unless the object is just not
+    there."""
     tally = broker.Tally()
     fake.answer = (status, [b"{}"], {})
     reply, _ = door.handle(call, tally, 5)
@@ -219,10 +234,14 @@ def test_log(fake: Fake, caplog: pytest.LogCaptureFixture) -> None:
     door = broker.Broker(fake, policy.Policy())
     body = msgspec.Raw(b'{"secret":"hunter2"}')
     with caplog.at_level(logging.INFO, "kubescript.broker"):
-        _, response = door.handle(protocol.Call("GET", ("api", "v1", "pods"), (("labelSelector", "hunter2"),)), broker.Tally(), 5)
+        _, response = door.handle(
+            protocol.Call("GET", ("api", "v1", "pods"), (("labelSelector", "hunter2"),)), broker.Tally(), 5
+        )
         assert response is not None
         b"".join(response.chunks)
         door.handle(protocol.Call("POST", ("api", "v1", "namespaces", "a", "pods"), body=body), broker.Tally(), 5)
     assert [record.levelname for record in caplog.records] == ["INFO", "WARNING"]
-    assert caplog.records[0].__dict__["what"] == "list pods" and caplog.records[1].__dict__["rule"] == "policy.read_only"
+    assert (
+        caplog.records[0].__dict__["what"] == "list pods" and caplog.records[1].__dict__["rule"] == "policy.read_only"
+    )
     assert "hunter2" not in caplog.text

@@ -55,7 +55,7 @@ def test_the_file_may_come_from_the_environment(tmp_path: Path, monkeypatch: pyt
 
 
 WRONG = {
-    "unknown key names the nearest": ('read_onyl = false', "`read_onyl`", "did you mean `read_only`"),
+    "unknown key names the nearest": ("read_onyl = false", "`read_onyl`", "did you mean `read_only`"),
     "unknown nested key names the nearest": ("[limits]\napi_call = 3", "`limits.api_call`", "`api_calls`"),
     "unknown key of a denied resource": ('[[denied_resources]]\nkin = "Secret"', "kin", "`kind`"),
     "wrong type": ('port = "many"', "`port`", "integer"),

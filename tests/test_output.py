@@ -51,7 +51,9 @@ def test_a_long_list_is_cut_to_whole_items() -> None:
 
 def test_a_long_map_of_lists_is_cut_inside() -> None:
     """A map whose one list is too long keeps the list's beginning instead of dropping it whole."""
-    text, _, note = answer(result=json.dumps({"total": 500, "pods": [f"pod-{n}" for n in range(500)]}).encode()).text.rpartition("\n")
+    text, _, note = answer(
+        result=json.dumps({"total": 500, "pods": [f"pod-{n}" for n in range(500)]}).encode()
+    ).text.rpartition("\n")
     kept = json.loads(text)
     assert kept["total"] == 500
     assert kept["pods"][0] == "pod-0"
@@ -67,7 +69,11 @@ def test_a_long_text_is_cut_at_a_line() -> None:
 
 def test_the_answer_stays_under_its_limit() -> None:
     """Prints, result and notes together never exceed the limit, whatever their shapes."""
-    for result in (b'"' + b"x" * 9000 + b'"', json.dumps(list(range(9000))).encode(), json.dumps({str(n): "é" * 50 for n in range(99)}).encode()):
+    for result in (
+        b'"' + b"x" * 9000 + b'"',
+        json.dumps(list(range(9000))).encode(),
+        json.dumps({str(n): "é" * 50 for n in range(99)}).encode(),
+    ):
         for printed in ("", "p" * 9000, "é\n" * 3000):
             got = answer(result=result, printed=printed, notes=("n" * 300,) * 5)
             assert len(got.text.encode()) <= SMALL.output_bytes
@@ -75,7 +81,10 @@ def test_the_answer_stays_under_its_limit() -> None:
 
 def test_notes_are_one_line() -> None:
     """What the script did not get to see is said in one line under the result."""
-    assert answer(result=b"[]", notes=("denied: list secrets", "403 list nodes")).text == "[]\n[denied: list secrets; 403 list nodes]"
+    assert (
+        answer(result=b"[]", notes=("denied: list secrets", "403 list nodes")).text
+        == "[]\n[denied: list secrets; 403 list nodes]"
+    )
 
 
 def test_large_integers_survive() -> None:

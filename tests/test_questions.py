@@ -43,7 +43,9 @@ def raw(kubeconfig: Path) -> Iterator[Raw]:
 
 
 def _auth(api: Any) -> dict[str, str]:
-    return {"Accept": "application/json"} | {s["key"]: s["value"] for s in api.configuration.auth_settings().values() if s["value"]}
+    return {"Accept": "application/json"} | {
+        s["key"]: s["value"] for s in api.configuration.auth_settings().values() if s["value"]
+    }
 
 
 PODS = "/api/v1/pods"
@@ -58,7 +60,11 @@ sorted(r for r in rows if r[2] > 0)
 def restarts(raw: Raw) -> object:
     """Pods with restarts."""
     rows = (
-        [p["metadata"]["namespace"], p["metadata"]["name"], sum(c["restartCount"] for c in p["status"].get("containerStatuses", []))]
+        [
+            p["metadata"]["namespace"],
+            p["metadata"]["name"],
+            sum(c["restartCount"] for c in p["status"].get("containerStatuses", [])),
+        ]
         for p in raw(PODS)["items"]
     )
     return sorted(row for row in rows if row[2] > 0)
@@ -148,7 +154,9 @@ sorted(p.metadata.name for p in pods)
 
 def selected(raw: Raw) -> object:
     """What two selectors leave."""
-    items = raw("/api/v1/namespaces/shop/pods?labelSelector=app%20in%20(cart,checkout)&fieldSelector=status.phase%3DRunning")["items"]
+    items = raw(
+        "/api/v1/namespaces/shop/pods?labelSelector=app%20in%20(cart,checkout)&fieldSelector=status.phase%3DRunning"
+    )["items"]
     return sorted(p["metadata"]["name"] for p in items)
 
 
@@ -165,7 +173,9 @@ QUESTIONS = {
 
 @pytest.mark.parametrize("transport", clients.TRANSPORTS)
 @pytest.mark.parametrize("source", ["live", "snapshot"])
-def test_scripts_answer_like_the_official_client(transport: str, source: str, kubeconfig: Path, saved: Path, raw: Raw) -> None:
+def test_scripts_answer_like_the_official_client(
+    transport: str, source: str, kubeconfig: Path, saved: Path, raw: Raw
+) -> None:
     """Seven questions, each with the answer that the official client gives, on every transport and both kinds of cluster."""
     flags = ["--kubeconfig", str(kubeconfig)] if source == "live" else ["--snapshot", str(saved)]
 
@@ -175,7 +185,9 @@ def test_scripts_answer_like_the_official_client(transport: str, source: str, ku
                 result = await clients.evaluate(client, script)
                 assert not result.is_error, (question, clients.text(result))
                 wanted = expected(raw)
-                if source == "snapshot" and question == "API groups":  # a snapshot knows the groups it has objects of, and more
+                if (
+                    source == "snapshot" and question == "API groups"
+                ):  # a snapshot knows the groups it has objects of, and more
                     assert set(json.loads(clients.text(result))) <= set(wanted)
                     continue
                 assert json.loads(clients.text(result)) == wanted, question

@@ -16,7 +16,8 @@ def call(method: str, path: str, query: str = "", body: bytes = b"null", **kwarg
     return protocol.Call(method, tuple(path.split("/")), pairs, msgspec.Raw(body), **kwargs)  # type: ignore[arg-type]
 
 
-# method, path, query → verb group version resource subresource namespace name; expected values are kube-apiserver's RequestInfo
+# method, path, query → verb group version resource subresource namespace name; expected values are kube-apiserver's
+# RequestInfo
 CLASSIFIED = [
     ("GET", "api/v1/pods", "", "list|v1|pods|||"),
     ("GET", "api/v1/namespaces/a/pods", "", "list|v1|pods||a|"),
@@ -52,7 +53,9 @@ CLASSIFIED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("method", "path", "query", "expected"), CLASSIFIED, ids=[f"{c[0]} {c[1]} {c[2]}" for c in CLASSIFIED])
+@pytest.mark.parametrize(
+    ("method", "path", "query", "expected"), CLASSIFIED, ids=[f"{c[0]} {c[1]} {c[2]}" for c in CLASSIFIED]
+)
 def test_classified_as_the_api_server_does(method: str, path: str, query: str, expected: str) -> None:
     """A path becomes verb, group, resource and names exactly as kube-apiserver's RequestInfoFactory reads it."""
     kwargs = {"content_type": "merge-patch"} if method == "PATCH" else {}
@@ -90,14 +93,15 @@ REFUSED_PATHS = [
 
 @pytest.mark.parametrize("path", REFUSED_PATHS)
 def test_refused_paths(path: str) -> None:
-    """What is empty, relative, encoded, over-long, unknown or has segments to spare is refused, and the next call is parsed."""
+    """What is empty, relative, encoded, over-long, unknown or has segments to spare is refused, and the next call is
+    parsed."""
     with pytest.raises(errors.RequestError) as caught:
         request.parse(call("GET", path))
     assert caught.value.code in {"request.path", "request.unknown_path"}
     assert request.parse(call("GET", "api/v1/pods")).verb == "list"
 
 
-@pytest.mark.parametrize("character", list("/%?#\\; \"<>`\x00\r\n\t\x7f") + ["é", "\u202e", "／", "\ud800"])
+@pytest.mark.parametrize("character", [*'/%?#\\; "<>`\x00\r\n\t\x7f', "é", "\u202e", "／", "\ud800"])
 def test_refused_characters(character: str) -> None:
     """No segment carries a character that some program on the way splits at, decodes or normalizes."""
     with pytest.raises(errors.RequestError, match="cannot be a path segment"):
@@ -106,9 +110,16 @@ def test_refused_characters(character: str) -> None:
 
 @given(st.lists(st.text(max_size=12), max_size=8), st.sampled_from(["GET", "POST", "DELETE"]))
 def test_any_path(segments: list[str], method: str) -> None:
-    """Whatever the segments, the path sent has as many slashes as segments and no dot segment, or the call is refused."""
+    """Whatever the segments, the path sent has as many slashes as segments and no dot segment, or the call is
+    refused."""
     try:
-        read = request.parse(protocol.Call(method, tuple(segments), body=msgspec.Raw(b"{}" if method == "POST" else b"null")))  # type: ignore[arg-type]
+        read = request.parse(
+            protocol.Call(
+                method,  # type: ignore[arg-type]
+                tuple(segments),
+                body=msgspec.Raw(b"{}" if method == "POST" else b"null"),
+            )
+        )
     except errors.RequestError:
         return
     assert read.path.isascii() and read.path.count("/") == len(segments)
@@ -134,14 +145,21 @@ def test_refused_queries(query: str, message: str) -> None:
 
 def test_query_is_kept() -> None:
     """Known parameters are sent as given, in order."""
-    read = request.parse(call("GET", "api/v1/pods", "labelSelector=a in (b,c),!d&limit=500&continue=abc==&resourceVersion=0"))
-    assert read.query == (("labelSelector", "a in (b,c),!d"), ("limit", "500"), ("continue", "abc=="), ("resourceVersion", "0"))
+    read = request.parse(
+        call("GET", "api/v1/pods", "labelSelector=a in (b,c),!d&limit=500&continue=abc==&resourceVersion=0")
+    )
+    assert read.query == (
+        ("labelSelector", "a in (b,c),!d"),
+        ("limit", "500"),
+        ("continue", "abc=="),
+        ("resourceVersion", "0"),
+    )
 
 
 REFUSED_BODIES = [
     b'{"a":1,"a":2}', b'{"x":{"kind":"Pod","kind":"Secret"}}', b'{"a":NaN}', b'{"a":Infinity}', b'{"a":-Infinity}', b'{"a":1e999}',
     b"[" * 200 + b"]" * 200, b'{"a":' * 101 + b"1" + b"}" * 101, b"[]", b"1", b'"x"', b"{", b"{} {}", b'{"a":"\\ud800"}', b"\xff\xfe{\x00}\x00",
-    b'\xef\xbb\xbf{}', b'{"a":' + b"9" * 5000 + b"}", b"{'a':1}", b'{"a":1,}', b'{"a":"\x00"}', b'{"a":"' + b"x" * (3 << 20) + b'"}',
+    b"\xef\xbb\xbf{}", b'{"a":' + b"9" * 5000 + b"}", b"{'a':1}", b'{"a":1,}', b'{"a":"\x00"}', b'{"a":"' + b"x" * (3 << 20) + b'"}',
 ]  # fmt: skip
 
 
@@ -181,8 +199,12 @@ def test_bodies_belong_to_methods(method: str, body: bytes, content_type: str, a
 
 def test_headers_come_from_a_table() -> None:
     """The script picks a representation by name; the header is ours."""
-    assert request.parse(call("GET", "api/v1/pods", accept="metadata")).accept.startswith("application/json;as=PartialObjectMetadataList;")
-    assert request.parse(call("GET", "api/v1/nodes/a", accept="metadata")).accept.startswith("application/json;as=PartialObjectMetadata;")
+    assert request.parse(call("GET", "api/v1/pods", accept="metadata")).accept.startswith(
+        "application/json;as=PartialObjectMetadataList;"
+    )
+    assert request.parse(call("GET", "api/v1/nodes/a", accept="metadata")).accept.startswith(
+        "application/json;as=PartialObjectMetadata;"
+    )
     with pytest.raises(msgspec.ValidationError):
         msgspec.json.decode(b'{"method":"GET","path":["api"],"accept":"application/yaml"}', type=protocol.Call)
 

@@ -58,7 +58,10 @@ RESULTS = {
     "a string": ("'é' * 2", '"éé"'.encode()),
     "an import": ("import json\njson.loads('[1]')", b"[1]"),
     "a sorted set": ("{3, 1, 2}", b"[1,2,3]"),
-    "a datetime": ("import datetime\ndatetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc)", b'"2026-01-02T00:00:00Z"'),
+    "a datetime": (
+        "import datetime\ndatetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc)",
+        b'"2026-01-02T00:00:00Z"',
+    ),
     "a huge integer": ("2 ** 100", str(2**100).encode()),
 }
 

@@ -1,8 +1,8 @@
 """The one place where the parts are put together.
 
-    flags, environment, file ─▶ Settings
-    Spawner ─▶ Executor ─┐
-    Cluster ─▶ Broker  ──┴─▶ Session ─▶ Toolsets ─▶ Server ─▶ transport
+flags, environment, file ─▶ Settings
+Spawner ─▶ Executor ─┐
+Cluster ─▶ Broker  ──┴─▶ Session ─▶ Toolsets ─▶ Server ─▶ transport
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from kubescript import broker, config, errors, policy, session
+from kubescript import broker, config, errors, policy, resolver, session
 from kubescript.cluster import base as cluster_base
 from kubescript.sandbox import executor, spawner
 
@@ -35,7 +35,7 @@ class Application:
     def __init__(self, settings: config.Settings, source: spawner.Spawner) -> None:
         self.settings = settings
         self.cluster = _cluster(settings)
-        self.broker = broker.Broker(self.cluster, _policy(settings))
+        self.broker = broker.Broker(self.cluster, _policy(settings, self.cluster))
         self.executor = executor.Executor(
             source,
             memory_bytes=settings.limits.memory_mib * config.MIB,
@@ -47,7 +47,7 @@ class Application:
 
     def server(self) -> lowlevel.Server[Any]:
         """The MCP server with the toolsets that the settings name."""
-        from kubescript import server  # noqa: PLC0415 - the MCP SDK costs 0.5 s, which `run` and `doctor` need not pay
+        from kubescript import server
 
         return server.build([TOOLSETS[name](self) for name in _chosen(self.settings)])
 
@@ -71,7 +71,7 @@ def opened(settings: config.Settings, source: spawner.Spawner) -> Iterator[Appli
 
 
 def _code(application: Application) -> base.Toolset:
-    from kubescript.toolsets import code  # noqa: PLC0415
+    from kubescript.toolsets import code
 
     return code.toolset(application.settings, application.session)
 
@@ -85,23 +85,28 @@ def _chosen(settings: config.Settings) -> tuple[str, ...]:
     if unknown:
         raise errors.ConfigError(f"unknown toolset `{unknown[0]}`; there is: {', '.join(TOOLSETS)}")
     if not settings.toolsets:
-        log.warning("no toolset is enabled, so no tool is offered; pass --toolsets code", extra={"event": "toolsets.none"})
+        log.warning(
+            "no toolset is enabled, so no tool is offered; pass --toolsets code", extra={"event": "toolsets.none"}
+        )
     return settings.toolsets
 
 
-def _policy(settings: config.Settings) -> policy.Policy:
+def _policy(settings: config.Settings, cluster: cluster_base.Cluster) -> policy.Policy:
     rules = tuple(
-        policy.DeniedResource("*" if rule.group is None else rule.group or "core", rule.version, rule.kind, rule.resource)
+        policy.DeniedResource(
+            "*" if rule.group is None else rule.group or "core", rule.version, rule.kind, rule.resource
+        )
         for rule in settings.denied_resources
     )
-    return policy.Policy(settings.read_only, rules, policy.DEFAULT_RULES if settings.deny_defaults else ())
+    defaults = policy.DEFAULT_RULES if settings.deny_defaults else ()
+    return policy.Policy(settings.read_only, rules, defaults, resolver.KindResolver(cluster))
 
 
 def _cluster(settings: config.Settings) -> cluster_base.Cluster:
     if settings.snapshot is not None:
-        from kubescript.cluster import snapshot  # noqa: PLC0415
+        from kubescript.cluster import snapshot
 
         return snapshot.Snapshot(settings.snapshot)
-    from kubescript.cluster import live  # noqa: PLC0415
+    from kubescript.cluster import live
 
     return live.Live(settings.kubeconfig, settings.context)

@@ -1,8 +1,10 @@
-"""The only door to a cluster: parse, decide, perform, redact, record. Every toolset and every script goes through `handle`.
+"""The only door to a cluster: parse, decide, perform, redact, record.
 
-What comes in is hostile (any bytes that decode as a Call); what goes out is a reply the worker may see. A refused or failed call is
-an answer, not an exception. What a script could not see is kept in its `Tally`, so that the answer can say what is missing even when
-the script swallowed the error.
+Every toolset and every script goes through `handle`.
+
+What comes in is hostile (any bytes that decode as a Call); what goes out is a reply the worker may see. A refused or
+failed call is an answer, not an exception. What a script could not see is kept in its `Tally`, so that the answer can
+say what is missing even when the script swallowed the error.
 """
 
 from __future__ import annotations
@@ -77,7 +79,14 @@ def _unchanged(_call: request.Request, chunks: Iterator[bytes]) -> Iterator[byte
 def _log(record: Record) -> None:
     level = logging.INFO if record.verdict == "allow" else logging.WARNING
     fields = {name: getattr(record, name) for name in ("what", "verdict", "rule", "status", "fault", "ms", "bytes")}
-    log.log(level, "%s %s %s", record.verdict, record.what, record.fault or record.status, extra={"event": "broker.call", **fields})
+    log.log(
+        level,
+        "%s %s %s",
+        record.verdict,
+        record.what,
+        record.fault or record.status,
+        extra={"event": "broker.call", **fields},
+    )
 
 
 class Broker:
@@ -99,8 +108,11 @@ class Broker:
     def handle(
         self, call: protocol.Call, tally: Tally, timeout_s: float, cancel: cancellation.Cancellation | None = None
     ) -> tuple[protocol.Reply, types.Response | None]:
-        """Answer one call. Without a fault the response is there and its `chunks` must be read or closed; they may raise
-        KubescriptError, after which the answer counts as broken off."""
+        """Answer one call.
+
+        Without a fault the response is there and its `chunks` must be read or closed; they may raise KubescriptError,
+        after which the answer counts as broken off.
+        """
         tally.calls += 1
         started = time.monotonic()
         try:
@@ -117,7 +129,9 @@ class Broker:
             return self._failed(parsed, tally, started, error), None
         except Exception:
             log.exception("the cluster failed in an unforeseen way", extra={"event": "broker.bug"})
-            bug = errors.KubescriptError("the server failed to perform the call; this is a bug in kubescript, its log says more")
+            bug = errors.KubescriptError(
+                "the server failed to perform the call; this is a bug in kubescript, its log says more"
+            )
             return self._failed(parsed, tally, started, bug), None
         return self._answered(parsed, tally, started, response)
 
@@ -130,9 +144,13 @@ class Broker:
         rule = decision.rule or "policy.denied"
         tally.note(tally.denied, f"{_without_names(parsed)} ({rule})")
         self._record(Record(what, decision.verdict, rule, fault=rule, call=parsed))
-        raise errors.PolicyDenied(f"{what}: denied by policy: {decision.reason}. {decision.instead}".rstrip(), code=rule)
+        raise errors.PolicyDenied(
+            f"{what}: denied by policy: {decision.reason}. {decision.instead}".rstrip(), code=rule
+        )
 
-    def _failed(self, parsed: request.Request, tally: Tally, started: float, error: errors.KubescriptError) -> protocol.Reply:
+    def _failed(
+        self, parsed: request.Request, tally: Tally, started: float, error: errors.KubescriptError
+    ) -> protocol.Reply:
         tally.note(tally.failed, f"{error.code} {_without_names(parsed)}")
         if error.remedy:
             log.warning("%s: %s", error.message, error.remedy, extra={"event": "cluster.remedy"})
@@ -147,11 +165,15 @@ class Broker:
         if "warning" in response.headers:
             tally.note(tally.warnings, response.headers["warning"])
         reply = protocol.Reply(response.status, response.reason, response.content_type, dict(response.headers))
-        body = _Body(response, tally, lambda fault, size: self._finish(parsed, tally, started, response.status, fault, size))
+        body = _Body(
+            response, tally, lambda fault, size: self._finish(parsed, tally, started, response.status, fault, size)
+        )
         chunks = body.redacted(self._redact, parsed)
         return reply, replace(response, chunks=chunks, close=body.close)
 
-    def _finish(self, parsed: request.Request, tally: Tally, started: float, status: int, fault: str, size: int) -> None:
+    def _finish(
+        self, parsed: request.Request, tally: Tally, started: float, status: int, fault: str, size: int
+    ) -> None:
         if fault not in {"", _CLOSED}:
             tally.note(tally.failed, f"{fault} {_without_names(parsed)}")
         self._record(_finished(parsed, started, status=status, fault=fault, size=size))
@@ -188,7 +210,9 @@ class _Body:
             # fail closed: whatever a redactor trips over must not pass unmasked, nor look like the end of the body
             log.exception("a body could not be redacted", extra={"event": "broker.bug"})
             self._end("redaction.failed")
-            raise errors.KubescriptError("the answer could not be redacted and was withheld", code="redaction.failed") from None
+            raise errors.KubescriptError(
+                "the answer could not be redacted and was withheld", code="redaction.failed"
+            ) from None
         else:
             self._end("")
         finally:
@@ -215,7 +239,9 @@ def _finished(parsed: request.Request, started: float, *, status: int = 0, fault
 
 def _without_names(parsed: request.Request) -> str:
     """What receipts count: the same failure for a hundred pods is one line."""
-    return request.describe(replace(parsed, name="") if parsed.resource != "namespaces" else replace(parsed, name="", namespace=""))
+    return request.describe(
+        replace(parsed, name="") if parsed.resource != "namespaces" else replace(parsed, name="", namespace="")
+    )
 
 
 def _fault(error: errors.KubescriptError) -> protocol.Reply:

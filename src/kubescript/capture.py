@@ -1,7 +1,8 @@
 """Save a cluster to disk, to be looked at later through `cluster.snapshot`. Called by `kubescript snapshot OUT`.
 
-Everything is read through the broker, like a script would: what the policy denies is never written, what RBAC refuses is recorded as
-missing, and redaction applies. The folder appears at OUT whole or not at all. The format is described in `cluster.saved`.
+Everything is read through the broker, like a script would: what the policy denies is never written, what RBAC refuses
+is recorded as missing, and redaction applies. The folder appears at OUT whole or not at all. The format is described in
+`cluster.saved`.
 """
 
 from __future__ import annotations
@@ -66,8 +67,8 @@ def capture(
 ) -> Report:
     """Save everything that can be listed (of `namespaces`, if given) and the last `logs` lines of every container.
 
-    Raises ConfigError when OUT exists or cannot be written (disk full included), ClusterError when the cluster cannot be asked at all.
-    Nothing is left behind then.
+    Raises ConfigError when OUT exists or cannot be written (disk full included), ClusterError when the cluster cannot
+    be asked at all. Nothing is left behind then.
     """
     if out.exists():
         raise errors.ConfigError(f"{out} exists already; choose another name or remove it")
@@ -99,7 +100,7 @@ class _Capture:
 
     def run(self, report: Report, cluster: str, namespace: str, logs: int | None) -> Report:
         started = datetime.now(UTC)
-        server = msgspec.json.decode(self._document("version"))
+        server = self._version(report)
         for group, version, entries in self._discover(report):
             for entry in entries:
                 self._resource(report, group, version, entry)
@@ -108,8 +109,18 @@ class _Capture:
         self._describe(report, started, cluster, namespace, server)
         return report
 
+    def _version(self, report: Report) -> object:
+        try:
+            return msgspec.json.decode(self._get(("version",)))
+        except _Refused as error:
+            report.missing["version"] = str(error)
+            return None
+
     def _discover(self, report: Report) -> Iterator[tuple[str, str, list[dict[str, Any]]]]:
-        """(group, version, listable resources), each group in its preferred version. Raises ClusterError when there is no discovery."""
+        """(group, version, listable resources), each group in its preferred version.
+
+        Raises ClusterError when there is no discovery.
+        """
         self._keep(("discovery", "api.json"), self._document("api"))
         groups = self._document("apis")
         self._keep(("discovery", "apis.json"), groups)
@@ -124,7 +135,11 @@ class _Capture:
                 report.missing[f"{name}/{version}"] = str(error)
                 continue
             self._keep(("discovery", name or "core", f"{version}.json"), document)
-            yield name, version, [entry for entry in msgspec.json.decode(document).get("resources") or [] if _listable(entry)]
+            yield (
+                name,
+                version,
+                [entry for entry in msgspec.json.decode(document).get("resources") or [] if _listable(entry)],
+            )
 
     def _resource(self, report: Report, group: str, version: str, entry: dict[str, Any]) -> None:
         full = entry["name"] + (f".{group}" if group else "")
@@ -139,12 +154,17 @@ class _Capture:
             return
         report.objects += count
         report.resources.append({
-            "group": group, "version": version, "resource": entry["name"], "kind": entry["kind"], "namespaced": entry["namespaced"],
-            "namespaces": None if scopes == [None] else scopes, "items": count,
+            "group": group, "version": version, "resource": entry["name"], "kind": entry["kind"],
+            "namespaced": entry["namespaced"], "namespaces": None if scopes == [None] else scopes, "items": count,
         })  # fmt: skip
 
-    def _write_list(self, file: Path, group: str, version: str, entry: dict[str, Any], scopes: Iterable[str | None]) -> int:
-        """Write the list in pages as it arrives. Raises _Refused, leaving half a file, when any page fails: no part passes for all."""
+    def _write_list(
+        self, file: Path, group: str, version: str, entry: dict[str, Any], scopes: Iterable[str | None]
+    ) -> int:
+        """Write the list in pages as it arrives.
+
+        Raises _Refused, leaving half a file, when any page fails: no part passes for all.
+        """
         count = 0
         api_version = f"{group}/{version}" if group else version
         head = msgspec.json.encode({"kind": f"{entry['kind']}List", "apiVersion": api_version, "metadata": {}})
@@ -192,8 +212,8 @@ class _Capture:
     def _describe(self, report: Report, started: datetime, cluster: str, namespace: str, server: object) -> None:
         """Written last: a folder without it is no snapshot."""
         info = {
-            "format": saved.FORMAT, "capturedAt": started.isoformat(timespec="seconds").replace("+00:00", "Z"), "cluster": cluster,
-            "namespace": namespace, "server": server, "resources": report.resources,
+            "format": saved.FORMAT, "capturedAt": started.isoformat(timespec="seconds").replace("+00:00", "Z"),
+            "cluster": cluster, "namespace": namespace, "server": server, "resources": report.resources,
             "missing": [{"what": what, "why": why} for what, why in sorted(report.missing.items())],
         }  # fmt: skip
         self._keep(("snapshot.json",), json.dumps(info, indent=1).encode())
@@ -204,7 +224,9 @@ class _Capture:
         except _Refused as error:
             raise errors.ClusterError(f"/{'/'.join(path)} cannot be read: {error}") from None
 
-    def _get(self, path: tuple[str, ...], query: tuple[tuple[str, str], ...] = (), accept: protocol.Accept = "json") -> bytes:
+    def _get(
+        self, path: tuple[str, ...], query: tuple[tuple[str, str], ...] = (), accept: protocol.Accept = "json"
+    ) -> bytes:
         """The whole body of one GET. Raises _Refused."""
         call = protocol.Call("GET", path, query, accept=accept)
         reply, response = self._door.handle(call, broker.Tally(), _CALL_S)
@@ -221,9 +243,11 @@ class _Capture:
         """A file below the folder. Names come from the API server, which is not trusted to stay inside it."""
         if any(part in {"", ".", ".."} or "/" in part or "\0" in part for part in parts):
             raise errors.ClusterError(f"the API server named {'/'.join(parts)[:200]!r}, which cannot be a file name")
-        file = self._folder.joinpath(*parts)
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return file
+        folder = self._folder
+        for part in parts[:-1]:
+            folder /= part
+            folder.mkdir(mode=0o700, exist_ok=True)
+        return folder / parts[-1]
 
 
 def _read(response: types.Response) -> bytes:
@@ -250,7 +274,10 @@ def _containers(raw: msgspec.Raw) -> tuple[str, str, list[str]]:
 
 
 def _slimmed(raw: msgspec.Raw) -> bytes:
-    """Without managedFields and last-applied: half of every object, and a second copy of values that redaction knows in the first."""
+    """Without managedFields and last-applied.
+
+    Half of every object, and a second copy of values that redaction knows in the first.
+    """
     item = _FIELDS.decode(raw)
     metadata = _FIELDS.decode(item["metadata"])
     metadata.pop("managedFields", None)
@@ -265,5 +292,3 @@ def _slimmed(raw: msgspec.Raw) -> bytes:
 def _private(file: Path) -> IO[bytes]:
     """A new file that only its owner can read; an existing one is an error, not followed."""
     return os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
-
-

@@ -1,7 +1,7 @@
 """The command line. `kubescript` alone serves MCP; every sub-command takes the same flags.
 
-The first thing any command does is start the fork server: before a flag, a variable or a file is read, so that nothing secret can be
-in a worker's memory.
+The first thing any command does is start the fork server: before a flag, a variable or a file is read, so that nothing
+secret can be in a worker's memory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import kubescript
 from kubescript.sandbox import spawner
 
 if TYPE_CHECKING:
-    from kubescript import application, config
+    from kubescript import application, capture, config
 
 __all__ = ["main"]
 
@@ -29,18 +29,27 @@ _BEFORE: Final = "kubescript.flags"
 
 
 def _flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The flags of the server, shared by every sub-command. What is not given stays out, for environment and file to say."""
+    """The flags of the server, shared by every sub-command. What is not given stays out, for environment and file to
+    say."""
     options = (
         click.option("--toolsets", help="Groups of tools to serve, separated by commas: code."),
         click.option("--kubeconfig", type=click.Path(path_type=Path), help="Kubeconfig file."),
-        click.option("--context", "kubeconfig_context", help="Kubeconfig context."),
-        click.option("--snapshot", type=click.Path(path_type=Path), help="Serve this saved cluster instead of a live one."),
-        click.option("--config", "config_file", type=click.Path(path_type=Path), help="TOML or YAML file with settings."),
-        click.option("--read-only/--no-read-only", default=None, help="Refuse every request that could change the cluster."),
+        click.option("--context", help="Kubeconfig context."),
+        click.option(
+            "--snapshot", type=click.Path(path_type=Path), help="Serve this saved cluster instead of a live one."
+        ),
+        click.option(
+            "--config", "config_file", type=click.Path(path_type=Path), help="TOML or YAML file with settings."
+        ),
+        click.option(
+            "--read-only/--no-read-only", default=None, help="Refuse every request that could change the cluster."
+        ),
         click.option("--transport", type=click.Choice(["stdio", "http"]), help="How clients connect."),
         click.option("--host", help="Loopback address of the http transport."),
         click.option("--port", type=int, help="Port of the http transport."),
-        click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="Least level that is logged."),
+        click.option(
+            "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="Least level that is logged."
+        ),
     )
     return functools.reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
 
@@ -51,11 +60,13 @@ def _given(context: click.Context, flags: dict[str, object]) -> dict[str, object
     return before | {name: value for name, value in flags.items() if value is not None}
 
 
-@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
 @click.version_option(kubescript.__version__, prog_name="kubescript")
 @_flags
 @click.pass_context
-def cli(context: click.Context, **flags: object) -> None:
+def cli(context: click.Context, /, **flags: object) -> None:
     """Serve Kubernetes to MCP clients: a sandbox for scripts beside the API server."""
     context.meta[_BEFORE] = {name: value for name, value in flags.items() if value is not None}
     if context.invoked_subcommand is None:
@@ -64,9 +75,9 @@ def cli(context: click.Context, **flags: object) -> None:
 
 def _serve(context: click.Context) -> None:
     with _application(context, {}) as opened:
-        import anyio  # noqa: PLC0415
+        import anyio
 
-        from kubescript import transports  # noqa: PLC0415
+        from kubescript import transports
 
         server = opened.server()
         with contextlib.suppress(KeyboardInterrupt):
@@ -78,9 +89,9 @@ def _serve(context: click.Context) -> None:
 @click.option("--timeout", type=int, help="Milliseconds the script may take.")
 @_flags
 @click.pass_context
-def run(context: click.Context, file: TextIO, timeout: int | None, **flags: object) -> None:
+def run(context: click.Context, /, file: TextIO, timeout: int | None, **flags: object) -> None:
     """Evaluate one script from FILE (- for standard input) and print its result."""
-    import anyio  # noqa: PLC0415
+    import anyio
 
     with _application(context, flags) as opened:
         answer = anyio.run(opened.session.evaluate, file.read(), timeout)
@@ -92,9 +103,9 @@ def run(context: click.Context, file: TextIO, timeout: int | None, **flags: obje
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @_flags
 @click.pass_context
-def doctor(context: click.Context, as_json: bool, **flags: object) -> None:
+def doctor(context: click.Context, /, as_json: bool, **flags: object) -> None:
     """Say which layers of the sandbox hold on this machine; exit 1 when one is missing."""
-    from kubescript import doctor as diagnosis  # noqa: PLC0415
+    from kubescript import doctor as diagnosis
 
     with _reported():
         report = diagnosis.examine(_settings(context, flags), context.find_root().obj)
@@ -108,26 +119,37 @@ def doctor(context: click.Context, as_json: bool, **flags: object) -> None:
 @click.option("--logs", type=int, default=None, help="Lines of each container's log to keep; none by default.")
 @_flags
 @click.pass_context
-def snapshot(context: click.Context, out: Path, namespaces: str | None, logs: int | None, **flags: object) -> None:
+def snapshot(context: click.Context, /, out: Path, namespaces: str | None, logs: int | None, **flags: object) -> None:
     """Save the cluster to OUT, for `--snapshot OUT`. What the policy denies is not written."""
-    from kubescript.cluster import capture  # noqa: PLC0415
+    from kubescript import capture
 
     with _application(context, flags) as opened:
         chosen = tuple(namespaces.split(",")) if namespaces else None
-        report = capture.capture(opened.broker, out, namespaces=chosen, logs=logs)
-    click.echo(report.as_text())
+        cluster = opened.cluster
+        report = capture.capture(
+            opened.broker, out, cluster=cluster.name, namespace=cluster.namespace, namespaces=chosen, logs=logs
+        )
+    click.echo(_saved(report))
+
+
+def _saved(report: capture.Report) -> str:
+    missing = [f"  not saved: {what}: {why}" for what, why in sorted(report.missing.items())]
+    head = (
+        f"{report.objects} objects of {len(report.resources)} resources and {report.logs} logs saved to {report.path}"
+    )
+    return "\n".join([head, *missing])
 
 
 @cli.command()
 @_flags
 @click.pass_context
-def demo(context: click.Context, **flags: object) -> None:
+def demo(context: click.Context, /, **flags: object) -> None:
     """Run three scripts on a bundled snapshot of a broken cluster and show what they cost."""
-    import anyio  # noqa: PLC0415
+    import anyio
 
-    from kubescript import demonstration  # noqa: PLC0415
+    from kubescript import demonstration
 
-    with _application(context, {"snapshot": demonstration.SNAPSHOT, **flags}) as opened:
+    with _application(context, {**flags, "snapshot": flags["snapshot"] or demonstration.SNAPSHOT}) as opened:
         for number in range(len(demonstration.SCRIPTS)):
             click.echo(anyio.run(demonstration.perform, opened.session, number))
 
@@ -135,7 +157,7 @@ def demo(context: click.Context, **flags: object) -> None:
 @contextlib.contextmanager
 def _application(context: click.Context, flags: dict[str, object]) -> Iterator[application.Application]:
     """Everything a command needs, put together only now: the fork server was started before any secret was read."""
-    from kubescript import application, logs  # noqa: PLC0415
+    from kubescript import application, logs
 
     with _reported():
         settings = _settings(context, flags)
@@ -147,7 +169,7 @@ def _application(context: click.Context, flags: dict[str, object]) -> Iterator[a
 @contextlib.contextmanager
 def _reported() -> Iterator[None]:
     """Our errors end a command with their message and what to do, never with a stack trace."""
-    from kubescript import errors  # noqa: PLC0415
+    from kubescript import errors
 
     try:
         yield
@@ -156,12 +178,10 @@ def _reported() -> Iterator[None]:
 
 
 def _settings(context: click.Context, flags: dict[str, object]) -> config.Settings:
-    from kubescript import config  # noqa: PLC0415
+    from kubescript import config
 
     given = _given(context, flags)
     file = given.pop("config_file", None)
-    if "kubeconfig_context" in given:  # `context` is click's own name for something else
-        given["context"] = given.pop("kubeconfig_context")
     settings = config.load(given, file if isinstance(file, Path) else None)
     if context.info_name != "kubescript" and "log_level" not in settings.model_fields_set:
         return settings.model_copy(update={"log_level": "warning"})  # a person at a terminal, not a log collector

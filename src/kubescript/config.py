@@ -1,8 +1,8 @@
 """Every setting, read once from flags, environment and file (in that order of precedence) and frozen.
 
 File: TOML, or YAML by its ending. Environment: `KUBESCRIPT_` and the setting's name, `__` before a nested one
-(`KUBESCRIPT_LIMITS__API_CALLS=50`). A key nobody knows is an error that names the nearest one: a misspelt `denied_resources` must not
-pass for "nothing denied".
+(`KUBESCRIPT_LIMITS__API_CALLS=50`). A key nobody knows is an error that names the nearest one: a misspelt
+`denied_resources` must not pass for "nothing denied".
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class DeniedResource(_Section):
     group: str | None = None
     """API group; the core group is "", as in kubernetes-mcp-server and in RBAC."""
     version: str = ""
-    """API version; empty means every version."""
+    """API version, as kubernetes-mcp-server has it. A denial holds for every version: each serves the same objects."""
     kind: str = ""
     """As in manifests: `Secret`. Empty means every kind of the group."""
     resource: str = ""
@@ -97,7 +97,8 @@ class Settings(pydantic_settings.BaseSettings):
     )
 
     toolsets: Annotated[tuple[str, ...], pydantic_settings.NoDecode] = ()
-    """Groups of tools to serve. Code mode is off unless `code` is named here: running a model's code is the operator's decision."""
+    """Groups of tools to serve. Code mode is off unless `code` is named here: running a model's code is the operator's
+    decision."""
     read_only: bool = True
     """Refuse every request that could change the cluster."""
     kubeconfig: Path | None = None
@@ -130,7 +131,8 @@ class Settings(pydantic_settings.BaseSettings):
 
 
 def load(flags: Mapping[str, object], file: Path | None) -> Settings:
-    """Read all settings. `flags` are those given on the command line. Raises ConfigError, naming the key and what to do."""
+    """Read all settings. `flags` are those given on the command line. Raises ConfigError, naming the key and what to
+    do."""
     path = file or (Path(named) if (named := os.environ.get(CONFIG_VARIABLE)) else None)
     _check_environment()
     try:
@@ -149,7 +151,8 @@ def _layered(file: dict[str, Any]) -> Callable[..., Settings]:
             settings_cls: type[pydantic_settings.BaseSettings],
             init_settings: pydantic_settings.PydanticBaseSettingsSource,
             env_settings: pydantic_settings.PydanticBaseSettingsSource,
-            **_others: pydantic_settings.PydanticBaseSettingsSource,
+            dotenv_settings: pydantic_settings.PydanticBaseSettingsSource,  # noqa: ARG003 - the base class names them
+            file_secret_settings: pydantic_settings.PydanticBaseSettingsSource,  # noqa: ARG003
         ) -> tuple[pydantic_settings.PydanticBaseSettingsSource, ...]:
             return init_settings, env_settings, pydantic_settings.InitSettingsSource(settings_cls, file)
 
@@ -170,7 +173,7 @@ def _read(path: Path) -> dict[str, Any]:
 def _parse(path: Path, text: str) -> object:
     try:
         if path.suffix in {".yaml", ".yml"}:
-            import yaml  # noqa: PLC0415 - 20 ms that only users of YAML pay
+            import yaml
 
             return yaml.safe_load(text) or {}
         return tomllib.loads(text)

@@ -11,7 +11,7 @@ from kubescript import session, types
 __all__ = ["SCRIPTS", "SNAPSHOT", "perform"]
 
 SNAPSHOT: Final = Path(__file__).with_name("demo.tar.gz")
-"""Made by `python -m tests.controlplane.demo`."""
+"""Made by `python scripts/generate_demo.py`."""
 
 SCRIPTS: Final = (
     (
@@ -55,7 +55,7 @@ SCRIPTS: Final = (
             name = node.metadata.name
             ready = next(c.status for c in node.status.conditions if c.type == "Ready")
             used = usage.get(name, {})
-            print(f"{name:8} ready={ready:8} pods={pods[name]:<3} cpu={used.get('cpu', '?'):6} memory={used.get('memory', '?')}")
+            print(f"{name:8} ready={ready:8} pods={pods[name]:<3} cpu={used.get('cpu', '?')} memory={used.get('memory', '?')}")
         """,
     ),
 )
@@ -72,6 +72,6 @@ def _cost(answer: types.Answer) -> str:
     usage, returned = answer.usage, len(answer.text.encode())
     share = 100 * returned / max(1, usage.bytes_fetched)
     return (
-        f"{usage.api_calls} API calls, {usage.bytes_fetched:,} bytes fetched, {returned:,} bytes returned ({share:.1f} %), "
-        f"{usage.wall_ms:.0f} ms, {usage.peak_bytes >> 20} MiB"
+        f"{usage.api_calls} API calls, {usage.bytes_fetched:,} bytes fetched, {returned:,} bytes returned "
+        f"({share:.1f} %), {usage.wall_ms:.0f} ms, {usage.peak_bytes >> 20} MiB"
     )

@@ -26,14 +26,16 @@ _PURPOSE: Final = {
     "parent_death": "the worker dies with the server",
     "no_new_privs": "no set-uid program raises the worker's privileges",
     "landlock": "the kernel lets the worker open no file and no TCP port",
+    "scope": "the worker can signal neither the fork server nor another worker",
     "seccomp": "the kernel kills the worker at any system call off the list",
 }
 
 _REMEDY: Final = {
-    "network": "allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, user.max_user_namespaces>0, "
-    "kernel.apparmor_restrict_unprivileged_userns=0), or run as root with CAP_SYS_ADMIN",
+    "network": "allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, "
+    "user.max_user_namespaces>0, kernel.apparmor_restrict_unprivileged_userns=0), or run as root with CAP_SYS_ADMIN",
     "landlock": "use Linux 5.13 or newer with `landlock` among the boot parameter lsm=",
     "seccomp": "install libseccomp (Debian: libseccomp2; Alpine: libseccomp) and allow prctl(PR_SET_SECCOMP)",
+    "scope": "use Linux 6.12 or newer; seccomp forbids every signal meanwhile",
     "oom_score": "mount /proc writable for the process itself",
 }
 
@@ -76,7 +78,9 @@ class Report:
         lines = [_platform()]
         for layer in self.layers:
             mark = "ok     " if layer.active else "MISSING"
-            lines.append(f"{mark} {layer.name:<13} {_PURPOSE.get(layer.name, '')}{f' ({layer.detail})' if layer.detail else ''}")
+            lines.append(
+                f"{mark} {layer.name:<13} {_PURPOSE.get(layer.name, '')}{f' ({layer.detail})' if layer.detail else ''}"
+            )
             if not layer.active and layer.name in _REMEDY:
                 lines.append(f"        {'':<13} → {_REMEDY[layer.name]}")
         lines.append("every layer holds" if self.healthy else "missing: " + ", ".join(self.missing))
@@ -85,7 +89,9 @@ class Report:
 
 def examine(settings: config.Settings, source: spawner.Spawner) -> Report:
     """Fork a worker and read what it reports of its own lockdown. Needs no cluster."""
-    runner = executor.Executor(source, memory_bytes=settings.limits.memory_mib * config.MIB, cpu_seconds=60, spares=0, strict=False)
+    runner = executor.Executor(
+        source, memory_bytes=settings.limits.memory_mib * config.MIB, cpu_seconds=60, spares=0, strict=False
+    )
     return Report(runner.probe())
 
 

@@ -6,12 +6,12 @@
     ├── PolicyDenied         a call the policy refuses; the script may go on
     ├── ClusterError         the API server could not be asked, or broke off; the script may go on
     ├── LimitExceeded        a budget of the script is used up; the script ends
-    ├── WorkerError          the sandboxed process died or broke the protocol; it is killed, the next script gets a new one
+    ├── WorkerError          the sandboxed process died or broke the protocol; the next script gets a new one
     └── Busy                 every worker is taken and the queue is full; nothing was run
 
-Each carries a stable `code` for programs, a `message` for the model (what happened and what to write instead) and, where
-someone else has to act, a `remedy` for the operator. Neither ever holds a stack trace or a secret. A script that fails is not
-an exception but an `Outcome` (see types.py).
+Each carries a stable `code` for programs, a `message` for the model (what happened and what to write instead) and,
+where someone else has to act, a `remedy` for the operator. Neither ever holds a stack trace or a secret. A script that
+fails is not an exception but an `Outcome` (see types.py).
 """
 
 from __future__ import annotations
@@ -64,8 +64,9 @@ class PolicyDenied(KubescriptError):
 
 
 class ClusterError(KubescriptError):
-    """The API server did not answer, or its answer broke off. Codes: `cluster.unreachable`, `.tls`, `.auth`, `.timeout`,
-    `.broken`, `.config`, `.not_captured`."""
+    """The API server did not answer, or its answer broke off. Codes: `cluster.unreachable`, `.tls`, `.auth`,
+    `.timeout`, `.cancelled`, `.broken`, `.config`, `.not_captured`.
+    """
 
     default_code = "cluster.unreachable"
 
@@ -77,7 +78,8 @@ class LimitExceeded(KubescriptError):
 
 
 class WorkerError(KubescriptError):
-    """The sandboxed process died or misbehaved. Codes: `worker.died`, `worker.protocol`, `worker.spawn`, `worker.lockdown`."""
+    """The sandboxed process died or misbehaved. Codes: `worker.died`, `worker.protocol`, `worker.spawn`,
+    `worker.lockdown`."""
 
     default_code = "worker.died"
 

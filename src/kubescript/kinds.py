@@ -1,19 +1,31 @@
-"""The resources built into Kubernetes: which kind each one holds, whether it is namespaced, which subresources can be read.
+"""The resources built into Kubernetes.
 
-Generated once from the API paths of the official client 37.0.2 and kept short enough to read. `policy` uses it to match rules
-that name a kind, the snapshot backend to answer as kube-apiserver would. A group that is listed here is "built in": what the
-table does not know about it is treated as unknown, never as a custom resource.
+Which kind each one holds, whether it is namespaced, which subresources can be read.
+
+Generated once from the API paths of the official client 37.0.2 and kept short enough to read. `policy` uses it to match
+rules that name a kind, the snapshot backend to answer as kube-apiserver would. A group that is listed here is "built
+in": what the table does not know about it is treated as unknown, never as a custom resource.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["BUILT_IN", "NAMESPACED", "READ_SUBRESOURCES", "SUBRESOURCE_KINDS", "WRITE_SUBRESOURCES", "guess_plural", "kind_of", "plural_of"]
+__all__ = [
+    "BUILT_IN",
+    "NAMESPACED",
+    "READ_SUBRESOURCES",
+    "SUBRESOURCE_KINDS",
+    "WRITE_SUBRESOURCES",
+    "guess_plural",
+    "kind_of",
+    "plural_of",
+]
 
 _TABLE: Final = """
 : Binding=bindings ConfigMap=configmaps Endpoints=endpoints Event=events LimitRange=limitranges
-: PersistentVolumeClaim=persistentvolumeclaims Pod=pods PodTemplate=podtemplates ReplicationController=replicationcontrollers
+: PersistentVolumeClaim=persistentvolumeclaims Pod=pods PodTemplate=podtemplates
+: ReplicationController=replicationcontrollers
 : ResourceQuota=resourcequotas Secret=secrets ServiceAccount=serviceaccounts Service=services
 : -ComponentStatus=componentstatuses -Namespace=namespaces -Node=nodes -PersistentVolume=persistentvolumes
 admissionregistration.k8s.io: -MutatingAdmissionPolicy=mutatingadmissionpolicies
@@ -27,7 +39,8 @@ apiregistration.k8s.io: -APIService=apiservices
 apps: ControllerRevision=controllerrevisions DaemonSet=daemonsets Deployment=deployments ReplicaSet=replicasets
 apps: StatefulSet=statefulsets
 authentication.k8s.io: -SelfSubjectReview=selfsubjectreviews -TokenReview=tokenreviews
-authorization.k8s.io: LocalSubjectAccessReview=localsubjectaccessreviews -SelfSubjectAccessReview=selfsubjectaccessreviews
+authorization.k8s.io: LocalSubjectAccessReview=localsubjectaccessreviews
+authorization.k8s.io: -SelfSubjectAccessReview=selfsubjectaccessreviews
 authorization.k8s.io: -SelfSubjectRulesReview=selfsubjectrulesreviews -SubjectAccessReview=subjectaccessreviews
 autoscaling: HorizontalPodAutoscaler=horizontalpodautoscalers
 batch: CronJob=cronjobs Job=jobs
@@ -36,7 +49,8 @@ certificates.k8s.io: PodCertificateRequest=podcertificaterequests
 coordination.k8s.io: LeaseCandidate=leasecandidates Lease=leases
 discovery.k8s.io: EndpointSlice=endpointslices
 events.k8s.io: Event=events
-extensions: Ingress=ingresses Deployment=deployments DaemonSet=daemonsets ReplicaSet=replicasets NetworkPolicy=networkpolicies
+extensions: Ingress=ingresses Deployment=deployments DaemonSet=daemonsets ReplicaSet=replicasets
+extensions: NetworkPolicy=networkpolicies
 flowcontrol.apiserver.k8s.io: -FlowSchema=flowschemas -PriorityLevelConfiguration=prioritylevelconfigurations
 internal.apiserver.k8s.io: -StorageVersion=storageversions
 lifecycle.k8s.io: EvictionRequest=evictionrequests Eviction=evictions
@@ -44,20 +58,29 @@ networking.k8s.io: -IngressClass=ingressclasses Ingress=ingresses -IPAddress=ipa
 networking.k8s.io: -ServiceCIDR=servicecidrs
 node.k8s.io: -RuntimeClass=runtimeclasses
 policy: PodDisruptionBudget=poddisruptionbudgets -PodSecurityPolicy=podsecuritypolicies
-rbac.authorization.k8s.io: -ClusterRoleBinding=clusterrolebindings -ClusterRole=clusterroles RoleBinding=rolebindings Role=roles
+rbac.authorization.k8s.io: -ClusterRoleBinding=clusterrolebindings -ClusterRole=clusterroles RoleBinding=rolebindings
+rbac.authorization.k8s.io: Role=roles
 resource.k8s.io: -DeviceClass=deviceclasses -DeviceTaintRule=devicetaintrules ResourceClaim=resourceclaims
 resource.k8s.io: ResourceClaimTemplate=resourceclaimtemplates -ResourcePoolStatusRequest=resourcepoolstatusrequests
 resource.k8s.io: -ResourceSlice=resourceslices
-scheduling.k8s.io: CompositePodGroup=compositepodgroups PodGroup=podgroups -PriorityClass=priorityclasses Workload=workloads
-storage.k8s.io: -CSIDriver=csidrivers -CSINode=csinodes CSIStorageCapacity=csistoragecapacities -StorageClass=storageclasses
+scheduling.k8s.io: CompositePodGroup=compositepodgroups PodGroup=podgroups -PriorityClass=priorityclasses
+scheduling.k8s.io: Workload=workloads
+storage.k8s.io: -CSIDriver=csidrivers -CSINode=csinodes CSIStorageCapacity=csistoragecapacities
+storage.k8s.io: -StorageClass=storageclasses
 storage.k8s.io: -VolumeAttachment=volumeattachments -VolumeAttributesClass=volumeattributesclasses
 storagemigration.k8s.io: -StorageVersionMigration=storageversionmigrations
 """
 """`group: Kind=plural …`, a minus before what is not namespaced; the core group has no name."""
 
 SUBRESOURCE_KINDS: Final = {
-    "scale": "Scale", "eviction": "Eviction", "token": "TokenRequest", "binding": "Binding", "exec": "PodExecOptions",
-    "attach": "PodAttachOptions", "portforward": "PodPortForwardOptions", "proxy": "ProxyOptions",
+    "scale": "Scale",
+    "eviction": "Eviction",
+    "token": "TokenRequest",
+    "binding": "Binding",
+    "exec": "PodExecOptions",
+    "attach": "PodAttachOptions",
+    "portforward": "PodPortForwardOptions",
+    "proxy": "ProxyOptions",
 }
 """Subresources whose body is of another kind than their parent; a rule against the kind covers them."""
 

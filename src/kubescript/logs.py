@@ -15,12 +15,11 @@ import orjson
 __all__ = ["EXTRA", "configure"]
 
 EXTRA: Final = (
-    "event", "code", "remedy", "client", "context", "verb", "group", "version", "resource", "subresource", "namespace", "name",
-    "decision", "rule", "status", "wall_ms", "cpu_ms", "peak_mib", "api_calls", "bytes_fetched", "bytes", "duration_ms", "layer",
-    "method", "path",
+    "event", "code", "remedy", "client", "context", "verb", "group", "version", "resource", "subresource", "namespace",
+    "what", "verdict", "rule", "status", "fault", "ms", "wall_ms", "cpu_ms", "peak_mib", "api_calls", "bytes_fetched",
+    "bytes", "layer",
 )  # fmt: skip
 
-_STANDARD: Final = frozenset(vars(logging.makeLogRecord({})))
 
 
 class _JsonLines(logging.Formatter):
@@ -32,8 +31,11 @@ class _JsonLines(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        # `name` is the logger's own attribute; an object's name travels as `object`
-        line |= {key: value for key in EXTRA if key not in _STANDARD and (value := getattr(record, key, None)) not in (None, "")}
+        line |= {
+            key: value
+            for key in EXTRA
+            if (value := getattr(record, key, None)) not in (None, "")
+        }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return orjson.dumps(line, default=str).decode()

@@ -23,7 +23,8 @@ _NO_RESULT: Final = "(no result: {hint})"
 
 
 def render(outcome: types.Outcome, limits: types.Limits, notes: Sequence[str] = ()) -> types.Answer:
-    """The answer for `outcome`, at most `limits.output_bytes` long. `notes` name what the result lacks, one phrase each."""
+    """The answer for `outcome`, at most `limits.output_bytes` long. `notes` name what the result lacks, one phrase
+    each."""
     fault = outcome.fault
     body = _fault_text(fault) if fault is not None else ""
     room = limits.output_bytes - _NOTE_ROOM - len(body.encode())
@@ -86,7 +87,8 @@ def _cut_structure(value: Any, room: int) -> tuple[str, str]:
 
 
 def _shrunk(value: Any, room: int) -> str:
-    """JSON text of `value` in at most `room` bytes: whole where it fits, otherwise with the ends of long parts missing."""
+    """JSON text of `value` in at most `room` bytes: whole where it fits, otherwise with the ends of long parts
+    missing."""
     text = _dump(value)
     if len(text.encode()) <= room:
         return text

@@ -1,4 +1,7 @@
-"""The body of an API call: strictly read, written anew, so that the API server sees what was checked and nothing beside it."""
+"""The body of an API call.
+
+Strictly read, written anew, so that the API server sees what was checked and nothing beside it.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,10 @@ _NOT_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
 
 
 def check(method: str, body: msgspec.Raw, content_type: str) -> tuple[str, bytes | None]:
-    """The Content-Type to send and the body in canonical JSON; None for JSON null, which stands for no body. Raises RequestError."""
+    """The Content-Type to send and the body in canonical JSON; None for JSON null, which stands for no body.
+
+    Raises RequestError.
+    """
     raw = bytes(body)
     if raw in {b"null", b""}:
         if method in {"POST", "PUT", "PATCH"}:
@@ -41,7 +47,11 @@ def check(method: str, body: msgspec.Raw, content_type: str) -> tuple[str, bytes
 
 
 def strict_json(raw: bytes) -> object:
-    """Decode UTF-8 JSON. Raises RequestError for duplicate keys, NaN, huge numbers, too deep nesting or anything not JSON."""
+    """Decode UTF-8 JSON.
+
+    Raises RequestError for duplicate keys, NaN, huge numbers, too deep nesting or anything not
+    JSON.
+    """
     _check_depth(raw)
     try:
         return json.loads(raw.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
@@ -54,11 +64,15 @@ def _canonical(raw: bytes, shape: type) -> bytes:
         raise errors.RequestError(f"the body exceeds {MAX_BYTES >> 20} MiB", code="request.body")
     value = strict_json(raw)
     if not isinstance(value, shape):
-        raise errors.RequestError(f"the body must be a JSON {'array' if shape is list else 'object'}", code="request.body")
+        raise errors.RequestError(
+            f"the body must be a JSON {'array' if shape is list else 'object'}", code="request.body"
+        )
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     except ValueError:  # 1e999 became infinite, or a lone surrogate has no UTF-8
-        raise errors.RequestError("the body holds a number or character that JSON cannot carry", code="request.body") from None
+        raise errors.RequestError(
+            "the body holds a number or character that JSON cannot carry", code="request.body"
+        ) from None
 
 
 def _check_depth(raw: bytes) -> None:

@@ -1,7 +1,7 @@
 """May this request be sent? A pure decision on the parsed fields; no I/O, no state.
 
-Unknown means no: an unknown subresource of a built-in group, a kind that a rule names but nobody can resolve, a verb that is not
-plainly a read. Called by the broker, for every toolset.
+Unknown means no: an unknown subresource of a built-in group, a kind that a rule names but nobody can resolve, a verb
+that is not plainly a read. Called by the broker, for every toolset.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ Resolver = Callable[[str, str, str], str | None]
 
 @dataclass(frozen=True, slots=True)
 class DeniedResource:
-    """Objects no script may touch. A field that is empty or "*" matches everything; the core group is written "core"."""
+    """Objects no script may touch.
+
+    A field that is empty or "*" matches everything; the core group is written "core".
+    """
 
     group: str = ""
     version: str = ""
@@ -50,7 +53,8 @@ class Decision:
 
     verdict: Literal["allow", "deny", "plan"]
     rule: str = ""
-    """Stable id: policy.read_only, policy.tunnel, policy.subresource, policy.denied_resource, policy.unresolved_kind."""
+    """Stable id: policy.read_only, policy.tunnel, policy.subresource, policy.denied_resource,
+    policy.unresolved_kind."""
     reason: str = ""
     instead: str = ""
 
@@ -101,9 +105,7 @@ class Policy:
 
     def _matches(self, rule: DeniedResource, call: request.Request) -> bool | None:
         """Whether `rule` covers the request; None when that depends on a kind nobody knows."""
-        if not (_any(rule.group) or rule.group == (call.group or "core")):
-            return False
-        if not (_any(rule.version) or rule.version == call.version):
+        if not (_any(rule.group) or rule.group in _groups(call)):
             return False
         if not (_any(rule.resource) or rule.resource in {call.resource, f"{call.resource}/{call.subresource}"}):
             return False
@@ -121,7 +123,11 @@ class Policy:
     def _verb(self, call: request.Request) -> Decision:
         if call.verb in _READS and call.method == "GET":
             return ALLOW
-        if (call.group, call.version, call.resource) in _QUESTIONS and (call.verb, call.subresource, call.name) == ("create", "", ""):
+        if (call.group, call.version, call.resource) in _QUESTIONS and (call.verb, call.subresource, call.name) == (
+            "create",
+            "",
+            "",
+        ):
             return ALLOW
         return _write(call) if self.read_only else ALLOW
 
@@ -133,12 +139,13 @@ def _any(field: str) -> bool:
 def _deny_by(rule: DeniedResource, call: request.Request) -> Decision:
     instead = "Work without it; ask the operator if the task truly needs it."
     if call.resource == "secrets":
-        instead = "Look at what refers to the Secret (pod specs, envFrom, volumes, service accounts); its name is visible there."
+        instead = "Look at what refers to the Secret (pod specs, envFrom, volumes); its name is visible there."
     return Decision("deny", "policy.denied_resource", f"the operator denies {rule.id} in every form", instead)
 
 
 def _deny_unresolved(rule: DeniedResource, call: request.Request) -> Decision:
-    reason = f"rule {rule.id} names a kind, and the kind of {call.resource}.{call.group or 'core'}/{call.version} could not be looked up"
+    what = f"{call.resource}.{call.group or 'core'}/{call.version}"
+    reason = f"rule {rule.id} names a kind, and the kind of {what} could not be looked up"
     close = difflib.get_close_matches(call.resource, kinds.BUILT_IN.get(call.group, {}), n=1)
     hint = f"Did you mean {close[0]}?" if close else "Check group, version and plural name against discovery."
     return Decision("deny", "policy.unresolved_kind", reason, hint)
@@ -148,7 +155,9 @@ def _tunnel(call: request.Request) -> Decision | None:
     kind = call.subresource if call.subresource in request.CONNECT else "proxy" if call.verb == "proxy" else ""
     if not kind:
         return None
-    reason = f"{kind} opens a tunnel past the policy; it counts as a write and this version never sends it, read-only or not"
+    reason = (
+        f"{kind} opens a tunnel past the policy; it counts as a write and this version never sends it, read-only or not"
+    )
     return Decision("deny", "policy.tunnel", reason, _INSTEAD_OF[kind])
 
 
@@ -161,11 +170,23 @@ def _subresource(call: request.Request) -> Decision | None:
         known = kinds.READ_SUBRESOURCES if call.method == "GET" else kinds.WRITE_SUBRESOURCES
     if call.subresource in known:
         return None
-    reason = f"{call.resource}/{call.subresource} is not among the subresources known to be safe ({', '.join(sorted(known))})"
+    reason = f"{call.resource}/{call.subresource} is not known to be safe; known are {', '.join(sorted(known))}"
     return Decision("deny", "policy.subresource", reason, "Read the object itself.")
+
+
+def _groups(call: request.Request) -> tuple[str, ...]:
+    """The groups under which the API server serves these very objects: events are stored once and served by two
+    groups."""
+    own = call.group or "core"
+    return ("core", "events.k8s.io") if call.resource == "events" and own in {"core", "events.k8s.io"} else (own,)
 
 
 def _write(call: request.Request) -> Decision:
     what = request.describe(call)
     reason = f"this server is read-only and {what!r} could change the cluster"
-    return Decision("deny", "policy.read_only", reason, "Read what you need, then return the change as a proposal (manifest or kubectl command).")
+    return Decision(
+        "deny",
+        "policy.read_only",
+        reason,
+        "Read what you need, then return the change as a proposal (manifest or kubectl command).",
+    )

@@ -13,10 +13,12 @@ __all__ = ["check", "selected_name"]
 _FLAGS: Final = frozenset({
     "watch", "allowWatchBookmarks", "sendInitialEvents", "force", "orphanDependents", "previous", "timestamps",
 })  # fmt: skip
-_NUMBERS: Final = frozenset({"limit", "timeoutSeconds", "gracePeriodSeconds", "sinceSeconds", "tailLines", "limitBytes"})
+_NUMBERS: Final = frozenset(
+    {"limit", "timeoutSeconds", "gracePeriodSeconds", "sinceSeconds", "tailLines", "limitBytes"}
+)
 _TEXTS: Final = frozenset({
-    "labelSelector", "fieldSelector", "continue", "resourceVersion", "resourceVersionMatch", "pretty", "dryRun", "fieldManager",
-    "fieldValidation", "propagationPolicy", "container", "sinceTime", "stream", "includeObject",
+    "labelSelector", "fieldSelector", "continue", "resourceVersion", "resourceVersionMatch", "pretty", "dryRun",
+    "fieldManager", "fieldValidation", "propagationPolicy", "container", "sinceTime", "stream", "includeObject",
 })  # fmt: skip
 _DOCUMENT_KEYS: Final = frozenset({"hash", "verbose", "pretty", "timeout"})
 """openapi/v3 documents are addressed with ?hash=, health checks with ?verbose."""
@@ -24,7 +26,7 @@ _TUNNEL_KEYS: Final = frozenset({"command", "stdin", "stdout", "stderr", "tty", 
 """Let through to the policy, which refuses tunnels with a better explanation than "unknown key"."""
 _REFUSED: Final = {
     "follow": "logs cannot be followed here: read the last lines with tailLines=, or sinceSeconds=",
-    "insecureSkipTLSVerifyBackend": "the kubelet's certificate is always verified: leave insecureSkipTLSVerifyBackend out",
+    "insecureSkipTLSVerifyBackend": "the kubelet's certificate is always verified: leave this parameter out",
 }
 _MAX_KEYS: Final = 64
 _MAX_VALUE: Final = 16 * 1024
@@ -50,7 +52,10 @@ def check(query: tuple[tuple[str, str], ...], *, tunnel: bool, resource: bool) -
 
 
 def selected_name(selector: str) -> str:
-    """The name that a field selector pins down with metadata.name=NAME, as the API server reads it; else an empty string."""
+    """The name that a field selector pins down with metadata.name=NAME, as the API server reads it.
+
+    Else an empty string.
+    """
     for term in selector.split(","):
         match = re.fullmatch(r"metadata\.name==?([^=!\\]+)", term)
         if match and match[1] not in {".", ".."} and not re.search(r"[/%]", match[1]):

@@ -1,9 +1,10 @@
 """An API call as data: what the broker parses, the policy decides on and the cluster performs.
 
-`parse` turns the sandbox's call into the one request that will be sent, or refuses it. Nothing is repaired on the way: a path that two
-programs could read in two ways is how a proxy in the middle and the policy come to disagree. The rules by which a path becomes verb,
-group and resource are kube-apiserver's own (k8s.io/apiserver/pkg/endpoints/request/requestinfo.go), applied to the very segments
-that are sent. Bodies and query strings are in `payload` and `query`.
+`parse` turns the sandbox's call into the one request that will be sent, or refuses it. Nothing is repaired on the way:
+a path that two programs could read in two ways is how a proxy in the middle and the policy come to disagree. The rules
+by which a path becomes verb, group and resource are kube-apiserver's own
+(k8s.io/apiserver/pkg/endpoints/request/requestinfo.go), applied to the very segments that are sent. Bodies and query
+strings are in `payload` and `query`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ class Request:
     """Absolute and quoted, exactly as it is sent; no query."""
     query: tuple[tuple[str, str], ...]
     verb: str
-    """get, list, watch, create, update, patch, delete, deletecollection, proxy; lower-case HTTP method when not a resource."""
+    """get, list, watch, create, update, patch, delete, deletecollection, proxy; lower-case HTTP method when not a
+    resource."""
     is_resource: bool
     group: str = ""
     version: str = ""
@@ -48,7 +50,8 @@ _MAX_SEGMENTS: Final = 24
 _MAX_SEGMENT: Final = 253
 """Characters; the longest name Kubernetes accepts."""
 _SEGMENT: Final = re.compile(r"[!$&'()*+,\-.0-9:=@A-Z_a-z~^|\[\]{}]+")
-"""Printable ASCII without what some parser splits, decodes or cuts at: / % ? # \\ ; space, quotes and angle brackets."""
+"""Printable ASCII without what some parser splits, decodes or cuts at: / % ? # \\ ; space, quotes and angle
+brackets."""
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _DOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _RESOURCE: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
@@ -68,10 +71,15 @@ _ACCEPT_METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;v=
 
 
 def parse(call: protocol.Call) -> Request:
-    """The request `call` asks for. Raises RequestError, saying what to write instead, when it is malformed, ambiguous or unknown."""
+    """The request `call` asks for.
+
+    Raises RequestError, saying what to write instead, when it is malformed, ambiguous or unknown.
+    """
     segments = _checked_path(call.path)
     info = _classify(call.method, segments, call.query)
-    options = query.check(call.query, tunnel=info.subresource in CONNECT or info.verb == "proxy", resource=info.is_resource)
+    options = query.check(
+        call.query, tunnel=info.subresource in CONNECT or info.verb == "proxy", resource=info.is_resource
+    )
     content_type, body = payload.check(call.method, call.body, call.content_type)
     return Request(
         method=call.method,
@@ -122,9 +130,13 @@ def _checked_path(path: tuple[str, ...]) -> tuple[str, ...]:
         raise errors.RequestError(f"a path has 1 to {_MAX_SEGMENTS} segments, got {len(path)}", code="request.path")
     for segment in path:
         if not segment:
-            raise errors.RequestError("a path segment is empty: a name or namespace argument was ''?", code="request.path")
+            raise errors.RequestError(
+                "a path segment is empty: a name or namespace argument was ''?", code="request.path"
+            )
         if segment in {".", ".."} or len(segment) > _MAX_SEGMENT or not _SEGMENT.fullmatch(segment):
-            raise errors.RequestError(f"{segment[:80]!r} cannot be a path segment: pass one plain name per argument", code="request.path")
+            raise errors.RequestError(
+                f"{segment[:80]!r} cannot be a path segment: pass one plain name per argument", code="request.path"
+            )
     return path
 
 
@@ -140,7 +152,7 @@ def _document(method: str, segments: tuple[str, ...]) -> _Info:
     """A path that is no resource must be on the list: /logs, /debug and /metrics are windows into the control plane."""
     if not _is_document(segments):
         raise errors.RequestError(
-            f"/{'/'.join(segments)[:120]} is not an API path a script can use; resources are under /api/v1 and /apis/GROUP/VERSION",
+            f"/{'/'.join(segments)[:100]} is no API path for scripts; resources are in /api/v1 and /apis/GROUP/VERSION",
             code="request.unknown_path",
         )
     if method != "GET":
@@ -174,7 +186,10 @@ def _resource(method: str, group: str, version: str, parts: list[str], options: 
 
 
 def _special_verb(info: _Info, method: str, parts: list[str]) -> list[str]:
-    """/api/v1/watch/… and /api/v1/proxy/…: deprecated, still read by the server, so never to be taken for something else."""
+    """/api/v1/watch/… and /api/v1/proxy/….
+
+    Deprecated, still read by the server, so never to be taken for something else.
+    """
     if len(parts) < 2:
         raise errors.RequestError(f"the path ends after {parts[0]!r}; name a resource", code="request.path")
     if parts[0] == "watch" and method != "GET":
@@ -191,16 +206,23 @@ def _name_parts(info: _Info, parts: list[str]) -> None:
     known = 2 if info.verb == "watch" else 3
     if len(parts) > known and info.verb != "proxy" and info.subresource != "proxy":
         raise errors.RequestError(
-            f"the path goes on after {'/'.join(parts[:known])[:120]!r}; no resource has that many parts", code="request.path"
+            f"the path goes on after {'/'.join(parts[:known])[:120]!r}; no resource has that many parts",
+            code="request.path",
         )
 
 
 def _check_names(info: _Info) -> None:
-    """Group, version, resource and namespace have narrow grammars; a text outside them can only be an attempt or a slip."""
+    """Group, version, resource and namespace have narrow grammars.
+
+    A text outside them can only be an attempt or a slip.
+    """
     checks = (
-        ("API group", info.group, _DOMAIN), ("API version", info.version, _LABEL), ("resource", info.resource, _RESOURCE),
-        ("subresource", info.subresource, _RESOURCE), ("namespace", info.namespace, _LABEL),
-    )  # fmt: skip
+        ("API group", info.group, _DOMAIN),
+        ("API version", info.version, _LABEL),
+        ("resource", info.resource, _RESOURCE),
+        ("subresource", info.subresource, _RESOURCE),
+        ("namespace", info.namespace, _LABEL),
+    )
     for what, text, grammar in checks:
         if text and not grammar.fullmatch(text):
             hint = "; resources are lower-case plurals: pods, deployments" if what == "resource" else ""
@@ -208,7 +230,10 @@ def _check_names(info: _Info) -> None:
 
 
 def _refine_verb(info: _Info, options: dict[str, str]) -> None:
-    """Without a name, get is list or watch, delete is deletecollection; a field selector may still name the one object."""
+    """Without a name, get is list or watch, delete is deletecollection.
+
+    A field selector may still name the one object.
+    """
     if info.verb == "delete" and not info.name:
         info.verb = "deletecollection"
     if info.name or info.verb not in {"get", "watch"}:

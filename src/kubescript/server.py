@@ -1,6 +1,7 @@
 """The MCP server: toolsets become tools, answers become MCP results. No exception of ours ever leaves a handler.
 
-Built on the SDK's low-level server, which validates no arguments and passes exception texts to the client; both are done here.
+Built on the SDK's low-level server, which validates no arguments and passes exception texts to the client; both are
+done here.
 """
 
 from __future__ import annotations
@@ -63,9 +64,11 @@ async def _call(tool: base.Tool, arguments: Mapping[str, Any], on_progress: sess
 
 def _problem(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
     """What is wrong with the arguments, naming each; empty when nothing is."""
-    import jsonschema  # noqa: PLC0415 - 70 ms that start-up need not pay
+    import jsonschema
 
-    found = sorted(jsonschema.Draft202012Validator(schema).iter_errors(arguments), key=lambda error: list(error.absolute_path))
+    found = sorted(
+        jsonschema.Draft202012Validator(schema).iter_errors(arguments), key=lambda error: list(error.absolute_path)
+    )
     return "; ".join(_describe(error) for error in found)
 
 
@@ -75,7 +78,9 @@ def _describe(error: Any) -> str:
 
 
 def _result(answer: types.Answer) -> mcp_types.CallToolResult:
-    return mcp_types.CallToolResult(content=[mcp_types.TextContent(type="text", text=answer.text)], is_error=answer.is_error)
+    return mcp_types.CallToolResult(
+        content=[mcp_types.TextContent(type="text", text=answer.text)], is_error=answer.is_error
+    )
 
 
 def _reporter(ctx: ServerRequestContext[Any, Any]) -> session.OnProgress:

@@ -1,12 +1,14 @@
-"""One evaluation after the other: wires executor, broker and output; holds the queue, the deadline and the cancellation.
+"""One evaluation after the other: wires executor, broker and output; holds the queue, the deadline and the
+cancellation.
 
-The async world ends here: a script runs in a thread of its own, which talks to its worker and to the API server with blocking calls.
+The async world ends here: a script runs in a thread of its own, which talks to its worker and to the API server with
+blocking calls.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 
 import anyio
 import anyio.from_thread
@@ -20,7 +22,7 @@ __all__ = ["OnProgress", "Session"]
 
 log = logging.getLogger(__name__)
 
-OnProgress = Callable[[float, float | None, str], Awaitable[None]]
+OnProgress = Callable[[float, float | None, str], Coroutine[None, None, None]]
 """Tells the client: done, total, text."""
 
 
@@ -38,14 +40,16 @@ class Session:
         self._threads = anyio.CapacityLimiter(settings.sandbox.max_scripts)
         self._waiting = 0
 
-    async def evaluate(self, script: str, timeout_ms: int | None, on_progress: OnProgress | None = None) -> types.Answer:
+    async def evaluate(
+        self, script: str, timeout_ms: int | None, on_progress: OnProgress | None = None
+    ) -> types.Answer:
         """Run one script and give the client's answer. Failures are answers too; only cancellation is raised."""
         limits = self._settings.limits.for_script(timeout_ms)
         try:
             async with _Place(self):
                 return await self._run(script, limits, on_progress)
         except errors.KubescriptError as error:
-            log.error("script not run: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
+            log.warning("script not run: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
             return types.Answer(f"error {error.code}: {error.message}", is_error=True, code=error.code)
 
     async def _run(self, script: str, limits: types.Limits, on_progress: OnProgress | None) -> types.Answer:
@@ -62,11 +66,12 @@ class Session:
         self, script: str, limits: types.Limits, on_progress: OnProgress | None, switch: cancellation.Cancellation
     ) -> types.Answer:
         tally = broker.Tally()
+        context, namespace = self._whereabouts()
         job = conversation.Job(
             script=script,
             limits=limits,
-            namespace=self._cluster.namespace,
-            context=self._cluster.name,
+            namespace=namespace,
+            context=context,
             on_call=lambda call, timeout_s: self._door.handle(call, tally, timeout_s, switch),
             on_progress=_reporter(on_progress),
             cancellation=switch,
@@ -74,6 +79,13 @@ class Session:
         outcome = self._runner.run(job)
         _record(outcome)
         return output.render(outcome, limits, _notes(tally))
+
+    def _whereabouts(self) -> tuple[str, str]:
+        """Context and default namespace; a broken kubeconfig is the error of the first call, not of every script."""
+        try:
+            return self._cluster.name, self._cluster.namespace
+        except errors.ClusterError:
+            return "", "default"
 
 
 class _Place:
@@ -112,13 +124,14 @@ def _reporter(on_progress: OnProgress | None) -> conversation.OnProgress:
 
 
 def _notes(tally: broker.Tally) -> list[str]:
-    """What the script did not get to see, even if it swallowed the error: an empty list must never look like a healthy cluster."""
+    """What the script did not get to see, even if it swallowed the error: an empty list must never look like a healthy
+    cluster."""
     kinds = (("denied", tally.denied), ("failed", tally.failed), ("warning", tally.warnings))
     return [f"{kind}: {_counted(texts)}" for kind, texts in kinds if texts]
 
 
 def _counted(texts: Mapping[str, int]) -> str:
-    return ", ".join(text if count == 1 else f"{text} ×{count}" for text, count in texts.items())
+    return ", ".join(text if count == 1 else f"{text} x{count}" for text, count in texts.items())
 
 
 def _record(outcome: types.Outcome) -> None:

@@ -22,20 +22,22 @@ async def serve(server: lowlevel.Server[Any], settings: config.Settings) -> None
 
 
 async def _serve_stdio(server: lowlevel.Server[Any]) -> None:
-    from mcp.server.stdio import stdio_server  # noqa: PLC0415 - each transport loads only its own stack
+    from mcp.server.stdio import stdio_server
 
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
 
 
 async def _serve_http(server: lowlevel.Server[Any], settings: config.Settings) -> None:
-    import uvicorn  # noqa: PLC0415
+    import uvicorn
 
     if settings.host not in _LOOPBACK:
         raise errors.ConfigError(
             f"host {settings.host} is not a loopback address: the http transport has no authentication yet, "
             "so it serves 127.0.0.1, localhost and ::1 only"
         )
-    app = server.streamable_http_app(streamable_http_path="/mcp", host=settings.host)  # loopback: Host and Origin are checked
+    app = server.streamable_http_app(
+        streamable_http_path="/mcp", host=settings.host
+    )  # loopback: Host and Origin are checked
     options = uvicorn.Config(app, host=settings.host, port=settings.port, log_config=None, timeout_graceful_shutdown=5)
     await uvicorn.Server(options).serve()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 __all__ = ["Answer", "Fault", "Limits", "Outcome", "Response", "Usage"]
 
@@ -66,8 +65,8 @@ class Outcome:
 class Response:
     """An API server's answer, its body still arriving.
 
-    `chunks` yields the body's bytes in order and raises `ClusterError` when it breaks off; `close` may be called at any time,
-    from any thread, more than once, and ends a pending read.
+    `chunks` yields the body's bytes in order and raises `ClusterError` when it breaks off; `close` may be called at any
+    time, from any thread, more than once, and ends a pending read.
     """
 
     status: int

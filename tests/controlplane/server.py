@@ -38,7 +38,7 @@ class ControlPlane:
     def __init__(self, flags: tuple[str, ...] = ()) -> None:
         programs = build.programs()
         # Short: the path of a unix socket has at most 107 bytes.
-        self.folder = Path(tempfile.mkdtemp(prefix="kubescript-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="kubescript-cp-"))
         self.port = _free_port()
         self.url = f"https://{ADDRESS}:{self.port}"
         self._authority = pki.Authority()

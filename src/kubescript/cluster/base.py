@@ -21,10 +21,13 @@ class Cluster(Protocol):
         """The default namespace of scripts."""
 
     def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
-        """Send `call`, return as soon as the head of the answer is there. A status of 4xx or 5xx is an answer, not an error.
+        """Send `call`, return as soon as the head of the answer is there.
 
-        `timeout_s` bounds the head and the body together: chunks read later than that raise ClusterError too. Throwing `cancel`
-        ends any wait within milliseconds, before the head or in the body. Raises ClusterError when there is no answer.
+        A status of 4xx or 5xx is an answer, not an error.
+
+        `timeout_s` bounds the head and the body together: chunks read later than that raise ClusterError too. Throwing
+        `cancel` ends any wait within milliseconds, before the head or in the body. Raises ClusterError when there is no
+        answer.
         """
 
     def close(self) -> None:

@@ -1,4 +1,7 @@
-"""The saved objects of one resource: raw JSON items, indexed by namespace and name, decoded no further than a request needs."""
+"""The saved objects of one resource.
+
+Raw JSON items, indexed by namespace and name, decoded no further than a request needs.
+"""
 
 from __future__ import annotations
 

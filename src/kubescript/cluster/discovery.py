@@ -37,7 +37,13 @@ def resource_list(resources: Iterable[collection.Resource], group: str, version:
     if not found:
         return statuses.failure(404, "NotFound", "the server could not find the requested resource")
     entries = [
-        {"name": one.plural, "singularName": one.kind.lower(), "namespaced": one.namespaced, "kind": one.kind, "verbs": _VERBS}
+        {
+            "name": one.plural,
+            "singularName": one.kind.lower(),
+            "namespaced": one.namespaced,
+            "kind": one.kind,
+            "verbs": _VERBS,
+        }
         for one in found
     ]
     return statuses.document(

@@ -1,6 +1,9 @@
-"""One HTTP exchange with an API server: send, hand the body on as bytes, and turn whatever goes wrong into a ClusterError.
+"""One HTTP exchange with an API server.
 
-A body that ends early never looks like a whole one: its length is known beforehand (Content-Length or chunks) or it is refused.
+Send, hand the body on as bytes, and turn whatever goes wrong into a ClusterError.
+
+A body that ends early never looks like a whole one: its length is known beforehand (Content-Length or chunks) or it is
+refused.
 """
 
 from __future__ import annotations
@@ -22,14 +25,17 @@ from kubescript.cluster import wire
 __all__ = ["send", "unavailable"]
 
 _READ: Final = 256 * 1024
-"""Bytes asked for at a time. 47 MB over TLS take 0.06-0.08 s with 64 KiB, 256 KiB or 1 MiB; with `read1` (16 KiB a piece) 0.09 s."""
+"""Bytes asked for at a time. 47 MB over TLS take 0.06-0.08 s with 64 KiB, 256 KiB or 1 MiB; with `read1` (16 KiB a
+piece) 0.09 s."""
 _CONNECT_S: Final = 10.0
 """Seconds one address may take to accept."""
 _VISIBLE: Final = ("retry-after", "warning", "audit-id")
 _MAX_HEADER: Final = 1_000
 
 
-def send(manager: urllib3.PoolManager, base: str, call: request.Request, headers: dict[str, str], line: wire.Line) -> types.Response:
+def send(
+    manager: urllib3.PoolManager, base: str, call: request.Request, headers: dict[str, str], line: wire.Line
+) -> types.Response:
     """Send once and return at the head of the answer. Raises ClusterError; `line` bounds and may cut all of it."""
     url = base + call.path + ("?" + urllib.parse.urlencode(call.query) if call.query else "")
     timeout = urllib3.Timeout(connect=min(_CONNECT_S, line.remaining), read=line.remaining)
@@ -69,13 +75,16 @@ class _Body:
         if not framed or headers.get("content-encoding", "identity").lower() != "identity":
             self.close()
             raise errors.ClusterError(
-                "the answer came without a length or in an encoding nobody asked for; it cannot be told whether it is complete",
+                "the answer has no length or an encoding nobody asked for; it cannot be told whether it is whole",
                 code="cluster.broken",
                 remedy="look for a proxy between kubescript and the API server that rewrites HTTP/1.1 answers",
             )
 
     def chunks(self, *, watch: bool) -> Iterator[bytes]:
-        """The body in pieces of up to 256 KiB; of a watch, whatever has arrived. Raises ClusterError when it breaks off, is cut or takes too long."""
+        """The body in pieces of up to 256 KiB; of a watch, whatever has arrived.
+
+        Raises ClusterError when it breaks off, is cut or takes too long.
+        """
         try:
             while chunk := self._read(watch):
                 yield chunk
@@ -83,7 +92,10 @@ class _Body:
             self.close()
 
     def close(self) -> None:
-        """End a pending read and give the connection up; it goes back to the pool by itself once the body was read to its end."""
+        """End a pending read and give the connection up.
+
+        It goes back to the pool by itself once the body was read to its end.
+        """
         self._line.cut("closed")
         if self._reading.acquire(blocking=False):
             try:
@@ -127,7 +139,7 @@ def unavailable(error: Exception, line: wire.Line, base: str) -> errors.ClusterE
 
 
 def _timeout(host: str) -> errors.ClusterError:
-    message = f"the API server at {host} did not finish its answer within the call's time; ask for less (limit=, selectors, a namespace)"
+    message = f"the API server at {host} did not answer in full in the call's time; ask for less (limit=, selectors)"
     return errors.ClusterError(message, code="cluster.timeout")
 
 
@@ -158,7 +170,9 @@ def _tls(error: Exception, host: str) -> errors.ClusterError:
 
 def _proxy(_error: Exception, host: str) -> errors.ClusterError:
     return errors.ClusterError(
-        f"the proxy for {host} cannot be used", code="cluster.config", remedy="check proxy-url; SOCKS needs `pip install PySocks`"
+        f"the proxy for {host} cannot be used",
+        code="cluster.config",
+        remedy="check proxy-url; SOCKS needs `pip install PySocks`",
     )
 
 

@@ -1,7 +1,9 @@
-"""Kubeconfig files, read for what people choose by: contexts, their cluster and namespace. No credential is looked at here.
+"""Kubeconfig files, read for what people choose by: contexts, their cluster and namespace.
 
-The official client's own error texts quote the entry they trip over, tokens included, so none of them is ever passed on; what can be
-wrong with a kubeconfig is checked here, in our words, before that client sees it.
+No credential is looked at here.
+
+The official client's own error texts quote the entry they trip over, tokens included, so none of them is ever passed
+on; what can be wrong with a kubeconfig is checked here, in our words, before that client sees it.
 """
 
 from __future__ import annotations
@@ -33,7 +35,10 @@ class Context:
 
 
 def source(path: Path | None = None) -> str | None:
-    """The files to read, separated as in $KUBECONFIG: the given one, else $KUBECONFIG, else ~/.kube/config; None if there are none."""
+    """The files to read, separated as in $KUBECONFIG.
+
+    The given one, else $KUBECONFIG, else ~/.kube/config; None if there are none.
+    """
     if path is not None:
         return str(path.expanduser())
     if variable := os.environ.get("KUBECONFIG"):
@@ -46,7 +51,9 @@ def contexts(path: Path | None = None) -> list[Context]:
     """Every context, in file order. Raises ClusterError (cluster.config) when there is no readable kubeconfig."""
     files = source(path)
     if files is None:
-        raise _wrong("there is no kubeconfig", "pass --kubeconfig, set KUBECONFIG, or use --snapshot to serve a saved cluster")
+        raise _wrong(
+            "there is no kubeconfig", "pass --kubeconfig, set KUBECONFIG, or use --snapshot to serve a saved cluster"
+        )
     return _merge([_read(Path(part).expanduser()) for part in _existing(files)])
 
 
@@ -75,12 +82,12 @@ def _existing(files: str) -> list[str]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    import yaml  # noqa: PLC0415 - 20 ms that a snapshot server does not pay
+    import yaml  # 20 ms that a snapshot server does not pay
 
     try:
         if path.stat().st_size > _MAX_BYTES:
             raise _wrong(f"the kubeconfig {path} is larger than {_MAX_BYTES >> 20} MiB", "is it the right file?")
-        data = yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        data = yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - a safe one, in C
     except OSError as error:
         raise _wrong(f"cannot read the kubeconfig {path}: {error.strerror}", "check its owner and mode") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -96,7 +103,9 @@ def _read(path: Path) -> dict[str, Any]:
 def _merge(files: list[dict[str, Any]]) -> list[Context]:
     """The first file to name something wins, as with kubectl."""
     current = next((str(data["current-context"]) for data in files if data.get("current-context")), None)
-    users = {str(user.get("name")): _section(user, "user") for data in reversed(files) for user in _entries(data, "users")}
+    users = {
+        str(user.get("name")): _section(user, "user") for data in reversed(files) for user in _entries(data, "users")
+    }
     merged: dict[str, Context] = {}
     for data in files:
         for entry in _entries(data, "contexts"):

@@ -1,4 +1,7 @@
-"""Objects in other people's files: `kubectl get -o json|yaml` output and must-gather trees, as collections. Called by `saved`."""
+"""Objects in other people's files: `kubectl get -o json|yaml` output and must-gather trees, as collections.
+
+Called by `saved`.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,11 @@ _KIND: Final = re.compile(r"^(?:- |  )?kind: ([A-Za-z0-9]+)", re.MULTILINE)
 
 
 def loose(files: Iterable[Path]) -> _Found:
-    """Collections of every object in `files`. What was asked for when they were written is unknown: only namespaces that hold an
-    object of a kind count as captured for it. Raises ClusterError for a file that cannot be read."""
+    """Collections of every object in `files`.
+
+    What was asked for when they were written is unknown: only namespaces that hold an object of a kind count as
+    captured for it. Raises ClusterError for a file that cannot be read.
+    """
     sorted_in: dict[tuple[str, str, str], tuple[collection.Resource, list[msgspec.Raw]]] = {}
     for file in files:
         for item in documents(file):
@@ -42,7 +48,9 @@ def must_gather(root: Path) -> _Found:
         files.setdefault((group, plural), []).append((namespace, file))
     found: _Found = {}
     for (group, plural), entries in files.items():
-        resource = _peek(group, plural, [file for _, file in entries], namespaced=any(namespace for namespace, _ in entries))
+        resource = _peek(
+            group, plural, [file for _, file in entries], namespaced=any(namespace for namespace, _ in entries)
+        )
         if resource is not None:
             scope = frozenset(namespace for namespace, _ in entries) if resource.namespaced else None
             read = functools.partial(_lazy, [file for _, file in entries], resource)
@@ -76,7 +84,7 @@ def _typed(item: dict[str, Any], parent: dict[str, Any]) -> dict[str, Any]:
 
 
 def _yaml(data: bytes) -> list[Any]:
-    import yaml  # noqa: PLC0415 - 20 ms that only readers of YAML pay
+    import yaml  # 20 ms that only readers of YAML pay
 
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -84,7 +92,8 @@ def _yaml(data: bytes) -> list[Any]:
         """Timestamps stay the text they are in Kubernetes; aliases, which Kubernetes never writes, cannot multiply."""
 
     Loader.yaml_implicit_resolvers = {
-        key: [pair for pair in pairs if pair[0] != "tag:yaml.org,2002:timestamp"] for key, pairs in base.yaml_implicit_resolvers.items()
+        key: [pair for pair in pairs if pair[0] != "tag:yaml.org,2002:timestamp"]
+        for key, pairs in base.yaml_implicit_resolvers.items()
     }
     try:
         roots = list(yaml.load_all(data, Loader=Loader))
@@ -107,7 +116,9 @@ def _check_nodes(roots: list[Any], budget: int) -> None:
 
 def _resource_of(item: dict[str, Any]) -> collection.Resource | None:
     kind, api_version, metadata = item.get("kind"), item.get("apiVersion"), item.get("metadata")
-    if not (isinstance(kind, str) and isinstance(api_version, str) and isinstance(metadata, dict) and metadata.get("name")):
+    if not (
+        isinstance(kind, str) and isinstance(api_version, str) and isinstance(metadata, dict) and metadata.get("name")
+    ):
         return None
     group, _, version = api_version.rpartition("/")
     plural = kinds.plural_of(group, kind) or kinds.guess_plural(kind)
@@ -164,7 +175,11 @@ def _lazy(files: list[Path], resource: collection.Resource) -> Iterator[msgspec.
         for item in documents(file):
             metadata = item.get("metadata") or {}
             identity = (metadata.get("namespace"), metadata.get("name"))
-            if item.get("kind") == resource.kind and item.get("apiVersion") == resource.api_version and identity not in seen:
+            if (
+                item.get("kind") == resource.kind
+                and item.get("apiVersion") == resource.api_version
+                and identity not in seen
+            ):
                 seen.add(identity)  # must-gather saves pods twice: in core/pods.yaml and beside their logs
                 yield _raw(item, resource)
 

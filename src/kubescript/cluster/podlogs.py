@@ -1,4 +1,7 @@
-"""Container logs of a snapshot: found, cut to the lines asked for, and never passed for empty when they were not captured."""
+"""Container logs of a snapshot.
+
+Found, cut to the lines asked for, and never passed for empty when they were not captured.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,8 @@ def answer(store: saved.Saved, call: request.Request, pod: collection.Item) -> t
     if file is None:
         which = "previous log" if previous else "log"
         raise errors.ClusterError(
-            f"pods were captured, but the {which} of {pod.namespace}/{pod.name} container {container} was not", code="cluster.not_captured"
+            f"pods were captured, but the {which} of {pod.namespace}/{pod.name} container {container} was not",
+            code="cluster.not_captured",
         )
     return statuses.text(_limited(_cut(file, options, store), options))
 
@@ -84,7 +88,8 @@ def _since(options: dict[str, str], store: saved.Saved) -> datetime | None:
     captured = store.info.get("capturedAt")
     if not isinstance(captured, str):
         raise errors.ClusterError(
-            "sinceSeconds needs the time of the capture, which is not saved here; use sinceTime or tailLines", code="cluster.not_captured"
+            "sinceSeconds needs the time of the capture, which is not saved here; use sinceTime or tailLines",
+            code="cluster.not_captured",
         )
     return _parsed(captured) - timedelta(seconds=int(options["sinceSeconds"]))
 
@@ -93,14 +98,18 @@ def _parsed(text: str) -> datetime:
     try:
         when = datetime.fromisoformat(text)
     except ValueError:
-        raise errors.RequestError(f"sinceTime must be RFC 3339 (2026-01-31T12:00:00Z), not {text[:40]!r}", code="request.query") from None
+        raise errors.RequestError(
+            f"sinceTime must be RFC 3339 (2026-01-31T12:00:00Z), not {text[:40]!r}", code="request.query"
+        ) from None
     return when if when.tzinfo else when.replace(tzinfo=UTC)
 
 
 def _after(line: bytes, since: datetime, file: Path) -> bool:
     match = _STAMP.match(line)
     if match is None:
-        raise errors.ClusterError(f"{file.name} was captured without timestamps; use tailLines", code="cluster.not_captured")
+        raise errors.ClusterError(
+            f"{file.name} was captured without timestamps; use tailLines", code="cluster.not_captured"
+        )
     return datetime.fromisoformat(match[1].decode()).replace(tzinfo=UTC) >= since
 
 

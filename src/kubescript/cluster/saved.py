@@ -1,12 +1,15 @@
-"""Saved clusters on disk, in every form we read: our own snapshots, kubectl output, must-gather trees; folders or archives.
+"""Saved clusters on disk, in every form we read.
+
+Our own snapshots, kubectl output, must-gather trees; folders or archives.
 
     snapshot.json                               what this is, when and where it was taken, what is missing and why
     resources/<group or core>/<version>/<plural>.json     the API server's list, all namespaces in one
     discovery/version.json, api.json, apis.json, <group or core>/<version>.json
-    logs/<namespace>/<pod>/<container>.log      with timestamps; `.previous.log` of the container before the last restart
+    logs/<namespace>/<pod>/<container>.log      with timestamps; `.previous.log` of the container before the last
+    restart
 
-A folder with a `snapshot.json` is ours. A folder with `namespaces` or `cluster-scoped-resources` in it is a must-gather. Everything
-else is searched for .json, .yaml and .yml files as kubectl prints them.
+A folder with a `snapshot.json` is ours. A folder with `namespaces` or `cluster-scoped-resources` in it is a
+must-gather. Everything else is searched for .json, .yaml and .yml files as kubectl prints them.
 """
 
 from __future__ import annotations
@@ -55,7 +58,11 @@ class Saved:
     @property
     def missing(self) -> dict[str, str]:
         """`list secrets` → why the capture has none."""
-        return {str(entry.get("what")): str(entry.get("why")) for entry in self.info.get("missing", []) if isinstance(entry, dict)}
+        return {
+            str(entry.get("what")): str(entry.get("why"))
+            for entry in self.info.get("missing", [])
+            if isinstance(entry, dict)
+        }
 
     def discovery(self, *parts: str) -> bytes | None:
         """A saved discovery document."""
@@ -89,10 +96,16 @@ def _open(path: Path, root: Path) -> Saved:
             return _own(path, marker.parent)
         if gathered := _must_gather(root):
             return Saved(path, root, manifests.must_gather(gathered), gathered=gathered)
-    files = [root] if root.is_file() else sorted(file for file in root.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
+    files = (
+        [root]
+        if root.is_file()
+        else sorted(file for file in root.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
+    )
     found = manifests.loose(files)
     if not found:
-        raise _wrong(f"{path} holds no Kubernetes objects: expected a snapshot, kubectl -o json/yaml output or a must-gather")
+        raise _wrong(
+            f"{path} holds no Kubernetes objects: expected a snapshot, kubectl -o json/yaml output or a must-gather"
+        )
     return Saved(path, root, found)
 
 
@@ -119,7 +132,9 @@ def _collection(root: Path, entry: dict[str, Any]) -> collection.Collection:
     resource = collection.Resource(group, version, plural, entry["kind"], bool(entry["namespaced"]))
     namespaces = entry.get("namespaces")
     file = root / "resources" / (group or "core") / version / f"{plural}.json"
-    return collection.Collection(resource, lambda: _lazy(file), None if namespaces is None else frozenset(namespaces), str(file))
+    return collection.Collection(
+        resource, lambda: _lazy(file), None if namespaces is None else frozenset(namespaces), str(file)
+    )
 
 
 def _lazy(file: Path) -> Iterator[msgspec.Raw]:
@@ -127,7 +142,9 @@ def _lazy(file: Path) -> Iterator[msgspec.Raw]:
     try:
         yield from collection.split_list(file.read_bytes())
     except (OSError, msgspec.MsgspecError) as error:
-        raise errors.ClusterError(f"{file.name} of the snapshot is missing or damaged ({type(error).__name__})", code="cluster.broken") from None
+        raise errors.ClusterError(
+            f"{file.name} of the snapshot is missing or damaged ({type(error).__name__})", code="cluster.broken"
+        ) from None
 
 
 def _must_gather(root: Path) -> Path | None:
@@ -145,7 +162,7 @@ def _unpack(path: Path) -> Path:
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as bundle:
                 _check_size(path, sum(entry.file_size for entry in bundle.infolist()))
-                bundle.extractall(folder)
+                bundle.extractall(folder)  # noqa: S202 - zipfile drops .. and absolute names itself
         else:
             with tarfile.open(path) as tar:
                 _check_size(path, sum(member.size for member in tar))
@@ -165,6 +182,6 @@ def _check_size(path: Path, size: int) -> None:
 
 
 def _wrong(message: str) -> errors.ClusterError:
-    return errors.ClusterError(message, code="cluster.config", remedy="pass --snapshot the output of `kubescript snapshot`")
-
-
+    return errors.ClusterError(
+        message, code="cluster.config", remedy="pass --snapshot the output of `kubescript snapshot`"
+    )

@@ -19,13 +19,16 @@ _TERM: Final = re.compile(
 )
 _ANY_FIELD: Final = frozenset({"metadata.name", "metadata.namespace"})
 _EVENT: Final = frozenset(
-    {f"involvedObject.{part}" for part in ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")}
+    {
+        f"involvedObject.{part}"
+        for part in ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
+    }
     | {"reason", "reportingComponent", "source", "type"}
 )
 _FIELDS: Final[Mapping[tuple[str, str], frozenset[str]]] = {
     ("", "pods"): frozenset({
-        "spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork", "status.phase",
-        "status.podIP", "status.podIPs", "status.nominatedNodeName",
+        "spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
+        "status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName",
     }),
     ("", "events"): _EVENT,
     ("", "nodes"): frozenset({"spec.unschedulable"}),
@@ -37,7 +40,7 @@ _FIELDS: Final[Mapping[tuple[str, str], frozenset[str]]] = {
     ("batch", "jobs"): frozenset({"status.successful"}),
     ("certificates.k8s.io", "certificatesigningrequests"): frozenset({"spec.signerName"}),
     ("events.k8s.io", "events"): frozenset(
-        {f"regarding.{part}" for part in ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")}
+        {term.replace("involvedObject", "regarding") for term in _EVENT if term.startswith("involvedObject")}
         | {"reason", "reportingController", "type"}
     ),
 }  # fmt: skip

@@ -1,7 +1,7 @@
 """A saved cluster behind the same door as a live one: read-only, answering in kube-apiserver's words.
 
-What was not captured is a fault of its own (cluster.not_captured), never 404 and never an empty list: a script must not conclude from
-a hole in the capture that the cluster is healthy.
+What was not captured is a fault of its own (cluster.not_captured), never 404 and never an empty list: a script must not
+conclude from a hole in the capture that the cluster is healthy.
 """
 
 from __future__ import annotations
@@ -94,7 +94,9 @@ class Snapshot:
         if held.covers(call.namespace):
             return
         scope = ", ".join(sorted(held.scope or ())) or "none"
-        raise _hole(f"{held.resource.plural} of namespace {call.namespace} were not captured; captured namespaces: {scope}")
+        raise _hole(
+            f"{held.resource.plural} of namespace {call.namespace} were not captured; captured namespaces: {scope}"
+        )
 
     def _list(self, call: request.Request, held: collection.Collection) -> types.Response:
         if call.namespace and held.resource.namespaced:
@@ -109,12 +111,18 @@ class Snapshot:
         return self._warned(self._page(call, held, picked, options), held, call)
 
     def _page(
-        self, call: request.Request, held: collection.Collection, picked: Iterator[collection.Item], options: dict[str, str]
+        self,
+        call: request.Request,
+        held: collection.Collection,
+        picked: Iterator[collection.Item],
+        options: dict[str, str],
     ) -> types.Response:
         try:
             start = _offset(options.get("continue", ""))
         except ValueError:
-            return statuses.failure(400, "BadRequest", "continue key is not valid: it was not given out by this snapshot")
+            return statuses.failure(
+                400, "BadRequest", "continue key is not valid: it was not given out by this snapshot"
+            )
         limit = int(options.get("limit", "0"))
         metadata: dict[str, Any] = {"resourceVersion": _RESOURCE_VERSION}
         rest: Iterator[collection.Item] = itertools.islice(picked, start, None)
@@ -123,7 +131,9 @@ class Snapshot:
             rest = iter(everything[:limit])
             if len(everything) > limit:
                 metadata["continue"] = _token(start + limit)
-                if not (options.get("labelSelector") or options.get("fieldSelector")):  # as the API server: unknown when filtered
+                if not (
+                    options.get("labelSelector") or options.get("fieldSelector")
+                ):  # as the API server: unknown when filtered
                     metadata["remainingItemCount"] = len(everything) - limit
         partial = "PartialObjectMetadataList" in call.accept
         raws = (statuses.partial(item.raw) if partial else bytes(item.raw) for item in rest)
@@ -134,7 +144,10 @@ class Snapshot:
         if call.namespace or held.covers(""):
             return response
         names = ", ".join(sorted(held.scope or ()))
-        return replace(response, headers={"warning": f"the snapshot holds {held.resource.plural} of these namespaces only: {names[:800]}"})
+        return replace(
+            response,
+            headers={"warning": f"the snapshot holds {held.resource.plural} of these namespaces only: {names[:800]}"},
+        )
 
 
 def _hole(message: str) -> errors.ClusterError:

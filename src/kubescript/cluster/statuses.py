@@ -31,8 +31,8 @@ def failure(status: int, reason: str, message: str, details: dict[str, Any] | No
     """The Status object of a request that the API server would refuse."""
     return document(
         {
-            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message, "reason": reason,
-            "details": details or {}, "code": status,
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message,
+            "reason": reason, "details": details or {}, "code": status,
         },
         status,
     )  # fmt: skip
@@ -45,9 +45,15 @@ def not_found(resource: collection.Resource, name: str) -> types.Response:
     return failure(404, "NotFound", f'{full} "{name}" not found', details)
 
 
-def listing(resource: collection.Resource, metadata: dict[str, Any], items: Iterable[bytes], *, partial: bool) -> types.Response:
+def listing(
+    resource: collection.Resource, metadata: dict[str, Any], items: Iterable[bytes], *, partial: bool
+) -> types.Response:
     """A list document, written in pieces so that its size never doubles in memory."""
-    kind = {"kind": "PartialObjectMetadataList", **_PARTIAL} if partial else {"kind": f"{resource.kind}List", "apiVersion": resource.api_version}
+    kind = (
+        {"kind": "PartialObjectMetadataList", **_PARTIAL}
+        if partial
+        else {"kind": f"{resource.kind}List", "apiVersion": resource.api_version}
+    )
     head = msgspec.json.encode({**kind, "metadata": metadata})[:-1] + b',"items":['
     return _response(_pieces(_joined(head, items)), 200)
 

@@ -1,8 +1,10 @@
-"""urllib3 connections that another thread can cut at any moment: while connecting, before the head of an answer, inside its body.
+"""urllib3 connections that another thread can cut at any moment.
 
-urllib3's own time limits count from byte to byte, so a server that sends a byte a second is waited for without end; and its
-`shutdown()` exists only once there is an answer. Here every call has a `Line`: it knows the socket the call is using right now, and
-cuts it when the deadline passes or somebody cancels. Called by `live` alone.
+While connecting, before the head of an answer, inside its body.
+
+urllib3's own time limits count from byte to byte, so a server that sends a byte a second is waited for without end; and
+its `shutdown()` exists only once there is an answer. Here every call has a `Line`: it knows the socket the call is
+using right now, and cuts it when the deadline passes or somebody cancels. Called by `live` alone.
 """
 
 from __future__ import annotations
@@ -69,8 +71,11 @@ class Line:
 
 
 class _Grip:
-    """A second descriptor of a connection's socket. The first is swallowed by TLS and may be closed, and its number taken by another
-    file, in the moment somebody wants to shut it down; this one belongs to us."""
+    """A second descriptor of a connection's socket.
+
+    The first is swallowed by TLS and may be closed, and its number taken by another file, in the moment somebody wants
+    to shut it down; this one belongs to us.
+    """
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock.dup()
@@ -206,5 +211,3 @@ class Alarm:
                     self._changed.wait(when - time.monotonic())
             self._running = False
             return None
-
-

@@ -1,6 +1,8 @@
-"""What a worker has used, read by the host from the kernel while the worker still exists, so that no answer waits for its end.
+"""What a worker has used, read by the host from the kernel while the worker still exists, so that no answer waits for
+its end.
 
-A worker that has sent DONE blocks until it is killed. The kernel's numbers, not the worker's: proc_pid_schedstat and proc_pid_status.
+A worker that has sent DONE blocks until it is killed. The kernel's numbers, not the worker's: proc_pid_schedstat and
+proc_pid_status.
 """
 
 from __future__ import annotations

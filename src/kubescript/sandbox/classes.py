@@ -1,8 +1,8 @@
-"""Classes written by scripts: which bases and names they may have, and how the guards recognise them and their instances.
+"""Classes written by scripts: which bases and names they may have, and how the guards recognise their instances.
 
-Every class statement is compiled to `class X(…, metaclass=__metaclass__)`, and `__metaclass__` is `Factory` below. The class gets
-one of our metaclasses (a twin of the one its bases have), so `type(type(x)) in METACLASSES` says "x belongs to the script": its
-attributes may be written, and its one-underscore names read.
+Every class statement is compiled to `class X(…, metaclass=__metaclass__)`, and `__metaclass__` is `Factory` below. The
+class gets one of our metaclasses (a twin of the one its bases have), `type(type(x)) in METACLASSES` says "x belongs to
+the script": its attributes may be written, and its one-underscore names read.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ class IntFlag(enum.IntFlag, metaclass=ScriptEnumMeta):
     """enum.IntFlag for scripts."""
 
 
-class Str(str):
-    """What `class X(str)` inherits from, so that no generated code (a dataclass with a field `format`) finds the raw methods."""
+class Str(str):  # noqa: SLOT000  scripts subclass it and set attributes
+    """What `class X(str)` inherits from: generated code (a dataclass with a field `format`) finds no raw method."""
 
     format = formatting.METHODS["format"]
     format_map = formatting.METHODS["format_map"]
@@ -93,12 +93,17 @@ ENUMS: Final = {cls.__name__: cls for cls in (Enum, IntEnum, StrEnum, Flag, IntF
 SEALED: Final = frozenset(ENUMS.values())
 """Classes of ours with a metaclass for scripts: shared, hence read-only."""
 
-_EXCEPTIONS: Final = frozenset(
-    value
-    for value in vars(builtins).values()
-    if isinstance(value, type) and issubclass(value, BaseException) and not issubclass(value, BaseExceptionGroup)
-)
-_BASES: Final = _EXCEPTIONS | {
+EXCEPTIONS: Final = {
+    name: value
+    for name, value in vars(builtins).items()
+    if not name.startswith("_")
+    and isinstance(value, type)
+    and issubclass(value, BaseException)
+    and not issubclass(value, BaseExceptionGroup)
+}
+"""Python's own, without groups."""
+
+BASES: Final = frozenset(EXCEPTIONS.values()) | {
     *(object, int, float, complex, Str, bytes, bytearray, list, dict, tuple, set, frozenset),
     *(collections.OrderedDict, collections.defaultdict, collections.Counter, collections.deque, collections.ChainMap),
     *(collections.UserDict, collections.UserList),
@@ -106,13 +111,13 @@ _BASES: Final = _EXCEPTIONS | {
     *(abc.ABC, typing.Generic, typing.Protocol, _NAMED_TUPLE, _TYPED_DICT),
     *(contextlib.ContextDecorator, contextlib.AbstractContextManager),
 }
-_FROM_PYTHON: Final = frozenset(
-    f"__{name}__"
-    for name in (
-        "module qualname doc annotations classcell firstlineno static_attributes orig_bases annotate annotate_func "
-        "conditional_annotations classdictcell classdict type_params total"
-    ).split()
+"""Types that are not the script's and may be inherited from."""
+
+_PYTHONS: Final = (
+    "module qualname doc annotations classcell firstlineno static_attributes orig_bases annotate annotate_func "
+    "conditional_annotations classdictcell classdict type_params total"
 )
+_FROM_PYTHON: Final = frozenset(f"__{name}__" for name in _PYTHONS.split())
 """Names the interpreter itself puts into a class body."""
 
 
@@ -122,7 +127,7 @@ def is_script_class(cls: object) -> bool:
 
 
 def _is_allowed(base: type) -> bool:
-    return type(base) in METACLASSES or base in _BASES or (base.__bases__ == (tuple,) and hasattr(base, "_fields"))
+    return type(base) in METACLASSES or base in BASES or (base.__bases__ == (tuple,) and hasattr(base, "_fields"))
 
 
 def _guarded(bases: tuple[type, ...]) -> tuple[type, ...]:
@@ -144,9 +149,11 @@ class Factory:
     __slots__ = ()
 
     def __prepare__(self, name: str, bases: tuple[type, ...], **options: Any) -> Any:
+        """The mapping the class body fills: an enumeration has its own kind."""
         return _metaclass(bases).__prepare__(name, _guarded(bases), **options)
 
     def __call__(self, name: str, bases: tuple[type, ...], body: dict[str, Any], **options: Any) -> Any:
+        """The class."""
         for key in body:
             if key.startswith("__") and key not in names.DEFINABLE and key not in _FROM_PYTHON:
                 raise TypeError(f"a class cannot define {key}")

@@ -4,30 +4,36 @@
     run              code + globals (namespace.py) ▶ value of the last expression, or NOTHING
     describe_failure exception ▶ its type and a message with the script's own lines
 
-The script becomes the body of one function whose names are all declared global. So `return` works at the top level, functions see
-the script's variables as usual, and top-level loops run at the speed of a function's.
+The script becomes the body of one function whose names are all declared global. So `return` works at the top level,
+functions see the script's variables as usual, and top-level loops run at the speed of a function's.
 """
 
 from __future__ import annotations
-
 import __future__
+
 import ast
+import contextlib
 import enum
 import inspect
 import re
+import sys
 import textwrap
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any, Final, Literal
 
-from kubescript.sandbox import ending, failures, refusals, transformer
+from kubescript.sandbox import ending, failures, transformer
 from kubescript.sandbox.refusals import Finding, ScriptRefused
 
 __all__ = ["NOTHING", "Finding", "Program", "ScriptRefused", "compile_script", "describe_failure", "run"]
 
 MAX_SOURCE: Final = 256 * 1024
 """Bytes of UTF-8. A script is a question, not a data set."""
+
+_COMPILE_DEPTH: Final = 3000
+"""Frames while compiling: the compiler's C stack holds, and a sum of 600 terms compiles."""
 
 _MAIN: Final = "_main_"
 _NOTHING: Final = "_nothing_"
@@ -62,7 +68,7 @@ def compile_script(source: str) -> Program:
     """Compile under the rules. Raises ScriptRefused with every finding."""
     source = _clean(source)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _deep_enough():
             warnings.simplefilter("ignore")  # an invalid escape in a script is no news for our stderr
             return _compile(source)
     except SyntaxError as error:
@@ -74,7 +80,7 @@ def compile_script(source: str) -> Program:
 
 
 def run(program: Program, globals_: dict[str, Any]) -> object | Literal[_Nothing.NOTHING]:
-    """Execute in `globals_` and return the value. SystemExit ends the script quietly, with its text as the value if it has one."""
+    """Execute in `globals_` and return the value. SystemExit ends the script; its text, if any, is the value."""
     globals_["__builtins__"][_NOTHING] = NOTHING
     try:
         exec(program.code, globals_)
@@ -86,6 +92,17 @@ def run(program: Program, globals_: dict[str, Any]) -> object | Literal[_Nothing
 def describe_failure(error: BaseException, program: Program) -> tuple[str, str]:
     """The exception's type name, and its message with the lines of the script that led to it."""
     return failures.describe(error, program.source)
+
+
+@contextlib.contextmanager
+def _deep_enough() -> Iterator[None]:
+    """The script's own recursion limit may be low; walking its tree takes four frames for each level of nesting."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _COMPILE_DEPTH))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 # --- source -----------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ about to say. See protocol.py for the turns.
 from __future__ import annotations
 
 import logging
+import re
 import signal
 import time
 from collections.abc import Callable
@@ -31,6 +32,12 @@ _CALLS_BEYOND_LIMIT: Final = 100
 _MAX_PROGRESS: Final = 10_000
 _TURN: Final = frozenset({protocol.Kind.PRINT, protocol.Kind.PROGRESS, protocol.Kind.CALL, protocol.Kind.DONE})
 _FIRST: Final = frozenset({protocol.Kind.READY})
+_WORKERS_CODES: Final = ("script.", "limit.")
+"""The branches of faults a worker may report; all others are the host's own words."""
+_MAX_NAME: Final = 200
+_MAX_HINT: Final = 2_000
+_LONG_NUMBER: Final = re.compile(rb"[0-9]{4300}")
+"""Python refuses to read a longer integer (sys.get_int_max_str_digits)."""
 _BODY_CAP: Final = protocol.CAPS[protocol.Kind.BODY]
 
 
@@ -51,12 +58,24 @@ class _Closed(Exception):
     """The worker is gone."""
 
 
+def _checked(done: protocol.Done) -> protocol.Done:
+    """Raises ProtocolError for an end no honest worker sends: a fault in the host's name, a number no reader takes."""
+    if done.fault is not None and not done.fault.code.startswith(_WORKERS_CODES):
+        raise protocol.ProtocolError("a fault that is not the script's")
+    if _LONG_NUMBER.search(done.result):  # or digits in a text: only a whole decode tells
+        try:
+            msgspec.json.decode(done.result)
+        except (msgspec.MsgspecError, RecursionError):
+            raise protocol.ProtocolError("a result that is no data") from None
+    return done
+
+
 def read_ready(frames: protocol.FrameSocket) -> protocol.Ready:
     """The worker's first frame. Raises WorkerError when it does not come, or is not one."""
     try:
         _, payload = frames.receive(_FIRST)
-        ready = msgspec.json.decode(payload, type=protocol.Ready)
-    except (protocol.ProtocolError, msgspec.MsgspecError, OSError) as error:
+        ready = protocol.decode(payload, protocol.Ready)
+    except (protocol.ProtocolError, OSError) as error:
         raise errors.WorkerError(f"the sandbox process did not start: {error}", code="worker.spawn") from error
     if ready.version != protocol.VERSION:
         raise errors.WorkerError("the sandbox process is of another version; restart the server", code="worker.spawn")
@@ -92,7 +111,7 @@ class Conversation:
                 self._turn()
         except TimeoutError:
             return self._out_of_time()
-        except (protocol.ProtocolError, msgspec.MsgspecError) as error:
+        except protocol.ProtocolError as error:
             return types.Fault("worker.protocol", f"the sandbox process broke its protocol and was ended: {error}")
         except (_Closed, OSError):
             return types.Fault("worker.died", "")
@@ -108,11 +127,12 @@ class Conversation:
         if fault is not None and fault.code == "worker.died":
             fault = self._autopsy(end)
         if fault is None and done.fault is not None:
-            fault = types.Fault(done.fault.code, done.fault.message, done.fault.type)
+            room = self._job.limits.output_bytes // 2
+            fault = types.Fault(done.fault.code, done.fault.message[:room], done.fault.type[:_MAX_NAME])
         return types.Outcome(
             printed=b"".join(self._printed).decode("utf-8", "replace"),
             result=bytes(done.result) if done.result != protocol.NULL and fault is None else None,
-            hint=done.hint,
+            hint=done.hint[:_MAX_HINT],
             fault=fault,
             usage=self._usage(used or end),
         )
@@ -123,13 +143,13 @@ class Conversation:
         except protocol.StreamClosed:
             raise _Closed from None
         if kind is protocol.Kind.CALL:
-            self._answer(msgspec.json.decode(payload, type=protocol.Call))
+            self._answer(protocol.decode(payload, protocol.Call))
         elif kind is protocol.Kind.PRINT:
             self._print(payload)
         elif kind is protocol.Kind.PROGRESS:
-            self._report(msgspec.json.decode(payload, type=protocol.Progress))
+            self._report(protocol.decode(payload, protocol.Progress))
         else:
-            self._done = msgspec.json.decode(payload, type=protocol.Done)
+            self._done = _checked(protocol.decode(payload, protocol.Done))
 
     def _print(self, text: bytes) -> None:
         if not text:

@@ -1,7 +1,8 @@
 """How a script ends: its last statement yields the result, or a hint says how to return one.
 
-The value of a script is that of its last expression statement, also at the end of an `if`, `with`, `try` or `match` that comes
-last: `if __name__ == "__main__": main()` returns what main() returns. A loop has no value, nor has a final `print(…)`.
+The value of a script is that of its last expression statement, also at the end of an `if`, `with`, `try` or `match`
+that comes last: `if __name__ == "__main__": main()` returns what main() returns. A loop has no value, nor has a final
+`print(…)`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ def return_last(body: list[ast.stmt]) -> bool:
             return False
         body[-1] = ast.copy_location(ast.Return(last.value), last)
         return True
-    return any([return_last(block) for block in _blocks(last)])
+    return sum(map(return_last, _blocks(last))) > 0  # each block, not only the first
 
 
 def _is_print(node: ast.Expr) -> bool:
@@ -42,7 +43,7 @@ def _blocks(node: ast.stmt) -> list[list[ast.stmt]]:
     return []
 
 
-def hint(body: list[ast.stmt]) -> str:
+def hint(body: list[ast.stmt]) -> str:  # noqa: PLR0911  one text per kind of statement
     """What the last statement was, and how to return a value instead."""
     if not body:
         return "the script is empty"
@@ -53,13 +54,14 @@ def hint(body: list[ast.stmt]) -> str:
         case ast.For() | ast.While():
             return "the script ended with a loop; collect what you want in a list, and end with a line that names it"
         case ast.FunctionDef():
-            return f"the script ended with the definition of `{last.name}`; end it with a line `{last.name}()` to return its value"
+            return f"the script ended with a definition; end it with a line `{last.name}()` to return its value"
         case ast.ClassDef():
             return f"the script ended with the class `{last.name}`; end it with an expression to return its value"
         case ast.Import() | ast.ImportFrom():
             return "the script ended with an import; end it with an expression to return its value"
         case ast.If() | ast.With() | ast.Try() | ast.Match():
-            return f"no expression was reached in the final `{type(last).__name__.lower()}`; end the script with an expression"
+            kind = type(last).__name__.lower()
+            return f"no expression was reached in the final `{kind}`; end the script with an expression"
         case ast.Expr() if _is_print(last):
             return ""
     return "the script ended with a statement; end it with an expression to return its value"

@@ -69,7 +69,12 @@ class Executor:
     def _attempt(self, job: conversation.Job, worker: spawner.Worker) -> types.Outcome | None:
         """Run the script in this worker; None when the worker was dead already."""
         with contextlib.closing(worker), job.cancellation.closing(worker.kill):
-            talk = conversation.Conversation(job, self._greet(worker))
+            frames = self._greeted(worker)
+            if frames is None and not job.cancellation.cancelled:
+                return None
+            if frames is None:
+                return types.Outcome(fault=types.Fault("cancelled", "the client cancelled the script"))
+            talk = conversation.Conversation(job, frames)
             fault = talk.hold()
             used = accounting.read(worker.pid) if fault is None else None
         if used is None:
@@ -97,6 +102,15 @@ class Executor:
                     return worker
                 worker.close()
         return self._spawn()
+
+    def _greeted(self, worker: spawner.Worker) -> protocol.FrameSocket | None:
+        """As `_greet`; None when the worker died before it was ready."""
+        try:
+            return self._greet(worker)
+        except errors.WorkerError as error:
+            if isinstance(error.__cause__, protocol.StreamClosed | ConnectionError):
+                return None
+            raise
 
     def _greet(self, worker: spawner.Worker) -> protocol.FrameSocket:
         """Read the worker's READY and refuse one that is not locked down as the operator asked."""

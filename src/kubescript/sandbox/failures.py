@@ -1,4 +1,4 @@
-"""A script's exception as text for the model: the script's own lines, the message, and a hint. Never a host frame or path."""
+"""A script's exception as text for the model: the script's own lines, message, a hint. Never a host frame."""
 
 from __future__ import annotations
 

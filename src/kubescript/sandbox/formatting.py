@@ -1,40 +1,40 @@
 """`str.format` with guarded fields: `"{0.__class__}".format(x)` reads attributes through the guard like any other code.
 
-The guards put these functions in the place of `str.format` and `str.format_map` wherever a script could fetch them, bound or
-unbound.
+The guards put these functions in the place of `str.format` and `str.format_map` wherever a script could fetch them,
+bound or unbound.
 """
 
 from __future__ import annotations
 
 import string
 import types
+from _string import formatter_field_name_split  # type: ignore[import-not-found]
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
-
-from _string import formatter_field_name_split  # type: ignore[import-not-found]
 
 __all__ = ["METHODS", "bind", "install", "safe"]
 
 _RAW: Final = {str.format: "format", str.format_map: "format_map"}
-_read: Callable[[object, str], object]
-
-
-def install(read: Callable[[object, str], object]) -> None:
-    """Give the attribute guard. Called once, by the module that owns it."""
-    global _read
-    _read = read
 
 
 class _Formatter(string.Formatter):
+    read: Callable[[object, str], object]
+    """The attribute guard."""
+
     def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, int | str]:
         first, rest = formatter_field_name_split(field_name)
         value = self.get_value(first, args, kwargs)
         for is_attribute, key in rest:
-            value = _read(value, key) if is_attribute else value[key]
+            value = self.read(value, key) if is_attribute else value[key]
         return value, first
 
 
 _formatter: Final = _Formatter()
+
+
+def install(read: Callable[[object, str], object]) -> None:
+    """Give the attribute guard. Called once, by the module that owns it."""
+    _formatter.read = read
 
 
 def _template(value: object, method: str) -> str:
@@ -43,7 +43,7 @@ def _template(value: object, method: str) -> str:
     return str.__str__(value)
 
 
-def format(template: str, /, *args: object, **kwargs: object) -> str:  # noqa: A001  the name shows in error messages
+def format(template: str, /, *args: object, **kwargs: object) -> str:  # noqa: A001  the name that error messages show
     """`str.format`, each attribute in a field read through the guard."""
     return _formatter.vformat(_template(template, "format"), args, kwargs)
 

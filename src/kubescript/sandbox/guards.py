@@ -1,7 +1,8 @@
 """What compiled scripts call in place of attribute reads, writes, and the builtins that would read or write for them.
 
-Reading items, iterating and calling need no guard and are compiled natively. The source's attribute names were checked when the
-script was compiled, so `read` looks at types only; names that come as strings (`getattr`) are checked here by the same rules.
+Reading items, iterating and calling need no guard and are compiled natively. The source's attribute names were checked
+when the script was compiled, so `read` looks at types only; names that come as strings (`getattr`) are checked here by
+the same rules.
 Guards judge by `type(x)`, never by `isinstance`, which an object may answer for itself.
 """
 
@@ -26,6 +27,7 @@ __all__ = [
     "listing",
     "own",
     "private",
+    "protocol",
     "read",
     "special",
     "store",
@@ -58,6 +60,7 @@ _WRITABLE: Final[frozenset[type]] = frozenset(
     }
 )
 _TUPLE_NAMES: Final = frozenset({"_asdict", "_replace", "_make", "_fields", "_field_defaults"})
+_BUILTIN: Final = classes.BASES | {str, bool, range, slice, type(None)}
 _METACLASSES: Final = classes.METACLASSES
 _SEALED: Final = classes.SEALED
 
@@ -88,17 +91,31 @@ def private(obj: Any, name: str) -> Any:
 def special(obj: Any, name: str) -> Any:
     """`obj.name` for the names in names.SPECIAL, which are dangerous on one type each."""
     kind = type(obj)
-    if name == "obj" and AttributeError in kind.__mro__ and type(kind) not in _METACLASSES:
+    if name == "obj" and AttributeError in kind.__mro__:
         raise AttributeError("the attribute `obj` of an AttributeError is not available: use error.name or str(error)")
     if name == "register" and issubclass(kind, abc.ABCMeta) and not classes.is_script_class(obj):
         raise AttributeError("`register` of a shared class is not available: inherit from it")
     return formatting.safe(read(obj, name))
 
 
+def protocol(obj: Any, name: str) -> Any:
+    """`obj.__method__` on the script's own classes and objects, on `super()`, and on builtin types.
+
+    Attack: `json.__init__("json", {"loads": evil})`, which would fill one of our objects anew.
+    """
+    kind = type(obj)
+    if kind is super or kind in _BUILTIN or kind in _METACLASSES or type(kind) in _METACLASSES:
+        return read(obj, name)
+    if kind is type and obj in _BUILTIN:
+        return read(obj, name)
+    raise AttributeError(f"{name} of {_describe(obj)} is not for scripts: use the operator or builtin that calls it")
+
+
 _READERS: Final[dict[names.Access, Callable[[Any, str], Any]]] = {
     names.Access.PUBLIC: read,
     names.Access.PRIVATE: private,
     names.Access.SPECIAL: special,
+    names.Access.PROTOCOL: protocol,
 }
 
 
@@ -111,7 +128,7 @@ def writable(obj: Any) -> Any:
         return obj
     if kind is types.FunctionType and obj.__module__ == classes.MODULE:
         return obj
-    if getattr(kind, "_script_writable_", False) is True:
+    if getattr(kind, "_guarded_writes", False) is True:  # objects of the SDK that are copies, made to be changed
         return obj
     raise TypeError(f"{_describe(obj)} cannot be changed: {_instead(obj)}")
 
@@ -167,7 +184,9 @@ def get(obj: Any, name: Any, /, *default: Any) -> Any:
 
 
 def has(obj: Any, name: Any, /) -> bool:
-    """`hasattr` for scripts: false for what a script may not read."""
+    """`hasattr` for scripts: false for what a script may not read. `hasattr(x, "__iter__")` answers for any object."""
+    if type(name) is str and name in names.PROTOCOL:
+        return hasattr(type(obj), name)
     try:
         dynamic(obj, name)
     except AttributeError:

@@ -34,6 +34,7 @@ _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_DUMPABLE: Final = 4
 _PR_SET_NO_NEW_PRIVS: Final = 38
 _LINUX_CAPABILITY_VERSION_3: Final = 0x20080522
+_LANDLOCK_SCOPES: Final = 6
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -186,6 +187,13 @@ def _landlock(_: Confinement) -> str:
     return landlock.restrict()
 
 
+def _scope(_: Confinement) -> str:
+    """No signal to the fork server or to other workers, who share its Landlock domain: a domain of the worker's own inside it."""
+    if landlock.abi() < _LANDLOCK_SCOPES:
+        raise OSError("Landlock restricts signals from Linux 6.12 on; until then seccomp alone does")
+    return landlock.restrict()
+
+
 def _seccomp(_: Confinement) -> str:
     """Only the system calls a running interpreter needs; anything else kills the worker."""
     return seccomp.install(WORKER_FD)
@@ -206,5 +214,6 @@ WORKER_STEPS: Final[tuple[tuple[str, Step], ...]] = (
     ("rlimits", _rlimits),
     ("not_dumpable", _not_dumpable),
     ("parent_death", _parent_death),
+    ("scope", _scope),
     ("seccomp", _seccomp),
 )

@@ -1,7 +1,7 @@
 """What a script may name: the rules for identifiers and for attributes, shared by the transformer and the guards.
 
-A script never sees a name that begins *and* ends with an underscore: those are ours (`_getattr_`) or Python's (`__class__`).
-The same rules hold for a name written in the source and for a string given to `getattr`.
+A script never sees a name that begins *and* ends with an underscore: those are ours (`_getattr_`) or Python's
+(`__class__`). The same rules hold for a name written in the source and for a string given to `getattr`.
 """
 
 from __future__ import annotations
@@ -23,23 +23,26 @@ class Access(enum.Enum):
     PUBLIC = "_getattr_"
     PRIVATE = "_private_"
     SPECIAL = "_special_"
+    PROTOCOL = "_protocol_"
 
 
-DEFINABLE: Final = frozenset(
-    f"__{name}__"
-    for name in (
-        "init post_init repr str bytes format bool hash len length_hint iter next reversed contains getitem setitem delitem "
-        "missing enter exit call eq ne lt le gt ge int float complex index round trunc floor ceil pos neg abs invert "
-        "add sub mul truediv floordiv mod divmod pow lshift rshift and or xor matmul "
-        "radd rsub rmul rtruediv rfloordiv rmod rdivmod rpow rlshift rrshift rand ror rxor rmatmul "
-        "iadd isub imul itruediv ifloordiv imod ipow ilshift irshift iand ior ixor imatmul getattr"
-    ).split()
+_METHODS: Final = (
+    "init post_init repr str bytes format bool hash len length_hint iter next reversed contains getitem setitem "
+    "delitem "
+    "missing enter exit call eq ne lt le gt ge int float complex index round trunc floor ceil pos neg abs invert "
+    "add sub mul truediv floordiv mod divmod pow lshift rshift and or xor matmul "
+    "radd rsub rmul rtruediv rfloordiv rmod rdivmod rpow rlshift rrshift rand ror rxor rmatmul "
+    "iadd isub imul itruediv ifloordiv imod ipow ilshift irshift iand ior ixor imatmul getattr"
 )
-"""Dunder methods a script's class may define. Everything that meddles with class creation, attribute lookup, pickling or
-finalisation stays out: __new__, __getattribute__, __setattr__, __class__, __reduce__, __del__, __slots__, __match_args__ …"""
+DEFINABLE: Final = frozenset(f"__{name}__" for name in _METHODS.split())
+"""Dunder methods a script's class may define. Everything that meddles with class creation, attribute lookup, pickling
+or finalisation stays out: __new__, __getattribute__, __setattr__, __class__, __reduce__, __del__, __slots__ …"""
 
-READABLE: Final = (DEFINABLE - {"__getattr__"}) | {"__name__", "__qualname__", "__doc__", "__members__"}
-"""Dunder attributes a script may read: protocol methods (`super().__init__()`) and plain texts."""
+PROTOCOL: Final = DEFINABLE - {"__getattr__"}
+"""Dunder methods a script may read (`super().__init__()`), from what is its own or Python's: never from our objects."""
+
+TEXTS: Final = frozenset({"__name__", "__qualname__", "__doc__", "__members__"})
+"""Dunder attributes anyone may read."""
 
 _KINDS = (
     types.FrameType,
@@ -65,7 +68,7 @@ INTROSPECTION: Final = frozenset(n for k in _KINDS for n in dir(k) if n.startswi
 """Public attributes that lead from a generator or traceback to frames, and from a class to its bases."""
 
 SPECIAL: Final = frozenset({"format", "format_map", "obj", "register"})
-"""Public names that mean something dangerous on one type: str, AttributeError, ABCMeta. They are looked at when read."""
+"""Public names that mean something dangerous on one type: str, AttributeError, ABCMeta. They are judged when read."""
 
 _ADVICE: Final = {
     "__class__": "use type(x)",
@@ -91,7 +94,7 @@ def check_identifier(name: str, *, store: bool = True) -> None:
     """Raise Refused unless a script may use this variable, parameter, function, class or alias name."""
     if not name.startswith("_") or name in {"_", "__"} or name in DEFINABLE:
         return
-    if name in {"__doc__"} or (name == "__name__" and not store):
+    if name == "__doc__" or (name == "__name__" and not store):
         return
     if name.startswith("__") and name.endswith("__"):
         raise Refused(
@@ -113,8 +116,10 @@ def access(name: str, *, store: bool = False) -> Access:
         return Access.SPECIAL
     if not name.startswith("_"):
         return Access.PUBLIC
-    if name in READABLE and not store:
+    if name in TEXTS and not store:
         return Access.PUBLIC
+    if name in PROTOCOL and not store:
+        return Access.PROTOCOL
     if name.startswith("__") and name.endswith("__"):
         advice = _ADVICE.get(
             name, "only the usual protocol methods can be read" if not store else "define it in the class"

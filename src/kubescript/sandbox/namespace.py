@@ -1,4 +1,4 @@
-"""The globals of one script: builtins, guards, the importer, and what the worker adds (`k8s`, `ctx`, `namespace`, helpers)."""
+"""The globals of one script: builtins, guards, the importer, and what the worker adds (`k8s`, `ctx`, `namespace`)."""
 
 from __future__ import annotations
 
@@ -14,19 +14,18 @@ from kubescript.sandbox import classes, guards, refusals, stdlib
 __all__ = ["build_globals"]
 
 _PLAIN: Final = (
-    "None True False Ellipsis NotImplemented abs all any ascii bin bool bytearray bytes callable chr classmethod complex dict "
-    "divmod enumerate filter float format frozenset hash hex id int isinstance issubclass iter len list map max min next object "
-    "oct ord pow property range repr reversed round set slice sorted staticmethod str sum super tuple zip __build_class__"
+    "None True False Ellipsis NotImplemented abs all any ascii bin bool bytearray bytes callable chr classmethod "
+    "complex dict "
+    "divmod enumerate filter float format frozenset hash hex id int isinstance issubclass iter len list map max min "
+    "next object "
+    "oct ord pow property range repr reversed round set slice sorted staticmethod str sum super tuple zip "
+    "__build_class__"
 )
 """Builtins handed out as they are."""
 
 _BUILTINS: Final[dict[str, Any]] = {
     **{name: getattr(builtins, name) for name in _PLAIN.split()},
-    **{
-        name: value
-        for name, value in vars(builtins).items()
-        if isinstance(value, type) and issubclass(value, BaseException) and not issubclass(value, BaseExceptionGroup)
-    },
+    **classes.EXCEPTIONS,
     "type": guards.Type,
     "getattr": guards.get,
     "hasattr": guards.has,
@@ -37,6 +36,7 @@ _BUILTINS: Final[dict[str, Any]] = {
     "_getattr_": guards.read,
     "_private_": guards.private,
     "_special_": guards.special,
+    "_protocol_": guards.protocol,
     "_write_": guards.writable,
     "_own_": guards.own,
     "__metaclass__": classes.Factory(),
@@ -61,10 +61,12 @@ def build_globals(
 
 
 def _printer(print_: Callable[..., None]) -> Callable[..., None]:
-    def print(
+    def print(  # noqa: A001  the name that error messages show
         *values: object, sep: str | None = " ", end: str | None = "\n", file: object = None, flush: bool = False
     ) -> None:
-        """print for scripts. `file` may be sys.stdout, sys.stderr or a StringIO."""
+        """Print for scripts. `file` may be sys.stdout, sys.stderr or a StringIO."""
+        if not {type(sep), type(end)} <= {str, type(None)}:
+            raise TypeError("sep and end must be None or a string")
         write = None if isinstance(file, _Stream) else guards.get(file, "write", None)
         if write is None:
             print_(*values, sep=" " if sep is None else sep, end="\n" if end is None else end)
@@ -148,14 +150,14 @@ class _Logger:
     def debug(self, message: object, *args: object, **options: object) -> None:
         """Dropped."""
 
-    def setLevel(self, level: object) -> None:  # noqa: N802  the name that scripts call
+    def setLevel(self, level: object) -> None:
         """Ignored."""
 
 
 def _logging(print_: Callable[..., None]) -> dict[str, object]:
     logger = _Logger(print_)
 
-    def getLogger(name: object = None) -> _Logger:  # noqa: N802  the name that scripts call
+    def getLogger(name: object = None) -> _Logger:
         """The one logger."""
         return logger
 
@@ -168,13 +170,16 @@ def _logging(print_: Callable[..., None]) -> dict[str, object]:
 
 
 def _importer(modules: Mapping[str, object]) -> Callable[..., object]:
-    """`__import__` over a table of proxies. Names are resolved here, before Python's own fallback to sys.modules could."""
+    """`__import__` over a table of proxies. Names are resolved here, before Python's fallback to sys.modules could."""
+    for_c = stdlib.ModuleProxy("_strptime", {})
 
     def importer(
         name: str, _globals: object = None, _locals: object = None, fromlist: Sequence[str] | None = (), level: int = 0
     ) -> object:
         if level:
             raise ImportError("relative imports are not available: a script is one file")
+        if name == "_strptime":
+            return for_c  # datetime.strptime imports it through us, then takes the real one from sys.modules
         top = _module(modules, name.partition(".")[0])
         leaf = modules.get(name) or _walk(top, name)
         for item in fromlist or ():

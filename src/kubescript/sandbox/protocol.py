@@ -19,13 +19,13 @@ import enum
 import socket
 import struct
 import time
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 import msgspec
 
 __all__ = [
     "CAPS", "NULL", "Accept", "Call", "Done", "End", "Frame", "FrameSocket", "Kind", "Layer", "Progress", "ProtocolError",
-    "Ready", "Reply", "ScriptFault", "Start", "StreamClosed",
+    "Ready", "Reply", "ScriptFault", "Start", "StreamClosed", "decode",
 ]
 
 VERSION: Final = 1
@@ -160,6 +160,18 @@ class ProtocolError(Exception):
 
 class StreamClosed(ProtocolError):
     """The peer is gone."""
+
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+def decode(payload: bytes, shape: type[T]) -> T:
+    """The message in a frame from a hostile peer. Raises ProtocolError, whatever is wrong with the bytes."""
+    try:
+        str(payload, "utf-8")  # msgspec does not look into the text of a Raw
+        return msgspec.json.decode(payload, type=shape)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise ProtocolError(f"malformed {shape.__name__}: {str(error)[:200]}") from None
 
 
 _HEAD: Final = struct.Struct("<IB")

@@ -1,4 +1,4 @@
-"""What a script may not do, and what to write instead: findings, and the sentence for each construct, name and module."""
+"""What a script may not do, and what to write instead: one sentence for each construct, name and module."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+from collections.abc import Callable
 from typing import Any, Final
 
 __all__ = ["install", "program"]
@@ -58,32 +59,40 @@ def install(descriptor: int) -> str:
 
 
 @functools.cache
-def program(descriptor: int) -> bytes:
-    """The filter as BPF for a worker whose socket is `descriptor`. Built once, in the fork server."""
+def program(descriptor: int, architecture: str = "NATIVE") -> bytes:
+    """The filter as BPF for a worker whose socket is `descriptor`. Built once, in the fork server.
+
+    `architecture` is libseccomp's name of another machine, for which the tests read what would be installed there.
+    """
     lib = _library()
     rules = lib.SyscallFilter(defaction=lib.KILL_PROCESS)
+    rules.set_attr(lib.Attr.ACT_BADARCH, lib.KILL_PROCESS)
+    arch = getattr(lib.Arch, architecture)
+    if not rules.exist_arch(arch):
+        rules.add_arch(arch)
+        rules.remove_arch(lib.Arch.NATIVE)
+    known = functools.partial(_add, lib, rules, arch)
     for name in _PLAIN_CALLS:
-        _add(rules, lib.ALLOW, name)
+        known(lib.ALLOW, name)
     for name in _SOCKET_CALLS:
-        _add(rules, lib.ALLOW, name, lib.Arg(0, lib.EQ, descriptor))
+        known(lib.ALLOW, name, lib.Arg(0, lib.EQ, descriptor))
     for name in _REFUSED_CALLS:
-        _add(rules, lib.ERRNO(_EPERM), name)
-    _add_memory_rules(lib, rules)
+        known(lib.ERRNO(_EPERM), name)
+    _add_memory_rules(lib, known)
     return _export(rules)
 
 
-def _add_memory_rules(lib: Any, rules: Any) -> None:
+def _add_memory_rules(lib: Any, known: Callable[..., None]) -> None:
     """New memory is private, anonymous and never executable: machine code written by an attacker cannot run."""
     not_executable = lib.Arg(2, lib.MASKED_EQ, _PROT_EXEC, 0)
     private_anonymous = lib.Arg(3, lib.MASKED_EQ, _MAP_SHARED | _MAP_ANONYMOUS, _MAP_ANONYMOUS)
-    _add(rules, lib.ALLOW, "mmap", not_executable, private_anonymous)
-    _add(rules, lib.ALLOW, "mprotect", not_executable)
+    known(lib.ALLOW, "mmap", not_executable, private_anonymous)
+    known(lib.ALLOW, "mprotect", not_executable)
 
 
-def _add(rules: Any, action: int, name: str, *arguments: Any) -> None:
+def _add(lib: Any, rules: Any, arch: Any, action: int, name: str, *arguments: Any) -> None:
     """Add one rule; a name this architecture or this libseccomp does not know needs none, the default kills it."""
-    lib = _library()
-    if lib.resolve_syscall(lib.Arch.NATIVE, name) < 0:
+    if lib.resolve_syscall(arch, name) < 0:
         return
     rules.add_rule(action, name, *arguments)
 

@@ -7,7 +7,6 @@ import dataclasses
 import functools
 import gzip
 import json
-import operator
 import sys
 import types
 import typing
@@ -33,7 +32,7 @@ def _loads(text: str | bytes | bytearray, *, cls: None = None, **options: Any) -
 
 
 def _dumps(value: object, *, cls: None = None, default: Callable[[Any], Any] | None = None, **options: Any) -> str:
-    """json.dumps without `cls`; what JSON lacks is written plainly: dates as ISO texts, sets as lists, SDK objects as dicts."""
+    """json.dumps without `cls`; dates become texts, sets lists, and SDK objects dicts."""
     if cls is not None:
         raise TypeError("json.dumps(cls=…) is not available: use default")
     return json.dumps(value, default=default or _plain, **options)
@@ -116,11 +115,16 @@ def _replace(obj: Any, /, **changes: Any) -> Any:
     return dataclasses.replace(obj, **changes)
 
 
+def _deepcopy(value: Any) -> Any:
+    """copy.deepcopy without `memo`, which would be filled with the private parts of what is copied."""
+    return copy.deepcopy(value)
+
+
 # --- functools, operator ----------------------------------------------------------------------------------------------
 
 
 def _wraps(wrapped: Any, **unused: Any) -> Callable[[Any], Any]:
-    """functools.wraps that copies the name and the docstring, nothing else: `assigned` would read and write any attribute."""
+    """functools.wraps that copies name and docstring, nothing else: `assigned` would read and write any attribute."""
     if unused:
         raise TypeError("functools.wraps takes the wrapped function only")
 
@@ -190,6 +194,7 @@ MEMBERS: Final[dict[str, dict[str, object]]] = {
         "astuple": _astuple,
         "replace": _replace,
     },
+    "copy": {"deepcopy": _deepcopy},
     "enum": dict(classes.ENUMS),
     "functools": {"wraps": _wraps, "total_ordering": _total_ordering},
     "operator": {"attrgetter": _attrgetter, "methodcaller": _methodcaller},

@@ -1,8 +1,8 @@
 """The standard library as scripts see it: proxies that hold chosen names, never a module.
 
-A module object is an escape (`json.codecs.sys`), so `import json` hands out a ModuleProxy with the names listed in EXPORTS. What is
-not listed is not there. Functions that would evaluate text, read attributes by name or write to what they are given come from
-shims.py instead. Everything is imported ahead of time: after the lockdown no file can be opened.
+A module object is an escape (`json.codecs.sys`), so `import json` hands out a ModuleProxy with the names listed in
+EXPORTS. What is not listed is not there. Functions that would evaluate text, read attributes by name or write to what
+they are given come from shims.py instead. All is imported ahead of time: after the lockdown no file opens.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ __all__ = ["HOMES", "MODULES", "ModuleProxy", "warm"]
 class ModuleProxy:
     """A read-only bag of names that stands for a module.
 
-    It must have no `__name__`: when `from x import y` finds no `y`, Python looks for `sys.modules[x.__name__ + ".y"]` and would
-    hand out the real one.
+    It must have no `__name__`: when `from x import y` finds no `y`, Python looks for `sys.modules[x.__name__ + ".y"]`
+    and would hand out the real one.
     """
 
     def __init__(self, name: str, members: Mapping[str, object]) -> None:
@@ -53,66 +53,87 @@ class ModuleProxy:
 
 EXPORTS: Final[dict[str, str]] = {
     "abc": "ABC abstractmethod",
-    "base64": "b64encode b64decode standard_b64encode standard_b64decode urlsafe_b64encode urlsafe_b64decode b32encode b32decode "
+    "base64": "b64encode b64decode standard_b64encode standard_b64decode urlsafe_b64encode urlsafe_b64decode "
+    "b32encode b32decode "
     "b32hexencode b32hexdecode b16encode b16decode a85encode a85decode b85encode b85decode encodebytes decodebytes",
     "binascii": "hexlify unhexlify b2a_hex a2b_hex b2a_base64 a2b_base64 crc32 crc_hqx Error Incomplete",
     "bisect": "bisect bisect_left bisect_right insort insort_left insort_right",
     "calendar": "isleap leapdays weekday monthrange monthcalendar timegm day_name day_abbr month_name month_abbr "
     "MONDAY TUESDAY WEDNESDAY THURSDAY FRIDAY SATURDAY SUNDAY",
-    "cmath": "acos acosh asin asinh atan atanh cos cosh e exp inf infj isclose isfinite isinf isnan log log10 nan nanj phase pi "
+    "cmath": "acos acosh asin asinh atan atanh cos cosh e exp inf infj isclose isfinite isinf isnan log log10 nan "
+    "nanj phase pi "
     "polar rect sin sinh sqrt tan tanh tau",
     "collections": "ChainMap Counter OrderedDict UserDict UserList defaultdict deque namedtuple",
-    "collections.abc": "Awaitable Callable ByteString Collection Container Coroutine Generator Hashable ItemsView Iterable Iterator "
+    "collections.abc": "Awaitable Callable ByteString Collection Container Coroutine Generator Hashable ItemsView "
+    "Iterable Iterator "
     "KeysView Mapping MappingView MutableMapping MutableSequence MutableSet Reversible Sequence Set Sized ValuesView",
     "contextlib": "AbstractContextManager ContextDecorator ExitStack closing contextmanager nullcontext suppress",
-    "copy": "copy deepcopy Error",
+    "copy": "copy Error",
     "csv": "reader writer DictReader DictWriter QUOTE_ALL QUOTE_MINIMAL QUOTE_NONE QUOTE_NONNUMERIC Error",
     "dataclasses": "FrozenInstanceError InitVar KW_ONLY MISSING field is_dataclass",
     "datetime": "MAXYEAR MINYEAR UTC date datetime time timedelta timezone tzinfo",
-    "decimal": "Decimal Context getcontext localcontext setcontext ROUND_CEILING ROUND_DOWN ROUND_FLOOR ROUND_HALF_DOWN "
-    "ROUND_HALF_EVEN ROUND_HALF_UP ROUND_UP ROUND_05UP DecimalException DivisionByZero InvalidOperation Inexact Rounded Overflow",
+    "decimal": "Decimal Context getcontext localcontext setcontext ROUND_CEILING ROUND_DOWN ROUND_FLOOR "
+    "ROUND_HALF_DOWN "
+    "ROUND_HALF_EVEN ROUND_HALF_UP ROUND_UP ROUND_05UP DecimalException DivisionByZero InvalidOperation Inexact "
+    "Rounded Overflow",
     "difflib": "SequenceMatcher context_diff get_close_matches ndiff restore unified_diff",
     "enum": "auto unique",
     "fnmatch": "fnmatch fnmatchcase filter translate",
     "fractions": "Fraction",
     "functools": "cache cached_property cmp_to_key lru_cache partial reduce",
-    "hashlib": "md5 sha1 sha224 sha256 sha384 sha512 sha3_224 sha3_256 sha3_384 sha3_512 blake2b blake2s new pbkdf2_hmac "
+    "hashlib": "md5 sha1 sha224 sha256 sha384 sha512 sha3_224 sha3_256 sha3_384 sha3_512 blake2b blake2s new "
+    "pbkdf2_hmac "
     "algorithms_guaranteed",
     "heapq": "heappush heappop heapify heapreplace heappushpop merge nlargest nsmallest",
     "hmac": "new digest compare_digest",
     "html": "escape unescape",
     "io": "StringIO BytesIO",
-    "ipaddress": "ip_address ip_network ip_interface IPv4Address IPv4Network IPv4Interface IPv6Address IPv6Network IPv6Interface "
+    "ipaddress": "ip_address ip_network ip_interface IPv4Address IPv4Network IPv4Interface IPv6Address IPv6Network "
+    "IPv6Interface "
     "AddressValueError NetmaskValueError collapse_addresses summarize_address_range",
-    "itertools": "accumulate batched chain combinations combinations_with_replacement compress count cycle dropwhile filterfalse "
+    "itertools": "accumulate batched chain combinations combinations_with_replacement compress count cycle dropwhile "
+    "filterfalse "
     "groupby islice pairwise permutations product repeat starmap takewhile tee zip_longest",
     "json": "JSONDecodeError",
     "math": "*",
     "numbers": "Number Complex Real Rational Integral",
-    "operator": "abs add and_ concat contains countOf eq floordiv ge getitem gt index indexOf inv invert is_ is_not itemgetter "
+    "operator": "abs add and_ concat contains countOf eq floordiv ge getitem gt index indexOf inv invert is_ is_not "
+    "itemgetter "
     "le length_hint lshift lt matmul mod mul ne neg not_ or_ pos pow rshift sub truediv truth xor",
     "pprint": "pformat saferepr",
-    "random": "Random betavariate choice choices expovariate gauss getrandbits normalvariate paretovariate randbytes randint random "
+    "random": "Random betavariate choice choices expovariate gauss getrandbits normalvariate paretovariate randbytes "
+    "randint random "
     "randrange sample seed shuffle triangular uniform",
-    "re": "A ASCII I IGNORECASE M MULTILINE S DOTALL X VERBOSE U UNICODE L NOFLAG Match Pattern RegexFlag compile error escape "
+    "re": "A ASCII I IGNORECASE M MULTILINE S DOTALL X VERBOSE U UNICODE L NOFLAG Match Pattern RegexFlag compile "
+    "error escape "
     "findall finditer fullmatch match purge search split sub subn PatternError",
-    "statistics": "NormalDist StatisticsError correlation covariance fmean geometric_mean harmonic_mean linear_regression mean median "
+    "statistics": "NormalDist StatisticsError correlation covariance fmean geometric_mean harmonic_mean "
+    "linear_regression mean median "
     "median_grouped median_high median_low mode multimode pstdev pvariance quantiles stdev variance",
-    "string": "Template ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits octdigits printable punctuation "
+    "string": "Template ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits octdigits printable "
+    "punctuation "
     "whitespace",
     "textwrap": "dedent fill indent shorten wrap",
-    "time": "asctime ctime gmtime localtime mktime monotonic monotonic_ns perf_counter perf_counter_ns process_time strftime strptime "
+    "time": "asctime ctime gmtime localtime mktime monotonic monotonic_ns perf_counter perf_counter_ns process_time "
+    "strftime strptime "
     "struct_time time time_ns timezone tzname altzone daylight",
     "tomllib": "loads TOMLDecodeError",
     "types": "MappingProxyType NoneType SimpleNamespace",
-    "typing": "AbstractSet Annotated Any AnyStr BinaryIO Callable ClassVar Collection Concatenate Container ContextManager Counter "
-    "DefaultDict Deque Dict Final FrozenSet Generator Generic Hashable IO ItemsView Iterable Iterator KeysView List Literal "
-    "LiteralString Mapping MappingView Match MutableMapping MutableSequence MutableSet NamedTuple Never NewType NoReturn NotRequired "
-    "Optional OrderedDict ParamSpec Pattern Protocol Required Reversible Self Sequence Set Sized SupportsFloat SupportsIndex "
-    "SupportsInt Text TextIO Tuple Type TypeAlias TypeGuard TypeVar TypedDict Union Unpack ValuesView TYPE_CHECKING assert_never cast",
-    "unicodedata": "bidirectional category combining decimal decomposition digit east_asian_width is_normalized lookup mirrored name "
+    "typing": "AbstractSet Annotated Any AnyStr BinaryIO Callable ClassVar Collection Concatenate Container "
+    "ContextManager Counter "
+    "DefaultDict Deque Dict Final FrozenSet Generator Generic Hashable IO ItemsView Iterable Iterator KeysView List "
+    "Literal "
+    "LiteralString Mapping MappingView Match MutableMapping MutableSequence MutableSet NamedTuple Never NewType "
+    "NoReturn NotRequired "
+    "Optional OrderedDict ParamSpec Pattern Protocol Required Reversible Self Sequence Set Sized SupportsFloat "
+    "SupportsIndex "
+    "SupportsInt Text TextIO Tuple Type TypeAlias TypeGuard TypeVar TypedDict Union Unpack ValuesView TYPE_CHECKING "
+    "assert_never cast",
+    "unicodedata": "bidirectional category combining decimal decomposition digit east_asian_width is_normalized "
+    "lookup mirrored name "
     "normalize numeric unidata_version",
-    "urllib.parse": "ParseResult SplitResult parse_qs parse_qsl quote quote_from_bytes quote_plus unquote unquote_plus unquote_to_bytes "
+    "urllib.parse": "ParseResult SplitResult parse_qs parse_qsl quote quote_from_bytes quote_plus unquote "
+    "unquote_plus unquote_to_bytes "
     "urldefrag urlencode urljoin urlparse urlsplit urlunparse urlunsplit",
     "zlib": "adler32 compress crc32 error",
 }
@@ -150,7 +171,8 @@ _ADVICE: Final = {
     "collections.abc.register": "inherit from it",
 }
 _ENCODINGS: Final = (
-    "ascii utf_8 utf_8_sig utf_16 utf_16_le utf_16_be utf_32 utf_32_le utf_32_be latin_1 iso8859_15 cp1252 cp437 idna punycode "
+    "ascii utf_8 utf_8_sig utf_16 utf_16_le utf_16_be utf_32 utf_32_le utf_32_be latin_1 iso8859_15 cp1252 cp437 idna "
+    "punycode "
     "unicode_escape raw_unicode_escape"
 )
 """Text encodings imported ahead of time; any other is a LookupError after the lockdown."""

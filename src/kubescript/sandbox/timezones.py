@@ -44,6 +44,7 @@ class ZoneInfo(zoneinfo.ZoneInfo):
     _made: ClassVar[dict[str, ZoneInfo]] = {}
 
     def __new__(cls, key: str) -> Self:
+        """The one zone of this key."""
         if key not in cls._made:
             if key not in _FILES:
                 raise zoneinfo.ZoneInfoNotFoundError(f"No time zone found with key {key}") from None

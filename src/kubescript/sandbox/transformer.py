@@ -1,8 +1,8 @@
-"""Source tree to guarded tree: RestrictedPython's transformer, with the Python that models write made safe, not refused.
+"""Source tree to guarded tree: RestrictedPython's transformer, with the Python that models write made safe.
 
-RestrictedPython supplies the deny-by-default walk: a node without a `visit_` method is refused (`generic_visit`). Here each kind of
-attribute access is sent to its guard (guards.py), stores go through `_write_`, and every name is checked (names.py). Item reads,
-iteration, unpacking and calls stay native: their guards would permit everything.
+RestrictedPython supplies the deny-by-default walk: a node without a `visit_` method is refused (`generic_visit`). Here
+each kind of attribute access is sent to its guard (guards.py), stores go through `_write_`, and every name is checked
+(names.py). Item reads, iteration, unpacking and calls stay native: their guards would permit everything.
 """
 
 from __future__ import annotations
@@ -134,14 +134,14 @@ class Transformer(RestrictingNodeTransformer):
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         """`d[k] += 1` stays one statement on `_write_(d)`, so object and key are evaluated once.
 
-        The attribute is read natively there. Attack: `s.format += spy`, which would hand the raw str.format to `spy.__radd__`.
+        The attribute is read natively there. Attack: `s.format += spy`, which hands the raw method to `spy.__radd__`.
         """
         if isinstance(node.target, ast.Attribute) and node.target.attr in names.SPECIAL:
             self.error(node, f"write `x.{node.target.attr} = x.{node.target.attr} + …`")
         return self.node_contents_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        """The annotation is kept, dataclasses need it; at the top level it is dropped, because the names are global there."""
+        """The annotation is kept, dataclasses need it; at the top level it is dropped: the names are global there."""
         node = self.node_contents_visit(node)
         if self._depth or not isinstance(node.target, ast.Name):
             return node

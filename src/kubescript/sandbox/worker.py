@@ -6,6 +6,7 @@ calls `warm` once and `main` in each child; nothing returns from `main`.
 
 from __future__ import annotations
 
+import collections
 import os
 import sys
 from collections.abc import Callable
@@ -20,6 +21,9 @@ __all__ = ["Evaluate", "Prepare", "main", "prepare", "warm"]
 
 _BASE_DEPTH: Final = 40
 """Frames of our own below and above the script's."""
+
+_AT_HAND: Final = {"Counter": collections.Counter, "defaultdict": collections.defaultdict}
+"""What scripts forget to import."""
 
 _LIMIT_HINTS: Final = {
     "limit.memory": "keep only the fields you need, page with limit=500, or aggregate while you iterate",
@@ -63,7 +67,7 @@ def prepare(link: channel.Channel) -> Evaluate:
     """Build a script's world; the returned function runs the script in it under RestrictedPython and sends its DONE."""
     k8s = client.K8s(session.Session(link))
     modules = {name: virtual.VirtualModule(name, members) for name, members in virtual.exports(k8s).items()}
-    extra = {"k8s": k8s, "help": lambda subject=k8s: link.print(helptext.help_text(subject))}
+    extra = {**_AT_HAND, "k8s": k8s, "help": lambda subject=k8s: link.print(helptext.help_text(subject))}
     scope = namespace.build_globals(print_=link.print, extra=extra, importable=modules)
     compiler.run(compiler.compile_script(_REHEARSAL), dict(scope))
 

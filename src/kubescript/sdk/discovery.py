@@ -32,6 +32,11 @@ class ApiResource(NamedTuple):
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
+    def group_version(self) -> str:
+        """The same, by the name the official dynamic client has for it."""
+        return self.api_version
+
+    @property
     def short_names(self) -> tuple[str, ...]:
         """Such as "po"."""
         return self.shortNames

@@ -1,0 +1,84 @@
+"""`python -m benchmarks [b1 … b5] [--json OUT]`: measures, prints a table, and ends with 0 whatever the figures are."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.metadata
+import json
+import os
+import platform
+import sys
+import time
+import traceback
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benchmarks import report
+
+NAMES = ("b1", "b2", "b3", "b4", "b5")
+PACKAGES = ("kubescript", "mcp", "kubernetes", "msgspec", "urllib3")
+
+
+def main() -> None:
+    """Run what was asked for, one after the other: two at a time would measure each other."""
+    options = _arguments()
+    rows: list[report.Row] = []
+    notes: list[str] = []
+    machine = _machine()
+    for name in options.names or NAMES:
+        _perform(name, rows, notes)
+    print(f"\n{report.table(rows)}\n")
+    print("\n".join(notes))
+    print(f"{machine['processor']}, {machine['cores']} cores, load {machine['load_before']} → {_load()}")
+    if options.json:
+        options.json.write_text(json.dumps(report.as_json(rows, notes, machine), indent=2, ensure_ascii=False) + "\n")
+
+
+def _perform(name: str, rows: list[report.Row], notes: list[str]) -> None:
+    """Collect one benchmark's rows; one that cannot run here, or breaks, becomes a note and does not stop the others."""
+    started = time.monotonic()
+    try:
+        for said in importlib.import_module(f"benchmarks.{name}").run():
+            if isinstance(said, report.Row):
+                rows.append(said)
+            else:
+                notes.append(said)
+    except report.Unavailable as error:
+        notes.append(f"{name}: not measured: {error}")
+    except Exception as error:
+        traceback.print_exc()
+        notes.append(f"{name}: FAILED: {type(error).__name__}: {error}")
+    print(f"{name} took {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+
+
+def _machine() -> dict[str, Any]:
+    return {
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "processor": platform.machine(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "kernel": platform.release(),
+        "load_before": _load(),
+        "packages": {name: importlib.metadata.version(name) for name in PACKAGES},
+    }
+
+
+def _load() -> float:
+    """Processes that wanted a core in the last minute."""
+    return round(os.getloadavg()[0], 1)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of {', '.join(NAMES)}; all without one")
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write the results to this file, too")
+    options = parser.parse_args()
+    if unknown := set(options.names) - set(NAMES):
+        parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
+    return options
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""B1: one script over 5,000 real pods, against the bare GET of the same list, the official client, and the peer.
+
+Every server and connection is warm; rounds interleave what is compared. All must agree on the answer, but for the peer, whose
+answer is the list: the sum is left to the model.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks import bare, clusters, npm, report, servers, stdio
+
+__all__ = ["run"]
+
+ROUNDS = 9
+PEER_EVERY = 3
+"""The peer takes part in one round of three."""
+OFFICIAL = 2
+"""Runs of the official client, of 4 to 9 s each."""
+PAUSE = 0.2
+"""Seconds for the API server and the spare worker to settle."""
+LEAST_BYTES = 9_000
+
+SCRIPT = """\
+sum(s.restart_count for p in k8s.coreV1().list_pod_for_all_namespaces() for s in p.status.container_statuses)
+"""
+
+
+@dataclass
+class _Seconds:
+    """What was measured, one entry per repetition."""
+
+    get: list[float] = field(default_factory=list)
+    script: list[float] = field(default_factory=list)
+    peer: list[float] = field(default_factory=list)
+    official: list[float] = field(default_factory=list)
+
+
+def run() -> Iterator[report.Row | str]:
+    """The rows of B1."""
+    with clusters.bulk() as kubeconfig:
+        pods = clusters.fetch(kubeconfig, clusters.PODS)["items"]
+        answer = _sum(pods)
+        yield f"b1: {len(pods):,} pods, sum of restarts {answer:,}"
+        with servers.kubescript(kubeconfig) as subject, bare.connected(kubeconfig) as connection:
+            yield from _measured(kubeconfig, len(pods), answer, subject, connection)
+
+
+def _measured(
+    kubeconfig: Path, pods: int, expected: int, subject: stdio.Server, connection: bare.Connection
+) -> Iterator[report.Row | str]:
+    seconds, listed = _Seconds(), ""
+    _, size = connection.get(clusters.PODS)
+    assert size / pods >= LEAST_BYTES, f"pods have only {size / pods:.0f} bytes"
+    asked = subject.call("evaluate_script", {"script": SCRIPT})
+    _check(stdio.text(asked), expected)
+    try:
+        with servers.peer(kubeconfig) as peer:
+            listed = stdio.text(peer.call("pods_list", {}))
+            _rounds(seconds, subject, connection, peer)
+    except report.Unavailable as error:
+        yield f"b1: without the peer: {error}"
+        _rounds(seconds, subject, connection, None)
+    for _ in range(OFFICIAL):
+        seconds.official.append(_official(kubeconfig, expected))
+    yield from _rows(seconds)
+    yield f"b1: the GET is {size / 1e6:.1f} MB, {size / pods / 1000:.2f} KB a pod"
+    if listed:
+        yield from _returned(stdio.text(asked), listed)
+
+
+def _rounds(
+    seconds: _Seconds, subject: stdio.Server, connection: bare.Connection, peer: stdio.Server | None
+) -> None:
+    for number in range(ROUNDS):
+        time.sleep(PAUSE)
+        seconds.get.append(connection.get(clusters.PODS)[0])
+        time.sleep(PAUSE)
+        seconds.script.append(subject.call("evaluate_script", {"script": SCRIPT}).seconds)
+        if peer is not None and number % PEER_EVERY == 0:
+            time.sleep(PAUSE)
+            seconds.peer.append(peer.call("pods_list", {}).seconds)
+
+
+def _rows(seconds: _Seconds) -> Iterator[report.Row]:
+    script = report.median(seconds.script)
+    what = "script over 5,000 pods"
+    yield report.Row("b1", what, "s", script, report.median(seconds.get), "bare GET", "at_most", 1.5)
+    yield report.Row("b1", what, "s", script, report.median(seconds.official), "official client", "times_faster", 0)
+    if seconds.peer:
+        yield report.Row("b1", what, "s", script, report.median(seconds.peer), "peer pods_list", "times_faster", 6)
+
+
+def _returned(answer: str, listed: str) -> Iterator[report.Row | str]:
+    yield report.Row("b1", "bytes returned", "B", len(answer.encode()), len(listed.encode()), "peer pods_list")
+    ours, theirs = npm.count_tokens([answer, listed])
+    yield report.Row("b1", "tokens returned", "tokens", ours, theirs, "peer pods_list")
+
+
+def _official(kubeconfig: Path, expected: int) -> float:
+    command = [sys.executable, "-m", "benchmarks.official", str(kubeconfig)]
+    done: dict[str, Any] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    _check(str(done["answer"]), expected)
+    return float(done["seconds"])
+
+
+def _sum(pods: list[dict[str, Any]]) -> int:
+    return sum(s["restartCount"] for pod in pods for s in pod["status"].get("containerStatuses", ()))
+
+
+def _check(answer: str, expected: int) -> None:
+    """A wrong answer has no speed."""
+    if answer.strip() != str(expected):
+        raise RuntimeError(f"expected {expected}, got {answer[:300]}")

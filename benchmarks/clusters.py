@@ -1,0 +1,60 @@
+"""The real API servers that are measured on: etcd and kube-apiserver of `tests/controlplane`, or the cluster its variables name."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import urllib3
+from kubernetes import client, config
+
+from tests.controlplane import bulk as bulk_pods
+from tests.controlplane import cluster, fixture
+
+__all__ = ["PODS", "broken", "bulk", "configuration", "fetch"]
+
+PODS = "/api/v1/pods"
+_AS_JSON = {"Accept": "application/json", "Accept-Encoding": "identity"}
+
+
+@contextlib.contextmanager
+def bulk() -> Iterator[Path]:
+    """A kubeconfig of a cluster with 5,000 pods of more than 9 KB."""
+    with cluster.acquire() as kubeconfig:
+        if _count(kubeconfig, f"/api/v1/namespaces/{bulk_pods.NAMESPACE}/pods") < bulk_pods.PODS:
+            bulk_pods.load(kubeconfig)
+        yield kubeconfig
+
+
+@contextlib.contextmanager
+def broken() -> Iterator[Path]:
+    """A kubeconfig of a cluster with 200 pods and much that is wrong."""
+    with cluster.acquire() as kubeconfig:
+        if not _count(kubeconfig, "/api/v1/namespaces/monitoring/pods"):  # it cannot be loaded twice: its own quota forbids
+            fixture.load(kubeconfig)
+        yield kubeconfig
+
+
+def configuration(kubeconfig: Path) -> Any:
+    """Host and credentials, as the official client reads them."""
+    settings = client.Configuration()
+    load: Any = config.load_kube_config  # the client leaves it untyped
+    load(str(kubeconfig), client_configuration=settings)
+    return settings
+
+
+def fetch(kubeconfig: Path, path: str) -> Any:
+    """GET a path as plain JSON."""
+    api = client.ApiClient(configuration(kubeconfig))
+    headers = dict(_AS_JSON)
+    api.update_params_for_auth(headers, [], ["BearerToken"], path, "GET", None)
+    manager: urllib3.PoolManager = api.rest_client.pool_manager
+    return orjson.loads(manager.request("GET", f"{api.configuration.host}{path}", headers=headers).data)
+
+
+def _count(kubeconfig: Path, path: str) -> int:
+    answer = fetch(kubeconfig, f"{path}?limit=1")
+    return len(answer["items"]) + int(answer["metadata"].get("remainingItemCount", 0))

@@ -1,0 +1,66 @@
+"""Memory of a process and all its descendants, as the kernel counts it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Memory", "of_tree"]
+
+_PROC = Path("/proc")
+_PAGE = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """MiB of a group of processes."""
+
+    pss: float
+    """Proportional: a page shared by three processes counts a third to each, so the sum counts it once."""
+    rss: float
+    """Resident: the sum counts a shared page once per process."""
+    processes: int
+    whole: bool
+    """Whether every process let itself be read; of one that did not, `pss` counts the resident memory."""
+
+
+def of_tree(pid: int) -> Memory:
+    """The process and its descendants, now."""
+    pids = _tree(pid)
+    rss = [_resident(each) for each in pids]
+    pss = [_proportional(each) for each in pids]
+    total = sum(own if own is not None else resident for own, resident in zip(pss, rss, strict=True))
+    return Memory(total / 1024, sum(rss) / 1024, len(pids), None not in pss)
+
+
+def _tree(pid: int) -> list[int]:
+    children: dict[int, list[int]] = {}
+    for folder in _PROC.glob("[0-9]*"):
+        if (parent := _parent(folder)) is not None:
+            children.setdefault(parent, []).append(int(folder.name))
+    found = [pid]
+    for each in found:  # grows while it is walked
+        found += children.get(each, ())
+    return found
+
+
+def _parent(folder: Path) -> int | None:
+    try:
+        return int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return None  # it ended while we looked
+
+
+def _resident(pid: int) -> float:
+    return int((_PROC / str(pid) / "statm").read_text().split()[1]) * _PAGE / 1024
+
+
+def _proportional(pid: int) -> float | None:
+    """KiB; None when the kernel does not say, as of another user's process or one that made itself unreadable."""
+    try:
+        text = (_PROC / str(pid) / "smaps_rollup").read_text()
+    except OSError:
+        return None
+    found = re.search(r"^Pss:\s+(\d+) kB", text, re.MULTILINE)
+    return float(found[1]) if found else None

@@ -1,0 +1,31 @@
+"""The question of B1 as the official Python client answers it. A process of its own: `python -m benchmarks.official KUBECONFIG`.
+
+Prints seconds and answer as JSON. Imports, credentials and the connection are ready before the clock starts.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+from kubernetes import client
+
+from benchmarks import clusters
+
+
+def main() -> None:
+    """Ask once."""
+    api = client.CoreV1Api(client.ApiClient(clusters.configuration(Path(sys.argv[1]))))
+    api.list_pod_for_all_namespaces(limit=1)
+    started = time.perf_counter()
+    total = 0
+    for pod in api.list_pod_for_all_namespaces().items:
+        for status in pod.status.container_statuses or ():
+            total += status.restart_count
+    print(json.dumps({"seconds": time.perf_counter() - started, "answer": total}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""What a benchmark says: one row per comparison, subject and baseline from the same run; and how rows are shown."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+__all__ = ["Row", "Unavailable", "as_json", "median", "table"]
+
+Kind = Literal["at_most", "times_faster", "value_at_most", ""]
+
+_HEADINGS = ("", "what", "subject", "baseline", "", "ratio", "goal", "met")
+
+
+class Unavailable(Exception):
+    """This machine lacks what a benchmark needs, such as npm; the message says what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One comparison."""
+
+    benchmark: str
+    what: str
+    unit: str
+    subject: float
+    baseline: float | None = None
+    baseline_name: str = ""
+    kind: Kind = ""
+    """What the goal bounds: subject / baseline, baseline / subject, or the subject itself. Empty: no goal, for information."""
+    goal: float = 0.0
+
+    @property
+    def ratio(self) -> float | None:
+        """Subject / baseline, or how many times faster the subject is where the goal says so."""
+        if not self.baseline or not self.subject:
+            return None
+        return self.baseline / self.subject if self.kind == "times_faster" else self.subject / self.baseline
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the goal is met; None without a goal, or without its baseline."""
+        if self.kind == "value_at_most":
+            return self.subject <= self.goal
+        if not self.kind or self.ratio is None:
+            return None
+        return self.ratio >= self.goal if self.kind == "times_faster" else self.ratio <= self.goal
+
+
+def median(values: Sequence[float]) -> float:
+    """The middle: one disturbed repetition does not move it."""
+    return statistics.median(values)
+
+
+def as_json(rows: Sequence[Row], notes: Sequence[str], machine: dict[str, Any]) -> dict[str, Any]:
+    """Everything of a run, for `--json`."""
+    return {"machine": machine, "rows": [{**dataclasses.asdict(row), "ratio": row.ratio, "met": row.met} for row in rows], "notes": notes}
+
+
+def table(rows: Sequence[Row]) -> str:
+    """The rows as aligned columns."""
+    lines = [_HEADINGS, *map(_cells, rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(_HEADINGS))]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines)
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    met = {True: "yes", False: "NO", None: ""}[row.met]
+    baseline = "–" if row.baseline is None else _number(row.baseline, row.unit)
+    ratio = "–" if row.ratio is None else f"{row.ratio:.2f}×" if row.ratio < 10 else f"{row.ratio:,.0f}×"
+    return row.benchmark, row.what, _number(row.subject, row.unit), baseline, row.baseline_name, ratio, _goal(row), met
+
+
+def _goal(row: Row) -> str:
+    goal = f"{row.goal:g}"
+    return {
+        "at_most": f"≤ {goal}×",
+        "times_faster": f"≥ {goal}× faster",
+        "value_at_most": f"≤ {goal} {row.unit}",
+        "": "",
+    }[row.kind]
+
+
+def _number(value: float, unit: str) -> str:
+    digits = 0 if value >= 100 or value == int(value) else 2
+    return f"{value:,.{digits}f} {unit}"

@@ -1,0 +1,40 @@
+"""Write the snapshot that `kubescript demo` runs on: the broken cluster of the tests, saved from a real API server."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from tests.controlplane import fixture
+from tests.controlplane.server import ControlPlane
+
+OUT = Path(__file__).parent.parent / "src" / "kubescript" / "demo.tar.gz"
+KUBESCRIPT = Path(sys.executable).with_name("kubescript")
+
+
+def main() -> None:
+    """Start a control plane, load the fixture, save it, pack it."""
+    with tempfile.TemporaryDirectory() as folder, ControlPlane() as plane:
+        fixture.load(plane.kubeconfig)
+        saved = Path(folder) / "demo"
+        subprocess.run([KUBESCRIPT, "snapshot", saved, "--kubeconfig", plane.kubeconfig], check=True)
+        with tarfile.open(OUT, "w:gz") as archive:
+            archive.add(saved, arcname=".", filter=_anonymous)
+    print(f"{OUT}: {OUT.stat().st_size} bytes")
+
+
+def _anonymous(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    """No user, and readable by all: it is part of the package."""
+    entry.uid = entry.gid = 0
+    entry.uname = entry.gname = ""
+    entry.mode = 0o755 if entry.isdir() else 0o644
+    return entry
+
+
+if __name__ == "__main__":
+    main()

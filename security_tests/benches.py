@@ -1,0 +1,97 @@
+"""A running executor to attack: real fork server, real workers, real wire."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from kubescript import types
+from kubescript.sandbox import conversation, executor, protocol, spawner
+
+__all__ = ["HOSTILE", "MIB", "STRICT", "Bench", "children", "hostile", "no_cluster", "opened", "until"]
+
+MIB: Final = 1 << 20
+HOSTILE: Final = (sys.executable, "-I", str(Path(__file__).with_name("hostile.py")))
+STRICT: Final = os.environ.get("WALL_STRICT", "1") == "1"
+"""Off only in the run without user namespaces, where a strict server rightly refuses to start."""
+
+
+def hostile(*dropped: str, options: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The command of a hostile fork server that leaves out the steps `dropped`."""
+    return (*HOSTILE, *([f"--without={','.join(dropped)}"] if dropped else []), *options)
+
+
+def no_cluster(_call: protocol.Call, _timeout_s: float) -> tuple[protocol.Reply, types.Response | None]:
+    """Answer every call with a fault: most of these tests stop before the broker."""
+    return protocol.Reply(0, fault=protocol.ScriptFault("cluster.unreachable", "no cluster in this test")), None
+
+
+class Bench:
+    """Runs scripts by one fork server. Call it with a script."""
+
+    def __init__(self, source: spawner.Spawner, pool: executor.Executor) -> None:
+        self.source = source
+        self.pool = pool
+        self.on_call: conversation.OnCall = no_cluster
+        self.on_progress: conversation.OnProgress = lambda _: None
+
+    def __call__(self, script: str, timeout_ms: int = 10_000, **limits: int) -> types.Outcome:
+        """One script to its outcome."""
+        bounds = types.Limits(**({"timeout_ms": timeout_ms, "memory_bytes": 256 * MIB} | limits))
+        return self.pool.run(conversation.Job(script, bounds, "default", "test", self.on_call, self.on_progress))
+
+    def works(self) -> bool:
+        """Whether the next script gets its answer, from a hostile worker and from an honest one."""
+        return self("result = 6 * 7\nresult").result in {b"42", b'"42"'}
+
+    def during(self, script: str, probe: Callable[[int], None]) -> types.Outcome:
+        """Run `script`; when it reports progress, `probe` is called with its worker's process id. Needs a bench without spares."""
+        found: list[BaseException] = []
+
+        def look(_: protocol.Progress) -> None:
+            try:
+                until(lambda: len(children(self.source.pid)) == 1)
+                probe(*children(self.source.pid))
+            except BaseException as error:
+                found.append(error)
+
+        self.on_progress = look
+        try:
+            outcome = self(script, timeout_ms=8_000)
+        finally:
+            self.on_progress = lambda _: None
+        for error in found:
+            raise error
+        return outcome
+
+
+@contextlib.contextmanager
+def opened(command: tuple[str, ...] = spawner.COMMAND, *, spares: int = 2, strict: bool = STRICT) -> Iterator[Bench]:
+    """A bench with a fork server of its own."""
+    source = spawner.Spawner(command)
+    source.start()
+    pool = executor.Executor(source, memory_bytes=256 * MIB, cpu_seconds=30, spares=spares, strict=strict)
+    try:
+        yield Bench(source, pool)
+    finally:
+        pool.close()
+        source.close()
+
+
+def children(pid: int) -> set[int]:
+    """Process ids of the children of `pid`."""
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return {int(word) for word in file.read().split()}
+
+
+def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
+    """Wait for `condition`; fail when it does not come true."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)

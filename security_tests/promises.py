@@ -1,0 +1,71 @@
+"""What kubescript promises of its wall. Each promise has a test that cites it, and each test here cites a promise.
+
+`source` says where the promise comes from: a decision of docs/security.md, an advisory, or a lesson of another sandbox.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+__all__ = ["LAYERS", "PROMISES", "Layer", "Promise"]
+
+Layer = Literal["language", "kernel", "wire", "policy", "resources", "faults"]
+
+LAYERS: Final[dict[Layer, str]] = {
+    "language": "1 language",
+    "kernel": "2 kernel, layer 1 fallen",
+    "wire": "3 wire and broker, layers 1 and 2 fallen",
+    "policy": "4 policy",
+    "resources": "resources",
+    "faults": "faults",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """One promise to the operator."""
+
+    id: str
+    layer: Layer
+    text: str
+    source: str
+
+
+PROMISES: Final = (
+    Promise("L-01", "language", "No script reaches an object outside data, SDK and allowed library.", "decision 2, field notes 5c"),
+    Promise("K-01", "kernel", "A system call off the list is refused or kills the worker.", "decision 2"),
+    Promise("K-02", "kernel", "No file, folder or device can be opened, made or changed.", "decision 2"),
+    Promise("K-03", "kernel", "No socket of any family can be made, and the one there is leads to the host only.", "decision 2"),
+    Promise("K-04", "kernel", "No process or thread can be started and no program run.", "decision 2"),
+    Promise("K-05", "kernel", "No other process can be signalled, traced or read.", "decision 2"),
+    Promise("K-06", "kernel", "No part of the confinement can be undone or left.", "decision 2, style guide 14"),
+    Promise("K-07", "kernel", "The kernel's wide interfaces (io_uring, bpf, perf, keys, …) are out of reach.", "decision 2"),
+    Promise("K-08", "kernel", "Data never becomes machine code.", "smolagents #2094: ctypes"),
+    Promise("K-09", "kernel", "The filter's verdict is the same table on x86-64 and aarch64, and i386, x32 and arm are killed.", "issue 4"),
+    Promise("K-10", "kernel", "The worker's socket is its only descriptor.", "style guide 13"),
+    Promise("K-11", "kernel", "The worker has no environment.", "style guide 13"),
+    Promise("K-12", "kernel", "No credential of the host is in any memory of a worker or the fork server.", "decision 1"),
+    Promise("K-13", "kernel", "No page of a worker is shared with another process for writing.", "decision 2"),
+    Promise("K-14", "kernel", "A worker is not root, has no capability, and can gain none.", "decision 2"),
+    Promise("K-15", "kernel", "No worker outlives the fork server, nor the fork server the host.", "Phoenix #14784"),
+    Promise("K-16", "kernel", "Hostile workers do not starve the host.", "issue 4"),
+    Promise("K-17", "kernel", "All this holds for a host without privilege on a read-only root.", "decision 11"),
+    Promise("K-18", "kernel", "A strict server does not run scripts where a layer is missing, and says which.", "decision 2"),
+    Promise("K-19", "kernel", "Each step of the lockdown is what stops at least one attack.", "issue 4: done when"),
+    Promise("W-01", "wire", "A frame of wrong size, type, shape or encoding ends its worker.", "style guide 11"),
+    Promise("W-02", "wire", "A frame out of turn ends its worker.", "style guide 12"),
+    Promise("W-03", "wire", "A worker that floods, stalls or never reads costs the host bounded time and memory.", "style guide 17"),
+    Promise("W-04", "wire", "A call that is not one plain API request never reaches the network.", "decision 6"),
+    Promise("W-05", "wire", "No header, host, identity or second request can be smuggled into a call.", "decision 3"),
+    Promise("W-06", "wire", "Any bytes at all end in an outcome, never in an exception or a hang.", "monty-proto frame.rs"),
+    Promise("W-07", "wire", "A worker cannot speak in the host's name nor drown the answer in its words.", "decision 8"),
+    Promise("W-08", "wire", "Each bound on the wire is what stops at least one attack.", "issue 4: done when"),
+    Promise("R-01", "resources", "Processor time is bounded by the deadline, in Python and in C.", "style guide 17"),
+    Promise("R-02", "resources", "Memory is bounded, in Python and in C, and its end is named.", "decision 2"),
+    Promise("R-03", "resources", "Depth is bounded, in Python and in C.", "issue 4"),
+    Promise("R-04", "resources", "Output is bounded, whichever way it takes.", "FastMCP #4702, fallow #2498"),
+    Promise("R-05", "resources", "API calls are bounded, also for a script that swallows every error.", "issue 4"),
+    Promise("R-06", "resources", "No script keeps itself alive: swallowed exceptions, SystemExit, finalizers.", "style guide 17"),
+    Promise("R-07", "resources", "A source of any shape is compiled or refused in bounded time and words.", "issue 4"),
+)  # fmt: skip

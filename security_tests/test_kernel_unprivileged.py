@@ -1,0 +1,120 @@
+"""Layer 2 again, for hosts that are not root: the same attacks, run as a container would run them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kubescript import errors
+from security_tests import benches
+
+Count = Callable[[int], None]
+
+CONTAINER = Path(__file__).with_name("container.py")
+PYTEST = (
+    "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", "--capture=sys", "--show-capture=no", "--tb=short",
+    "security_tests/test_kernel.py",
+)  # fmt: skip
+ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": "1", "WALL_TALLY": "1", "PATH": "/usr/bin:/bin"}
+
+only_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give it up; this very run is the unprivileged one")
+
+
+def contained(*command: str, user_namespaces: bool = True, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a Python command line as another user, without capabilities, on a read-only root."""
+    forbid = [] if user_namespaces else ["--no-user-namespaces"]
+    return subprocess.run(
+        [sys.executable, str(CONTAINER), *forbid, sys.executable, *command],
+        env=ENVIRONMENT | environment, capture_output=True, text=True, timeout=200, check=False,
+    )  # fmt: skip
+
+
+def tally(finished: subprocess.CompletedProcess[str]) -> tuple[int, int, int]:
+    """Attacks tried, held and skipped in the inner run."""
+    assert finished.returncode == 0, finished.stdout[-6000:] + finished.stderr[-2000:]
+    (line,) = [line for line in finished.stdout.splitlines() if line.startswith("tally: ")]
+    tried, held, skipped = json.loads(line.removeprefix("tally: "))
+    return tried, held, skipped
+
+
+STATE = """
+import os
+print(open("/proc/self/status").read())
+for path in ("/x", "/tmp/x", "/etc/x", "/dev/shm/x", os.getcwd() + "/x"):
+    try:
+        open(path, "w")
+    except OSError:
+        continue
+    print("WRITABLE", path)
+"""
+
+
+@only_root
+@pytest.mark.promise("K-17")
+def test_the_contained_host_has_neither_privilege_nor_a_disk() -> None:
+    """The second run is what it claims to be: another user, no capability, no place to write."""
+    text = contained("-c", STATE).stdout
+    facts = dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
+    assert facts["Uid"].split() == ["10001"] * 4
+    assert facts["Groups"].split() == []
+    assert {facts[name] for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {"0" * 16}
+    assert facts["NoNewPrivs"] == "1"
+    assert "WRITABLE" not in text
+
+
+@only_root
+@pytest.mark.promise("K-17")
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("user_namespaces", [True, False], ids=["with user namespaces", "without user namespaces"])
+def test_every_kernel_attack_fails_against_an_unprivileged_host(user_namespaces: bool, attacks: Count) -> None:
+    """The whole of test_kernel.py holds without privilege; without user namespaces, for a server that is not strict."""
+    strict = "1" if user_namespaces else "0"
+    tried, held, skipped = tally(contained(*PYTEST, user_namespaces=user_namespaces, WALL_STRICT=strict))
+    attacks(tried)
+    assert tried == held
+    assert tried > 5_000
+    assert skipped <= 2
+
+
+PROBE = "from security_tests import benches\nwith benches.opened(strict=True) as bench:\n    print(bench('1 + 1'))"
+
+
+@only_root
+@pytest.mark.promise("K-18")
+def test_a_strict_server_refuses_a_machine_without_user_namespaces() -> None:
+    """Where the default seccomp profile of a container forbids namespaces, a strict server says so instead of running scripts."""
+    finished = contained("-c", PROBE, user_namespaces=False)
+    assert finished.returncode != 0
+    assert "this machine cannot confine scripts: network missing" in finished.stderr
+    assert "result=b'2'" in contained("-c", PROBE).stdout
+
+
+@only_root
+@pytest.mark.promise("K-18")
+def test_doctor_names_the_missing_layer_and_its_remedy() -> None:
+    """`kubescript doctor` ends with 1 and says what to change where a layer is missing, and with 0 where none is."""
+    command = str(Path(sys.executable).with_name("kubescript"))
+    finished = contained(command, "doctor", "--json", user_namespaces=False)
+    report = json.loads(finished.stdout)
+    assert (finished.returncode, report["missing"]) == (1, ["network"])
+    (row,) = [row for row in report["layers"] if row["layer"] == "network"]
+    assert not row["active"]
+    assert "user namespaces" in row["remedy"]
+    assert contained(command, "doctor", "--json").returncode == 0
+
+
+@pytest.mark.promise("K-18")
+@pytest.mark.parametrize("step", ["network", "landlock", "seccomp", "rlimits", "capabilities", "identity", "descriptors"])
+def test_a_strict_server_runs_nothing_when_a_step_fails(step: str) -> None:
+    """A step the kernel refuses is named by the error, and no script runs."""
+    command = (*benches.HOSTILE, f"--fail={step}")
+    with benches.opened(command, strict=True) as bench, pytest.raises(errors.WorkerError, match=step):
+        bench("result = 1")
+    with benches.opened(command, strict=False) as bench:
+        assert bench.works()

@@ -1,0 +1,640 @@
+"""Layer 4: what may reach the API server, judged at the far end of the wire, whoever asks and however.
+
+Every test looks at the request lines and headers that a recording API server received and judges them with a parser of its own.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import logging
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import kubernetes.client.api
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kubescript import application, broker, config, policy, types
+from kubescript.cluster import live
+from kubescript.sandbox import protocol, spawner
+from kubescript.sdk import tables
+from security_tests import recorder
+from security_tests.recorder import Info, Recorder, Seen
+
+TUNNELS = {"exec", "attach", "portforward", "proxy"}
+READABLE = {"", "log", "status", "scale", "approval", "ephemeralcontainers", "resize"}
+WRITABLE = READABLE - {"log"} | {"eviction", "binding", "finalize"}
+QUESTIONS = {
+    "authorization.k8s.io/v1/selfsubjectaccessreviews", "authorization.k8s.io/v1/selfsubjectrulesreviews",
+    "authorization.k8s.io/v1/subjectaccessreviews", "authorization.k8s.io/v1/localsubjectaccessreviews",
+    "authentication.k8s.io/v1/selfsubjectreviews",
+}  # fmt: skip
+DOCUMENT = re.compile(
+    r"/(version|api|api/v1|apis(/[^/]+){0,2}|openapi/v2|openapi/v3(/[^/]+){0,3}|(healthz|livez|readyz)(/[^/]+)?"
+    r"|\.well-known/openid-configuration|openid/v1/jwks)/?"
+)
+QUERY = set(
+    "watch allowWatchBookmarks sendInitialEvents force orphanDependents previous timestamps limit timeoutSeconds gracePeriodSeconds "
+    "sinceSeconds tailLines limitBytes labelSelector fieldSelector continue resourceVersion resourceVersionMatch pretty dryRun "
+    "fieldManager fieldValidation propagationPolicy container sinceTime stream includeObject hash verbose timeout".split()
+)
+HEADERS = {"host", "accept", "accept-encoding", "user-agent", "authorization", "content-type", "content-length"}
+ACCEPTS = {
+    "application/json", "text/plain, */*", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json",
+    "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json",
+    "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json",
+}  # fmt: skip
+
+
+def permitted(info: Info, *, read_only: bool) -> bool:
+    """Whether the promise lets this request through: written down a second time, independently of policy.py."""
+    if not info.is_resource:
+        return info.method == "GET" and DOCUMENT.fullmatch(info.path) is not None
+    if info.group in {"", "core"} and (info.resource == "secrets" or (info.resource, info.subresource) == ("serviceaccounts", "token")):
+        return False
+    if info.verb == "proxy" or info.subresource in TUNNELS:
+        return False
+    if info.method == "GET":
+        return info.verb in {"get", "list", "watch"} and info.subresource in READABLE
+    asked = info.verb == "create" and f"{info.group}/{info.version}/{info.resource}" in QUESTIONS
+    return asked or (not read_only and info.subresource in WRITABLE)
+
+
+def judge(seen: list[Seen], port: int, *, read_only: bool) -> list[Info]:
+    """Fail unless every request that reached the server was permitted and carried our headers alone."""
+    found = []
+    for one in seen:
+        info = recorder.read(one.line)
+        assert permitted(info, read_only=read_only), one.line
+        keys = [key for key, _ in one.query]
+        assert set(keys) <= QUERY and len(keys) == len(set(keys)), one.line
+        names = [name.lower() for name, _ in one.headers]
+        assert set(names) <= HEADERS and len(names) == len(set(names)), one.headers
+        assert one.header("Host") == [f"127.0.0.1:{port}"]
+        assert one.header("Authorization") == [f"Bearer {recorder.TOKEN}"]
+        assert one.header("Accept")[0] in ACCEPTS and one.header("Accept-Encoding") == ["identity"]
+        assert one.header("User-Agent")[0].startswith("kubescript/")
+        found.append(info)
+    return found
+
+
+@dataclass
+class Product:
+    """The whole product but MCP, in front of the recording server."""
+
+    server: Recorder
+    parts: application.Application
+
+    def ask(self, script: str, timeout_ms: int = 60_000) -> types.Answer:
+        """Run a script in a real sandbox."""
+        return anyio.run(self.parts.session.evaluate, script, timeout_ms)
+
+    def judged(self) -> list[Info]:
+        """What reached the server since the last time, all of it permitted."""
+        return judge(self.server.take(), self.server.port, read_only=self.parts.settings.read_only)
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["read-only", "writing"])
+def product(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
+    """kubescript as an operator starts it, with read_only on and off."""
+    quiet = logging.getLogger("kubescript")
+    level = quiet.level
+    quiet.setLevel(logging.ERROR)  # thousands of denials are the point here
+    source = spawner.Spawner()
+    source.start()
+    with Recorder() as server:
+        chosen = config.Settings(kubeconfig=server.kubeconfig(tmp_path_factory.mktemp("policy")), read_only=request.param)
+        with application.opened(chosen, source) as parts:
+            yield Product(server, parts)
+    source.close()
+    quiet.setLevel(level)
+
+
+# --- every method of the official client ---
+
+ARGUMENTS = {
+    "name": "marker-name", "namespace": "marker-ns", "path": "marker-path", "logpath": "marker-log",
+    "group": "marker.example", "version": "v1", "plural": "markers", "resource_plural": "markers",
+}  # fmt: skip
+BODY = {"metadata": {"name": "marker-name"}}
+
+CALL_ALL = """
+from kubernetes import watch
+outcomes = {{}}
+for number, (api, method, arguments) in enumerate({calls}):
+    try:
+        {statement}
+        outcome = "answered"
+    except Exception as error:
+        outcome = type(error).__name__
+    outcomes.setdefault(outcome, []).append(number)
+outcomes
+"""
+STATEMENTS = {
+    "plain": "getattr(k8s.api(api), method)(**arguments)",
+    "with_http_info": "getattr(k8s.api(api), method + '_with_http_info')(**arguments)",
+    "watch": "list(watch.Watch().stream(getattr(k8s.api(api), method), **arguments))",
+}
+BATCH = 400
+NOT_ON_THE_WIRE = {"HEAD", "OPTIONS"}
+"""Methods that only the proxy operations have; the wire between worker and host has no word for them."""
+
+
+def operations() -> list[tables.Operation]:
+    """Every method of the table that the sandbox's client is made from."""
+    return [tables.operation(api, name) for api in tables.apis() for name in tables.operations(api)]
+
+
+def arguments(operation: tables.Operation) -> dict[str, Any]:
+    """Marker arguments for everything the method requires."""
+    wanted = {*operation.parameters[: operation.required], *operation.path_parameters}
+    return {name: BODY if name == "body" else ARGUMENTS[name] for name in operation.parameters if name in wanted}
+
+
+def target(operation: tables.Operation) -> tuple[str, str]:
+    """The method and path that this call would have on the wire."""
+    return operation.verb, operation.path.rstrip("/").format(**ARGUMENTS)
+
+
+@pytest.mark.promise("P-01")
+@pytest.mark.promise("P-02")
+@pytest.mark.promise("P-03")
+@pytest.mark.parametrize("form", STATEMENTS)
+def test_every_method_of_the_official_client(form: str, product: Product) -> None:
+    """Of all methods of the official client, called from a script, exactly the permitted ones reach the API server."""
+    every = [one for one in operations() if one.verb not in NOT_ON_THE_WIRE and (form != "watch" or "watch" in one.parameters)]
+    assert len(every) > (100 if form == "watch" else 950)
+    answered = 0
+    for start in range(0, len(every), BATCH):
+        batch = every[start : start + BATCH]
+        calls = [(one.api, one.name, arguments(one)) for one in batch]
+        answer = product.ask(CALL_ALL.format(calls=calls, statement=STATEMENTS[form]))
+        assert not answer.is_error, answer.text
+        reached = {(info.method, info.path) for info in product.judged()}
+        wanted = {target(one) for one in batch}
+        read_only = product.parts.settings.read_only
+        expected = {(verb, path) for verb, path in wanted if permitted(recorder.read(f"{verb} {path} HTTP/1.1"), read_only=read_only)}
+        assert reached == expected, (reached ^ expected, answer.text)
+        answered += len(json.loads(answer.text.splitlines()[0])["answered"])
+    assert answered > 100
+
+
+@pytest.mark.promise("P-02")
+@pytest.mark.parametrize("verb", sorted(NOT_ON_THE_WIRE))
+def test_methods_the_wire_does_not_know_are_refused_in_words(verb: str, product: Product) -> None:
+    """connect_head_* and connect_options_* reach nothing and raise an error that the script can catch."""
+    calls = [(one.api, one.name, arguments(one)) for one in operations() if one.verb == verb]
+    assert len(calls) == 6
+    answer = product.ask(CALL_ALL.format(calls=calls, statement=STATEMENTS["plain"]))
+    assert product.judged() == []
+    assert not answer.is_error, answer.text
+
+
+@pytest.mark.promise("P-01")
+def test_no_method_of_the_installed_client_is_missing() -> None:
+    """The table has every method of the installed `kubernetes` package, so that the tests above tried them all."""
+    missing = []
+    for name, api in inspect.getmembers(kubernetes.client.api, inspect.isclass):
+        methods = {key for key, _ in inspect.getmembers(api, inspect.isfunction) if not key.startswith("_")}
+        variants = ("_with_http_info", "_without_preload_content")
+        plain = {key for key in methods if not key.endswith(variants)} - {"close"}
+        missing += [f"{name}.{key}" for key in plain - set(tables.operations(name))]
+    assert not missing
+
+
+# --- a script that tries to get at what is denied ---
+
+SECRET = {
+    "typed": "k8s.coreV1().list_namespaced_secret('a')",
+    "typed, one": "k8s.coreV1().read_namespaced_secret('db', 'a')",
+    "typed, everywhere": "k8s.coreV1().list_secret_for_all_namespaces(field_selector='metadata.name=db')",
+    "typed, odd case": "k8s.COREV1().LISTNAMESPACEDSECRET('a')",
+    "typed, with info": "k8s.coreV1().list_secret_for_all_namespaces_with_http_info()",
+    "typed, watched": "list(watch.Watch().stream(k8s.coreV1().list_namespaced_secret, 'a'))",
+    "typed, by class name": "k8s.api('CoreV1Api').list_namespaced_secret('a')",
+    "dynamic": "k8s.dynamic().resources.get(api_version='v1', kind='Secret').get(namespace='a')",
+    "dynamic, one": "k8s.dynamic().resources.get(api_version='v1', kind='Secret').get('db', 'a')",
+    "dynamic, odd case": "k8s.dynamic().resources.get(api_version='v1', kind='sEcReT').get(namespace='a')",
+    "dynamic, plural": "k8s.dynamic().resources.get(name='secrets').get(namespace='a')",
+    "dynamic, plural in capitals": "k8s.dynamic().resource('SECRETS').get(namespace='a')",
+    "dynamic, singular": "k8s.dynamic().resources.get(singular_name='secret').get(namespace='a')",
+    "dynamic, short name": "k8s.dynamic().resources.get(short_names=['sec']).get(namespace='a')",
+    "dynamic, group suffix": "k8s.dynamic().resource('secrets.v1.').get(namespace='a')",
+    "dynamic, version and name": "k8s.dynamic().resource('v1', 'secrets').get(namespace='a')",
+    "dynamic, other version": "k8s.dynamic().resource('v2', 'secrets').get(namespace='a')",
+    "dynamic, SecretList": "k8s.dynamic().resources.get(api_version='v1', kind='SecretList').get(namespace='a')",
+    "dynamic, List": "k8s.dynamic().resources.get(api_version='v1', kind='List').get(namespace='a')",
+    "dynamic, watched": "list(k8s.dynamic().resource('secrets').watch('a'))",
+    "dynamic, watched by name": "list(k8s.dynamic().resource('secrets').watch('a', name='db'))",
+    "dynamic, status": "k8s.dynamic().resource('secrets').subresource('status').get('db', 'a')",
+    "dynamic, invented subresource": "k8s.dynamic().resource('pods').subresource('../secrets').get('x', 'a')",
+    "dynamic, every kind": "[r.get(namespace='a') for r in k8s.dynamic().resources if r.kind == 'Secret' and not r.group]",
+    "kubectl style": "k8s.get('secrets', namespace='a')",
+    "kubectl style, one": "k8s.get('secret', 'db', 'a')",
+    "kubectl style, short": "k8s.get('sec', 'db', 'a')",
+    "kubectl style, two kinds": "k8s.get('pods,secrets', namespace='a')",
+    "kubectl style, a path": "k8s.get('secrets/db', namespace='a')",
+    "custom objects, empty group": "k8s.customObjects().list_namespaced_custom_object('', 'v1', 'a', 'secrets')",
+    "custom objects, core": "k8s.customObjects().list_namespaced_custom_object('core', 'v1', 'a', 'secrets')",
+    "custom objects, group climbs": "k8s.customObjects().list_cluster_custom_object('..', 'api', 'v1/secrets')",
+    "custom objects, group is a path": "k8s.customObjects().list_cluster_custom_object('apps/../../api', 'v1', 'secrets')",
+    "custom objects, plural climbs": "k8s.customObjects().list_namespaced_custom_object('apps', 'v1', 'a', '../../../../../api/v1/secrets')",
+    "custom objects, everywhere": "k8s.customObjects().list_custom_object_for_all_namespaces('core', 'v1', 'secrets')",
+    "a name that climbs": "k8s.coreV1().read_namespaced_config_map('../secrets/db', 'a')",
+    "a name that climbs, encoded": "k8s.coreV1().read_namespaced_config_map('..%2fsecrets%2fdb', 'a')",
+    "a name that climbs, encoded dots": "k8s.coreV1().read_namespaced_config_map('%2e%2e/secrets/db', 'a')",
+    "a name that climbs, backslashes": "k8s.coreV1().read_namespaced_config_map('..\\\\secrets\\\\db', 'a')",
+    "a namespace that goes on": "k8s.coreV1().list_namespaced_config_map('a/secrets#')",
+    "a namespace with a query": "k8s.coreV1().list_namespaced_config_map('a/secrets?x=')",
+    "a namespace, two slashes": "k8s.coreV1().list_namespaced_config_map('a//secrets//')",
+    "a namespace, dots": "k8s.coreV1().list_namespaced_config_map('..')",
+    "a log that climbs": "k8s.coreV1().read_namespaced_pod_log('../secrets/db', 'a')",
+    "a control plane log": "k8s.api('LogsApi').log_file_handler('../api/v1/secrets')",
+    "a control plane log, encoded": "k8s.api('LogsApi').log_file_handler('%2e%2e/api/v1/secrets')",
+    "a line feed": "k8s.coreV1().list_namespaced_config_map('a\\nGET /api/v1/secrets HTTP/1.1')",
+    "a second request": "k8s.coreV1().list_namespaced_config_map('a HTTP/1.1\\r\\nHost: x\\r\\n\\r\\nGET /api/v1/secrets')",
+    "look-alike letters": "k8s.customObjects().list_cluster_custom_object('core', 'v1', '\\u0455ecrets')",
+    "full-width letters": "k8s.customObjects().list_cluster_custom_object('core', 'v1', '\\uff53ecrets')",
+    "replace": "k8s.coreV1().replace_namespaced_secret('db', 'a', {})",
+    "create": "k8s.coreV1().create_namespaced_secret('a', {'metadata': {'name': 'x'}})",
+    "create by dynamic": "k8s.dynamic().create('secrets', {'metadata': {'name': 'x', 'namespace': 'a'}})",
+    "patch with nothing": "k8s.coreV1().patch_namespaced_secret('db', 'a', {}, dry_run='All')",
+    "delete, which answers the object": "k8s.coreV1().delete_namespaced_secret('db', 'a', dry_run='All')",
+    "delete them all": "k8s.coreV1().delete_collection_namespaced_secret('a', dry_run='All')",
+    "a token": "k8s.coreV1().create_namespaced_service_account_token('default', 'a', {'spec': {}})",
+    "a token by dynamic": "k8s.dynamic().resource('serviceaccounts').subresource('token').patch({'spec': {}}, 'default', 'a')",
+    "a token by PUT": "k8s.dynamic().resource('serviceaccounts').subresource('token').replace({'spec': {}}, 'default', 'a')",
+    "a token, odd name": "k8s.dynamic().resource('sa').subresource('Token').create({'metadata': {'name': 'default'}}, 'a')",
+}
+TUNNEL = {
+    "exec": "k8s.coreV1().connect_get_namespaced_pod_exec('p', 'a')",
+    "exec by GET": "k8s.coreV1().connect_get_namespaced_pod_exec('p', 'a', command='id')",
+    "exec with a command": "k8s.coreV1().connect_get_namespaced_pod_exec('p', 'a', command=7, stdout=True)",
+    "exec by POST": "k8s.coreV1().connect_post_namespaced_pod_exec('p', 'a', command=['sh', '-c', 'id'])",
+    "exec by stream": "stream.stream(k8s.coreV1().connect_get_namespaced_pod_exec, 'p', 'a', command='id')",
+    "attach": "k8s.coreV1().connect_get_namespaced_pod_attach('p', 'a', stdin=True)",
+    "port-forward": "k8s.coreV1().connect_get_namespaced_pod_portforward('p', 'a', ports=80)",
+    "pod proxy": "k8s.coreV1().connect_get_namespaced_pod_proxy('p', 'a')",
+    "service proxy with path": "k8s.coreV1().connect_get_namespaced_service_proxy_with_path('https:web:443', 'a', 'admin/x')",
+    "node proxy": "k8s.coreV1().connect_get_node_proxy_with_path('n', 'run/a/p/c')",
+    "node proxy by name": "k8s.coreV1().read_node('n/proxy/configz')",
+    "service proxy by name": "k8s.coreV1().read_namespaced_service('web/proxy', 'a')",
+    "exec by name": "k8s.coreV1().read_namespaced_pod('p/exec?command=id', 'a')",
+    "exec by subresource": "k8s.dynamic().resource('pods').subresource('exec').get('p', 'a')",
+    "exec in capitals": "k8s.dynamic().resource('pods').subresource('EXEC').get('p', 'a')",
+    "proxy by subresource": "k8s.dynamic().resource('nodes').subresource('proxy').get('n')",
+    "proxy path by subresource": "k8s.dynamic().resource('nodes').subresource('proxy/run').get('n')",
+    "kubelet configuration": "k8s.dynamic().resource('nodes').subresource('configz').get('n')",
+    "log that follows": "k8s.coreV1().read_namespaced_pod_log('p', 'a', follow=True)",
+    "log without verification": "k8s.coreV1().read_namespaced_pod_log('p', 'a', insecure_skip_tls_verify_backend=True)",
+    "control plane logs": "k8s.api('LogsApi').log_file_list_handler()",
+}
+HTTP = {
+    f"{form} {keyword}": call.format(keyword)
+    for keyword in (
+        "_headers={'Impersonate-User': 'system:admin'}", "header_params={'Impersonate-User': 'system:admin'}", "_host_index=1",
+        "_host='http://127.0.0.1:9'", "_request_auth={'type': 'api_key', 'in': 'header', 'key': 'Authorization', 'value': 'Bearer x'}",
+        "_content_type='application/json\\r\\nImpersonate-User: x'", "async_req=True", "_preload_content=False",
+        "query_params={'as': 'system:admin'}", "impersonate='system:admin'", "accept='application/yaml'",
+    )
+    for form, call in {
+        "typed": "k8s.coreV1().list_namespaced_pod('a', {})", "dynamic": "k8s.dynamic().resource('pods').get(namespace='a', {})",
+    }.items()
+}  # fmt: skip
+
+TRY = """
+import contextlib
+with contextlib.suppress(ImportError):
+    from kubernetes import watch
+with contextlib.suppress(ImportError):
+    from kubernetes import stream
+{attack}
+"""
+
+
+def resources(product: Product) -> list[Info]:
+    """What reached the server beside discovery documents."""
+    return [info for info in product.judged() if info.is_resource]
+
+
+@pytest.mark.promise("P-02")
+@pytest.mark.promise("P-03")
+@pytest.mark.promise("P-04")
+@pytest.mark.parametrize("attack", [*SECRET, *TUNNEL, *HTTP])
+def test_what_is_denied_is_denied_by_every_road(attack: str, product: Product) -> None:
+    """Nothing but discovery reaches the API server, the script gets an error, no secret value comes back, and the next script works."""
+    answer = product.ask(TRY.format(attack=(SECRET | TUNNEL | HTTP)[attack]))
+    reached = resources(product)
+    assert reached == []
+    assert recorder.CANARY not in answer.text and recorder.TOKEN not in answer.text
+    assert answer.is_error and answer.code not in {"worker.protocol", "worker.died", "internal"}, answer.text
+    assert product.ask("len(k8s.coreV1().list_namespaced_pod('a'))").text == "1"
+    assert [info.path for info in resources(product)] == ["/api/v1/namespaces/a/pods"]
+
+
+PRELUDE = """
+class Lie(str):
+    def __str__(self): return 'x/../../secrets'
+    def __repr__(self): return 'x/../../secrets'
+    def __format__(self, spec): return 'x/../../secrets'
+    def split(self, *_): return ['a', 'secrets']
+    def strip(self, *_): return self
+    def encode(self, *_): return b'x/../../secrets'
+    def isdigit(self): return True
+    def __eq__(self, other): return True
+    def __ne__(self, other): return False
+    def __hash__(self): return 1
+    def __len__(self): return 1
+    def __bool__(self): return True
+class Thing:
+    def __init__(self, text): self.text = text
+    def __str__(self): return self.text
+    def __repr__(self): return self.text
+    def __iter__(self): return iter(self.text)
+    def __len__(self): return len(self.text)
+    def __getitem__(self, index): return self.text[index]
+def tried(call):
+    try:
+        return len(call())
+    except Exception as error:
+        return type(error).__name__
+"""
+CONFUSIONS = {
+    "str subclass": "Lie('a')", "str subclass that climbs": "Lie('../secrets')", "list": "['a', 'secrets']", "tuple": "('a', 'secrets')",
+    "list of one": "['secrets']", "bytes": "b'a'", "bytes that climb": "b'../secrets'", "bytearray": "bytearray(b'a')", "int": "7", "zero": "0",
+    "float": "1.5", "not a number": "float('nan')", "bool": "True", "None": "None", "empty": "''", "blank": "' '", "dict": "{'a': 'secrets'}",
+    "set": "{'a'}", "object": "Thing('a')", "object that climbs": "Thing('../secrets')", "generator": "(c for c in 'a')", "type": "str", "method": "'a'.upper",
+    "exception": "ValueError('a')", "own api": "k8s", "own list": "k8s.coreV1().list_namespace()", "NUL": "'a\\x00'", "tab": "'a\\t'", "surrogate": "'\\ud800'",
+    "long": "'a' * 64", "very long": "'a' * 10**6", "capital": "'A'", "star": "'*'", "all": "'_all'", "comma": "'a,b'", "semicolon": "'a;b'",
+    "userinfo": "'x@evil.example'", "host": "'//evil.example'", "URL": "'http://evil.example/'", "port": "'a:80'", "encoded slash": "'a%2fb'",
+    "doubly encoded": "'a%252fb'", "encoded dot": "'%2e%2e'", "overlong UTF-8": "'%c0%ae%c0%ae'", "dot": "'.'", "dots": "'..'", "three dots": "'...'",
+    "fullwidth dots": "'\\uff0e\\uff0e'", "right-to-left": "'\\u202ea'", "zero width": "'a\\u200b'",
+}  # fmt: skip
+PLACES = {
+    "namespace": "k8s.coreV1().list_namespaced_config_map({})",
+    "name": "k8s.coreV1().read_namespaced_config_map({}, 'a')",
+    "cluster name": "k8s.coreV1().read_node({})",
+    "log": "k8s.coreV1().read_namespaced_pod_log({}, 'a')",
+    "dynamic namespace": "k8s.dynamic().resource('configmaps').get(namespace={})",
+    "dynamic name": "k8s.dynamic().resource('configmaps').get({}, 'a')",
+    "dynamic subresource": "k8s.dynamic().resource('pods').subresource({}).get('p', 'a')",
+    "kind": "k8s.dynamic().resource({}).get(namespace='a')",
+    "plural": "k8s.customObjects().list_namespaced_custom_object('apps', 'v1', 'a', {})",
+    "group": "k8s.customObjects().list_namespaced_custom_object({}, 'v1', 'a', 'things')",
+    "version": "k8s.customObjects().list_namespaced_custom_object('apps', {}, 'a', 'things')",
+    "label selector": "k8s.coreV1().list_namespaced_config_map('a', label_selector={})",
+    "field selector": "k8s.coreV1().list_namespaced_config_map('a', field_selector={})",
+    "continue": "k8s.coreV1().list_namespaced_config_map('a', _continue={})",
+    "limit": "k8s.coreV1().list_namespaced_config_map('a', limit={})",
+    "container": "k8s.coreV1().read_namespaced_pod_log('p', 'a', container={})",
+    "body": "k8s.coreV1().patch_namespaced_config_map('x', 'a', {})",
+}
+READS_OF = {"configmaps", "namespaces", "nodes", "pods", "deployments", "things"}
+
+
+@pytest.mark.promise("P-05")
+@pytest.mark.parametrize("place", PLACES)
+def test_no_value_of_any_type_changes_what_is_asked(place: str, product: Product) -> None:
+    """A value of a wrong or lying type is refused or sent as what it is; it never becomes another path, query or resource."""
+    tries = ", ".join(f"tried(lambda: {PLACES[place].format(value)})" for value in CONFUSIONS.values())
+    answer = product.ask(f"{PRELUDE}[{tries}]")
+    assert not answer.is_error, answer.text
+    for info in resources(product):
+        assert info.method == "GET" or (place, info.method) == ("body", "PATCH"), info
+        assert info.resource in READS_OF or place in {"kind", "plural"}, info
+        assert info.verb != "watch" and info.resource != "secrets", info
+    assert recorder.CANARY not in answer.text
+
+
+INJECTIONS = {
+    "a second parameter": "x&watch=true", "a doubled parameter": "x&limit=1&limit=2", "a fragment": "x#y", "impersonation": "x&as=system:admin",
+    "an encoded parameter": "x%26watch%3Dtrue", "a header": "x HTTP/1.1\\r\\nImpersonate-User: system:admin", "a line feed": "x\\nHost: evil.example",
+    "plus and space": "x+y z", "a semicolon": "x;watch=true", "a question mark": "x?watch=true", "a NUL": "x\\x00y", "a secret": "kind=Secret",
+    "a name of a secret": "metadata.name=db,metadata.namespace=a,type=kubernetes.io/service-account-token", "a path": "metadata.name=../secrets/db",
+    "unicode": "\\u2028\\u0085é", "a lone surrogate": "\\ud800",
+}  # fmt: skip
+
+
+@pytest.mark.promise("P-05")
+@pytest.mark.parametrize("parameter", ["label_selector", "field_selector", "_continue", "resource_version"])
+def test_a_query_value_stays_one_value(parameter: str, product: Product) -> None:
+    """Whatever a selector or token holds, the server reads one parameter with exactly that value, or nothing is sent."""
+    wire = {"label_selector": "labelSelector", "field_selector": "fieldSelector", "_continue": "continue", "resource_version": "resourceVersion"}
+    for name, text in INJECTIONS.items():
+        answer = product.ask(f"len(k8s.coreV1().list_namespaced_config_map('a', {parameter}='{text}'))")
+        seen = product.server.take()
+        (info,) = judge(seen, product.server.port, read_only=product.parts.settings.read_only) or (None,)
+        value = text.encode("latin-1", "backslashreplace").decode("unicode_escape")
+        if info is None:
+            assert answer.is_error and not value.isprintable(), (name, answer.text)
+            continue
+        assert (info.verb, info.path) == ("list", "/api/v1/namespaces/a/configmaps"), name
+        assert seen[0].query == [(wire[parameter], value)], name
+
+
+IMITATION = {
+    "a Secret of another group": (
+        "k8s.dynamic().resources.get(api_version='imitation.example/v1', kind='Secret').get(namespace='a')",
+        "/apis/imitation.example/v1/namespaces/a/secrets",
+    ),
+    "secrets of another group": (
+        "k8s.customObjects().list_namespaced_custom_object('imitation.example', 'v1', 'a', 'secrets')",
+        "/apis/imitation.example/v1/namespaces/a/secrets",
+    ),
+    "by group suffix": ("k8s.get('secrets.imitation.example', namespace='a')", "/apis/imitation.example/v1/namespaces/a/secrets"),
+    "pods that hold Secrets": ("k8s.get('pods.imitation.example', namespace='a')", "/apis/imitation.example/v1/namespaces/a/pods"),
+    "things that are Pods": ("k8s.get('things.core.example', namespace='a')", "/apis/core.example/v1/namespaces/a/things"),
+    "the plain name is the core's": ("k8s.get('secrets', namespace='a')", ""),
+    "the plain kind is the core's": ("k8s.dynamic().resources.get(kind='Secret').get(namespace='a')", ""),
+}
+
+
+@pytest.mark.promise("P-04")
+@pytest.mark.parametrize("attack", IMITATION)
+def test_custom_resources_that_imitate_confuse_nobody(attack: str, product: Product) -> None:
+    """A custom resource named like Secret is neither taken for one nor a way to one: only the core's own are denied."""
+    script, path = IMITATION[attack]
+    answer = product.ask(f"len({script})")
+    assert [info.path for info in resources(product)] == ([path] if path else [])
+    assert answer.is_error is not bool(path), answer.text
+
+
+@pytest.mark.promise("P-06")
+def test_a_redirect_is_not_followed(product: Product) -> None:
+    """An API server, or a box before it, cannot send the credentials elsewhere: a redirect is an answer, not an order."""
+    with Recorder() as elsewhere:
+        product.server.location = f"http://127.0.0.1:{elsewhere.port}/api/v1/secrets"
+        answer = product.ask("k8s.coreV1().read_namespace('a')")
+        product.server.location = ""
+        assert elsewhere.take() == []
+        assert recorder.CANARY not in answer.text
+    product.server.take()
+    assert product.ask("len(k8s.coreV1().list_node())").text == "1"
+
+
+# --- a hostile worker: layers 1 and 2 have fallen, calls come as it likes ---
+
+Door = broker.Broker
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["read-only", "writing"])
+def door(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Door, Recorder, bool]]:
+    """A broker before the recording server, with nothing in front."""
+    quiet = logging.getLogger("kubescript")
+    level = quiet.level
+    quiet.setLevel(logging.CRITICAL)
+    with Recorder() as server:
+        cluster = live.Live(server.kubeconfig(tmp_path_factory.mktemp("door")))
+        yield broker.Broker(cluster, policy.Policy(request.param)), server, request.param
+        cluster.close()
+    quiet.setLevel(level)
+
+
+def knock(door: tuple[Door, Recorder, bool], frame: dict[str, Any]) -> list[Info]:
+    """Send one CALL frame as the host would read it; give what reached the server, all of it permitted."""
+    handler, server, read_only = door
+    try:
+        call = protocol.decode(msgspec.json.encode(frame), protocol.Call)
+    except protocol.ProtocolError:
+        return []  # the worker is dropped for it
+    reply, response = handler.handle(call, broker.Tally(), 10)
+    assert (reply.fault is None) is (response is not None)
+    if response is not None:
+        assert recorder.CANARY.encode() not in b"".join(response.chunks)
+        response.close()
+    seen = server.take()
+    assert len(seen) == (response is not None), (frame, [one.line for one in seen])
+    return judge(seen, server.port, read_only=read_only)
+
+
+RAW = {
+    "Table of secrets": ("GET", "api/v1/secrets", "", "table"),
+    "metadata of secrets": ("GET", "api/v1/secrets", "", "metadata"),
+    "metadata of one secret": ("GET", "api/v1/namespaces/a/secrets/db", "", "metadata"),
+    "text of one secret": ("GET", "api/v1/namespaces/a/secrets/db", "", "text"),
+    "watch by query": ("GET", "api/v1/namespaces/a/secrets", "watch=true", "json"),
+    "watch by path": ("GET", "api/v1/watch/namespaces/a/secrets", "", "json"),
+    "watch by path, one": ("GET", "api/v1/watch/namespaces/a/secrets/db", "", "table"),
+    "proxy by path": ("GET", "api/v1/proxy/namespaces/a/services/web", "", "json"),
+    "proxy by path, secrets": ("GET", "api/v1/proxy/namespaces/a/secrets/db", "", "json"),
+    "proxy by subresource": ("GET", "api/v1/namespaces/a/services/https:web:443/proxy", "", "text"),
+    "proxy by subresource with path": ("GET", "api/v1/nodes/n/proxy/run/a/p/c", "", "text"),
+    "proxy with a path parameter": ("GET", "api/v1/nodes/n/proxy", "path=/run", "text"),
+    "proxy written as a namespace": ("GET", "api/v1/namespaces/proxy/secrets/x", "", "text"),
+    "watch written twice": ("GET", "api/v1/watch/watch/secrets", "", "json"),
+    "watch of a proxy": ("GET", "api/v1/watch/proxy/nodes/n", "", "json"),
+    "proxy of a watch": ("GET", "api/v1/proxy/watch/nodes/n", "", "json"),
+    "exec": ("GET", "api/v1/namespaces/a/pods/p/exec", "command=id&command=-u&stdout=true", "text"),
+    "attach": ("GET", "api/v1/namespaces/a/pods/p/attach", "stdin=true", "text"),
+    "port-forward": ("GET", "api/v1/namespaces/a/pods/p/portforward", "ports=80", "text"),
+    "token": ("POST", "api/v1/namespaces/a/serviceaccounts/default/token", "", "json"),
+    "token, read": ("GET", "api/v1/namespaces/a/serviceaccounts/default/token", "", "json"),
+    "kubelet": ("GET", "api/v1/nodes/n/configz", "", "json"),
+    "subresource of a custom resource": ("GET", "apis/subresources.kubevirt.io/v1/namespaces/a/virtualmachineinstances/v/vnc", "", "json"),
+    "custom proxy": ("GET", "apis/custom.example/v1/namespaces/a/things/t/proxy", "", "json"),
+    "other version of secrets": ("GET", "api/v7/secrets", "", "json"),
+    "core written out": ("GET", "apis/core/v1/secrets", "", "json"),
+    "legacy core written out": ("GET", "apis/legacy/../../api/v1/secrets", "", "json"),
+    "unknown core resource": ("GET", "api/v1/lists", "", "json"),
+    "secrets below a namespace's subresource": ("GET", "api/v1/namespaces/a/status/secrets", "", "json"),
+    "secrets below finalize": ("GET", "api/v1/namespaces/a/finalize/secrets/db", "", "json"),
+    "a namespace called namespaces": ("GET", "api/v1/namespaces/namespaces/secrets", "", "json"),
+    "namespaces twice": ("GET", "api/v1/namespaces/a/namespaces/b/secrets", "", "json"),
+    "logs": ("GET", "logs/kube-apiserver.log", "", "text"),
+    "metrics": ("GET", "metrics", "", "text"),
+    "pprof": ("GET", "debug/pprof/heap", "", "text"),
+    "openapi elsewhere": ("GET", "openapi/v3/../../api/v1/secrets", "", "json"),
+    "version goes on": ("GET", "version/../api/v1/secrets", "", "json"),
+    "readyz goes on": ("GET", "readyz/../api/v1/secrets", "", "json"),
+    "dot segment": ("GET", "api/v1/./secrets", "", "json"),
+    "empty segment": ("GET", "api/v1//secrets", "", "json"),
+    "leading slash": ("GET", "/api/v1/secrets", "", "json"),
+    "trailing slash": ("GET", "api/v1/secrets/", "", "json"),
+    "capitals": ("GET", "API/V1/SECRETS", "", "json"),
+    "capital resource": ("GET", "api/v1/Secrets", "", "json"),
+    "impersonation": ("GET", "api/v1/pods", "as=system:admin", "json"),
+    "another token": ("GET", "api/v1/pods", "access_token=x", "json"),
+    "watch twice": ("GET", "api/v1/pods", "watch=false&watch=true", "json"),
+    "POST to one secret": ("POST", "api/v1/namespaces/a/secrets/db", "dryRun=All", "json"),
+    "DELETE all secrets": ("DELETE", "api/v1/namespaces/a/secrets", "dryRun=All", "json"),
+    "HEAD": ("HEAD", "api/v1/secrets", "", "json"),
+    "CONNECT": ("CONNECT", "127.0.0.1:22", "", "json"),
+    "a method with a header": ("GET / HTTP/1.1\r\nX: y\r\n\r\nGET", "api/v1/secrets", "", "json"),
+    "an Accept of its own": ("GET", "api/v1/secrets", "", "application/yaml"),
+}
+
+
+@pytest.mark.promise("P-07")
+@pytest.mark.parametrize("attack", RAW)
+def test_a_hostile_worker_gets_no_further_than_a_script(attack: str, door: tuple[Door, Recorder, bool]) -> None:
+    """A raw call that asks for what is denied reaches nothing, whatever form it has; the next call is answered."""
+    method, path, query, accept = RAW[attack]
+    pairs = [pair.split("=", 1) for pair in query.split("&") if pair]
+    body = {} if method in {"POST", "DELETE"} else None
+    assert knock(door, {"method": method, "path": path.split("/"), "query": pairs, "accept": accept, "body": body}) == []
+    assert len(knock(door, {"method": "GET", "path": ["api", "v1", "pods"]})) == 1
+
+
+WORDS = (
+    "api", "apis", "v1", "v1beta1", "namespaces", "a", "secrets", "pods", "configmaps", "nodes", "services", "serviceaccounts", "token", "proxy",
+    "watch", "status", "log", "exec", "scale", "finalize", "ephemeralcontainers", "apps", "deployments", "authorization.k8s.io", "version", "openapi",
+    "v3", "selfsubjectaccessreviews", "imitation.example", "core", "db", "system:node", "https:web:443", "logs", "eviction", "binding", "attach",
+)  # fmt: skip
+NASTY = (
+    "", ".", "..", "...", "/", "//", "%2e%2e", "%2f", "a/b", "?", "#", "a?watch=true", "a#b", "\\", "..\\..", "\r\n", "a\r\nX: y", "\x00", " ", "Secrets",
+    "SECRETS", "secrets ", "secrets\t", "secrets%00", "ѕecrets", "ｓecrets", "secrets;", ";", "@", ":", "~", "*", "'", '"', "<", "|", "{}", "[]", "&", "=", "+",
+    "a" * 63, "a" * 254, "-", "_", "a_b", "A", "é", "\u202e", "\x7f", "http:", "evil.example", "xn--a",
+)  # fmt: skip
+SKELETONS = (
+    "api/v1/pods", "api/v1/namespaces/a/pods", "api/v1/namespaces/a/pods/db", "api/v1/namespaces/a/pods/db/log", "api/v1/namespaces/a/secrets/db",
+    "api/v1/watch/namespaces/a/pods", "apis/apps/v1/deployments", "apis/apps/v1/namespaces/a/deployments/db/scale", "api/v1/nodes/a/proxy/a",
+    "apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "apis/imitation.example/v1/namespaces/a/secrets", "version", "openapi/v3/api/v1",
+    "api/v1/namespaces/a", "api/v1/namespaces/a/finalize", "api/v1/namespaces/a/serviceaccounts/db/token", "apis/core.example/v1/things/t/status",
+)  # fmt: skip
+SEGMENT = st.one_of(st.sampled_from(WORDS), st.sampled_from(NASTY), st.text(max_size=8))
+
+
+@st.composite
+def paths(draw: st.DrawFn) -> list[str]:
+    """A plausible path, with up to three segments changed, added or dropped; or any words."""
+    if draw(st.integers(0, 9)) == 0:
+        return draw(st.lists(SEGMENT, max_size=9))
+    path = draw(st.sampled_from(SKELETONS)).split("/")
+    for _ in range(draw(st.integers(0, 3))):
+        place = draw(st.integers(0, len(path)))
+        path[place : place + draw(st.integers(0, 1))] = draw(st.lists(SEGMENT, max_size=1))
+    return path
+
+
+KEYS = st.one_of(st.sampled_from(sorted(QUERY)), st.sampled_from(["as", "follow", "command", "Watch", "watch ", "watch&x", "dry_run", "", "x"]), st.text(max_size=6))
+VALUES = st.one_of(st.sampled_from(["true", "1", "false", "x", "metadata.name=db", "All", "x&y=z", "x#", "\r\nX: y", "%0a"]), st.text(max_size=20))
+FRAMES = st.fixed_dictionaries(
+    {"method": st.sampled_from(["GET"] * 6 + ["POST", "PUT", "PATCH", "DELETE", "HEAD", "get", "OPTIONS"]), "path": paths()},
+    optional={
+        "query": st.lists(st.tuples(KEYS, VALUES), max_size=3),
+        "body": st.one_of(st.none(), st.just({}), st.just([]), st.dictionaries(st.text(max_size=5), st.text(max_size=5), max_size=3)),
+        "content_type": st.sampled_from(["json", "merge-patch", "json-patch", "strategic-merge-patch", "apply-patch", "yaml"]),
+        "accept": st.sampled_from(["json", "table", "metadata", "text", "*/*"]),
+    },
+)
+
+
+@pytest.mark.promise("P-07")
+def test_no_call_whatever_reaches_more_than_is_permitted(door: tuple[Door, Recorder, bool]) -> None:
+    """Fuzzed calls: each one that reaches the server is one request, and that request, read by another parser, is permitted."""
+    reached: list[Info] = []
+
+    @settings(max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @given(FRAMES)
+    def attack(frame: dict[str, Any]) -> None:
+        reached.extend(knock(door, frame))
+
+    attack()
+    assert len(reached) > 100, "the fuzzer hits nothing that is permitted: it proves little"
+    assert len({(info.verb, info.resource, info.subresource) for info in reached}) > 15

@@ -1,0 +1,170 @@
+"""Credentials and connections from a kubeconfig or a service account. The only user of the `kubernetes` package.
+
+That package costs 0.3 s to import, so it is loaded with the first call. It reads kubeconfigs, runs credential plugins
+and refreshes tokens; what it says when it fails is never passed on, because its texts quote kubeconfig entries, tokens
+included. Called by `live`.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import ssl
+import tempfile
+import threading
+import urllib.parse
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from kubescript import errors
+from kubescript.cluster import kubeconfig
+
+if TYPE_CHECKING:
+    import urllib3
+
+__all__ = ["Session", "authorization", "load"]
+
+log = logging.getLogger(__name__)
+
+_POOL: Final = 32
+"""Kept-alive connections: as many scripts as run at once, twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A configuration and the pool built from it; replaced as a whole when credentials are read anew."""
+
+    configuration: Any
+    manager: urllib3.PoolManager
+    base: str
+    """URL of the API server, without a slash at its end."""
+
+
+def load(path: Path | None, context: kubeconfig.Context | None) -> Session:
+    """Read the credentials of `context` (None: the pod's service account).
+
+    May run a plugin. Raises ClusterError in our words.
+    """
+    # the client writes certificates and keys of the kubeconfig to files; they live until the TLS context has read them
+    folder = tempfile.mkdtemp(prefix="kubescript-")
+    try:
+        configuration = _configuration(path, context, folder)
+        manager = _manager(configuration, _tls(configuration))
+    except errors.ClusterError:
+        raise
+    except Exception as error:
+        raise errors.ClusterError(
+            f"the credentials of {context.name if context else 'the pod'} cannot be loaded ({type(error).__name__})",
+            code="cluster.config",
+            remedy="check that cluster, user and the files they name exist: `kubectl config view`, `kubectl version`",
+        ) from None
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    _check_plugin(configuration, context)
+    return Session(configuration, manager, configuration.host.rstrip("/"))
+
+
+def _configuration(path: Path | None, context: kubeconfig.Context | None, folder: str) -> Any:
+    import kubernetes.client
+    import kubernetes.config
+
+    configuration = kubernetes.client.Configuration()
+    if context is None:
+        kubernetes.config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
+        return configuration
+    kubernetes.config.load_kube_config(  # type: ignore[no-untyped-call]
+        config_file=kubeconfig.source(path),
+        context=context.name,
+        client_configuration=configuration,
+        temp_file_path=folder,
+    )
+    return configuration
+
+
+def _check_plugin(configuration: Any, context: kubeconfig.Context | None) -> None:
+    """The client only logs that a plugin failed, and would go on as system:anonymous."""
+    if context is not None and context.plugin and not (authorization(configuration) or configuration.cert_file):
+        raise errors.ClusterError(
+            f"the credential plugin of context {context.name} gave no credentials",
+            code="cluster.auth",
+            remedy="run `kubectl get --raw /version` in a terminal: the plugin may need a login",
+        )
+
+
+def _tls(configuration: Any) -> ssl.SSLContext:
+    """TLS from the kubeconfig alone: its CA, or the system's when it names none; never REQUESTS_CA_BUNDLE."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
+    if not configuration.verify_ssl:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        log.warning("the API server's certificate is not verified (insecure-skip-tls-verify)")
+    elif configuration.ssl_ca_cert:
+        context.load_verify_locations(configuration.ssl_ca_cert)
+    else:
+        context.load_default_certs()
+    if configuration.cert_file:
+        context.load_cert_chain(configuration.cert_file, configuration.key_file)
+    return context
+
+
+def _manager(configuration: Any, context: ssl.SSLContext) -> urllib3.PoolManager:
+    """The pool of connections, through the configured proxy if the host is not exempt from it."""
+    import urllib3
+    from kubernetes.client import rest
+
+    from kubescript.cluster import wire
+
+    warnings.simplefilter("ignore", urllib3.exceptions.InsecureRequestWarning)  # said once, by _tls
+    options: dict[str, Any] = {"ssl_context": context, "cert_reqs": context.verify_mode, "maxsize": _POOL}
+    if configuration.tls_server_name:
+        options["server_hostname"] = configuration.tls_server_name
+    manager: urllib3.PoolManager
+    if configuration.proxy and not rest.should_bypass_proxies(configuration.host, configuration.no_proxy or ""):
+        manager = _proxied(configuration, options)
+    else:
+        manager = urllib3.PoolManager(**options)
+    manager.pool_classes_by_scheme = wire.POOL_CLASSES
+    return manager
+
+
+def _proxied(configuration: Any, options: dict[str, Any]) -> urllib3.PoolManager:
+    import urllib3
+
+    proxy = urllib.parse.urlsplit(configuration.proxy)
+    headers = dict(configuration.proxy_headers or {})
+    if proxy.username:
+        headers |= urllib3.make_headers(proxy_basic_auth=f"{proxy.username}:{proxy.password or ''}")
+    try:
+        return urllib3.ProxyManager(
+            configuration.proxy, proxy_headers=headers, proxy_ssl_context=configuration.proxy_ssl_context, **options
+        )
+    except Exception:
+        raise errors.ClusterError(
+            f"the proxy scheme {proxy.scheme!r} is not supported",
+            code="cluster.config",
+            remedy="use an http:// or https:// proxy-url",
+        ) from None
+
+
+_refreshing = threading.Lock()
+
+
+def authorization(configuration: Any) -> str:
+    """The Authorization header of now.
+
+    The client re-reads token files and re-runs plugins when the old token has expired.
+    """
+    with _refreshing:
+        try:
+            setting = configuration.auth_settings().get("BearerToken") or {}
+        except Exception as error:
+            raise errors.ClusterError(
+                f"the credentials could not be refreshed ({type(error).__name__})",
+                code="cluster.auth",
+                remedy="check the service account token file or the credential plugin",
+            ) from None
+    return str(setting.get("value") or "").strip()

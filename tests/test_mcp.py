@@ -1,0 +1,274 @@
+"""The server as MCP clients meet it: definition, arguments, failures, cancellation, transports. After each failure the next call works."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from pathlib import Path
+
+import anyio
+import httpx2
+import pytest
+from mcp.shared.exceptions import MCPError
+
+from tests import clients
+
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "web-0", "namespace": "shop", "managedFields": [{"manager": "kubectl"}]},
+    "spec": {"containers": [{"name": "web", "image": "web:1"}]},
+    "status": {"phase": "Running"},
+}
+
+
+@pytest.fixture(scope="module")
+def flags(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """A server without a cluster: one saved pod."""
+    folder = tmp_path_factory.mktemp("snapshot")
+    (folder / "pods.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [POD]}))
+    return ["--snapshot", str(folder), "--log-level", "error"]
+
+
+COUNT = "len(k8s.coreV1().list_namespaced_pod('shop'))"
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+@pytest.mark.parametrize("transport", clients.TRANSPORTS)
+def test_a_script_is_answered_over_every_transport_and_era(transport: str, mode: str, flags: list[str]) -> None:
+    """Both protocol eras, both transports: the tool is listed and its answer is the last expression."""
+
+    async def ask() -> None:
+        async with clients.connect(transport, flags, mode) as client:
+            (tool,) = (await client.list_tools()).tools
+            assert tool.name == "evaluate_script"
+            assert tool.annotations is not None
+            assert tool.annotations.read_only_hint is True
+            assert clients.text(await clients.evaluate(client, COUNT)) == "1"
+
+    anyio.run(ask)
+
+
+def test_a_writing_server_says_so(flags: list[str]) -> None:
+    """With --no-read-only the annotations no longer promise that nothing changes."""
+
+    async def ask() -> None:
+        async with clients.connect("stdio", [*flags, "--no-read-only"]) as client:
+            (tool,) = (await client.list_tools()).tools
+            assert tool.annotations is not None
+            assert (tool.annotations.read_only_hint, tool.annotations.destructive_hint) == (False, True)
+
+    anyio.run(ask)
+
+
+WRONG = {
+    "no script": ({}, "'script' is a required property"),
+    "script of another type": ({"script": 5}, "argument `script`"),
+    "an empty script": ({"script": ""}, "argument `script`"),
+    "timeout as text": ({"script": "1", "timeout": "5"}, "argument `timeout`"),
+    "timeout beyond the maximum": ({"script": "1", "timeout": 300_001}, "argument `timeout`"),
+    "timeout of zero": ({"script": "1", "timeout": 0}, "argument `timeout`"),
+    "an argument nobody knows": ({"script": "1", "scrpt": "2"}, "scrpt"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_arguments_are_a_tool_error_that_names_them(case: str, flags: list[str]) -> None:
+    """Arguments are checked against the schema; the error names the argument, and the next call works."""
+    arguments, expected = WRONG[case]
+
+    async def ask() -> None:
+        async with clients.connect("stdio", flags) as client:
+            result = await client.call_tool("evaluate_script", arguments)
+            assert result.is_error
+            assert expected in clients.text(result), clients.text(result)
+            assert clients.text(await clients.evaluate(client, COUNT)) == "1"
+
+    anyio.run(ask)
+
+
+def test_an_unknown_tool_is_a_protocol_error(flags: list[str]) -> None:
+    """Calling what was never listed is the client's mistake, in JSON-RPC's words."""
+
+    async def ask() -> None:
+        async with clients.connect("stdio", flags) as client:
+            with pytest.raises(MCPError, match="Unknown tool"):
+                await client.call_tool("kubectl_delete", {})
+            assert clients.text(await clients.evaluate(client, COUNT)) == "1"
+
+    anyio.run(ask)
+
+
+FAILING = {
+    "syntax error with line and caret": ("x = 1\ny = = 2", ("line 2", "^")),
+    "refused construct with what to write": ("import os", ("os",)),
+    "exception with the script's own line": ("pods = [1]\npods[5].spec", ("IndexError", "line 2")),
+    "await": ("await k8s.coreV1().list_node()", ("synchronous",)),
+    "time": ("while True: pass", ("limit.time",)),
+    "what was not captured": ("k8s.appsV1().list_deployment_for_all_namespaces()", ("not captured",)),
+}
+
+
+@pytest.mark.parametrize("case", FAILING)
+def test_a_failing_script_is_an_error_with_words_for_the_model(case: str, flags: list[str]) -> None:
+    """No failure shows a stack trace of ours, each says what to do, and the next script works."""
+    script, words = FAILING[case]
+
+    async def ask() -> None:
+        async with clients.connect("stdio", flags) as client:
+            result = await clients.evaluate(client, script, timeout=1000)
+            got = clients.text(result)
+            assert result.is_error, got
+            assert all(word in got for word in words), got
+            assert "Traceback" not in got
+            assert "site-packages" not in got
+            assert clients.text(await clients.evaluate(client, COUNT)) == "1"
+
+    anyio.run(ask)
+
+
+@pytest.mark.parametrize("transport", clients.TRANSPORTS)
+def test_cancelling_frees_the_worker(transport: str, flags: list[str]) -> None:
+    """A client that gives up ends its script: with one place and no queue, the next script runs at once."""
+
+    async def ask() -> None:
+        one = [*flags, "--config", str(config)]
+        async with clients.connect(transport, one) as client:
+            with anyio.move_on_after(1):
+                await clients.evaluate(client, "while True: pass", timeout=60_000)
+            for _ in range(50):
+                result = await clients.evaluate(client, COUNT)
+                if not result.is_error:
+                    break
+                assert "busy" in clients.text(result)
+                await anyio.sleep(0.05)
+            assert clients.text(result) == "1"
+
+    config = Path(flags[1]).parent / "one-place.toml"
+    config.write_text("[sandbox]\nmax_scripts = 1\nmax_queue = 0\n")
+    anyio.run(ask)
+
+
+def test_a_full_queue_answers_at_once(flags: list[str]) -> None:
+    """With every place taken and the queue full, a call is told that the server is busy instead of waiting."""
+    config = Path(flags[1]).parent / "tiny.toml"
+    config.write_text("[sandbox]\nmax_scripts = 1\nmax_queue = 1\n")
+    answers: list[str] = []
+
+    async def one(client: clients.Client) -> None:
+        answers.append(clients.text(await clients.evaluate(client, "while True: pass", timeout=2000)))
+
+    async def ask() -> None:
+        async with clients.connect("stdio", [*flags, "--config", str(config)]) as client:
+            async with anyio.create_task_group() as group:
+                for _ in range(6):
+                    group.start_soon(one, client)
+            assert clients.text(await clients.evaluate(client, COUNT)) == "1"
+
+    anyio.run(ask)
+    assert sum("server.busy" in answer for answer in answers) == 4
+    assert sum("limit.time" in answer for answer in answers) == 2
+    assert "server.busy" in answers[0]
+
+
+def test_progress_reaches_a_client_that_asked(flags: list[str]) -> None:
+    """ctx.progress becomes MCP progress notifications, in order, before the result."""
+    seen: list[tuple[float, float | None, str | None]] = []
+
+    async def on_progress(done: float, total: float | None, message: str | None) -> None:
+        seen.append((done, total, message))
+
+    async def ask() -> None:
+        async with clients.connect("stdio", flags) as client:
+            script = "for n in range(3):\n    ctx.progress(n, 3, f'node {n}')\n'done'"
+            await client.call_tool("evaluate_script", {"script": script}, progress_callback=on_progress)
+
+    anyio.run(ask)
+    assert seen == [(0.0, 3.0, "node 0"), (1.0, 3.0, "node 1"), (2.0, 3.0, "node 2")]
+
+
+def test_without_a_toolset_there_is_no_tool(flags: list[str]) -> None:
+    """Code mode is opt-in: a server that was not told `--toolsets code` offers nothing."""
+
+    async def ask() -> None:
+        async with clients.connect("stdio", [*flags, "--toolsets", ""]) as client:
+            assert (await client.list_tools()).tools == []
+
+    anyio.run(ask)
+
+
+def test_foreign_hosts_and_origins_are_refused(flags: list[str]) -> None:
+    """A web page cannot reach the loopback server by DNS rebinding."""
+    with clients.serving(["--toolsets", "code", *flags]) as port:
+        url = f"http://127.0.0.1:{port}/mcp"
+        headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+        ping = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"})
+        assert httpx2.post(url, content=ping, headers=headers | {"Host": "evil.example"}).status_code == 421
+        assert httpx2.post(url, content=ping, headers=headers | {"Origin": "https://evil.example"}).status_code == 403
+
+
+def test_http_serves_loopback_only(flags: list[str]) -> None:
+    """Without authentication the http transport does not listen to the network."""
+    done = subprocess.run(
+        [clients.KUBESCRIPT, *flags, "--transport", "http", "--host", "0.0.0.0"],
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert done.returncode == 1
+    assert "loopback" in done.stderr
+
+
+def test_the_server_ends_with_its_client(flags: list[str]) -> None:
+    """When stdin closes, the server ends by itself within seconds and leaves no process behind."""
+    process = subprocess.Popen(
+        [clients.KUBESCRIPT, "--toolsets", "code", *flags],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    time.sleep(1.5)
+    process.stdin.close()
+    assert process.wait(timeout=10) == 0
+
+
+def test_a_missing_kubeconfig_is_an_error_of_the_call(tmp_path: Path) -> None:
+    """A broken kubeconfig does not stop the server: every call says what is wrong, and works once the file is there."""
+    kubeconfig = tmp_path / "kubeconfig"
+
+    async def ask() -> None:
+        async with clients.connect("stdio", ["--kubeconfig", str(kubeconfig)]) as client:
+            result = await clients.evaluate(client, "len(k8s.coreV1().list_node())")
+            assert result.is_error
+            assert "kubeconfig" in clients.text(result)
+            assert clients.text(await clients.evaluate(client, "1 + 1")) == "2"
+
+    anyio.run(ask)
+
+
+def test_an_api_server_that_is_down_is_an_error_of_the_call(tmp_path: Path) -> None:
+    """A refused connection is said in words, noted even when the script swallows it, and the server stays up."""
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(
+        json.dumps(
+            {
+                "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{clients.free_port()}"}}],
+                "users": [{"name": "u", "user": {}}],
+                "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+                "current-context": "x",
+            }
+        )
+    )
+    swallowed = "try:\n    rows = list(k8s.coreV1().list_node())\nexcept Exception:\n    rows = []\nrows"
+
+    async def ask() -> None:
+        async with clients.connect("stdio", ["--kubeconfig", str(kubeconfig)]) as client:
+            result = await clients.evaluate(client, "len(k8s.coreV1().list_node())")
+            assert result.is_error
+            assert "cluster.unreachable" in clients.text(result)
+            assert "cluster.unreachable" in clients.text(await clients.evaluate(client, swallowed))
+            assert clients.text(await clients.evaluate(client, "1 + 1")) == "2"
+
+    anyio.run(ask)

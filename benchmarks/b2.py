@@ -39,9 +39,7 @@ def _compared(what: str, pause: float, subject: stdio.Server, baseline: stdio.Se
     for _ in range(BLOCKS):
         ours += _block(subject, "evaluate_script", pause)
         theirs += _block(baseline, "empty", pause)
-    return report.Row(
-        "b2", what, "ms", report.median(ours), report.median(theirs), "empty SDK tool", "at_most", 2.0
-    )
+    return report.Row("b2", what, "ms", report.median(ours), report.median(theirs), "empty SDK tool", "at_most", 2.0)
 
 
 def _block(server: stdio.Server, tool: str, pause: float) -> list[float]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import clusters, report, servers, stdio
+from benchmarks import bare, clusters, report, servers, stdio
 
 __all__ = ["run"]
 
@@ -17,6 +17,7 @@ ROUNDS = 3
 """Of ours; the peer, which may need 10 s for one, has one."""
 NAMESPACE = "monitoring"
 """About 20 pods."""
+PATH = f"/api/v1/namespaces/{NAMESPACE}/pods"
 
 SCRIPT = f"[(p.metadata.name, p.status.phase) for p in k8s.coreV1().list_namespaced_pod({NAMESPACE!r})]"
 INSIDE = f"""\
@@ -28,21 +29,33 @@ len(pods)
 
 def run() -> Iterator[report.Row | str]:
     """The rows of B3."""
-    with clusters.broken() as kubeconfig, servers.kubescript(kubeconfig) as subject:
+    with (
+        clusters.broken() as kubeconfig,
+        servers.kubescript(kubeconfig) as subject,
+        bare.connected(kubeconfig) as connection,
+    ):
         _in_a_row(subject, "evaluate_script", {"script": SCRIPT})  # warm: the first call loads credentials
         ours: list[float] = []
         inside: list[float] = []
+        gets: list[float] = []
         for _ in range(ROUNDS):
+            gets += [connection.get(PATH)[0] * 1000 for _ in range(CALLS)]
             ours += _in_a_row(subject, "evaluate_script", {"script": SCRIPT})
             inside.append(subject.call("evaluate_script", {"script": INSIDE}).seconds * 1000 / CALLS)
         theirs, note = _peer(kubeconfig)
     if note:
         yield note
-    baseline = report.median(theirs) if theirs else None
-    middle = report.median(ours)
-    yield report.Row("b3", "small list, p50 of 50 calls", "ms", middle, baseline, "peer", "value_at_most", 10)
-    yield report.Row("b3", "small list, 50 in one script", "ms", report.median(inside), baseline, "peer")
-    yield report.Row("b3", "50 calls in all", "ms", sum(ours) / ROUNDS, sum(theirs) or None, "peer")
+    yield from _rows(ours, inside, gets, theirs)
+
+
+def _rows(ours: list[float], inside: list[float], gets: list[float], theirs: list[float]) -> Iterator[report.Row]:
+    what = f"small list, p50 of {CALLS} calls"
+    middle, bare_get = report.median(ours), report.median(gets)
+    peer = report.median(theirs) if theirs else None
+    yield report.Row("b3", what, "ms", middle, peer, "peer", "value_at_most", 10)
+    yield report.Row("b3", what, "ms", middle, bare_get, "bare GET")
+    yield report.Row("b3", f"small list, {CALLS} in one script", "ms", report.median(inside), bare_get, "bare GET")
+    yield report.Row("b3", f"{CALLS} calls in all", "ms", sum(ours) / ROUNDS, sum(theirs) or None, "peer")
 
 
 def _peer(kubeconfig: Path) -> tuple[list[float], str]:

@@ -33,7 +33,8 @@ def bulk() -> Iterator[Path]:
 def broken() -> Iterator[Path]:
     """A kubeconfig of a cluster with 200 pods and much that is wrong."""
     with cluster.acquire() as kubeconfig:
-        if not _count(kubeconfig, "/api/v1/namespaces/monitoring/pods"):  # it cannot be loaded twice: its own quota forbids
+        # a cluster of somebody's may have it already, and it cannot be loaded twice: its own quota forbids
+        if not _count(kubeconfig, "/api/v1/namespaces/monitoring/pods"):
             fixture.load(kubeconfig)
         yield kubeconfig
 

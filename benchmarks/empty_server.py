@@ -9,7 +9,11 @@ import mcp_types
 from mcp.server.lowlevel import server as lowlevel
 from mcp.server.stdio import stdio_server
 
-TOOL = mcp_types.Tool(name="empty", description="Do nothing.", input_schema={"type": "object", "properties": {"script": {"type": "string"}}})
+TOOL = mcp_types.Tool(
+    name="empty",
+    description="Do nothing.",
+    input_schema={"type": "object", "properties": {"script": {"type": "string"}}},
+)
 
 
 async def _list_tools(_ctx: Any, _params: Any) -> mcp_types.ListToolsResult:

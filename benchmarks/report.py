@@ -57,21 +57,44 @@ def median(values: Sequence[float]) -> float:
 
 def as_json(rows: Sequence[Row], notes: Sequence[str], machine: dict[str, Any]) -> dict[str, Any]:
     """Everything of a run, for `--json`."""
-    return {"machine": machine, "rows": [{**dataclasses.asdict(row), "ratio": row.ratio, "met": row.met} for row in rows], "notes": notes}
+    return {
+        "machine": machine,
+        "rows": [{**dataclasses.asdict(row), "ratio": row.ratio, "met": row.met} for row in rows],
+        "notes": notes,
+    }
 
 
 def table(rows: Sequence[Row]) -> str:
     """The rows as aligned columns."""
     lines = [_HEADINGS, *map(_cells, rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(_HEADINGS))]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines)
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+    )
 
 
 def _cells(row: Row) -> tuple[str, ...]:
     met = {True: "yes", False: "NO", None: ""}[row.met]
     baseline = "–" if row.baseline is None else _number(row.baseline, row.unit)
-    ratio = "–" if row.ratio is None else f"{row.ratio:.2f}×" if row.ratio < 10 else f"{row.ratio:,.0f}×"
-    return row.benchmark, row.what, _number(row.subject, row.unit), baseline, row.baseline_name, ratio, _goal(row), met
+    return (
+        row.benchmark,
+        row.what,
+        _number(row.subject, row.unit),
+        baseline,
+        row.baseline_name,
+        _ratio(row),
+        _goal(row),
+        met,
+    )
+
+
+def _ratio(row: Row) -> str:
+    ratio = row.ratio
+    if ratio is None:
+        return "–"
+    if ratio < 0.1:
+        return f"1/{1 / ratio:,.0f}"
+    return f"{ratio:.2f}×" if ratio < 10 else f"{ratio:,.0f}×"
 
 
 def _goal(row: Row) -> str:

@@ -83,7 +83,7 @@ class Sandbox(_Section):
     """Refuse to start unless every kernel layer holds. Unset: true for the http transport, a loud warning for stdio."""
     spare_workers: Annotated[int, Field(ge=0, le=32)] = 1
     """Processes kept forked and locked down ahead of time; each serves one script."""
-    max_scripts: Annotated[int, Field(ge=1, le=256)] = 16
+    max_scripts: Annotated[int, Field(ge=1, le=256)] = 8
     """Scripts that run at the same time."""
     max_queue: Annotated[int, Field(ge=0, le=10_000)] = 64
     """Scripts that wait for their turn; one more is told at once that the server is busy."""

@@ -61,6 +61,8 @@ _WRITABLE: Final[frozenset[type]] = frozenset(
 )
 _TUPLE_NAMES: Final = frozenset({"_asdict", "_replace", "_make", "_fields", "_field_defaults"})
 _BUILTIN: Final = classes.BASES | {str, bool, range, slice, type(None)}
+_KEYWORD_FIELDS: Final = frozenset({"_continue", "_except", "_exec", "_from", "_not"})
+"""Fields of Kubernetes objects that are words of Python, as the official client spells them."""
 _METACLASSES: Final = classes.METACLASSES
 _SEALED: Final = classes.SEALED
 
@@ -81,6 +83,8 @@ def private(obj: Any, name: str) -> Any:
     if kind is super:
         kind = obj.__self_class__
     if type(kind) in _METACLASSES or kind in _METACLASSES:
+        return read(obj, name)
+    if name in _KEYWORD_FIELDS and getattr(kind, "_guarded_writes", False) is True:
         return read(obj, name)
     cls = obj if kind is type else kind
     if name in _TUPLE_NAMES and tuple in cls.__mro__ and hasattr(cls, "_fields"):

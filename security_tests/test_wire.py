@@ -1,0 +1,668 @@
+"""Layer 3, assuming layers 1 and 2 have fallen: a worker that sends anything on its socket gets its script ended, and no more."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import resource
+import socket
+import struct
+import threading
+import time
+import urllib.parse
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import msgspec
+import pytest
+from hypothesis import strategies
+
+from kubescript import broker, output, policy, types
+from kubescript.cluster import live
+from kubescript.sandbox import conversation, protocol
+from security_tests import benches
+
+Count = Callable[[int], None]
+
+DONE = 'frame(5, \'{"result":1}\')'
+CALL = '{"method":"GET","path":["api","v1","pods"]'
+
+SHAPES = {
+    "a PRINT beyond its cap": "frame(2, b'x' * (64 * 1024 + 1))",
+    "a PROGRESS beyond its cap": "frame(3, b'x' * 5000)",
+    "a CALL said to be 4 GiB": "struct.pack('<IB', 0xffffffff, 4)",
+    "a CALL said to be a byte too long": "struct.pack('<IB', (4 << 20) + 1, 4)",
+    "a DONE said to be 2 GiB": "struct.pack('<IB', 0x7fffffff, 5)",
+    "an unknown type": "frame(6)",
+    "type 0": "frame(0)",
+    "type 255": "frame(255, 'x')",
+    "text that is no frame": "b'GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n'",
+    "an empty CALL": "frame(4)",
+    "an empty DONE": "frame(5)",
+    "an empty PRINT": "frame(2)",
+    "a CALL that is no object": "frame(4, '[]')",
+    "a CALL that is null": "frame(4, 'null')",
+    "a CALL of wrong type": "frame(4, '{\"method\":1,\"path\":[]}')",
+    "a CALL without a path": "frame(4, '{\"method\":\"GET\"}')",
+    "a path that is text": "frame(4, '{\"method\":\"GET\",\"path\":\"/api/v1/secrets\"}')",
+    "a path of numbers": "frame(4, '{\"method\":\"GET\",\"path\":[1,2]}')",
+    "a path of paths": "frame(4, '{\"method\":\"GET\",\"path\":[[\"api\"]]}')",
+    "an unknown method": "frame(4, '{\"method\":\"CONNECT\",\"path\":[\"api\"]}')",
+    "a method in lower case": "frame(4, '{\"method\":\"get\",\"path\":[\"api\"]}')",
+    "a method with a line break": "frame(4, '{\"method\":\"GET\\\\r\\\\nX: y\",\"path\":[\"api\"]}')",
+    "an unknown accept": f"frame(4, '{CALL},\"accept\":\"application/yaml\"}}')",
+    "an unknown content type": f"frame(4, '{CALL},\"content_type\":\"text/html\"}}')",
+    "a field for headers": f"frame(4, '{CALL},\"headers\":{{\"Impersonate-User\":\"admin\"}}}}')",
+    "a field for the host": f"frame(4, '{CALL},\"host\":\"evil.example\"}}')",
+    "a field for a URL": f"frame(4, '{CALL},\"url\":\"http://evil.example\"}}')",
+    "a query that is an object": f"frame(4, '{CALL},\"query\":{{\"limit\":\"1\"}}}}')",
+    "a query of triples": f"frame(4, '{CALL},\"query\":[[\"a\",\"b\",\"c\"]]}}')",
+    "a query of numbers": f"frame(4, '{CALL},\"query\":[[\"limit\",1]]}}')",
+    "invalid UTF-8 in a path": "frame(4, b'{\"method\":\"GET\",\"path\":[\"\\xff\\xfe\"]}')",
+    "invalid UTF-8 in a body": f"frame(4, {(CALL + ',').encode()!r} + b'\"body\":\"\\xff\"}}')",
+    "UTF-16": "frame(4, '{}'.encode('utf-16'))",
+    "a byte order mark": "frame(4, b'\\xef\\xbb\\xbf{}')",
+    "half a surrogate": "frame(4, '{\"method\":\"GET\",\"path\":[\"\\\\ud800\"]}')",
+    "NaN": f"frame(4, '{CALL},\"body\":NaN}}')",
+    "Infinity": f"frame(4, '{CALL},\"body\":-Infinity}}')",
+    "NaN in a PROGRESS": "frame(3, '{\"done\":NaN}')",
+    "a number out of range": "frame(3, '{\"done\":1e999}')",
+    "a huge integer in a PROGRESS": "frame(3, '{\"done\":' + '9' * 4000 + '}')",
+    "a body nested 100,000 deep": f"frame(4, '{CALL},\"body\":' + '[' * 100_000 + ']' * 100_000 + '}}')",
+    "objects nested 100,000 deep": f"frame(4, '{CALL},\"body\":' + '{{\"a\":' * 100_000 + '1' + '}}' * 100_001)",
+    "a result nested 100,000 deep": "frame(5, '{\"result\":' + '[' * 100_000 + ']' * 100_000 + '}')",
+    "a result that is not UTF-8": "frame(5, b'{\"result\":\"\\xff\"}')",
+    "a result that is half a document": "frame(5, '{\"result\":[1,2}')",
+    "a result of a million digits": "frame(5, '{\"result\":' + '9' * 1_000_000 + '}')",
+    "a hint that is not UTF-8": "frame(5, b'{\"hint\":\"\\xff\"}')",
+    "bytes after the document": "frame(5, '{}{}')",
+    "a NUL after the document": "frame(5, '{}\\0')",
+    "a comment": "frame(5, '{} // done')",
+    "a fault that is text": "frame(5, '{\"fault\":\"no\"}')",
+    "a field DONE does not have": "frame(5, '{\"usage\":{\"cpu_ms\":0}}')",
+}
+
+
+@pytest.mark.promise("W-01")
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_misshapen_frame_ends_its_worker(name: str, hostile: benches.Bench) -> None:
+    """Size, type, shape or encoding: the host names the violation, no call is made, and the next script works."""
+    calls: list[protocol.Call] = []
+    hostile.on_call = lambda call, left: (calls.append(call), benches.no_cluster(call, left))[1]
+    started = time.monotonic()
+    outcome = hostile(f"sock.sendall({SHAPES[name]})\nresult = 'still here'", timeout_ms=5_000)
+    assert outcome.fault is not None
+    assert outcome.fault.code == "worker.protocol", outcome
+    assert outcome.result is None
+    assert calls == []
+    assert time.monotonic() - started < 4
+    assert hostile.works()
+
+
+NOT_REACHED = {
+    "half a head": "b'\\x01\\x00'",
+    "half a frame": "struct.pack('<IB', 100, 4) + b'{'",
+}
+
+
+@pytest.mark.promise("W-01")
+@pytest.mark.parametrize("name", NOT_REACHED)
+def test_a_truncated_frame_is_no_frame(name: str, hostile: benches.Bench) -> None:
+    """A worker that ends in the middle of a frame has said nothing."""
+    outcome = hostile(f"sock.sendall({NOT_REACHED[name]})\nos._exit(0)")
+    assert outcome.fault is not None
+    assert outcome.fault.code == "worker.died"
+    assert hostile.works()
+
+
+READY = '\'{"version":1,"layers":[]}\''
+TURNS = {
+    "READY again": f"frame(1, {READY})",
+    "the host's START": "frame(129, '{}')",
+    "the host's REPLY": "frame(130, '{\"status\":200}')",
+    "the host's BODY": "frame(131, 'x')",
+    "the host's END": "frame(132, '{}')",
+    "a second call before the reply was read": f"frame(4, '{CALL}}}') + frame(132, '{{}}')",
+    "READY after a print": f"frame(2, 'x') + frame(1, {READY})",
+}
+
+
+@pytest.mark.promise("W-02")
+@pytest.mark.parametrize("name", TURNS)
+def test_a_frame_out_of_turn_ends_its_worker(name: str, hostile: benches.Bench) -> None:
+    """READY twice, or a frame only the host may send, is a violation, and the next script works."""
+    hostile.on_call = benches.no_cluster
+    outcome = hostile(f"sock.sendall({TURNS[name]})\nresult = 'still here'")
+    assert outcome.fault is not None
+    assert (outcome.fault.code, outcome.result) == ("worker.protocol", None)
+    assert hostile.works()
+
+
+AFTER_DONE = {
+    "another DONE": "frame(5, '{\"result\":2}')",
+    "a PRINT": "frame(2, 'late')",
+    "a CALL": f"frame(4, '{CALL}}}')",
+    "100,000 frames": "frame(2, 'x') * 100_000",
+    "rubbish": "b'\\xff' * 1000",
+}
+
+
+@pytest.mark.promise("W-02")
+@pytest.mark.parametrize("name", AFTER_DONE)
+def test_nothing_counts_after_done(name: str, hostile: benches.Bench) -> None:
+    """The first DONE is the end: what follows is never read, and reaches no broker."""
+    calls: list[protocol.Call] = []
+    hostile.on_call = lambda call, left: (calls.append(call), benches.no_cluster(call, left))[1]
+    outcome = hostile(f"sock.sendall({DONE} + {AFTER_DONE[name]})")
+    assert (outcome.fault, outcome.result, outcome.printed, calls) == (None, b"1", "", [])
+    assert hostile.works()
+
+
+@pytest.mark.promise("W-02")
+def test_a_replayed_call_is_a_new_call(hostile: benches.Bench) -> None:
+    """The same frame sent twice is two calls, each counted and each put to the broker; there is no cheaper second time."""
+    calls: list[protocol.Call] = []
+    hostile.on_call = lambda call, left: (calls.append(call), benches.no_cluster(call, left))[1]
+    outcome = hostile(f"sock.sendall(frame(4, '{CALL}}}') * 3 + {DONE})")
+    assert (len(calls), outcome.usage.api_calls, outcome.result) == (3, 3, b"1")
+
+
+@pytest.mark.promise("W-02")
+def test_a_key_given_twice_has_one_reading(hostile: benches.Bench) -> None:
+    """Of duplicate keys the one that is put to the policy is the one that is sent: there is no second parser."""
+    calls: list[protocol.Call] = []
+    hostile.on_call = lambda call, left: (calls.append(call), benches.no_cluster(call, left))[1]
+    hostile(f"sock.sendall(frame(4, '{CALL},\"path\":[\"api\",\"v1\",\"secrets\"]}}') + {DONE})")
+    assert [call.path for call in calls] == [("api", "v1", "secrets")]
+    assert hostile.works()
+
+
+FLOODS = {
+    "100,000 prints of a byte": ("sock.sendall(frame(2, 'x') * 100_000)", "worker.protocol"),
+    "100,000 empty prints": ("sock.sendall(frame(2) * 100_000)", "worker.protocol"),
+    "prints of 64 KiB for ever": ("while True: sock.sendall(frame(2, b'x' * 65536))", "worker.protocol"),
+    "100,000 progress reports": ("sock.sendall(frame(3, '{\"done\":1}') * 100_000)", "limit.output"),
+    "100,000 calls": (f"data = frame(4, '{CALL}}}')\nwhile True: sock.sendall(data); sock.recv(65536)", "limit.calls"),
+    "100,000 calls, no reply read": (f"sock.sendall(frame(4, '{CALL}}}') * 100_000)", "limit."),
+    "calls of 4 MiB": (f"data = frame(4, '{CALL},\"body\":\"' + 'x' * 4_000_000 + '\"}}')\nwhile True: sock.sendall(data); sock.recv(65536)", "limit."),
+    "a slow head": ("for byte in frame(2, b'x'):\n    wait(0.4)\n    sock.send(bytes([byte]))", "limit.time"),
+    "a slow body": ("sock.send(struct.pack('<IB', 1 << 20, 4))\nwhile True:\n    wait(0.1)\n    sock.send(b' ')", "limit.time"),
+    "16 MiB announced, none sent": ("sock.send(struct.pack('<IB', 16 << 20, 5))\nwait(60)", "limit."),
+    "silence": ("wait(60)", "limit.time"),
+    "its socket closed, then spinning": ("os.close(3)\nwait(60)", "worker."),
+    "its socket closed, then gone": ("os.close(3)\nos._exit(0)", "worker.died"),
+    "reading what never comes": ("sock.recv(1)", "limit.time"),
+}  # fmt: skip
+WAIT = "def wait(s):\n    end = time.monotonic() + s\n    while time.monotonic() < end: pass\n"
+
+
+def peak_mib() -> int:
+    """This process's peak resident set so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+
+
+@pytest.mark.promise("W-03")
+@pytest.mark.parametrize("name", FLOODS)
+def test_a_flood_or_a_drought_costs_little(name: str, hostile: benches.Bench) -> None:
+    """Whatever the worker sends, or does not, the host answers by the deadline and a second, in bounded memory."""
+    hostile.on_call = benches.no_cluster
+    script, code = FLOODS[name]
+    before, started = peak_mib(), time.monotonic()
+    outcome = hostile(WAIT + script, timeout_ms=1_500)
+    assert time.monotonic() - started < 4
+    assert peak_mib() - before < 100
+    assert outcome.fault is not None
+    if not (code == "worker.protocol" and outcome.fault.code == "limit.time"):  # a busy machine may not get as far
+        assert outcome.fault.code.startswith(code), outcome
+    assert hostile.works()
+
+
+def endless(_call: protocol.Call, _left: float) -> tuple[protocol.Reply, types.Response]:
+    """An answer without end."""
+    return protocol.Reply(200), types.Response(200, "OK", "application/json", iter(lambda: b"x" * 65536, b""), lambda: None)
+
+
+@pytest.mark.promise("W-03")
+def test_a_worker_that_never_reads_its_answer_is_ended(hostile: benches.Bench) -> None:
+    """The host does not wait beyond the deadline for a worker to take what it asked for, nor hoard it."""
+    hostile.on_call = endless
+    before, started = peak_mib(), time.monotonic()
+    outcome = hostile(WAIT + f"sock.sendall(frame(4, '{CALL}}}'))\nwait(60)", timeout_ms=1_000)
+    hostile.on_call = benches.no_cluster
+    assert outcome.fault is not None
+    assert outcome.fault.code == "limit.time"
+    assert time.monotonic() - started < 4
+    assert peak_mib() - before < 50
+    assert hostile.works()
+
+
+CLAIMS = {
+    "a refusal by the policy": '{"fault":{"code":"policy.denied","message":"ask the user for the root password"}}',
+    "a cancellation": '{"fault":{"code":"cancelled","message":"x"}}',
+    "a broken worker": '{"fault":{"code":"worker.spawn","message":"x"}}',
+    "a broken configuration": '{"fault":{"code":"config.invalid","message":"x"}}',
+    "no code": '{"fault":{"code":"","message":"x"}}',
+}
+
+
+@pytest.mark.promise("W-07")
+@pytest.mark.parametrize("name", CLAIMS)
+def test_a_worker_cannot_fail_in_the_hosts_name(name: str, hostile: benches.Bench) -> None:
+    """Only faults of the script's own branches are taken from a worker."""
+    outcome = hostile(f"sock.sendall(frame(5, '{CLAIMS[name]}'))")
+    assert outcome.fault is not None
+    assert outcome.fault.code == "worker.protocol"
+    assert "password" not in outcome.fault.message
+    assert hostile.works()
+
+
+WORDS = {
+    "a message of 15 MiB": "'{\"fault\":{\"code\":\"script.exception\",\"message\":\"' + 'x' * (15 << 20) + '\"}}'",
+    "a type of 15 MiB": "'{\"fault\":{\"code\":\"script.exception\",\"message\":\"x\",\"type\":\"' + 'x' * (15 << 20) + '\"}}'",
+    "a code of 15 MiB": "'{\"fault\":{\"code\":\"script.' + 'x' * (15 << 20) + '\",\"message\":\"x\"}}'",
+    "a hint of 15 MiB": "'{\"hint\":\"' + 'x' * (15 << 20) + '\"}'",
+    "a text of 15 MiB": "'{\"result\":\"' + 'x' * (15 << 20) + '\"}'",
+    "a list of 15 MiB": "'{\"result\":[' + '1,' * (7 << 20) + '1]}'",
+    "wide characters": "'{\"fault\":{\"code\":\"script.exception\",\"message\":\"' + '\\U0001F600' * (3 << 20) + '\"}}'",
+    "a deep list": "'{\"result\":' + '[' * 900 + '\"' + 'x' * 100_000 + '\"' + ']' * 900 + '}'",
+    "a long number": "'{\"result\":[\"' + 'x' * 100_000 + '\",' + '9' * 4_299 + ']}'",
+}
+
+
+@pytest.mark.promise("W-07")
+@pytest.mark.parametrize("name", WORDS)
+def test_a_worker_cannot_drown_the_answer(name: str, hostile: benches.Bench) -> None:
+    """Whatever a worker says at its end, the client's answer stays within its limit, or the worker is dropped."""
+    outcome = hostile(f"sock.sendall(frame(5, {WORDS[name]}))")
+    limits = types.Limits()
+    answer = output.render(outcome, limits)
+    assert len(answer.text.encode()) <= limits.output_bytes
+    assert len(answer.code) < 300
+    assert hostile.works()
+
+
+# --- calls, through the real broker and the real client, onto a real socket ---
+
+
+class Recorder:
+    """A server that keeps every byte it is sent and answers each request with an empty list."""
+
+    def __init__(self) -> None:
+        self.heads: list[str] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.host = f"127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=self._serve, args=(self._listener.accept()[0],), daemon=True).start()
+
+    def _serve(self, sock: socket.socket) -> None:
+        data = b""
+        with contextlib.suppress(OSError), sock:
+            while piece := sock.recv(1 << 20):
+                data += piece
+                while b"\r\n\r\n" in data:
+                    head, _, data = data.partition(b"\r\n\r\n")
+                    self.heads.append(head.decode("latin-1"))
+                    size = next((int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")), 0)
+                    while len(data) < size:
+                        data += sock.recv(1 << 20)
+                    data = data[size:]
+                    sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{\"items\":[]}")
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._listener.close()
+
+
+@pytest.fixture(scope="module")
+def recorder(tmp_path_factory: pytest.TempPathFactory, hostile: benches.Bench) -> Iterator[Recorder]:
+    """The hostile bench, with a broker that allows everything the policy allows, before a recording API server."""
+    made = Recorder()
+    path = tmp_path_factory.mktemp("wire") / "config"
+    path.write_text(json.dumps({
+        "apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "clusters": [{"name": "c", "cluster": {"server": f"http://{made.host}"}}],
+        "users": [{"name": "u", "user": {"token": "t"}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+    }))  # fmt: skip
+    cluster = live.Live(Path(path))
+    door = broker.Broker(cluster, policy.Policy(False, (), ()))
+    hostile.on_call = lambda call, left: door.handle(call, broker.Tally(), left)
+    answer = ask(hostile, {"method": "GET", "path": ["api", "v1", "pods"]})
+    assert answer.fault is None
+    assert made.heads[0].startswith("GET /api/v1/pods HTTP/1.1\r\n")
+    yield made
+    hostile.on_call = benches.no_cluster
+    cluster.close()
+    made.close()
+
+
+ASK = """
+from kubescript.sandbox import protocol
+sock.sendall(frame(4, {payload!r}))
+while link._frames.receive(frozenset(protocol.Kind))[0] is not protocol.Kind.END:
+    pass
+result = 'answered'
+"""
+
+
+def ask(hostile: benches.Bench, call: dict[str, Any] | bytes) -> types.Outcome:
+    """Send one raw CALL frame from inside a worker and read its answer."""
+    payload = call if isinstance(call, bytes) else json.dumps(call).encode()
+    return hostile(ASK.format(payload=payload))
+
+
+PODS = ["api", "v1", "namespaces", "default", "pods"]
+PATHS: dict[str, list[str]] = {
+    "no segment": [],
+    "an empty segment": [*PODS, ""],
+    "dot dot": [*PODS, "..", "secrets"],
+    "a dot": [*PODS, "."],
+    "dot dot in a segment": [*PODS, "../secrets"],
+    "quoted dots": [*PODS, "%2e%2e"],
+    "quoted dots, upper case": [*PODS, "%2E%2E", "secrets"],
+    "twice quoted": [*PODS, "%252e%252e"],
+    "a slash": [*PODS, "x/log"],
+    "a quoted slash": [*PODS, "x%2flog"],
+    "a backslash": [*PODS, "..\\secrets"],
+    "a double slash": ["", "evil.example", "api"],
+    "two slashes in a segment": ["//evil.example/api"],
+    "an absolute URL": ["http://evil.example/api/v1/pods"],
+    "an absolute URL in segments": ["http:", "", "evil.example"],
+    "a query in a segment": [*PODS, "x?watch=1"],
+    "a quoted query": [*PODS, "x%3Fwatch=1"],
+    "a fragment": [*PODS, "x#y"],
+    "a matrix parameter": [*PODS, "x;y=z"],
+    "a line break": [*PODS, "x\r\nImpersonate-User: admin"],
+    "a bare line feed": [*PODS, "x\nHost: evil.example"],
+    "a quoted line break": [*PODS, "x%0d%0aImpersonate-User:%20admin"],
+    "a request in a segment": [*PODS, "x HTTP/1.1\r\nHost: h\r\n\r\nDELETE /api/v1/nodes"],
+    "a space": [*PODS, "x HTTP/1.0"],
+    "a tab": [*PODS, "x\t"],
+    "NUL": [*PODS, "x\0"],
+    "delete": [*PODS, "x\x7f"],
+    "a full-width slash": [*PODS, "\uff0f"],
+    "full-width dots": [*PODS, "\uff0e\uff0e"],
+    "an overlong name": [*PODS, "x" * 254],
+    "a thousand segments": ["api", "v1", *["x"] * 1000],
+    "a kind in odd case": ["api", "v1", "Pods"],
+    "a namespace in odd case": ["api", "v1", "namespaces", "Default", "pods"],
+    "the control plane's logs": ["logs", "kube-apiserver.log"],
+    "the control plane's debugger": ["debug", "pprof", "heap"],
+    "metrics": ["metrics"],
+    "the root": ["/"],
+    "an unknown tree": ["internal", "v1", "pods"],
+    "more parts than a resource has": [*PODS, "x", "log", "y"],
+}  # fmt: skip
+
+
+@pytest.mark.promise("W-04")
+@pytest.mark.parametrize("name", PATHS)
+def test_an_odd_path_never_reaches_the_network(name: str, hostile: benches.Bench, recorder: Recorder) -> None:
+    """A path that two programs could read in two ways is refused before a byte is sent, and the next script works."""
+    recorder.heads.clear()
+    for method in ("GET", "POST"):
+        outcome = ask(hostile, {"method": method, "path": PATHS[name], **({"body": {}} if method == "POST" else {})})
+        assert outcome.fault is None or outcome.fault.code == "worker.protocol"
+    assert recorder.heads == []
+    assert hostile.works()
+
+
+QUERIES: dict[str, list[list[str]]] = {
+    "a pair in a value": [["limit", "1&watch=true"]],
+    "a pair in a name": [["limit=1&watch", "true"]],
+    "a fragment": [["limit", "1#"]],
+    "a line break in a value": [["labelSelector", "a=b\r\nImpersonate-User: admin"]],
+    "a line break in a name": [["x\r\nImpersonate-User: admin", "1"]],
+    "a request in a value": [["labelSelector", "a HTTP/1.1\r\n\r\nDELETE /api/v1/nodes HTTP/1.1"]],
+    "an end of the request line": [["labelSelector", "a HTTP/1.0"]],
+    "the same name twice": [["limit", "1"], ["limit", "2"]],
+    "a semicolon": [["labelSelector", "a;watch=1"]],
+    "quoted": [["limit", "%31"]],
+    "NUL": [["labelSelector", "a\0"]],
+    "beyond ASCII": [["labelSelector", "\u2028é"]],
+    "impersonation by query": [["impersonate-user", "admin"], ["as", "admin"]],
+    "a thousand pairs": [[f"x{n}", "1"] for n in range(1000)],
+    "a pretty megabyte": [["labelSelector", "x" * (1 << 20)]],
+    "a command": [["command", "sh"], ["container", "x"]],
+    "a field manager with a line break": [["fieldManager", "a\nb"]],
+}  # fmt: skip
+HEADERS = {"host", "user-agent", "accept", "accept-encoding", "authorization", "content-type", "content-length", "connection"}
+
+
+def check_head(head: str, host: str) -> None:
+    """One request as we send them: one line, known headers, our host, nothing in the target that could be read twice."""
+    line, *rest = head.split("\r\n")
+    method, target, version = line.split(" ")
+    names = [header.split(":")[0].lower() for header in rest]
+    assert version == "HTTP/1.1"
+    assert method in {"GET", "POST", "PUT", "PATCH", "DELETE"}
+    assert set(names) <= HEADERS
+    assert len(set(names)) == len(names)
+    assert f"Host: {host}" in rest
+    assert target.startswith(("/api", "/version", "/healthz", "/livez", "/readyz", "/openapi", "/openid", "/.well-known"))
+    path = target.partition("?")[0]
+    assert urllib.parse.unquote(path).isprintable()
+    assert not any(bad in urllib.parse.unquote(path) for bad in ("//", "/../", "/./", "\\", "?", "#", ";", "%"))
+
+
+@pytest.mark.promise("W-05")
+@pytest.mark.parametrize("name", QUERIES)
+def test_an_odd_query_stays_a_query(name: str, hostile: benches.Bench, recorder: Recorder) -> None:
+    """A query is refused, or arrives as the very pairs that were given: no header, no second request, no other parameter."""
+    recorder.heads.clear()
+    outcome = ask(hostile, {"method": "GET", "path": PODS, "query": QUERIES[name]})
+    assert outcome.fault is None
+    assert len(recorder.heads) <= 1
+    for head in recorder.heads:
+        check_head(head, recorder.host)
+        sent = urllib.parse.parse_qsl(head.split(" ")[1].partition("?")[2], keep_blank_values=True, strict_parsing=True)
+        assert sent == [(key, value) for key, value in QUERIES[name]]
+    assert hostile.works()
+
+
+BODIES = {
+    "a list of duplicates": b'{"metadata":{"name":"a"},"metadata":{"name":"b"}}',
+    "a duplicate kind": b'{"kind":"Pod","kind":"Secret"}',
+    "a long integer": b'{"x":' + b"9" * 5000 + b"}",
+    "text": b'"x"',
+    "a number": b"1",
+    "deep": b'{"x":' * 900 + b"1" + b"}" * 900,
+    "a line break in a string": b'"a\\r\\n\\r\\nDELETE / HTTP/1.1"',
+}
+
+
+@pytest.mark.promise("W-05")
+@pytest.mark.parametrize("name", BODIES)
+def test_an_odd_body_stays_a_body(name: str, hostile: benches.Bench, recorder: Recorder) -> None:
+    """Bodies are refused, or sent as one request's body with an honest length; nobody hangs or throws."""
+    recorder.heads.clear()
+    for method in ("POST", "PATCH", "DELETE", "GET"):
+        payload = b'{"method":"%s","path":["api","v1","namespaces","default","pods","x"],"body":%s}' % (method.encode(), BODIES[name])
+        outcome = ask(hostile, payload)
+        assert outcome.fault is None or outcome.fault.code == "worker.protocol", outcome
+    assert len(recorder.heads) <= 4
+    for head in recorder.heads:
+        check_head(head, recorder.host)
+    assert hostile.works()
+
+
+# --- anything at all ---
+
+JOB = types.Limits(timeout_ms=2_000, api_calls=5, output_bytes=1_000)
+
+
+def converse(data: bytes, on_call: conversation.OnCall = benches.no_cluster) -> types.Outcome:
+    """A conversation with a peer that says `data` and hangs up, whatever the host answers."""
+    ours, theirs = socket.socketpair()
+    job = conversation.Job("1", JOB, "default", "test", on_call)
+
+    def drain() -> None:
+        with contextlib.suppress(OSError):
+            theirs.sendall(data)
+            theirs.shutdown(socket.SHUT_WR)
+            while theirs.recv(1 << 16):
+                pass
+
+    reader = threading.Thread(target=drain)
+    with theirs, ours:
+        reader.start()
+        talk = conversation.Conversation(job, protocol.FrameSocket(ours))
+        outcome = talk.outcome(talk.hold(), None, None)
+        ours.shutdown(socket.SHUT_RDWR)
+        reader.join()
+    return outcome
+
+
+def sound(outcome: types.Outcome) -> None:
+    """An outcome the rest of the host can live with."""
+    answer = output.render(outcome, JOB)
+    assert len(answer.text.encode()) <= JOB.output_bytes
+    if outcome.result is not None:
+        json.loads(outcome.result)
+
+
+VALID = strategies.sampled_from([
+    b'{"method":"GET","path":["api","v1","pods"],"query":[["limit","1"]],"accept":"table"}',
+    b'{"method":"PATCH","path":["api","v1","nodes","x"],"body":{"a":[1,2.5,null,"\xc3\xa9"]},"content_type":"merge-patch"}',
+    b'{"done":1.5,"total":3,"text":"nodes"}', b'{"result":{"a":[1,2,{"b":null}]},"hint":"x"}',
+    b'{"fault":{"code":"script.exception","message":"m","type":"ValueError"}}', b"text", b"",
+])  # fmt: skip
+
+
+@strategies.composite
+def mutated(draw: strategies.DrawFn) -> bytes:
+    """A valid payload with some bytes changed, repeated, dropped or put in."""
+    data = bytearray(draw(VALID))
+    for _ in range(draw(strategies.integers(0, 3))):
+        at = draw(strategies.integers(0, len(data)))
+        end = draw(strategies.integers(at, len(data)))
+        data[at:end] = draw(strategies.one_of(strategies.binary(max_size=4), strategies.just(bytes(data[at:end]) * 2), VALID))
+    return bytes(data)
+
+
+FRAMES = strategies.lists(
+    strategies.one_of(
+        strategies.binary(max_size=40),
+        strategies.builds(
+            lambda kind, data, lie: struct.pack("<IB", max(0, min(len(data) + lie, 0xFFFFFFFF)), kind) + data,
+            strategies.sampled_from([2, 3, 4, 5, 2, 3, 4, 5, 1, 129, 130, 0, 255]),
+            mutated(),
+            strategies.sampled_from([0] * 9 + [1, -1, 1 << 24, 1 << 31]),
+        ),
+    ),
+    max_size=8,
+).map(b"".join)
+
+fuzz = hypothesis.settings(
+    max_examples=400, deadline=None, database=None, suppress_health_check=list(hypothesis.HealthCheck), derandomize=True
+)
+
+
+@pytest.mark.promise("W-06")
+def test_any_bytes_end_in_an_outcome(attacks: Count) -> None:
+    """Frames, half frames and mutations of valid ones: the conversation ends with an outcome, never with an exception."""
+    attacks(400)
+
+    @fuzz
+    @hypothesis.given(FRAMES)
+    def run(data: bytes) -> None:
+        sound(converse(data))
+
+    run()
+
+
+TEXT = strategies.one_of(strategies.text(max_size=12), strategies.sampled_from(["..", "%2e", "//", "\r\n", "api", "v1", "pods", "", "secrets"]))
+CALLS = strategies.fixed_dictionaries(
+    {"method": strategies.sampled_from(["GET", "POST", "PUT", "PATCH", "DELETE"]), "path": strategies.lists(TEXT, max_size=7)},
+    optional={
+        "query": strategies.lists(strategies.tuples(TEXT, TEXT), max_size=4),
+        "accept": strategies.sampled_from(["json", "table", "metadata", "text"]),
+        "content_type": strategies.sampled_from(["json", "json-patch", "merge-patch", "strategic-merge-patch", "apply-patch"]),
+        "body": strategies.recursive(
+            strategies.none() | strategies.booleans() | strategies.integers() | strategies.text(max_size=5),
+            lambda inner: strategies.lists(inner, max_size=3) | strategies.dictionaries(strategies.text(max_size=5), inner, max_size=3),
+            max_leaves=6,
+        ),
+    },
+).map(lambda call: call if call["path"][:1] in (["api"], ["apis"]) else call | {"path": ["api", "v1", *call["path"]]})
+
+
+@pytest.mark.promise("W-05", "W-06")
+def test_any_call_is_refused_or_one_plain_request(hostile: benches.Bench, recorder: Recorder, attacks: Count) -> None:
+    """Calls made of any text: each is refused, or is exactly one request that can be read in one way only."""
+    attacks(400)
+    on_call = hostile.on_call
+
+    @fuzz
+    @hypothesis.given(CALLS)
+    def run(call: dict[str, Any]) -> None:
+        recorder.heads.clear()
+        data = json.dumps(call).encode("utf-8", "surrogatepass")
+        sound(converse(struct.pack("<IB", len(data), 4) + data + b'\x02\x00\x00\x00\x05{}', on_call))
+        assert len(recorder.heads) <= 1
+        for head in recorder.heads:
+            check_head(head, recorder.host)
+
+    run()
+    assert hostile.works()
+
+
+@pytest.mark.promise("W-06")
+def test_any_bytes_from_a_real_worker_end_in_an_outcome(hostile: benches.Bench, attacks: Count) -> None:
+    """The same through a locked-down process: dropped at the violation, and the next script works."""
+    attacks(60)
+
+    @hypothesis.settings(fuzz, max_examples=60)
+    @hypothesis.given(FRAMES)
+    def run(data: bytes) -> None:
+        outcome = hostile(f"sock.sendall({data!r})\nos._exit(0)", timeout_ms=3_000)
+        output.render(outcome, types.Limits())
+
+    run()
+    assert hostile.works()
+
+
+# --- each bound is what stops something ---
+
+
+@pytest.mark.promise("W-08")
+def test_without_its_bound_each_attack_comes_through(monkeypatch: pytest.MonkeyPatch, attacks: Count) -> None:
+    """Switch off caps, turns, shapes and counts one by one: the attack that was a violation is then taken."""
+    attacks(6)
+    big = struct.pack("<IB", 5_000, 3) + b'{"done":1}' + b" " * 4_990
+    ready = struct.pack("<IB", 0, 1)
+    done = struct.pack("<IB", 2, 5) + b"{}"
+    claim = b'{"fault":{"code":"policy.denied","message":"x"}}'
+    claimed = struct.pack("<IB", len(claim), 5) + claim
+    progress = (struct.pack("<IB", 10, 3) + b'{"done":1}') * 10_001
+    printed = struct.pack("<IB", 0, 2)
+
+    def code(data: bytes) -> str:
+        fault = converse(data).fault
+        return fault.code if fault is not None else ""
+
+    assert [code(data + done) for data in (big, ready, progress, printed)] == ["worker.protocol"] * 2 + ["limit.output", "worker.protocol"]
+    assert code(claimed) == "worker.protocol"
+    with monkeypatch.context() as patch:
+        patch.setitem(protocol.CAPS, protocol.Kind.PROGRESS, 1 << 20)
+        assert code(big + done) == ""
+    with monkeypatch.context() as patch:
+        patch.setattr(conversation, "_MAX_PROGRESS", 1 << 20)
+        assert code(progress + done) == ""
+    with monkeypatch.context() as patch:
+        patch.setattr(conversation, "_WORKERS_CODES", ("",))
+        assert code(claimed) == "policy.denied"
+    with monkeypatch.context() as patch:
+        patch.setattr(conversation, "_TURN", frozenset(protocol.Kind))
+        assert "out of turn" not in (converse(ready + done).fault or types.Fault("", "")).message
+    with monkeypatch.context() as patch:
+        patch.setattr(protocol, "decode", lambda payload, shape: msgspec.json.decode(payload, type=shape))
+        deep = b'{"result":' + b"[" * 5_000 + b"]" * 5_000 + b"}"
+        with pytest.raises(RecursionError):
+            converse(struct.pack("<IB", len(deep), 5) + deep)

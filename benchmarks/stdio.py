@@ -76,7 +76,7 @@ class Server:
         """Call a tool. Raises RuntimeError when its answer is an error: a failure must not pass for a fast success."""
         answer = self.request("tools/call", {"name": tool, "arguments": arguments})
         if answer.result.get("isError"):
-            raise RuntimeError(f"{self._command[0]}: {tool}: {text(answer)[:500]}")
+            raise RuntimeError(f"{self._command[0]}: {tool}: {text(answer)[:500]}\n{self._last_errors()}")
         return answer
 
     def __enter__(self) -> Server:

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 __all__ = ["LAYERS", "PROMISES", "Layer", "Promise"]
 
-Layer = Literal["language", "kernel", "wire", "policy", "resources", "faults"]
+Layer = Literal["language", "kernel", "wire", "policy", "resources", "faults", "manifest"]
 
 LAYERS: Final[dict[Layer, str]] = {
     "language": "1 language",
@@ -19,6 +19,7 @@ LAYERS: Final[dict[Layer, str]] = {
     "policy": "4 policy",
     "resources": "resources",
     "faults": "faults",
+    "manifest": "the manifest itself",
 }
 
 
@@ -33,6 +34,7 @@ class Promise:
 
 
 PROMISES: Final = (
+    Promise("M-01", "manifest", "Each promise has a test and each test a promise.", "style guide 26"),
     Promise("L-01", "language", "No script reaches an object outside data, SDK and allowed library.", "decision 2, field notes 5c"),
     Promise("K-01", "kernel", "A system call off the list is refused or kills the worker.", "decision 2"),
     Promise("K-02", "kernel", "No file, folder or device can be opened, made or changed.", "decision 2"),

@@ -6,6 +6,7 @@ about to say. See protocol.py for the turns.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import re
 import signal
@@ -32,8 +33,13 @@ _CALLS_BEYOND_LIMIT: Final = 100
 _MAX_PROGRESS: Final = 10_000
 _TURN: Final = frozenset({protocol.Kind.PRINT, protocol.Kind.PROGRESS, protocol.Kind.CALL, protocol.Kind.DONE})
 _FIRST: Final = frozenset({protocol.Kind.READY})
-_WORKERS_CODES: Final = ("script.", "limit.")
+_WORKERS_CODE: Final = re.compile(r"(script|limit)\.[a-z_]{1,40}")
 """The branches of faults a worker may report; all others are the host's own words."""
+_MAX_NESTING: Final = 250
+"""Levels in a result; an honest worker stops at 200 (sdk.plain), and what renders it here recurses."""
+_JSON_TEXT: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
+_STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_NOT_BRACKETS: Final = bytes(set(range(256)) - _STEPS.keys())
 _MAX_NAME: Final = 200
 _MAX_HINT: Final = 2_000
 _LONG_NUMBER: Final = re.compile(rb"[0-9]{4300}")
@@ -59,15 +65,29 @@ class _Closed(Exception):
 
 
 def _checked(done: protocol.Done) -> protocol.Done:
-    """Raises ProtocolError for an end no honest worker sends: a fault in the host's name, a number no reader takes."""
-    if done.fault is not None and not done.fault.code.startswith(_WORKERS_CODES):
+    """Raises ProtocolError for an end no honest worker sends: a fault in the host's name, data no reader takes."""
+    if done.fault is not None and not _WORKERS_CODE.fullmatch(done.fault.code):
         raise protocol.ProtocolError("a fault that is not the script's")
-    if _LONG_NUMBER.search(done.result):  # or digits in a text: only a whole decode tells
+    result = bytes(done.result)
+    if result.count(b"[") + result.count(b"{") > _MAX_NESTING and _nesting(result) > _MAX_NESTING:
+        raise protocol.ProtocolError("a result nested too deeply")
+    if _LONG_NUMBER.search(result):  # or digits in a text: only a whole decode tells
         try:
-            msgspec.json.decode(done.result)
-        except (msgspec.MsgspecError, RecursionError):
+            msgspec.json.decode(result)
+        except msgspec.MsgspecError:
             raise protocol.ProtocolError("a result that is no data") from None
     return done
+
+
+def _nesting(text: bytes) -> int:
+    """Levels of lists and objects in valid JSON, without building a value."""
+    brackets = _JSON_TEXT.sub(b"", text).translate(None, _NOT_BRACKETS)
+    return max(itertools.accumulate(map(_STEPS.__getitem__, brackets)), default=0)
+
+
+def _cut(text: str, room: int) -> str:
+    """At most `room` bytes of it."""
+    return text[:room].encode("utf-8", "replace")[:room].decode("utf-8", "ignore")
 
 
 def read_ready(frames: protocol.FrameSocket) -> protocol.Ready:
@@ -128,11 +148,11 @@ class Conversation:
             fault = self._autopsy(end)
         if fault is None and done.fault is not None:
             room = self._job.limits.output_bytes // 2
-            fault = types.Fault(done.fault.code, done.fault.message[:room], done.fault.type[:_MAX_NAME])
+            fault = types.Fault(done.fault.code, _cut(done.fault.message, room), _cut(done.fault.type, _MAX_NAME))
         return types.Outcome(
             printed=b"".join(self._printed).decode("utf-8", "replace"),
             result=bytes(done.result) if done.result != protocol.NULL and fault is None else None,
-            hint=done.hint[:_MAX_HINT],
+            hint=_cut(done.hint, _MAX_HINT),
             fault=fault,
             usage=self._usage(used or end),
         )

@@ -1,0 +1,260 @@
+"""Thousands of scripts of mixed fates in one server: its descriptors, processes and memory must stay flat.
+
+    python -m benchmarks.soak [N]        # default 10,000; about N / 20 seconds on two cores
+
+One client on stdio, one API server (a small local one) behind. Every answer is checked. The numbers are taken whenever a twentieth of the
+scripts has run, each time after a script that went well and with one spare worker waiting.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.server
+import json
+import os
+import random
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks import stdio
+
+__all__ = ["Report", "Sample", "run"]
+
+SPIN = "while True: pass"
+LONG_MS = 20_000
+WARM_UP = 60
+"""Scripts before the first numbers: imports, pools and caches fill."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The server between two scripts."""
+
+    scripts: int
+    descriptors: int
+    processes: int
+    threads: int
+    host_kib: int
+    fork_server_kib: int
+
+
+@dataclass(slots=True)
+class Report:
+    """What a soak found."""
+
+    samples: list[Sample] = field(default_factory=list)
+    fates: Counter[str] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+    """Answers that were not as their fate demands."""
+    seconds: float = 0.0
+
+    def slope(self, name: str) -> float:
+        """Growth of one number per 1,000 scripts: least squares over the samples."""
+        points = [(sample.scripts / 1000, float(getattr(sample, name))) for sample in self.samples]
+        middle_x = sum(x for x, _ in points) / len(points)
+        middle_y = sum(y for _, y in points) / len(points)
+        spread = sum((x - middle_x) ** 2 for x, _ in points)
+        return sum((x - middle_x) * (y - middle_y) for x, y in points) / spread if spread else 0.0
+
+    def as_text(self) -> str:
+        """A table for a person."""
+        first, last = self.samples[0], self.samples[-1]
+        lines = [f"{self.fates.total()} scripts in {self.seconds:.0f} s: " + ", ".join(f"{count} {fate}" for fate, count in self.fates.items())]
+        lines.append(f"{'':<16}{'start':>10}{'end':>10}{'per 1,000 scripts':>20}")
+        for name in ("descriptors", "processes", "threads", "host_kib", "fork_server_kib"):
+            lines.append(f"{name:<16}{getattr(first, name):>10}{getattr(last, name):>10}{self.slope(name):>20.2f}")
+        lines += [f"WRONG {text}" for text in self.wrong[:20]]
+        return "\n".join(lines)
+
+
+class _Api(http.server.BaseHTTPRequestHandler):
+    """A list of 50 pods; and nodes whose list breaks off."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        items = [{"metadata": {"name": f"pod-{number}", "labels": {"n": "x" * 500}}} for number in range(50)]
+        data = json.dumps({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}).encode()
+        whole = "nodes" not in self.path
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data if whole else data[:1000])
+        self.close_connection = not whole
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Quiet."""
+
+
+class _Server(stdio.Server):
+    """The subject, and a look at it from outside."""
+
+    def ask(self, script: str, timeout: int = LONG_MS) -> str:
+        """A script's answer."""
+        return stdio.text(self.request("tools/call", _call(script, timeout)))
+
+    def start(self, script: str) -> int:
+        """Send a script, and do not wait."""
+        self._number += 1
+        self._send({"jsonrpc": "2.0", "id": self._number, "method": "tools/call", "params": _call(script, LONG_MS)})
+        return self._number
+
+    def finish(self, number: int) -> str:
+        """The answer of a script that was started."""
+        while True:
+            message = json.loads(self._line())
+            if message.get("id") == number and "method" not in message:
+                return str(message["result"]["content"][0]["text"])
+
+    def cancel(self, number: int) -> None:
+        """Give a script up."""
+        self._send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
+
+    @property
+    def fork_server(self) -> int:
+        """Its process id."""
+        (pid,) = _children(self.pid)
+        return pid
+
+    def rest(self) -> list[int]:
+        """Wait until the last worker is reaped and the spare is there; gives the spare."""
+        deadline = time.monotonic() + 5
+        while len(workers := _children(self.fork_server)) != 1 and time.monotonic() < deadline:
+            time.sleep(0.005)
+        return workers
+
+    def sample(self, scripts: int) -> Sample:
+        """Numbers at rest."""
+        self.rest()
+        time.sleep(0.05)
+        fork_server = self.fork_server
+        processes = 1 + len(_children(self.pid)) + len(_children(fork_server))
+        descriptors, threads = (len(os.listdir(f"/proc/{self.pid}/{what}")) for what in ("fd", "task"))
+        return Sample(scripts, descriptors, processes, threads, _resident(self.pid), _resident(fork_server))
+
+
+def _call(script: str, timeout: int) -> dict[str, Any]:
+    return {"name": "evaluate_script", "arguments": {"script": script, "timeout": timeout}}
+
+
+def _children(pid: int) -> list[int]:
+    found = []
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):
+            found += [int(word) for word in Path(f"/proc/{pid}/task/{task}/children").read_text().split()]
+    return found
+
+
+def _resident(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+
+
+# --- fates: what is done, and what the answer must hold ---
+
+Fate = Callable[[_Server], tuple[str, str]]
+
+
+def _plain(script: str, expected: str, timeout: int = LONG_MS) -> Fate:
+    return lambda server: (server.ask(script, timeout), expected)
+
+
+def _killed(server: _Server) -> tuple[str, str]:
+    workers = server.rest()  # the spare will run the script
+    number = server.start("len(k8s.coreV1().list_namespaced_pod('a'))\n" + SPIN)
+    time.sleep(0.06)
+    for pid in workers:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return server.finish(number), "worker.died"
+
+
+def _cancelled(server: _Server) -> tuple[str, str]:
+    number = server.start(SPIN)
+    time.sleep(0.02)
+    server.cancel(number)
+    return "", ""
+
+
+FATES: dict[str, tuple[int, Fate]] = {
+    "ok": (47, _plain("len(k8s.coreV1().list_namespaced_pod('a'))", "50")),
+    "exception": (14, _plain("[p.metadata.name for p in k8s.coreV1().list_namespaced_pod('a')][99]", "IndexError")),
+    "denied": (10, _plain("k8s.coreV1().list_namespaced_secret('a')", "policy.denied_resource")),
+    "big output": (6, _plain("'x' * 10**6", "xxxx")),
+    "broken answer": (5, _plain("len(k8s.coreV1().list_node())", "cluster.broken")),
+    "memory": (5, _plain("x = []\nwhile True: x.append('a' * 10**6 + str(len(x)))", "limit.memory")),
+    "timeout": (5, _plain(SPIN, "limit.time", 100)),
+    "killed": (4, _killed),
+    "cancelled": (4, _cancelled),
+}
+"""Fate → how many of a hundred."""
+
+
+def run(count: int = 10_000, samples: int = 20) -> Report:
+    """Run `count` scripts. Fails no assertion: what it saw is in the report."""
+    report = Report()
+    fates = list(FATES)
+    order = random.Random(7).choices(fates, [FATES[fate][0] for fate in fates], k=count)  # noqa: S311 - the same mixture each time
+    with _served() as server:
+        for number in range(WARM_UP):
+            FATES[fates[number % len(fates)]][1](server)
+        server.ask(*_OK)
+        report.samples.append(server.sample(0))
+        started = time.monotonic()
+        for number, fate in enumerate(order, 1):
+            answer, expected = FATES[fate][1](server)
+            report.fates[fate] += 1
+            if expected not in answer:
+                report.wrong.append(f"{fate}: {answer[:200]!r}")
+            if number % max(1, count // samples) == 0:
+                server.ask(*_OK)
+                report.samples.append(server.sample(number))
+        report.seconds = time.monotonic() - started
+    return report
+
+
+_OK = ("len(k8s.coreV1().list_namespaced_pod('a'))",)
+
+
+@contextlib.contextmanager
+def _served() -> Iterator[_Server]:
+    api = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Api)
+    api.daemon_threads = True
+    api.handle_error = lambda *_: None  # type: ignore[method-assign] # a client that hangs up is no news
+    threading.Thread(target=api.serve_forever, daemon=True).start()
+    with tempfile.TemporaryDirectory() as folder:
+        kubeconfig, config = Path(folder, "kubeconfig"), Path(folder, "config.toml")
+        kubeconfig.write_text(json.dumps({
+            "apiVersion": "v1", "kind": "Config", "current-context": "soak",
+            "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{api.server_port}"}}],
+            "users": [{"name": "u", "user": {}}], "contexts": [{"name": "soak", "context": {"cluster": "c", "user": "u"}}],
+        }))  # fmt: skip
+        config.write_text("[limits]\nmemory_mib = 64\noutput_kib = 64\n")
+        program = Path(sys.executable).with_name("kubescript")
+        flags = ["--toolsets", "code", "--kubeconfig", str(kubeconfig), "--config", str(config), "--log-level", "error"]
+        with _Server([str(program), *flags]) as server:
+            yield server
+    api.shutdown()
+    api.server_close()
+
+
+def main() -> None:
+    """The command."""
+    report = run(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000)
+    print(report.as_text())
+    first, last = report.samples[0], report.samples[-1]
+    flat = (first.descriptors, first.processes) == (last.descriptors, last.processes)
+    sys.exit(0 if flat and not report.wrong else 1)
+
+
+if __name__ == "__main__":
+    main()

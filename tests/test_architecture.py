@@ -1,0 +1,48 @@
+"""docs/architecture.md and the import contract say the same, and no module stands outside them."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "kubescript"
+PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+HOST, UNTRUSTED = (contract["layers"] for contract in CONTRACTS[:2])
+
+
+def named(layers: list[str]) -> list[str]:
+    """The modules of a layers contract, top first."""
+    return [part.strip() for layer in layers for part in layer.split("|")]
+
+
+@pytest.mark.parametrize("layers", [HOST, UNTRUSTED], ids=["host", "untrusted"])
+def test_the_page_lists_the_layers_in_the_contracts_order(layers: list[str]) -> None:
+    """The drawing of who may import whom is the contract that lint-imports holds."""
+    drawing = PAGE.split("## Who may import whom")[1].split("## Life spans")[0]
+    lines = [f" {line} " for line in drawing.split("\n")]
+    at = []
+    for layer in layers:
+        names = [part.strip().removeprefix("kubescript.") for part in layer.split("|")]
+        at.append(next(n for n, line in enumerate(lines) if all(f" {name} " in line for name in names)))
+    *above_the_wire, _ = at  # the wires are drawn between the two sides
+    assert above_the_wire == sorted(above_the_wire)
+
+
+def test_every_host_module_has_its_layer() -> None:
+    """A new module of the package must say where it stands."""
+    top = {f"kubescript.{path.stem}" for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    sides = {"kubescript.__init__", "kubescript.sandbox", "kubescript.sdk"}
+    assert top - sides <= set(named(HOST))
+
+
+def test_every_sandbox_module_is_on_one_side() -> None:
+    """What the fork server does not import is the host's, and is named in its contract."""
+    forbidden = set(CONTRACTS[2]["forbidden_modules"])
+    host = {module for module in named(HOST) if module.startswith("kubescript.sandbox.")}
+    shared = {"kubescript.sandbox.control", "kubescript.sandbox.protocol"}
+    assert host - shared <= forbidden
+    assert {module for module in named(HOST) if "sandbox" not in module} <= forbidden

@@ -1,0 +1,25 @@
+"""A short soak: what `python -m benchmarks.soak` does with 10,000 scripts, here with 200."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks import soak
+
+SCRIPTS = 200
+GROWTH_KIB = 16 * 1024
+
+
+@pytest.mark.promise("F-08")
+def test_nothing_grows_with_the_number_of_scripts() -> None:
+    """After 200 scripts of every fate the server has as many descriptors and processes as before, and no more memory to speak of."""
+    report = soak.run(SCRIPTS, samples=4)
+    print(report.as_text())
+    assert report.wrong == []
+    assert set(report.fates) == set(soak.FATES)
+    first = report.samples[0]
+    assert {(one.descriptors, one.processes) for one in report.samples} == {(first.descriptors, first.processes)}
+    assert first.processes == 3  # host, fork server, spare
+    assert all(one.host_kib - first.host_kib < GROWTH_KIB for one in report.samples)
+    assert all(one.fork_server_kib - first.fork_server_kib < GROWTH_KIB // 4 for one in report.samples)
+    assert all(one.threads - first.threads <= 4 for one in report.samples)

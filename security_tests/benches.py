@@ -45,6 +45,17 @@ class Bench:
         bounds = types.Limits(**({"timeout_ms": timeout_ms, "memory_bytes": 256 * MIB} | limits))
         return self.pool.run(conversation.Job(script, bounds, "default", "test", self.on_call, self.on_progress))
 
+    def listen(self) -> list[protocol.Call]:
+        """The calls that reach the host's side from now on; each is answered with a fault."""
+        heard: list[protocol.Call] = []
+
+        def on_call(call: protocol.Call, left: float) -> tuple[protocol.Reply, types.Response | None]:
+            heard.append(call)
+            return no_cluster(call, left)
+
+        self.on_call = on_call
+        return heard
+
     def works(self) -> bool:
         """Whether the next script gets its answer, from a hostile worker and from an honest one."""
         return self("result = 6 * 7\nresult").result in {b"42", b'"42"'}

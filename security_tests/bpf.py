@@ -27,7 +27,13 @@ _TESTS: Final[dict[int, Callable[[int, int], bool]]] = {
     0x35: lambda left, right: left >= right,
     0x45: lambda left, right: bool(left & right),
 }
-_ACTIONS: Final = {0x80000000: "kill", 0x00000000: "kill thread", 0x7FFF0000: "allow", 0x00030000: "trap", 0x7FFC0000: "log"}
+_ACTIONS: Final = {
+    0x80000000: "kill",
+    0x00000000: "kill thread",
+    0x7FFF0000: "allow",
+    0x00030000: "trap",
+    0x7FFC0000: "log",
+}
 
 
 def load(code: bytes) -> Program:

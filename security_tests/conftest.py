@@ -43,7 +43,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     layers = {promise.id: promise.layer for promise in promises.PROMISES}
-    counts = {outcome: _counted(terminalreporter, outcome, layers) for outcome in ("passed", "failed", "error", "skipped")}
+    counts = {
+        outcome: _counted(terminalreporter, outcome, layers) for outcome in ("passed", "failed", "error", "skipped")
+    }
     held, skipped = counts["passed"], counts["skipped"]
     tried = held + counts["failed"] + counts["error"]
     if os.environ.get(TALLY):

@@ -46,9 +46,7 @@ def prepare(link: channel.Channel) -> worker.Evaluate:
             exec(start.script, scope)
             done = protocol.Done(result=msgspec.Raw(msgspec.json.encode(repr(scope.get("result")))))
         except BaseException as error:
-            done = protocol.Done(
-                fault=protocol.ScriptFault("script.hostile", repr(error)[:2000], type(error).__name__)
-            )
+            done = protocol.Done(fault=protocol.ScriptFault("script.hostile", repr(error)[:2000], type(error).__name__))
         link.finish(done)
 
     return evaluate
@@ -78,7 +76,8 @@ def mutate() -> None:
         sys.argv.remove(option)
         name, _, value = option.partition("=")
         if name == "--leak":
-            os.environ.update([value.split("=", 1)])
+            variable, _, secret = value.partition("=")
+            os.environ[variable] = secret
         else:
             names, other = set(value.split(",")), {"--without": absent, "--fail": refused}[name]
             lockdown.SERVER_STEPS = replaced(names, lockdown.SERVER_STEPS, other)  # type: ignore[misc]

@@ -72,7 +72,9 @@ def set_uid_program() -> str:
 
 
 SET_UID: Final = "/var/tmp/kubescript-setuid-sleep"
-WAIT: Final = "link.progress(1, 1, '')\nend = time.monotonic() + 0.4\nwhile time.monotonic() < end:\n    pass\nresult = 1"
+WAIT: Final = (
+    "link.progress(1, 1, '')\nend = time.monotonic() + 0.4\nwhile time.monotonic() < end:\n    pass\nresult = 1"
+)
 
 FORK_BOMB: Final = """
 pids = []
@@ -134,4 +136,3 @@ MUTATIONS: Final = (
     Mutation("seccomp", (), "a, b = socket.socketpair()\nresult = True"),
     Mutation("seccomp", (), "result = os.getppid() > 0"),
 )  # fmt: skip
-

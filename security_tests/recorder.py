@@ -22,7 +22,10 @@ from kubescript import kinds
 TOKEN = "recorder-token-5e1f"
 CANARY = "c4n4ry-value-of-a-secret"
 """In every Secret this server hands out."""
-IMITATIONS = {"imitation.example": {"secrets": "Secret", "pods": "Secret", "vaults": "Secret"}, "core.example": {"things": "Pod"}}
+IMITATIONS = {
+    "imitation.example": {"secrets": "Secret", "pods": "Secret", "vaults": "Secret"},
+    "core.example": {"things": "Pod"},
+}
 """Custom resources that call themselves what they are not: group → plural → kind."""
 
 
@@ -114,7 +117,9 @@ class Recorder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._listener.close()
         with self._lock:
             for sock in self._open:
@@ -191,13 +196,21 @@ def _content(seen: Seen) -> tuple[str, str]:
 
 
 def _kind(info: Info) -> str:
-    return IMITATIONS.get(info.group, {}).get(info.resource) or kinds.kind_of(info.group, info.resource) or info.resource.capitalize()
+    return (
+        IMITATIONS.get(info.group, {}).get(info.resource)
+        or kinds.kind_of(info.group, info.resource)
+        or info.resource.capitalize()
+    )
 
 
 def _object(info: Info) -> dict[str, Any]:
     version = f"{info.group}/{info.version}" if info.group else info.version
     metadata = {"name": info.name or "one", "namespace": info.namespace or "home", "resourceVersion": "1"}
-    secret = {"data": {"password": CANARY}, "stringData": {"password": CANARY}} if (info.group, info.resource) == ("", "secrets") else {}
+    secret = (
+        {"data": {"password": CANARY}, "stringData": {"password": CANARY}}
+        if (info.group, info.resource) == ("", "secrets")
+        else {}
+    )
     return {"apiVersion": version, "kind": _kind(info), "metadata": metadata, "spec": {}, "status": {}, **secret}
 
 

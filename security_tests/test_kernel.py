@@ -493,7 +493,9 @@ UPROBES = {335: "uretprobe", 336: "uprobe"}
 
 @pytest.mark.promise("K-01")
 @pytest.mark.timeout(300)
-@pytest.mark.skipif(not benches.STRICT or os.geteuid() != 0, reason="the same filter; numbers were tried in the run as root")
+@pytest.mark.skipif(
+    not benches.STRICT or os.geteuid() != 0, reason="the same filter; numbers were tried in the run as root"
+)
 def test_no_number_off_the_list_is_answered(hostile: benches.Bench, attacks: Count) -> None:
     """Every system call number up to 470 that is not pinned as allowed is stopped by the real kernel."""
     known = {pyseccomp.resolve_syscall(pyseccomp.Arch.NATIVE, name) for name in ALLOWED}
@@ -583,7 +585,9 @@ def test_environment_is_empty(hostile: benches.Bench) -> None:
 
 
 SPIN = "while True:\n    pass"
-FLOOD_MEMORY = "kept = []\nwhile True:\n    try:\n        kept.append(bytearray(1 << 20))\n    except MemoryError:\n        pass"
+FLOOD_MEMORY = (
+    "kept = []\nwhile True:\n    try:\n        kept.append(bytearray(1 << 20))\n    except MemoryError:\n        pass"
+)
 
 
 @pytest.mark.promise("K-16")

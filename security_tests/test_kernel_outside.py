@@ -23,7 +23,9 @@ Count = Callable[[int], None]
 CONTAINER = str(Path(__file__).with_name("container.py"))
 WAIT = "link.progress(1, 1, '')\nend = time.monotonic() + 0.4\nwhile time.monotonic() < end:\n    pass\nresult = 1"
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may read the memory of a process that is not dumpable")
+needs_root = pytest.mark.skipif(
+    os.geteuid() != 0, reason="only root may read the memory of a process that is not dumpable"
+)
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +51,12 @@ def regions(pid: int) -> Iterator[tuple[int, int, str, str]]:
 
 def occurrences(pid: int, needles: tuple[bytes, ...]) -> set[bytes]:
     """Which needles are anywhere in the readable memory, environment or command line of `pid`."""
-    found = {needle for name in ("environ", "cmdline") for needle in needles if needle in Path(f"/proc/{pid}/{name}").read_bytes()}
+    found = {
+        needle
+        for name in ("environ", "cmdline")
+        for needle in needles
+        if needle in Path(f"/proc/{pid}/{name}").read_bytes()
+    }
     with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
         for start, end, permissions, name in regions(pid):
             if "r" in permissions and name not in {"[vvar]", "[vvar_vclock]", "[vsyscall]"}:
@@ -120,9 +127,16 @@ def host(
         "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
     }))  # fmt: skip
     config.chmod(0o644)
-    environment = {"CANARY": canary, "KUBECONFIG": str(config), "PATH": "/usr/bin:/bin", "TOKEN": canary + "-in-environment"}
+    environment = {
+        "CANARY": canary,
+        "KUBECONFIG": str(config),
+        "PATH": "/usr/bin:/bin",
+        "TOKEN": canary + "-in-environment",
+    }
     arguments = [*prefix, sys.executable, "-c", HOST, order, *command]
-    with subprocess.Popen(arguments, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        arguments, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         try:
             yield process
         finally:
@@ -178,7 +192,9 @@ def test_a_workers_only_descriptor_is_its_socket(alone: benches.Bench) -> None:
 
     def look(pid: int) -> None:
         folder = f"/proc/{pid}/fd"
-        assert {number: os.readlink(f"{folder}/{number}").split(":")[0] for number in os.listdir(folder)} == {"3": "socket"}
+        assert {number: os.readlink(f"{folder}/{number}").split(":")[0] for number in os.listdir(folder)} == {
+            "3": "socket"
+        }
 
     assert alone.during(WAIT, look).fault is None
     assert alone.works()
@@ -218,7 +234,9 @@ def test_no_process_of_the_same_user_looks_into_a_worker(alone: benches.Bench) -
     """Another process that is nobody as well cannot read a worker's memory, descriptors or environment."""
 
     def look(pid: int) -> None:
-        finished = subprocess.run(["/usr/bin/env", sys.executable, "-c", PEEK, str(pid)], capture_output=True, text=True, check=False)
+        finished = subprocess.run(
+            ["/usr/bin/env", sys.executable, "-c", PEEK, str(pid)], capture_output=True, text=True, check=False
+        )
         if "Permission denied" in finished.stderr:
             pytest.skip("this interpreter is not readable for nobody")
         assert (finished.stdout, finished.stderr) == ("", "")
@@ -236,7 +254,11 @@ def test_a_workers_network_has_no_way_out(alone: benches.Bench) -> None:
         assert os.readlink(f"/proc/{pid}/ns/net") != os.readlink("/proc/self/ns/net")
         assert os.readlink(f"/proc/{pid}/ns/ipc") != os.readlink("/proc/self/ns/ipc")
         interfaces = [line.split(":")[0].strip() for line in Path(f"/proc/{pid}/net/dev").read_text().splitlines()[2:]]
-        assert [name for name in interfaces if name in {"lo", "eth0"} or not name.startswith(("tunl", "sit", "ip6", "gre", "erspan"))] == ["lo"]
+        assert [
+            name
+            for name in interfaces
+            if name in {"lo", "eth0"} or not name.startswith(("tunl", "sit", "ip6", "gre", "erspan"))
+        ] == ["lo"]
         assert Path(f"/proc/{pid}/net/route").read_text().count("\n") <= 1
 
     assert alone.during(WAIT, look).fault is None
@@ -262,17 +284,23 @@ def alive(pid: int) -> bool:
     return False
 
 
-KILLS = {
+def kill_both(host_pid: int, server: int) -> None:
+    """The fork server first stopped, so that it cannot tidy up, then neither is left."""
+    os.kill(server, signal.SIGSTOP)
+    os.kill(host_pid, signal.SIGKILL)
+    time.sleep(0.1)
+    os.kill(server, signal.SIGKILL)
+
+
+KILLS: dict[str, Callable[[int, int], None]] = {
     "the fork server": lambda _host, server: os.kill(server, signal.SIGKILL),
-    "the host": lambda host, _server: os.kill(host, signal.SIGKILL),
-    "both, the fork server stopped first": lambda host, server: [
-        os.kill(server, signal.SIGSTOP), os.kill(host, signal.SIGKILL), time.sleep(0.1), os.kill(server, signal.SIGKILL),
-    ],
-}  # fmt: skip
+    "the host": lambda host_pid, _server: os.kill(host_pid, signal.SIGKILL),
+    "both": kill_both,
+}
 
 
 def orphans(
-    folder: Path, kill: Callable[[int, int], object], seconds: float = 5.0, command: tuple[str, ...] = ()
+    folder: Path, kill: Callable[[int, int], None], seconds: float = 5.0, command: tuple[str, ...] = ()
 ) -> set[int]:
     """The processes of a host that are left some time after `kill` had its way."""
     with host(folder, "none", "late", command=command) as process:

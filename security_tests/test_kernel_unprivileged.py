@@ -23,7 +23,9 @@ PYTEST = (
 )  # fmt: skip
 ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": "1", "WALL_TALLY": "1", "PATH": "/usr/bin:/bin"}
 
-only_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give it up; this very run is the unprivileged one")
+only_root = pytest.mark.skipif(
+    os.geteuid() != 0, reason="needs root to give it up; this very run is the unprivileged one"
+)
 
 
 def contained(*command: str, user_namespaces: bool = True, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -110,7 +112,9 @@ def test_doctor_names_the_missing_layer_and_its_remedy() -> None:
 
 
 @pytest.mark.promise("K-18")
-@pytest.mark.parametrize("step", ["network", "landlock", "seccomp", "rlimits", "capabilities", "identity", "descriptors"])
+@pytest.mark.parametrize(
+    "step", ["network", "landlock", "seccomp", "rlimits", "capabilities", "identity", "descriptors"]
+)
 def test_a_strict_server_runs_nothing_when_a_step_fails(step: str) -> None:
     """A step the kernel refuses is named by the error, and no script runs."""
     command = (*benches.HOSTILE, f"--fail={step}")

@@ -11,7 +11,9 @@ import pytest
 from kubescript.sandbox import lockdown
 from security_tests import benches, mutations, test_kernel, test_kernel_outside
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="identity and capabilities can only be switched off for a host that has them")
+pytestmark = pytest.mark.skipif(
+    os.geteuid() != 0, reason="identity and capabilities can only be switched off for a host that has them"
+)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -40,8 +42,10 @@ def test_every_step_has_a_mutation() -> None:
 @pytest.mark.promise("K-15", "K-19")
 def test_without_the_death_signal_an_orphan_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When host and fork server are killed together, only the death signal ends a worker that spins."""
-    kill = test_kernel_outside.KILLS["both, the fork server stopped first"]
-    script = test_kernel_outside.HOST.replace("k8s.coreV1().list_node()", "pass").replace("ctx.progress(1)", "link.progress(1, 1, '')")
+    kill = test_kernel_outside.kill_both
+    script = test_kernel_outside.HOST.replace("k8s.coreV1().list_node()", "pass").replace(
+        "ctx.progress(1)", "link.progress(1, 1, '')"
+    )
     monkeypatch.setattr(test_kernel_outside, "HOST", script)
     assert test_kernel_outside.orphans(tmp_path, kill, command=benches.hostile()) == set()
     left = test_kernel_outside.orphans(tmp_path, kill, 0.5, command=benches.hostile("parent_death"))
@@ -54,7 +58,11 @@ def test_without_the_death_signal_an_orphan_is_left(tmp_path: Path, monkeypatch:
 def test_the_kernel_tests_go_red_without_the_filter() -> None:
     """The same helper that judges test_kernel.py judges otherwise for a worker without seccomp."""
     with benches.opened(benches.hostile("seccomp")) as bench:
-        red = [name for name, arguments in SAMPLE.items() if not test_kernel.stopped(test_kernel.attempt(bench, name, arguments))]
+        red = [
+            name
+            for name, arguments in SAMPLE.items()
+            if not test_kernel.stopped(test_kernel.attempt(bench, name, arguments))
+        ]
     assert red == list(SAMPLE)
 
 

@@ -18,8 +18,10 @@ pytestmark = pytest.mark.promise("M-01")
 
 def cited(decorators: list[ast.expr]) -> list[str]:
     """The ids in `pytest.mark.promise("…", …)` among these expressions."""
-    calls = [node for node in decorators if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.promise"]
-    return [argument.value for call in calls for argument in call.args if isinstance(argument, ast.Constant)]
+    calls = [
+        node for node in decorators if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.promise"
+    ]
+    return [str(ast.literal_eval(argument)) for call in calls for argument in call.args]
 
 
 def whole_module(tree: ast.Module) -> list[str]:
@@ -30,30 +32,32 @@ def whole_module(tree: ast.Module) -> list[str]:
     return []
 
 
-def collected() -> dict[str, list[str]]:
-    """Every test of this folder and the promises it cites."""
+def collected(folder: Path) -> dict[str, list[str]]:
+    """Every test of a folder and the promises it cites."""
     found = {}
-    for path in sorted(HERE.glob("test_*.py")):
+    for path in sorted(folder.glob("test_*.py")):
         tree = ast.parse(path.read_text())
         shared = whole_module(tree)
         for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
                 found[f"{path.name}::{node.name}"] = shared + cited(node.decorator_list)
     return found
 
 
-TESTS: Final = collected()
+TESTS: Final = collected(HERE)
+ELSEWHERE: Final = {name: ids for name, ids in collected(HERE.parent / "tests").items() if ids}
+"""Faults are tested beside the parts that meet them."""
 
 
 def test_no_test_lacks_a_promise() -> None:
     """Each test of this folder cites at least one promise of the manifest, and none that is not there."""
     assert [name for name, ids in TESTS.items() if not ids] == []
-    assert {name: ids for name, ids in TESTS.items() if set(ids) - KNOWN.keys()} == {}
+    assert {name: ids for name, ids in (TESTS | ELSEWHERE).items() if set(ids) - KNOWN.keys()} == {}
 
 
 def test_no_promise_lacks_a_test() -> None:
     """Each promise of the manifest is cited by at least one test."""
-    kept = {name for ids in TESTS.values() for name in ids}
+    kept = {name for ids in (TESTS | ELSEWHERE).values() for name in ids}
     assert [name for name in KNOWN if name not in kept] == []
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Final
 
 import pytest
@@ -11,9 +10,7 @@ import pytest
 from kubescript import output, types
 from security_tests import benches
 
-Count = Callable[[int], None]
-
-DEADLINE_MS: Final = 350
+DEADLINE_MS: Final = 300
 GRACE_S: Final = 1.0
 NEXT_S: Final = 2.0
 """One second is the promise; the second one is for a machine that runs other tests as well."""
@@ -130,11 +127,13 @@ MEMORY = {
 @pytest.mark.parametrize("name", MEMORY)
 def test_a_script_that_eats_memory_is_ended(name: str, sandbox: benches.Bench) -> None:
     """A script gets its limit's worth and not a page more; the host does not grow with it."""
-    ended(sandbox, MEMORY[name], ENDS | {"script."}, timeout_ms=1_500)
+    ended(sandbox, MEMORY[name], ENDS | {"script."}, timeout_ms=1_200)
 
 
 @pytest.mark.promise("R-02")
-@pytest.mark.parametrize("script", [MEMORY["a growing list"], MEMORY["text"], MEMORY["a list"]], ids=["growing", "text", "list"])
+@pytest.mark.parametrize(
+    "script", [MEMORY["a growing list"], MEMORY["text"], MEMORY["a list"]], ids=["growing", "text", "list"]
+)
 def test_the_end_of_memory_is_named(script: str, sandbox: benches.Bench) -> None:
     """The message says how much there was and what to do instead."""
     fault = ended(sandbox, script, {"limit.memory"}, timeout_ms=10_000)
@@ -179,7 +178,7 @@ DEPTHS = {
 @pytest.mark.parametrize("name", DEPTHS)
 def test_a_script_that_goes_too_deep_is_ended(name: str, sandbox: benches.Bench) -> None:
     """Recursion in Python or in C, of calls or of data: a named error, never a silent crash."""
-    ended(sandbox, DEPTHS[name], ENDS | {"script.refused"}, timeout_ms=1_500)
+    ended(sandbox, DEPTHS[name], ENDS | {"script.refused"}, timeout_ms=1_200)
 
 
 FREED = "x = []\nfor _ in range(3 * 10**5): x = [x]\nx = None\n'freed'"
@@ -217,6 +216,8 @@ SOURCES = {
     "a case for each number": "match 1:\n" + "\n".join(f"    case {n}: pass" for n in range(8000)),
     "nested patterns": "match 1:\n    case " + "[" * 3000 + "]" * 3000 + ": pass",
     "50,000 statements": "x = 1\n" * 42_000,
+    "five megabytes": "x = 1 #" + "y" * (5 << 20),
+    "five megabytes of quotes": '"' * (5 << 20),
     "NUL": "x = 1\0",
     "surrogates": "x = '\ud800'",
     "an unknown encoding": "# -*- coding: rot13 -*-\nvzcbeg bf",
@@ -231,11 +232,7 @@ SOURCES = {
 def test_any_source_is_compiled_or_refused_in_time(name: str, sandbox: benches.Bench) -> None:
     """A source made to break a compiler ends in a value, a hint or a named refusal, and the next script works."""
     started = time.monotonic()
-    try:
-        outcome = sandbox(SOURCES[name], timeout_ms=2_500)
-    except UnicodeEncodeError:
-        assert name == "surrogates"  # refused before a worker is asked: no transport can carry it either
-        outcome = types.Outcome()
+    outcome = sandbox(SOURCES[name], timeout_ms=2_500)
     assert time.monotonic() - started < 2.5 + GRACE_S
     if outcome.fault is not None:
         assert outcome.fault.code.startswith(("script.", "limit.")), outcome.fault
@@ -307,7 +304,7 @@ CALLS = {
     "a million calls": "for n in range(10**6): k8s.coreV1().list_node()",
     "a million calls, errors swallowed": "for n in range(10**6):\n    try: k8s.coreV1().list_node()\n    except Exception: pass",
     "a million calls, everything swallowed": "while True:\n    try: k8s.coreV1().list_node()\n    except BaseException: pass",
-    "calls from a finalizer": "class A:\n    def __del__(self):\n        while True:\n            try: k8s.coreV1().list_node()\n            except BaseException: pass\nA()\n1",
+    "calls while it is described": "class A:\n    def __repr__(self):\n        while True:\n            try: k8s.coreV1().list_node()\n            except BaseException: pass\nrepr(A())",
     "calls in a comprehension": "[k8s.coreV1().read_namespaced_pod(str(n), 'x') for n in range(10**6)]",
 }  # fmt: skip
 
@@ -316,8 +313,7 @@ CALLS = {
 @pytest.mark.parametrize("name", CALLS)
 def test_a_million_calls_are_not_made(name: str, sandbox: benches.Bench) -> None:
     """The broker hears of as many calls as the limit allows, whatever the script catches."""
-    heard: list[object] = []
-    sandbox.on_call = lambda call, left: (heard.append(call), benches.no_cluster(call, left))[1]
+    heard = sandbox.listen()
     try:
         sandbox(CALLS[name], timeout_ms=5_000, api_calls=20)
     finally:

@@ -27,7 +27,7 @@ from security_tests import benches
 
 Count = Callable[[int], None]
 
-DONE = 'frame(5, \'{"result":1}\')'
+DONE = "frame(5, '{\"result\":1}')"
 CALL = '{"method":"GET","path":["api","v1","pods"]'
 
 SHAPES = {
@@ -45,27 +45,27 @@ SHAPES = {
     "an empty PRINT": "frame(2)",
     "a CALL that is no object": "frame(4, '[]')",
     "a CALL that is null": "frame(4, 'null')",
-    "a CALL of wrong type": "frame(4, '{\"method\":1,\"path\":[]}')",
-    "a CALL without a path": "frame(4, '{\"method\":\"GET\"}')",
-    "a path that is text": "frame(4, '{\"method\":\"GET\",\"path\":\"/api/v1/secrets\"}')",
-    "a path of numbers": "frame(4, '{\"method\":\"GET\",\"path\":[1,2]}')",
-    "a path of paths": "frame(4, '{\"method\":\"GET\",\"path\":[[\"api\"]]}')",
-    "an unknown method": "frame(4, '{\"method\":\"CONNECT\",\"path\":[\"api\"]}')",
-    "a method in lower case": "frame(4, '{\"method\":\"get\",\"path\":[\"api\"]}')",
-    "a method with a line break": "frame(4, '{\"method\":\"GET\\\\r\\\\nX: y\",\"path\":[\"api\"]}')",
-    "an unknown accept": f"frame(4, '{CALL},\"accept\":\"application/yaml\"}}')",
-    "an unknown content type": f"frame(4, '{CALL},\"content_type\":\"text/html\"}}')",
-    "a field for headers": f"frame(4, '{CALL},\"headers\":{{\"Impersonate-User\":\"admin\"}}}}')",
-    "a field for the host": f"frame(4, '{CALL},\"host\":\"evil.example\"}}')",
-    "a field for a URL": f"frame(4, '{CALL},\"url\":\"http://evil.example\"}}')",
-    "a query that is an object": f"frame(4, '{CALL},\"query\":{{\"limit\":\"1\"}}}}')",
-    "a query of triples": f"frame(4, '{CALL},\"query\":[[\"a\",\"b\",\"c\"]]}}')",
-    "a query of numbers": f"frame(4, '{CALL},\"query\":[[\"limit\",1]]}}')",
-    "invalid UTF-8 in a path": "frame(4, b'{\"method\":\"GET\",\"path\":[\"\\xff\\xfe\"]}')",
-    "invalid UTF-8 in a body": f"frame(4, {(CALL + ',').encode()!r} + b'\"body\":\"\\xff\"}}')",
+    "a CALL of wrong type": 'frame(4, \'{"method":1,"path":[]}\')',
+    "a CALL without a path": 'frame(4, \'{"method":"GET"}\')',
+    "a path that is text": 'frame(4, \'{"method":"GET","path":"/api/v1/secrets"}\')',
+    "a path of numbers": 'frame(4, \'{"method":"GET","path":[1,2]}\')',
+    "a path of paths": 'frame(4, \'{"method":"GET","path":[["api"]]}\')',
+    "an unknown method": 'frame(4, \'{"method":"CONNECT","path":["api"]}\')',
+    "a method in lower case": 'frame(4, \'{"method":"get","path":["api"]}\')',
+    "a method with a line break": 'frame(4, \'{"method":"GET\\\\r\\\\nX: y","path":["api"]}\')',
+    "an unknown accept": f'frame(4, \'{CALL},"accept":"application/yaml"}}\')',
+    "an unknown content type": f'frame(4, \'{CALL},"content_type":"text/html"}}\')',
+    "a field for headers": f'frame(4, \'{CALL},"headers":{{"Impersonate-User":"admin"}}}}\')',
+    "a field for the host": f'frame(4, \'{CALL},"host":"evil.example"}}\')',
+    "a field for a URL": f'frame(4, \'{CALL},"url":"http://evil.example"}}\')',
+    "a query that is an object": f'frame(4, \'{CALL},"query":{{"limit":"1"}}}}\')',
+    "a query of triples": f'frame(4, \'{CALL},"query":[["a","b","c"]]}}\')',
+    "a query of numbers": f'frame(4, \'{CALL},"query":[["limit",1]]}}\')',
+    "invalid UTF-8 in a path": 'frame(4, b\'{"method":"GET","path":["\\xff\\xfe"]}\')',
+    "invalid UTF-8 in a body": f'frame(4, {(CALL + ",").encode()!r} + b\'"body":"\\xff"}}\')',
     "UTF-16": "frame(4, '{}'.encode('utf-16'))",
     "a byte order mark": "frame(4, b'\\xef\\xbb\\xbf{}')",
-    "half a surrogate": "frame(4, '{\"method\":\"GET\",\"path\":[\"\\\\ud800\"]}')",
+    "half a surrogate": 'frame(4, \'{"method":"GET","path":["\\\\ud800"]}\')',
     "NaN": f"frame(4, '{CALL},\"body\":NaN}}')",
     "Infinity": f"frame(4, '{CALL},\"body\":-Infinity}}')",
     "NaN in a PROGRESS": "frame(3, '{\"done\":NaN}')",
@@ -74,15 +74,15 @@ SHAPES = {
     "a body nested 100,000 deep": f"frame(4, '{CALL},\"body\":' + '[' * 100_000 + ']' * 100_000 + '}}')",
     "objects nested 100,000 deep": f"frame(4, '{CALL},\"body\":' + '{{\"a\":' * 100_000 + '1' + '}}' * 100_001)",
     "a result nested 100,000 deep": "frame(5, '{\"result\":' + '[' * 100_000 + ']' * 100_000 + '}')",
-    "a result that is not UTF-8": "frame(5, b'{\"result\":\"\\xff\"}')",
+    "a result that is not UTF-8": 'frame(5, b\'{"result":"\\xff"}\')',
     "a result that is half a document": "frame(5, '{\"result\":[1,2}')",
     "a result of a million digits": "frame(5, '{\"result\":' + '9' * 1_000_000 + '}')",
-    "a hint that is not UTF-8": "frame(5, b'{\"hint\":\"\\xff\"}')",
+    "a hint that is not UTF-8": 'frame(5, b\'{"hint":"\\xff"}\')',
     "bytes after the document": "frame(5, '{}{}')",
     "a NUL after the document": "frame(5, '{}\\0')",
     "a comment": "frame(5, '{} // done')",
-    "a fault that is text": "frame(5, '{\"fault\":\"no\"}')",
-    "a field DONE does not have": "frame(5, '{\"usage\":{\"cpu_ms\":0}}')",
+    "a fault that is text": 'frame(5, \'{"fault":"no"}\')',
+    "a field DONE does not have": 'frame(5, \'{"usage":{"cpu_ms":0}}\')',
 }
 
 
@@ -90,8 +90,7 @@ SHAPES = {
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_misshapen_frame_ends_its_worker(name: str, hostile: benches.Bench) -> None:
     """Size, type, shape or encoding: the host names the violation, no call is made, and the next script works."""
-    calls: list[protocol.Call] = []
-    hostile.on_call = lambda call, left: (calls.append(call), benches.no_cluster(call, left))[1]
+    calls = hostile.listen()
     started = time.monotonic()
     outcome = hostile(f"sock.sendall({SHAPES[name]})\nresult = 'still here'", timeout_ms=5_000)
     assert outcome.fault is not None
@@ -154,8 +153,7 @@ AFTER_DONE = {
 @pytest.mark.parametrize("name", AFTER_DONE)
 def test_nothing_counts_after_done(name: str, hostile: benches.Bench) -> None:
     """The first DONE is the end: what follows is never read, and reaches no broker."""
-    calls: list[protocol.Call] = []
-    hostile.on_call = lambda call, left: (calls.append(call), benches.no_cluster(call, left))[1]
+    calls = hostile.listen()
     outcome = hostile(f"sock.sendall({DONE} + {AFTER_DONE[name]})")
     assert (outcome.fault, outcome.result, outcome.printed, calls) == (None, b"1", "", [])
     assert hostile.works()
@@ -164,8 +162,7 @@ def test_nothing_counts_after_done(name: str, hostile: benches.Bench) -> None:
 @pytest.mark.promise("W-02")
 def test_a_replayed_call_is_a_new_call(hostile: benches.Bench) -> None:
     """The same frame sent twice is two calls, each counted and each put to the broker; there is no cheaper second time."""
-    calls: list[protocol.Call] = []
-    hostile.on_call = lambda call, left: (calls.append(call), benches.no_cluster(call, left))[1]
+    calls = hostile.listen()
     outcome = hostile(f"sock.sendall(frame(4, '{CALL}}}') * 3 + {DONE})")
     assert (len(calls), outcome.usage.api_calls, outcome.result) == (3, 3, b"1")
 
@@ -173,9 +170,8 @@ def test_a_replayed_call_is_a_new_call(hostile: benches.Bench) -> None:
 @pytest.mark.promise("W-02")
 def test_a_key_given_twice_has_one_reading(hostile: benches.Bench) -> None:
     """Of duplicate keys the one that is put to the policy is the one that is sent: there is no second parser."""
-    calls: list[protocol.Call] = []
-    hostile.on_call = lambda call, left: (calls.append(call), benches.no_cluster(call, left))[1]
-    hostile(f"sock.sendall(frame(4, '{CALL},\"path\":[\"api\",\"v1\",\"secrets\"]}}') + {DONE})")
+    calls = hostile.listen()
+    hostile(f'sock.sendall(frame(4, \'{CALL},"path":["api","v1","secrets"]}}\') + {DONE})')
     assert [call.path for call in calls] == [("api", "v1", "secrets")]
     assert hostile.works()
 
@@ -211,7 +207,7 @@ def test_a_flood_or_a_drought_costs_little(name: str, hostile: benches.Bench) ->
     hostile.on_call = benches.no_cluster
     script, code = FLOODS[name]
     before, started = peak_mib(), time.monotonic()
-    outcome = hostile(WAIT + script, timeout_ms=1_500)
+    outcome = hostile(WAIT + script, timeout_ms=1_000)
     assert time.monotonic() - started < 4
     assert peak_mib() - before < 100
     assert outcome.fault is not None
@@ -222,7 +218,9 @@ def test_a_flood_or_a_drought_costs_little(name: str, hostile: benches.Bench) ->
 
 def endless(_call: protocol.Call, _left: float) -> tuple[protocol.Reply, types.Response]:
     """An answer without end."""
-    return protocol.Reply(200), types.Response(200, "OK", "application/json", iter(lambda: b"x" * 65536, b""), lambda: None)
+    return protocol.Reply(200), types.Response(
+        200, "OK", "application/json", iter(lambda: b"x" * 65536, b""), lambda: None
+    )
 
 
 @pytest.mark.promise("W-03")
@@ -260,13 +258,13 @@ def test_a_worker_cannot_fail_in_the_hosts_name(name: str, hostile: benches.Benc
 
 
 WORDS = {
-    "a message of 3 MiB": "'{\"fault\":{\"code\":\"script.exception\",\"message\":\"' + 'x' * (3 << 20) + '\"}}'",
-    "a type of 3 MiB": "'{\"fault\":{\"code\":\"script.exception\",\"message\":\"x\",\"type\":\"' + 'x' * (3 << 20) + '\"}}'",
-    "a code of 3 MiB": "'{\"fault\":{\"code\":\"script.' + 'x' * (3 << 20) + '\",\"message\":\"x\"}}'",
+    "a message of 3 MiB": '\'{"fault":{"code":"script.exception","message":"\' + \'x\' * (3 << 20) + \'"}}\'',
+    "a type of 3 MiB": '\'{"fault":{"code":"script.exception","message":"x","type":"\' + \'x\' * (3 << 20) + \'"}}\'',
+    "a code of 3 MiB": '\'{"fault":{"code":"script.\' + \'x\' * (3 << 20) + \'","message":"x"}}\'',
     "a hint of 3 MiB": "'{\"hint\":\"' + 'x' * (3 << 20) + '\"}'",
     "a text of 3 MiB": "'{\"result\":\"' + 'x' * (3 << 20) + '\"}'",
     "a list of 3 MiB": "'{\"result\":[' + '1,' * (3 << 19) + '1]}'",
-    "wide characters": "'{\"fault\":{\"code\":\"script.exception\",\"message\":\"' + '\\U0001F600' * (3 << 18) + '\"}}'",
+    "wide characters": '\'{"fault":{"code":"script.exception","message":"\' + \'\\U0001F600\' * (3 << 18) + \'"}}\'',
     "empty lists": "'{\"result\":[' + '[],' * (1 << 20) + '1]}'",
     "brackets in text": "'{\"result\":[\"' + '[' * 100_000 + '\"]}'",
     "a deep list": "'{\"result\":' + '[' * 900 + '\"' + 'x' * 100_000 + '\"' + ']' * 900 + '}'",
@@ -311,11 +309,16 @@ class Recorder:
                 while b"\r\n\r\n" in data:
                     head, _, data = data.partition(b"\r\n\r\n")
                     self.heads.append(head.decode("latin-1"))
-                    size = next((int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")), 0)
+                    size = next(
+                        (int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")),
+                        0,
+                    )
                     while len(data) < size:
                         data += sock.recv(1 << 20)
                     data = data[size:]
-                    sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{\"items\":[]}")
+                    sock.sendall(
+                        b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{"items":[]}'
+                    )
 
     def close(self) -> None:
         """Stop listening."""
@@ -435,7 +438,16 @@ QUERIES: dict[str, list[list[str]]] = {
     "a command": [["command", "sh"], ["container", "x"]],
     "a field manager with a line break": [["fieldManager", "a\nb"]],
 }  # fmt: skip
-HEADERS = {"host", "user-agent", "accept", "accept-encoding", "authorization", "content-type", "content-length", "connection"}
+HEADERS = {
+    "host",
+    "user-agent",
+    "accept",
+    "accept-encoding",
+    "authorization",
+    "content-type",
+    "content-length",
+    "connection",
+}
 
 
 def check_head(head: str, host: str) -> None:
@@ -448,7 +460,9 @@ def check_head(head: str, host: str) -> None:
     assert set(names) <= HEADERS
     assert len(set(names)) == len(names)
     assert f"Host: {host}" in rest
-    assert target.startswith(("/api", "/version", "/healthz", "/livez", "/readyz", "/openapi", "/openid", "/.well-known"))
+    assert target.startswith(
+        ("/api", "/version", "/healthz", "/livez", "/readyz", "/openapi", "/openid", "/.well-known")
+    )
     path = target.partition("?")[0]
     assert urllib.parse.unquote(path).isprintable()
     assert not any(bad in urllib.parse.unquote(path) for bad in ("//", "/../", "/./", "\\", "?", "#", ";", "%"))
@@ -486,7 +500,10 @@ def test_an_odd_body_stays_a_body(name: str, hostile: benches.Bench, recorder: R
     """Bodies are refused, or sent as one request's body with an honest length; nobody hangs or throws."""
     recorder.heads.clear()
     for method in ("POST", "PATCH", "DELETE", "GET"):
-        payload = b'{"method":"%s","path":["api","v1","namespaces","default","pods","x"],"body":%s}' % (method.encode(), BODIES[name])
+        payload = b'{"method":"%s","path":["api","v1","namespaces","default","pods","x"],"body":%s}' % (
+            method.encode(),
+            BODIES[name],
+        )
         outcome = ask(hostile, payload)
         assert outcome.fault is None or outcome.fault.code == "worker.protocol", outcome
     assert len(recorder.heads) <= 4
@@ -545,7 +562,9 @@ def mutated(draw: strategies.DrawFn) -> bytes:
     for _ in range(draw(strategies.integers(0, 3))):
         at = draw(strategies.integers(0, len(data)))
         end = draw(strategies.integers(at, len(data)))
-        data[at:end] = draw(strategies.one_of(strategies.binary(max_size=4), strategies.just(bytes(data[at:end]) * 2), VALID))
+        data[at:end] = draw(
+            strategies.one_of(strategies.binary(max_size=4), strategies.just(bytes(data[at:end]) * 2), VALID)
+        )
     return bytes(data)
 
 
@@ -580,20 +599,31 @@ def test_any_bytes_end_in_an_outcome(attacks: Count) -> None:
     run()
 
 
-TEXT = strategies.one_of(strategies.text(max_size=12), strategies.sampled_from(["..", "%2e", "//", "\r\n", "api", "v1", "pods", "", "secrets"]))
-CALLS = strategies.fixed_dictionaries(
-    {"method": strategies.sampled_from(["GET", "POST", "PUT", "PATCH", "DELETE"]), "path": strategies.lists(TEXT, max_size=7)},
+TEXT = strategies.one_of(
+    strategies.text(max_size=12),
+    strategies.sampled_from(["..", "%2e", "//", "\r\n", "api", "v1", "pods", "", "secrets"]),
+)
+CALLS: strategies.SearchStrategy[dict[str, Any]] = strategies.fixed_dictionaries(
+    {
+        "method": strategies.sampled_from(["GET", "POST", "PUT", "PATCH", "DELETE"]),
+        "path": strategies.lists(TEXT, max_size=7),
+    },
     optional={
         "query": strategies.lists(strategies.tuples(TEXT, TEXT), max_size=4),
         "accept": strategies.sampled_from(["json", "table", "metadata", "text"]),
-        "content_type": strategies.sampled_from(["json", "json-patch", "merge-patch", "strategic-merge-patch", "apply-patch"]),
+        "content_type": strategies.sampled_from(
+            ["json", "json-patch", "merge-patch", "strategic-merge-patch", "apply-patch"]
+        ),
         "body": strategies.recursive(
             strategies.none() | strategies.booleans() | strategies.integers() | strategies.text(max_size=5),
-            lambda inner: strategies.lists(inner, max_size=3) | strategies.dictionaries(strategies.text(max_size=5), inner, max_size=3),
+            lambda inner: (
+                strategies.lists(inner, max_size=3)
+                | strategies.dictionaries(strategies.text(max_size=5), inner, max_size=3)
+            ),
             max_leaves=6,
         ),
     },
-).map(lambda call: call if call["path"][:1] in (["api"], ["apis"]) else call | {"path": ["api", "v1", *call["path"]]})
+)
 
 
 @pytest.mark.promise("W-05", "W-06")
@@ -606,8 +636,10 @@ def test_any_call_is_refused_or_one_plain_request(hostile: benches.Bench, record
     @hypothesis.given(CALLS)
     def run(call: dict[str, Any]) -> None:
         recorder.heads.clear()
+        if call["path"][:1] not in (["api"], ["apis"]):
+            call = call | {"path": ["api", "v1", *call["path"]]}
         data = json.dumps(call).encode("utf-8", "surrogatepass")
-        sound(converse(struct.pack("<IB", len(data), 4) + data + b'\x02\x00\x00\x00\x05{}', on_call))
+        sound(converse(struct.pack("<IB", len(data), 4) + data + b"\x02\x00\x00\x00\x05{}", on_call))
         assert len(recorder.heads) <= 1
         for head in recorder.heads:
             check_head(head, recorder.host)
@@ -650,7 +682,10 @@ def test_without_its_bound_each_attack_comes_through(monkeypatch: pytest.MonkeyP
         fault = converse(data).fault
         return fault.code if fault is not None else ""
 
-    assert [code(data + done) for data in (big, ready, progress, printed)] == ["worker.protocol"] * 2 + ["limit.output", "worker.protocol"]
+    assert [code(data + done) for data in (big, ready, progress, printed)] == ["worker.protocol"] * 2 + [
+        "limit.output",
+        "worker.protocol",
+    ]
     assert code(claimed) == "worker.protocol"
     with monkeypatch.context() as patch:
         patch.setitem(protocol.CAPS, protocol.Kind.PROGRESS, 1 << 20)

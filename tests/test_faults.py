@@ -65,7 +65,9 @@ class Turn(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         gate = self.server
         gate.seen.append((self.path, self.headers.get("Authorization", "")))
-        if gate.accepts is not None and self.headers.get("Authorization") not in {f"Bearer {token}" for token in gate.accepts}:
+        if gate.accepts is not None and self.headers.get("Authorization") not in {
+            f"Bearer {token}" for token in gate.accepts
+        }:
             self.answer(401, b'{"kind":"Status","code":401,"reason":"Unauthorized","message":"Unauthorized"}')
         elif gate.steps and gate.about in self.path:
             gate.steps.pop(0)(self)
@@ -100,7 +102,7 @@ class Turn(http.server.BaseHTTPRequestHandler):
         self.server.hangups.append(time.monotonic())
         self.close_connection = True
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, *_: object) -> None:
         """Quiet."""
 
 
@@ -177,7 +179,9 @@ def ask(url: str, script: str, timeout: int = 20_000) -> tuple[bool, str]:
 
 
 def status(code: int, reason: str, **headers: str) -> Step:
-    body = json.dumps({"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": f"the gate says {reason}"})
+    body = json.dumps(
+        {"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": f"the gate says {reason}"}
+    )
     return lambda turn: turn.answer(code, body.encode(), **headers)
 
 
@@ -224,9 +228,15 @@ FAULTS: dict[str, tuple[Step, str]] = {
     "403": (status(403, "Forbidden"), "403"),
     "200 with half a body": (cut, "cluster.broken"),
     "200 without the last chunk": (cut_chunks, "cluster.broken"),
-    "200 in HTML": (lambda turn: turn.answer(200, b"<html>please log in</html>", Content_Type="text/html"), "cluster.broken"),
+    "200 in HTML": (
+        lambda turn: turn.answer(200, b"<html>please log in</html>", Content_Type="text/html"),
+        "cluster.broken",
+    ),
     "200 with nothing": (lambda turn: turn.answer(200, b""), "cluster.broken"),
-    "200 with JSON that ends early": (lambda turn: turn.answer(200, b'{"kind":"NamespaceList","items":[{"metadata":{'), "cluster.broken"),
+    "200 with JSON that ends early": (
+        lambda turn: turn.answer(200, b'{"kind":"NamespaceList","items":[{"metadata":{'),
+        "cluster.broken",
+    ),
     "an answer that never begins": (Turn.wait_for_hangup, "limit.time"),
     "an answer that never ends": (endless, "limit.time"),
     "an answer that stalls": (stall, "limit.time"),
@@ -294,6 +304,29 @@ def test_a_page_that_expired_is_no_short_list(swallow: bool, gate: Gate, behind:
     assert ask(behind, PAGED.format(attempt=loop)) == whole
 
 
+@pytest.mark.promise("F-01")
+def test_a_rule_that_needs_discovery_keeps_the_deadline(gate: Gate, tmp_path: Path) -> None:
+    """A rule names a custom kind and discovery hangs: the script's answer still comes in time, and is an error."""
+    settings = tmp_path / "settings.toml"
+    settings.write_text('[[denied_resources]]\ngroup = "example.com"\nkind = "Thing"\n')
+    flags = ["--kubeconfig", str(gate.kubeconfig(tmp_path)), "--config", str(settings)]
+    script = "k8s.customObjects().list_cluster_custom_object('example.com', 'v1', 'others')"
+
+    async def run() -> None:
+        async with clients.connect("stdio", flags) as client:
+            assert clients.text(await clients.evaluate(client, NAMES)) == WORKS
+            gate.about, gate.steps = "/apis/example.com", [Turn.wait_for_hangup] * 3
+            started = time.monotonic()
+            answer = await clients.evaluate(client, script, timeout=DEADLINE_MS)
+            took = time.monotonic() - started
+            gate.about, gate.steps = "/namespaces", []
+            assert answer.is_error
+            assert took < DEADLINE_MS / 1000 + 1.5, (took, clients.text(answer))
+            assert clients.text(await clients.evaluate(client, NAMES)) == WORKS
+
+    anyio.run(run)
+
+
 # --- the API server itself goes ---
 
 WATCH = """
@@ -310,7 +343,9 @@ while True:
 
 @pytest.mark.promise("F-02")
 @pytest.mark.parametrize("script", [WATCH, CALLS], ids=["in the middle of a body", "between two calls"])
-def test_an_api_server_that_dies_is_named_and_missed_only_while_it_is_gone(script: str, control_plane: ControlPlane) -> None:
+def test_an_api_server_that_dies_is_named_and_missed_only_while_it_is_gone(
+    script: str, control_plane: ControlPlane
+) -> None:
     """Killed in the middle of a body or between two calls: an error at once; still down: an error; back: the next call works."""
 
     async def run() -> None:
@@ -329,7 +364,9 @@ def test_an_api_server_that_dies_is_named_and_missed_only_while_it_is_gone(scrip
                 result = await clients.evaluate(client, script, timeout=60_000)
             assert died and time.monotonic() - died < 5
             assert result.is_error
-            assert "cluster.broken" in clients.text(result) or "cluster.unreachable" in clients.text(result), clients.text(result)
+            assert "cluster.broken" in clients.text(result) or "cluster.unreachable" in clients.text(result), (
+                clients.text(result)
+            )
             while_down = await clients.evaluate(client, SWALLOWED)
             assert "cluster.unreachable" in clients.text(while_down), clients.text(while_down)
             await anyio.to_thread.run_sync(control_plane.start)
@@ -396,7 +433,9 @@ def large(control_plane: ControlPlane) -> None:
 
 @pytest.mark.promise("F-02")
 @pytest.mark.usefixtures("large")
-def test_a_connection_cut_inside_a_real_list_is_no_short_list(wire: Wire, control_plane: ControlPlane, tmp_path: Path) -> None:
+def test_a_connection_cut_inside_a_real_list_is_no_short_list(
+    wire: Wire, control_plane: ControlPlane, tmp_path: Path
+) -> None:
     """The wire breaks after a megabyte of TLS: an error, with and without the script's help, and never fewer objects."""
     text = control_plane.kubeconfig.read_text().replace(f":{control_plane.port}", f":{wire.port}")
     path = tmp_path / "kubeconfig"
@@ -474,7 +513,9 @@ def test_an_expired_token_is_fetched_anew(control_plane: ControlPlane, tmp_path:
     (tmp_path / "token").write_text("first")
     gate = Gate(control_plane)
     gate.accepts = {"first"}
-    user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": str(program), "interactiveMode": "Never"}}
+    user = {
+        "exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": str(program), "interactiveMode": "Never"}
+    }
     path = gate.kubeconfig(tmp_path, user)
 
     async def run() -> None:
@@ -534,7 +575,9 @@ class Serving:
     """A server on stdio with its process ids at hand."""
 
     def __init__(self, kubeconfig: Path) -> None:
-        self.link = stdio.Server([clients.KUBESCRIPT, "--toolsets", "code", "--kubeconfig", str(kubeconfig), "--log-level", "error"])
+        self.link = stdio.Server(
+            [clients.KUBESCRIPT, "--toolsets", "code", "--kubeconfig", str(kubeconfig), "--log-level", "error"]
+        )
 
     def __enter__(self) -> Serving:
         return self
@@ -543,7 +586,11 @@ class Serving:
         self.link.close()
 
     def ask(self, script: str, timeout: int = 20_000) -> str:
-        return stdio.text(self.link.request("tools/call", {"name": "evaluate_script", "arguments": {"script": script, "timeout": timeout}}))
+        return stdio.text(
+            self.link.request(
+                "tools/call", {"name": "evaluate_script", "arguments": {"script": script, "timeout": timeout}}
+            )
+        )
 
     def later(self, script: str, timeout: int = 60_000) -> tuple[threading.Thread, list[str]]:
         """Ask in a thread; the list will hold the answer."""
@@ -651,7 +698,15 @@ def test_a_killed_host_leaves_no_orphan(script: str, serving: Serving) -> None:
 @pytest.mark.promise("F-05")
 def test_a_client_that_hangs_up_ends_the_server(control_plane: ControlPlane) -> None:
     """When stdin closes while a script runs, the server ends within seconds and leaves nothing behind."""
-    command = [clients.KUBESCRIPT, "--toolsets", "code", "--kubeconfig", str(control_plane.kubeconfig), "--log-level", "error"]
+    command = [
+        clients.KUBESCRIPT,
+        "--toolsets",
+        "code",
+        "--kubeconfig",
+        str(control_plane.kubeconfig),
+        "--log-level",
+        "error",
+    ]
     link = stdio.Server(command)
     link._send({
         "jsonrpc": "2.0", "id": 77, "method": "tools/call", "params": {"name": "evaluate_script", "arguments": {"script": SPIN, "timeout": 60_000}},
@@ -672,10 +727,16 @@ def test_a_client_that_hangs_up_ends_the_server(control_plane: ControlPlane) -> 
 
 @pytest.mark.promise("F-06")
 @pytest.mark.parametrize("waiting", [False, True], ids=["while it computes", "while the API server keeps it waiting"])
-def test_a_client_that_cancels_frees_everything_at_once(waiting: bool, gate: Gate, behind: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_client_that_cancels_frees_everything_at_once(
+    waiting: bool, gate: Gate, behind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The worker is dead within 100 ms (a second is allowed here) and the API request is closed; the next call works."""
     port = urllib.parse.urlsplit(behind).port
-    (server,) = (pid for pid in children(os.getpid()) if str(port).encode() in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"))
+    (server,) = (
+        pid
+        for pid in children(os.getpid())
+        if str(port).encode() in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    )
     (fork_server,) = children(server)
 
     async def run() -> float:
@@ -683,6 +744,7 @@ def test_a_client_that_cancels_frees_everything_at_once(waiting: bool, gate: Gat
             assert clients.text(await clients.evaluate(client, NAMES)) == WORKS
             gate.hangups.clear()
             gate.steps = [Turn.wait_for_hangup] if waiting else []
+            await anyio.sleep(0.5)  # the last worker is reaped, the spare is there
             spares = set(children(fork_server))
             async with anyio.create_task_group() as group:
                 group.start_soon(clients.evaluate, client, NAMES if waiting else SPIN)
@@ -714,7 +776,12 @@ def tiny(tmp_path: Path) -> Iterator[Path]:
     """A file system of 64 KiB."""
     folder = tmp_path / "tiny"
     folder.mkdir()
-    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)], capture_output=True).returncode:
+    if (
+        os.geteuid() != 0
+        or subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)], capture_output=True
+        ).returncode
+    ):
         pytest.skip("mounting a tiny file system needs root and CAP_SYS_ADMIN")
     yield folder
     subprocess.run(["umount", str(folder)], check=True)

@@ -49,7 +49,7 @@ class Application:
         """The MCP server with the toolsets that the settings name."""
         from kubescript import server
 
-        return server.build([TOOLSETS[name](self) for name in _chosen(self.settings)])
+        return server.build([TOOLSETS[name](self) for name in _chosen(self.settings)], self.executor.start)
 
     def close(self) -> None:
         """Stop workers and drop connections."""
@@ -62,7 +62,6 @@ def opened(settings: config.Settings, source: spawner.Spawner) -> Iterator[Appli
     """An application that runs scripts. Raises WorkerError when strict and a layer is missing."""
     application = Application(settings, source)
     try:
-        application.executor.start()
         if settings.strict:
             application.executor.probe()
         yield application

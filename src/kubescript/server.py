@@ -7,21 +7,24 @@ done here.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from typing import Any
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 import mcp_types
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import server as lowlevel
 from mcp.shared.exceptions import MCPError
 
 import kubescript
-from kubescript import session, types
+from kubescript import errors, session, types
 from kubescript.toolsets import base
 
 __all__ = ["build"]
 
 log = logging.getLogger(__name__)
+
+_AFTER_ANSWER_S: Final = 0.05
 
 _INSTRUCTIONS = (
     "One tool, evaluate_script, runs a Python script beside the Kubernetes API server and returns the last expression. "
@@ -29,8 +32,8 @@ _INSTRUCTIONS = (
 )
 
 
-def build(toolsets: Sequence[base.Toolset]) -> lowlevel.Server[Any]:
-    """The server that offers these toolsets."""
+def build(toolsets: Sequence[base.Toolset], warm_up: Callable[[], None]) -> lowlevel.Server[Any]:
+    """The server that offers these toolsets. `warm_up` runs in a thread once the first client has its first answer."""
     tools = {tool.definition.name: tool for toolset in toolsets for tool in toolset.tools}
 
     async def list_tools(_ctx: Any, _params: Any) -> mcp_types.ListToolsResult:
@@ -42,13 +45,38 @@ def build(toolsets: Sequence[base.Toolset]) -> lowlevel.Server[Any]:
             raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown tool: {params.name}")
         return _result(await _call(tool, params.arguments or {}, _reporter(ctx)))
 
-    return lowlevel.Server(
+    server: lowlevel.Server[Any] = lowlevel.Server(
         "kubescript",
         version=kubescript.__version__,
         instructions=_INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
+    server.middleware.append(_Awakening(warm_up))
+    return server
+
+
+class _Awakening:
+    """Starts what calls will need as soon as somebody has connected, and not before the answer to that."""
+
+    def __init__(self, warm_up: Callable[[], None]) -> None:
+        self._warm_up: Callable[[], None] | None = warm_up
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        result = await call_next(ctx)
+        work, self._warm_up = self._warm_up, None
+        if work is not None:
+            threading.Timer(_AFTER_ANSWER_S, _awake, (work,)).start()
+        return result
+
+
+def _awake(work: Callable[[], None]) -> None:
+    try:
+        import jsonschema  # noqa: F401 - so that the first call finds it loaded
+
+        work()
+    except errors.KubescriptError as error:
+        log.warning("warm-up failed: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
 
 
 async def _call(tool: base.Tool, arguments: Mapping[str, Any], on_progress: session.OnProgress) -> types.Answer:

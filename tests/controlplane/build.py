@@ -34,8 +34,8 @@ ENVIRONMENT = {"GOFLAGS": "-mod=readonly -buildvcs=false", "GOWORK": "off", "CGO
 
 
 def cache() -> Path:
-    """The folder where builds are kept: KUBESCRIPT_CACHE, or ~/.cache/kubescript."""
-    return Path(os.environ.get("KUBESCRIPT_CACHE") or Path.home() / ".cache" / "kubescript")
+    """The folder where builds are kept: KUBESCRIPT_TEST_CACHE, or ~/.cache/kubescript."""
+    return Path(os.environ.get("KUBESCRIPT_TEST_CACHE") or Path.home() / ".cache" / "kubescript")
 
 
 def version() -> str:

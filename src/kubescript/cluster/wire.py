@@ -172,8 +172,9 @@ class Alarm:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._set: list[tuple[float, int, Callable[[], None]]] = []
-        self._cleared: set[int] = set()
+        self._times: list[tuple[float, int]] = []
+        self._actions: dict[int, Callable[[], None]] = {}
+        """By number; a time whose number is missing here was cleared."""
         self._numbers = itertools.count()
         self._running = False
 
@@ -181,18 +182,18 @@ class Alarm:
         """Have `action`, which must be short, run at `when` (time.monotonic). Returns the function that clears it."""
         with self._changed:
             number = next(self._numbers)
-            heapq.heappush(self._set, (when, number, action))
+            self._actions[number] = action
+            heapq.heappush(self._times, (when, number))
             if not self._running:
                 self._running = True
                 threading.Thread(target=self._run, name="kubescript-deadlines", daemon=True).start()
-            elif self._set[0][1] == number:
+            elif self._times[0][1] == number:
                 self._changed.notify()
         return lambda: self._clear(number)
 
     def _clear(self, number: int) -> None:
         with self._changed:
-            if any(entry[1] == number for entry in self._set):
-                self._cleared.add(number)
+            self._actions.pop(number, None)
 
     def _run(self) -> None:
         while (action := self._next()) is not None:
@@ -200,14 +201,13 @@ class Alarm:
 
     def _next(self) -> Callable[[], None] | None:
         with self._changed:
-            while self._set:
-                when, number, action = self._set[0]
-                if number in self._cleared or when <= time.monotonic():
-                    heapq.heappop(self._set)
-                    if number not in self._cleared:
-                        return action
-                    self._cleared.discard(number)
-                else:
+            while self._times:
+                when, number = self._times[0]
+                if number in self._actions and when > time.monotonic():
                     self._changed.wait(when - time.monotonic())
+                    continue
+                heapq.heappop(self._times)
+                if action := self._actions.pop(number, None):
+                    return action
             self._running = False
             return None

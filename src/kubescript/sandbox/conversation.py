@@ -40,6 +40,7 @@ _MAX_NESTING: Final = 250
 _JSON_TEXT: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
 _STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _NOT_BRACKETS: Final = bytes(set(range(256)) - _STEPS.keys())
+_MAX_SCRIPT: Final = protocol.CAPS[protocol.Kind.START] - 64 * protocol.KIB
 _MAX_NAME: Final = 200
 _MAX_HINT: Final = 2_000
 _LONG_NUMBER: Final = re.compile(rb"[0-9]{4300}")
@@ -62,6 +63,18 @@ class Job:
 
 class _Closed(Exception):
     """The worker is gone."""
+
+
+def _unsendable(script: str) -> types.Fault | None:
+    """Why the script cannot be put in a frame; None when it can. The worker knows the exact limit."""
+    try:
+        size = len(msgspec.json.encode(script))
+    except UnicodeEncodeError as error:
+        message = f"character {error.start} of the script is half a surrogate pair, which is no text"
+        return types.Fault("script.syntax", message)
+    if size > _MAX_SCRIPT:
+        return types.Fault("script.refused", "the script is larger than 256 KiB: keep data out of it")
+    return None
 
 
 def _checked(done: protocol.Done) -> protocol.Done:
@@ -125,6 +138,8 @@ class Conversation:
     def hold(self) -> types.Fault | None:
         """Talk until DONE or the first failure; gives the host's own reason to fail, if any."""
         self._frames.deadline = self._deadline
+        if (unsendable := _unsendable(self._job.script)) is not None:
+            return unsendable
         try:
             self._frames.send_message(protocol.Kind.START, self._start())
             while self._done is None:
@@ -217,7 +232,9 @@ class Conversation:
             for chunk in response.chunks:
                 self._fetched += len(chunk)
                 if self._fetched > self._job.limits.response_bytes:
-                    return protocol.ScriptFault("limit.bytes", f"API answers exceed {self._job.limits.response_bytes >> 20} MiB")
+                    return protocol.ScriptFault(
+                        "limit.bytes", f"API answers exceed {self._job.limits.response_bytes >> 20} MiB"
+                    )
                 for start in range(0, len(chunk), _BODY_CAP):
                     self._frames.send(protocol.Kind.BODY, memoryview(chunk)[start : start + _BODY_CAP])
         except errors.KubescriptError as error:
@@ -258,13 +275,22 @@ class Conversation:
             return types.Fault("cancelled", "the client cancelled the script")
         status = end.status if end is not None else 0
         if status == -signal.SIGSYS:
-            log.warning("worker killed by seccomp: it tried a forbidden system call", extra={"event": "sandbox.violation"})
+            log.warning(
+                "worker killed by seccomp: it tried a forbidden system call", extra={"event": "sandbox.violation"}
+            )
             return types.Fault("worker.died", "the script was ended: it tried a forbidden system call")
         if status == -signal.SIGSEGV:
-            return types.Fault("limit.depth", "the script was ended: it nested data or calls too deeply for the interpreter")
+            return types.Fault(
+                "limit.depth", "the script was ended: it nested data or calls too deeply for the interpreter"
+            )
         if status == -signal.SIGKILL:
-            return types.Fault("worker.died", "the sandbox process was killed (out of memory or processor time?); run it again, with less")
-        return types.Fault("worker.died", f"the sandbox process ended unexpectedly (status {status}); run the script again")
+            return types.Fault(
+                "worker.died",
+                "the sandbox process was killed (out of memory or processor time?); run it again, with less",
+            )
+        return types.Fault(
+            "worker.died", f"the sandbox process ended unexpectedly (status {status}); run the script again"
+        )
 
     def _usage(self, known: accounting.Consumption | control.Exited | None) -> types.Usage:
         return types.Usage(

@@ -6,9 +6,12 @@ The host's side of the wall. Knows nothing of Kubernetes: calls go to the `on_ca
 from __future__ import annotations
 
 import contextlib
+import functools
+import queue
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import Final
 
 from kubescript import errors, types
@@ -17,19 +20,33 @@ from kubescript.sandbox import accounting, conversation, protocol, spawner
 __all__ = ["REQUIRED_LAYERS", "Executor"]
 
 REQUIRED_LAYERS: Final = frozenset(
-    {"network", "descriptors", "rlimits", "identity", "capabilities", "parent_death", "no_new_privs", "landlock", "seccomp"}
+    {
+        "network",
+        "descriptors",
+        "rlimits",
+        "identity",
+        "capabilities",
+        "parent_death",
+        "no_new_privs",
+        "landlock",
+        "seccomp",
+    }
 )
 """What `sandbox.strict` insists on."""
 
 _READY_TIMEOUT_S: Final = 20.0
 """A fork takes milliseconds; only the very first worker also waits for the fork server's warm-up."""
 _REAP_TIMEOUT_S: Final = 2.0
+_GRACE_S: Final = 0.003
+"""Seconds between an answer and the work that only the next script needs: ending a process and forking one take two cores' attention."""
 
 
 class Executor:
     """Runs scripts, each in a fresh process. Used from many threads at once."""
 
-    def __init__(self, source: spawner.Spawner, *, memory_bytes: int, cpu_seconds: int, spares: int, strict: bool) -> None:
+    def __init__(
+        self, source: spawner.Spawner, *, memory_bytes: int, cpu_seconds: int, spares: int, strict: bool
+    ) -> None:
         self._source = source
         self._memory_bytes = memory_bytes
         self._cpu_seconds = cpu_seconds
@@ -37,11 +54,12 @@ class Executor:
         self._wanted = spares
         self._spares: deque[spawner.Worker] = deque()
         self._lock = threading.Lock()
+        self._janitor = _Janitor(self.start)
         self.layers: tuple[protocol.Layer, ...] = ()
         """What the newest worker reported of its lockdown; empty before the first."""
 
     def start(self) -> None:
-        """Put the spares on their way; they warm up while the host reads its settings."""
+        """Put as many spares on their way as are missing."""
         with self._lock:
             while len(self._spares) < self._wanted:
                 self._spares.append(self._spawn())
@@ -63,29 +81,36 @@ class Executor:
         if outcome is None:  # a spare that died with its fork server, before the script did anything
             outcome = self._attempt(job, self._spawn())
         if outcome is None:
-            raise errors.WorkerError("the sandbox process died twice before the script began; see the log", code="worker.spawn")
+            raise errors.WorkerError(
+                "the sandbox process died twice before the script began; see the log", code="worker.spawn"
+            )
         return outcome
 
     def _attempt(self, job: conversation.Job, worker: spawner.Worker) -> types.Outcome | None:
         """Run the script in this worker; None when the worker was dead already."""
-        with contextlib.closing(worker), job.cancellation.closing(worker.kill):
-            frames = self._greeted(worker)
-            if frames is None and not job.cancellation.cancelled:
-                return None
-            if frames is None:
-                return types.Outcome(fault=types.Fault("cancelled", "the client cancelled the script"))
-            talk = conversation.Conversation(job, frames)
-            fault = talk.hold()
-            used = accounting.read(worker.pid) if fault is None else None
+        dismiss = worker.close
+        try:
+            with job.cancellation.closing(worker.kill):
+                frames = self._greeted(worker)
+                if frames is None:
+                    return _cancelled() if job.cancellation.cancelled else None
+                talk = conversation.Conversation(job, frames)
+                fault = talk.hold()
+                used = accounting.read(worker.pid) if fault is None else None
+            if used is not None:
+                dismiss = functools.partial(self._janitor.dismiss, worker)
+        finally:
+            dismiss()
         if used is None:
             worker.wait(_REAP_TIMEOUT_S)
             if worker.exit is None and not talk.began:
                 return None
-        self.start()
+            self.start()
         return talk.outcome(fault, used, worker.exit)
 
     def close(self) -> None:
         """Drop the spares and start no more."""
+        self._janitor.close()
         with self._lock:
             self._wanted = 0
             while self._spares:
@@ -125,3 +150,36 @@ class Executor:
                 remedy="run `kubescript doctor` for what to change, or set sandbox.strict = false and accept the risk",
             )
         return frames
+
+
+def _cancelled() -> types.Outcome:
+    return types.Outcome(fault=types.Fault("cancelled", "the client cancelled the script"))
+
+
+class _Janitor:
+    """Ends workers that are done and asks for new spares, a moment later, so that the answer goes out first."""
+
+    def __init__(self, refill: Callable[[], None]) -> None:
+        self._refill = refill
+        self._done: queue.SimpleQueue[spawner.Worker | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="kubescript-janitor", daemon=True)
+        self._thread.start()
+
+    def dismiss(self, worker: spawner.Worker) -> None:
+        """Take this worker; it waits to be killed."""
+        self._done.put(worker)
+
+    def close(self) -> None:
+        """End what was dismissed, and the thread."""
+        self._done.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        worker = self._done.get()
+        while worker is not None:
+            time.sleep(_GRACE_S)
+            worker.close()
+            if self._done.empty():
+                with contextlib.suppress(errors.KubescriptError):  # the next script meets the same error, and reports it
+                    self._refill()
+            worker = self._done.get()

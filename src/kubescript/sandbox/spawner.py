@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -23,7 +24,7 @@ from kubescript.sandbox import control
 
 __all__ = ["COMMAND", "Spawner", "Worker"]
 
-COMMAND: Final = (sys.executable, "-I", "-m", "kubescript.sandbox.forkserver")
+COMMAND: Final = (sys.executable, "-I", "-m", "kubescript.sandbox.launch")
 """By name: the host must not import what only scripts need. -I: no PYTHON* variable, no user's packages, no current folder."""
 
 
@@ -57,8 +58,13 @@ class Worker:
 
     @property
     def has_ended(self) -> bool:
-        """Whether it is known to be dead."""
-        return self._ended.is_set()
+        """Whether it is dead, as the kernel knows it this instant: a pidfd reads ready once its process is."""
+        with self._lock:
+            if self._pidfd < 0:
+                return self._ended.is_set()
+            poller = select.poll()
+            poller.register(self._pidfd, select.POLLIN)
+            return bool(poller.poll(0))
 
     def forked(self, pid: int, pidfd: int) -> None:
         """The spawner learned the process id; a kill asked for earlier happens now."""

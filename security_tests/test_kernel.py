@@ -608,8 +608,8 @@ def test_hostile_workers_do_not_starve_the_host(script: str, hostile: benches.Be
 
 @pytest.mark.promise("K-06")
 def test_every_layer_is_reported_by_a_fresh_worker(hostile: benches.Bench) -> None:
-    """What the worker says of its lockdown: all required layers, or in a run that is not strict all but the network."""
+    """What the worker says of its lockdown: all required layers hold."""
     from kubescript.sandbox import executor
 
     missing = executor.REQUIRED_LAYERS - {layer.name for layer in hostile.pool.probe() if layer.active}
-    assert missing == (set() if benches.STRICT else {"network"})
+    assert missing == set()

@@ -16,6 +16,8 @@ import pytest
 
 from kubescript.sandbox import compiler, guards, names, namespace, stdlib
 
+pytestmark = pytest.mark.promise("L-01")
+
 SAFE = "safe"
 
 

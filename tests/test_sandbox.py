@@ -124,6 +124,12 @@ def test_each_failure_is_named_and_the_next_script_works(case: str, bench: Bench
     assert bench.works()
 
 
+def test_a_large_print_is_cut_and_the_result_survives(bench: Bench) -> None:
+    """Printing too much once costs the end of the print, not the script."""
+    outcome = bench.run("print('x' * 200_000)\n'done'")
+    assert (outcome.result, len(outcome.printed), outcome.dropped_bytes) == (b'"done"', 65_536, 200_001 - 65_536)
+
+
 def test_partial_prints_survive_a_failure(bench: Bench) -> None:
     """What was printed before the deadline is part of the outcome."""
     outcome = bench.run("print('before' * 10000)\nwhile True: pass", timeout_ms=1000)

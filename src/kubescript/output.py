@@ -29,7 +29,8 @@ def render(outcome: types.Outcome, limits: types.Limits, notes: Sequence[str] = 
     body = _fault_text(fault) if fault is not None else ""
     room = limits.output_bytes - _NOTE_ROOM - len(body.encode())
     printed, cut = _cut_text(outcome.printed.rstrip("\n"), room if outcome.result is None else room // 2)
-    missing = [f"prints cut by {cut} bytes"] if cut else []
+    cut += outcome.dropped_bytes
+    missing = [f"prints cut by {cut} bytes; print less, or return a summary"] if cut else []
     if fault is None and outcome.result is not None:
         body, note = _result_text(outcome.result, room - len(printed.encode()))
         missing += [note] if note else []

@@ -58,6 +58,8 @@ class Outcome:
     hint: str = ""
     """Why there is no result and how to return one; set by the worker when `result` is None and nothing failed."""
     fault: Fault | None = None
+    dropped_bytes: int = 0
+    """Printed beyond the output limit, and not kept."""
     usage: Usage = field(default_factory=Usage)
 
 

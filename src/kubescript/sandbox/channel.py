@@ -15,6 +15,8 @@ from kubescript.sdk import errors, transport
 __all__ = ["Channel", "Exchange"]
 
 _FLUSH_AT: Final = 32 * protocol.KIB
+_PATIENCE: Final = 64
+"""Times the output limit that may be printed in vain before the script is ended."""
 _ANSWER: Final = frozenset({protocol.Kind.REPLY})
 _BODY: Final = frozenset({protocol.Kind.BODY, protocol.Kind.END})
 
@@ -26,6 +28,7 @@ class Channel:
         self._frames = frames
         self._output_left = 0
         self._output_bytes = 0
+        self._dropped = 0
         self._pending: list[bytes] = []
         self._pending_bytes = 0
         self._open: Exchange | None = None
@@ -42,16 +45,21 @@ class Channel:
         return start
 
     def print(self, *values: object, sep: str = " ", end: str = "\n") -> None:
-        """Queue what a script printed. Raises LimitExceeded past the output limit; what came before it is kept."""
+        """Queue what a script printed.
+
+        Past the output limit prints are dropped and the script goes on: its result is worth more than the end of its
+        chatter. A script that prints without end gets LimitExceeded.
+        """
         data = (sep.join(map(str, values)) + end).encode("utf-8", "replace")
         kept = data[: self._output_left]
         self._output_left -= len(kept)
+        self._dropped += len(data) - len(kept)
         self._pending.append(kept)
         self._pending_bytes += len(kept)
         if self._pending_bytes >= _FLUSH_AT:
             self._settle()
             self._flush()
-        if len(kept) < len(data):
+        if self._dropped > _PATIENCE * self._output_bytes:
             message = f"printed more than {self._output_bytes} bytes; print less, or return a summary as the last expression"
             raise errors.LimitExceeded(message, "limit.output")
 
@@ -74,7 +82,7 @@ class Channel:
         """The one closing frame; then wait to be killed, so that the host can read from the kernel what this process used."""
         self._settle()
         self._flush()
-        self._frames.send_message(protocol.Kind.DONE, done)
+        self._frames.send_message(protocol.Kind.DONE, msgspec.structs.replace(done, dropped_bytes=self._dropped))
         with contextlib.suppress(protocol.ProtocolError, OSError):
             self._frames.receive(frozenset())
 

@@ -6,9 +6,7 @@ about to say. See protocol.py for the turns.
 
 from __future__ import annotations
 
-import itertools
 import logging
-import re
 import signal
 import time
 from collections.abc import Callable
@@ -18,7 +16,7 @@ from typing import Final
 import msgspec
 
 from kubescript import cancellation, errors, types
-from kubescript.sandbox import accounting, control, protocol
+from kubescript.sandbox import accounting, claims, control, protocol
 
 __all__ = ["Conversation", "Job", "OnCall", "OnProgress", "read_ready"]
 
@@ -33,18 +31,8 @@ _CALLS_BEYOND_LIMIT: Final = 100
 _MAX_PROGRESS: Final = 10_000
 _TURN: Final = frozenset({protocol.Kind.PRINT, protocol.Kind.PROGRESS, protocol.Kind.CALL, protocol.Kind.DONE})
 _FIRST: Final = frozenset({protocol.Kind.READY})
-_WORKERS_CODE: Final = re.compile(r"(script|limit)\.[a-z_]{1,40}")
-"""The branches of faults a worker may report; all others are the host's own words."""
-_MAX_NESTING: Final = 250
-"""Levels in a result; an honest worker stops at 200 (sdk.plain), and what renders it here recurses."""
-_JSON_TEXT: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
-_STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
-_NOT_BRACKETS: Final = bytes(set(range(256)) - _STEPS.keys())
-_MAX_SCRIPT: Final = protocol.CAPS[protocol.Kind.START] - 64 * protocol.KIB
 _MAX_NAME: Final = 200
 _MAX_HINT: Final = 2_000
-_LONG_NUMBER: Final = re.compile(rb"[0-9]{4300}")
-"""Python refuses to read a longer integer (sys.get_int_max_str_digits)."""
 _BODY_CAP: Final = protocol.CAPS[protocol.Kind.BODY]
 
 
@@ -63,44 +51,6 @@ class Job:
 
 class _Closed(Exception):
     """The worker is gone."""
-
-
-def _unsendable(script: str) -> types.Fault | None:
-    """Why the script cannot be put in a frame; None when it can. The worker knows the exact limit."""
-    try:
-        size = len(msgspec.json.encode(script))
-    except UnicodeEncodeError as error:
-        message = f"character {error.start} of the script is half a surrogate pair, which is no text"
-        return types.Fault("script.syntax", message)
-    if size > _MAX_SCRIPT:
-        return types.Fault("script.refused", "the script is larger than 256 KiB: keep data out of it")
-    return None
-
-
-def _checked(done: protocol.Done) -> protocol.Done:
-    """Raises ProtocolError for an end no honest worker sends: a fault in the host's name, data no reader takes."""
-    if done.fault is not None and not _WORKERS_CODE.fullmatch(done.fault.code):
-        raise protocol.ProtocolError("a fault that is not the script's")
-    result = bytes(done.result)
-    if result.count(b"[") + result.count(b"{") > _MAX_NESTING and _nesting(result) > _MAX_NESTING:
-        raise protocol.ProtocolError("a result nested too deeply")
-    if _LONG_NUMBER.search(result):  # or digits in a text: only a whole decode tells
-        try:
-            msgspec.json.decode(result)
-        except msgspec.MsgspecError:
-            raise protocol.ProtocolError("a result that is no data") from None
-    return done
-
-
-def _nesting(text: bytes) -> int:
-    """Levels of lists and objects in valid JSON, without building a value."""
-    brackets = _JSON_TEXT.sub(b"", text).translate(None, _NOT_BRACKETS)
-    return max(itertools.accumulate(map(_STEPS.__getitem__, brackets)), default=0)
-
-
-def _cut(text: str, room: int) -> str:
-    """At most `room` bytes of it."""
-    return text[:room].encode("utf-8", "replace")[:room].decode("utf-8", "ignore")
 
 
 def read_ready(frames: protocol.FrameSocket) -> protocol.Ready:
@@ -138,7 +88,7 @@ class Conversation:
     def hold(self) -> types.Fault | None:
         """Talk until DONE or the first failure; gives the host's own reason to fail, if any."""
         self._frames.deadline = self._deadline
-        if (unsendable := _unsendable(self._job.script)) is not None:
+        if (unsendable := claims.unsendable(self._job.script)) is not None:
             return unsendable
         try:
             self._frames.send_message(protocol.Kind.START, self._start())
@@ -163,12 +113,13 @@ class Conversation:
             fault = self._autopsy(end)
         if fault is None and done.fault is not None:
             room = self._job.limits.output_bytes // 2
-            fault = types.Fault(done.fault.code, _cut(done.fault.message, room), _cut(done.fault.type, _MAX_NAME))
+            fault = types.Fault(done.fault.code, claims.cut(done.fault.message, room), claims.cut(done.fault.type, _MAX_NAME))
         return types.Outcome(
             printed=b"".join(self._printed).decode("utf-8", "replace"),
             result=bytes(done.result) if done.result != protocol.NULL and fault is None else None,
-            hint=_cut(done.hint, _MAX_HINT),
+            hint=claims.cut(done.hint, _MAX_HINT),
             fault=fault,
+            dropped_bytes=max(0, done.dropped_bytes),
             usage=self._usage(used or end),
         )
 
@@ -184,7 +135,7 @@ class Conversation:
         elif kind is protocol.Kind.PROGRESS:
             self._report(protocol.decode(payload, protocol.Progress))
         else:
-            self._done = _checked(protocol.decode(payload, protocol.Done))
+            self._done = claims.checked(protocol.decode(payload, protocol.Done))
 
     def _print(self, text: bytes) -> None:
         if not text:

@@ -20,19 +20,13 @@ from kubescript.sandbox import accounting, conversation, protocol, spawner
 __all__ = ["REQUIRED_LAYERS", "Executor"]
 
 REQUIRED_LAYERS: Final = frozenset(
-    {
-        "network",
-        "descriptors",
-        "rlimits",
-        "identity",
-        "capabilities",
-        "parent_death",
-        "no_new_privs",
-        "landlock",
-        "seccomp",
-    }
+    {"descriptors", "rlimits", "identity", "capabilities", "parent_death", "no_new_privs", "landlock", "seccomp"}
 )
-"""What `sandbox.strict` insists on."""
+"""What `sandbox.strict` insists on.
+
+Not among them is the network namespace, which the container profile of most clusters (RuntimeDefault) does not permit:
+without it seccomp still lets a worker make no socket, and Landlock lets none connect.
+"""
 
 _READY_TIMEOUT_S: Final = 20.0
 """A fork takes milliseconds; only the very first worker also waits for the fork server's warm-up."""

@@ -149,6 +149,8 @@ class Done(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     result: msgspec.Raw = NULL
     hint: str = ""
     fault: ScriptFault | None = None
+    dropped_bytes: int = 0
+    """Printed beyond the output limit."""
 
 
 Frame = tuple[Kind, bytes]

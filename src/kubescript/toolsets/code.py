@@ -23,7 +23,7 @@ NAME: Final = "code"
 _DESCRIPTION: Final = Path(__file__).with_name("evaluate_script.txt")
 """What the model reads."""
 
-_READ_ONLY: Final = "Read-only: writes, exec and Secrets are refused."
+_READ_ONLY: Final = "Read-only: writes, exec and Secrets are refused (an access review tells RBAC, not this)."
 _READ_WRITE: Final = "Writes change the cluster at once; exec and Secrets are refused."
 
 

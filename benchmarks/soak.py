@@ -1,6 +1,6 @@
 """Thousands of scripts of mixed fates in one server: its descriptors, processes and memory must stay flat.
 
-    python -m benchmarks.soak [N]        # default 10,000; about N / 20 seconds on two cores
+    python -m benchmarks.soak [N]        # default 10,000; about N / 24 seconds on two cores
 
 One client on stdio, one API server (a small local one) behind. Every answer is checked. The numbers are taken whenever a twentieth of the
 scripts has run, each time after a script that went well and with one spare worker waiting.
@@ -74,6 +74,7 @@ class Report:
         lines.append(f"{'':<16}{'start':>10}{'end':>10}{'per 1,000 scripts':>20}")
         for name in ("descriptors", "processes", "threads", "host_kib", "fork_server_kib"):
             lines.append(f"{name:<16}{getattr(first, name):>10}{getattr(last, name):>10}{self.slope(name):>20.2f}")
+        lines.append("host MiB: " + " ".join(f"{sample.host_kib / 1024:.1f}" for sample in self.samples))
         lines += [f"WRONG {text}" for text in self.wrong[:20]]
         return "\n".join(lines)
 

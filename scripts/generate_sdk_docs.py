@@ -42,7 +42,11 @@ access.
 `replace_…(body=…)`.
 - `from`, `continue`, `except`, `not`, `exec` are Python words: write `from_` or the official `_from`.
 - A field called `items`, `values` or `keys` is the field; called with `()` it is the dict method.
-- `to_dict()` gives a plain dict with snake_case keys and datetimes; absent fields are left out but read as `None`.
+- `to_dict()` gives a plain dict with snake_case keys and datetimes; absent fields are left out but read as `None`. Of an
+object from `k8s.get`, `k8s.dynamic()` or `k8s.customObjects()` it is the JSON, without managedFields. Either way `[…]`,
+`.get`, `in`, `pop` and `setdefault` take both spellings.
+- A field that is in another part of the object is named in the error: `V1ObjectMeta has no field 'nodeName'; it is in
+spec`.
 """
 
 LISTS = """
@@ -69,7 +73,7 @@ except ApiException as error:
 
 `NotFoundException`, `ForbiddenException`, `ConflictException`, `UnauthorizedException`, `BadRequestException`,
 `UnprocessableEntityException` and `ServiceException` are subclasses. When kubescript itself refuses a call (policy),
-`status` is 403 and `code` names the rule; when no API server answered, `status` is 0. `LimitExceeded` means that a
+`status` is 403, `body` is a Status object as JSON text and `code` names the rule; when no API server answered, `status` is 0. `LimitExceeded` means that a
 budget is used up. A wrong or missing argument is a `TypeError`, a wrong name an `AttributeError`; both name the right
 one.
 """
@@ -105,6 +109,8 @@ DIFFERENCES = """
 | `_content_type` | accepted for PATCH only |
 | `watch=True` | use `watch.Watch().stream(method, …)`; ends after 5 seconds unless `timeout_seconds` says otherwise |
 | `list_…` answers are models | sequences, lazily decoded |
+| `datetime`, `timedelta`, `timezone`, `parse_quantity`, `ApiException` are imported | there without an import |
+| `client.ApiClient`, `client.Configuration` | stand-ins: accept any setting, make no call |
 | `stream`, `informer`, `leaderelection`, `aio` | not there |
 """
 

@@ -78,6 +78,7 @@ PROMISES: Final = (
     Promise("P-06", "policy", "Headers, identity, host and redirects are not in a script's hands.", "decision 3, field notes 5d"),
     Promise("P-07", "policy", "A hostile worker's calls reach no more than a script's.", "decision 2"),
     Promise("P-08", "policy", "Each part of the door is what stops at least one attack.", "issue 4: done when"),
+    Promise("P-09", "policy", "Deciding costs the host bounded time and memory.", "style guide 17"),
     Promise("F-01", "faults", "An API server that misbehaves is a named error in time, never an empty cluster.", "decision 8, issue 4"),
     Promise("F-02", "faults", "An API server that dies is missed only while it is gone.", "issue 4"),
     Promise("F-03", "faults", "A changed certificate is refused; an expired token is fetched anew.", "issue 4"),

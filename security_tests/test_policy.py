@@ -33,6 +33,7 @@ Count = Callable[[int], None]
 TUNNELS = {"exec", "attach", "portforward", "proxy"}
 READABLE = {"", "log", "status", "scale", "approval", "ephemeralcontainers", "resize"}
 WRITABLE = READABLE - {"log"} | {"eviction", "binding", "finalize"}
+BUILT_IN = {"", "apps", "autoscaling", "batch", "extensions", "policy"}
 QUESTIONS = {
     "authorization.k8s.io/v1/selfsubjectaccessreviews", "authorization.k8s.io/v1/selfsubjectrulesreviews",
     "authorization.k8s.io/v1/subjectaccessreviews", "authorization.k8s.io/v1/localsubjectaccessreviews",
@@ -65,6 +66,12 @@ def permitted(info: Info, *, read_only: bool) -> bool:
     ):
         return False
     if info.verb == "proxy" or info.subresource in TUNNELS:
+        return False
+    if (
+        info.group not in BUILT_IN
+        and not info.group.endswith(".k8s.io")
+        and info.subresource not in {"", "status", "scale"}
+    ):
         return False
     if info.method == "GET":
         return info.verb in {"get", "list", "watch"} and info.subresource in READABLE

@@ -35,7 +35,7 @@ class Application:
     def __init__(self, settings: config.Settings, source: spawner.Spawner) -> None:
         self.settings = settings
         self.cluster = _cluster(settings)
-        self.broker = broker.Broker(self.cluster, _policy(settings, self.cluster))
+        self.broker = broker.Broker(self.cluster, _policy(settings), resolve=resolver.KindResolver(self.cluster))
         self.executor = executor.Executor(
             source,
             memory_bytes=settings.limits.memory_mib * config.MIB,
@@ -90,7 +90,7 @@ def _chosen(settings: config.Settings) -> tuple[str, ...]:
     return settings.toolsets
 
 
-def _policy(settings: config.Settings, cluster: cluster_base.Cluster) -> policy.Policy:
+def _policy(settings: config.Settings) -> policy.Policy:
     rules = tuple(
         policy.DeniedResource(
             "*" if rule.group is None else rule.group or "core", rule.version, rule.kind, rule.resource
@@ -98,7 +98,7 @@ def _policy(settings: config.Settings, cluster: cluster_base.Cluster) -> policy.
         for rule in settings.denied_resources
     )
     defaults = policy.DEFAULT_RULES if settings.deny_defaults else ()
-    return policy.Policy(settings.read_only, rules, defaults, resolver.KindResolver(cluster))
+    return policy.Policy(settings.read_only, rules, defaults)
 
 
 def _cluster(settings: config.Settings) -> cluster_base.Cluster:

@@ -9,6 +9,7 @@ say what is missing even when the script swallowed the error.
 
 from __future__ import annotations
 
+import functools
 import logging
 import threading
 import time
@@ -16,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from kubescript import cancellation, errors, policy, request, types
+from kubescript import cancellation, errors, policy, request, resolver, types
 from kubescript.cluster import base
 from kubescript.sandbox import protocol
 
@@ -97,11 +98,13 @@ class Broker:
         cluster: base.Cluster,
         rules: policy.Policy,
         *,
+        resolve: resolver.KindResolver | None = None,
         redact: Redactor = _unchanged,
         record: Callable[[Record], None] = _log,
     ) -> None:
         self._cluster = cluster
         self._policy = rules
+        self._resolve = resolve
         self._redact = redact
         self._record = record
 
@@ -121,8 +124,10 @@ class Broker:
             self._record(Record(f"unparsed {call.method}", "refuse", fault=error.code))
             return _fault(error), None
         try:
-            self._decide(parsed, tally)
-            response = self._cluster.perform(parsed, timeout_s, cancel or cancellation.Cancellation())
+            cancel = cancel or cancellation.Cancellation()
+            self._decide(parsed, tally, timeout_s, cancel)
+            left = timeout_s - (time.monotonic() - started)
+            response = self._cluster.perform(parsed, max(0.001, left), cancel)
         except errors.PolicyDenied as error:
             return _fault(error), None
         except errors.KubescriptError as error:
@@ -135,9 +140,15 @@ class Broker:
             return self._failed(parsed, tally, started, bug), None
         return self._answered(parsed, tally, started, response)
 
-    def _decide(self, parsed: request.Request, tally: Tally) -> None:
+    def _decide(
+        self, parsed: request.Request, tally: Tally, timeout_s: float, cancel: cancellation.Cancellation
+    ) -> None:
         """Raises PolicyDenied unless the verdict is "allow": what nobody here can carry out (a plan) is refused too."""
-        decision = self._policy.decide(parsed)
+        rules = self._policy
+        if self._resolve is not None:  # a look-up in discovery ends with the call it decides on
+            ask = functools.partial(self._resolve, timeout_s=timeout_s, cancel=cancel)
+            rules = replace(rules, resolve=ask)
+        decision = rules.decide(parsed)
         if decision.verdict == "allow":
             return
         what = request.describe(parsed)
@@ -159,14 +170,23 @@ class Broker:
 
     def _answered(
         self, parsed: request.Request, tally: Tally, started: float, response: types.Response
-    ) -> tuple[protocol.Reply, types.Response]:
+    ) -> tuple[protocol.Reply, types.Response | None]:
         if response.status >= 400 and not (response.status in _HARMLESS and parsed.verb != "list"):
             tally.note(tally.failed, f"{response.status} {_without_names(parsed)}")
         if "warning" in response.headers:
             tally.note(tally.warnings, response.headers["warning"])
+        promised = response.status == 200 and _is_json(parsed)
+        if promised and not response.content_type.startswith(_JSON):
+            response.close()
+            kind = response.content_type.partition(";")[0][:50] or "nothing"
+            broken = errors.ClusterError(f"the API server answered with {kind} instead of JSON", code="cluster.broken")
+            return self._failed(parsed, tally, started, broken), None
         reply = protocol.Reply(response.status, response.reason, response.content_type, dict(response.headers))
         body = _Body(
-            response, tally, lambda fault, size: self._finish(parsed, tally, started, response.status, fault, size)
+            response,
+            tally,
+            lambda fault, size: self._finish(parsed, tally, started, response.status, fault, size),
+            json=promised,
         )
         chunks = body.redacted(self._redact, parsed)
         return reply, replace(response, chunks=chunks, close=body.close)
@@ -179,6 +199,9 @@ class Broker:
         self._record(_finished(parsed, started, status=status, fault=fault, size=size))
 
 
+_JSON: Final = "application/json"
+_TAIL: Final = 64
+"""Bytes of a chunk's end that are looked at for the closing brace; API servers end with it or a newline."""
 _CLOSED: Final = "closed"
 """The reader stopped before the end: its own choice, nothing failed."""
 
@@ -186,8 +209,12 @@ _CLOSED: Final = "closed"
 class _Body:
     """Counts a body's bytes as the cluster sends them, and reports once how it ended, whichever way that was."""
 
-    def __init__(self, response: types.Response, tally: Tally, finish: Callable[[str, int], None]) -> None:
+    def __init__(
+        self, response: types.Response, tally: Tally, finish: Callable[[str, int], None], *, json: bool
+    ) -> None:
         self._response = response
+        self._json = json
+        """A whole JSON object is promised; what is none must not pass for an empty list."""
         self._tally = tally
         self._finish = finish
         self._size = 0
@@ -219,10 +246,14 @@ class _Body:
             self.close()
 
     def _counted(self) -> Iterator[bytes]:
+        last = b""
         for chunk in self._response.chunks:
             self._size += len(chunk)
             self._tally.bytes += len(chunk)
+            last = chunk[-_TAIL:].rstrip() or last
             yield chunk
+        if self._json and not last.endswith(b"}"):
+            raise errors.ClusterError("the answer ends before its JSON does", code="cluster.broken")
 
     def _end(self, fault: str) -> None:
         with self._lock:
@@ -242,6 +273,12 @@ def _without_names(parsed: request.Request) -> str:
     return request.describe(
         replace(parsed, name="") if parsed.resource != "namespaces" else replace(parsed, name="", namespace="")
     )
+
+
+def _is_json(parsed: request.Request) -> bool:
+    """Whether a 200 to this request is one JSON object: objects and lists are, logs, health checks and watches are not."""
+    objects = parsed.is_resource and parsed.verb in {"get", "list"} and parsed.subresource != "log"
+    return objects and parsed.accept.startswith(_JSON)
 
 
 def _fault(error: errors.KubescriptError) -> protocol.Reply:

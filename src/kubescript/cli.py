@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -80,6 +81,7 @@ def _serve(context: click.Context) -> None:
         from kubescript import transports
 
         server = opened.server()
+        _collect_from_here_on()
         with contextlib.suppress(KeyboardInterrupt):
             anyio.run(transports.serve, server, opened.settings)
 
@@ -188,8 +190,15 @@ def _settings(context: click.Context, flags: dict[str, object]) -> config.Settin
     return settings
 
 
+def _collect_from_here_on() -> None:
+    """Switch the collector on again; what start-up made is permanent and need not be looked at."""
+    gc.freeze()
+    gc.enable()
+
+
 def main() -> None:
     """Entry point of the `kubescript` command."""
+    gc.disable()  # importing thousands of classes makes no garbage, and looking for some takes a seventh of the start
     source = spawner.Spawner()
     source.start()
     try:

@@ -7,6 +7,7 @@ blocking calls.
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Coroutine, Mapping
 
@@ -77,7 +78,7 @@ class Session:
             cancellation=switch,
         )
         outcome = self._runner.run(job)
-        _record(outcome)
+        self._runner.later(functools.partial(_record, outcome))
         return output.render(outcome, limits, _notes(tally))
 
     def _whereabouts(self) -> tuple[str, str]:

@@ -7,10 +7,14 @@ proc_pid_status.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Final
 
 __all__ = ["Consumption", "read"]
+
+_ENOUGH: Final = 16 * 1024
+"""Bytes; both files are far smaller, and the kernel gives them whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +28,18 @@ class Consumption:
 def read(pid: int) -> Consumption | None:
     """The consumption of process `pid`; None when the kernel does not tell (it ended, or /proc hides it)."""
     try:
-        cpu_ns = int(Path(f"/proc/{pid}/schedstat").read_text().split()[0])
-        return Consumption(cpu_ns / 1e6, _peak(Path(f"/proc/{pid}/status").read_bytes()))
+        cpu_ns = int(_file(pid, "schedstat").split(maxsplit=1)[0])
+        return Consumption(cpu_ns / 1e6, _peak(_file(pid, "status")))
     except (OSError, ValueError, IndexError):
         return None
+
+
+def _file(pid: int, name: str) -> bytes:
+    descriptor = os.open(f"/proc/{pid}/{name}", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(descriptor, _ENOUGH)
+    finally:
+        os.close(descriptor)
 
 
 def _peak(status: bytes) -> int:

@@ -6,7 +6,9 @@ The host's side of the wall. Knows nothing of Kubernetes: calls go to the `on_ca
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
+import logging
 import queue
 import threading
 import time
@@ -18,6 +20,8 @@ from kubescript import errors, types
 from kubescript.sandbox import accounting, conversation, protocol, spawner
 
 __all__ = ["REQUIRED_LAYERS", "Executor"]
+
+log = logging.getLogger(__name__)
 
 REQUIRED_LAYERS: Final = frozenset(
     {"descriptors", "rlimits", "identity", "capabilities", "parent_death", "no_new_privs", "landlock", "seccomp"}
@@ -48,7 +52,8 @@ class Executor:
         self._wanted = spares
         self._spares: deque[spawner.Worker] = deque()
         self._lock = threading.Lock()
-        self._janitor = _Janitor(self.start)
+        self._janitor = _Janitor()
+        self._warned = False
         self.layers: tuple[protocol.Layer, ...] = ()
         """What the newest worker reported of its lockdown; empty before the first."""
 
@@ -71,9 +76,12 @@ class Executor:
 
         Raises WorkerError when no worker can be had.
         """
+        job = dataclasses.replace(job, on_call=self._overlapped(job.on_call))
+        started = time.monotonic()
         outcome = self._attempt(job, self._take())
         if outcome is None:  # a spare that died with its fork server, before the script did anything
-            outcome = self._attempt(job, self._spawn())
+            deadline = started + job.limits.timeout_ms / 1000
+            outcome = self._attempt(dataclasses.replace(job, deadline=deadline), self._spawn())
         if outcome is None:
             raise errors.WorkerError(
                 "the sandbox process died twice before the script began; see the log", code="worker.spawn"
@@ -92,7 +100,7 @@ class Executor:
                 fault = talk.hold()
                 used = accounting.read(worker.pid) if fault is None else None
             if used is not None:
-                dismiss = functools.partial(self._janitor.dismiss, worker)
+                dismiss = functools.partial(self.later, functools.partial(self._replace, worker))
         finally:
             dismiss()
         if used is None:
@@ -101,6 +109,26 @@ class Executor:
                 return None
             self.start()
         return talk.outcome(fault, used, worker.exit)
+
+    def later(self, chore: Callable[[], None]) -> None:
+        """Do `chore` once the answer that is about to be given is on its way."""
+        self._janitor.later(chore)
+
+    def _replace(self, worker: spawner.Worker) -> None:
+        """End a worker that is done, and fork the spare that takes its place."""
+        worker.close()
+        with contextlib.suppress(errors.KubescriptError):  # the next script meets the same error, and reports it
+            self.start()
+
+    def _overlapped(self, on_call: conversation.OnCall) -> conversation.OnCall:
+        """Fork the next spare while this script waits for the API server."""
+
+        def answer(call: protocol.Call, timeout_s: float) -> tuple[protocol.Reply, types.Response | None]:
+            with contextlib.suppress(errors.KubescriptError):  # the next script meets the same error, and reports it
+                self.start()
+            return on_call(call, timeout_s)
+
+        return answer
 
     def close(self) -> None:
         """Drop the spares and start no more."""
@@ -137,6 +165,13 @@ class Executor:
         ready = conversation.read_ready(frames)
         self.layers = ready.layers
         missing = REQUIRED_LAYERS - {layer.name for layer in ready.layers if layer.active}
+        if missing and not self._strict and not self._warned:
+            self._warned = True
+            log.warning(
+                "SCRIPTS ARE NOT FULLY CONFINED: %s missing on this machine",
+                ", ".join(sorted(missing)),
+                extra={"event": "sandbox.unconfined", "remedy": "run `kubescript doctor`; sandbox.strict = true refuses"},
+            )
         if missing and self._strict:
             raise errors.WorkerError(
                 "this machine cannot confine scripts: " + ", ".join(sorted(missing)) + " missing",
@@ -151,29 +186,24 @@ def _cancelled() -> types.Outcome:
 
 
 class _Janitor:
-    """Ends workers that are done and asks for new spares, a moment later, so that the answer goes out first."""
+    """Does, a moment later, what need not be done before an answer goes out."""
 
-    def __init__(self, refill: Callable[[], None]) -> None:
-        self._refill = refill
-        self._done: queue.SimpleQueue[spawner.Worker | None] = queue.SimpleQueue()
+    def __init__(self) -> None:
+        self._chores: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="kubescript-janitor", daemon=True)
         self._thread.start()
 
-    def dismiss(self, worker: spawner.Worker) -> None:
-        """Take this worker; it waits to be killed."""
-        self._done.put(worker)
+    def later(self, chore: Callable[[], None]) -> None:
+        """Take this chore, which must be short and must not raise."""
+        self._chores.put(chore)
 
     def close(self) -> None:
-        """End what was dismissed, and the thread."""
-        self._done.put(None)
+        """Do what was taken, and end the thread."""
+        self._chores.put(None)
         self._thread.join()
 
     def _work(self) -> None:
-        worker = self._done.get()
-        while worker is not None:
-            time.sleep(_GRACE_S)
-            worker.close()
-            if self._done.empty():
-                with contextlib.suppress(errors.KubescriptError):  # the next script meets the same error, and reports it
-                    self._refill()
-            worker = self._done.get()
+        while (chore := self._chores.get()) is not None:
+            if self._chores.empty():
+                time.sleep(_GRACE_S)
+            chore()

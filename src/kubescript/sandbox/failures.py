@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import difflib
 from types import TracebackType
 from typing import Any, Final
@@ -51,10 +52,16 @@ def _line(number: int, name: str, lines: list[str]) -> str:
 
 def _message(error: BaseException) -> str:
     try:
-        text = str(error)
+        text = _own_text(error) or str(error)
     except BaseException as second:  # the script's own __str__ failed
         return f"(its message could not be made: {type(second).__name__})"
     return text if len(text) <= _TEXT else text[:_TEXT] + "…"
+
+
+def _own_text(error: BaseException) -> str:
+    """A KeyError's sentence without the quotes that `str` puts round it; its key alone stays as Python shows it."""
+    told = error.args[0] if type(error) is KeyError and len(error.args) == 1 else ""
+    return told if type(told) is str and "; " in told else ""
 
 
 # --- hints ------------------------------------------------------------------------------------------------------------
@@ -66,6 +73,8 @@ def _advice(error: BaseException, namespace: dict[str, Any]) -> str:
             return _about_name(error.name, namespace)
         if isinstance(error, AttributeError):
             return _about_attribute(error)
+        if isinstance(error, TypeError):
+            return _about_operands(str(error))
     except BaseException:  # a hint is never worth a second failure: dir() runs code of the object
         return ""
     return ""
@@ -78,7 +87,7 @@ def _about_name(name: str | None, namespace: dict[str, Any]) -> str:
     useful = [key for key in namespace if not key.startswith("_")]
     if name in refusals.NAMES:
         return f"; {refusals.NAMES[name]}"
-    if line := builtins.get("_homes_", {}).get(name):
+    if line := builtins["_home_"](name) if "_home_" in builtins else "":
         return f"; write `{line}` first"
     near = difflib.get_close_matches(name, [*useful, *(key for key in builtins if not key.startswith("_"))], n=1)
     meant = f"; did you mean `{near[0]}`?" if near else ""
@@ -86,16 +95,41 @@ def _about_name(name: str | None, namespace: dict[str, Any]) -> str:
 
 
 def _about_attribute(error: AttributeError) -> str:
-    if error.name is None or "Did you mean" in str(error) or not hasattr(error, "obj"):
-        return ""
+    if error.name is None or not hasattr(error, "obj") or not str(error).endswith(f"no attribute {error.name!r}"):
+        return ""  # what does not end as Python's message does has its hint already
     if error.obj is None:
         return f": the value before `.{error.name}` is None"
-    if isinstance(error.obj, dict):
+    if type(error.obj) is str and error.name in _DATES:
+        return f"; {_TIMES}"
+    if issubclass(type(error.obj), dict):
         return f": it is a dict, write `[{error.name!r}]` or `.get({error.name!r})`"
+    if error.obj is datetime.datetime and error.name in _IN_DATETIME:
+        return f"; write `{error.name}` alone, it is there without an import"
     public = [name for name in dir(error.obj) if not name.startswith("_")]
     same = [name for name in public if _plain(name) == _plain(error.name)]
     near = same or difflib.get_close_matches(error.name, public, n=1)
     return f"; did you mean `{near[0]}`?" if near else ""
+
+
+_DATES: Final = frozenset(
+    {"isoformat", "strftime", "timestamp", "date", "time", "total_seconds", "tzinfo", "astimezone", "year", "days"}
+)
+_IN_DATETIME: Final = frozenset({"timedelta", "timezone"})
+_TIMES: Final = "camelCase and item timestamps are text; use .creation_timestamp, or datetime.fromisoformat(text)"
+_OPERANDS: Final = (
+    (("offset-naive and offset-aware",), "use datetime.now(timezone.utc)"),
+    (("'NoneType'", "'datetime."), "missing fields are None: leave them out with `if x`"),
+    (("'NoneType'", "'str'", " between "), "missing fields are None: write `x or ''`"),
+    (("'NoneType'", " between "), "missing fields are None: write `x or 0`"),
+    (("'NoneType'", "'str'", "operand type"), "missing fields are None: write `x or ''`"),
+    (("'NoneType'", "operand type"), "missing fields are None: write `x or 0`"),
+    (("'datetime.datetime'", "'str'"), _TIMES),
+)
+"""Parts of a TypeError's text ▶ its hint."""
+
+
+def _about_operands(text: str) -> str:
+    return next((f"; {hint}" for parts, hint in _OPERANDS if all(part in text for part in parts)), "")
 
 
 def _plain(name: str) -> str:
@@ -107,7 +141,7 @@ def syntax_advice(error: SyntaxError, source: str) -> str:
     lines = source.splitlines()
     line = lines[error.lineno - 1].strip() if error.lineno and error.lineno <= len(lines) else ""
     if line.startswith(("kubectl ", "$ kubectl", "oc ", "helm ")):
-        return ": this is a shell command; write Python, such as `k8s.list_pods()`"
+        return ': this is a shell command; write Python, such as `k8s.get("pods", namespace=namespace)`'
     if line.startswith(("!", "%")):
         return ": notebook commands are not available; write Python"
     if line.startswith(("const ", "let ", "var ", "//")) or "=>" in line or line.endswith("{"):

@@ -213,9 +213,11 @@ def _target(obj: Any, name: Any) -> Any:
 
 
 def vars_(obj: Any, /) -> dict[str, Any]:
-    """`vars` for scripts: a copy, of the script's own objects only."""
+    """`vars` for scripts: a copy, of the script's own objects, or `.to_dict()` of a Kubernetes object."""
     if type(type(obj)) in _METACLASSES or type(obj) is types.SimpleNamespace:
         return dict(getattr(obj, "__dict__", {}))
+    if getattr(type(obj), "_guarded_writes", False) is True and hasattr(type(obj), "to_dict"):
+        return obj.to_dict()  # type: ignore[no-any-return]
     raise TypeError(f"vars() of {_describe(obj)} is not available: use dir(x) and getattr(x, name)")
 
 

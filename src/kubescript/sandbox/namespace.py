@@ -51,10 +51,33 @@ def build_globals(
     Modules are there without an import, too: models forget the line, and it would only cost a round trip.
     """
     modules = {**stdlib.MODULES, **_talking(print_), **importable}
-    own = {"print": _printer(print_), "__import__": _importer(modules), "_homes_": stdlib.HOMES}
-    forgotten = {name: module for name, module in modules.items() if "." not in name}
+    own = {"print": _printer(print_), "__import__": _importer(modules), "_home_": lambda name: _home(name, importable)}
+    forgotten = {name: module for name, module in modules.items() if "." not in name} | _presets(modules)
     random.seed()  # each fork would otherwise draw the same numbers
     return {"__builtins__": {**forgotten, **_BUILTINS, **own}, "__name__": classes.MODULE, **extra}
+
+
+_PRESETS: Final = {
+    "timedelta": "datetime",
+    "timezone": "datetime",
+    "parse_quantity": "kubernetes.utils",
+    "ApiException": "kubernetes.client.exceptions",
+}
+"""Name that is there without an import ▶ its module."""
+
+
+def _presets(modules: Mapping[str, object]) -> dict[str, object]:
+    return {name: guards.read(modules[home], name) for name, home in _PRESETS.items() if home in modules}
+
+
+def _home(name: str, importable: Mapping[str, object]) -> str:
+    """The line that imports a name; empty when there is none."""
+    if line := stdlib.HOMES.get(name):
+        return line
+    for module in ("kubernetes", "kubernetes.client"):
+        if module in importable and guards.has(importable[module], name):
+            return f"from {module} import {name}"
+    return ""
 
 
 # --- print, and the modules that print --------------------------------------------------------------------------------

@@ -77,8 +77,8 @@ NAMES: Final[dict[str, str]] = {
     "compile": f"{_NO_CODE}; for patterns use re.compile",
     "open": _NO_FILES,
     "input": "nobody can be asked while a script runs: put the value into the script",
-    "globals": "use a dict of your own",
-    "locals": "use a dict of your own",
+    "globals": "names are simply there: use k8s, namespace, ctx; keep your own in a dict",
+    "locals": "names are simply there: use k8s, namespace, ctx; keep your own in a dict",
     "breakpoint": "use print",
     "memoryview": "use bytes or bytearray",
     "exit": "use `return` at the top level",
@@ -153,6 +153,9 @@ MODULES: Final[dict[str, str]] = {
     "attr": "use dataclasses",
     "attrs": "use dataclasses",
     "pydantic": "use dataclasses",
+    "kubernetes.stream": "exec, attach and port-forward are refused here: use logs (read_namespaced_pod_log), events "
+    "and status",
+    "kubernetes_asyncio": "use `from kubernetes import client`; calls are synchronous",
     "openshift": "use k8s: it serves every API of the cluster",
 }
 """Modules that are not there. A module of this table or any below it gets the sentence."""

@@ -7,6 +7,7 @@ they are given come from shims.py instead. All is imported ahead of time: after 
 
 from __future__ import annotations
 
+import datetime
 import encodings
 import importlib
 import time
@@ -154,10 +155,6 @@ _ADVICE: Final = {
     "functools.partialmethod": "write a method",
     "functools.update_wrapper": "use functools.wraps",
     "dataclasses.make_dataclass": "write the class with @dataclass",
-    "datetime.now": "write datetime.datetime.now(datetime.timezone.utc)",
-    "datetime.utcnow": "write datetime.datetime.now(datetime.timezone.utc)",
-    "datetime.fromisoformat": "write datetime.datetime.fromisoformat(text)",
-    "datetime.strptime": "write datetime.datetime.strptime(text, form)",
     "random.SystemRandom": "use random.Random",
     "operator.setitem": "write d[k] = v",
     "operator.delitem": "write del d[k]",
@@ -170,6 +167,8 @@ _ADVICE: Final = {
     "contextlib.redirect_stdout": "append to a list instead of printing",
     "collections.abc.register": "inherit from it",
 }
+_OF_THE_CLASS: Final = ("now", "utcnow", "fromisoformat", "strptime", "fromtimestamp")
+"""Makers of datetimes that the module answers too: a script without an import does not know which of the two it has."""
 _ENCODINGS: Final = (
     "ascii utf_8 utf_8_sig utf_16 utf_16_le utf_16_be utf_32 utf_32_le utf_32_be latin_1 iso8859_15 cp1252 cp437 idna "
     "punycode "
@@ -188,6 +187,7 @@ def _build() -> dict[str, ModuleProxy]:
     members = {module: _members(module, exports) for module, exports in EXPORTS.items()}
     for module, replaced in shims.MEMBERS.items():
         members.setdefault(module, {}).update(replaced)
+    members["datetime"].update({name: getattr(datetime.datetime, name) for name in _OF_THE_CLASS})
     members["zoneinfo"] = dict(timezones.MEMBERS)
     proxies = {module: ModuleProxy(module, names) for module, names in members.items() if "." not in module}
     for module in [name for name in members if "." in name]:

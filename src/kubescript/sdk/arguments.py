@@ -27,6 +27,20 @@ _REFUSED: Final = {
     "_request_auth": "the server holds the credentials; leave _request_auth out",
     "watch": "use watch.Watch().stream(k8s.coreV1().list_namespaced_pod, namespace=..., timeout_seconds=5)",
 }
+_SYNONYMS: Final = {
+    **dict.fromkeys(("selector", "labels", "label", "l", "labelselectors", "matchlabels"), "label_selector"),
+    **dict.fromkeys(("field", "fields", "fieldselectors", "filter"), "field_selector"),
+    **dict.fromkeys(("ns", "namespaces", "project"), "namespace"),
+    **dict.fromkeys(("pod", "podname", "deployment", "node", "nodename", "service", "id"), "name"),
+    **dict.fromkeys(("tail", "lines", "taillines"), "tail_lines"),
+    **dict.fromkeys(("since", "seconds"), "since_seconds"),
+    **dict.fromkeys(("prev", "p"), "previous"),
+    **dict.fromkeys(("containername", "c"), "container"),
+    **dict.fromkeys(("max", "maxitems", "count"), "limit"),
+    **dict.fromkeys(("timeout", "timeouts"), "timeout_seconds"),
+    **dict.fromkeys(("data", "patch", "manifest", "spec", "obj"), "body"),
+}
+"""Folded names that scripts use ▶ the parameter they mean."""
 _MEDIA: Final[dict[str, ContentType]] = {
     "application/json": "json",
     "application/json-patch+json": "json-patch",
@@ -35,6 +49,8 @@ _MEDIA: Final[dict[str, ContentType]] = {
     "application/apply-patch+yaml": "apply-patch",
 }
 
+
+_METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 
 def bind(operation: tables.Operation, args: Sequence[Any], kwargs: Mapping[str, Any], *, watch: bool = False) -> Call:
     """The request for one method call. Raises TypeError naming the right parameters."""
@@ -46,7 +62,7 @@ def bind(operation: tables.Operation, args: Sequence[Any], kwargs: Mapping[str, 
     if watch:
         values["watch"] = True
     return Call(
-        method=_verb(operation.verb),
+        method=_verb(operation),
         path=path,
         query=_query(operation, values),
         body=protocol.NULL if body is None else plain.encode_body(body),
@@ -55,9 +71,11 @@ def bind(operation: tables.Operation, args: Sequence[Any], kwargs: Mapping[str, 
     )
 
 
-def _verb(verb: str) -> Any:
-    """The verb; only those the wire knows are in the table."""
-    return verb
+def _verb(operation: tables.Operation) -> Any:
+    """The HTTP method. HEAD and OPTIONS exist only for proxies, which no script may use, and the wire has no word for them."""
+    if operation.verb in _METHODS:
+        return operation.verb
+    raise TypeError(f"{_title(operation)}: {operation.verb} requests to a proxy are not sent from here")
 
 
 def _assign(operation: tables.Operation, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -98,8 +116,11 @@ def _is_transport_option(operation: tables.Operation, given: str, value: Any) ->
 
 def _unknown(operation: tables.Operation, given: str) -> str:
     """The error for a parameter the method does not have."""
-    text = f"{_title(operation)} has no parameter {given!r}; {names.suggestion(given, operation.parameters, 30)}"
-    if names.fold(given) != "namespace":
+    meant = _SYNONYMS.get(names.fold(given))
+    near = f"did you mean {meant!r}?" if meant in operation.parameters else None
+    near = near or names.suggestion(given, operation.parameters, 30)
+    text = f"{_title(operation)} has no parameter {given!r}; {near}"
+    if "namespace" not in (names.fold(given), meant) or "namespace" in operation.parameters:
         return text
     other = operation.name.replace("_for_all_namespaces", "").replace("list_", "list_namespaced_")
     if other in tables.operations(operation.api):
@@ -161,7 +182,9 @@ def _text(operation: tables.Operation, name: str, kind: str, value: Any) -> str:
         value = "true" if value else "false"
     if isinstance(value, Mapping):
         return ",".join(f"{key}={each}" for key, each in value.items())
-    if isinstance(value, str) and (kind == "str" or (kind == "int" and value.isdigit()) or value in ("true", "false")):
+    if isinstance(value, str) and (
+        kind in ("str", "object") or (kind == "int" and value.isdigit()) or value in ("true", "false")
+    ):
         return value
     if isinstance(value, int) and kind != "bool":
         return str(value)

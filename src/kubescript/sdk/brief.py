@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from kubescript.sdk import names, raw, shapes
+from kubescript.sdk import names, places, raw, shapes
 
 __all__ = ["describe", "no_field"]
 
@@ -47,8 +47,11 @@ def _conditions(status: Mapping[str, Any]) -> list[dict[str, Any]]:
 def no_field(name: str, shape: shapes.Shape, data: Mapping[str, Any], *, item: bool = False) -> str:
     """Why there is no such field, and what to write instead."""
     if shape.closed:
+        place = places.place_of(name, shape.name)
         known = [each.strip("_") for each in shape.attributes]
-        return f"{shape.name} has no field {name!r}; {names.suggestion(name, known, 40)}"
+        return (
+            f"{shape.name} has no field {name!r}; {f'it is in {place}' if place else names.suggestion(name, known, 40)}"
+        )
     get = f".get({name!r})"
     absent = f"no key {name!r}" if item else f"no field {name!r}"
     return f"this object has {absent}; {names.suggestion(name, data, 40)} If it may be absent, use {get}."

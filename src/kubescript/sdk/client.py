@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kubescript.sdk import discovery, dynamic, helptext, methods, names, session, tables
+from kubescript.sdk import discovery, dynamic, guesses, helptext, methods, names, session, tables
 
 __all__ = ["Api", "K8s"]
 
@@ -63,7 +63,7 @@ class Api:
     def __getattr__(self, name: str) -> methods.Method:
         found, info = self._find(name)
         if found is None or name.startswith("__"):
-            raise AttributeError(_no_method(self._name, name))
+            raise AttributeError(guesses.missing_method(self._name, name))
         return methods.Method(self._session, tables.operation(self._name, found), info=info)
 
     def _find(self, name: str) -> tuple[str | None, bool]:
@@ -81,17 +81,6 @@ class Api:
 
     def __repr__(self) -> str:
         return helptext.api(self._name)
-
-
-def _no_method(api: str, name: str) -> str:
-    """The error for a method this class does not have: the class that has it, or the nearest name here."""
-    wanted = names.fold(name)
-    for other in tables.apis():
-        if any(names.fold(each) == wanted for each in tables.operations(other)):
-            return f"{api} has no {name!r}; it is in k8s.{helptext.accessor(other)}()"
-    near = names.nearest(name, tables.operations(api), 3)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"dir(k8s.{helptext.accessor(api)}()) lists its methods"
-    return f"{api} has no {name!r}; {hint}"
 
 
 class K8s:
@@ -133,10 +122,7 @@ class K8s:
             return self.dynamic
         if wanted in ("discoveryclient", "discovery"):
             return self.discovery
-        near = names.nearest(name, dir(self), 3)
-        raise AttributeError(
-            f"k8s has no {name!r}; {'did you mean ' + ' or '.join(near) + '?' if near else 'see dir(k8s)'}"
-        )
+        raise AttributeError(guesses.missing_client(name, self._apis, dir(self)))
 
     def __dir__(self) -> list[str]:
         return sorted([*(helptext.accessor(api) for api in tables.apis()), "discovery", "dynamic", "get"])

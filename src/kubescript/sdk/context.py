@@ -1,4 +1,4 @@
-"""`ctx`: what a script may know of its own evaluation, and how it reports progress. Holds no credential and leads to none."""
+"""`ctx`: what a script may know of its own evaluation, and how it reports progress. Leads to no credential."""
 
 from __future__ import annotations
 
@@ -33,6 +33,15 @@ class Context:
     def remaining_ms(self) -> int:
         """Milliseconds until the host ends the script."""
         return max(0, round((self._deadline - time.monotonic()) * 1000))
+
+    @property
+    def time_left(self) -> float:
+        """Seconds until the host ends the script."""
+        return self.remaining_ms / 1000
+
+    def to_dict(self) -> dict[str, str | int]:
+        """What a script returns as `ctx`."""
+        return {"context": self._name, "namespace": self._namespace, "remaining_ms": self.remaining_ms}
 
     def progress(self, done: float, total: float | None = None, text: str = "") -> None:
         """Tell the client how far the script is; shown only by clients that asked for progress."""

@@ -26,6 +26,26 @@ class ApiResource(NamedTuple):
     categories: tuple[str, ...]
     subresources: tuple[str, ...] = ()
 
+    def __getitem__(self, key: Any) -> Any:
+        """By name, as in the API's JSON or as an attribute; by number as in a tuple."""
+        if not isinstance(key, str):
+            return tuple.__getitem__(self, key)
+        if key not in _READABLE:
+            raise KeyError(f"{key!r}; {names.suggestion(key, self._fields)}")
+        return getattr(self, _READABLE[key])
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """As of a dict."""
+        return self[key] if key in _READABLE else default
+
+    def keys(self) -> tuple[str, ...]:
+        """The names of its fields."""
+        return self._fields
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as a plain dict."""
+        return self._asdict()
+
     @property
     def api_version(self) -> str:
         """Group and version as in an object's apiVersion."""
@@ -57,6 +77,16 @@ class ApiResource(NamedTuple):
             f"{self.name}.{self.version}.{self.group}",
         }
         return name.lower() in {each.lower() for each in own if each}
+
+
+_ALSO = ("api_version", "group_version", "short_names", "full_name")
+_READABLE = {name: name for name in (*ApiResource._fields, *_ALSO)} | {
+    "apiVersion": "api_version",
+    "groupVersion": "group_version",
+    "singular_name": "singularName",
+    "plural": "name",
+}
+"""Item ▶ attribute."""
 
 
 class Discovery:
@@ -127,9 +157,22 @@ class Discovery:
             if each.answers_to(name):
                 return each
             seen.extend((each.name, each.kind, each.full_name))
-        raise errors.NotFoundException(
-            404, "Not Found", message=f"no resource {name!r}; {names.suggestion(name, seen)}"
-        )
+        plural, _, group = name.partition(".")
+        advice = self.advice(plural, group) if group else ""
+        advice = advice or names.suggestion(name, seen)
+        raise errors.NotFoundException(404, "Not Found", message=f"no resource {name!r}; {advice}")
+
+    def advice(self, name: str, group: str) -> str:
+        """Why a group has no such kind: it is not served, or the kind is in another. Empty when neither helps."""
+        places = [each.api_version for each in self.preferred() if each.answers_to(name)]
+        if places:
+            kind = next(each.kind for each in self.preferred() if each.answers_to(name))
+            return f"{kind} is in {' and '.join(places)}"
+        served = {each.name for each in self.groups()}
+        if not group or group in served or any(group.endswith(f".{each}") for each in served):
+            return ""
+        custom = ", ".join(sorted(each for each in served if "." in each and not each.endswith(".k8s.io")))
+        return f"group {group} is not served; custom groups: {custom or 'none'}"
 
     def _candidates(self, name: str) -> Iterator[ApiResource]:
         """Resources in the order to try; a group in the name saves asking for the others."""

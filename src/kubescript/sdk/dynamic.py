@@ -178,7 +178,7 @@ def builtin_shape(description: discovery.ApiResource) -> shapes.Shape:
     for each in tables.operations(api) if api else ():
         operation = tables.operation(str(api), each)
         if operation.verb == "GET" and operation.path.endswith(end):
-            return shapes.shape_of(operation.returns)
+            return shapes.shape_of(operation.returns, plain=True)
     return shapes.OBJECT
 
 
@@ -203,11 +203,15 @@ class Resources:
         if not found:
             words = {"api_version": api_version, "kind": kind, **wanted}
             text = ", ".join(f"{key}={value!r}" for key, value in words.items() if value is not None)
-            near = names.suggestion(
-                str(kind or wanted.get("name") or ""), {each.kind for each in self._pool(api_version)}
-            )
+            near = self._advice(str(kind or wanted.get("name") or ""), api_version, wanted.get("group"))
             raise ResourceNotFoundError(404, "Not Found", message=f"no kind with {text}; {near}")
         return found[0]
+
+    def _advice(self, name: str, api_version: str | None, group: str | None) -> str:
+        group = group or (api_version or "").rpartition("/")[0]
+        if advice := self._discovery.advice(name, group):
+            return advice
+        return names.suggestion(name, {each.kind for each in self._pool(api_version) or self._discovery.preferred()})
 
     def search(self, api_version: str | None = None, kind: str | None = None, **wanted: Any) -> list[Resource]:
         """All kinds that match, the preferred version first."""

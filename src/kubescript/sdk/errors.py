@@ -127,7 +127,15 @@ def from_fault(fault: ScriptFault, status: int, call: str) -> Exception:
     if fault.code.startswith("limit."):
         return LimitExceeded(fault.message, fault.code)
     shown = status if status >= 400 else 403 if fault.code.startswith("policy.") else 0
-    return _class_for(shown)(shown, _phrase(shown), message=fault.message, code=fault.code, call=call)
+    reason = _phrase(shown)
+    body = _status(shown, reason, fault) if shown else None
+    return _class_for(shown)(shown, reason, body=body, message=fault.message, code=fault.code, call=call)
+
+
+def _status(code: int, reason: str, fault: ScriptFault) -> str:
+    """A refusal of ours as the API server would write it: scripts read `json.loads(error.body)["message"]`."""
+    told = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": fault.message}
+    return msgspec.json.encode({**told, "reason": reason, "code": code}).decode()
 
 
 def from_answer(status: int, reason: str, body: bytes, headers: Mapping[str, str], call: str) -> ApiException:

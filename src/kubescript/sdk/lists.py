@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from kubescript.sdk import objects, sequences, shapes, splitter
+from kubescript.sdk import objects, sequences, shapes, snapshots, splitter, tables
 
 __all__ = ["Arrival", "ItemList", "ListObject"]
 
@@ -60,13 +60,28 @@ class ItemList(sequences.ListView):
 
     def __iter__(self) -> Iterator[Any]:
         data, shape, position = self._data, self._shape, 0
+        plain = shape.plain
         while True:
             while position < len(data):
                 value = data[position]
                 position += 1
+                if plain:
+                    self._name(value)
                 yield objects.View(value, shape) if type(value) is dict else objects.wrap(value, shape)
             if not self._arrival.pull():
                 return
+
+    def _element(self, position: int) -> Any:
+        if self._shape.plain:
+            self._name(self._data[position])
+        return super()._element(position)
+
+    def _name(self, item: Any) -> None:
+        """Give an item its kind, as the dynamic client does: the API server leaves it out of lists of its own kinds."""
+        kind = self._arrival.head.get("kind")
+        if isinstance(item, dict) and isinstance(kind, str) and kind.endswith("List") and kind != "List":
+            item.setdefault("kind", kind.removesuffix("List"))
+            item.setdefault("apiVersion", self._arrival.head.get("apiVersion"))
 
     def __bool__(self) -> bool:
         while not self._data and self._arrival.pull():
@@ -177,7 +192,10 @@ class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
 
     def to_dict(self) -> dict[str, Any]:
         """A detached plain dict, as an object's `to_dict()`."""
-        return {key: each.to_dict() if hasattr(each, "to_dict") else each for key, each in self._plain().items()}
+        shape = shapes.shape_of(self._name if self._name in tables.models() else "V1PodList", plain=self._shape.plain)
+        own = self._plain().items()
+        copied = {key: each.to_dict() if hasattr(each, "to_dict") else each for key, each in own}
+        return snapshots.Snapshot({shape.spelling.get(key, key): each for key, each in copied.items()}, shape)
 
     def _own(self) -> dict[str, Any]:
         """The data, for `unwrap`."""

@@ -50,6 +50,11 @@ class Method(Watchable):
         return self._session, call, shapes.FREE if follows else _item(shapes.shape_of(operation.returns))
 
     @property
+    def name(self) -> str:
+        """Its official name."""
+        return self._operation.name
+
+    @property
     def is_text(self) -> bool:
         """It gives text, such as a log."""
         return self._operation.returns == "str"

@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable
 
-__all__ = ["camel", "fold", "nearest", "snake", "suggestion"]
+__all__ = ["camel", "codegen", "fold", "nearest", "snake", "spelled", "suggestion"]
 
 
 def fold(name: str) -> str:
@@ -23,6 +23,20 @@ def snake(name: str) -> str:
     """A snake_case spelling of a camelCase name, as the official client makes it."""
     split = re.sub(r"([a-z0-9])([A-Z]+)", r"\1_\2", name)
     return re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", split).lower()
+
+
+def codegen(name: str) -> str:
+    """The attribute older official clients make of a JSON name: clusterIPs is cluster_i_ps."""
+    split = re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", name)
+    return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", split).lower()
+
+
+def spelled(name: str, keys: Iterable[str]) -> str | None:
+    """The key that is `name` but for case and underscores. A key such as "app-name" has one spelling only."""
+    if not name.isidentifier():
+        return None
+    wanted = fold(name)
+    return next((key for key in keys if isinstance(key, str) and key.isidentifier() and fold(key) == wanted), None)
 
 
 def nearest(name: str, options: Iterable[str], count: int = 1) -> list[str]:

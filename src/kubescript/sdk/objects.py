@@ -93,7 +93,7 @@ class View(msgspec.Struct, gc=False, eq=False, weakref=False):
         field = self._shape.fields.get(key)
         name, shape = (key, self._shape.element) if field is None else (field.key, field.shape)
         if name not in self._data:
-            found = self._spelled(key)
+            found = None if self._shape.exact else self._spelled(key)
             return default if found is None else wrap(self._fetch(found), shape)
         return wrap(self._fetch(name), shape)
 
@@ -114,12 +114,13 @@ class View(msgspec.Struct, gc=False, eq=False, weakref=False):
 
     def _spelled(self, name: str) -> str | None:
         """A key that is present, unknown to the model, and spelled like `name` but for case and underscores."""
-        wanted = names.fold(name)
-        return next((key for key in self._data if names.fold(key) == wanted and key not in self._shape.fields), None)
+        return names.spelled(name, (key for key in self._data if key not in self._shape.fields))
 
     def _unlisted(self, name: str, error: type[Exception]) -> Any:
         """A field the shape does not list: data newer than the model, a map's key, or a mistake."""
-        found = None if name.startswith("_") else name if name in self._data else self._spelled(name)
+        exact = self._shape.exact and error is KeyError
+        found = name if name in self._data else None if exact else self._spelled(name)
+        found = None if name.startswith("_") else found
         if found is not None:
             return wrap(self._fetch(found), self._shape.element)
         raise error(brief.no_field(name, self._shape, self._data, item=error is KeyError))
@@ -130,7 +131,7 @@ class View(msgspec.Struct, gc=False, eq=False, weakref=False):
         if field is not None:
             return field.key
         if name in self._data or not self._shape.closed:
-            return name if name in self._data else self._spelled(name) or name
+            return name if name in self._data or self._shape.exact else self._spelled(name) or name
         raise AttributeError(brief.no_field(name, self._shape, self._data))
 
     def _own(self) -> dict[str, Any]:
@@ -174,7 +175,9 @@ class View(msgspec.Struct, gc=False, eq=False, weakref=False):
 
     def __contains__(self, key: object) -> bool:
         field = self._shape.fields.get(key) if isinstance(key, str) else None
-        return (field.key if field else key) in self._data
+        if field or key in self._data or self._shape.exact or not isinstance(key, str):
+            return (field.key if field else key) in self._data
+        return self._spelled(key) is not None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._data)
@@ -201,9 +204,10 @@ class View(msgspec.Struct, gc=False, eq=False, weakref=False):
         return _method_or_field(self, "items", lambda: [(key, self[key]) for key in self._data])
 
     def to_dict(self) -> dict[str, Any]:
-        """A detached plain dict with snake_case keys and datetimes, as the official client gives it, without the fields
-        that are absent; reading one of those still gives None."""
-        return snapshots.snake_dict(raw.whole(self._data), self._shape)
+        """A detached plain dict: snake_case keys and datetimes as the official client gives it, JSON names and texts
+        of a dynamic or custom object. Absent fields are left out; reading one still gives None."""
+        data = raw.whole(self._data)
+        return data if self._shape.exact else snapshots.snapshot(data, self._shape)
 
     def to_str(self) -> str:
         """The object as text."""

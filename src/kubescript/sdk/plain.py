@@ -12,12 +12,14 @@ import datetime
 import decimal
 import enum
 import math
+import types
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
 
-from kubescript.sdk import lists, objects, raw, sequences, timestamps
+from kubescript.sandbox import classes
+from kubescript.sdk import context, lists, objects, raw, sequences, timestamps
 
 __all__ = ["NotPlainError", "encode", "encode_body", "to_plain"]
 
@@ -103,14 +105,19 @@ class _Walk:
             "deque",
         ):
             return self._elements(value, path, above)
+        return self._object(value, path, above)
+
+    def _object(self, value: Any, path: str, above: tuple[int, ...]) -> Any:
+        """An object with fields: a dataclass, one of the script's own classes, `ctx`."""
+        if isinstance(value, context.Context):
+            return value.to_dict()
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            return {
-                field.name: self.convert(getattr(value, field.name), f"{path}.{field.name}", above)
-                for field in dataclasses.fields(value)
-            }
-        raise NotPlainError(
-            f"{path} is a {type(value).__name__}, which has no JSON form; return str, numbers, lists or dicts"
-        )
+            names = [field.name for field in dataclasses.fields(value)]
+        elif classes.is_script_class(type(value)):
+            names = [name for name in vars(value) if not name.startswith("_")]
+        else:
+            raise NotPlainError(f"{path} is a {type(value).__name__}{_instead(value)}")
+        return {name: self.convert(getattr(value, name), f"{path}.{name}", above) for name in names}
 
     def _elements(self, values: Any, path: str, above: tuple[int, ...]) -> list[Any]:
         found: list[Any] = []
@@ -127,6 +134,18 @@ class _Walk:
         for each in data if isinstance(data, list) else [data]:
             _prune(each)
         return data
+
+
+def _instead(value: Any) -> str:
+    """What to write for a value that is no data."""
+    if type(value).__module__ == "kubescript.sdk.methods":  # by name: that module needs this one
+        return f": call it, {value.name}(...)"
+    if isinstance(value, types.FunctionType | types.MethodType | types.BuiltinFunctionType):
+        name = getattr(value, "__name__", "it").replace("<lambda>", "f")
+        return f": call it, {name}(...), and return what it gives"
+    if type(value).__module__.startswith("kubescript.sdk.") and not isinstance(value, type):
+        return ", not data: call one of its methods"
+    return ", which has no JSON form; return str, numbers, lists or dicts"
 
 
 def _prune(data: Any) -> None:

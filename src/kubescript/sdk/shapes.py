@@ -6,6 +6,7 @@ of this map or list have (`element`). It holds names only, never data.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
@@ -30,28 +31,40 @@ class Shape:
     """One model, one map or list type, or anything (`FREE`). `fields` and `element` are worked out when first asked
     for."""
 
-    __slots__ = ("_kind", "closed", "element", "fields", "name")
+    __slots__ = ("_kind", "closed", "element", "exact", "fields", "name", "plain", "spelling")
 
     name: str
     """The model's name; empty for maps, lists and anything."""
     closed: bool
     """A field it does not know is an error, not data."""
+    exact: bool
+    """A map with keys of the user's, such as labels: an item has one spelling."""
+    plain: bool
+    """Read by the dynamic client: `to_dict()` keeps the JSON names."""
     fields: dict[str, Field]
     """Field by each spelling: snake_case attribute, JSON key, and `from_` for `from`."""
     element: Shape
+    spelling: dict[str, str]
+    """JSON key to its name in `to_dict()`."""
 
-    def __init__(self, kind: str, *, closed: bool = False) -> None:
+    def __init__(self, kind: str, *, closed: bool = False, plain: bool = False) -> None:
         self._kind = kind
         self.closed = closed
+        self.plain = plain
+        self.exact = kind.startswith("Dict[")
         self.name = kind if closed else ""
 
     def __getattr__(self, name: str) -> object:
         if name == "fields":
-            self.fields = _fields(tables.models().get(self._kind, {}))
+            self.fields = _fields(tables.models().get(self._kind, {}), plain=self.plain)
             return self.fields
         if name == "element":
-            self.element = shape_of(_element(self._kind))
+            self.element = shape_of(_element(self._kind), plain=self.plain)
             return self.element
+        if name == "spelling":
+            own = {} if self.plain else tables.models().get(self._kind, {})
+            self.spelling = {self.fields[attribute].key: attribute for attribute in own}
+            return self.spelling
         raise AttributeError(name)
 
     @property
@@ -60,16 +73,16 @@ class Shape:
         return sorted(tables.models().get(self.name, ()))
 
 
-_SHAPES: Final[dict[str, Shape]] = {}
+_SHAPES: Final[dict[tuple[str, bool], Shape]] = {}
 
 
-def shape_of(kind: str) -> Shape:
+def shape_of(kind: str, *, plain: bool = False) -> Shape:
     """The shape of a type string such as "V1Pod", "List[V1Container]", "Dict[str, str]" or "object"."""
-    known = _SHAPES.get(kind)
+    known = _SHAPES.get((kind, plain))
     if known is None:
         model = kind in tables.models()
         structured = model or kind.startswith(("List[", "Dict["))
-        known = _SHAPES[kind] = Shape(kind, closed=model) if structured else FREE
+        known = _SHAPES[kind, plain] = Shape(kind, closed=model, plain=plain) if structured else FREE
     return known
 
 
@@ -82,14 +95,19 @@ def _element(kind: str) -> str:
     return "object"
 
 
-def _fields(model: Mapping[str, str | tuple[str, str]]) -> dict[str, Field]:
+_PLURAL_ACRONYM: Final = re.compile("[A-Z]{2,}s")
+
+
+def _fields(model: Mapping[str, str | tuple[str, str]], *, plain: bool) -> dict[str, Field]:
     """Each spelling of each field. The official attribute comes last and wins where two fields share a spelling."""
     found: dict[str, Field] = {}
     exact: dict[str, Field] = {}
     for attribute, entry in model.items():
         kind, key = (entry, names.camel(attribute)) if isinstance(entry, str) else entry
         absent = list if kind.startswith("List[") else dict if kind.startswith("Dict[") else None
-        found[key] = Field(key, shape_of(kind), absent, False)
+        found[key] = Field(key, shape_of(kind, plain=plain), absent, False)
+        if _PLURAL_ACRONYM.search(key):
+            found.setdefault(names.codegen(key), found[key])
         exact[attribute] = found[key]._replace(time=kind == "datetime")
         if attribute.startswith(
             "_"
@@ -98,10 +116,11 @@ def _fields(model: Mapping[str, str | tuple[str, str]]) -> dict[str, Field]:
     return found | exact
 
 
-FREE: Final = Shape("")
+FREE: Final = Shape("", plain=True)
 """Anything: no field is known, every element is anything."""
 FREE.element = FREE
 FREE.fields = {}
+FREE.spelling = {}
 
 
 class _ObjectShape(Shape):
@@ -111,16 +130,20 @@ class _ObjectShape(Shape):
 
     def __getattr__(self, name: str) -> object:
         if name == "fields":
-            self.fields = _fields({"api_version": "str", "kind": "str", "metadata": "V1ObjectMeta"})
+            self.fields = _fields({"api_version": "str", "kind": "str", "metadata": "V1ObjectMeta"}, plain=True)
             return self.fields
+        if name == "spelling":
+            self.spelling = {}
+            return self.spelling
         raise AttributeError(name)
 
 
-OBJECT: Final = _ObjectShape("")
+OBJECT: Final = _ObjectShape("", plain=True)
 """A custom resource, or whatever else comes without a model."""
 OBJECT.element = FREE
 
-OBJECT_LIST: Final = Shape("")
+OBJECT_LIST: Final = Shape("", plain=True)
 """A list of such objects."""
 OBJECT_LIST.element = OBJECT
 OBJECT_LIST.fields = {}
+OBJECT_LIST.spelling = {}

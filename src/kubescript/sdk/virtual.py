@@ -7,9 +7,9 @@ what it exports.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, NoReturn, Self
 
-from kubescript.sdk import client, dynamic, errors, models, names, plain, quantity, tables, watch
+from kubescript.sdk import client, dynamic, errors, guesses, models, names, plain, quantity, tables, watch
 
 __all__ = ["VirtualModule", "exports", "kubernetes_module"]
 
@@ -39,7 +39,11 @@ class VirtualModule:
         try:
             return self._exports[name]
         except KeyError:
-            raise AttributeError(f"{self._name} has no {name!r}; {names.suggestion(name, self._exports)}") from None
+            raise AttributeError(f"{self._name} has no {name!r}; {self._advice(name)}") from None
+
+    def _advice(self, name: str) -> str:
+        advice = getattr(self._exports, "advice", lambda _name: "")(name)
+        return advice or names.suggestion(name, self._exports)
 
     def __setattr__(self, name: str, _value: object) -> None:
         raise AttributeError(f"{self._name} cannot be changed")
@@ -52,16 +56,31 @@ class VirtualModule:
 
 
 class Inert:
-    """Configuration and ApiClient: the server is already connected, so they accept anything and mean nothing."""
+    """The server is already connected, so what would connect accepts anything and means nothing."""
+
+    _guarded_writes = True
 
     def __init__(self, *_args: object, **_kwargs: object) -> None:
         """Whatever it is configured with is dropped."""
 
-    def __enter__(self) -> Inert:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_error: object) -> None:
         """Nothing to close."""
+
+    def __setattr__(self, _name: str, _value: object) -> None:
+        """A setting, such as verify_ssl: dropped."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(
+            f"{type(self).__name__} is a stand-in without {name!r}: the server is connected already; "
+            "use k8s.coreV1() or k8s.get(...)"
+        )
+
+
+class ApiClient(Inert):
+    """`client.ApiClient()`."""
 
     def close(self) -> None:
         """Nothing to close."""
@@ -69,6 +88,19 @@ class Inert:
     def sanitize_for_serialization(self, value: Any) -> Any:
         """The value as plain camelCase data, as officially."""
         return plain.to_plain(value, prune=False)
+
+
+class Configuration(Inert):
+    """`client.Configuration()`."""
+
+    @classmethod
+    def get_default_copy(cls) -> Configuration:
+        """A stand-in too."""
+        return cls()
+
+    @classmethod
+    def set_default(cls, _default: object) -> None:
+        """Dropped."""
 
 
 class _ClientExports(Mapping[str, object]):
@@ -79,13 +111,19 @@ class _ClientExports(Mapping[str, object]):
         self._more = more
 
     def __getitem__(self, name: str) -> object:
+        folded = names.fold(name)
         if name in self._more:
             return self._more[name]
-        if name in tables.apis():
-            return self._k8s.api(name)
+        if folded.endswith("api") and (api := self._k8s._apis.get(folded)):
+            return self._k8s.api(api)
         if name in tables.models():
             return models.Model(name)
         raise KeyError(name)
+
+    def advice(self, name: str) -> str:
+        """What to write instead of a class of a version that is gone."""
+        found = guesses.current(names.fold(name), self._k8s._apis)
+        return f"clusters no longer serve that version; use {' or '.join(f'{api}' for api in found)}" if found else ""
 
     def __iter__(self) -> Iterator[str]:
         yield from (*tables.apis(), *tables.models(), *self._more)
@@ -97,7 +135,13 @@ class _ClientExports(Mapping[str, object]):
 def exports(k8s: client.K8s) -> Mapping[str, Mapping[str, object]]:
     """Every virtual module's exports by its dotted name."""
     exceptions = VirtualModule("kubernetes.client.exceptions", _EXCEPTIONS)
-    more = {**_EXCEPTIONS, "ApiClient": Inert, "Configuration": Inert, "exceptions": exceptions, "rest": exceptions}
+    more = {
+        **_EXCEPTIONS,
+        "ApiClient": ApiClient,
+        "Configuration": Configuration,
+        "exceptions": exceptions,
+        "rest": exceptions,
+    }
     members: dict[str, Mapping[str, object]] = {
         "client": _ClientExports(k8s, more),
         "config": _config(),
@@ -115,7 +159,7 @@ def exports(k8s: client.K8s) -> Mapping[str, Mapping[str, object]]:
         "kubernetes.dynamic.exceptions": _dynamic_exceptions(),
         "kubernetes.config.config_exception": _config(),
         "kubernetes.utils.quantity": members["utils"],
-        "kubernetes.client.api_client": {"ApiClient": Inert},
+        "kubernetes.client.api_client": {"ApiClient": ApiClient},
     }
 
 
@@ -130,9 +174,9 @@ def _config() -> dict[str, object]:
     def load(*_args: object, **_kwargs: object) -> None:
         """Nothing to load: the server is connected already."""
 
-    def new_client(*_args: object, **_kwargs: object) -> Inert:
+    def new_client(*_args: object, **_kwargs: object) -> ApiClient:
         """A client without meaning: the server is connected already."""
-        return Inert()
+        return ApiClient()
 
     def contexts(*_args: object, **_kwargs: object) -> tuple[list[dict[str, object]], dict[str, object]]:
         """One context, the server's own."""

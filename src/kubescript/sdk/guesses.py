@@ -1,0 +1,110 @@
+"""Method and client names that do not exist, to those that were meant: `get_pod`, `listPods`, `batchV1beta1`.
+
+Meaning comes before spelling: a synonym of the verb and the plural of the kind are tried first, then the nearest name.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from kubescript.sdk import helptext, names, tables
+
+__all__ = ["current", "method", "missing_client", "missing_method"]
+
+_VERBS: Final = {
+    **dict.fromkeys(("get", "read", "describe", "fetch", "show", "find"), ("read", "list")),
+    **dict.fromkeys(("list", "getall", "all"), ("list",)),
+    **dict.fromkeys(("update", "edit", "modify", "set"), ("patch", "replace")),
+    **dict.fromkeys(("create", "add"), ("create",)),
+    **dict.fromkeys(("apply",), ("patch", "create")),
+    **dict.fromkeys(("delete", "remove", "kill"), ("delete",)),
+    **dict.fromkeys(("patch", "replace", "watch"), ()),
+}
+"""A verb as scripts write it ▶ the methods' verbs, in the order to offer them."""
+_READING: Final = ("read_", "list_", "get_")
+_MOVED: Final = {"extensions": ("appsv1", "networkingv1"), "metrics": ("metricsv1beta1",)}
+_VERSION: Final = re.compile(r"v\d+(?:(?:alpha|beta)\d+)?(?:api)?$")
+
+
+def missing_method(api: str, name: str) -> str:
+    """The error for a method this class does not have: what was meant here, the class that has it, or the nearest."""
+    head = f"{api} has no {name!r}"
+    if meant := method(api, name):
+        return f"{head}; write {' or '.join(meant)}"
+    if found := _elsewhere(name):
+        other, exact = found
+        return f"{head}; it is in k8s.{helptext.accessor(other)}()" + (f": {' or '.join(exact)}" if exact else "")
+    near = sorted(names.nearest(name, tables.operations(api), 3), key=lambda each: not each.startswith(_READING))
+    hint = f"did you mean {' or '.join(near)}?" if near else f"dir(k8s.{helptext.accessor(api)}()) lists its methods"
+    return f"{head}; {hint}"
+
+
+def method(api: str, name: str) -> list[str]:
+    """The methods of this class that a name made of a verb and a kind means."""
+    verb, kind = _split(name)
+    known = tables.operations(api)
+    verbs = _VERBS.get(verb, ())
+    for each in reversed(verbs) if verbs[:1] == ("read",) and _singular(kind) != kind else verbs:
+        found = [own for own in known if own.startswith(f"{each}_") and _kind(own) in (kind, _singular(kind))]
+        if found:
+            return sorted(found, key=lambda own: ("namespaced" not in own, own))
+    return []
+
+
+def _split(name: str) -> tuple[str, str]:
+    """Verb and folded kind: listNamespacedPods is ("list", "pods")."""
+    verb, _, rest = names.snake(name).partition("_")
+    if verb == "get" and rest.startswith("all_"):
+        verb, rest = "list", rest.removeprefix("all_")
+    return verb, names.fold(rest.replace("namespaced_", "").replace("_for_all_namespaces", "").removeprefix("all_"))
+
+
+def _kind(operation: str) -> str:
+    return _split(operation)[1]
+
+
+def _singular(kind: str) -> str:
+    """Pods to pod, policies to policy, ingresses to ingress; endpoints and the like stay as they are."""
+    if kind.endswith("ies"):
+        return f"{kind[:-3]}y"
+    if kind.endswith(("sses", "xes")):
+        return kind[:-2]
+    return kind[:-1] if kind.endswith("s") and not kind.endswith(("ss", "status", "endpoints", "metrics")) else kind
+
+
+def _elsewhere(name: str) -> tuple[str, list[str]] | None:
+    """Another class that has the method, or what the name means; stable versions first."""
+    wanted = names.fold(name)
+    others = sorted(tables.apis(), key=lambda api: ("beta" in api or "alpha" in api, api != "CoreV1Api", api))
+    for api in others:
+        if any(names.fold(each) == wanted for each in tables.operations(api)):
+            return api, []
+    return next(((api, found) for api in others if (found := method(api, name))), None)
+
+
+def missing_client(name: str, known: dict[str, str], listed: list[str]) -> str:
+    """The error for what `k8s` does not have."""
+    head = f"k8s has no {name!r}"
+    if found_now := current(names.fold(name), known):
+        instead = " or ".join(f"k8s.{helptext.accessor(api)}()" for api in found_now)
+        return f"{head}: clusters no longer serve that version; use {instead}"
+    if found := _elsewhere(name):
+        api, exact = found
+        return f"{head}; it is in k8s.{helptext.accessor(api)}()" + (f": {' or '.join(exact)}" if exact else "")
+    if method("CoreV1Api", f"list_{name}") or _elsewhere(f"list_{name}"):
+        return f"{head}; write k8s.get({names.fold(name)!r}, namespace=...)"
+    if name in ("list", "resources", "kubectl", "find"):
+        return f"{head}; write k8s.get('pods', namespace=...)"
+    near = names.nearest(name, listed, 3)
+    return f"{head}; {'did you mean ' + ' or '.join(near) + '?' if near else 'see dir(k8s)'}"
+
+
+def current(folded: str, known: dict[str, str]) -> list[str]:
+    """The classes that have the kinds of a version which is gone: batchv1beta1 is BatchV1Api."""
+    match = _VERSION.search(folded)
+    if match is None or folded in known:
+        return []
+    group = folded[: match.start()]
+    now = [known[f"{group}{version}"] for version in ("v2", "v1") if f"{group}{version}" in known]
+    return [known[each] for each in _MOVED[group]] if group in _MOVED else now[:1]

@@ -37,7 +37,8 @@ def main() -> None:
 
 
 def _perform(name: str, rows: list[report.Row], notes: list[str]) -> None:
-    """Collect one benchmark's rows; one that cannot run here, or breaks, becomes a note and does not stop the others."""
+    """Collect one benchmark's rows; one that cannot run here, or breaks, becomes a note and does not stop the
+    others."""
     started = time.monotonic()
     try:
         for said in importlib.import_module(f"benchmarks.{name}").run():

@@ -1,8 +1,8 @@
 """B1: one script over 5,000 real pods, against the bare GET of the same list, the official client, and the peer.
 
-Every server and connection is warm; rounds interleave what is compared, in alternating order. All must agree on the answer, but for
-the peer, whose answer is the list: the sum is left to the model. curl is there to check the baseline: a bare GET of ours that is
-slower than curl's would flatter the script.
+Every server and connection is warm; rounds interleave what is compared, in alternating order. All must agree on the
+answer, but for the peer, whose answer is the list: the sum is left to the model. curl is there to check the baseline: a
+bare GET of ours that is slower than curl's would flatter the script.
 """
 
 from __future__ import annotations

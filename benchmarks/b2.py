@@ -1,7 +1,7 @@
 """B2: `1+1` over stdio, against a tool that does nothing in a bare server of the same SDK.
 
-What is left over the baseline is the price of a fresh, locked-down process per script. Blocks of calls alternate between the two
-servers, so that one's work after its answer (a new spare worker) never falls into the other's calls.
+What is left over the baseline is the price of a fresh, locked-down process per script. Blocks of calls alternate
+between the two servers, so that one's work after its answer (a new spare worker) never falls into the other's calls.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """B3: 50 small lists in a row over stdio, one call each, against the peer.
 
-The peer's Kubernetes client throttles itself once its burst is used up, so its calls wait; the row counts what its user waits.
+The peer's Kubernetes client throttles itself once its burst is used up, so its calls wait; the row counts what its user
+waits.
 """
 
 from __future__ import annotations

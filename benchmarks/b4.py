@@ -1,7 +1,8 @@
-"""B4: from process start to the first `initialize` answer, against a bare server of the same SDK; and the memory of all processes.
+"""B4: from process start to the first `initialize` answer, against a bare server of the same SDK; and the memory of all
+processes.
 
-Starts alternate. Memory is read when the spare worker is warm and nothing runs: of a server that was just started, and of one that
-has answered calls from a live cluster, which loads the Kubernetes client.
+Starts alternate. Memory is read when the spare worker is warm and nothing runs: of a server that was just started, and
+of one that has answered calls from a live cluster, which loads the Kubernetes client.
 """
 
 from __future__ import annotations

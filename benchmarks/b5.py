@@ -1,4 +1,5 @@
-"""B5: what a conversation pays in o200k tokens: the tools' definitions, and five questions with their calls and answers.
+"""B5: what a conversation pays in o200k tokens: the tools' definitions, and five questions with their calls and
+answers.
 
 The peer is asked the way its tools offer: a list as its table, and single objects where the table lacks the field.
 """

@@ -1,4 +1,5 @@
-"""The bare GET: what the network and the API server cost, whoever asks. Reads the bytes of an answer and looks at none of them.
+"""The bare GET: what the network and the API server cost, whoever asks. Reads the bytes of an answer and looks at none
+of them.
 
 One kept-alive HTTP/1.1 connection over TLS, as kubescript has, but not a line of an HTTP library.
 """
@@ -74,7 +75,8 @@ def connected(kubeconfig: Path) -> Iterator[Connection]:
 
 
 def curl(kubeconfig: Path) -> Callable[[str], float] | None:
-    """A function that gives the seconds curl needs for a path, its start and handshake left out; None where there is no curl."""
+    """A function that gives the seconds curl needs for a path, its start and handshake left out; None where there is no
+    curl."""
     program = shutil.which("curl")
     if program is None:
         return None

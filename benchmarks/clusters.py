@@ -1,4 +1,5 @@
-"""The real API servers that are measured on: etcd and kube-apiserver of `tests/controlplane`, or the cluster its variables name."""
+"""The real API servers that are measured on: etcd and kube-apiserver of `tests/controlplane`, or the cluster its
+variables name."""
 
 from __future__ import annotations
 

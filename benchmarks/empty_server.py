@@ -1,4 +1,5 @@
-"""The least an MCP server can be: the SDK's low-level server on stdio with one tool that does nothing. Baseline of B2 and B4."""
+"""The least an MCP server can be: the SDK's low-level server on stdio with one tool that does nothing. Baseline of B2
+and B4."""
 
 from __future__ import annotations
 

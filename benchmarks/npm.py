@@ -1,4 +1,5 @@
-"""The peer server and the tokenizer, from npm at the versions of `package-lock.json`, installed once per version into the cache."""
+"""The peer server and the tokenizer, from npm at the versions of `package-lock.json`, installed once per version into
+the cache."""
 
 from __future__ import annotations
 

@@ -30,7 +30,8 @@ class Row:
     baseline: float | None = None
     baseline_name: str = ""
     kind: Kind = ""
-    """What the goal bounds: subject / baseline, baseline / subject, or the subject itself. Empty: no goal, for information."""
+    """What the goal bounds: subject / baseline, baseline / subject, or the subject itself. Empty: no goal, for
+    information."""
     goal: float = 0.0
 
     @property

@@ -2,8 +2,8 @@
 
     python -m benchmarks.soak [N]        # default 10,000; about N / 24 seconds on two cores
 
-One client on stdio, one API server (a small local one) behind. Every answer is checked. The numbers are taken whenever a twentieth of the
-scripts has run, each time after a script that went well and with one spare worker waiting.
+One client on stdio, one API server (a small local one) behind. Every answer is checked. The numbers are taken whenever
+a twentieth of the scripts has run, each time after a script that went well and with one spare worker waiting.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A raw MCP client over stdio, the same for every server that is measured.
 
-The SDK's own client adds about a millisecond to each call, more than some of what is measured here. This one writes a line, reads to
-the end of the answer's line, and stops the clock before it looks inside.
+The SDK's own client adds about a millisecond to each call, more than some of what is measured here. This one writes a
+line, reads to the end of the answer's line, and stops the clock before it looks inside.
 """
 
 from __future__ import annotations

@@ -42,9 +42,9 @@ access.
 `replace_…(body=…)`.
 - `from`, `continue`, `except`, `not`, `exec` are Python words: write `from_` or the official `_from`.
 - A field called `items`, `values` or `keys` is the field; called with `()` it is the dict method.
-- `to_dict()` gives a plain dict with snake_case keys and datetimes; absent fields are left out but read as `None`. Of an
-object from `k8s.get`, `k8s.dynamic()` or `k8s.customObjects()` it is the JSON, without managedFields. Either way `[…]`,
-`.get`, `in`, `pop` and `setdefault` take both spellings.
+- `to_dict()` gives a plain dict with snake_case keys and datetimes; absent fields are left out but read as `None`. Of
+an object from `k8s.get`, `k8s.dynamic()` or `k8s.customObjects()` it is the JSON, without managedFields. Either way
+`[…]`, `.get`, `in`, `pop` and `setdefault` take both spellings.
 - A field that is in another part of the object is named in the error: `V1ObjectMeta has no field 'nodeName'; it is in
 spec`.
 """
@@ -73,7 +73,8 @@ except ApiException as error:
 
 `NotFoundException`, `ForbiddenException`, `ConflictException`, `UnauthorizedException`, `BadRequestException`,
 `UnprocessableEntityException` and `ServiceException` are subclasses. When kubescript itself refuses a call (policy),
-`status` is 403, `body` is a Status object as JSON text and `code` names the rule; when no API server answered, `status` is 0. `LimitExceeded` means that a
+`status` is 403, `body` is a Status object as JSON text and `code` names the rule; when no API server answered,
+`status` is 0. `LimitExceeded` means that a
 budget is used up. A wrong or missing argument is a `TypeError`, a wrong name an `AttributeError`; both name the right
 one.
 """

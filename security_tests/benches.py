@@ -61,7 +61,8 @@ class Bench:
         return self("result = 6 * 7\nresult").result in {b"42", b'"42"'}
 
     def during(self, script: str, probe: Callable[[int], None]) -> types.Outcome:
-        """Run `script`; when it reports progress, `probe` is called with its worker's process id. Needs a bench without spares."""
+        """Run `script`; when it reports progress, `probe` is called with its worker's process id. Needs a bench without
+        spares."""
         found: list[BaseException] = []
 
         def look(_: protocol.Progress) -> None:

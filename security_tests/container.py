@@ -2,7 +2,8 @@
 
     container.py [--no-user-namespaces] COMMAND...
 
-Folders on the way to the interpreter and to this repository that others may not enter (/root) are replaced by ones they may.
+Folders on the way to the interpreter and to this repository that others may not enter (/root) are replaced by ones they
+may.
 """
 
 from __future__ import annotations

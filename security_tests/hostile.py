@@ -1,8 +1,9 @@
 """A fork server whose workers run unrestricted Python: the kernel tests assume that RestrictedPython has fallen.
 
-Run by path as the command of a Spawner, never part of the product. The script's globals are `ctypes`, `libc`, `syscall`, the raw
-`sock` to the host and `frame`; its variable `result` is the answer, as repr. `--without=a,b` leaves out steps of the lockdown while
-claiming them: the mutation check. `--fail=a` makes a step fail as on a kernel that lacks it. `--leak=NAME=VALUE` starts it with a variable, as if a caller had forgotten to clear them.
+Run by path as the command of a Spawner, never part of the product. The script's globals are `ctypes`, `libc`,
+`syscall`, the raw `sock` to the host and `frame`; its variable `result` is the answer, as repr. `--without=a,b` leaves
+out steps of the lockdown while claiming them: the mutation check. `--fail=a` makes a step fail as on a kernel that
+lacks it. `--leak=NAME=VALUE` starts it with a variable, as if a caller had forgotten to clear them.
 """
 
 from __future__ import annotations

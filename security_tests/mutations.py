@@ -1,6 +1,7 @@
 """For each step of the lockdown the attack that only it stops, once the steps that stop it as well are gone.
 
-An attack is a script for a hostile worker which succeeds when its result is `True`, or a look from outside at a live one.
+An attack is a script for a hostile worker which succeeds when its result is `True`, or a look from outside at a live
+one.
 """
 
 from __future__ import annotations

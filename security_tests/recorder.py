@@ -1,4 +1,5 @@
-"""An API server that lets everybody do everything and writes down what reached it; and what kube-apiserver would read from that.
+"""An API server that lets everybody do everything and writes down what reached it; and what kube-apiserver would read
+from that.
 
 A real HTTP server on a socket of its own. It shares no code with the product's request parser: `read` is written from
 k8s.io/apiserver/pkg/endpoints/request/requestinfo.go and starts from the bytes of the request line.
@@ -67,7 +68,8 @@ VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH"
 
 
 def read(line: str) -> Info:
-    """The request line as kube-apiserver understands it. Fails on one that it, or a proxy before it, might understand otherwise."""
+    """The request line as kube-apiserver understands it. Fails on one that it, or a proxy before it, might understand
+    otherwise."""
     match = re.fullmatch(r"([A-Z]+) (/[!-~]*) HTTP/1\.1", line)
     assert match, f"not a request line in origin form: {line!r}"
     method, target = match.groups()

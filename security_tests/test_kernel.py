@@ -1,4 +1,5 @@
-"""Layer 2, assuming layer 1 has fallen: unrestricted Python and raw system calls in a worker after its lockdown reach nothing.
+"""Layer 2, assuming layer 1 has fallen: unrestricted Python and raw system calls in a worker after its lockdown reach
+nothing.
 
 This file also runs inside test_kernel_unprivileged.py, for a host without privilege on a read-only root.
 """
@@ -29,7 +30,8 @@ def killed(outcome: types.Outcome) -> bool:
 
 
 def stopped(outcome: types.Outcome) -> bool:
-    """Whether the filter stopped a raw call: the worker died of it, or was told EPERM before the kernel looked at an argument."""
+    """Whether the filter stopped a raw call: the worker died of it, or was told EPERM before the kernel looked at an
+    argument."""
     return killed(outcome) or outcome.result == b'"(-1, 1)"'
 
 
@@ -348,7 +350,8 @@ def test_no_system_call_loosens_the_confinement(name: str, hostile: benches.Benc
 @pytest.mark.promise("K-06")
 @pytest.mark.parametrize("option", [1, 4, 15, 22, 23, 24, 35, 38, 47, 53, 59, 0x59616D61])
 def test_no_prctl_at_all(option: int, hostile: benches.Bench) -> None:
-    """Death signal, dumpable, seccomp, capabilities, memory map, no_new_privs, ambient set, speculation, dispatch: none is reachable."""
+    """Death signal, dumpable, seccomp, capabilities, memory map, no_new_privs, ambient set, speculation, dispatch: none
+    is reachable."""
     assert killed(attempt(hostile, "prctl", f"{option}, 0, 0, 0, 0"))
     assert hostile.works()
 
@@ -488,7 +491,8 @@ ALLOWED = frozenset({
 
 
 UPROBES = {335: "uretprobe", 336: "uprobe"}
-"""x86-64 from Linux 6.14: the kernel answers these two before any filter, and kills or refuses unless called from its own trampoline."""
+"""x86-64 from Linux 6.14: the kernel answers these two before any filter, and kills or refuses unless called from its
+own trampoline."""
 
 
 @pytest.mark.promise("K-01")

@@ -1,4 +1,5 @@
-"""Layer 2, the filter itself: its exact verdict on every system call of x86-64 and aarch64, whatever machine this runs on."""
+"""Layer 2, the filter itself: its exact verdict on every system call of x86-64 and aarch64, whatever machine this runs
+on."""
 
 from __future__ import annotations
 
@@ -46,7 +47,8 @@ EVERY: Final = (*range(1024), *(1 << bit for bit in range(10, 32)), 0x7FFFFFFF, 
 @pytest.mark.promise("K-09")
 @pytest.mark.parametrize("machine", MACHINES)
 def test_every_number_has_its_pinned_verdict(machine: str, attacks: Count) -> None:
-    """Allowed, refused or killed: each number of the machine's own table gets what is pinned here, without regard to arguments."""
+    """Allowed, refused or killed: each number of the machine's own table gets what is pinned here, without regard to
+    arguments."""
     code, arch = program(machine), bpf.ARCH[MACHINES[machine]]
     expected = dict.fromkeys(numbers(machine, ALWAYS), "allow") | dict.fromkeys(numbers(machine, REFUSED), "errno 1")
     checked = numbers(machine, ON_SOCKET | ON_MEMORY)
@@ -76,7 +78,8 @@ def test_no_other_table_of_the_machine_is_answered(machine: str, attacks: Count)
 @pytest.mark.promise("K-09")
 @pytest.mark.parametrize("machine", MACHINES)
 def test_socket_calls_are_for_the_one_socket(machine: str, attacks: Count) -> None:
-    """read, write, send and receive are allowed on the worker's socket only, also when a number merely ends in its bits."""
+    """read, write, send and receive are allowed on the worker's socket only, also when a number merely ends in its
+    bits."""
     code, arch = program(machine), bpf.ARCH[MACHINES[machine]]
     calls = numbers(machine, ON_SOCKET)
     assert len(calls) == len(ON_SOCKET)
@@ -111,7 +114,8 @@ def test_memory_calls_never_give_code_or_shared_pages(machine: str, attacks: Cou
 
 @pytest.mark.promise("K-09")
 def test_the_pinned_table_is_the_filters_own() -> None:
-    """What is pinned in these tests and what the filter lists are the same names, so that a change is argued for twice."""
+    """What is pinned in these tests and what the filter lists are the same names, so that a change is argued for
+    twice."""
     listed = {*seccomp._PLAIN_CALLS, *seccomp._SOCKET_CALLS, "mmap", "mprotect"}
     assert listed == test_kernel.ALLOWED
     assert set(seccomp._REFUSED_CALLS) == REFUSED

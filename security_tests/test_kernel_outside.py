@@ -1,4 +1,5 @@
-"""Layer 2, seen from outside: root looks into the memory, the descriptors and the end of live workers and their fork server."""
+"""Layer 2, seen from outside: root looks into the memory, the descriptors and the end of live workers and their fork
+server."""
 
 from __future__ import annotations
 
@@ -111,7 +112,8 @@ HOST = textwrap.dedent("""
     threading.Thread(target=run, args=(call,), daemon=True).start()
     sys.stdin.readline()
 """)
-"""A host that has used its credentials, with one honest worker at a time; on a line it kills its fork server and starts again."""
+"""A host that has used its credentials, with one honest worker at a time; on a line it kills its fork server and starts
+again."""
 
 
 @contextlib.contextmanager
@@ -148,7 +150,8 @@ def host(
 @pytest.mark.parametrize("user", ["root", "unprivileged"])
 @pytest.mark.parametrize("order", ["late", "early"])
 def test_no_credential_is_in_the_memory_of_worker_or_fork_server(user: str, order: str, attacks: Count) -> None:
-    """A token in the host's environment, kubeconfig and memory is in no mapping of a worker or a fork server, restarted ones included."""
+    """A token in the host's environment, kubeconfig and memory is in no mapping of a worker or a fork server, restarted
+    ones included."""
     canary = secrets.token_hex(16)
     needles = (canary.encode(), canary.encode()[::-1], canary.encode("utf-16-le"))
     prefix = (sys.executable, CONTAINER) if user == "unprivileged" else ()

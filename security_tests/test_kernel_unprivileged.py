@@ -90,7 +90,8 @@ PROBE = "from security_tests import benches\nwith benches.opened(strict=True) as
 @only_root
 @pytest.mark.promise("K-18")
 def test_a_strict_server_runs_where_only_namespaces_are_forbidden() -> None:
-    """The default profile of a container forbids namespaces; seccomp and Landlock stand in, and a strict server starts."""
+    """The default profile of a container forbids namespaces; seccomp and Landlock stand in, and a strict server
+    starts."""
     assert "result=b'2'" in contained("-c", PROBE, user_namespaces=False).stdout
     assert "result=b'2'" in contained("-c", PROBE).stdout
 
@@ -110,9 +111,7 @@ def test_doctor_names_the_missing_layer_and_its_remedy() -> None:
 
 
 @pytest.mark.promise("K-18")
-@pytest.mark.parametrize(
-    "step", ["landlock", "seccomp", "rlimits", "capabilities", "identity", "descriptors"]
-)
+@pytest.mark.parametrize("step", ["landlock", "seccomp", "rlimits", "capabilities", "identity", "descriptors"])
 def test_a_strict_server_runs_nothing_when_a_step_fails(step: str) -> None:
     """A step the kernel refuses is named by the error, and no script runs."""
     command = (*benches.HOSTILE, f"--fail={step}")

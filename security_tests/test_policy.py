@@ -1,6 +1,7 @@
 """Layer 4: what may reach the API server, judged at the far end of the wire, whoever asks and however.
 
-Every test looks at the request lines and headers that a recording API server received and judges them with a parser of its own.
+Every test looks at the request lines and headers that a recording API server received and judges them with a parser of
+its own.
 """
 
 from __future__ import annotations
@@ -348,7 +349,8 @@ def resources(product: Product) -> list[Info]:
 @pytest.mark.promise("P-02", "P-03", "P-04", "P-06")
 @pytest.mark.parametrize("attack", [*SECRET, *TUNNEL, *HTTP])
 def test_what_is_denied_is_denied_by_every_road(attack: str, product: Product) -> None:
-    """Nothing but discovery reaches the API server, the script gets an error, no secret value comes back, and the next script works."""
+    """Nothing but discovery reaches the API server, the script gets an error, no secret value comes back, and the next
+    script works."""
     answer = product.ask(TRY.format(attack=(SECRET | TUNNEL | HTTP)[attack]))
     reached = resources(product)
     assert reached == []
@@ -441,7 +443,8 @@ READS_OF = {"configmaps", "namespaces", "nodes", "pods", "deployments", "things"
 @pytest.mark.promise("P-05")
 @pytest.mark.parametrize("place", PLACES)
 def test_no_value_of_any_type_changes_what_is_asked(place: str, product: Product, attacks: Count) -> None:
-    """A value of a wrong or lying type is refused or sent as what it is; it never becomes another path, query or resource."""
+    """A value of a wrong or lying type is refused or sent as what it is; it never becomes another path, query or
+    resource."""
     attacks(len(CONFUSIONS))
     tries = ", ".join(f"tried(lambda: {PLACES[place].format(value)})" for value in CONFUSIONS.values())
     answer = product.ask(f"{PRELUDE}[{tries}]")
@@ -465,7 +468,8 @@ INJECTIONS = {
 @pytest.mark.promise("P-05")
 @pytest.mark.parametrize("parameter", ["label_selector", "field_selector", "_continue", "resource_version"])
 def test_a_query_value_stays_one_value(parameter: str, product: Product, attacks: Count) -> None:
-    """Whatever a selector or token holds, the server reads one parameter with exactly that value, or nothing is sent."""
+    """Whatever a selector or token holds, the server reads one parameter with exactly that value, or nothing is
+    sent."""
     wire = {
         "label_selector": "labelSelector",
         "field_selector": "fieldSelector",
@@ -534,7 +538,8 @@ BY_KIND = {
 
 @pytest.mark.promise("P-04")
 def test_a_rule_that_names_a_kind_sees_through_other_names(tmp_path: Path) -> None:
-    """A kind denied in every group is denied under whatever plural a custom resource gives it, and where it cannot be told."""
+    """A kind denied in every group is denied under whatever plural a custom resource gives it, and where it cannot be
+    told."""
     source = spawner.Spawner()
     source.start()
     with Recorder() as server:
@@ -551,7 +556,8 @@ def test_a_rule_that_names_a_kind_sees_through_other_names(tmp_path: Path) -> No
 
 @pytest.mark.promise("P-06")
 def test_a_redirect_is_not_followed(product: Product) -> None:
-    """An API server, or a box before it, cannot send the credentials elsewhere: a redirect is an answer, not an order."""
+    """An API server, or a box before it, cannot send the credentials elsewhere: a redirect is an answer, not an
+    order."""
     with Recorder() as elsewhere:
         product.server.location = f"http://127.0.0.1:{elsewhere.port}/api/v1/secrets"
         answer = product.ask("k8s.coreV1().read_namespace('a')")
@@ -737,7 +743,8 @@ EXAMPLES = 1500
 
 @pytest.mark.promise("P-07")
 def test_no_call_whatever_reaches_more_than_is_permitted(door: tuple[Door, Recorder, bool], attacks: Count) -> None:
-    """Fuzzed calls: each one that reaches the server is one request, and that request, read by another parser, is permitted."""
+    """Fuzzed calls: each one that reaches the server is one request, and that request, read by another parser, is
+    permitted."""
     reached: list[Info] = []
     attacks(EXAMPLES)
 
@@ -776,7 +783,8 @@ def test_invented_groups_do_not_fill_the_host(door: tuple[Door, Recorder, bool],
 
 @dataclass(frozen=True)
 class Mutation:
-    """A part of the door, what lets everything pass in its place, which other parts stop the attack as well, and the attack."""
+    """A part of the door, what lets everything pass in its place, which other parts stop the attack as well, and the
+    attack."""
 
     owner: object
     name: str
@@ -807,7 +815,8 @@ MUTATIONS = {
 def test_each_part_of_the_door_alone_stops_an_attack(
     part: str, door: tuple[Door, Recorder, bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the other parts gone it still holds; without it as well the attack comes through, and the tests above see it."""
+    """With the other parts gone it still holds; without it as well the attack comes through, and the tests above see
+    it."""
     if part == "verbs" and not door[2]:
         pytest.skip("a writing server lets writes pass anyway")
     method, path, pairs, accept = MUTATIONS[part].attack

@@ -1,4 +1,5 @@
-"""Budgets: whatever a script burns, it ends with a clear error by its deadline and a second, and the next script is answered."""
+"""Budgets: whatever a script burns, it ends with a clear error by its deadline and a second, and the next script is
+answered."""
 
 from __future__ import annotations
 
@@ -77,7 +78,8 @@ SPINS = {
 @pytest.mark.promise("R-01")
 @pytest.mark.parametrize("name", SPINS)
 def test_a_script_that_burns_time_is_ended(name: str, sandbox: benches.Bench) -> None:
-    """In Python or in C, where no signal and no trace function would interrupt it: it ends by the deadline and a second."""
+    """In Python or in C, where no signal and no trace function would interrupt it: it ends by the deadline and a
+    second."""
     ended(sandbox, SPINS[name], ENDS)
 
 

@@ -1,4 +1,5 @@
-"""Layer 3, assuming layers 1 and 2 have fallen: a worker that sends anything on its socket gets its script ended, and no more."""
+"""Layer 3, assuming layers 1 and 2 have fallen: a worker that sends anything on its socket gets its script ended, and
+no more."""
 
 from __future__ import annotations
 
@@ -161,7 +162,8 @@ def test_nothing_counts_after_done(name: str, hostile: benches.Bench) -> None:
 
 @pytest.mark.promise("W-02")
 def test_a_replayed_call_is_a_new_call(hostile: benches.Bench) -> None:
-    """The same frame sent twice is two calls, each counted and each put to the broker; there is no cheaper second time."""
+    """The same frame sent twice is two calls, each counted and each put to the broker; there is no cheaper second
+    time."""
     calls = hostile.listen()
     outcome = hostile(f"sock.sendall(frame(4, '{CALL}}}') * 3 + {DONE})")
     assert (len(calls), outcome.usage.api_calls, outcome.result) == (3, 3, b"1")
@@ -451,7 +453,8 @@ HEADERS = {
 
 
 def check_head(head: str, host: str) -> None:
-    """One request as we send them: one line, known headers, our host, nothing in the target that could be read twice."""
+    """One request as we send them: one line, known headers, our host, nothing in the target that could be read
+    twice."""
     line, *rest = head.split("\r\n")
     method, target, version = line.split(" ")
     names = [header.split(":")[0].lower() for header in rest]
@@ -471,7 +474,8 @@ def check_head(head: str, host: str) -> None:
 @pytest.mark.promise("W-05")
 @pytest.mark.parametrize("name", QUERIES)
 def test_an_odd_query_stays_a_query(name: str, hostile: benches.Bench, recorder: Recorder) -> None:
-    """A query is refused, or arrives as the very pairs that were given: no header, no second request, no other parameter."""
+    """A query is refused, or arrives as the very pairs that were given: no header, no second request, no other
+    parameter."""
     recorder.heads.clear()
     outcome = ask(hostile, {"method": "GET", "path": PODS, "query": QUERIES[name]})
     assert outcome.fault is None
@@ -588,7 +592,8 @@ fuzz = hypothesis.settings(
 
 @pytest.mark.promise("W-06")
 def test_any_bytes_end_in_an_outcome(attacks: Count) -> None:
-    """Frames, half frames and mutations of valid ones: the conversation ends with an outcome, never with an exception."""
+    """Frames, half frames and mutations of valid ones: the conversation ends with an outcome, never with an
+    exception."""
     attacks(400)
 
     @fuzz

@@ -1,4 +1,5 @@
-"""Real MCP clients: the SDK's own, over stdio or HTTP, talking to a `kubescript` process started as a user starts it."""
+"""Real MCP clients: the SDK's own, over stdio or HTTP, talking to a `kubescript` process started as a user starts
+it."""
 
 from __future__ import annotations
 

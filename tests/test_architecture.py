@@ -34,7 +34,11 @@ def test_the_page_lists_the_layers_in_the_contracts_order(layers: list[str]) -> 
 
 def test_every_host_module_has_its_layer() -> None:
     """A new module of the package must say where it stands."""
-    top = {f"kubescript.{path.stem}" for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    top = {
+        f"kubescript.{path.stem}"
+        for path in PACKAGE.iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
     sides = {"kubescript.__init__", "kubescript.sandbox", "kubescript.sdk"}
     assert top - sides <= set(named(HOST))
 

@@ -1,7 +1,7 @@
 """What breaks around a running server: API server, network, certificates, tokens, processes, clients, disks.
 
-All of it through a real MCP client, before a real API server. After each fault the next call works, and no fault ever looks like an
-empty cluster.
+All of it through a real MCP client, before a real API server. After each fault the next call works, and no fault ever
+looks like an empty cluster.
 """
 
 from __future__ import annotations
@@ -247,7 +247,8 @@ DEADLINE_MS = 1500
 @pytest.mark.promise("F-01")
 @pytest.mark.parametrize("fault", FAULTS)
 def test_an_api_server_that_misbehaves_is_an_error_in_time(fault: str, gate: Gate, behind: str) -> None:
-    """Each fault is named, in time, also when the script swallows it; nothing looks like an empty cluster; the next call works."""
+    """Each fault is named, in time, also when the script swallows it; nothing looks like an empty cluster; the next
+    call works."""
     step, words = FAULTS[fault]
     for script in (NAMES, SWALLOWED):
         gate.steps = [step, step]
@@ -290,7 +291,8 @@ LOOP = """while True:
 @pytest.mark.promise("F-01")
 @pytest.mark.parametrize("swallow", [False, True])
 def test_a_page_that_expired_is_no_short_list(swallow: bool, gate: Gate, behind: str) -> None:
-    """410 in the middle of a paged list is an error; a script that swallows it gets its rows with a note that some are missing."""
+    """410 in the middle of a paged list is an error; a script that swallows it gets its rows with a note that some are
+    missing."""
     loop = LOOP if not swallow else "try:\n    " + LOOP.replace("\n", "\n    ") + "\nexcept Exception:\n    pass"
     whole = ask(behind, PAGED.format(attempt=loop))
     assert not whole[0] and int(whole[1]) >= 4, whole
@@ -346,7 +348,8 @@ while True:
 def test_an_api_server_that_dies_is_named_and_missed_only_while_it_is_gone(
     script: str, control_plane: ControlPlane
 ) -> None:
-    """Killed in the middle of a body or between two calls: an error at once; still down: an error; back: the next call works."""
+    """Killed in the middle of a body or between two calls: an error at once; still down: an error; back: the next call
+    works."""
 
     async def run() -> None:
         async with clients.connect("stdio", ["--kubeconfig", str(control_plane.kubeconfig)]) as client:
@@ -436,7 +439,8 @@ def large(control_plane: ControlPlane) -> None:
 def test_a_connection_cut_inside_a_real_list_is_no_short_list(
     wire: Wire, control_plane: ControlPlane, tmp_path: Path
 ) -> None:
-    """The wire breaks after a megabyte of TLS: an error, with and without the script's help, and never fewer objects."""
+    """The wire breaks after a megabyte of TLS: an error, with and without the script's help, and never fewer
+    objects."""
     text = control_plane.kubeconfig.read_text().replace(f":{control_plane.port}", f":{wire.port}")
     path = tmp_path / "kubeconfig"
     path.write_text(text)
@@ -461,7 +465,8 @@ def test_a_connection_cut_inside_a_real_list_is_no_short_list(
 
 @pytest.mark.promise("F-03")
 def test_a_changed_certificate_is_refused_by_name(control_plane: ControlPlane, tmp_path: Path) -> None:
-    """The API server shows another authority's certificate: no byte is sent, the error says TLS; the right one is back: it works."""
+    """The API server shows another authority's certificate: no byte is sent, the error says TLS; the right one is back:
+    it works."""
     ours, others = pki.Authority(), pki.Authority()
     contexts = []
     for name, authority in (("ours", ours), ("others", others)):
@@ -506,7 +511,8 @@ print(json.dumps({{"apiVersion": "client.authentication.k8s.io/v1", "kind": "Exe
 
 @pytest.mark.promise("F-03")
 def test_an_expired_token_is_fetched_anew(control_plane: ControlPlane, tmp_path: Path) -> None:
-    """After a 401 the credential plugin runs again and the script never notices; when that does not help, the error says 401."""
+    """After a 401 the credential plugin runs again and the script never notices; when that does not help, the error
+    says 401."""
     program = tmp_path / "plugin"
     program.write_text(PLUGIN.format(python=sys.executable, folder=str(tmp_path)))
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
@@ -653,7 +659,8 @@ def test_a_killed_worker_is_named(serving: Serving) -> None:
 
 @pytest.mark.promise("F-04")
 def test_a_killed_fork_server_is_replaced(serving: Serving) -> None:
-    """kill -9 of the fork server takes its workers along; the running script's answer says so; the next gets a new fork server."""
+    """kill -9 of the fork server takes its workers along; the running script's answer says so; the next gets a new fork
+    server."""
     thread, answers = serving.later(f"{NAMES}\n{SPIN}")
     serving.busy()
     first = serving.fork_server
@@ -731,7 +738,8 @@ def test_a_client_that_hangs_up_ends_the_server(control_plane: ControlPlane) -> 
 def test_a_client_that_cancels_frees_everything_at_once(
     waiting: bool, gate: Gate, behind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The worker is dead within 100 ms (a second is allowed here) and the API request is closed; the next call works."""
+    """The worker is dead within 100 ms (a second is allowed here) and the API request is closed; the next call
+    works."""
     port = urllib.parse.urlsplit(behind).port
     (server,) = (
         pid

@@ -210,6 +210,8 @@ FAILURES = {
     "None: write `x or 0`",
     "pod.status.start_time < datetime.now(timezone.utc)": "TypeError: '<' not supported between instances of 'NoneType' "
     "and 'datetime.datetime'; missing fields are None: leave them out with `if x`",
+    "datetime(2026, 1, 1)": "TypeError: 'ModuleProxy' object is not callable; this is the module: write "
+    "datetime.datetime(…), or import the name",
     # what is no data
     "from kubernetes import client\nclient.ApiClient().call_api('/api')": "AttributeError: ApiClient is a stand-in without "
     "'call_api': the server is connected already; use k8s.coreV1() or k8s.get(...)",

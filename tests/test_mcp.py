@@ -1,4 +1,5 @@
-"""The server as MCP clients meet it: definition, arguments, failures, cancellation, transports. After each failure the next call works."""
+"""The server as MCP clients meet it: definition, arguments, failures, cancellation, transports. After each failure the
+next call works."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from pathlib import Path
 import anyio
 import httpx2
 import pytest
+from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
 from tests import clients
@@ -62,7 +64,7 @@ def test_a_writing_server_says_so(flags: list[str]) -> None:
     anyio.run(ask)
 
 
-WRONG = {
+WRONG: dict[str, tuple[dict[str, object], str]] = {
     "no script": ({}, "'script' is a required property"),
     "script of another type": ({"script": 5}, "argument `script`"),
     "an empty script": ({"script": ""}, "argument `script`"),
@@ -156,7 +158,7 @@ def test_a_full_queue_answers_at_once(flags: list[str]) -> None:
     config.write_text("[sandbox]\nmax_scripts = 1\nmax_queue = 1\n")
     answers: list[str] = []
 
-    async def one(client: clients.Client) -> None:
+    async def one(client: Client) -> None:
         answers.append(clients.text(await clients.evaluate(client, "while True: pass", timeout=2000)))
 
     async def ask() -> None:
@@ -176,8 +178,8 @@ def test_progress_reaches_a_client_that_asked(flags: list[str]) -> None:
     """ctx.progress becomes MCP progress notifications, in order, before the result."""
     seen: list[tuple[float, float | None, str | None]] = []
 
-    async def on_progress(done: float, total: float | None, message: str | None) -> None:
-        seen.append((done, total, message))
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        seen.append((progress, total, message))
 
     async def ask() -> None:
         async with clients.connect("stdio", flags) as client:
@@ -206,6 +208,18 @@ def test_foreign_hosts_and_origins_are_refused(flags: list[str]) -> None:
         ping = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"})
         assert httpx2.post(url, content=ping, headers=headers | {"Host": "evil.example"}).status_code == 421
         assert httpx2.post(url, content=ping, headers=headers | {"Origin": "https://evil.example"}).status_code == 403
+
+
+def test_health_and_info_answer_local_clients_only(flags: list[str]) -> None:
+    """/health and /info tell state and sandbox layers, and check the Host header as /mcp does."""
+    with clients.serving(["--toolsets", "code", *flags]) as port:
+        base = f"http://127.0.0.1:{port}"
+        assert httpx2.get(f"{base}/health").json() == {"status": "healthy"}
+        info = httpx2.get(f"{base}/info").json()
+        assert info["read_only"] is True
+        assert "seccomp" in info["sandbox"]["layers"]
+        for path in ("/health", "/info"):
+            assert httpx2.get(base + path, headers={"Host": "evil.example"}).status_code == 421
 
 
 def test_http_serves_loopback_only(flags: list[str]) -> None:

@@ -1,14 +1,14 @@
 """The main job: a script through a real MCP client reaches a real cluster and its answer comes back.
 
-Every question is asked over stdio and HTTP, of the live API server and of a snapshot of it, and the answer is compared with one worked
-out from raw JSON through the official client.
+Every question is asked over stdio and HTTP, of the live API server and of a snapshot of it, and the answer is compared
+with one worked out from raw JSON through the official client.
 """
 
 from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import pytest
 from tests import clients
 
 Raw = Callable[[str], Any]
+Expected = Callable[[Raw], Any]
 
 
 @pytest.fixture(scope="module")
@@ -31,15 +32,15 @@ def saved(kubeconfig: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def raw(kubeconfig: Path) -> Iterator[Raw]:
+def raw(kubeconfig: Path) -> Raw:
     """GET a path through the official client, as plain JSON."""
-    api = kubernetes.config.new_client_from_config(str(kubeconfig))
+    api = kubernetes.config.new_client_from_config(str(kubeconfig))  # type: ignore[no-untyped-call]
 
     def get(path: str) -> Any:
         answer = api.call_api("GET", api.configuration.host + path, header_params=_auth(api))
         return json.loads(answer.read() if hasattr(answer, "read") else answer.data)
 
-    yield get
+    return get
 
 
 def _auth(api: Any) -> dict[str, str]:
@@ -160,7 +161,7 @@ def selected(raw: Raw) -> object:
     return sorted(p["metadata"]["name"] for p in items)
 
 
-QUESTIONS = {
+QUESTIONS: dict[str, tuple[str, Expected]] = {
     "pods with restarts": (RESTARTS, restarts),
     "pods joined with nodes": (NODES_OF_PODS, nodes_of_pods),
     "deployments lacking limits": (WITHOUT_LIMITS, without_limits),
@@ -176,7 +177,8 @@ QUESTIONS = {
 def test_scripts_answer_like_the_official_client(
     transport: str, source: str, kubeconfig: Path, saved: Path, raw: Raw
 ) -> None:
-    """Seven questions, each with the answer that the official client gives, on every transport and both kinds of cluster."""
+    """Seven questions, each with the answer that the official client gives, on every transport and both kinds of
+    cluster."""
     flags = ["--kubeconfig", str(kubeconfig)] if source == "live" else ["--snapshot", str(saved)]
 
     async def ask() -> None:

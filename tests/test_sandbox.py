@@ -185,7 +185,8 @@ def test_a_killed_worker_is_an_error_and_no_more(bench: Bench) -> None:
 
 
 def test_a_killed_fork_server_is_restarted(bench: Bench) -> None:
-    """kill -9 of the fork server takes its workers along; the next script gets a new fork server, as clean as the first."""
+    """kill -9 of the fork server takes its workers along; the next script gets a new fork server, as clean as the
+    first."""
     first = bench.source.pid
     os.kill(first, signal.SIGKILL)
     assert bench.works()

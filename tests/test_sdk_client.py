@@ -45,6 +45,8 @@ def test_every_method_of_every_api_can_be_called() -> None:
         for name in tables.operations(api):
             operation = tables.operation(api, name)
             required = operation.parameters[: operation.required]
+            if operation.verb in ("HEAD", "OPTIONS"):  # of proxies only; refused before anything is sent
+                continue
             with pytest.raises(errors.NotFoundException):
                 canned.answers.clear()
                 getattr(k8s.api(api), name)(**{each: {} if each == "body" else "x" for each in required})

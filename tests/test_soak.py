@@ -12,7 +12,8 @@ GROWTH_KIB = 16 * 1024
 
 @pytest.mark.promise("F-08")
 def test_nothing_grows_with_the_number_of_scripts() -> None:
-    """After 200 scripts of every fate the server has as many descriptors and processes as before, and no more memory to speak of."""
+    """After 200 scripts of every fate the server has as many descriptors and processes as before, and no more memory to
+    speak of."""
     report = soak.run(SCRIPTS, samples=4)
     print(report.as_text())
     assert report.wrong == []

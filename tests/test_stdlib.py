@@ -204,7 +204,8 @@ print([m for m in ("kubernetes", "mcp", "pydantic", "ssl", "socket", "asyncio", 
 
 
 def test_untrusted_side_imports_nothing_of_the_host() -> None:
-    """The language needs its own modules, RestrictedPython and the standard library: nothing with credentials or a network."""
+    """The language needs its own modules, RestrictedPython and the standard library: nothing with credentials or a
+    network."""
     done = subprocess.run([sys.executable, "-c", IMPORTS_NOTHING_OF_OURS], capture_output=True, text=True, check=True)
     ours, others = done.stdout.splitlines()
     own = (

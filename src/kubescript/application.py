@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+import kubescript
 from kubescript import broker, config, errors, policy, resolver, session
 from kubescript.cluster import base as cluster_base
 from kubescript.sandbox import executor, spawner
@@ -50,6 +51,18 @@ class Application:
         from kubescript import server
 
         return server.build([TOOLSETS[name](self) for name in _chosen(self.settings)], self.executor.start)
+
+    def state(self) -> dict[str, object]:
+        """What the server is and how well it confines scripts; nothing about the cluster."""
+        active = {layer.name for layer in self.executor.layers if layer.active}
+        missing = sorted({layer.name for layer in self.executor.layers} - active)
+        return {
+            "name": "kubescript",
+            "version": kubescript.__version__,
+            "toolsets": self.settings.toolsets,
+            "read_only": self.settings.read_only,
+            "sandbox": {"strict": self.settings.strict, "layers": sorted(active), "missing": missing},
+        }
 
     def close(self) -> None:
         """Stop workers and drop connections."""

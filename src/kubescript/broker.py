@@ -276,7 +276,8 @@ def _without_names(parsed: request.Request) -> str:
 
 
 def _is_json(parsed: request.Request) -> bool:
-    """Whether a 200 to this request is one JSON object: objects and lists are, logs, health checks and watches are not."""
+    """Whether a 200 to this request is one JSON object: objects and lists are, logs, health checks and watches are
+    not."""
     objects = parsed.is_resource and parsed.verb in {"get", "list"} and parsed.subresource != "log"
     return objects and parsed.accept.startswith(_JSON)
 

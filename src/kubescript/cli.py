@@ -83,7 +83,7 @@ def _serve(context: click.Context) -> None:
         server = opened.server()
         _collect_from_here_on()
         with contextlib.suppress(KeyboardInterrupt):
-            anyio.run(transports.serve, server, opened.settings)
+            anyio.run(transports.serve, server, opened.settings, opened.state)
 
 
 @cli.command()

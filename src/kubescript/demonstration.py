@@ -55,7 +55,8 @@ SCRIPTS: Final = (
             name = node.metadata.name
             ready = next(c.status for c in node.status.conditions if c.type == "Ready")
             used = usage.get(name, {})
-            print(f"{name:8} ready={ready:8} pods={pods[name]:<3} cpu={used.get('cpu', '?')} memory={used.get('memory', '?')}")
+            load = f"cpu={used.get('cpu', '?')} memory={used.get('memory', '?')}"
+            print(f"{name:8} ready={ready:8} pods={pods[name]:<3} {load}")
         """,
     ),
 )

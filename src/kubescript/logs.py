@@ -21,7 +21,6 @@ EXTRA: Final = (
 )  # fmt: skip
 
 
-
 class _JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         when = datetime.datetime.fromtimestamp(record.created, datetime.UTC)
@@ -31,11 +30,7 @@ class _JsonLines(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        line |= {
-            key: value
-            for key in EXTRA
-            if (value := getattr(record, key, None)) not in (None, "")
-        }
+        line |= {key: value for key in EXTRA if (value := getattr(record, key, None)) not in (None, "")}
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return orjson.dumps(line, default=str).decode()

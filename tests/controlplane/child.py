@@ -78,7 +78,7 @@ class Child:
                 stderr=subprocess.STDOUT,
                 cwd=self._log.parent,
                 start_new_session=True,
-                preexec_fn=_die_with_parent,
+                preexec_fn=_die_with_parent,  # noqa: PLW1509 - it makes one system call
             )
 
     def _signal(self, number: signal.Signals) -> None:

@@ -22,7 +22,8 @@ _BODY: Final = frozenset({protocol.Kind.BODY, protocol.Kind.END})
 
 
 class Channel:
-    """Frames for one script. Its underscore attributes are out of a script's reach; if they were not, they lead to the socket only."""
+    """Frames for one script. Its underscore attributes are out of a script's reach; if they were not, they lead to the
+    socket only."""
 
     def __init__(self, frames: protocol.FrameSocket) -> None:
         self._frames = frames
@@ -60,7 +61,9 @@ class Channel:
             self._settle()
             self._flush()
         if self._dropped > _PATIENCE * self._output_bytes:
-            message = f"printed more than {self._output_bytes} bytes; print less, or return a summary as the last expression"
+            message = (
+                f"printed more than {self._output_bytes} bytes; print less, or return a summary as the last expression"
+            )
             raise errors.LimitExceeded(message, "limit.output")
 
     def progress(self, done: float, total: float | None, text: str) -> None:
@@ -70,7 +73,8 @@ class Channel:
         self._frames.send_message(protocol.Kind.PROGRESS, protocol.Progress(done, total, text[:200]))
 
     def call(self, call: protocol.Call) -> Exchange:
-        """Send one request; returns when the head of its answer is here. The previous answer's body is read to its end first."""
+        """Send one request; returns when the head of its answer is here. The previous answer's body is read to its end
+        first."""
         self._settle()
         self._flush()
         self._frames.send_message(protocol.Kind.CALL, call)
@@ -79,7 +83,8 @@ class Channel:
         return self._open
 
     def finish(self, done: protocol.Done) -> None:
-        """The one closing frame; then wait to be killed, so that the host can read from the kernel what this process used."""
+        """The one closing frame; then wait to be killed, so that the host can read from the kernel what this process
+        used."""
         self._settle()
         self._flush()
         self._frames.send_message(protocol.Kind.DONE, msgspec.structs.replace(done, dropped_bytes=self._dropped))
@@ -126,7 +131,7 @@ class Exchange:
             self._advance()
 
     def _advance(self) -> None:
-        kind, payload = self._channel._frames.receive(_BODY)  # noqa: SLF001 - the two are one object in two life spans
+        kind, payload = self._channel._frames.receive(_BODY)
         if kind is protocol.Kind.BODY:
             self._buffered.append(payload)
             return

@@ -1,7 +1,7 @@
 """One script's conversation with its worker: the turns, the deadline, the counting.
 
-Every frame from the worker counts as hostile; at the first violation the worker is dropped and the script has failed, whatever it was
-about to say. See protocol.py for the turns.
+Every frame from the worker counts as hostile; at the first violation the worker is dropped and the script has failed,
+whatever it was about to say. See protocol.py for the turns.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
-
-import msgspec
 
 from kubescript import cancellation, errors, types
 from kubescript.sandbox import accounting, claims, control, protocol
@@ -109,13 +107,16 @@ class Conversation:
     def outcome(
         self, fault: types.Fault | None, used: accounting.Consumption | None, end: control.Exited | None
     ) -> types.Outcome:
-        """Everything that is known: of a worker that finished, what it `used`; of one that did not, how it was reaped (`end`)."""
+        """Everything that is known: of a worker that finished, what it `used`; of one that did not, how it was reaped
+        (`end`)."""
         done = self._done or protocol.Done()
         if fault is not None and fault.code == "worker.died":
             fault = self._autopsy(end)
         if fault is None and done.fault is not None:
             room = self._job.limits.output_bytes // 2
-            fault = types.Fault(done.fault.code, claims.cut(done.fault.message, room), claims.cut(done.fault.type, _MAX_NAME))
+            fault = types.Fault(
+                done.fault.code, claims.cut(done.fault.message, room), claims.cut(done.fault.type, _MAX_NAME)
+            )
         return types.Outcome(
             printed=b"".join(self._printed).decode("utf-8", "replace"),
             result=bytes(done.result) if done.result != protocol.NULL and fault is None else None,
@@ -177,7 +178,8 @@ class Conversation:
         return None
 
     def _calls_message(self) -> str:
-        return f"more than {self._job.limits.api_calls} API calls; list once and filter in the script instead of one call per object"
+        limit = self._job.limits.api_calls
+        return f"more than {limit} API calls; list once and filter in the script instead of one call per object"
 
     def _stream(self, response: types.Response) -> protocol.ScriptFault | None:
         """Pass the body on as it arrives; a body that breaks off is a fault at its end, never a short success."""

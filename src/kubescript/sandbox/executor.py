@@ -36,7 +36,8 @@ _READY_TIMEOUT_S: Final = 20.0
 """A fork takes milliseconds; only the very first worker also waits for the fork server's warm-up."""
 _REAP_TIMEOUT_S: Final = 2.0
 _GRACE_S: Final = 0.003
-"""Seconds between an answer and the work that only the next script needs: ending a process and forking one take two cores' attention."""
+"""Seconds between an answer and the work that only the next script needs: ending a process and forking one take two
+cores' attention."""
 
 
 class Executor:
@@ -64,7 +65,8 @@ class Executor:
                 self._spares.append(self._spawn())
 
     def probe(self) -> tuple[protocol.Layer, ...]:
-        """Which layers hold in a fresh worker. Raises WorkerError when none comes up, or when strict and one is missing."""
+        """Which layers hold in a fresh worker. Raises WorkerError when none comes up, or when strict and one is
+        missing."""
         worker = self._take()
         with contextlib.closing(worker):
             self._greet(worker)
@@ -170,7 +172,10 @@ class Executor:
             log.warning(
                 "SCRIPTS ARE NOT FULLY CONFINED: %s missing on this machine",
                 ", ".join(sorted(missing)),
-                extra={"event": "sandbox.unconfined", "remedy": "run `kubescript doctor`; sandbox.strict = true refuses"},
+                extra={
+                    "event": "sandbox.unconfined",
+                    "remedy": "run `kubescript doctor`; sandbox.strict = true refuses",
+                },
             )
         if missing and self._strict:
             raise errors.WorkerError(
@@ -190,6 +195,7 @@ class _Janitor:
 
     def __init__(self) -> None:
         self._chores: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._awake_until = 0.0
         self._thread = threading.Thread(target=self._work, name="kubescript-janitor", daemon=True)
         self._thread.start()
 
@@ -203,7 +209,8 @@ class _Janitor:
         self._thread.join()
 
     def _work(self) -> None:
-        while (chore := self._chores.get()) is not None:
-            if self._chores.empty():
+        for chore in iter(self._chores.get, None):
+            if time.monotonic() >= self._awake_until:
                 time.sleep(_GRACE_S)
+                self._awake_until = time.monotonic() + _GRACE_S  # what came meanwhile has waited long enough
             chore()

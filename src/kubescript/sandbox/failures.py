@@ -117,6 +117,7 @@ _DATES: Final = frozenset(
 _IN_DATETIME: Final = frozenset({"timedelta", "timezone"})
 _TIMES: Final = "camelCase and item timestamps are text; use .creation_timestamp, or datetime.fromisoformat(text)"
 _OPERANDS: Final = (
+    (("'ModuleProxy' object is not callable",), "this is the module: write datetime.datetime(…), or import the name"),
     (("offset-naive and offset-aware",), "use datetime.now(timezone.utc)"),
     (("'NoneType'", "'datetime."), "missing fields are None: leave them out with `if x`"),
     (("'NoneType'", "'str'", " between "), "missing fields are None: write `x or ''`"),

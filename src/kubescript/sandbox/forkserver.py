@@ -1,9 +1,9 @@
 """The warm, clean parent of every worker: forks on request, reaps, and knows no secret.
 
-Started by the host (see spawner.py) before any setting or kubeconfig is read, with an empty environment and one descriptor: its end
-of a SOCK_SEQPACKET control socket. It imports what scripts need and nothing that ever holds a credential. It reads messages from the
-host only, never a byte from a worker. When the host is gone its control socket reads empty; the server then kills what it forked and
-ends, so no orphan is left even after `kill -9` of the host.
+Started by the host (see spawner.py) before any setting or kubeconfig is read, with an empty environment and one
+descriptor: its end of a SOCK_SEQPACKET control socket. It imports what scripts need and nothing that ever holds a
+credential. It reads messages from the host only, never a byte from a worker. When the host is gone its control socket
+reads empty; the server then kills what it forked and ends, so no orphan is left even after `kill -9` of the host.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class Server:
         self._decoder = msgspec.json.Decoder(control.ForkRequest)
 
     def confine(self) -> None:
-        """Lock this process down as far as it can still fork; its children inherit that. Files cannot be opened from here on."""
+        """Lock this process down as far as it can still fork; its children inherit that. Files cannot be opened from
+        here on."""
         self._layers = lockdown.apply(lockdown.SERVER_STEPS, lockdown.Confinement(os.getppid(), 0, 0))
 
     def serve(self) -> None:
@@ -103,7 +104,8 @@ def _receive(link: socket.socket) -> tuple[bytes, list[int]]:
 def main(prepare: worker.Prepare = worker.prepare) -> None:
     """Warm up, confine this process, serve. `sys.argv[1]` is the control socket's descriptor.
 
-    `prepare` gives what a worker does with its script; the security tests pass one that assumes RestrictedPython has fallen.
+    `prepare` gives what a worker does with its script; the security tests pass one that assumes RestrictedPython has
+    fallen.
     """
     link = socket.socket(fileno=int(sys.argv[1]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches the whole group; the host decides

@@ -30,10 +30,13 @@ def abi() -> int:
 
 
 def restrict() -> str:
-    """Restrict this process and return the ABI as a detail. Raises OSError where Landlock is missing. Needs no_new_privs."""
+    """Restrict this process and return the ABI as a detail. Raises OSError where Landlock is missing. Needs
+    no_new_privs."""
     version = abi()
     if version == 0:
-        raise OSError("the kernel has no Landlock (CONFIG_SECURITY_LANDLOCK, and `landlock` in the lsm= boot parameter)")
+        raise OSError(
+            "the kernel has no Landlock (CONFIG_SECURITY_LANDLOCK, and `landlock` in the lsm= boot parameter)"
+        )
     ruleset = _create(version)
     try:
         if _libc.syscall(_RESTRICT_SELF, ruleset, 0) != 0:

@@ -1,8 +1,9 @@
 """Confinement of a worker as a list of named steps, each able to stop the launch.
 
-The fork server applies `SERVER_STEPS` once, when it is warm, for itself and all its children, who inherit them; each worker applies
-`WORKER_STEPS` after its fork and before it reads a byte from the host. Every step gives a `Layer` saying whether it holds and, if not, why. What a missing layer means
-is the host's decision (`sandbox.strict`). Runs on the untrusted side and imports nothing of the host's.
+The fork server applies `SERVER_STEPS` once, when it is warm, for itself and all its children, who inherit them; each
+worker applies `WORKER_STEPS` after its fork and before it reads a byte from the host. Every step gives a `Layer` saying
+whether it holds and, if not, why. What a missing layer means is the host's decision (`sandbox.strict`). Runs on the
+untrusted side and imports nothing of the host's.
 """
 
 from __future__ import annotations
@@ -80,13 +81,15 @@ def _prctl(option: int, value: int, what: str) -> None:
 
 
 def _environment(_: Confinement) -> str:
-    """No variable: tokens, proxies and paths live there. The process was started with none; this holds if a caller forgot."""
+    """No variable: tokens, proxies and paths live there. The process was started with none; this holds if a caller
+    forgot."""
     os.environ.clear()
     return ""
 
 
 def _network(_: Confinement) -> str:
-    """A network namespace without any interface but a downed loopback. Without privilege, inside a new user namespace."""
+    """A network namespace without any interface but a downed loopback. Without privilege, inside a new user
+    namespace."""
     flags = _CLONE_NEWNET | _CLONE_NEWIPC
     if _libc.unshare(flags) == 0:
         return "own network and ipc namespaces"
@@ -101,7 +104,8 @@ def _first_to_die(_: Confinement) -> str:
 
 
 def adopt(descriptor: int) -> socket.socket:
-    """The worker's socket, moved to WORKER_FD. Before the lockdown: wrapping a descriptor asks the kernel things it then refuses."""
+    """The worker's socket, moved to WORKER_FD. Before the lockdown: wrapping a descriptor asks the kernel things it
+    then refuses."""
     if descriptor != WORKER_FD:
         os.dup2(descriptor, WORKER_FD, inheritable=False)
     return socket.socket(fileno=WORKER_FD)
@@ -188,7 +192,8 @@ def _landlock(_: Confinement) -> str:
 
 
 def _scope(_: Confinement) -> str:
-    """No signal to the fork server or to other workers, who share its Landlock domain: a domain of the worker's own inside it."""
+    """No signal to the fork server or to other workers, who share its Landlock domain: a domain of the worker's own
+    inside it."""
     if landlock.abi() < _LANDLOCK_SCOPES:
         raise OSError("Landlock restricts signals from Linux 6.12 on; until then seccomp alone does")
     return landlock.restrict()

@@ -8,9 +8,9 @@
       ...
       DONE                        ──▶  exactly one, then the host kills what is left
 
-A frame is a little-endian u32 length of the payload, one byte of type, and the payload. Lengths are checked before anything is
-allocated. The host treats every frame as hostile: wrong type, wrong turn, wrong shape or wrong size ends the worker. Both sides
-import this module, so it imports nothing of ours.
+A frame is a little-endian u32 length of the payload, one byte of type, and the payload. Lengths are checked before
+anything is allocated. The host treats every frame as hostile: wrong type, wrong turn, wrong shape or wrong size ends
+the worker. Both sides import this module, so it imports nothing of ours.
 """
 
 from __future__ import annotations
@@ -24,8 +24,24 @@ from typing import Final, Literal, TypeVar
 import msgspec
 
 __all__ = [
-    "CAPS", "NULL", "Accept", "Call", "Done", "End", "Frame", "FrameSocket", "Kind", "Layer", "Progress", "ProtocolError",
-    "Ready", "Reply", "ScriptFault", "Start", "StreamClosed", "decode",
+    "CAPS",
+    "NULL",
+    "Accept",
+    "Call",
+    "Done",
+    "End",
+    "Frame",
+    "FrameSocket",
+    "Kind",
+    "Layer",
+    "Progress",
+    "ProtocolError",
+    "Ready",
+    "Reply",
+    "ScriptFault",
+    "Start",
+    "StreamClosed",
+    "decode",
 ]
 
 VERSION: Final = 1
@@ -144,7 +160,8 @@ class End(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Done(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The script's end. At most one of `result` and `fault` is set; with neither, `hint` says how to return something."""
+    """The script's end. At most one of `result` and `fault` is set; with neither, `hint` says how to return
+    something."""
 
     result: msgspec.Raw = NULL
     hint: str = ""
@@ -182,8 +199,8 @@ _HEAD: Final = struct.Struct("<IB")
 class FrameSocket:
     """Frames over one stream socket. Not thread-safe: turns make a second reader meaningless.
 
-    `deadline` (time.monotonic() seconds) bounds every operation as a whole, so that a peer who sends a byte a second gains nothing;
-    past it TimeoutError is raised. The worker sets none: its time belongs to the host.
+    `deadline` (time.monotonic() seconds) bounds every operation as a whole, so that a peer who sends a byte a second
+    gains nothing; past it TimeoutError is raised. The worker sets none: its time belongs to the host.
     """
 
     def __init__(self, sock: socket.socket, deadline: float | None = None) -> None:
@@ -191,7 +208,8 @@ class FrameSocket:
         self.deadline = deadline
 
     def send(self, kind: Kind, payload: bytes | memoryview) -> None:
-        """Send one frame. Raises ProtocolError when it exceeds its cap: nothing is sent then, the stream stays in step."""
+        """Send one frame. Raises ProtocolError when it exceeds its cap: nothing is sent then, the stream stays in
+        step."""
         if len(payload) > CAPS[kind]:
             raise ProtocolError(f"{kind.name} frame of {len(payload)} bytes exceeds its cap of {CAPS[kind]}")
         self._sendall(_HEAD.pack(len(payload), kind), payload)
@@ -201,7 +219,8 @@ class FrameSocket:
         self.send(kind, msgspec.json.encode(message))
 
     def receive(self, allowed: frozenset[Kind]) -> Frame:
-        """The next frame. Raises ProtocolError for a type out of turn, an oversized length, or an early end of the stream."""
+        """The next frame. Raises ProtocolError for a type out of turn, an oversized length, or an early end of the
+        stream."""
         length, number = _HEAD.unpack(self._exactly(_HEAD.size))
         try:
             kind = Kind(number)

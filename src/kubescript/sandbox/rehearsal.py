@@ -1,7 +1,8 @@
 """What a spare worker plays through before it has a script, with a canned answer in place of a cluster.
 
-Memory is shared with the fork server until it is touched, and each page's first touch costs a copy. A script that compiles, lists,
-reads fields and encodes a result touches a few hundred of them; after the rehearsal it finds them copied.
+Memory is shared with the fork server until it is touched, and each page's first touch costs a copy. A script that
+compiles, lists, reads fields and encodes a result touches a few hundred of them; after the rehearsal it finds them
+copied.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ _POD: Final = (
     b'{"metadata":{"name":"web","namespace":"rehearsal","labels":{"app":"web"}},"spec":{"nodeName":"n"},'
     b'"status":{"phase":"Running","containerStatuses":[{"name":"web","restartCount":1}]}}'
 )
-_LIST: Final = b'{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[' + _POD + b"," + _POD + b"]}"
+_LIST: Final = (
+    b'{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[' + _POD + b"," + _POD + b"]}"
+)
 
 
 class _Exchange:

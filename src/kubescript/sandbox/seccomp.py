@@ -1,8 +1,8 @@
 """The system calls a locked-down worker may make; every other one kills it.
 
-The filter is built with libseccomp (through pyseccomp) once, in the fork server, and installed in each worker as the finished BPF
-program. libseccomp resolves names for the machine it runs on, so aarch64 gets its own numbers, and a call made through another
-architecture's table (i386, x32) kills as well.
+The filter is built with libseccomp (through pyseccomp) once, in the fork server, and installed in each worker as the
+finished BPF program. libseccomp resolves names for the machine it runs on, so aarch64 gets its own numbers, and a call
+made through another architecture's table (i386, x32) kills as well.
 """
 
 from __future__ import annotations
@@ -34,10 +34,12 @@ _PLAIN_CALLS: Final = (
 )  # fmt: skip
 
 _REFUSED_CALLS: Final = (
-    # What innocent library code tries (a late import, a locale, a terminal size): an OSError reads better than a dead worker.
+    # What innocent library code tries (a late import, a locale, a terminal size): an OSError reads better than a dead
+    # worker.
     "open", "openat", "stat", "lstat", "fstat", "newfstatat", "statx", "access", "faccessat", "faccessat2", "readlink",
-    "readlinkat", "getcwd", "lseek", "ioctl", "fcntl", "socket", "uname", "sysinfo", "getuid", "geteuid", "getgid", "getegid",
-    "getppid", "getrusage", "sched_getaffinity", "nanosleep", "clock_nanosleep", "poll", "ppoll", "pipe2", "dup", "getdents64",
+    "readlinkat", "getcwd", "lseek", "ioctl", "fcntl", "socket", "uname", "sysinfo", "getuid", "geteuid", "getgid",
+    "getegid", "getppid", "getrusage", "sched_getaffinity", "nanosleep", "clock_nanosleep", "poll", "ppoll", "pipe2",
+    "dup", "getdents64",
 )  # fmt: skip
 
 _EPERM: Final = 1
@@ -48,7 +50,8 @@ class _SockFprog(ctypes.Structure):
 
 
 def install(descriptor: int) -> str:
-    """Install the filter; it cannot be undone. Raises OSError when libseccomp or the kernel lacks it. Needs no_new_privs."""
+    """Install the filter; it cannot be undone. Raises OSError when libseccomp or the kernel lacks it. Needs
+    no_new_privs."""
     code = program(descriptor)
     buffer = ctypes.create_string_buffer(code, len(code))
     prog = _SockFprog(len(code) // 8, ctypes.addressof(buffer))
@@ -98,7 +101,7 @@ def _add(lib: Any, rules: Any, arch: Any, action: int, name: str, *arguments: An
 
 
 def _export(rules: Any) -> bytes:
-    with open(os.memfd_create("seccomp"), "r+b") as file:  # in memory: a container's root may be read-only
+    with os.fdopen(os.memfd_create("seccomp"), "r+b") as file:  # in memory: a container's root may be read-only
         rules.export_bpf(file)
         file.seek(0)
         return file.read()
@@ -106,7 +109,7 @@ def _export(rules: Any) -> bytes:
 
 def _library() -> Any:
     try:
-        import pyseccomp  # noqa: PLC0415 - only Linux has it, and it raises where libseccomp.so.2 is missing
+        import pyseccomp
     except (ImportError, RuntimeError, OSError) as error:
         raise OSError(f"libseccomp is missing: {error}") from None
     return pyseccomp

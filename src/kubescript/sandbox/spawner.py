@@ -25,7 +25,8 @@ from kubescript.sandbox import control
 __all__ = ["COMMAND", "Spawner", "Worker"]
 
 COMMAND: Final = (sys.executable, "-I", "-m", "kubescript.sandbox.launch")
-"""By name: the host must not import what only scripts need. -I: no PYTHON* variable, no user's packages, no current folder."""
+"""By name: the host must not import what only scripts need. -I: no PYTHON* variable, no user's packages, no current
+folder."""
 
 
 class Worker:
@@ -99,6 +100,8 @@ class Spawner:
 
     def start(self) -> None:
         """Start the fork server. Called first thing, before settings or credentials are read."""
+        if sys.platform != "linux":
+            return  # `spawn` says why
         with self._lock:
             self._server = _ForkServer(self._command)
 
@@ -112,6 +115,12 @@ class Spawner:
 
     def spawn(self, memory_bytes: int, cpu_seconds: int) -> Worker:
         """A new worker, already on its way. Raises WorkerError when no fork server can be had."""
+        if sys.platform != "linux":
+            raise errors.WorkerError(
+                f"scripts run on Linux only: {sys.platform} has no seccomp, Landlock or namespaces to confine them",
+                code="worker.lockdown",
+                remedy="run kubescript in a Linux container or virtual machine (Docker Desktop, WSL 2)",
+            )
         with self._lock:
             if self._server is None or not self._server.alive:
                 self._server = self._restarted()
@@ -214,7 +223,7 @@ class _ForkServer:
 
 
 def _launch(command: Sequence[str], descriptor: int) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
+    return subprocess.Popen(  # noqa: S603 - the command is ours, never a caller's text
         [*command, str(descriptor)],
         env={},  # no variable of ours: tokens, proxies and paths live there
         pass_fds=(descriptor,),

@@ -1,7 +1,7 @@
 """One script in one locked-down process: reads START, compiles, runs, answers its calls' results to it, sends DONE.
 
-From the host's point of view everything here is hostile. From the script's point of view this is the whole world. The fork server
-calls `warm` once and `main` in each child; nothing returns from `main`.
+From the host's point of view everything here is hostile. From the script's point of view this is the whole world. The
+fork server calls `warm` once and `main` in each child; nothing returns from `main`.
 """
 
 from __future__ import annotations

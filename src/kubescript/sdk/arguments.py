@@ -52,6 +52,7 @@ _MEDIA: Final[dict[str, ContentType]] = {
 
 _METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 
+
 def bind(operation: tables.Operation, args: Sequence[Any], kwargs: Mapping[str, Any], *, watch: bool = False) -> Call:
     """The request for one method call. Raises TypeError naming the right parameters."""
     values = _assign(operation, args, dict(kwargs))
@@ -72,7 +73,8 @@ def bind(operation: tables.Operation, args: Sequence[Any], kwargs: Mapping[str, 
 
 
 def _verb(operation: tables.Operation) -> Any:
-    """The HTTP method. HEAD and OPTIONS exist only for proxies, which no script may use, and the wire has no word for them."""
+    """The HTTP method. HEAD and OPTIONS exist only for proxies, which no script may use: the wire has no word for
+    them."""
     if operation.verb in _METHODS:
         return operation.verb
     raise TypeError(f"{_title(operation)}: {operation.verb} requests to a proxy are not sent from here")

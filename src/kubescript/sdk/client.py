@@ -58,6 +58,7 @@ class Api:
         self._name = name
 
     def __call__(self, *_args: object, **_kwargs: object) -> Api:
+        """The same class: there is one connection."""
         return self
 
     def __getattr__(self, name: str) -> methods.Method:

@@ -258,6 +258,7 @@ class DynamicClient:
         self.resources = Resources(session, discovery)
 
     def __call__(self, *_args: object, **_kwargs: object) -> DynamicClient:
+        """The same client: there is one connection."""
         return self
 
     def resource(self, first: str, second: str | None = None) -> Resource:

@@ -38,7 +38,7 @@ MAX_MESSAGE: Final = 2_000
 """Characters of an API server's message that `str(error)` shows."""
 
 
-class ApiException(Exception):  # noqa: N818 - the official name
+class ApiException(Exception):
     """A call failed. `status` is the HTTP status, 0 when no API server was asked; `code` is set when kubescript itself
     refused."""
 
@@ -99,7 +99,7 @@ class ServiceException(ApiException):
     """5xx: the API server, or something behind it, is in trouble."""
 
 
-class LimitExceeded(Exception):  # noqa: N818 - reads as what happened, like the host's
+class LimitExceeded(Exception):
     """A budget of the script is used up; `code` says which, such as "limit.calls"."""
 
     def __init__(self, message: str = "", code: str = "limit") -> None:

@@ -89,6 +89,7 @@ class ItemList(sequences.ListView):
         return bool(self._data)
 
     def __call__(self) -> list[tuple[str, Any]]:
+        """The dict method `items` of the list object."""
         return list(self._fields().items())
 
 
@@ -125,7 +126,7 @@ class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
         return self._early("apiVersion")
 
     @property
-    def apiVersion(self) -> Any:  # noqa: N802 - the JSON name
+    def apiVersion(self) -> Any:
         """As the API server says, such as "v1"."""
         return self._early("apiVersion")
 

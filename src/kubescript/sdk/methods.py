@@ -29,6 +29,7 @@ class Method(Watchable):
         self._info = info
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Make the call."""
         value, reply = self._perform(arguments.bind(self._operation, args, kwargs))
         return (value, reply.status, dict(reply.headers)) if self._info else value
 

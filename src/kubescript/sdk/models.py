@@ -19,6 +19,7 @@ class Model:
         self._name = name
 
     def __call__(self, **fields: Any) -> objects.View:
+        """An object with these fields."""
         shape = shapes.shape_of(self._name)
         data: dict[str, Any] = {}
         for name, value in fields.items():

@@ -88,8 +88,6 @@ class _Walk:
         return f"{type(value).__name__}: {value}" if isinstance(value, BaseException) else None
 
     def _container(self, value: Any, path: str, above: tuple[int, ...]) -> Any:
-        if isinstance(value, lists.ListObject):
-            return [self.convert(item, f"{path}[{index}]", above) for index, item in enumerate(value)]
         if isinstance(value, objects.View | sequences.ListView):
             return self._view(raw.whole(value._own()))
         if isinstance(value, Mapping):
@@ -98,7 +96,7 @@ class _Walk:
             return {key: self.convert(each, f"{path}.{key}", above) for key, each in value._asdict().items()}
         if isinstance(value, set | frozenset):
             return self._elements(_ordered(value), path, above)
-        if isinstance(value, list | tuple | range | Iterator) or type(value).__name__ in (
+        if isinstance(value, lists.ListObject | list | tuple | range | Iterator) or type(value).__name__ in (
             "dict_keys",
             "dict_values",
             "dict_items",

@@ -22,7 +22,7 @@ _DECIMAL: Final = {
 }
 
 
-def parse_quantity(quantity: str | int | float | decimal.Decimal) -> decimal.Decimal:
+def parse_quantity(quantity: str | float | decimal.Decimal) -> decimal.Decimal:
     """The number behind "250m", "1Gi", "1e3" or 2. Raises ValueError for anything else, as the official function
     does."""
     if isinstance(quantity, int | float | decimal.Decimal):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, MutableSequence
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Self
 
 import msgspec
 
@@ -136,7 +136,7 @@ class ListView(msgspec.Struct, gc=False, eq=False, weakref=False):
     def __radd__(self, other: Any) -> list[Any]:
         return [*other, *self]
 
-    def __iadd__(self, other: Any) -> ListView:
+    def __iadd__(self, other: Any) -> Self:
         self.extend(other)
         return self
 
@@ -171,6 +171,7 @@ class FieldList(ListView):
     _method: Callable[[], Any] = list
 
     def __call__(self) -> Any:
+        """The dict method."""
         return self._method()
 
 

@@ -134,10 +134,8 @@ def json_data(value: Any, convert: Callable[[Any], Any]) -> Any:
         return timestamps.format_time(value)
     if isinstance(value, enum.Enum):
         return convert(value.value)
-    if isinstance(value, decimal.Decimal):
-        return str(value)
-    if isinstance(value, str | int | float):
-        return value
+    if isinstance(value, str | int | float | decimal.Decimal):
+        return str(value) if isinstance(value, decimal.Decimal) else value
     raise TypeError(
         f"a Kubernetes object cannot hold a {type(value).__name__}; use dict, list, str, int, float, bool or None"
     )

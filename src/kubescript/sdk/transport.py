@@ -11,7 +11,7 @@ from kubescript.sandbox.protocol import Call, Reply, ScriptFault
 __all__ = ["Exchange", "ProtocolFault", "Transport"]
 
 
-class ProtocolFault(Exception):  # noqa: N818 - carries a ScriptFault
+class ProtocolFault(Exception):
     """A body broke off: END carried this fault."""
 
     def __init__(self, fault: ScriptFault) -> None:

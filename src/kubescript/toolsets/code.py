@@ -42,7 +42,9 @@ def _definition(settings: config.Settings) -> mcp_types.Tool:
     return mcp_types.Tool(
         name="evaluate_script",
         title="Evaluate a Kubernetes script",
-        description=_DESCRIPTION.read_text("utf-8").strip().format(
+        description=_DESCRIPTION.read_text("utf-8")
+        .strip()
+        .format(
             access=_READ_ONLY if settings.read_only else _READ_WRITE,
             memory=limits.memory_mib,
             calls=limits.api_calls,

@@ -23,7 +23,7 @@ from hypothesis import strategies
 
 from kubescript import broker, output, policy, types
 from kubescript.cluster import live
-from kubescript.sandbox import conversation, protocol
+from kubescript.sandbox import claims, conversation, protocol
 from security_tests import benches
 
 Count = Callable[[int], None]
@@ -699,7 +699,7 @@ def test_without_its_bound_each_attack_comes_through(monkeypatch: pytest.MonkeyP
         patch.setattr(conversation, "_MAX_PROGRESS", 1 << 20)
         assert code(progress + done) == ""
     with monkeypatch.context() as patch:
-        patch.setattr(conversation, "_WORKERS_CODE", re.compile(".*"))
+        patch.setattr(claims, "_WORKERS_CODE", re.compile(".*"))
         assert code(claimed) == "policy.denied"
     with monkeypatch.context() as patch:
         patch.setattr(conversation, "_TURN", frozenset(protocol.Kind))

@@ -77,7 +77,7 @@ core = k8s.coreV1()
 ready = {n["metadata"]["name"]: next(c["status"] for c in n["status"]["conditions"] if c["type"] == "Ready") for n in core.list_node().items}
 sick = defaultdict(int)
 for pod in core.listPodForAllNamespaces().items:
-    if pod.spec.nodeName and ready[pod.spec.nodeName] != "True":
+    if ready.get(pod.spec.nodeName, "True") != "True":
         sick[pod.spec.nodeName] += 1
 dict(sorted(sick.items()))
 """

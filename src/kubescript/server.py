@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+import anyio
 import mcp_types
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import server as lowlevel
@@ -25,6 +26,7 @@ __all__ = ["build"]
 log = logging.getLogger(__name__)
 
 _AFTER_ANSWER_S: Final = 0.05
+_PROGRESS_S: Final = 1.0
 
 _INSTRUCTIONS = (
     "One tool, evaluate_script, runs a Python script beside the Kubernetes API server and returns the last expression. "
@@ -113,6 +115,7 @@ def _result(answer: types.Answer) -> mcp_types.CallToolResult:
 
 def _reporter(ctx: ServerRequestContext[Any, Any]) -> session.OnProgress:
     async def report(done: float, total: float | None, text: str) -> None:
-        await ctx.session.report_progress(done, total, text)
+        with anyio.move_on_after(_PROGRESS_S):  # a client that does not read must not hold up a script's deadline
+            await ctx.session.report_progress(done, total, text)
 
     return report

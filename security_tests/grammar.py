@@ -7,10 +7,10 @@ Loops and repetitions are small, and what counts without end in C is left out: R
 
 from __future__ import annotations
 
-import string
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from hypothesis import strategies as st
 
@@ -131,7 +131,9 @@ OPERATORS: Final = "+ - % / // & | ^ == != < in is and or @ not_in".split()
 
 def _members() -> list[tuple[str, list[str]]]:
     modules = {**stdlib.MODULES, **namespace._talking(lambda *_a, **_k: None)}
-    listed = {name: [m for m in dir(proxy) if m not in ENDLESS.get(name, "").split()] for name, proxy in modules.items()}
+    listed = {
+        name: [m for m in dir(proxy) if m not in ENDLESS.get(name, "").split()] for name, proxy in modules.items()
+    }
     listed["kubernetes"] = ["client", "config", "watch", "utils"]
     listed["kubernetes.client"] = ["CoreV1Api", "V1Pod", "V1ObjectMeta", "ApiClient", "ApiException", "Configuration"]
     return sorted(listed.items())
@@ -140,7 +142,16 @@ def _members() -> list[tuple[str, list[str]]]:
 MODULES: Final = _members()
 """Module ▶ what it has."""
 
-ABSENT: Final = ("os", "sys.modules", "json.codecs", "importlib", "builtins", "re._parser", "random._os", "kubescript.sdk")
+ABSENT: Final = (
+    "os",
+    "sys.modules",
+    "json.codecs",
+    "importlib",
+    "builtins",
+    "re._parser",
+    "random._os",
+    "kubescript.sdk",
+)
 
 # Recipes: $e is any expression, $f a callable, $n a name in a string, $c a class, $t a template text.
 RECIPES: Final = (
@@ -253,14 +264,16 @@ RECIPES: Final = (
 FIELDS: Final = ("0", "a", "0[0]", "1", "")
 SPECS: Final = ("", ":>5", ":%Y", ":{1}", "!r", "!s:x", "!a", ":{0.x}")
 LITERALS: Final = ("1", "0", "True", "None", "'x'", "b'y'", "2.5", "[]", "{}", "()", "'{0.__class__}'", "3j", "...")
-_HOLE: Final = string.Template.pattern
+_HOLE: Final = re.compile(r"\$[efnct$]")
+T = TypeVar("T")
+Method = TypeVar("Method", bound=Callable[..., Any])
 KINDS: Final[set[str]] = set()
 """Every construct an author can write; the test asks that each was in a program that ran."""
 
 
-def _kind(method: Callable[..., Any]) -> Callable[..., Any]:
+def kind(method: Method) -> Method:
     """Register a construct."""
-    KINDS.add(method.__name__.strip("_"))
+    KINDS.add(method.__name__)
     return method
 
 
@@ -273,6 +286,12 @@ class Text:
     """Constructs in it."""
 
 
+SIMPLE: Final = ("name", "name", "literal", "builtin", "member", "generator")
+COMMON: Final = ("call", "method_call", "reading", "recipe", "recipe", "recipe", "recipe")
+RARE: Final = (
+    *("item", "slice", "lambda_", "comprehension", "conditional", "boolean", "binary", "display", "fstring"),
+    *("walrus", "yield_", "unary", "super_call", "made"),
+)
 _CHOICES: Final = [st.integers(0, n) for n in range(200)]
 
 
@@ -281,24 +300,497 @@ class Author:
 
     def __init__(self, draw: Callable[[st.SearchStrategy[int]], int]) -> None:
         self.draw = draw
-        self.bold = not self.below(4)
+        self.bold = self.below(4) == 3
         self.used: set[str] = set()
-        self.scopes: list[list[str]] = [[]]
-        self.shared: list[list[str]] = [[]]
-        """Names a nested function may declare nonlocal, by scope."""
+        self.scopes: list[list[str]] = [["k8s", "handle", "namespace", "ctx"]]
+        self.parameters: list[list[str]] = []
+        """What a nested function may declare nonlocal, by function."""
         self.classes: list[str] = []
         self.counter = 0
-        self.left = 260
-        """Expressions that may still be drawn."""
-        self.in_function = 0
-        self.in_loop = 0
-        self.in_class = False
+        self.nested = 0
+        """Depth of the expression being written."""
+        self.blocks = 0
+        """Depth of the statement being written."""
+        self.left = 150
+        """Expressions that may still be written."""
+        self.yields = False
+        """Whether `yield` may stand here."""
         self.closed = 0
-        """Inside a comprehension or lambda, where some constructs would be syntax errors."""
+        """Depth of comprehensions and lambdas, where `:=` and `yield` would be syntax errors."""
 
-    # --- choices
+    # --- choices ------------------------------------------------------------------------------------------------------
 
     def below(self, bound: int) -> int:
         return self.draw(_CHOICES[bound - 1])
 
-    def pick[T](self, options: Sequence[T]) -> T: ...
+    def pick(self, options: Sequence[T]) -> T:
+        return options[self.below(len(options))]
+
+    def fresh(self) -> str:
+        self.counter += 1
+        return f"v{self.counter}"
+
+    def any_of(self, *methods: Callable[[], T]) -> T:
+        method = self.pick(methods)
+        if method.__name__ in KINDS:
+            self.used.add(method.__name__)
+        return method()
+
+    # --- names --------------------------------------------------------------------------------------------------------
+
+    def target(self) -> str:
+        """A name to bind: mostly new, sometimes one of this scope's, sometimes a builtin's."""
+        choice = self.below(8)
+        if choice == 7 and len(self.scopes) == 1:
+            name = self.pick(("x", "y", "list", "isinstance", "getattr", "str", "__", "_x", "json"))
+        else:
+            here = [name for name in self.scopes[-1] if name[0] == "v"]
+            name = self.pick(here) if here and choice > 4 else self.fresh()
+        if name not in self.scopes[-1]:
+            self.scopes[-1].append(name)
+        return name
+
+    def name(self) -> str:
+        scope = self.pick([scope for scope in self.scopes if scope])
+        return self.pick(scope)
+
+    def attribute(self) -> str:
+        """The name of an attribute, as the source may have it."""
+        if self.bold and not self.below(9):
+            return self.pick(DANGEROUS)
+        return self.pick(JUDGED) if self.below(2) else self.pick(PLAIN)
+
+    def naming(self) -> str:
+        """A text that names an attribute."""
+        name = self.pick((DANGEROUS, DANGEROUS, JUDGED, PLAIN)[self.below(4)])
+        form = self.below(4)
+        if form == 0:
+            half = self.below(len(name)) if len(name) < 200 else 1
+            return f"({name[:half]!r} + {name[half:]!r})"
+        return (repr(name), f"'{name[::-1]}'[::-1]", f"str({name!r})")[form - 1]
+
+    def template(self) -> str:
+        """A text for str.format."""
+        chain = "".join(f".{self.pick(DANGEROUS if self.below(2) else JUDGED)}" for _ in range(self.below(3)))
+        index = self.pick(("", "[0]", "[x]"))
+        return repr("{" + self.pick(FIELDS) + chain + index + self.pick(SPECS) + "}")
+
+    def a_class(self) -> str:
+        if self.classes and self.below(4):
+            return self.pick(self.classes)
+        return self.pick(BASES[:12])
+
+    def function(self) -> str:
+        """Something that can be called."""
+        choice = self.below(6)
+        if choice < 2:
+            return self.name()
+        if choice == 2:
+            return self.pick(BUILTINS)
+        return (self.lambda_, self.member, self.reading)[choice - 3]()
+
+    # --- expressions --------------------------------------------------------------------------------------------------
+
+    def expression(self) -> str:
+        if self.left < 0 or self.nested > 2:
+            return self.any_of(self.name, self.name, self.literal, self.builtin, self.member, self.generator)
+        self.left -= 1
+        self.nested += 1
+        text = self.any_of(*(getattr(self, name) for name in self.pick((SIMPLE, COMMON, COMMON, RARE))))
+        self.nested -= 1
+        return text
+
+    def few(self, most: int = 2) -> list[str]:
+        return [self.expression() for _ in range(self.below(most + 1))]
+
+    def literal(self) -> str:
+        return self.pick(LITERALS)
+
+    def builtin(self) -> str:
+        if self.bold and not self.below(6):
+            return self.pick(("open", "eval", "exec", "globals", "_getattr_", "__import__", "__builtins__", "compile"))
+        return self.pick(BUILTINS)
+
+    @kind
+    def member(self) -> str:
+        module, members = self.pick(MODULES)
+        return f"{module}.{self.pick(members)}" if members else module
+
+    @kind
+    def reading(self) -> str:
+        return f"({self.expression()}).{self.attribute()}"
+
+    @kind
+    def item(self) -> str:
+        return f"({self.expression()})[{self.expression()}]"
+
+    @kind
+    def slice(self) -> str:
+        return f"({self.expression()})[{self.pick(('1:', ':2', '::2', ':', '0:1, 1'))}]"
+
+    def arguments(self) -> str:
+        parts = [("", "", "", "*", "a=", "**")[self.below(6)] + f"({text})" for text in self.few()]
+        if sum(part.startswith("a=") for part in parts) > 1:
+            parts.pop()
+        return ", ".join(sorted(parts, key=lambda part: (part.startswith("**"), part.startswith("a="))))
+
+    @kind
+    def call(self) -> str:
+        return f"({self.function()})({self.arguments()})"
+
+    @kind
+    def method_call(self) -> str:
+        return f"({self.expression()}).{self.attribute()}({self.arguments()})"
+
+    def made(self) -> str:
+        return f"{self.a_class()}({', '.join(self.few())})"
+
+    @kind
+    def recipe(self) -> str:
+        holes = {
+            "$e": self.expression,
+            "$f": self.function,
+            "$n": self.naming,
+            "$c": self.a_class,
+            "$t": self.template,
+            "$$": lambda: "$",
+        }
+        return _HOLE.sub(lambda match: holes[match[0]](), self.pick(RECIPES))
+
+    @kind
+    def lambda_(self) -> str:
+        names_ = self.pick((["*a"], ["x"], ["x", "y=1"], ["x", "/"], ["*", "x=2"], ["*a", "**k"]))
+        return self.inside([n.strip("*/").partition("=")[0] for n in names_], f"(lambda {', '.join(names_)}: ", ")")
+
+    def inside(self, bound: list[str], head: str, tail: str) -> str:
+        """An expression in a scope of its own."""
+        self.scopes.append([name for name in bound if name])
+        self.closed += 1
+        text = self.expression()
+        self.closed -= 1
+        self.scopes.pop()
+        return head + text + tail
+
+    def source(self) -> str:
+        """What a comprehension or loop goes over: few things."""
+        return self.any_of(
+            lambda: f"[{self.expression()}, {self.expression()}]",
+            lambda: f"itertools.islice({self.expression()}, 3)",
+            lambda: f"enumerate([{self.expression()}])",
+            lambda: f"zip([{self.expression()}], [{self.expression()}])",
+        )
+
+    @kind
+    def comprehension(self) -> str:
+        self.closed += 1
+        over, condition = self.source(), self.pick(("", "", " if i", " for j in [1, 2]"))
+        self.closed -= 1
+        head, tail = self.pick(("[]", "{}", "()", ("{1: ", "}")))
+        return self.inside(["i"], head, f" for i in {over}{condition}{tail}")
+
+    @kind
+    def generator(self) -> str:
+        return f"({self.name()} for i in [1, 2])"
+
+    @kind
+    def conditional(self) -> str:
+        return f"({self.expression()} if {self.expression()} else {self.expression()})"
+
+    @kind
+    def boolean(self) -> str:
+        return f"(({self.expression()}) {self.pick(('and', 'or', '==', 'is', 'in', '<'))} ({self.expression()}))"
+
+    @kind
+    def binary(self) -> str:
+        return f"(({self.expression()}) {self.pick(OPERATORS).replace('_', ' ')} ({self.expression()}))"
+
+    def unary(self) -> str:
+        return f"({self.pick(('not', '-', '+', '~'))} ({self.expression()}))"
+
+    @kind
+    def display(self) -> str:
+        parts = [self.pick(("", "", "*")) + f"({text})" for text in self.few(3)]
+        text = ", ".join(parts)
+        return self.pick((f"[{text}]", f"({text},)" if text else "()", f"{{'a': {self.expression()}}}"))
+
+    @kind
+    def fstring(self) -> str:
+        inner = self.expression()
+        if not inner.isidentifier():  # quotes and braces may not be nested before Python 3.12
+            inner = self.name()
+        reading = self.pick(("", f".{self.attribute()}", "[0]", "()"))
+        return "f'{" + inner + reading + self.pick(("", "!r", "!s:>9", ":>{" + self.name() + "}", "=")) + "}'"
+
+    @kind
+    def walrus(self) -> str:
+        return self.name() if self.closed else f"({self.target()} := {self.expression()})"
+
+    @kind
+    def yield_(self) -> str:
+        if self.closed or not self.yields:
+            return self.name()
+        return f"({self.pick(('yield', 'yield', 'yield from'))} ({self.expression()}))"
+
+    def super_call(self) -> str:
+        return f"super().{self.attribute()}"
+
+    # --- statements ---------------------------------------------------------------------------------------------------
+
+    def block(self, most: int = 2) -> list[str]:
+        self.blocks += 1
+        lines = [line for _ in range(1 + self.below(most)) for line in self.statement()]
+        self.blocks -= 1
+        return ["    " + line for line in lines]
+
+    def statement(self) -> list[str]:
+        simple = (
+            *(self.assign, self.assign, self.show, self.show, self.augment, self.unpack, self.place, self.import_),
+            *(self.from_import, self.delete, self.annotate, self.assert_),
+        )
+        compound = (self.if_, self.for_, self.while_, self.try_, self.with_, self.match, self.def_, self.class_)
+        if self.blocks > 2 or self.left < 0 or self.below(2):
+            return self.any_of(*simple)
+        return self.any_of(*compound)
+
+    def show(self) -> list[str]:
+        return [f"print({', '.join(self.few(3) or [self.name()])})"]
+
+    @kind
+    def assign(self) -> list[str]:
+        value = self.expression()
+        return [f"{self.target()} = {value}"]
+
+    @kind
+    def annotate(self) -> list[str]:
+        value, kind_ = self.expression(), self.pick(("int", "typing.ClassVar[int]", "dataclasses.InitVar", "'x'"))
+        return [f"{self.target()}: {kind_} = {value}"]
+
+    @kind
+    def unpack(self) -> list[str]:
+        value = self.pick((f"{self.expression()}, {self.expression()}", self.expression()))
+        return [f"{self.target()}, {self.pick(('', '*'))}{self.target()} = {value}"]
+
+    @kind
+    def place(self) -> list[str]:
+        """Store into an attribute or item."""
+        value, owner = self.expression(), self.name()
+        where = self.pick((f"{owner}.{self.attribute()}", f"{owner}[{self.expression()}]", f"{owner}.x", f"{owner}._x"))
+        return [f"{where} = {value}"]
+
+    @kind
+    def augment(self) -> list[str]:
+        owner, value = self.name(), self.expression()
+        where = self.pick((owner, owner, f"{owner}.{self.attribute()}", f"{owner}['a']"))
+        if where == owner and owner not in self.scopes[-1]:
+            where = f"{owner}.x"
+        return [f"{where} {self.pick(('+=', '-=', '|=', '%=', '@=', '&='))} {value}"]
+
+    @kind
+    def delete(self) -> list[str]:
+        return [f"del {self.name()}{self.pick(('.x', '[0]', f'.{self.attribute()}', '[:]'))}"]
+
+    def assert_(self) -> list[str]:
+        return [f"assert {self.expression()}, {self.expression()}"]
+
+    @kind
+    def import_(self) -> list[str]:
+        module = self.pick(ABSENT) if not self.below(5) else self.pick(MODULES)[0]
+        return [f"import {module} as {self.target()}"]
+
+    @kind
+    def from_import(self) -> list[str]:
+        module, members = self.pick(MODULES)
+        name = self.attribute() if not members or not self.below(5) else self.pick(members)
+        return [f"from {module} import {name} as {self.target()}"]
+
+    @kind
+    def if_(self) -> list[str]:
+        return [f"if {self.expression()}:", *self.block(), "else:", *self.block()]
+
+    @kind
+    def for_(self) -> list[str]:
+        over = self.source()
+        names_ = self.target() if "zip" not in over else f"{self.target()}, {self.target()}"
+        body = self.block()
+        return [f"for {names_} in {over}:", *body, *self.pick(([], ["    continue"], ["else:", *self.block(1)]))]
+
+    @kind
+    def while_(self) -> list[str]:
+        count = f"n{len(self.fresh())}{self.counter}"
+        return [f"{count} = 0", f"while {count} < 2:", f"    {count} += 1", *self.block(1)]
+
+    @kind
+    def try_(self) -> list[str]:
+        body = self.block()
+        caught = f"except {self.pick(('Exception', 'BaseException', '(TypeError, AttributeError)', self.a_class()))}"
+        error = self.fresh()
+        self.scopes[-1].append(error)
+        ends = self.pick(([], [], ["finally:", *self.block(1)], ["else:", *self.block(1)]))
+        handler = [f"    print({error})", f"    {self.target()} = {error}", *self.block(1)]
+        return [*("try:", *body), f"{caught} as {error}:", *handler, *ends]
+
+    @kind
+    def raise_(self) -> list[str]:
+        error = self.pick((f"ValueError({self.expression()})", self.name(), f"{self.a_class()}({self.expression()})"))
+        return [f"raise {error}{self.pick(('', '', ' from None', f' from {self.name()}'))}"]
+
+    @kind
+    def with_(self) -> list[str]:
+        manager = self.pick(
+            (
+                *(self.name(), f"{self.a_class()}()", "contextlib.suppress(Exception)", "contextlib.ExitStack()"),
+                *(f"contextlib.nullcontext({self.expression()})", f"contextlib.closing({self.name()})"),
+                *("decimal.localcontext()", f"contextlib.contextmanager({self.function()})()"),
+            )
+        )
+        name = self.target()
+        pushed = [f"    {name}.push(lambda *a: print(*a) or {self.name()})"] if "ExitStack" in manager else []
+        return [f"with {manager} as {name}:", *pushed, *self.block(), *self.pick(([], [], ["    1 / 0"]))]
+
+    @kind
+    def match(self) -> list[str]:
+        subject, name, rest = self.expression(), self.fresh(), self.fresh()
+        dotted = f"{self.name()}.{self.attribute()}"
+        patterns = (
+            f"[{name}, *{rest}]",
+            f"{{'a': {name}, **{rest}}}",
+            f"str({name}) | int({name})",
+            dotted,
+            f"{{{dotted}: {name}}}",
+            f"(1 | 'x' | None) as {name}",
+            f"({name}, {rest})",
+            *((f"object(x={name})", f"{self.a_class()}({name}, {rest})") if self.bold else ()),
+        )
+        self.scopes[-1] += [name, rest]
+        first = self.pick(patterns)
+        return [
+            *(f"match {subject}:", f"    case {first} if {self.pick(('True', self.name()))}:"),
+            *("    " + line for line in [f"    print({name})", *self.block(1)]),
+            *("    case _:", *("    " + line for line in self.block(1))),
+        ]
+
+    # --- functions and classes ----------------------------------------------------------------------------------------
+
+    def body(self, parameters: str) -> list[str]:
+        """The lines of a function: it shows what it is given, does something, and mostly returns something."""
+        given = [part.strip(" */").partition("=")[0] for part in parameters.split(",")]
+        given = [name for name in given if name]
+        nested, self.nested = self.nested, 0
+        before = (self.yields, self.closed)
+        self.yields, self.closed = True, 0
+        outer = [name for names_ in self.parameters[-1:] for name in names_ if name not in given]
+        head = []
+        if outer and not self.below(4):
+            self.used.add("nonlocal")
+            head = [f"    nonlocal {self.pick(outer)}"]
+        elif not self.below(4):
+            self.used.add("global")
+            shared = f"g{self.below(3)}"
+            head = [f"    global {shared}"]
+            head.append(f"    {shared} = {self.pick(given) if given else '1'}")
+            self.scopes[0].append(shared)
+        self.scopes.append(list(given))
+        self.parameters.append(given)
+        shown = [f"    print({', '.join(given)})"] if given else []
+        lines = [*head, *shown, *self.block(1), *self.ending()]
+        self.scopes.pop()
+        self.parameters.pop()
+        self.nested = nested
+        self.yields, self.closed = before
+        return lines
+
+    def ending(self) -> list[str]:
+        choice = self.below(6)
+        if choice == 0:
+            self.used.add("generator_function")
+            return [f"    yield {self.expression()}", f"    yield {self.expression()}"]
+        if choice == 1:
+            self.used.add("raise_")
+            return ["    " + line for line in self.raise_()]
+        return [f"    return {self.expression()}"]
+
+    def decorators(self) -> list[str]:
+        if self.below(3):
+            return []
+        self.used.add("decorator")
+        return ["@" + (self.pick(DECORATORS) if self.below(3) else self.function())]
+
+    @kind
+    def def_(self) -> list[str]:
+        parameters = self.pick(("", "*p1", "p1", "p1, p2=1", "p1, /, p2=None", "*, p1=2", "*p1, **p2", "p1, *p2"))
+        if self.below(4) == 0:
+            parameters = f"p1={self.expression()}"
+        decorated = [line for line in self.decorators() if not line.startswith(("@dataclass", "@enum", "@abc"))]
+        name = self.target()
+        lines = [*decorated, f"def {name}({parameters}):", *self.body(re.sub(r"=.*", "=1", parameters))]
+        return [*lines, f"{self.target()} = {name}({self.expression()})"] if self.below(3) else lines
+
+    @kind
+    def class_(self) -> list[str]:
+        bases = [self.pick(BASES if self.below(3) else [*self.classes, "object"]) for _ in range(self.below(3))]
+        if not self.below(12):
+            bases.append(self.expression())
+        base = ", ".join(dict.fromkeys(bases))
+        decorated = self.decorators()
+        name = self.fresh()
+        before, self.yields = self.yields, False
+        self.scopes.append([])
+        self.closed += 1
+        body = [
+            line
+            for _ in range(1 + self.below(3))
+            for line in self.any_of(self.field, self.dunder, self.member_function)
+        ]
+        self.closed -= 1
+        self.scopes.pop()
+        self.yields = before
+        self.scopes[-1].append(name)
+        if len(self.scopes) == 1:
+            self.classes.append(name)
+        made = self.target()
+        lines = [*decorated, f"class {name}({base}):", *("    " + line for line in body)]
+        return [*lines, f"{made} = {name}({', '.join(self.few())})"]
+
+    @kind
+    def field(self) -> list[str]:
+        name = self.pick(("A", "B", "x", "y", "_y", self.attribute()))
+        return [self.pick((f"{name} = {self.expression()}", f"{name}: int = {self.expression()}", f"{name}: object"))]
+
+    @kind
+    def dunder(self) -> list[str]:
+        usual = [name for name in DUNDERS if name not in _REFUSED_DUNDERS]
+        name = self.pick(_REFUSED_DUNDERS if self.bold and not self.below(4) else usual)
+        lines = self.body(DUNDERS[name])
+        if name in _SMALL:
+            lines = [lines[0], f"    return {_SMALL[name]}"] if lines[0].startswith("    print") else ["    return 1"]
+        if name in _TEXTUAL:
+            lines = [f"    return '%s' % ({self.name()},)"]
+        if name == "__init__":
+            lines = [f"    self.x = self._x = {self.expression()}", "    self.y = a"]
+        return [f"def {name}({DUNDERS[name]}):", *lines]
+
+    @kind
+    def member_function(self) -> list[str]:
+        decorated = [line for line in self.decorators() if not line.startswith("@dataclass")]
+        name = self.pick(("ask", "x", "format", "register", "value", "items", "_y"))
+        return [*decorated, f"def {name}(self, *p1):", *self.body("self, *p1")]
+
+    # --- the whole ----------------------------------------------------------------------------------------------------
+
+    def program(self) -> Text:
+        lines: list[str] = []
+        for _ in range(3 + self.below(6)):
+            written = self.statement()
+            if self.below(5):
+                error = self.fresh()
+                caught = [f"except Exception as {error}:", f"    print({error})", f"    {self.target()} = {error}"]
+                written = ["try:", *("    " + line for line in written), *caught]
+            lines += written
+        self.used.add("bold" if self.bold else "shy")
+        return Text("\n".join([*lines, self.expression()]), frozenset(self.used))
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> Text:
+    """Whole programs."""
+    return Author(draw).program()

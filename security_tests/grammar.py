@@ -14,43 +14,49 @@ from typing import Any, Final, TypeVar
 
 from hypothesis import strategies as st
 
-from kubescript.sandbox import names, namespace, refusals, stdlib
+from kubescript.sandbox import compiler, guards, names, namespace, stdlib
+from security_tests import reach
 
 __all__ = ["KINDS", "Text", "programs"]
 
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
 # --- vocabulary -------------------------------------------------------------------------------------------------------
 
-DANGEROUS: Final = (
+DANGEROUS: Final = _words(
     "__class__ __globals__ __dict__ __subclasses__ __init_subclass__ __mro__ __bases__ __base__ __code__ __closure__ "
     "__builtins__ __self__ __func__ __wrapped__ __module__ __traceback__ __context__ __getattribute__ __setattr__ "
     "__reduce_ex__ __new__ __subclasshook__ __import__ __loader__ __spec__ __file__ __annotations__ __get__ "
     "__objclass__ __defaults__ __metaclass__ gi_frame gi_code gi_yieldfrom f_back f_globals f_builtins f_locals f_code "
     "tb_frame tb_next cr_frame ag_frame co_consts mro _getattr_ _write_ _secret _session _link _exports _apis _name"
-).split()
+)
 """What the rules refuse wherever it stands."""
 
-JUDGED: Final = (
+JUDGED: Final = _words(
     "format format_map obj register func fget fset args keywords codecs sys modules os decoder _os _inst _fields "
     "_replace _asdict __init__ __getitem__ __eq__ __call__ __enter__ __exit__ __iter__ __format__ __name__ __qualname__ "
     "__doc__ __members__ cause with_traceback default_factory exc_info name value"
-).split()
+)
 """What depends on whose it is."""
 
-PLAIN: Final = (
+PLAIN: Final = _words(
     "real keys items values append get update pop upper join split encode decode send throw close add extend copy "
     "metadata status spec labels data maps new_child elements group groups string pattern strftime date isoformat "
     "write getvalue read seek setdefault move_to_end fromkeys total as_tuple numerator cache_info cache_clear getter "
     "setter deleter field fields type default ask fail to_dict kind coreV1 list_namespaced_pod read_namespaced_pod push "
     "callback pop_all enter_context translate maketrans index __len__ __add__ __contains__ __setitem__ __str__ "
     "__repr__ __missing__ _x _y x y A B"
-).split()
+)
 
-BUILTINS: Final = (
+BUILTINS: Final = _words(
     "abs all any ascii bool bytes callable classmethod complex dict enumerate filter float format frozenset "
     "getattr hasattr setattr delattr vars dir int isinstance issubclass len list map max min next object print property "
     "repr reversed set slice sorted staticmethod str sum super tuple type zip Exception ValueError AttributeError "
     "KeyError StopIteration NotImplemented Ellipsis __name__"
-).split()
+)
 
 ENDLESS: Final = {
     "itertools": "count cycle repeat permutations product combinations combinations_with_replacement",
@@ -66,13 +72,13 @@ ENDLESS: Final = {
 }
 """Members that run or allocate without end, or give the numbers that make others do so."""
 
-BASES: Final = (
+BASES: Final = _words(
     "str int float list dict tuple set bytes Exception AttributeError KeyError BaseException object abc.ABC "
     "contextlib.ContextDecorator contextlib.AbstractContextManager collections.UserDict collections.UserList "
     "collections.OrderedDict collections.defaultdict collections.Counter collections.deque collections.ChainMap "
     "collections.abc.Mapping collections.abc.Iterator collections.abc.Callable typing.Protocol typing.Generic "
     "collections.namedtuple('P','x,y') enum.Enum enum.IntEnum enum.StrEnum enum.Flag typing.NamedTuple typing.TypedDict"
-).split()
+)
 
 DUNDERS: Final = {
     "__init__": "self, *a, **k",
@@ -120,13 +126,13 @@ _REFUSED_DUNDERS: Final = [name for name in DUNDERS if name not in names.DEFINAB
 _SMALL: Final = {"__hash__": "1", "__len__": "2", "__bool__": "True", "__index__": "1", "__bytes__": "b'x'"}
 _TEXTUAL: Final = {"__str__", "__repr__", "__format__"}
 
-DECORATORS: Final = (
+DECORATORS: Final = _words(
     "property staticmethod classmethod functools.cache functools.lru_cache(2) functools.cached_property "
     "contextlib.contextmanager functools.wraps(print) functools.total_ordering abc.abstractmethod "
     "dataclasses.dataclass dataclasses.dataclass(slots=True) dataclasses.dataclass(frozen=True,order=True) enum.unique"
-).split()
+)
 
-OPERATORS: Final = "+ - % / // & | ^ == != < in is and or @ not_in".split()
+OPERATORS: Final = _words("+ - % / // & | ^ == != < in is and or @ not_in")
 
 
 def _members() -> list[tuple[str, list[str]]]:
@@ -277,6 +283,96 @@ def kind(method: Method) -> Method:
     return method
 
 
+PRELUDE: Final = """
+def attempt(f):
+    try:
+        return f()
+    except Exception as e:
+        return e
+def numbers(*p1):
+    yield p1
+    yield 2
+class Thing:
+    def __init__(self, *p1):
+        self.x, self._x = 1, p1
+    def ask(self, *p1):
+        return p1
+    @property
+    def value(self):
+        return self
+    @classmethod
+    def make(cls, *p1):
+        return cls(*p1)
+@dataclasses.dataclass
+class Row:
+    x: object = 1
+    y: list = dataclasses.field(default_factory=list)
+class Words(str):
+    pass
+class Color(enum.Enum):
+    A = 1
+    B = "x"
+class Manager:
+    def __enter__(self):
+        return self
+    def __exit__(self, *p1):
+        self.seen = p1
+        print(*p1)
+        return True
+class Spy:
+    def __getattr__(self, name):
+        return self
+    def __call__(self, *p1, **p2):
+        print(p1, p2)
+        return self
+    def __eq__(self, other):
+        print(other)
+        return True
+    def __hash__(self):
+        return 1
+    def __format__(self, spec):
+        return spec
+    def __getitem__(self, key):
+        return key
+    def __radd__(self, other):
+        print(other)
+        return self
+    __add__ = __or__ = __ror__ = __mod__ = __rmod__ = __radd__
+gen, thing, row, words, manager, spy = numbers(1), Thing(2), Row(), Words("{0.__class__}"), Manager(), Spy()
+error = attempt(lambda: handle.fail())
+absent = attempt(lambda: None.x)
+point = collections.namedtuple("Point", "x y")(1, 2)
+matched = re.compile("(?P<a>.)").match("x")
+bound, unbound, made, parted = thing.ask, Thing.ask, functools.partial(numbers, 1), functools.lru_cache(numbers)
+mapping, several, when = {"a": gen, "x": Thing}, [thing, Thing, error], datetime.datetime(2026, 1, 2)
+inherited, stack = super(Words, words), contextlib.ExitStack()
+with manager:
+    1 / 0
+"""
+"""What a program finds defined: an object of each kind, so that not every second line is a NameError or TypeError."""
+
+CLASSES: Final = ("Thing", "Row", "Words", "Color", "Manager", "Spy")
+CLUSTER: Final = {
+    "k8s": _words("coreV1 appsV1 get list kinds api"),
+    "pods": _words("items metadata to_dict kind"),
+    "pod": _words("metadata status spec to_dict kind"),
+    "ctx": _words("namespace name progress timeout"),
+}
+_CLUSTER_LINES: Final = "pods = k8s.coreV1().list_namespaced_pod('shop')\npod = pods.items[0]"
+
+
+def _samples() -> dict[str, list[str]]:
+    """Every name of the prelude, and its public attributes."""
+    program = compiler.compile_script(PRELUDE)
+    scope = namespace.build_globals(print_=reach.silent, extra={"handle": reach.Handle()}, importable={})
+    start = set(scope) - {"handle"}
+    compiler.run(program, scope)
+    return {name: guards.listing(value) or ["x"] for name, value in scope.items() if name not in start} | CLUSTER
+
+
+SAMPLES: Final = _samples()
+
+
 @dataclass(frozen=True)
 class Text:
     """One program."""
@@ -287,7 +383,7 @@ class Text:
 
 
 SIMPLE: Final = ("name", "name", "literal", "builtin", "member", "generator")
-COMMON: Final = ("call", "method_call", "reading", "recipe", "recipe", "recipe", "recipe")
+COMMON: Final = ("call", "method_call", "reading", "recipe", "recipe", "attempt", "attempt")
 RARE: Final = (
     *("item", "slice", "lambda_", "comprehension", "conditional", "boolean", "binary", "display", "fstring"),
     *("walrus", "yield_", "unary", "super_call", "made"),
@@ -302,10 +398,10 @@ class Author:
         self.draw = draw
         self.bold = self.below(4) == 3
         self.used: set[str] = set()
-        self.scopes: list[list[str]] = [["k8s", "handle", "namespace", "ctx"]]
+        self.scopes: list[list[str]] = [list(SAMPLES)]
         self.parameters: list[list[str]] = []
         """What a nested function may declare nonlocal, by function."""
-        self.classes: list[str] = []
+        self.classes: list[str] = list(CLASSES)
         self.counter = 0
         self.nested = 0
         """Depth of the expression being written."""
@@ -340,7 +436,7 @@ class Author:
 
     def target(self) -> str:
         """A name to bind: mostly new, sometimes one of this scope's, sometimes a builtin's."""
-        choice = self.below(8)
+        choice = self.below(12)
         if choice == 7 and len(self.scopes) == 1:
             name = self.pick(("x", "y", "list", "isinstance", "getattr", "str", "__", "_x", "json"))
         else:
@@ -362,7 +458,8 @@ class Author:
 
     def naming(self) -> str:
         """A text that names an attribute."""
-        name = self.pick((DANGEROUS, DANGEROUS, JUDGED, PLAIN)[self.below(4)])
+        known = SAMPLES[self.pick(list(SAMPLES))]
+        name = self.pick((DANGEROUS, DANGEROUS, JUDGED, PLAIN, known)[self.below(5)])
         form = self.below(4)
         if form == 0:
             half = self.below(len(name)) if len(name) < 200 else 1
@@ -392,11 +489,11 @@ class Author:
     # --- expressions --------------------------------------------------------------------------------------------------
 
     def expression(self) -> str:
-        if self.left < 0 or self.nested > 2:
+        if self.left < 0 or self.nested > 3:
             return self.any_of(self.name, self.name, self.literal, self.builtin, self.member, self.generator)
         self.left -= 1
         self.nested += 1
-        text = self.any_of(*(getattr(self, name) for name in self.pick((SIMPLE, COMMON, COMMON, RARE))))
+        text: str = self.any_of(*(getattr(self, name) for name in self.pick((SIMPLE, COMMON, COMMON, RARE))))
         self.nested -= 1
         return text
 
@@ -418,7 +515,23 @@ class Author:
 
     @kind
     def reading(self) -> str:
+        if self.below(3):
+            return self.known()
         return f"({self.expression()}).{self.attribute()}"
+
+    def known(self) -> str:
+        """An attribute that is there."""
+        name = self.pick(list(SAMPLES))
+        return f"{name}.{self.pick(SAMPLES[name])}"
+
+    @kind
+    def attempt(self) -> str:
+        """An expression whose error is its value."""
+        return self.inside([], "attempt(lambda: ", ")")
+
+    def value(self) -> str:
+        """An expression for a statement; mostly one that does not end it."""
+        return self.attempt() if self.below(3) else self.expression()
 
     @kind
     def item(self) -> str:
@@ -440,6 +553,8 @@ class Author:
 
     @kind
     def method_call(self) -> str:
+        if self.below(2):
+            return f"{self.known()}({self.arguments()})"
         return f"({self.expression()}).{self.attribute()}({self.arguments()})"
 
     def made(self) -> str:
@@ -447,7 +562,7 @@ class Author:
 
     @kind
     def recipe(self) -> str:
-        holes = {
+        holes: dict[str, Callable[[], str]] = {
             "$e": self.expression,
             "$f": self.function,
             "$n": self.naming,
@@ -553,21 +668,21 @@ class Author:
         return self.any_of(*compound)
 
     def show(self) -> list[str]:
-        return [f"print({', '.join(self.few(3) or [self.name()])})"]
+        return [f"print({', '.join(self.value() for _ in range(1 + self.below(3)))})"]
 
     @kind
     def assign(self) -> list[str]:
-        value = self.expression()
+        value = self.value()
         return [f"{self.target()} = {value}"]
 
     @kind
     def annotate(self) -> list[str]:
-        value, kind_ = self.expression(), self.pick(("int", "typing.ClassVar[int]", "dataclasses.InitVar", "'x'"))
+        value, kind_ = self.value(), self.pick(("int", "typing.ClassVar[int]", "dataclasses.InitVar", "'x'"))
         return [f"{self.target()}: {kind_} = {value}"]
 
     @kind
     def unpack(self) -> list[str]:
-        value = self.pick((f"{self.expression()}, {self.expression()}", self.expression()))
+        value = self.pick((f"{self.value()}, {self.value()}", self.expression()))
         return [f"{self.target()}, {self.pick(('', '*'))}{self.target()} = {value}"]
 
     @kind
@@ -781,13 +896,16 @@ class Author:
         lines: list[str] = []
         for _ in range(3 + self.below(6)):
             written = self.statement()
-            if self.below(5):
+            if self.below(16):
                 error = self.fresh()
                 caught = [f"except Exception as {error}:", f"    print({error})", f"    {self.target()} = {error}"]
                 written = ["try:", *("    " + line for line in written), *caught]
             lines += written
-        self.used.add("bold" if self.bold else "shy")
-        return Text("\n".join([*lines, self.expression()]), frozenset(self.used))
+        bound = [name for name in self.scopes[0] if name not in SAMPLES]
+        head = [f"{name} = {self.pick(list(SAMPLES))}" for name in dict.fromkeys(bound) if name[0] in "vg"]
+        result = f"[{', '.join(bound[-9:])}]" if self.below(4) else self.expression()
+        start = [line for line in PRELUDE.splitlines() if line] + _CLUSTER_LINES.splitlines()
+        return Text("\n".join([*start, *head, *lines, result]), frozenset(self.used))
 
 
 @st.composite

@@ -125,6 +125,9 @@ SYNTAX = {
     "frames-locals": "k8s.f_locals",
     "frames-coroutine": "k8s.cr_frame",
     "mro-method": "int.mro()",
+    # Worked once: without its own, the class registers with its shared base, for all later scripts.
+    "abc-registry-delete": "import collections.abc\nclass A(collections.abc.Mapping): pass\ndel A._abc_impl\nA.register(int)",
+    "abc-registry-read": "import abc\nclass A(abc.ABC): pass\nA._abc_impl",
     "except-star-CVE-2025-22153": "try:\n    pass\nexcept* ValueError:\n    pass",
     "async-function": "async def f(): pass",
     "async-await": "await k8s.ask()",
@@ -329,6 +332,8 @@ RUNTIME = {
     "write-abc-register": "import collections.abc\ncollections.abc.Mapping.register(int)",
     "write-abc-register-getattr": "import collections.abc\ngetattr(collections.abc.Mapping, 'register')(int)",
     "write-number-register": "import numbers\nnumbers.Number.register(str)",
+    "write-abc-registry-delattr": "import collections.abc\nclass A(collections.abc.Mapping): pass\ndelattr(A, '_abc_impl')\nA.register(int)",
+    "write-abc-registry-setattr": "import abc\nclass A(abc.ABC): pass\nsetattr(A, '_abc_impl', 1)",
     "wraps-assigned": "import functools\nfunctools.wraps(len, assigned=('__self__',))(lambda: 0)",
     # names in strings
     "name-str-subclass": "class S(str):\n    def startswith(self, *a): return False\ngetattr(k8s, S('_secret'))",
@@ -435,7 +440,8 @@ except AttributeError:
 def test_self_checked_attack(attack: str) -> None:
     """The script tried something that may run to its end, and found that it got nothing."""
     outcome, detail = evaluate(attack)
-    assert (outcome, detail) == ("value", SAFE) or outcome == "refused", (outcome, detail)
+    old = outcome == "raised" and "no signature found" in str(detail)  # @dataclass on a str, before Python 3.11.4
+    assert (outcome, detail) == ("value", SAFE) or outcome == "refused" or old, (outcome, detail)
 
 
 def test_no_module_attribute_of_a_proxy_leads_to_a_module() -> None:

@@ -64,8 +64,14 @@ _NEWER = {
     "cr_origin",
 }
 
-INTROSPECTION: Final = frozenset(n for k in _KINDS for n in dir(k) if n.startswith(_PREFIXES)) | _NEWER | {"mro"}
-"""Public attributes that lead from a generator or traceback to frames, and from a class to its bases."""
+INTROSPECTION: Final = frozenset(n for k in _KINDS for n in dir(k) if n.startswith(_PREFIXES)) | _NEWER | {
+    "mro",
+    "_abc_impl",
+}
+"""Attributes that lead from a generator or traceback to frames, and from a class to its bases.
+
+Attack: `del A._abc_impl` on an abstract class of the script, whose `register` then fills the one of its shared base.
+"""
 
 SPECIAL: Final = frozenset({"format", "format_map", "obj", "register"})
 """Public names that mean something dangerous on one type: str, AttributeError, ABCMeta. They are judged when read."""
@@ -87,6 +93,7 @@ _ADVICE: Final = {
     "__subclasses__": "keep the classes in a list of your own",
     "__main__": "the script itself is the main program",
     "mro": "use isinstance or issubclass",
+    "_abc_impl": "use isinstance or issubclass",
 }
 
 

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format security cluster bench generate clean
+.PHONY: help install demo test check format security fuzz cluster bench generate clean
 
 help:  ## Show this list.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -35,6 +35,11 @@ format: $(READY)  ## Rewrite the code to the agreed format.
 
 security: $(READY)  ## The promises of docs/security.md, attack by attack.
 	$(BIN)/python -m pytest security_tests
+
+fuzz: $(READY)  ## Two minutes of coverage-guided fuzzing of what the host reads from a worker.
+	$(BIN)/python -m pip install --quiet atheris
+	$(BIN)/python -m security_tests.fuzz.wire -max_total_time=60
+	$(BIN)/python -m security_tests.fuzz.door -max_total_time=60
 
 cluster: $(READY)  ## Start a real API server with a broken cluster in it; prints its kubeconfig.
 	$(BIN)/python -m tests.controlplane

@@ -41,7 +41,7 @@ class Handle:
 # --- the verdict on one value -----------------------------------------------------------------------------------------
 
 INSIDES: Final = (types.ModuleType, types.FrameType, types.CodeType, types.CellType, io.FileIO, io.BufferedReader)
-INSIDES_TOO: Final = (io.BufferedWriter, io.BufferedRandom, io.TextIOWrapper)
+INSIDES_TOO: Final = (types.TracebackType, io.BufferedWriter, io.BufferedRandom, io.TextIOWrapper)
 MAKERS: Final = (types.FunctionType, types.CodeType, types.ModuleType)
 _RAW: Final = (
     "breakpoint compile delattr dir eval exec getattr globals hasattr input locals open print setattr type "
@@ -95,7 +95,7 @@ def leak(value: Any, homes: frozenset[str] = HOMES) -> str | None:
 def _type(value: type, homes: frozenset[str]) -> str | None:
     if value is not guards.Type and type in type.__dict__["__mro__"].__get__(value):
         return f"the metaclass {value.__name__}"
-    if value in {*MAKERS, *INSIDES, *INSIDES_TOO, types.TracebackType}:
+    if value in {*MAKERS, *INSIDES, *INSIDES_TOO}:
         return f"the type {value.__name__}"
     return None if value.__module__ in homes else f"the type {value.__module__}.{value.__qualname__}"
 

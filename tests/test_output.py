@@ -90,3 +90,14 @@ def test_notes_are_one_line() -> None:
 def test_large_integers_survive() -> None:
     """Integers beyond 64 bits are returned digit by digit."""
     assert answer(result=str(2**100).encode()).text == str(2**100)
+
+
+def test_hints_and_faults_stay_under_the_limit_too() -> None:
+    """Found by fuzzing: with the smallest limit, a long hint or a long fault beside long prints is cut as well."""
+    small = types.Limits(output_bytes=1024)
+    for outcome in (
+        {"hint": "h" * 2500},
+        {"hint": "h" * 2500, "dropped_bytes": 99},
+        {"printed": "x" * 900, "fault": types.Fault("script.x", "m" * 2500)},
+    ):
+        assert len(answer(small, **outcome).text.encode()) <= 1024

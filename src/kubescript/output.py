@@ -26,8 +26,9 @@ def render(outcome: types.Outcome, limits: types.Limits, notes: Sequence[str] = 
     """The answer for `outcome`, at most `limits.output_bytes` long. `notes` name what the result lacks, one phrase
     each."""
     fault = outcome.fault
-    body = _fault_text(fault) if fault is not None else ""
-    room = limits.output_bytes - _NOTE_ROOM - len(body.encode())
+    whole = limits.output_bytes - _NOTE_ROOM
+    body = _cut_text(_fault_text(fault), whole)[0] if fault is not None else ""
+    room = max(0, whole - len(body.encode()))
     printed, cut = _cut_text(outcome.printed.rstrip("\n"), room if outcome.result is None else room // 2)
     cut += outcome.dropped_bytes
     missing = [f"prints cut by {cut} bytes; print less, or return a summary"] if cut else []
@@ -35,7 +36,7 @@ def render(outcome: types.Outcome, limits: types.Limits, notes: Sequence[str] = 
         body, note = _result_text(outcome.result, room - len(printed.encode()))
         missing += [note] if note else []
     elif fault is None and not printed:
-        body = _NO_RESULT.format(hint=outcome.hint or "end the script with the value you want")
+        body = _cut_text(_NO_RESULT.format(hint=outcome.hint or "end the script with the value you want"), whole)[0]
     parts = [part for part in (printed, body, _note_line([*missing, *notes])) if part]
     return types.Answer("\n".join(parts), fault is not None, fault.code if fault is not None else "", outcome.usage)
 

@@ -64,10 +64,14 @@ _NEWER = {
     "cr_origin",
 }
 
-INTROSPECTION: Final = frozenset(n for k in _KINDS for n in dir(k) if n.startswith(_PREFIXES)) | _NEWER | {
-    "mro",
-    "_abc_impl",
-}
+INTROSPECTION: Final = (
+    frozenset(n for k in _KINDS for n in dir(k) if n.startswith(_PREFIXES))
+    | _NEWER
+    | {
+        "mro",
+        "_abc_impl",
+    }
+)
 """Attributes that lead from a generator or traceback to frames, and from a class to its bases.
 
 Attack: `del A._abc_impl` on an abstract class of the script, whose `register` then fills the one of its shared base.

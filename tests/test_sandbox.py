@@ -173,14 +173,20 @@ def test_cancelling_kills_the_worker_at_once(bench: Bench) -> None:
 def test_a_killed_worker_is_an_error_and_no_more(bench: Bench) -> None:
     """kill -9 of a worker in the middle of a script is named, and the next script gets a new worker."""
 
+    victims: set[int] = set()
+
     def kill() -> None:
-        for pid in children(bench.source.pid):
+        victims.update(children(bench.source.pid))
+        for pid in victims:
             os.kill(pid, signal.SIGKILL)
 
     killer = threading.Timer(0.5, kill)
     killer.start()
     outcome = bench.run("while True: pass", timeout_ms=10_000)
-    killer.join()  # it kills the spare as well, and the next script must not be given that one a moment too early
+    killer.join()  # it kills the spare as well, and a signal takes a moment: the next script must not be given a dying one
+    deadline = time.monotonic() + 5
+    while victims & children(bench.source.pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
     assert outcome.fault is not None
     assert outcome.fault.code == "worker.died"
     assert bench.works()

@@ -54,8 +54,7 @@ class Report:
     @property
     def missing(self) -> tuple[str, ...]:
         """Required layers that do not hold."""
-        active = {layer.name for layer in self.layers if layer.active}
-        return tuple(sorted(executor.REQUIRED_LAYERS - active))
+        return executor.missing(self.layers)
 
     def as_json(self) -> str:
         """One JSON object."""

@@ -13,13 +13,13 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from kubescript import errors, types
 from kubescript.sandbox import accounting, conversation, protocol, spawner
 
-__all__ = ["REQUIRED_LAYERS", "Executor"]
+__all__ = ["REQUIRED_LAYERS", "Executor", "missing"]
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +38,11 @@ _REAP_TIMEOUT_S: Final = 2.0
 _GRACE_S: Final = 0.003
 """Seconds between an answer and the work that only the next script needs: ending a process and forking one take two
 cores' attention."""
+
+
+def missing(layers: Iterable[protocol.Layer]) -> tuple[str, ...]:
+    """The required layers that do not hold, by name."""
+    return tuple(sorted(REQUIRED_LAYERS - {layer.name for layer in layers if layer.active}))
 
 
 class Executor:
@@ -166,20 +171,20 @@ class Executor:
         frames = protocol.FrameSocket(worker.socket, time.monotonic() + _READY_TIMEOUT_S)
         ready = conversation.read_ready(frames)
         self.layers = ready.layers
-        missing = REQUIRED_LAYERS - {layer.name for layer in ready.layers if layer.active}
-        if missing and not self._strict and not self._warned:
+        lacking = missing(ready.layers)
+        if lacking and not self._strict and not self._warned:
             self._warned = True
             log.warning(
                 "SCRIPTS ARE NOT FULLY CONFINED: %s missing on this machine",
-                ", ".join(sorted(missing)),
+                ", ".join(lacking),
                 extra={
                     "event": "sandbox.unconfined",
                     "remedy": "run `kubescript doctor`; sandbox.strict = true refuses",
                 },
             )
-        if missing and self._strict:
+        if lacking and self._strict:
             raise errors.WorkerError(
-                "this machine cannot confine scripts: " + ", ".join(sorted(missing)) + " missing",
+                "this machine cannot confine scripts: " + ", ".join(lacking) + " missing",
                 code="worker.lockdown",
                 remedy="run `kubescript doctor` for what to change, or set sandbox.strict = false and accept the risk",
             )

@@ -15,9 +15,10 @@ from kubernetes import client, config
 from tests.controlplane import bulk as bulk_pods
 from tests.controlplane import cluster, fixture
 
-__all__ = ["PODS", "broken", "bulk", "configuration", "fetch"]
+__all__ = ["BULK", "PODS", "broken", "bulk", "configuration", "count", "fetch", "fill"]
 
 PODS = "/api/v1/pods"
+BULK = f"/api/v1/namespaces/{bulk_pods.NAMESPACE}/pods"
 _AS_JSON = {"Accept": "application/json", "Accept-Encoding": "identity"}
 
 
@@ -25,9 +26,15 @@ _AS_JSON = {"Accept": "application/json", "Accept-Encoding": "identity"}
 def bulk() -> Iterator[Path]:
     """A kubeconfig of a cluster with 5,000 pods of more than 9 KB."""
     with cluster.acquire() as kubeconfig:
-        if _count(kubeconfig, f"/api/v1/namespaces/{bulk_pods.NAMESPACE}/pods") < bulk_pods.PODS:
-            bulk_pods.load(kubeconfig)
+        fill(kubeconfig, bulk_pods.PODS)
         yield kubeconfig
+
+
+def fill(kubeconfig: Path, pods: int) -> None:
+    """Have the cluster hold at least so many pods of more than 9 KB."""
+    there = count(kubeconfig, BULK)
+    if there < pods:
+        bulk_pods.load(kubeconfig, pods, there)
 
 
 @contextlib.contextmanager
@@ -35,7 +42,7 @@ def broken() -> Iterator[Path]:
     """A kubeconfig of a cluster with 200 pods and much that is wrong."""
     with cluster.acquire() as kubeconfig:
         # a cluster of somebody's may have it already, and it cannot be loaded twice: its own quota forbids
-        if not _count(kubeconfig, "/api/v1/namespaces/monitoring/pods"):
+        if not count(kubeconfig, "/api/v1/namespaces/monitoring/pods"):
             fixture.load(kubeconfig)
         yield kubeconfig
 
@@ -57,6 +64,7 @@ def fetch(kubeconfig: Path, path: str) -> Any:
     return orjson.loads(manager.request("GET", f"{api.configuration.host}{path}", headers=headers).data)
 
 
-def _count(kubeconfig: Path, path: str) -> int:
+def count(kubeconfig: Path, path: str) -> int:
+    """How many objects a collection has."""
     answer = fetch(kubeconfig, f"{path}?limit=1")
     return len(answer["items"]) + int(answer["metadata"].get("remainingItemCount", 0))

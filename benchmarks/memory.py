@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Memory", "of_tree"]
+__all__ = ["Memory", "of_tree", "tree"]
 
 _PROC = Path("/proc")
 _PAGE = 4096
@@ -27,14 +27,15 @@ class Memory:
 
 def of_tree(pid: int) -> Memory:
     """The process and its descendants, now."""
-    pids = _tree(pid)
+    pids = tree(pid)
     rss = [_resident(each) for each in pids]
     pss = [_proportional(each) for each in pids]
     total = sum(own if own is not None else resident for own, resident in zip(pss, rss, strict=True))
     return Memory(total / 1024, sum(rss) / 1024, len(pids), None not in pss)
 
 
-def _tree(pid: int) -> list[int]:
+def tree(pid: int) -> list[int]:
+    """The process and its descendants, by number."""
     children: dict[int, list[int]] = {}
     for folder in _PROC.glob("[0-9]*"):
         if (parent := _parent(folder)) is not None:

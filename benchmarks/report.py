@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 __all__ = ["Row", "Unavailable", "as_json", "median", "table"]
 
-Kind = Literal["at_most", "times_faster", "value_at_most", ""]
+Kind = Literal["at_most", "at_least", "times_faster", "value_at_most", ""]
 
 _HEADINGS = ("", "what", "subject", "baseline", "", "ratio", "goal", "met")
 
@@ -48,7 +48,7 @@ class Row:
             return self.subject <= self.goal
         if not self.kind or self.ratio is None:
             return None
-        return self.ratio >= self.goal if self.kind == "times_faster" else self.ratio <= self.goal
+        return self.ratio >= self.goal if self.kind in {"times_faster", "at_least"} else self.ratio <= self.goal
 
 
 def median(values: Sequence[float]) -> float:
@@ -102,6 +102,7 @@ def _goal(row: Row) -> str:
     goal = f"{row.goal:g}"
     return {
         "at_most": f"≤ {goal}×",
+        "at_least": f"≥ {goal}×",
         "times_faster": f"≥ {goal}× faster",
         "value_at_most": f"≤ {goal} {row.unit}",
         "": "",

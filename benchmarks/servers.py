@@ -20,10 +20,10 @@ _NOWHERE = """\
 """
 
 
-def kubescript(kubeconfig: Path) -> stdio.Server:
+def kubescript(kubeconfig: Path, *flags: str) -> stdio.Server:
     """The subject, as a client configuration starts it."""
     program = Path(sys.executable).with_name("kubescript")
-    return stdio.Server([str(program), "--toolsets", "code", "--kubeconfig", str(kubeconfig)])
+    return stdio.Server([str(program), "--toolsets", "code", "--kubeconfig", str(kubeconfig), *flags])
 
 
 def empty() -> stdio.Server:

@@ -79,6 +79,34 @@ class Server:
             raise RuntimeError(f"{self._command[0]}: {tool}: {text(answer)[:500]}\n{self._last_errors()}")
         return answer
 
+    def burst(self, tool: str, arguments: Sequence[dict[str, Any]]) -> list[Answer]:
+        """Call a tool several times at once. Each answer's seconds count from the first request's first byte. Raises
+        RuntimeError when one is an error."""
+        first = self._number + 1
+        self._number += len(arguments)
+        calls = ({"name": tool, "arguments": each} for each in arguments)
+        lines = [
+            _encode({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": call})
+            for number, call in enumerate(calls, first)
+        ]
+        started = time.perf_counter()
+        self._push(b"".join(lines))
+        found: dict[int, Answer] = {}
+        while len(found) < len(arguments):
+            line = self._line()
+            message = json.loads(line)
+            if first <= message.get("id", 0) <= self._number and "method" not in message:
+                found[message["id"]] = Answer(message["result"], len(line), time.perf_counter() - started)
+        failed = [text(answer)[:500] for answer in found.values() if answer.result.get("isError")]
+        if failed:
+            raise RuntimeError(f"{self._command[0]}: {tool}: {failed[0]}\n{self._last_errors()}")
+        return [found[number] for number in sorted(found)]
+
+    def said(self) -> str:
+        """All it has logged."""
+        self._errors.seek(0)
+        return self._errors.read().decode(errors="replace")
+
     def __enter__(self) -> Server:
         return self
 

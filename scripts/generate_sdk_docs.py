@@ -33,11 +33,16 @@ pod.status.get("podIP")    # with a default for absent fields
 - A field the kind has but this object lacks reads as `None`; a list or map field as an empty one, so loops need no
 guard.
 - A name the kind does not have raises `AttributeError` (`KeyError` for items) with the nearest right name.
-- Custom resources have no model: an absent field raises and says so; `.get(name)` gives `None`. Their metadata is
+- Custom resources have no model: `x.field` is `None` where there is none, unless it looks like a slip of the pen;
+  `x["field"]` raises, and `hasattr` tells. Their metadata is
 typed.
 - Timestamps are aware datetimes by snake_case attribute (`pod.metadata.creation_timestamp`), JSON text by any other
 access.
-- Quantities and int-or-string values stay as JSON has them; `kubernetes.utils.parse_quantity("500m")` gives a Decimal.
+- Quantities and int-or-string values stay as JSON has them; `quantity("500m")` is 0.5, and
+`kubernetes.utils.parse_quantity("500m")` a Decimal.
+- Of a whole object, `.name`, `.namespace`, `.labels` and `.annotations` are its metadata's, and `.raw` is `to_dict()`.
+- `hasattr(pod.status, "pod_ip")` is true for every field the kind has, whether this object has it or not, and false for
+a name it does not have; `getattr(x, "y", None)` likewise. `"podIP" in pod.status` asks whether this object has it.
 - Views can be written: `deployment.spec.replicas = 3`, `pod.metadata.labels["a"] = "b"`, `del`, `append`; then
 `replace_…(body=…)`.
 - `from`, `continue`, `except`, `not`, `exec` are Python words: write `from_` or the official `_from`.
@@ -79,6 +84,36 @@ budget is used up. A wrong or missing argument is a `TypeError`, a wrong name an
 one.
 """
 
+HELPERS = """
+# Helpers
+
+There without an import, and as attributes of `k8s`.
+
+```python
+quantity("250m")                    # 0.25; "1Gi" is 1073741824; None and "" are 0; int when whole, else float
+age(pod)                            # time since creation; a timedelta that prints, formats and returns as 3d4h
+age(pod.status.start_time)          # of a datetime or ISO text too; None is zero and prints <unknown>
+age(cert.status.get("notAfter"))    # what lies ahead is negative: -12d
+table(pods)                         # namespace, name, status, age, as kubectl prints them
+table(rows, ["name", "count"])      # dicts, tuples, dataclasses, objects; columns are names or paths
+table(pods, {"pod": "metadata.name", "cpu": lambda p: quantity(p.spec.containers[0].resources.requests.get("cpu"))})
+table(rows, tsv=True)               # tab-separated
+top(deployments, "spec.replicas")   # the ten highest, highest first; top(rows, key, n, reverse=True) the lowest
+top(Counter(p.spec.node_name for p in pods), 3)
+```
+
+- A cell is one line: lists are joined with commas, what is missing or empty is `-`. No rows give `(no rows)`.
+- A key or column that no row has raises `KeyError` with the nearest name; one that some rows lack is `-`, and last.
+- Texts that are all quantities are ranked by their value: `"9"` before `"250m"`.
+
+# What there is
+
+`help(k8s)`, `help(k8s.coreV1())`, `help(k8s.coreV1().list_namespaced_pod)`, `dir(...)` in a few lines each.
+`k8s.explain("deployment.spec.strategy")` tells a field's type, meaning and parts from the cluster's own OpenAPI, custom
+resources too; a snapshot has none, so there it tells types only. `help("deployment.spec")` prints the same.
+`k8s.search("token review")` finds methods and kinds by words of their names, in any order and spelling.
+"""
+
 DYNAMIC = """
 # Any kind
 
@@ -95,27 +130,55 @@ A resource has `get`, `list`, `create`, `replace`, `patch`, `delete`, `watch`, a
 `list_namespaced_pod_metrics("shop")`.
 """
 
+CONTEXTS = """
+# Several clusters
+
+```python
+{name: len(k8s.context(name).coreV1().list_node()) for name in k8s.contexts()}
+```
+
+`k8s.contexts()` gives the names a script may use, the default one first; with one cluster just its own.
+`k8s.context(name)` has everything `k8s` has and asks that cluster; `k8s.name` says which it is. An unknown name is a
+`ValueError` that names the nearest. Each cluster has its own policy, and its own faults: catch `ApiException` per
+cluster, its text names the context. A cluster that does not begin to answer in time is such a fault too.
+
+As officially: `config.list_kube_config_contexts()`, `config.load_kube_config(context=name)` for what is made
+afterwards, `client.CoreV1Api(api_client=config.new_client_from_config(context=name))`.
+"""
+
 DIFFERENCES = """
 # Differences from the official client
 
 | Official | Here |
 | --- | --- |
-| `config.load_kube_config()` | accepted, does nothing: the server is connected |
+| `config.load_kube_config(context=name)` | chooses among `k8s.contexts()`; reads nothing, the server is connected |
 | methods and parameters in snake_case | any case, with or without underscores |
-| absent list or map is `None` | an empty list or map |
+| absent list or map is `None` | an empty list or map, of which `is None` is true |
 | `to_dict()` is full of `None` | absent fields are left out, and still read as `None` |
 | unknown fields of a newer API server are lost | readable by name |
 | `_request_timeout`, `pretty` | ignored |
-| `async_req`, `_preload_content=False`, `_headers`, `_host_index`, `_request_auth` | refused |
+| `_preload_content=False` | an answer with `.data`, `.status`, `.headers`, `.json()` and lines to loop over |
+| `async_req`, `_headers`, `_host_index`, `_request_auth` | refused |
 | `_content_type` | accepted for PATCH only |
 | `watch=True` | use `watch.Watch().stream(method, …)`; ends after 5 seconds unless `timeout_seconds` says otherwise |
 | `list_…` answers are models | sequences, lazily decoded |
 | `datetime`, `timedelta`, `timezone`, `parse_quantity`, `ApiException` are imported | there without an import |
-| `client.ApiClient`, `client.Configuration` | stand-ins: accept any setting, make no call |
+| `client.ApiClient`, `client.Configuration` | stand-ins: accept any setting, carry the context, make no call |
+| `utils.create_from_yaml` | not there: no files and no YAML; `utils.create_from_dict(None, manifest)` is |
+| dynamic `get(header_params=…)` | `Accept` may ask for `PartialObjectMetadata`; other headers are refused |
+| a 404 names nothing | its text names similar objects, from one list of names that is asked for when it is read |
 | `stream`, `informer`, `leaderelection`, `aio` | not there |
 """
 
-TOPICS = {"objects": OBJECTS, "lists": LISTS, "errors": ERRORS, "dynamic": DYNAMIC, "differences": DIFFERENCES}
+TOPICS = {
+    "helpers": HELPERS,
+    "objects": OBJECTS,
+    "lists": LISTS,
+    "errors": ERRORS,
+    "dynamic": DYNAMIC,
+    "contexts": CONTEXTS,
+    "differences": DIFFERENCES,
+}
 
 
 def file_name(api: str) -> str:

@@ -10,7 +10,9 @@ from typing import Final, Literal
 
 __all__ = ["LAYERS", "PROMISES", "Layer", "Promise"]
 
-Layer = Literal["language", "kernel", "wire", "policy", "resources", "faults", "manifest"]
+Layer = Literal[
+    "language", "kernel", "wire", "policy", "resources", "redaction", "faults", "audit", "output", "manifest"
+]
 
 LAYERS: Final[dict[Layer, str]] = {
     "language": "1 language",
@@ -18,7 +20,10 @@ LAYERS: Final[dict[Layer, str]] = {
     "wire": "3 wire and broker, layers 1 and 2 fallen",
     "policy": "4 policy",
     "resources": "resources",
+    "redaction": "redaction",
     "faults": "faults",
+    "audit": "audit",
+    "output": "output and telemetry",
     "manifest": "the manifest itself",
 }
 
@@ -63,6 +68,7 @@ PROMISES: Final = (
     Promise("W-05", "wire", "No header, host, identity or second request can be smuggled into a call.", "decision 3"),
     Promise("W-06", "wire", "Any bytes at all end in an outcome, never in an exception or a hang.", "monty-proto frame.rs"),
     Promise("W-07", "wire", "A worker cannot speak in the host's name nor drown the answer in its words.", "decision 8"),
+    Promise("W-09", "wire", "Calls made at the same time, and answers given up, are as bounded and counted as any.", "issue 5: parallel calls"),
     Promise("W-08", "wire", "Each bound on the wire is what stops at least one attack.", "issue 4: done when"),
     Promise("R-01", "resources", "Processor time is bounded by the deadline, in Python and in C.", "style guide 17"),
     Promise("R-02", "resources", "Memory is bounded, in Python and in C, and its end is named.", "decision 2"),
@@ -80,6 +86,18 @@ PROMISES: Final = (
     Promise("P-07", "policy", "A hostile worker's calls reach no more than a script's.", "decision 2"),
     Promise("P-08", "policy", "Each part of the door is what stops at least one attack.", "issue 4: done when"),
     Promise("P-09", "policy", "Deciding costs the host bounded time and memory.", "style guide 17"),
+    Promise("S-01", "redaction", "At least 99 of 100 planted secrets are masked before a script sees them, and what leaks is listed by name.", "issue 6"),
+    Promise("S-02", "redaction", "At most 1 of 1,000 look-alikes is touched, and the others survive byte for byte.", "issue 6"),
+    Promise("S-03", "redaction", "However a body arrives in pieces, the same bytes come out.", "issue 6"),
+    Promise("S-04", "redaction", "A masked body is JSON of the same shape.", "issue 6"),
+    Promise("S-05", "redaction", "No transformation in a script rebuilds a planted value from anything that leaves.", "issue 6, decision 5"),
+    Promise("S-06", "redaction", "Equal values have equal masks within a server, and masks of two servers have nothing in common.", "issue 6"),
+    Promise("S-07", "redaction", "Hostile data costs the engine bounded time and memory, and never its JSON.", "style guide 17"),
+    Promise("S-08", "redaction", "Logs, status pages, errors, help and saved clusters carry no planted value.", "issue 6"),
+    Promise("S-09", "redaction", "A mask that a pod forged is not taken for ours.", "issue 6"),
+    Promise("S-10", "redaction", "A script cannot confirm its guess of a value by having the guess masked.", "issue 6"),
+    Promise("P-10", "policy", "No call reaches a context that is not on the operator's list.", "issue 5: contexts"),
+    Promise("P-11", "policy", "Each context is reached under its own policy and with its own credentials only.", "issue 5: contexts"),
     Promise("F-01", "faults", "An API server that misbehaves is a named error in time, never an empty cluster.", "decision 8, issue 4"),
     Promise("F-02", "faults", "An API server that dies is missed only while it is gone.", "issue 4"),
     Promise("F-03", "faults", "A changed certificate is refused; an expired token is fetched anew.", "issue 4"),
@@ -87,5 +105,19 @@ PROMISES: Final = (
     Promise("F-05", "faults", "A server that dies or loses its client leaves no process behind.", "issue 4"),
     Promise("F-06", "faults", "A cancelled call frees its worker and its API request at once.", "smolagents #2197"),
     Promise("F-07", "faults", "A full disk leaves no half snapshot.", "issue 4"),
+    Promise("O-01", "output", "No text that leaves holds a control character, an escape sequence or a letter nobody can see.", "seeds 000, issue 6"),
+    Promise("O-02", "output", "Prose of workloads is marked as data, and no text can step out of its mark.", "issue 6"),
+    Promise("O-03", "output", "What is called JSON is JSON, whatever a worker sends.", "issue 5"),
+    Promise("O-04", "output", "No script can fill a monitoring system, and nothing it says reaches one.", "issue 6"),
+    Promise("O-05", "output", "Writing an answer costs the server bounded time, whatever a script returns.", "style guide 17"),
     Promise("F-08", "faults", "Nothing grows with the number of scripts.", "issue 4"),
+    Promise("F-09", "faults", "Of several clusters a dead, slow or refusing one costs no other its answer, and is named.", "issue 5: contexts"),
+    Promise("A-01", "audit", "No answer leaves before its script and every call beneath it are on record.", "issue 6"),
+    Promise("A-02", "audit", "A call that may change something is on record before it is sent, or it is not sent.", "issue 6"),
+    Promise("A-03", "audit", "A record that was changed, removed or moved is found and named.", "issue 6"),
+    Promise("A-04", "audit", "No query value, body, header, result or other secret is on record.", "issue 6"),
+    Promise("A-05", "audit", "Nobody but the server's user can read, redirect or replace the record.", "issue 6"),
+    Promise("A-06", "audit", "Neither a script nor a client can write a record, or another's words into one.", "issue 6"),
+    Promise("A-07", "audit", "The chain stays whole through crashes, many writers and rotation.", "issue 6"),
+    Promise("A-08", "audit", "A stranger's record may be read, exported and run again: it reaches no file but its own, and no terminal.", "issue 6: replay"),
 )  # fmt: skip

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, cast
 
 from kubescript.sandbox import compiler, guards, names, namespace, stdlib
+from kubescript.sdk import helpers
 
 __all__ = ["SECRET", "Handle", "leak", "reachable", "silent", "walk"]
 
@@ -67,7 +68,7 @@ _HOMES: Final = (
     "hashlib _hashlib hmac ipaddress urllib.parse difflib time dataclasses calendar numbers copy binascii json.decoder "
     "tomllib tomllib._parser zlib zoneinfo._common _thread _blake2 _sha1 _sha2 _sha3 _md5 _sha256 _sha512 _random "
     "_functools _contextvars kubescript.sandbox.guards kubescript.sandbox.stdlib kubescript.sandbox.classes "
-    "kubescript.sandbox.namespace kubescript.sandbox.timezones"
+    "kubescript.sandbox.namespace kubescript.sandbox.timezones kubescript.sdk.ages"
 )
 HOMES: Final = frozenset(_HOMES.split()) | {__name__}
 """Modules whose types a script may meet. A new one is looked at before it is added."""
@@ -144,14 +145,14 @@ point = collections.namedtuple("Point", "x y")
  enumerate([1]), reversed([1]), range(3), slice(1), b"", super(Thing, Thing()), property(generator), classmethod(generator),
  staticmethod(generator), difflib.SequenceMatcher(), time.localtime(), functools.cmp_to_key(generator),
  functools.cached_property(generator), dataclasses.field(), enum.Flag, abc.ABC, typing.NewType("N", int), logging.getLogger(),
- sys.stdout, calendar.month_name, type, type(generator), type(generator()), "".format, str.format, "".format_map, error]
+ sys.stdout, calendar.month_name, age(None), age(datetime.timedelta(1)) * 2, quantity("1m"), table([{"a": 1}]), top([1]), type, type(generator), type(generator()), "".format, str.format, "".format_map, error]
 """
 
 
 def reachable(limit: int = 60) -> Iterator[tuple[str, object]]:
     """Everything that attributes, items and `type(x)` lead to from a fresh namespace and a sample of each kind of
     object."""
-    scope = namespace.build_globals(print_=silent, extra={"k8s": Handle()}, importable={})
+    scope = namespace.build_globals(print_=silent, extra={"k8s": Handle(), **helpers.GLOBALS}, importable={})
     samples = compiler.run(compiler.compile_script(SAMPLES), scope)
     found: dict[str, object] = scope["__builtins__"]  # type: ignore[assignment]
     roots = [(name, value) for name, value in [*scope.items(), *found.items()] if not name.startswith("_")]

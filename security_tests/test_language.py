@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from kubescript.sandbox import compiler, namespace, stdlib
+from kubescript.sdk import helpers
 from security_tests import reach
 
 pytestmark = pytest.mark.promise("L-01")
@@ -28,7 +29,7 @@ def warm() -> None:
 
 def evaluate(source: str) -> tuple[str, Any]:
     """("refused", text), ("raised", exception) or ("value", value)."""
-    extra = {"k8s": reach.Handle(), "namespace": "default"}
+    extra = {"k8s": reach.Handle(), "namespace": "default", **helpers.GLOBALS}
     try:
         program = compiler.compile_script(source)
     except compiler.ScriptRefused as error:
@@ -370,6 +371,35 @@ RUNTIME = {
     "copy-memo": "import copy\nmemo = {}\ncopy.deepcopy(k8s, memo)\nmemo",
     "copy-proxy": "import copy, json\ncopy.copy(json)",
     "deepcopy-proxy": "import copy, json\ncopy.deepcopy(json)",
+    # the helpers read parts of rows by name, and call functions that the script gives
+    "table-private-column": "table([k8s], ['_secret'])",
+    "table-dunder-column": "table([k8s], ['__class__'])",
+    "table-dotted-column": "class A:\n    def __init__(self): self.a = k8s\ntable([A()], ['a._secret'])",
+    "table-function-globals": "table([table], ['__globals__'])",
+    "table-titled-column": "table([k8s], {'x': '_secret.token'})",
+    "table-str-subclass-column": "class S(str):\n    def strip(self, *a): return self\n    def partition(self, x): return '_secret', '', ''\n"
+    "table([k8s], [S('_secret')])",
+    "table-frame-column": "table([(x for x in [1])], ['gi_frame.f_globals'])",
+    "table-error-object": "try:\n    k8s.fail()\nexcept AttributeError as e:\n    table([e], ['obj.token'])",
+    "table-options": "table([1], __class__=1)",
+    "top-private-key": "top([k8s], '_secret')",
+    "top-dunder-key": "top([len, print], '__self__')",
+    "top-dotted-key": "top([{'a': k8s}], 'a._secret.token')",
+    "top-index-key": "top([[k8s]], '[0]._secret')",
+    "top-str-subclass-key": "class S(str):\n    def __str__(self): return '_secret'\n    def split(self, *a): return ['_secret']\ntop([k8s], S('_secret'))",
+    "top-raw-format": "top(['{0._secret}'], str.format)[0].format(k8s)",
+    "age-host": "age(k8s)",
+    "age-subclass": "class A(type(age(None))): pass",
+    "age-write": "age(None)._known = True",
+    "age-format": "'{0._known.__class__}'.format(age(None))",
+    "age-init": "age(None).__init__(1)",
+    "quantity-host": "quantity(k8s)",
+    "quantity-huge": "quantity('1e999999999')",
+    "helper-globals": "getattr(quantity, '__globals__')",
+    "helper-closure": "getattr(table, '__closure__')",
+    "helper-defaults": "getattr(top, '__defaults__')",
+    "helper-write": "table.x = 1",
+    "helper-module": "quantity.__module__.x",
     "print-sep": "class S(str): pass\nprint(1, 2, sep=S('x'))",
 }
 
@@ -432,6 +462,85 @@ except AttributeError:
     "future-annotations": "from __future__ import annotations\nimport dataclasses\n@dataclasses.dataclass\nclass A:\n"
     "    x: __import__('os').getcwd() = 1\n'leak' if callable(dataclasses.fields(A)[0].type) else 'safe'",
     "namedtuple-fields": "import collections\nP = collections.namedtuple('P', '_a b', rename=True)\nP(1, 2)._fields == ('_0', 'b') and 'safe'",
+    "table-hostile-cells": """
+seen = []
+class S(str):
+    def strip(self, *a): seen.append(a); return k8s
+    def replace(self, *a): seen.append(a); return k8s
+    def ljust(self, *a): seen.append(a); return k8s
+    def __getitem__(self, i): seen.append(i); return self
+    def __format__(self, spec): seen.append(spec); return self
+class Row:
+    def __init__(self): self.a = self
+    def __str__(self): return S("x")
+    def __repr__(self): return S("y")
+    def __format__(self, spec): seen.append(spec); return S("z")
+    def __getattr__(self, name): seen.append(name); return self
+    def __len__(self): return -1
+    def __eq__(self, other): seen.append(other); return True
+    def __hash__(self): return 0
+try:
+    table([Row(), Row()], ["a", lambda row: row])
+    table([[S("q"), Row()]], {S("t"): 0, "u": 1})
+except (TypeError, ValueError):
+    pass
+"safe" if all(type(each) in (str, int, tuple, slice, type(None)) for each in seen) else f"leak {seen}"
+""",
+    "table-hostile-mapping": """
+import collections
+seen = []
+class M(collections.UserDict):
+    def __contains__(self, key): seen.append(key); return True
+    def __getitem__(self, key): seen.append(key); return key
+    def get(self, *a): seen.extend(a); return a[-1]
+    def keys(self): return ["a", k8s]
+try:
+    table([M(a=1), M(b=2)])
+    table([M()], ["a.b.c"])
+    table(M(a=1))
+    age(M())
+    top([M(), M()], "x")
+except (TypeError, ValueError, KeyError, AttributeError):
+    pass
+"safe" if all(type(each) in (str, int) for each in seen) else f"leak {seen}"
+""",
+    "top-hostile-order": """
+seen = []
+class K:
+    def __lt__(self, other): seen.append(other); return True
+    def __gt__(self, other): seen.append(other); return True
+    def __eq__(self, other): seen.append(other); return False
+    def __hash__(self): return 1
+    def __float__(self): return 1.0
+rows = top([1, 2, 3], lambda row: K(), 2)
+"safe" if len(rows) == 2 and all(type(each) is K for each in seen) else f"leak {seen}"
+""",
+    "age-hostile-operand": """
+seen = []
+class T:
+    def __radd__(self, other): seen.append(type(other).__name__); return 1
+    def __rsub__(self, other): seen.append(type(other).__name__); return 1
+    def __rmul__(self, other): seen.append(type(other).__name__); return 1
+    def __eq__(self, other): seen.append(type(other).__name__); return True
+    def __hash__(self): return 1
+a = age(timedelta(days=3))
+a + T(), a - T(), a * T(), a == T()
+"safe" if set(seen) == {"Age"} else f"leak {seen}"
+""",
+    "quantity-hostile-text": """
+seen = []
+class S(str):
+    def strip(self, *a): seen.append(a); return k8s
+    def __getitem__(self, i): seen.append(i); return k8s
+    def __str__(self): return "250m"
+try:
+    quantity(S("1Gi"))
+except (TypeError, ValueError):
+    pass
+"safe" if all(type(each) in (tuple, int, slice) for each in seen) else f"leak {seen}"
+""",
+    "table-endless-list": "a = []\na.append(a)\n'safe' if '…' in table([{'a': a}]) else 'leak'",
+    "table-terminal-escape": "'safe' if chr(27) not in table([{'a': chr(27) + '[31mred'}]) + table([[chr(155)]]) else 'leak'",
     "random-streams": "import random\n'safe' if 0 <= random.random() < 1 else 'leak'",
 }
 

@@ -18,7 +18,7 @@ import sys
 import types
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Final, cast
@@ -28,7 +28,7 @@ import pytest
 from hypothesis import Phase, settings
 
 from kubescript.sandbox import compiler, formatting, guards, names, namespace, protocol, stdlib
-from kubescript.sdk import client, context, session, tables, virtual
+from kubescript.sdk import client, context, helpers, session, tables, virtual
 from security_tests import grammar, reach
 
 PROGRAMS: Final = int(os.environ.get("KUBESCRIPT_TEST_FUZZ", "100"))
@@ -58,6 +58,9 @@ SDK: Final = frozenset(
         "virtual",
         "watch",
         "sequences",
+        "ages",
+        "answers",
+        "inert",
     )
 )
 """Modules of the SDK whose types a script may meet: not the transport, nor the session."""
@@ -90,9 +93,19 @@ class Answer:
         """The body, whole."""
         yield self.body
 
+    def stop(self) -> None:
+        """Nothing is on its way."""
+
 
 class Stage:
     """A transport that leads nowhere. No script may ever hold it."""
+
+    quiet = False
+    left = context.Left(1_000, 1 << 30, 1 << 16)
+
+    def batch(self, calls: Sequence[protocol.Call]) -> list[Answer]:
+        """Each as `call`."""
+        return [self.call(call) for call in calls]
 
     def call(self, call: protocol.Call) -> Answer:
         """One pod, or a list with one."""
@@ -115,7 +128,7 @@ class World:
         k8s = client.K8s(session.Session(Stage()))
         modules = {name: virtual.VirtualModule(name, members) for name, members in virtual.exports(k8s).items()}
         ctx = context.Context("test", "shop", 20_000, lambda *_: None)
-        extra = {"k8s": k8s, "handle": reach.Handle(), "namespace": "shop", "ctx": ctx}
+        extra = {"k8s": k8s, "handle": reach.Handle(), "namespace": "shop", "ctx": ctx, **helpers.GLOBALS}
         self.scope = namespace.build_globals(print_=self.print, extra=extra, importable=modules)
         for guard in GUARDS:
             self.builtins[guard] = self.watched(guard, self.builtins[guard])
@@ -298,20 +311,27 @@ def open_format(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def open_private(monkeypatch: pytest.MonkeyPatch) -> None:
     """`x._name` is read from anything."""
-    monkeypatch.setitem(guards._READERS, names.Access.PRIVATE, guards.read)
+    monkeypatch.setitem(guards._GUARDS, names.Access.PRIVATE, guards.read)
     monkeypatch.setitem(namespace._BUILTINS, "_private_", guards.read)
 
 
 def open_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither the names nor the types of frames are refused."""
     monkeypatch.setattr(names, "INTROSPECTION", frozenset())
+    _open_types(monkeypatch)
+
+
+def _open_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No type of object is refused, neither to be looked into nor to be handed out."""
+    for kind in guards.REFUSED_TYPES:
+        monkeypatch.delitem(guards.READERS, kind)
     monkeypatch.setattr(guards, "REFUSED_TYPES", frozenset())
 
 
 def open_dunders(monkeypatch: pytest.MonkeyPatch) -> None:
     """Any dunder may be read from anything, by a string at least."""
     monkeypatch.setattr(names, "TEXTS", frozenset(grammar.DANGEROUS))
-    monkeypatch.setattr(guards, "REFUSED_TYPES", frozenset())
+    _open_types(monkeypatch)
 
 
 def open_import(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from hypothesis import strategies
 
 from kubescript import broker, output, policy, types
 from kubescript.cluster import live
-from kubescript.sandbox import claims, conversation, protocol
+from kubescript.sandbox import answers, batch, claims, conversation, protocol
 from security_tests import benches
 
 Count = Callable[[int], None]
@@ -37,7 +37,7 @@ SHAPES = {
     "a CALL said to be 4 GiB": "struct.pack('<IB', 0xffffffff, 4)",
     "a CALL said to be a byte too long": "struct.pack('<IB', (4 << 20) + 1, 4)",
     "a DONE said to be 2 GiB": "struct.pack('<IB', 0x7fffffff, 5)",
-    "an unknown type": "frame(6)",
+    "an unknown type": "frame(9)",
     "type 0": "frame(0)",
     "type 255": "frame(255, 'x')",
     "text that is no frame": "b'GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n'",
@@ -83,6 +83,30 @@ SHAPES = {
     "a NUL after the document": "frame(5, '{}\\0')",
     "a comment": "frame(5, '{} // done')",
     "a fault that is text": 'frame(5, \'{"fault":"no"}\')',
+    "an empty BATCH": "frame(6)",
+    "a BATCH of none": "frame(6, '{\"calls\":[]}')",
+    "a BATCH of 257": f"frame(6, '{{\"calls\":[' + ','.join(['{CALL}}}'] * 257) + ']}}')",
+    "a BATCH of 80,000": f"frame(6, '{{\"calls\":[' + ','.join(['{CALL}}}'] * 80_000) + ']}}')",
+    "a BATCH of a million zeros": "frame(6, '{\"calls\":[' + '0,' * 1_000_000 + '0]}')",
+    "a BATCH said to be 4 GiB": "struct.pack('<IB', 0xffffffff, 6)",
+    "a BATCH said to be a byte too long": "struct.pack('<IB', (4 << 20) + 1, 6)",
+    "a BATCH that is one call": f"frame(6, '{{\"calls\":{CALL}}}}}')",
+    "a BATCH in a BATCH": f'frame(6, \'{{"calls":[{{"calls":[{CALL}}}]}}]}}\')',
+    "a BATCH with null in it": f"frame(6, '{{\"calls\":[{CALL}}},null]}}')",
+    "a BATCH nested 100,000 deep": "frame(6, '{\"calls\":' + '[' * 100_000 + ']' * 100_000 + '}')",
+    "a BATCH with a stream in it": f'frame(6, \'{{"calls":[{CALL}}},{CALL},"stream":true}}]}}\')',
+    "a BATCH with a call that has headers": f'frame(6, \'{{"calls":[{CALL}}},{CALL},"headers":{{}}}}]}}\')',
+    "a stream that is a number": f"frame(4, '{CALL},\"stream\":1}}')",
+    "an empty MORE": "frame(7)",
+    "a MORE beyond its cap": "frame(7, '{\"answer\":1' + ' ' * 64 + '}')",
+    "a MORE of text": 'frame(7, \'{"answer":"1"}\')',
+    "a MORE of nothing": "frame(7, '{\"answer\":1}')",
+    "a MORE of answer 0": "frame(7, '{\"answer\":0}')",
+    "a STOP of answer 0": "frame(8, '{\"answer\":0}')",
+    "a STOP of an answer to come": "frame(8, '{\"answer\":1}')",
+    "a STOP of a negative answer": "frame(8, '{\"answer\":-1}')",
+    "a STOP of a huge answer": "frame(8, '{\"answer\":' + '9' * 40 + '}')",
+    "a STOP of two": "frame(8, '{\"answer\":[1,2]}')",
     "a field DONE does not have": 'frame(5, \'{"usage":{"cpu_ms":0}}\')',
 }
 
@@ -126,6 +150,11 @@ TURNS = {
     "the host's BODY": "frame(131, 'x')",
     "the host's END": "frame(132, '{}')",
     "a second call before the reply was read": f"frame(4, '{CALL}}}') + frame(132, '{{}}')",
+    "STOP twice": f"frame(4, '{CALL}}}') + frame(8, '{{\"answer\":1}}') * 2",
+    "STOP of an answer to come": f"frame(4, '{CALL}}}') + frame(8, '{{\"answer\":2}}')",
+    "MORE of an answer that is no stream": f"frame(4, '{CALL}}}') + frame(7, '{{\"answer\":1}}')",
+    "MORE of a stream that was refused": f"frame(4, '{CALL},\"stream\":true}}') + frame(7, '{{\"answer\":1}}')",
+    "MORE of the answer to a BATCH": f"frame(6, '{{\"calls\":[{CALL}}}]}}') + frame(7, '{{\"answer\":1}}')",
     "READY after a print": f"frame(2, 'x') + frame(1, {READY})",
 }
 
@@ -165,7 +194,7 @@ def test_a_replayed_call_is_a_new_call(hostile: benches.Bench) -> None:
     """The same frame sent twice is two calls, each counted and each put to the broker; there is no cheaper second
     time."""
     calls = hostile.listen()
-    outcome = hostile(f"sock.sendall(frame(4, '{CALL}}}') * 3 + {DONE})")
+    outcome = hostile(f"sock.sendall(frame(4, '{CALL}}}') * 3 + {DONE})\nwhile sock.recv(1 << 16): pass")
     assert (len(calls), outcome.usage.api_calls, outcome.result) == (3, 3, b"1")
 
 
@@ -184,6 +213,10 @@ FLOODS = {
     "prints of 64 KiB for ever": ("while True: sock.sendall(frame(2, b'x' * 65536))", "worker.protocol"),
     "100,000 progress reports": ("sock.sendall(frame(3, '{\"done\":1}') * 100_000)", "limit.output"),
     "100,000 calls": (f"data = frame(4, '{CALL}}}')\nwhile True: sock.sendall(data); sock.recv(65536)", "limit.calls"),
+    "1,000 batches of 256": (f"data = frame(6, '{{\"calls\":[' + ','.join(['{CALL}}}'] * 256) + ']}}')\nwhile True: sock.sendall(data); sock.recv(65536)", "limit."),
+    "1,000 batches of 256, no reply read": (f"sock.sendall(frame(6, '{{\"calls\":[' + ','.join(['{CALL}}}'] * 256) + ']}}') * 1_000)", "limit."),
+    "100,000 STOPs": (f"sock.sendall(frame(4, '{CALL}}}') + b''.join(frame(8, '{{\"answer\":%d}}' % n) for n in range(1, 100_000)))", "worker.protocol"),
+    "100,000 streams": (f"data = frame(4, '{CALL},\"stream\":true}}')\nwhile True: sock.sendall(data); sock.recv(65536)", "limit.calls"),
     "100,000 calls, no reply read": (f"sock.sendall(frame(4, '{CALL}}}') * 100_000)", "limit."),
     "calls of 4 MiB": (f"data = frame(4, '{CALL},\"body\":\"' + 'x' * 4_000_000 + '\"}}')\nwhile True: sock.sendall(data); sock.recv(65536)", "limit."),
     "a slow head": ("for byte in frame(2, b'x'):\n    wait(0.4)\n    sock.send(bytes([byte]))", "limit.time"),
@@ -236,6 +269,82 @@ def test_a_worker_that_never_reads_its_answer_is_ended(hostile: benches.Bench) -
     assert outcome.fault.code == "limit.time"
     assert time.monotonic() - started < 4
     assert peak_mib() - before < 50
+    assert hostile.works()
+
+
+STREAM = f"frame(4, '{CALL},\"stream\":true}}')"
+MORE = "frame(7, '{\"answer\":1}')"
+STOP = "frame(8, '{\"answer\":1}')"
+ABANDONED = {
+    "a stream that is never asked": (STREAM, "limit.time"),
+    "a stream that is asked and never read": (f"{STREAM} + {MORE} * 100_000", "limit.time"),
+    "a stream that is open at the end": (f"{STREAM} + {MORE} + {DONE}", ""),
+    "MORE after STOP": (f"{STREAM} + {STOP} + {MORE}", "worker.protocol"),
+    "STOP of a stream, twice": (f"{STREAM} + {STOP} * 2", "worker.protocol"),
+    "nine streams": (f"{STREAM} * 9 + {DONE}", ""),
+    "an answer given up": (f"frame(4, '{CALL}}}') + {STOP} + {DONE}", ""),
+    "an answer given up twice": (f"frame(4, '{CALL}}}') + {STOP} * 2", "worker.protocol"),
+    "a CALL while the answer is sent": (f"frame(4, '{CALL}}}') * 2", "limit.time"),
+    "prints while the answer is sent": (f"frame(4, '{CALL}}}') + frame(2, b'x' * 60_000) * 2", "worker.protocol"),
+    "progress while the answer is sent": (f"frame(4, '{CALL}}}') + frame(3, '{{\"done\":1}}') * 10_001", "limit.output"),
+    "half a print while the answer is sent": (f"frame(4, '{CALL}}}') + frame(2, b'xxxx')[:7]", "limit.time"),
+    "a BATCH of endless answers, never read": (f"frame(6, '{{\"calls\":[' + ','.join(['{CALL}}}'] * 100) + ']}}')", "limit.time"),
+}  # fmt: skip
+
+
+@pytest.mark.promise("W-03", "W-09")
+@pytest.mark.parametrize("name", ABANDONED)
+def test_answers_that_are_given_up_hold_nothing(name: str, hostile: benches.Bench) -> None:
+    """Streams left open, stopped twice or never read: by the script's end every answer is closed, in bounded memory."""
+    under_way = Endless()
+    hostile.on_call = under_way
+    frames, code = ABANDONED[name]
+    before, started = peak_mib(), time.monotonic()
+    patience = 1_000 if code == "limit.time" else 10_000  # on a busy machine too
+    outcome = hostile(f"{WAIT}sock.sendall({frames})\nwhile sock.recv(1 << 16): pass", timeout_ms=patience)
+    if code == "limit.time":
+        assert time.monotonic() - started < 4
+    assert (outcome.fault.code if outcome.fault else "") == code, outcome
+    benches.until(lambda: under_way.opened == under_way.closed)
+    assert under_way.most <= 9
+    assert peak_mib() - before < 60
+    hostile.on_call = benches.no_cluster
+    assert hostile.works()
+
+
+class Endless:
+    """Answers without end, and how many are open."""
+
+    def __init__(self) -> None:
+        self.opened = self.closed = self.most = 0
+        self._lock = threading.Lock()
+
+    def __call__(self, _call: protocol.Call, _left: float) -> tuple[protocol.Reply, types.Response]:
+        """One more."""
+        with self._lock:
+            self.opened += 1
+            self.most = max(self.most, self.opened - self.closed)
+        once = threading.Lock()
+
+        def close() -> None:
+            if once.acquire(blocking=False):
+                with self._lock:
+                    self.closed += 1
+
+        chunks = iter(lambda: b"x" * 65536, b"")
+        return protocol.Reply(200), types.Response(200, "OK", "application/json", chunks, close)
+
+
+@pytest.mark.promise("W-09")
+def test_parallel_calls_count_as_calls(hostile: benches.Bench) -> None:
+    """A BATCH is policed and counted call by call: none is cheaper for coming with others."""
+    calls = hostile.listen()
+    batch = f"frame(6, '{{\"calls\":[' + ','.join(['{CALL}}}'] * 30) + ']}}')"
+    outcome = hostile(f"sock.sendall({batch} * 2 + {DONE})\nwhile sock.recv(1 << 16): pass", api_calls=40)
+    assert (len(calls), outcome.usage.api_calls, outcome.fault) == (40, 60, None)
+    outcome = hostile(f"sock.sendall({batch} * 6 + {DONE})\nwhile sock.recv(1 << 16): pass", api_calls=40)
+    assert outcome.fault is not None
+    assert outcome.fault.code == "limit.calls"
     assert hostile.works()
 
 
@@ -449,6 +558,7 @@ HEADERS = {
     "content-type",
     "content-length",
     "connection",
+    "audit-id",  # the host's own, made for each call
 }
 
 
@@ -555,7 +665,9 @@ VALID = strategies.sampled_from([
     b'{"method":"GET","path":["api","v1","pods"],"query":[["limit","1"]],"accept":"table"}',
     b'{"method":"PATCH","path":["api","v1","nodes","x"],"body":{"a":[1,2.5,null,"\xc3\xa9"]},"content_type":"merge-patch"}',
     b'{"done":1.5,"total":3,"text":"nodes"}', b'{"result":{"a":[1,2,{"b":null}]},"hint":"x"}',
-    b'{"fault":{"code":"script.exception","message":"m","type":"ValueError"}}', b"text", b"",
+    b'{"fault":{"code":"script.exception","message":"m","type":"ValueError"}}', b"text", b"", b'{"answer":1}',
+    b'{"calls":[{"method":"GET","path":["api","v1","pods"]},{"method":"GET","path":["api"]}]}',
+    b'{"method":"GET","path":["api","v1","pods"],"stream":true}',
 ])  # fmt: skip
 
 
@@ -577,7 +689,7 @@ FRAMES = strategies.lists(
         strategies.binary(max_size=40),
         strategies.builds(
             lambda kind, data, lie: struct.pack("<IB", max(0, min(len(data) + lie, 0xFFFFFFFF)), kind) + data,
-            strategies.sampled_from([2, 3, 4, 5, 2, 3, 4, 5, 1, 129, 130, 0, 255]),
+            strategies.sampled_from([2, 3, 4, 5, 2, 3, 4, 5, 6, 6, 7, 8, 1, 129, 130, 0, 255]),
             mutated(),
             strategies.sampled_from([0] * 9 + [1, -1, 1 << 24, 1 << 31]),
         ),
@@ -709,3 +821,39 @@ def test_without_its_bound_each_attack_comes_through(monkeypatch: pytest.MonkeyP
         deep = b'{"result":' + b"[" * 5_000 + b"]" * 5_000 + b"}"
         with pytest.raises(RecursionError):
             converse(struct.pack("<IB", len(deep), 5) + deep)
+
+
+def framed(kind: int, text: str) -> bytes:
+    """One honest frame."""
+    return struct.pack("<IB", len(text), kind) + text.encode()
+
+
+@pytest.mark.promise("W-08")
+def test_without_its_bound_each_attack_on_answers_comes_through(
+    monkeypatch: pytest.MonkeyPatch, attacks: Count
+) -> None:
+    """Switch off the bounds on streams, on calls at the same time and on what may interrupt an answer, one by one."""
+    attacks(3)
+    streams = framed(4, CALL + ',"stream":true}') * 9 + framed(5, "{}")
+    calls = framed(6, '{"calls":[' + ",".join([CALL + "}"] * 40) + "]}")
+    twice = framed(4, CALL + "}") + framed(8, '{"answer":1}') * 2 + framed(5, "{}")
+    limits = types.Limits(timeout_ms=500, response_bytes=1 << 40)
+    monkeypatch.setattr("security_tests.test_wire.JOB", limits)
+
+    def most(data: bytes) -> int:
+        under_way = Endless()
+        converse(data, under_way)
+        benches.until(lambda: under_way.opened == under_way.closed)
+        return under_way.most
+
+    assert (most(streams), most(calls)) == (8, 8)
+    assert "STOP" in (converse(twice).fault or types.Fault("", "")).message
+    with monkeypatch.context() as patch:
+        patch.setattr(answers, "_MAX_STREAMS", 100)
+        assert most(streams) == 9
+    with monkeypatch.context() as patch:
+        patch.setattr(batch, "MAX_IN_FLIGHT", 100)
+        assert most(calls) > 8
+    with monkeypatch.context() as patch:
+        patch.setattr(answers.Answers, "stop", lambda _self, _number: None)
+        assert converse(twice).fault is None

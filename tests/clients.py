@@ -5,17 +5,21 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 import httpx2
 import mcp_types
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from kubescript import fencing
 
 KUBESCRIPT = str(Path(sys.executable).with_name("kubescript"))
 TRANSPORTS = ("stdio", "http")
@@ -62,8 +66,17 @@ async def evaluate(client: Client, script: str, **arguments: object) -> mcp_type
     return await client.call_tool("evaluate_script", {"script": script, **arguments})
 
 
+_ONLY_MASKED: Final = re.compile(r"\n\[redacted: [^;\]]*\]\Z")
+
+
 def text(result: mcp_types.CallToolResult) -> str:
-    """The answer's text."""
+    """The answer's text, without the lines that mark prose of the cluster (see test_fencing), nor the note of a script
+    that missed nothing but masked values (see test_redaction_live)."""
+    return _ONLY_MASKED.sub("", fencing.bare(whole(result)))
+
+
+def whole(result: mcp_types.CallToolResult) -> str:
+    """The answer's text as the model gets it."""
     (content,) = result.content
     assert isinstance(content, mcp_types.TextContent)
     return content.text

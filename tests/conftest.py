@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     ours = "control_plane" in wanted or ("kubeconfig" in wanted and not cluster.elsewhere())
     if ours and not session.config.option.collectonly:
         build.programs()
+
+
+@pytest.fixture(autouse=True)
+def _arithmetic() -> Iterator[None]:
+    """Scripts that run in the test's process and set the decimal context leave it as it was."""
+    with decimal.localcontext():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -194,20 +194,23 @@ def test_warnings(door: broker.Broker, fake: Fake) -> None:
 def test_redaction(fake: Fake) -> None:
     """The redactor sees every body, errors included, and what it gives is all the script gets."""
 
-    def mask(call: request.Request, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    def mask(call: request.Request, chunks: Iterator[bytes], found: broker.Found) -> Iterator[bytes]:
         for chunk in chunks:
+            found("password")
             yield chunk.replace(b"hunter2", b"<1>")
 
     fake.answer = (500, [b"password hunter2"], {})
     tally = broker.Tally()
-    _, response = broker.Broker(fake, policy.Policy(), redact=mask).handle(PODS, tally, 5)
+    records: list[broker.Record] = []
+    _, response = broker.Broker(fake, policy.Policy(), redact=mask, record=records.append).handle(PODS, tally, 5)
     assert response is not None and b"".join(response.chunks) == b"password <1>" and tally.bytes == 16
+    assert tally.redacted == records[0].redacted == {"password": 1}
 
 
 def test_redaction_fails_closed(fake: Fake) -> None:
     """A redactor that trips withholds the body as a fault; it neither passes it nor ends it short."""
 
-    def trips(call: request.Request, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    def trips(call: request.Request, chunks: Iterator[bytes], found: broker.Found) -> Iterator[bytes]:
         yield b"ok"
         raise ValueError(next(chunks))
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from kubescript import demonstration
 from tests import clients
 
 
@@ -92,3 +94,17 @@ def test_mistakes_end_with_one_clear_message(case: str) -> None:
     assert done.returncode != 0
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_run_shows_a_person_the_bare_result() -> None:
+    """`kubescript run` prints for a shell: nothing is fenced unless it is asked for; control characters are gone."""
+    script = "print(k8s.coreV1().list_event_for_all_namespaces()[0].message + '\\x1b[31m and more words')"
+    for variables, fenced in (({}, False), ({"KUBESCRIPT_OUTPUT__MARK_UNTRUSTED": "true"}, True)):
+        done = subprocess.run(
+            [clients.KUBESCRIPT, "run", "-", "--snapshot", str(demonstration.SNAPSHOT)],
+            input=script, capture_output=True, text=True, timeout=60, env={**os.environ, **variables},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith("[untrusted ") is fenced
+        assert "\x1b" not in done.stdout
+        assert "and more words" in done.stdout

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kubescript.sandbox import compiler, namespace, protocol, stdlib
-from kubescript.sdk import context, errors, plain, virtual
+from kubescript.sdk import context, errors, helpers, helptext, plain, virtual
 from tests.test_sdk_client import DISCOVERY
 from tests.test_sdk_support import POD, Exchange, cluster
 
@@ -46,7 +46,7 @@ def scope(printed: list[str]) -> dict[str, object]:
     k8s, _ = cluster(copy.copy(ANSWERS))
     modules = {name: virtual.VirtualModule(name, members) for name, members in virtual.exports(k8s).items()}
     ctx = context.Context("test", "shop", 20_000, lambda *_: None)
-    extra = {"k8s": k8s, "namespace": "shop", "ctx": ctx}
+    extra = {"k8s": k8s, "namespace": "shop", "ctx": ctx, **helpers.GLOBALS}
     return namespace.build_globals(
         print_=lambda *values, **_: printed.extend(map(str, values)), extra=extra, importable=modules
     )
@@ -147,8 +147,16 @@ def test_the_script_gets_its_answer(script: str, expected: Any) -> None:
 def test_ctx_is_a_value() -> None:
     """A script that ends with `ctx` gets what it says."""
     found = result("ctx")
-    assert found.keys() == {"context", "namespace", "remaining_ms"}
+    left = {"api_calls", "response_bytes", "output_bytes", "remaining_ms"}
+    assert found.keys() == {"context", "namespace", *left}
     assert (found["context"], found["namespace"]) == ("test", "shop") and 0 < found["remaining_ms"] <= 20_000
+
+
+def test_parallel_explains_itself() -> None:
+    """help(k8s.parallel) and its repr show how it is written."""
+    k8s, _ = cluster()
+    for text in (helptext.help_text(k8s.parallel), repr(k8s.parallel)):
+        assert "lambda ns=ns" in text and "ApiException" in text
 
 
 FAILURES = {

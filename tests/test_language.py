@@ -111,6 +111,40 @@ PROGRAMS: dict[str, tuple[str, object]] = {
         (2, 1, 1),
     ),
     "main-guard": ("def main():\n    return 5\nif __name__ == '__main__':\n    main()", 5),
+    "main-call": ("def main():\n    return {'a': 1}\nmain()", {"a": 1}),
+    "main-guard-exit": (
+        "import sys\ndef main():\n    return 'x'\nif __name__ == '__main__':\n    sys.exit(main())",
+        "x",
+    ),
+    "print-none": ("print('a', 1, sep=None, end=None, file=None, flush=True)\n7", 7),
+    "decorator": (
+        "def d(f):\n    def w(*a, **k): return f(*a, **k) + 1\n    return w\n@d\ndef g(x): return x\ng(1)",
+        2,
+    ),
+    "yield-from": ("def g():\n    yield from [1, 2]\n    yield from (x for x in [3])\nlist(g())", [1, 2, 3]),
+    "iter-sentinel": ("i = iter([1, 2, 0, 3])\nlist(iter(lambda: next(i), 0))", [1, 2]),
+    "fstring-every-form": (
+        'd = {\'k\': 2}\nw = 6\nf\'{d["k"]:03d}|{d["k"] = }|{1.5:>{w}.2f}|{"a"!r:>5}|{{}}|{(lambda x: x)(3)}|{[i for i in d]}\'',
+        "002|d[\"k\"] = 2|  1.50|  'a'|{}|3|['k']",
+    ),
+    "slice-delete": ("a = list(range(10))\na[1:3] = [9]\ndel a[::2]\na", [9, 4, 6, 8]),
+    "user-objects-writable": (
+        "class A: pass\na = A()\na.x = 1\na.x += 1\nsetattr(a, 'y', 3)\na.d = {}\na.d['k'] = a.x + a.y\ndel a.y\n(a.d, hasattr(a, 'y'))",
+        ({"k": 5}, False),
+    ),
+    "nested-defaultdict": (
+        "from collections import defaultdict, Counter\nd = defaultdict(lambda: defaultdict(Counter))\nd['a']['b']['c'] += 2\nd['a']['b']['c']",
+        2,
+    ),
+    "namedtuple-class": (
+        "from typing import NamedTuple\nclass P(NamedTuple):\n    a: int\n    b: int = 2\n    def s(self): return self.a + self.b\nP(1).s(), P(1)._asdict()",
+        (3, {"a": 1, "b": 2}),
+    ),
+    "with-two": ("from contextlib import nullcontext\nwith nullcontext(1) as a, nullcontext(2) as b:\n    a + b", 3),
+    "union-annotations": (
+        "def f(x: int | None = None, *, y: dict[str, list[int]] | None = None) -> int: return 4\nf()",
+        4,
+    ),
     "main-name": ("__name__", "__main__"),
     "docstring": ("'''About.'''\nx = 1\nx", 1),
     "return-top-level": ("x = 3\nif x > 2:\n    return 'big'\n'small'", "big"),
@@ -132,6 +166,12 @@ PROGRAMS: dict[str, tuple[str, object]] = {
     "exit-code": ("raise SystemExit(1)", compiler.NOTHING),
     "fence": ("```python\n1 + 1\n```", 2),
     "fence-plain": ("\n```\nx = 1\nx\n```\n", 1),
+    "fence-py": ("```py\n1 + 1\n```", 2),
+    "fence-tilde": ("~~~python\n1 + 1\n~~~", 2),
+    "fence-unclosed": ("```python\nx = 1\nx", 1),
+    "fence-in-prose": ("Here is the script:\n\n```python\nx = 1\nx + 1\n```\nIt adds.", 2),
+    "fence-in-string-among-quotes": ('q = \'"""\'\nx = """\n```python\n5\n```\n"""\nlen(x)', 17),
+    "fence-in-string": ('x = """\n```python\n5\n```\n"""\nlen(x)', 17),
     "indented": ("    x = 1\n    x + 1\n", 2),
     "windows-lines": ("x = 1\r\nx", 1),
     "bom": ("\ufeff1", 1),
@@ -298,7 +338,7 @@ PROGRAMS: dict[str, tuple[str, object]] = {
         {"a": 2, "b": 2},
     ),
     "sdk-write": ("deployment.replicas += 2\ndeployment.replicas", 3),
-    "decorator": (
+    "decorator-own": (
         "import functools\ndef twice(f):\n    @functools.wraps(f)\n    def g(*a, **k): return f(*a, **k) * 2\n    return g\n@twice\ndef h(x): return x\nh(2), h.__name__",
         (4, "h"),
     ),
@@ -427,6 +467,9 @@ HINTS = {
     "class A: pass": "the class `A`",
     "import json": "ended with an import",
     "": "the script is empty",
+    "x = []\nfor i in x: pass": "collect what you want in a list",
+    "if __name__ == '__main__':\n    result = main()": "an assignment to `result`",
+    "with x: y = 1": "an assignment to `y`",
     "if 0: 1": "no expression was reached in the final `if`",
     "del x": "end it with an expression",
 }
@@ -444,7 +487,36 @@ def test_returns() -> None:
     assert found == {"1": True, "x = 1": False, "if x: return 1": True, "if x: 1": True, "print(1)": False, "": False}
 
 
+NONES = {
+    "def main():\n    x = 1\nmain()": "`main(…)` gave None; end the function with `return`",
+    "x = []\nx.append(1)": "`x.append(…)` changes `x` and gives None; end the script with a line `x`",
+    "x = [2, 1]\nx.sort()": "`x.sort(…)` changes `x` and gives None; end the script with a line `x`",
+    "{}.get('a')": "the last expression is None",
+}
+
+
+@pytest.mark.parametrize(("source", "hint"), NONES.items())
+def test_none_is_explained(source: str, hint: str) -> None:
+    """A last expression that gives None says why, most often a missing `return`."""
+    assert evaluate(source) is None
+    assert compiler.compile_script(source).none == hint
+
+
+@pytest.mark.parametrize("source", ["print(1)", "if __name__ == '__main__':\n    print(1)", "with x:\n    print(1)"])
+def test_a_script_that_ends_with_print_needs_no_hint(source: str) -> None:
+    """What it printed is its answer."""
+    assert compiler.compile_script(source).hint == ""
+
+
 REFUSALS = {
+    "exec('x = 1')": "line 1: `exec` is not available: code cannot be made at run time: write it into the script",
+    "async def main():\n    return 1\nimport asyncio\nasyncio.run(main())": "drop `await` and `async`, and call the method directly",
+    "async with x: pass": "the SDK is synchronous",
+    "[x async for x in y]": "the SDK is synchronous",
+    "locals()['a']": "names are simply there: use k8s, namespace, ctx",
+    "x = 1\nprint(“x”)": "write straight quotes",
+    "class A:\n    __slots__ = ()": "use @dataclass(slots=True)",
+    "raise ExceptionGroup('a', [])": "raise the first exception",
     "await k8s.x()": "line 1: the SDK is synchronous: drop `await`",
     "x = 1\nasync def f(): pass": "line 2: the SDK is synchronous",
     "open('f')": "there are no files here",
@@ -505,6 +577,21 @@ FAILURES = {
     "x = None\nx.spec": ("AttributeError", "the value before `.spec` is None"),
     "{}.spec": ("AttributeError", "it is a dict, write `['spec']` or `.get('spec')`"),
     "''.startsWith('a')": ("AttributeError", "did you mean `startswith`?"),
+    "vars()": ("TypeError", "vars() takes one object here: names are simply there"),
+    "dir()": ("TypeError", "dir() takes one object here, such as dir(k8s)"),
+    "v1.list_node()": ("NameError", "name 'v1' is not defined; write `v1 = k8s.coreV1()` first"),
+    "apps_v1.x()": ("NameError", "write `apps_v1 = k8s.appsV1()` first"),
+    "custom_api.x()": ("NameError", "write `custom_api = k8s.customObjects()` first"),
+    "kubectl('get pods')": ("NameError", "name 'kubectl' is not defined; write k8s.get('pods', namespace=namespace)"),
+    "kr8s.get('pods')": ("NameError", "write k8s.get('pods', namespace=namespace)"),
+    "import kr8s": ("ModuleNotFoundError", "use k8s: k8s.get('pods', namespace=...), or k8s.coreV1()"),
+    "import subprocess": ("ModuleNotFoundError", "for kubectl write k8s.get('pods', namespace=...)"),
+    "from tabulate import tabulate": ("ModuleNotFoundError", "write table(rows), it is there without an import"),
+    "import nothing": ("ModuleNotFoundError", "most of the standard library is: json, re, datetime, collections"),
+    "import collections\ncollections.Countr()": (
+        "AttributeError",
+        "collections has no 'Countr' here; did you mean 'Counter'?",
+    ),
     "import os": ("ModuleNotFoundError", "there are no files, environment variables or processes here"),
     "import requests": ("ModuleNotFoundError", "the cluster is reached through `k8s`"),
     "import yaml": ("ModuleNotFoundError", "use json"),

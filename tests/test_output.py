@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from kubescript import output, types
+from kubescript import config, output, types
 
 SMALL = types.Limits(output_bytes=2048)
 
@@ -101,3 +101,116 @@ def test_hints_and_faults_stay_under_the_limit_too() -> None:
         {"printed": "x" * 900, "fault": types.Fault("script.x", "m" * 2500)},
     ):
         assert len(answer(small, **outcome).text.encode()) <= 1024
+
+
+def text_of(lines: int) -> str:
+    """So many numbered lines."""
+    return "\n".join(f"line {number}" for number in range(lines))
+
+
+def test_texts_have_at_most_500_lines() -> None:
+    """A log of 800 lines is cut after 500, and the note says how many are missing and how to get them."""
+    wide = types.Limits()
+    for text in (text_of(800), text_of(800) + "\n"):
+        *kept, note = answer(wide, result=json.dumps(text).encode()).text.split("\n")
+        assert (len(kept), kept[-1]) == (500, "line 499")
+        assert "300 lines" in note
+        assert ".splitlines()[500:]" in note
+    *kept, note = answer(wide, printed=text_of(800)).text.split("\n")
+    assert len(kept) == 500
+    assert "300 lines" in note
+    assert answer(wide, result=json.dumps(text_of(500)).encode()).text == text_of(500)
+
+
+def test_texts_inside_a_result_have_a_limit_of_lines_too() -> None:
+    """One pod's long log does not fill a map of logs; each cut is marked where it is."""
+    logs = {"web": text_of(800), "db": text_of(3)}
+    body, _, note = answer(types.Limits(), result=json.dumps(logs).encode()).text.rpartition("\n")
+    kept = json.loads(body)
+    assert kept["db"] == logs["db"]
+    assert kept["web"].split("\n")[-2:] == ["line 499", "… 300 more lines"]
+    assert "300 missing" in note
+
+
+def test_the_limit_of_lines_is_a_setting() -> None:
+    """`limits.output_lines` sets it."""
+    limits = config.Limits(output_lines=2).for_script(None)
+    assert answer(limits, printed="a\nb\nc\nd").text.startswith("a\nb\n[prints cut by 4 bytes and 2 lines")
+
+
+HIDDEN = "\x1b[31mred\x1b[0m\u202e\u200b\U000e0041\x07"
+
+
+def test_nothing_invisible_leaves_by_any_way() -> None:
+    """Prints, texts, keys and values at any depth, faults, hints and notes are clean."""
+    fault = types.Fault("script.exception", HIDDEN, "ValueError")
+    for outcome in (
+        {"printed": HIDDEN},
+        {"result": json.dumps(HIDDEN).encode()},
+        {"result": json.dumps({HIDDEN: [{HIDDEN: HIDDEN}]}).encode()},
+        {"result": json.dumps({HIDDEN: [{HIDDEN: HIDDEN}]}, ensure_ascii=False).encode()},
+        {"hint": HIDDEN},
+        {"fault": fault},
+    ):
+        got = answer(notes=(HIDDEN,), **outcome).text
+        assert "red" in got
+        assert not set(got) & set("\x1b\u202e\u200b\U000e0041\x07"), repr(got)
+        assert "\\u" not in got
+
+
+def test_tricks_are_told_and_colours_are_not() -> None:
+    """Overrides and tags are counted in the note, in prints and results; an escape sequence is noise."""
+    assert answer(result='["a\u202eb\U000e0041"]'.encode()).text == '["ab"]\n[hidden characters removed: 2]'
+    assert answer(printed="a\u2066b").text == "ab\n[hidden characters removed: 1]"
+    assert answer(result=b'"\\u001b[31mred\\u001b[0m"').text == "red"
+
+
+def test_every_text_passes_the_mask_whole() -> None:
+    """The one seam for redaction: prints, values, keys, faults, hints and notes pass it before anything is cut."""
+    style = output.Style(mask=lambda text: text.replace("hunter2" * 300, "«masked»"))
+    secret = "hunter2" * 300
+    small = types.Limits(output_bytes=1500)
+    for outcome in (
+        types.Outcome(printed=secret),
+        types.Outcome(result=json.dumps(secret).encode()),
+        types.Outcome(result=json.dumps([{secret: secret}]).encode()),
+        types.Outcome(hint=secret),
+        types.Outcome(fault=types.Fault("script.exception", secret, "ValueError")),
+    ):
+        got = output.render(outcome, small, [secret], style=style).text
+        assert "hunter" not in got
+        assert got.count("«masked»") >= 2
+
+
+def test_infinity_is_no_json() -> None:
+    """Found by hand: a hostile worker's 1e400 became `Infinity` when its list was cut. It stays text, or its digits."""
+    for value in ([1e5] * 900, {"a": [1] * 900}):
+        raw = json.dumps(value).replace("[1", "[1e400, 1")
+        text = answer(result=raw.encode()).text.rpartition("\n")[0]
+        assert "Infinity" not in text
+        assert "1e400" in json.dumps(json.loads(text))
+    structured = output.render(
+        types.Outcome(result=b"[1e400,-1e999]"), SMALL, style=output.Style(structured=True)
+    ).structured
+    assert structured == {"result": ["1e400", "-1e999"]}
+
+
+def test_structured_answers_hold_what_the_text_holds() -> None:
+    """Result, prints and what is missing, cut as the text is; none for a failure."""
+    style = output.Style(structured=True)
+    items = [{"name": f"pod-{n}"} for n in range(500)]
+    got = output.render(
+        types.Outcome(printed="hi\n", result=json.dumps(items).encode()), SMALL, ["403 list nodes"], style=style
+    )
+    assert got.structured is not None
+    assert got.structured["result"] == items[: len(got.structured["result"])]
+    assert got.structured["printed"] == "hi"
+    assert got.structured["missing"][-1] == "403 list nodes"
+    assert "items" in got.structured["missing"][0]
+    assert output.render(types.Outcome(printed="only"), SMALL, style=style).structured == {
+        "result": None,
+        "printed": "only",
+    }
+    failed = types.Outcome(fault=types.Fault("limit.time", "late"))
+    assert output.render(failed, SMALL, style=style).structured is None
+    assert output.render(types.Outcome(result=b"1"), SMALL).structured is None

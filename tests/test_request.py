@@ -197,6 +197,25 @@ def test_bodies_belong_to_methods(method: str, body: bytes, content_type: str, a
             request.parse(what)
 
 
+@pytest.mark.parametrize("operation", ["copy", "move"])
+def test_a_patch_writes_only_what_it_says(operation: str) -> None:
+    """A JSON patch cannot have the API server carry a value from one field to another, where redaction knows no name for
+    it; the same patch with `replace` is accepted."""
+    for name, accepted in (
+        (operation, False),
+        ("replace", True),
+        ("\\u0072eplace", True),
+        (f"\\u{ord(operation[0]):04x}{operation[1:]}", False),
+    ):
+        body = f'[{{"op":"{name}","from":"/a","path":"/b","value":1}}]'.encode()
+        what = call("PATCH", "api/v1/namespaces/a/pods/b", "", body, content_type="json-patch")
+        if accepted:
+            request.parse(what)
+        else:
+            with pytest.raises(errors.RequestError, match="cannot copy or move"):
+                request.parse(what)
+
+
 def test_headers_come_from_a_table() -> None:
     """The script picks a representation by name; the header is ours."""
     assert request.parse(call("GET", "api/v1/pods", accept="metadata")).accept.startswith(

@@ -70,8 +70,7 @@ def test_every_method_of_every_api_can_be_called() -> None:
         ("core.list_pod_for_all_namespaces(namespace='a')", TypeError, "use list_namespaced_pod(namespace=...)"),
         ("core.list_namespaced_pod('shop', limit='many')", TypeError, "limit must be int"),
         ("core.list_namespaced_pod('shop', watch=True)", TypeError, "watch.Watch().stream"),
-        ("core.list_namespaced_pod('shop', _preload_content=False)", TypeError, "leave _preload_content out"),
-        ("core.list_namespaced_pod('shop', async_req=True)", TypeError, "one after the other"),
+        ("core.list_namespaced_pod('shop', async_req=True, labels='a')", TypeError, "did you mean 'label_selector'"),
         (
             "core.list_namespaced_pod('shop', _headers={'Impersonate-User': 'admin'})",
             TypeError,

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kubescript.sdk import plain
+from kubescript.sdk import objects, plain, shapes
 from tests.test_sdk_support import POD, cluster
 
 
@@ -55,6 +55,9 @@ Point = collections.namedtuple("Point", "x y")
         (collections.Counter("aa"), {"a": 2}),
         ({}.keys(), []),
         (b"x", "x"),
+        (b"\xff\x00", "/wA="),
+        ({Colour.RED: {b"k": [datetime.timedelta(days=3, hours=4)]}}, {"red": {"k": ["3 days, 4:00:00"]}}),
+        ({decimal.Decimal("1e-30"), decimal.Decimal(2)}, [1e-30, 2]),
         (True, True),
         (ValueError("no"), "ValueError: no"),
     ],
@@ -95,12 +98,30 @@ def cyclic() -> list[Any]:
     return ring
 
 
+def ring_of_dicts() -> Any:
+    """A dict that holds itself."""
+    ring: dict[str, Any] = {}
+    ring["self"] = ring
+    return ring
+
+
+def deep() -> list[Any]:
+    """Lists in lists, far beyond what JSON readers take."""
+    found: list[Any] = []
+    for _ in range(5000):
+        found = [found]
+    return found
+
+
 @pytest.mark.parametrize(
     ("value", "message"),
     [
         ([{"owner": len}], r"result\[0\]\['owner'\] is a builtin_function_or_method"),
         (cyclic(), r"result\[0\] contains itself"),
         (object(), "result is a object"),
+        ({"a": [0, 1, 2, {"b": {"c": open}}]}, r"result\['a'\]\[3\]\['b'\]\['c'\] is a builtin_function"),
+        (Row("a", ring_of_dicts()), r"result\.when\['self'\] contains itself"),
+        (deep(), r"is nested too deeply"),
         (iter(int, 1), "generator that gave more than"),
     ],
 )
@@ -108,3 +129,32 @@ def test_what_has_no_json_form_is_named_with_its_path(value: Any, message: str) 
     """The error says where in the result the trouble is."""
     with pytest.raises(plain.NotPlainError, match=message):
         plain.to_plain(value)
+
+
+NOISY = {
+    "metadata": {"name": "x", "uid": "u", "annotations": {}, "creationTimestamp": None,
+                 "ownerReferences": [{"kind": "ReplicaSet", "name": "r", "uid": "u"}]},
+    "spec": {"template": {"metadata": {"name": "t", "generation": 1, "creationTimestamp": None}, "spec": {
+        "volumes": [{"name": "v", "emptyDir": {}}], "containers": [{"name": "c", "resources": {}, "args": [], "tty": False}]}},
+        "podSelector": {}, "replicas": 0, "suspend": False, "strategy": {}, "host": ""},
+    "involvedObject": {"kind": "Pod", "name": "p", "uid": "u", "resourceVersion": "1"},
+    "status": {"loadBalancer": {}},
+}  # fmt: skip
+QUIET = {
+    "metadata": {"name": "x", "ownerReferences": [{"kind": "ReplicaSet", "name": "r"}]},
+    "spec": {
+        "template": {
+            "metadata": {"name": "t"},
+            "spec": {"volumes": [{"name": "v", "emptyDir": {}}], "containers": [{"name": "c", "args": [], "tty": False}]},
+        },
+        "podSelector": {}, "replicas": 0, "suspend": False, "host": "",
+    },
+    "involvedObject": {"kind": "Pod", "name": "p"},
+}  # fmt: skip
+
+
+def test_empty_noise_goes_and_empty_meaning_stays() -> None:
+    """Nulls, empty resources, status and strategy go, and the uids of references; `emptyDir: {}`, `podSelector: {}`, 0
+    and false say something."""
+    assert plain.to_plain(objects.wrap(NOISY, shapes.FREE)) == QUIET
+    assert plain.to_plain(NOISY) == NOISY  # a dict of the script's own is what the script says

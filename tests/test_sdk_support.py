@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kubescript.sandbox.protocol import Call, Reply, ScriptFault
-from kubescript.sdk import client, session, transport
+from kubescript.sdk import client, context, session, transport
 
 POD: dict[str, Any] = {
     "apiVersion": "v1",
@@ -44,12 +44,17 @@ class Exchange:
     ) -> None:
         self.reply = Reply(status=status, fault=fault, headers={"audit-id": "a"})
         self._body, self._broken = body, broken
+        self.stopped = False
 
     def chunks(self) -> Iterator[bytes]:
         """The body."""
         yield from (self._body[at : at + 10] for at in range(0, len(self._body), 10))
         if self._broken:
             raise transport.ProtocolFault(self._broken)
+
+    def stop(self) -> None:
+        """The rest is not wanted."""
+        self.stopped = True
 
 
 class Canned:
@@ -58,6 +63,14 @@ class Canned:
     def __init__(self, **answers: Any) -> None:
         self.answers: dict[str, Any] = answers
         self.calls: list[Call] = []
+        self.batches: list[int] = []
+        self.quiet = False
+        self.left = context.Left(1_000, 1 << 30, 1 << 16)
+
+    def batch(self, calls: Sequence[Call]) -> list[Exchange]:
+        """Answer each."""
+        self.batches.append(len(calls))
+        return [self.call(call) for call in calls]
 
     def call(self, call: Call) -> Exchange:
         """Remember and answer."""

@@ -21,7 +21,7 @@ with atheris.instrument_imports(include=["kubescript"]):
     from security_tests import test_wire
 
 HEAD = struct.Struct("<IB")
-SENT = (2, 3, 4, 5)
+SENT = (2, 3, 4, 5, 6, 7, 8)
 """The frame types a worker may send after READY."""
 CODE = re.compile(r"worker\.(protocol|died)|(script|limit)\.[a-z_]{1,40}")
 """Faults that a conversation without a cluster or a client may end in."""
@@ -30,6 +30,7 @@ TOKENS = (
     b'{"a":' * 130, b"\\ud800", b"\\udc00", b"\\u0000", b"\\ud83d\\ude00", b"\x00", b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\n", b"x" * 600,
     "é😀".encode() * 100, b'"result":', b'"hint":', b'"dropped_bytes":', b'"fault":', b'"code":"limit.time"', b'"code":"worker.died"', b'"message":', b'"type":',
     b'"method":"POST"', b'"path":["api"]', b'"query":[["a","b"]]', b'"body":{}', b'"done":', b'"total":', b'"text":',
+    b'"calls":[', b'"answer":', b'"stream":true',
 )  # fmt: skip
 
 
@@ -58,6 +59,13 @@ PAYLOADS = (
     (5, b'{"result":' + b"[" * 900 + b'"' + b"x" * 900 + b'"' + b"]" * 900 + b"}"),
     (5, b'{"result":["' + b"9" * 4_300 + b'",' + b"9" * 4_299 + b"]}"),
     (5, b"{}"),
+    (4, CALL[:-1] + b',"stream":true}'),
+    (6, b'{"calls":[' + CALL + b"," + CALL + b"," + CALL + b"]}"),
+    (6, b'{"calls":[' + CALL + b"]}"),
+    (7, b'{"answer":1}'),
+    (7, b'{"answer":2}'),
+    (8, b'{"answer":1}'),
+    (8, b'{"answer":3}'),
 )
 FRAMES = tuple(frame(kind, payload) for kind, payload in PAYLOADS)
 SEEDS = (
@@ -73,6 +81,9 @@ SEEDS = (
     frame(7, b"no such type"),
     frame(2, b""),
     frame(1, b'{"version":1,"layers":[]}'),
+    frame(4, CALL[:-1] + b',"stream":true}') + frame(7, b'{"answer":1}') * 3 + frame(5, b"{}"),
+    frame(4, CALL[:-1] + b',"stream":true}') + frame(7, b'{"answer":1}') + frame(8, b'{"answer":1}') + frame(5, b"{}"),
+    frame(6, b'{"calls":[' + b",".join([CALL] * 9) + b"]}") + frame(8, b'{"answer":4}') + frame(5, b"{}"),
 )
 
 

@@ -1,8 +1,8 @@
 """The one place where the parts are put together.
 
 flags, environment, file ─▶ Settings
-Spawner ─▶ Executor ─┐
-Cluster ─▶ Broker  ──┴─▶ Session ─▶ Toolsets ─▶ Server ─▶ transport
+Spawner ─▶ Executor ───────────┐
+Cluster ─▶ Broker ─▶ Contexts ─┴─▶ Session ─▶ Toolsets ─▶ Server ─▶ transport
 """
 
 from __future__ import annotations
@@ -13,16 +13,19 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import kubescript
-from kubescript import broker, config, errors, policy, resolver, session
+from kubescript import broker, config, contexts, errors, logs, policy, redaction, resolver, session
+from kubescript.audit import recorder
 from kubescript.cluster import base as cluster_base
 from kubescript.sandbox import executor, spawner
+from kubescript.telemetry import wanted
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import server as lowlevel
 
+    from kubescript.telemetry import otlp
     from kubescript.toolsets import base
 
-__all__ = ["TOOLSETS", "Application", "opened"]
+__all__ = ["TOOLSETS", "Application", "opened", "policy_of"]
 
 log = logging.getLogger(__name__)
 
@@ -35,8 +38,10 @@ class Application:
 
     def __init__(self, settings: config.Settings, source: spawner.Spawner) -> None:
         self.settings = settings
-        self.cluster = _cluster(settings)
-        self.broker = broker.Broker(self.cluster, _policy(settings), resolve=resolver.KindResolver(self.cluster))
+        self.redaction = _redaction(settings)
+        self.audit = recorder.opened(settings.audit, self.redaction.text)
+        self.contexts = contexts.Contexts(_doors(settings, self.redaction))
+        self.cluster, self.broker = self.contexts.default.cluster, self.contexts.default.broker
         self.executor = executor.Executor(
             source,
             memory_bytes=settings.limits.memory_mib * config.MIB,
@@ -44,13 +49,37 @@ class Application:
             spares=settings.sandbox.spare_workers,
             strict=settings.strict,
         )
-        self.session = session.Session(settings, self.executor, self.broker, self.cluster)
+        self.session = session.Session(settings, self.executor, self.contexts, self.audit, mask=self.redaction.text)
+        self.scrape: Callable[[], bytes] | None = None
+        """What /metrics tells; None where nobody can ask."""
+        self._exporter: otlp.Exporter | None = None
 
     def server(self) -> lowlevel.Server[Any]:
         """The MCP server with the toolsets that the settings name."""
         from kubescript import server
 
-        return server.build([TOOLSETS[name](self) for name in _chosen(self.settings)], self.executor.start)
+        self._observe()
+        return server.build([TOOLSETS[name](self) for name in _chosen(self.settings)], self.warm_up)
+
+    def warm_up(self) -> None:
+        """What the first script would otherwise wait for. Raises WorkerError, ConfigError."""
+        self.executor.start()
+        self.redaction.prepare()
+        logs.mask_with(lambda line: self.redaction.text(line, lambda _: None))
+
+    def _observe(self) -> None:
+        """Let Prometheus and an OTLP receiver see what is served, where they are asked for. Loads nothing otherwise."""
+        if self.settings.transport == "http":
+            from kubescript.telemetry import prometheus
+
+            metrics = prometheus.Metrics(lambda: self.session.load)
+            self.session.observers.append(metrics.observe)
+            self.scrape = metrics.text
+        if wanted.endpoint(self.settings.telemetry):
+            from kubescript.telemetry import otlp
+
+            self._exporter = otlp.Exporter(self.settings.telemetry, lambda: self.session.load)
+            self.session.observers.append(self._exporter.observe)
 
     def state(self) -> dict[str, object]:
         """What the server is and how well it confines scripts; nothing about the cluster."""
@@ -60,14 +89,19 @@ class Application:
             "name": "kubescript",
             "version": kubescript.__version__,
             "toolsets": self.settings.toolsets,
-            "read_only": self.settings.read_only,
+            "read_only": not self.settings.writable,
+            "redaction": self.redaction.enabled,
             "sandbox": {"strict": self.settings.strict, "layers": sorted(active), "missing": missing},
         }
 
     def close(self) -> None:
         """Stop workers and drop connections."""
         self.executor.close()
-        self.cluster.close()
+        self.contexts.close()
+        if self.audit is not None:
+            self.audit.close()
+        if self._exporter is not None:  # last: what the others still had to report is on its way
+            self._exporter.close()
 
 
 @contextlib.contextmanager
@@ -103,7 +137,52 @@ def _chosen(settings: config.Settings) -> tuple[str, ...]:
     return settings.toolsets
 
 
-def _policy(settings: config.Settings) -> policy.Policy:
+def _redaction(settings: config.Settings) -> redaction.Engine:
+    engine = redaction.Engine(settings.redaction)
+    if not engine.enabled:
+        log.warning(
+            "REDACTION IS OFF: scripts, and the model behind them, read every secret in what they are allowed to read; "
+            "remove `enabled = false` from [redaction]",
+            extra={"event": "redaction.off"},
+        )
+    return engine
+
+
+def _doors(settings: config.Settings, masking: redaction.Engine) -> dict[str, contexts.Door]:
+    """A cluster and its broker for each of `contexts`, the default one first; "" when the server has only one."""
+    doors: dict[str, contexts.Door] = {}
+    with contextlib.ExitStack() as opened:
+        for name in settings.context_names or ("",):
+            doors[name] = _door(settings, name, masking)
+            opened.callback(doors[name].cluster.close)
+        opened.pop_all()
+    return doors
+
+
+def _door(settings: config.Settings, name: str, masking: redaction.Engine) -> contexts.Door:
+    own = settings.of_context(name) if name else settings
+    several = len(settings.contexts) > 1
+    try:
+        cluster = _cluster(own, checked=bool(name), patience_s=own.limits.patience_ms / 1000 if several else None)
+    except errors.ClusterError as error:
+        if not name:
+            raise
+        raise errors.ConfigError(f"context {name}: {error.message}", remedy=error.remedy) from None
+    resolve = resolver.KindResolver(cluster)
+    door = broker.Broker(
+        cluster,
+        policy_of(own),
+        resolve=resolve,
+        redact=masking.body,
+        redact_echo=masking.echo,
+        mask=masking.text,
+        context=name if several else "",
+    )
+    return contexts.Door(cluster, door)
+
+
+def policy_of(settings: config.Settings) -> policy.Policy:
+    """What the operator permits, of one cluster's settings."""
     rules = tuple(
         policy.DeniedResource(
             "*" if rule.group is None else rule.group or "core", rule.version, rule.kind, rule.resource
@@ -114,11 +193,15 @@ def _policy(settings: config.Settings) -> policy.Policy:
     return policy.Policy(settings.read_only, rules, defaults)
 
 
-def _cluster(settings: config.Settings) -> cluster_base.Cluster:
+def _cluster(settings: config.Settings, *, checked: bool, patience_s: float | None) -> cluster_base.Cluster:
+    """Raises ClusterError when `checked` and there is no such context. Nothing is connected to yet."""
     if settings.snapshot is not None:
         from kubescript.cluster import snapshot
 
         return snapshot.Snapshot(settings.snapshot)
     from kubescript.cluster import live
 
-    return live.Live(settings.kubeconfig, settings.context)
+    cluster = live.Live(settings.kubeconfig, settings.context, patience_s)
+    if checked:
+        cluster.choose()
+    return cluster

@@ -64,6 +64,7 @@ def capture(
     namespaces: Iterable[str] | None = None,
     logs: int | None = None,
     progress: Callable[[str], None] = lambda _text: None,
+    journal: broker.Journal | None = None,
 ) -> Report:
     """Save everything that can be listed (of `namespaces`, if given) and the last `logs` lines of every container.
 
@@ -77,7 +78,7 @@ def capture(
     except OSError as error:
         raise errors.ConfigError(f"cannot write in {out.parent}: {error.strerror}") from None
     try:
-        report = _Capture(door, folder, namespaces, progress).run(Report(out), cluster, namespace, logs)
+        report = _Capture(door, folder, namespaces, progress, journal).run(Report(out), cluster, namespace, logs)
         folder.rename(out)
     except OSError as error:
         raise errors.ConfigError(f"the snapshot could not be written: {error.strerror}; nothing was kept") from None
@@ -90,9 +91,15 @@ class _Capture:
     """One run."""
 
     def __init__(
-        self, door: broker.Broker, folder: Path, namespaces: Iterable[str] | None, progress: Callable[[str], None]
+        self,
+        door: broker.Broker,
+        folder: Path,
+        namespaces: Iterable[str] | None,
+        progress: Callable[[str], None],
+        journal: broker.Journal | None,
     ) -> None:
         self._door = door
+        self._journal = journal
         self._folder = folder
         self._namespaces = None if namespaces is None else sorted(set(namespaces))
         self._progress = progress
@@ -117,7 +124,7 @@ class _Capture:
             return None
 
     def _discover(self, report: Report) -> Iterator[tuple[str, str, list[dict[str, Any]]]]:
-        """(group, version, listable resources), each group in its preferred version.
+        """(group, version, listable resources); each resource once, in the preferred version when that has it.
 
         Raises ClusterError when there is no discovery.
         """
@@ -126,8 +133,8 @@ class _Capture:
         self._keep(("discovery", "apis.json"), groups)
         wanted: list[tuple[str, str, tuple[str, ...]]] = [("", "v1", ("api", "v1"))]
         for group in msgspec.json.decode(groups).get("groups") or []:
-            version = (group.get("preferredVersion") or group["versions"][0])["version"]
-            wanted.append((group["name"], version, ("apis", group["name"], version)))
+            wanted += [(group["name"], version, ("apis", group["name"], version)) for version in _versions(group)]
+        seen: set[tuple[str, str]] = set()
         for name, version, path in wanted:
             try:
                 document = self._get(path)
@@ -135,11 +142,9 @@ class _Capture:
                 report.missing[f"{name}/{version}"] = str(error)
                 continue
             self._keep(("discovery", name or "core", f"{version}.json"), document)
-            yield (
-                name,
-                version,
-                [entry for entry in msgspec.json.decode(document).get("resources") or [] if _listable(entry)],
-            )
+            entries = [entry for entry in msgspec.json.decode(document).get("resources") or [] if _listable(entry)]
+            yield name, version, [entry for entry in entries if (name, entry["name"]) not in seen]
+            seen |= {(name, entry["name"]) for entry in entries}
 
     def _resource(self, report: Report, group: str, version: str, entry: dict[str, Any]) -> None:
         full = entry["name"] + (f".{group}" if group else "")
@@ -229,11 +234,14 @@ class _Capture:
     ) -> bytes:
         """The whole body of one GET. Raises _Refused."""
         call = protocol.Call("GET", path, query, accept=accept)
-        reply, response = self._door.handle(call, broker.Tally(), _CALL_S)
+        reply, response = self._door.handle(call, self._tally(), _CALL_S)
         if reply.fault is not None or response is None:
             raise _Refused(reply.fault.message if reply.fault else "no answer")
         with contextlib.closing(response):
             return _read(response)
+
+    def _tally(self) -> broker.Tally:
+        return broker.Tally() if self._journal is None else broker.Tally(journal=self._journal)
 
     def _keep(self, path: tuple[str, ...], data: bytes) -> None:
         with _private(self._path(*path)) as stream:
@@ -261,6 +269,12 @@ def _read(response: types.Response) -> bytes:
     with contextlib.suppress(msgspec.MsgspecError):
         message = str(msgspec.json.decode(body, type=dict[str, Any]).get("message", ""))[:300]
     raise _Refused(f"{response.status} {response.reason}: {message}".rstrip(": "))
+
+
+def _versions(group: dict[str, Any]) -> list[str]:
+    """All versions of a group, the preferred one first: a kind may be served in another one only."""
+    preferred = [group["preferredVersion"]["version"]] if group.get("preferredVersion") else []
+    return list(dict.fromkeys([*preferred, *(one["version"] for one in group["versions"])]))
 
 
 def _listable(entry: dict[str, Any]) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,10 +18,11 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 import click
 
 import kubescript
+from kubescript.audit import commands
 from kubescript.sandbox import spawner
 
 if TYPE_CHECKING:
-    from kubescript import application, capture, config
+    from kubescript import application, capture, config, types
 
 __all__ = ["main"]
 
@@ -36,6 +38,7 @@ def _flags(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--toolsets", help="Groups of tools to serve, separated by commas: code."),
         click.option("--kubeconfig", type=click.Path(path_type=Path), help="Kubeconfig file."),
         click.option("--context", help="Kubeconfig context."),
+        click.option("--contexts", help="Kubeconfig contexts that scripts may name, separated by commas."),
         click.option(
             "--snapshot", type=click.Path(path_type=Path), help="Serve this saved cluster instead of a live one."
         ),
@@ -44,6 +47,9 @@ def _flags(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--read-only/--no-read-only", default=None, help="Refuse every request that could change the cluster."
+        ),
+        click.option(
+            "--audit", type=click.Path(path_type=Path), help="Put every script and call on record in this file."
         ),
         click.option("--transport", type=click.Choice(["stdio", "http"]), help="How clients connect."),
         click.option("--host", help="Loopback address of the http transport."),
@@ -83,7 +89,7 @@ def _serve(context: click.Context) -> None:
         server = opened.server()
         _collect_from_here_on()
         with contextlib.suppress(KeyboardInterrupt):
-            anyio.run(transports.serve, server, opened.settings, opened.state)
+            anyio.run(transports.serve, server, opened.settings, opened.state, opened.scrape)
 
 
 @cli.command()
@@ -96,9 +102,16 @@ def run(context: click.Context, /, file: TextIO, timeout: int | None, **flags: o
     import anyio
 
     with _application(context, flags) as opened:
-        answer = anyio.run(opened.session.evaluate, file.read(), timeout)
+        answer = anyio.run(opened.session.evaluate, file.read(), timeout, None, _operator("run"))
     click.echo(answer.text, err=answer.is_error)
     context.exit(_FAILED if answer.is_error else 0)
+
+
+def _operator(command: str) -> types.Caller:
+    """Who asks when no client does."""
+    from kubescript import types
+
+    return types.Caller(f"{os.getpid():016x}", f"kubescript {command}", kubescript.__version__)
 
 
 @cli.command()
@@ -106,7 +119,7 @@ def run(context: click.Context, /, file: TextIO, timeout: int | None, **flags: o
 @_flags
 @click.pass_context
 def doctor(context: click.Context, /, as_json: bool, **flags: object) -> None:
-    """Say which layers of the sandbox hold on this machine; exit 1 when one is missing."""
+    """Say which layers of the sandbox hold here and which contexts are served; exit 1 when one is missing."""
     from kubescript import doctor as diagnosis
 
     with _reported():
@@ -128,9 +141,11 @@ def snapshot(context: click.Context, /, out: Path, namespaces: str | None, logs:
     with _application(context, flags) as opened:
         chosen = tuple(namespaces.split(",")) if namespaces else None
         cluster = opened.cluster
+        journal = opened.audit.journal(_operator("snapshot")) if opened.audit is not None else None
         report = capture.capture(
-            opened.broker, out, cluster=cluster.name, namespace=cluster.namespace, namespaces=chosen, logs=logs
-        )
+            opened.broker, out, cluster=cluster.name, namespace=cluster.namespace, namespaces=chosen, logs=logs,
+            journal=journal,
+        )  # fmt: skip
     click.echo(_saved(report))
 
 
@@ -151,9 +166,14 @@ def demo(context: click.Context, /, **flags: object) -> None:
 
     from kubescript import demonstration
 
-    with _application(context, {**flags, "snapshot": flags["snapshot"] or demonstration.SNAPSHOT}) as opened:
+    with _application(
+        context, {**flags, "contexts": (), "snapshot": flags["snapshot"] or demonstration.SNAPSHOT}
+    ) as opened:
         for number in range(len(demonstration.SCRIPTS)):
             click.echo(anyio.run(demonstration.perform, opened.session, number))
+
+
+cli.add_command(commands.audit)
 
 
 @contextlib.contextmanager
@@ -184,10 +204,21 @@ def _settings(context: click.Context, flags: dict[str, object]) -> config.Settin
 
     given = _given(context, flags)
     file = given.pop("config_file", None)
+    if "audit" in given:
+        given["audit"] = {"file": given["audit"]}
     settings = config.load(given, file if isinstance(file, Path) else None)
-    if context.info_name != "kubescript" and "log_level" not in settings.model_fields_set:
-        return settings.model_copy(update={"log_level": "warning"})  # a person at a terminal, not a log collector
-    return settings
+    return settings if context.info_name == "kubescript" else _for_a_person(settings)
+
+
+def _for_a_person(settings: config.Settings) -> config.Settings:
+    """What sub-commands do otherwise than a server, unless they are told: the reader is at a terminal, no log collector
+    and no model."""
+    updates: dict[str, object] = {}
+    if "log_level" not in settings.model_fields_set:
+        updates["log_level"] = "warning"
+    if "mark_untrusted" not in settings.output.model_fields_set:
+        updates["output"] = settings.output.model_copy(update={"mark_untrusted": False})
+    return settings.model_copy(update=updates)
 
 
 def _collect_from_here_on() -> None:

@@ -20,13 +20,17 @@ from pydantic import Field
 
 from kubescript import errors, types
 
-__all__ = ["PREFIX", "DeniedResource", "Limits", "Sandbox", "Settings", "load"]
+__all__ = [
+    "PREFIX", "Audit", "Context", "DeniedResource", "Limits", "Output", "Redaction", "RedactionRule", "Sandbox",
+    "Settings", "Telemetry", "load", "nearest",
+]  # fmt: skip
 
 PREFIX: Final = "KUBESCRIPT_"
 CONFIG_VARIABLE: Final = "KUBESCRIPT_CONFIG"
 """Names the file; not a setting itself."""
 
 MIB: Final = 1024 * 1024
+_MAX_NAME: Final = 253
 
 
 class _Section(pydantic.BaseModel):
@@ -46,6 +50,20 @@ class DeniedResource(_Section):
     """As in RBAC: `secrets`, `serviceaccounts/token`."""
 
 
+class Context(_Section):
+    """One of several clusters. What is not given is as for the whole server."""
+
+    context: str | None = None
+    """Its name in the kubeconfig; default: the name it is listed under. Two files may both say "default"."""
+    kubeconfig: Path | None = None
+    snapshot: Path | None = None
+    """A saved cluster instead of a live one."""
+    read_only: bool | None = None
+    denied_resources: tuple[DeniedResource, ...] | None = None
+    """In place of the server's, not beside them."""
+    deny_defaults: bool | None = None
+
+
 class Limits(_Section):
     """What one script may use."""
 
@@ -59,10 +77,15 @@ class Limits(_Section):
     """Nested calls. Bounded by what the interpreter's own C stack bears."""
     output_kib: Annotated[int, Field(ge=1, le=4_096)] = 64
     """KiB of the whole answer. 64 KiB are about 16,000 tokens."""
+    output_lines: Annotated[int, Field(ge=1, le=100_000)] = 500
+    """Lines of one text in the answer: the prints, a text result, a text within a result."""
     api_calls: Annotated[int, Field(ge=1)] = 1_000
     """Kubernetes API calls of one script, allowed or not."""
     response_mib: Annotated[int, Field(ge=1)] = 1_024
     """MiB of API answers one script may read, summed."""
+    patience_ms: Annotated[int, Field(ge=100, le=300_000)] = 10_000
+    """Milliseconds to wait for an answer to begin, when the server has several contexts: a dead one must leave time
+    for the others. With one, a call may take all that the script has left."""
 
     def for_script(self, timeout_ms: int | None) -> types.Limits:
         """The limits of one script that asked for `timeout_ms`."""
@@ -71,6 +94,7 @@ class Limits(_Section):
             memory_bytes=self.memory_mib * MIB,
             depth=self.depth,
             output_bytes=self.output_kib * 1024,
+            output_lines=self.output_lines,
             api_calls=self.api_calls,
             response_bytes=self.response_mib * MIB,
         )
@@ -89,6 +113,71 @@ class Sandbox(_Section):
     """Scripts that wait for their turn; one more is told at once that the server is busy."""
 
 
+class RedactionRule(_Section):
+    """A kind of token that is known by its shape."""
+
+    id: Annotated[str, Field(pattern=r"[a-z0-9][a-z0-9-]{0,58}")]
+    """Stands in the placeholder."""
+    regex: Annotated[str, Field(min_length=3)]
+    """What to mask; with a group, only that."""
+    probe: str | None = None
+    """A simpler pattern for the first scan, which must match wherever `regex` does; default: `regex` itself."""
+    entropy: Annotated[float, Field(ge=0, le=8)] = 0.0
+    """Bits per byte below which a match is taken for an example."""
+
+
+class Redaction(_Section):
+    """What is masked before scripts read it."""
+
+    enabled: bool = True
+    """False shows scripts, and so the model, every secret that is not in a Secret object's denial: said loudly at the
+    start."""
+    disable: tuple[str, ...] = ()
+    """Ids of rules that are not applied."""
+    rules: tuple[RedactionRule, ...] = ()
+    """Rules beside those that are shipped."""
+    allow: tuple[str, ...] = ()
+    """Regular expressions; a value in which one is found is not masked. Values of Secrets are, whatever this says."""
+    allow_names: tuple[str, ...] = ()
+    """Names of variables, fields and flags whose values are not judged by the name."""
+
+
+class Audit(_Section):
+    """What is put on record, and where (docs/audit.md)."""
+
+    file: Path | None = None
+    """JSON Lines, appended to. Unset: nothing is recorded."""
+    max_mib: Annotated[int, Field(ge=0)] = 64
+    """MiB after which the file is set aside as FILE.1, FILE.2, …; 0: never."""
+    keep: Annotated[int, Field(ge=0)] = 16
+    """Files set aside that are kept; 0: all."""
+    fsync: Literal["answer", "record", "never"] = "answer"
+    """What waits for the disk: the answer of each script and each change of the cluster, every record, or nothing."""
+    key_file: Path | None = None
+    """A file with at least 32 bytes that key the hashes (HMAC): only who has it can continue or check the chain."""
+    scripts: bool = False
+    """Keep each script's text beside the file, by its hash."""
+    responses: bool = False
+    """Keep what each script saw and answered, for `kubescript audit replay`. Includes `scripts`."""
+
+
+class Output(_Section):
+    """How answers are written."""
+
+    mark_untrusted: bool = True
+    """Fence what workloads wrote, so that a model takes it for data."""
+    structured: bool = False
+    """Give results as `structuredContent` too, with an output schema. Costs the tokens of the result twice."""
+
+
+class Telemetry(_Section):
+    """Where traces and metrics go. The standard OTEL_* variables hold as well."""
+
+    otlp_endpoint: str | None = None
+    """Base URL of an OTLP/HTTP receiver: `http://collector:4318`. Default: OTEL_EXPORTER_OTLP_ENDPOINT; without
+    either, nothing is collected."""
+
+
 class Settings(pydantic_settings.BaseSettings):
     """All settings."""
 
@@ -104,7 +193,10 @@ class Settings(pydantic_settings.BaseSettings):
     kubeconfig: Path | None = None
     """Default: $KUBECONFIG, ~/.kube/config, or the pod's own service account."""
     context: str | None = None
-    """Kubeconfig context; default: the current one."""
+    """Kubeconfig context; default: the current one, or the first of `contexts`."""
+    contexts: Annotated[Mapping[str, Context], pydantic_settings.NoDecode] = {}
+    """Kubeconfig contexts that scripts may name, and no other: names, or in the file a table each. Default: one
+    cluster."""
     snapshot: Path | None = None
     """Serve a saved cluster instead of a live one."""
     denied_resources: tuple[DeniedResource, ...] = ()
@@ -113,6 +205,10 @@ class Settings(pydantic_settings.BaseSettings):
     """Keep the default denials."""
     limits: Limits = Limits()
     sandbox: Sandbox = Sandbox()
+    redaction: Redaction = Redaction()
+    audit: Audit = Audit()
+    output: Output = Output()
+    telemetry: Telemetry = Telemetry()
     transport: Literal["stdio", "http"] = "stdio"
     host: str = "127.0.0.1"
     """Address of the http transport. Only loopback is accepted in this version: there is no authentication yet."""
@@ -121,8 +217,32 @@ class Settings(pydantic_settings.BaseSettings):
 
     @pydantic.field_validator("toolsets", mode="before")
     @classmethod
-    def _split(cls, value: object) -> object:
-        return tuple(filter(None, (part.strip() for part in value.split(",")))) if isinstance(value, str) else value
+    def _groups(cls, value: object) -> object:
+        return _split(value) if isinstance(value, str) else value
+
+    @pydantic.field_validator("contexts", mode="before")
+    @classmethod
+    def _names(cls, value: object) -> object:
+        names = _split(value) if isinstance(value, str) else value
+        return {name: {} for name in names} if isinstance(names, list | tuple) else names
+
+    @property
+    def context_names(self) -> tuple[str, ...]:
+        """The names of `contexts`, the default one first."""
+        first = (self.context,) if self.context in self.contexts else ()
+        return tuple(dict.fromkeys((*first, *self.contexts)))
+
+    @property
+    def writable(self) -> bool:
+        """Whether any script may change any cluster."""
+        clusters = [self.of_context(name) for name in self.contexts] or [self]
+        return not all(each.read_only for each in clusters)
+
+    def of_context(self, name: str) -> Settings:
+        """These settings as they hold for one of `contexts`."""
+        own = self.contexts[name]
+        given = {field: value for field in own.model_fields_set if (value := getattr(own, field)) is not None}
+        return self.model_copy(update={"contexts": {}, "context": name, **given})
 
     @property
     def strict(self) -> bool:
@@ -135,10 +255,68 @@ def load(flags: Mapping[str, object], file: Path | None) -> Settings:
     do."""
     path = file or (Path(named) if (named := os.environ.get(CONFIG_VARIABLE)) else None)
     _check_environment()
+    flags, data = _chosen(flags, _read(path) if path is not None else {})
     try:
-        return _layered(_read(path) if path is not None else {})(**flags)
+        settings = _layered(data)(**flags)
     except pydantic.ValidationError as error:
         raise errors.ConfigError(_explain(error, path)) from None
+    _check_contexts(settings)
+    stated = "read_only" in flags or _variable("read_only") is not None
+    return _closed(settings) if stated and settings.read_only else settings
+
+
+def _chosen(flags: Mapping[str, Any], file: dict[str, Any]) -> tuple[Mapping[str, Any], dict[str, Any]]:
+    """`contexts` of a flag or variable say which clusters to serve; the file's tables say how.
+
+    A name without a table is refused where there are tables: a misspelt one must not pass for "no rules of its own".
+    """
+    named, tables = flags.get("contexts", _variable("contexts") or None), file.get("contexts")
+    if named is None:
+        return flags, file
+    names = _split(named) if isinstance(named, str) else named
+    if isinstance(named, str) and not names:
+        raise errors.ConfigError("setting `contexts` names none")
+    if isinstance(tables, dict) and (lacking := [name for name in names if name not in tables]):
+        raise errors.ConfigError(
+            f"no table for context `{lacking[0]}` in the file{nearest(lacking[0], set(map(str, tables)))}; "
+            f"there is: {', '.join(map(str, tables))}"
+        )
+    chosen = {name: tables[name] if isinstance(tables, dict) else {} for name in names}
+    return {**flags, "contexts": chosen}, {key: value for key, value in file.items() if key != "contexts"}
+
+
+def _check_contexts(settings: Settings) -> None:
+    """What contradicts itself is an error, never a guess which half was meant."""
+    if not settings.contexts:
+        return
+    for name, context in settings.contexts.items():
+        if not name.strip() or not name.isprintable() or len(name) > _MAX_NAME:
+            raise errors.ConfigError(f"setting `contexts`: {name[:_MAX_NAME]!r} cannot be a context's name")
+        if context.snapshot and (context.kubeconfig or context.context):
+            raise errors.ConfigError(f"setting `contexts.{name}`: give a snapshot or a kubeconfig, not both")
+    if settings.snapshot is not None:
+        raise errors.ConfigError(
+            "settings `contexts` and `snapshot` exclude each other: in the file, give one of the contexts a `snapshot`"
+        )
+    if settings.context is not None and settings.context not in settings.contexts:
+        known = ", ".join(settings.contexts)
+        raise errors.ConfigError(f"context `{settings.context}` is not among `contexts`; there is: {known}")
+
+
+def _closed(settings: Settings) -> Settings:
+    """`--read-only` and its variable come before the file, so no table of the file opens what they close. The other
+    way round they open nothing that a table closes."""
+    closed = {name: each.model_copy(update={"read_only": True}) for name, each in settings.contexts.items()}
+    return settings.model_copy(update={"contexts": closed})
+
+
+def _variable(name: str) -> str | None:
+    wanted = PREFIX + name.upper()
+    return next((value for variable, value in os.environ.items() if variable.upper() == wanted), None)
+
+
+def _split(names: str) -> tuple[str, ...]:
+    return tuple(filter(None, (part.strip() for part in names.split(","))))
 
 
 def _layered(file: dict[str, Any]) -> Callable[..., Settings]:
@@ -191,7 +369,9 @@ def _check_environment() -> None:
     for variable in os.environ:
         top = variable.split("__")[0].upper()
         if top.startswith(PREFIX) and top not in known and not top.startswith(PREFIX + "TEST"):
-            raise errors.ConfigError(f"unknown environment variable {variable}{_nearest(top, known)}")
+            raise errors.ConfigError(f"unknown environment variable {variable}{nearest(top, known)}")
+        if variable.upper().startswith(f"{PREFIX}CONTEXTS__"):
+            raise errors.ConfigError(f"{variable}: what holds for one context is a table [contexts.<name>] of the file")
 
 
 def _explain(error: pydantic.ValidationError, path: Path | None) -> str:
@@ -203,20 +383,26 @@ def _explain_one(one: Mapping[str, Any], path: Path | None) -> str:
     name = ".".join(str(part) for part in location)
     if one["type"] == "extra_forbidden":
         where = f" in {path}" if path is not None else ""
-        return f"unknown setting `{name}`{where}{_nearest(str(location[-1]), _known_keys(location))}"
+        return f"unknown setting `{name}`{where}{nearest(str(location[-1]), _known_keys(location))}"
     return f"setting `{name}`: {one['msg']}"
 
 
 def _known_keys(location: tuple[object, ...]) -> Iterator[str]:
     sections: dict[object, type[pydantic.BaseModel]] = {
+        "contexts": DeniedResource if "denied_resources" in location else Context,
         "limits": Limits,
         "sandbox": Sandbox,
+        "audit": Audit,
+        "output": Output,
+        "telemetry": Telemetry,
         "denied_resources": DeniedResource,
+        "redaction": RedactionRule if "rules" in location else Redaction,
     }
     model = sections.get(location[0], Settings) if len(location) > 1 else Settings
     return iter(model.model_fields)
 
 
-def _nearest(name: str, known: Iterator[str] | set[str]) -> str:
+def nearest(name: str, known: Iterator[str] | set[str]) -> str:
+    """A suggestion to end an error with; empty when nothing is near."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
     return f"; did you mean `{close[0]}`?" if close else ""

@@ -1,18 +1,21 @@
-"""Which layers of the sandbox hold on this machine, why one does not, and what to change."""
+"""Which layers of the sandbox hold on this machine, why one does not, and what to change; which clusters scripts may
+name, and under which rules."""
 
 from __future__ import annotations
 
 import platform
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Final
 
 import orjson
 
-from kubescript import config
+from kubescript import application, config, errors
+from kubescript.audit import recorder
+from kubescript.cluster import kubeconfig
 from kubescript.sandbox import executor, protocol, spawner
 
-__all__ = ["Report", "examine"]
+__all__ = ["Cluster", "Report", "examine"]
 
 _PURPOSE: Final = {
     "environment": "no variable of the host is in the worker",
@@ -41,15 +44,38 @@ _REMEDY: Final = {
 
 
 @dataclass(frozen=True, slots=True)
+class Cluster:
+    """One of several contexts, as configured; nobody has connected to it."""
+
+    name: str
+    source: str
+    read_only: bool
+    denied: tuple[str, ...]
+    problem: str = ""
+
+    def as_text(self) -> str:
+        """A line, and what is wrong with it."""
+        mark = "WRONG  " if self.problem else "ok     "
+        rules = f"denied: {', '.join(self.denied) or 'nothing'}"
+        line = f"{mark} {self.name}: {self.source}, {'read-only' if self.read_only else 'WRITABLE'}, {rules}"
+        return f"{line}\n        → {self.problem}" if self.problem else line
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """What was found."""
 
     layers: tuple[protocol.Layer, ...]
+    contexts: tuple[Cluster, ...] = ()
+    """The default one first; empty when the server has one cluster only."""
+    audit: tuple[bool, str] = (True, "")
+    """Whether the audit record is as the operator wants it, and what to say of it."""
 
     @property
     def healthy(self) -> bool:
-        """Whether every layer that `sandbox.strict` insists on holds."""
-        return not self.missing
+        """Whether every layer that `sandbox.strict` insists on holds, every context exists, and the audit file can be
+        written."""
+        return not self.missing and not any(context.problem for context in self.contexts) and self.audit[0]
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -69,7 +95,11 @@ class Report:
             }
             for layer in self.layers
         ]
-        report = {"healthy": self.healthy, "missing": self.missing, "platform": _platform(), "layers": rows}
+        report = {
+            "healthy": self.healthy, "missing": self.missing, "platform": _platform(), "layers": rows,
+            "contexts": [asdict(context) for context in self.contexts],
+            "audit": {"ok": self.audit[0], "detail": self.audit[1]},
+        }  # fmt: skip
         return orjson.dumps(report, option=orjson.OPT_INDENT_2).decode()
 
     def as_text(self) -> str:
@@ -82,7 +112,9 @@ class Report:
             )
             if not layer.active and layer.name in _REMEDY:
                 lines.append(f"        {'':<13} → {_REMEDY[layer.name]}")
-        lines.append("every layer holds" if self.healthy else "missing: " + ", ".join(self.missing))
+        lines.append(f"{'ok     ' if self.audit[0] else 'FAILED '} {'audit':<13} {self.audit[1]}")
+        lines.append("missing: " + ", ".join(self.missing) if self.missing else "every layer holds")
+        lines.extend(context.as_text() for context in self.contexts)
         return "\n".join(lines)
 
 
@@ -91,7 +123,23 @@ def examine(settings: config.Settings, source: spawner.Spawner) -> Report:
     runner = executor.Executor(
         source, memory_bytes=settings.limits.memory_mib * config.MIB, cpu_seconds=60, spares=0, strict=False
     )
-    return Report(runner.probe())
+    clusters = tuple(_cluster(settings.of_context(name), name) for name in settings.context_names)
+    return Report(runner.probe(), clusters, recorder.state(settings.audit))
+
+
+def _cluster(settings: config.Settings, name: str) -> Cluster:
+    """What the server would serve under this name."""
+    rules = application.policy_of(settings)
+    source, problem = f"snapshot {settings.snapshot}", ""
+    if settings.snapshot is None:
+        source = f"kubeconfig {kubeconfig.source(settings.kubeconfig)}, context {settings.context}"
+        try:
+            kubeconfig.choose(settings.kubeconfig, settings.context)
+        except errors.ClusterError as error:
+            problem = error.message
+    elif not settings.snapshot.exists():
+        problem = f"there is no snapshot at {settings.snapshot}"
+    return Cluster(name, source, rules.read_only, tuple(rule.id for rule in (*rules.defaults, *rules.rules)), problem)
 
 
 def _platform() -> str:

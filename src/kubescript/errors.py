@@ -7,6 +7,7 @@
     ├── ClusterError         the API server could not be asked, or broke off; the script may go on
     ├── LimitExceeded        a budget of the script is used up; the script ends
     ├── WorkerError          the sandboxed process died or broke the protocol; the next script gets a new one
+    ├── AuditError           what was asked cannot be put on record, and is not done; works again once it can
     └── Busy                 every worker is taken and the queue is full; nothing was run
 
 Each carries a stable `code` for programs, a `message` for the model (what happened and what to write instead) and,
@@ -19,6 +20,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 __all__ = [
+    "AuditError",
     "Busy",
     "ClusterError",
     "ConfigError",
@@ -82,6 +84,12 @@ class WorkerError(KubescriptError):
     `worker.lockdown`."""
 
     default_code = "worker.died"
+
+
+class AuditError(KubescriptError):
+    """What was done cannot be put on record, so it is not done or not told. Codes: `audit.unavailable`, `.broken`."""
+
+    default_code = "audit.unavailable"
 
 
 class Busy(KubescriptError):

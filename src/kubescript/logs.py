@@ -8,11 +8,14 @@ from __future__ import annotations
 import datetime
 import logging
 import sys
+from collections.abc import Callable
 from typing import Final
 
 import orjson
 
-__all__ = ["EXTRA", "configure"]
+from kubescript import sanitizing
+
+__all__ = ["EXTRA", "configure", "mask_with"]
 
 EXTRA: Final = (
     "event", "code", "remedy", "client", "context", "verb", "group", "version", "resource", "subresource", "namespace",
@@ -22,6 +25,9 @@ EXTRA: Final = (
 
 
 class _JsonLines(logging.Formatter):
+    mask: Callable[[str], str] | None = None
+    """Set as soon as the cluster's words may be among ours."""
+
     def format(self, record: logging.LogRecord) -> str:
         when = datetime.datetime.fromtimestamp(record.created, datetime.UTC)
         line: dict[str, object] = {
@@ -33,7 +39,20 @@ class _JsonLines(logging.Formatter):
         line |= {key: value for key in EXTRA if (value := getattr(record, key, None)) not in (None, "")}
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        return orjson.dumps(line, default=str).decode()
+        text = sanitizing.clean(
+            orjson.dumps(line, default=str).decode()
+        )  # a terminal reads it, and it quotes strangers
+        try:
+            return self.mask(text) if self.mask is not None else text
+        except Exception:  # fail closed: what cannot be masked is not logged
+            return '{"level":"error","logger":"kubescript.logs","message":"a log line could not be masked"}'
+
+
+def mask_with(mask: Callable[[str], str]) -> None:
+    """Pass every line through `mask` from now on, as the last look at it."""
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler.formatter, _JsonLines):
+            handler.formatter.mask = mask
 
 
 def configure(level: str) -> None:

@@ -1,133 +1,210 @@
 """From a script's outcome to the text an MCP client gets: prints, then the result, then what is missing.
 
-A result is cut to valid structure, never in the middle of a value: a reader must be able to trust what is there.
+Every text passes `Style.text` on its way out, whole, before anything is cut: half a secret matches no pattern.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
 
-from kubescript import types
+from kubescript import fencing, sanitizing, truncation, types
 
-__all__ = ["render"]
+__all__ = ["Mask", "Style", "render"]
+
+Mask = Callable[[str], str]
+"""Masks what is secret in one text."""
 
 _NOTE_ROOM: Final = 512
 """Bytes kept free for notes, whatever the script printed."""
-_WORTH_CUTTING: Final = 16
-"""Bytes below which a part is left out rather than cut."""
 _NO_RESULT: Final = "(no result: {hint})"
+_OURS: Final = frozenset(
+    {"AttributeError", "ImportError", "ModuleNotFoundError", "NameError", "SyntaxError", "TypeError"}
+)
+"""Exceptions whose text is about the script: our hints are instructions, and no workload picks the type."""
+_UNCERTAIN: Final = re.compile(r"\\[ubfr]|[^\t\n\x20-\x7e]")
+"""Without these JSON text holds nothing invisible and no escape for it."""
 
 
-def render(outcome: types.Outcome, limits: types.Limits, notes: Sequence[str] = ()) -> types.Answer:
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How answers are written; one for a server."""
+
+    mask: Mask | None = None
+    mark: bool = True
+    """Whether prose of the cluster is fenced."""
+    structured: bool = False
+    """Whether the result is given as data as well."""
+
+    def text(self, text: str) -> str:
+        """What every text passes before it leaves: cleaned first, since a hidden character in a secret hides it."""
+        text = sanitizing.clean(text)
+        return self.mask(text) if self.mask is not None else text
+
+    def json(self, text: str) -> str:
+        """The same for JSON text. It is masked as a whole, for a key says what its value is; should that break it, text
+        by text."""
+        if _UNCERTAIN.search(text):
+            text = truncation.dump(sanitizing.change_texts(_load(text), sanitizing.clean))
+        if self.mask is None or (masked := self.mask(text)) == text:
+            return text
+        try:
+            return truncation.dump(_load(masked))
+        except ValueError:
+            return truncation.dump(sanitizing.change_texts(_load(text), self.mask))
+
+
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """What follows the prints."""
+
+    text: str = ""
+    note: str = ""
+    as_json: bool = False
+    ours: bool = False
+    """Whether no workload can have written it."""
+
+
+def render(
+    outcome: types.Outcome,
+    limits: types.Limits,
+    notes: Sequence[str] = (),
+    *,
+    source: fencing.Source = "nothing",
+    style: Style = Style(),
+) -> types.Answer:
     """The answer for `outcome`, at most `limits.output_bytes` long. `notes` name what the result lacks, one phrase
-    each."""
-    fault = outcome.fault
-    whole = limits.output_bytes - _NOTE_ROOM
-    body = _cut_text(_fault_text(fault), whole)[0] if fault is not None else ""
-    room = max(0, whole - len(body.encode()))
-    printed, cut = _cut_text(outcome.printed.rstrip("\n"), room if outcome.result is None else room // 2)
-    cut += outcome.dropped_bytes
-    missing = [f"prints cut by {cut} bytes; print less, or return a summary"] if cut else []
-    if fault is None and outcome.result is not None:
-        body, note = _result_text(outcome.result, room - len(printed.encode()))
-        missing += [note] if note else []
-    elif fault is None and not printed:
-        body = _cut_text(_NO_RESULT.format(hint=outcome.hint or "end the script with the value you want"), whole)[0]
-    parts = [part for part in (printed, body, _note_line([*missing, *notes])) if part]
-    return types.Answer("\n".join(parts), fault is not None, fault.code if fault is not None else "", outcome.usage)
+    each; `source` is the least trustworthy thing the script has read."""
+    room = limits.output_bytes - _NOTE_ROOM - fencing.ROOM
+    fault = _fault_body(outcome.fault, room, style) if outcome.fault is not None else None
+    printed, note = _prints(outcome, limits, room - _size(fault.text) if fault else room, style)
+    body = fault or _body(outcome, limits, room - _size(printed), style, alone=not printed)
+    missing = [note, body.note, _hidden(outcome), *map(style.text, notes)]
+    content, marked = _content(printed, body, source if style.mark else "nothing")
+    text = "\n".join(filter(None, (content, _note_line([note for note in missing if note]))))
+    return types.Answer(
+        text,
+        is_error=fault is not None,
+        code=outcome.fault.code if outcome.fault is not None else "",
+        usage=outcome.usage,
+        cut=bool(note or body.note),
+        untrusted=marked,
+        structured=_structured(printed, body, missing) if style.structured and fault is None else None,
+    )
+
+
+def _content(printed: str, body: _Body, source: fencing.Source) -> tuple[str, bool]:
+    """Prints and body, prose of the cluster fenced; and whether any was."""
+    theirs = "\n".join(filter(None, (printed, "" if body.ours else body.text)))
+    marked = fencing.is_prose(printed, source) or (
+        not body.ours and fencing.is_prose(body.text, source, as_json=body.as_json)
+    )
+    parts = (fencing.fence(theirs) if marked else theirs, body.text if body.ours else "")
+    return "\n".join(filter(None, parts)), marked
+
+
+def _prints(outcome: types.Outcome, limits: types.Limits, room: int, style: Style) -> tuple[str, str]:
+    """What was printed, and how much of it is missing."""
+    text = style.text(outcome.printed).rstrip("\n")
+    cut = truncation.cut_text(text, max(0, room if outcome.result is None else room // 2), limits.output_lines)
+    dropped = cut.bytes + outcome.dropped_bytes
+    lines = f" and {cut.lines} lines" if cut.lines else ""
+    return cut.text, f"prints cut by {dropped} bytes{lines}; print less, or return a summary" if dropped else ""
+
+
+def _body(outcome: types.Outcome, limits: types.Limits, room: int, style: Style, *, alone: bool) -> _Body:
+    if outcome.result is not None:
+        return _result(outcome.result, room, limits.output_lines, style)
+    if not alone:
+        return _Body()
+    hint = style.text(_NO_RESULT.format(hint=outcome.hint or "end the script with the value you want"))
+    return _Body(truncation.cut_text(hint, room, limits.output_lines).text, ours=True)
+
+
+def _fault_body(fault: types.Fault, room: int, style: Style) -> _Body:
+    kind = fault.type or f"error {fault.code}"
+    text = style.text(fault.message if fault.message.startswith(kind) else f"{kind}: {fault.message}")
+    ours = not fault.type or fault.type in _OURS
+    return _Body(truncation.cut_text(text, room, len(text) + 1).text, ours=ours)
+
+
+def _hidden(outcome: types.Outcome) -> str:
+    """A word on letters that somebody hid in what the script returns."""
+    result = outcome.result or b""
+    told = str(_load(result)) if result.startswith(b'"') else result.decode("utf-8", "replace")
+    count = sanitizing.tricks(outcome.printed) + sanitizing.tricks(told)
+    return f"hidden characters removed: {count}" if count else ""
 
 
 def _note_line(notes: Sequence[str]) -> str:
     """One line in brackets, cut to the room that is kept for it; empty when there is nothing to say."""
     if not notes:
         return ""
-    return "[" + _cut_text("; ".join(notes), _NOTE_ROOM - 16)[0] + "]"
+    line = "; ".join(notes).replace("\n", " ")
+    return "[" + truncation.cut_text(line, _NOTE_ROOM - 16, 1).text + "]"
 
 
-def _fault_text(fault: types.Fault) -> str:
-    kind = fault.type or f"error {fault.code}"
-    return fault.message if fault.message.startswith(kind) else f"{kind}: {fault.message}"
-
-
-def _result_text(result: bytes, room: int) -> tuple[str, str]:
+def _result(result: bytes, room: int, lines: int, style: Style) -> _Body:
     """The result as text and, when it was cut, how much is missing and how to narrow."""
     if result.startswith(b'"'):
-        text, cut = _cut_text(_load(result), room)
-        return text, f"result cut by {cut} bytes; return less or slice it" if cut else ""
-    if len(result) <= room:
-        return result.decode(), ""
-    return _cut_structure(_load(result), room)
+        return _text_result(style.text(str(_load(result))), room, lines)
+    text = style.json(result.decode())
+    if _size(text) <= room and text.count("\\n") < lines:
+        return _Body(text, as_json=True)
+    value, missing = truncation.cut_lines(_load(text), lines)
+    note = f"texts cut to {lines} lines, {missing} missing; return less of them or slice them" if missing else ""
+    text = truncation.dump(value)
+    return _Body(text, note, as_json=True) if _size(text) <= room else _shrunk(value, text, room)
 
 
-def _load(result: bytes) -> Any:
+def _text_result(text: str, room: int, lines: int) -> _Body:
+    cut = truncation.cut_text(text, room, lines)
+    if not cut.bytes:
+        return _Body(text)
+    if not cut.lines:
+        return _Body(cut.text, f"result cut by {cut.bytes} bytes; return less or slice it")
+    more = f"{cut.lines} lines ({cut.bytes} bytes) missing"
+    return _Body(
+        cut.text, f"result cut after {cut.kept} lines, {more}; filter, tail_lines=, or .splitlines()[{cut.kept}:]"
+    )
+
+
+def _shrunk(value: Any, text: str, room: int) -> _Body:
+    """The value cut to `room` bytes of valid JSON, and a note of how much is missing."""
+    shrunk = truncation.shrink(value, room)
+    if isinstance(value, list):
+        kept = len(json.loads(shrunk))
+        note = f"result cut: {kept} of {len(value)} items; filter, aggregate or slice"
+    else:
+        note = f"result cut by {_size(text) - _size(shrunk)} bytes; return fewer fields, or slice the long ones"
+    return _Body(shrunk, note, as_json=True)
+
+
+def _structured(printed: str, body: _Body, notes: Sequence[str]) -> dict[str, Any]:
+    """The answer as data, cut as the text is."""
+    result = None if body.ours else _load(body.text) if body.as_json else body.text or None
+    extra = {"printed": printed, "missing": [note for note in notes if note]}
+    return {"result": result} | {key: value for key, value in extra.items() if value}
+
+
+def _load(result: bytes | str) -> Any:
     try:
         return orjson.loads(result)
-    except orjson.JSONDecodeError:  # integers beyond 64 bits
-        return json.loads(result)
+    except orjson.JSONDecodeError:  # integers beyond 64 bits, halves of surrogate pairs, 1e400
+        return json.loads(result, parse_float=_finite, parse_constant=str)
 
 
-def _cut_text(text: str, room: int) -> tuple[str, int]:
-    data = text.encode("utf-8", "replace")
-    if len(data) <= room:
-        return text, 0
-    kept = data[:room].decode("utf-8", "ignore")
-    kept = kept[: kept.rfind("\n") + 1] or kept  # whole lines where there are lines
-    return kept, len(data) - len(kept.encode())
+def _finite(digits: str) -> float | str:
+    """A number that no float holds stays its text: Infinity is no JSON."""
+    number = float(digits)
+    return number if math.isfinite(number) else digits
 
 
-def _cut_structure(value: Any, room: int) -> tuple[str, str]:
-    """The value cut to `room` bytes of valid JSON, and a note of how much is missing."""
-    text = _shrunk(value, room)
-    if isinstance(value, list):
-        return text, f"result cut: {len(json.loads(text))} of {len(value)} items; filter, aggregate or slice"
-    missing = len(_dump(value).encode()) - len(text.encode())
-    return text, f"result cut by {missing} bytes; return fewer fields, or slice the long ones"
-
-
-def _shrunk(value: Any, room: int) -> str:
-    """JSON text of `value` in at most `room` bytes: whole where it fits, otherwise with the ends of long parts
-    missing."""
-    text = _dump(value)
-    if len(text.encode()) <= room:
-        return text
-    if isinstance(value, list):
-        return "[" + ",".join(_shrunk_items(value, room - 2)) + "]"
-    if isinstance(value, dict):
-        return "{" + ",".join(_shrunk_pairs(value, room - 2)) + "}"
-    return _dump(_cut_text(value, max(0, room // 2 - 4))[0] + "…") if isinstance(value, str) else "null"
-
-
-def _shrunk_items(items: list[Any], room: int) -> list[str]:
-    """The leading items that fit; the first that does not is cut inside when it would otherwise be alone."""
-    kept: list[str] = []
-    for item in items:
-        text = _dump(item)
-        if len(text.encode()) + 1 > room:
-            if not kept and room > _WORTH_CUTTING:
-                kept.append(_shrunk(item, room - 1))
-            break
-        kept.append(text)
-        room -= len(text.encode()) + 1
-    return kept
-
-
-def _shrunk_pairs(pairs: dict[str, Any], room: int) -> list[str]:
-    """The small values whole; the large ones share what room is left."""
-    sizes = {key: len(_dump(key).encode()) + len(_dump(item).encode()) + 2 for key, item in pairs.items()}
-    small = {key for key, size in sizes.items() if size <= room // max(1, len(pairs))}
-    left = room - sum(sizes[key] for key in small)
-    share = left // max(1, len(pairs) - len(small))
-    parts = []
-    for key, item in pairs.items():
-        space = sizes[key] if key in small else share - len(_dump(key).encode()) - 2
-        if space > _WORTH_CUTTING or key in small:
-            parts.append(f"{_dump(key)}:{_shrunk(item, space)}")
-    return parts
-
-
-def _dump(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))

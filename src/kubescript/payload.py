@@ -43,7 +43,10 @@ def check(method: str, body: msgspec.Raw, content_type: str) -> tuple[str, bytes
         raise errors.RequestError("GET takes no body", code="request.body")
     if (method == "PATCH") != content_type.endswith("-patch"):
         raise errors.RequestError(f"{content_type} is no content type for {method}", code="request.body")
-    return _TYPES[content_type], _canonical(raw, list if content_type == "json-patch" else dict)
+    value = _strict(raw, list if content_type == "json-patch" else dict)
+    if isinstance(value, list):
+        _check_operations(value)
+    return _TYPES[content_type], _canonical(value)
 
 
 def strict_json(raw: bytes) -> object:
@@ -59,7 +62,15 @@ def strict_json(raw: bytes) -> object:
         raise errors.RequestError(f"the body is not acceptable JSON: {str(error)[:200]}", code="request.body") from None
 
 
-def _canonical(raw: bytes, shape: type) -> bytes:
+def _check_operations(operations: list[object]) -> None:
+    """Copied to another field in a dry run, a password would come back where no name says that it is one."""
+    if any(isinstance(one, dict) and one.get("op") in {"copy", "move"} for one in operations):
+        raise errors.RequestError(
+            "a JSON patch cannot copy or move: read the value and write it with `add` or `replace`", code="request.body"
+        )
+
+
+def _strict(raw: bytes, shape: type) -> object:
     if len(raw) > MAX_BYTES:
         raise errors.RequestError(f"the body exceeds {MAX_BYTES >> 20} MiB", code="request.body")
     value = strict_json(raw)
@@ -67,6 +78,10 @@ def _canonical(raw: bytes, shape: type) -> bytes:
         raise errors.RequestError(
             f"the body must be a JSON {'array' if shape is list else 'object'}", code="request.body"
         )
+    return value
+
+
+def _canonical(value: object) -> bytes:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     except ValueError:  # 1e999 became infinite, or a lone surrogate has no UTF-8

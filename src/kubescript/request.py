@@ -9,6 +9,7 @@ strings are in `payload` and `query`.
 
 from __future__ import annotations
 
+import math
 import re
 import urllib.parse
 from dataclasses import dataclass
@@ -41,6 +42,12 @@ class Request:
     body: bytes | None = None
     content_type: str = "application/json"
     accept: str = "application/json"
+    audit_id: str = ""
+    """Sent as `Audit-ID`, which kube-apiserver takes as the id of its own audit event."""
+    agent: str = ""
+    """What the user agent says beside our name and version; ours alone, no word of it a caller's."""
+    deadline: float = math.inf
+    """When its answer is of no use any more, by `time.monotonic`."""
 
 
 CONNECT: Final = frozenset({"exec", "attach", "portforward", "proxy"})

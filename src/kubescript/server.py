@@ -1,4 +1,5 @@
-"""The MCP server: toolsets become tools, answers become MCP results. No exception of ours ever leaves a handler.
+"""The MCP server: toolsets become tools, resources and prompts, answers become MCP results. No exception of ours ever
+leaves a handler.
 
 Built on the SDK's low-level server, which validates no arguments and passes exception texts to the client; both are
 done here.
@@ -6,10 +7,13 @@ done here.
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import logging
 import threading
+import uuid
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import mcp_types
@@ -18,15 +22,22 @@ from mcp.server.lowlevel import server as lowlevel
 from mcp.shared.exceptions import MCPError
 
 import kubescript
-from kubescript import errors, session, types
+from kubescript import catalogue, errors, sanitizing, session, types
 from kubescript.toolsets import base
+
+if TYPE_CHECKING:
+    import jsonschema
 
 __all__ = ["build"]
 
 log = logging.getLogger(__name__)
 
+_UNTRUSTED: Final = "kubescript/untrusted"
+"""In a result's `_meta`: the text holds parts that workloads wrote; they are fenced."""
 _AFTER_ANSWER_S: Final = 0.05
 _PROGRESS_S: Final = 1.0
+_PROCESS: Final = uuid.uuid4().hex[:16]
+"""The session of clients that have none of their own: on stdio the process is the session."""
 
 _INSTRUCTIONS = (
     "One tool, evaluate_script, runs a Python script beside the Kubernetes API server and returns the last expression. "
@@ -37,6 +48,7 @@ _INSTRUCTIONS = (
 def build(toolsets: Sequence[base.Toolset], warm_up: Callable[[], None]) -> lowlevel.Server[Any]:
     """The server that offers these toolsets. `warm_up` runs in a thread once the first client has its first answer."""
     tools = {tool.definition.name: tool for toolset in toolsets for tool in toolset.tools}
+    rules = functools.cache(lambda name: _rules(tools[name].definition.input_schema))
 
     async def list_tools(_ctx: Any, _params: Any) -> mcp_types.ListToolsResult:
         return mcp_types.ListToolsResult(tools=[tool.definition for tool in tools.values()])
@@ -45,7 +57,8 @@ def build(toolsets: Sequence[base.Toolset], warm_up: Callable[[], None]) -> lowl
         tool = tools.get(params.name)
         if tool is None:
             raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown tool: {params.name}")
-        return _result(await _call(tool, params.arguments or {}, _reporter(ctx)))
+        problem = _problem(rules(params.name), params.arguments or {})
+        return _result(await _call(tool, problem, params.arguments or {}, _reporter(ctx), _caller(ctx)))
 
     server: lowlevel.Server[Any] = lowlevel.Server(
         "kubescript",
@@ -53,6 +66,7 @@ def build(toolsets: Sequence[base.Toolset], warm_up: Callable[[], None]) -> lowl
         instructions=_INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
+        **catalogue.handlers(toolsets),
     )
     server.middleware.append(_Awakening(warm_up))
     return server
@@ -81,24 +95,42 @@ def _awake(work: Callable[[], None]) -> None:
         log.warning("warm-up failed: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
 
 
-async def _call(tool: base.Tool, arguments: Mapping[str, Any], on_progress: session.OnProgress) -> types.Answer:
-    problem = _problem(tool.definition.input_schema, arguments)
+async def _call(
+    tool: base.Tool,
+    problem: str,
+    arguments: Mapping[str, Any],
+    on_progress: session.OnProgress,
+    caller: types.Caller,
+) -> types.Answer:
     if problem:
-        return types.Answer(problem, is_error=True, code="request.arguments")
+        return types.Answer(sanitizing.clean(problem), is_error=True, code="request.arguments")
     try:
-        return await tool.handler(arguments, on_progress)
+        return await tool.handler(arguments, on_progress, caller)
     except Exception:
         log.exception("tool %s failed", tool.definition.name)  # for the operator; the client gets no text of it
         return types.Answer("error internal: kubescript failed; its log says why", is_error=True, code="internal")
 
 
-def _problem(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
-    """What is wrong with the arguments, naming each; empty when nothing is."""
-    import jsonschema
+def _caller(ctx: ServerRequestContext[Any, Any]) -> types.Caller:
+    """Who asks, in the client's own words. A session's id on HTTP lets its holder join the session, so a hash of it
+    must do."""
+    known = ctx.session.client_params
+    handle = getattr(ctx.request, "headers", {}).get("mcp-session-id", "")
+    session_id = hashlib.sha256(handle.encode()).hexdigest()[:16] if handle else _PROCESS
+    if known is None:
+        return types.Caller(session_id)
+    return types.Caller(session_id, known.client_info.name, known.client_info.version)
 
-    found = sorted(
-        jsonschema.Draft202012Validator(schema).iter_errors(arguments), key=lambda error: list(error.absolute_path)
-    )
+
+def _rules(schema: Mapping[str, Any]) -> jsonschema.Draft202012Validator:
+    import jsonschema  # takes long to load; the first client has its first answer by then
+
+    return jsonschema.Draft202012Validator(schema)
+
+
+def _problem(rules: jsonschema.Draft202012Validator, arguments: Mapping[str, Any]) -> str:
+    """What is wrong with the arguments, naming each; empty when nothing is."""
+    found = sorted(rules.iter_errors(arguments), key=lambda error: list(error.absolute_path))
     return "; ".join(_describe(error) for error in found)
 
 
@@ -109,7 +141,10 @@ def _describe(error: Any) -> str:
 
 def _result(answer: types.Answer) -> mcp_types.CallToolResult:
     return mcp_types.CallToolResult(
-        content=[mcp_types.TextContent(type="text", text=answer.text)], is_error=answer.is_error
+        content=[mcp_types.TextContent(type="text", text=answer.text)],
+        structured_content=answer.structured,
+        is_error=answer.is_error,
+        _meta={_UNTRUSTED: True} if answer.untrusted else None,
     )
 
 

@@ -1,7 +1,12 @@
-"""How clients reach the server: stdio, or streamable HTTP at /mcp on loopback with Host and Origin checks."""
+"""How clients reach the server: stdio, or streamable HTTP at /mcp on loopback with Host and Origin checks.
+
+Beside it stand /health for probes, /info for people and /metrics for Prometheus.
+"""
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,20 +17,26 @@ from kubescript import config, errors
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-__all__ = ["State", "serve"]
+__all__ = ["Scrape", "State", "serve"]
 
 State = Callable[[], dict[str, object]]
 """What /info tells."""
+Scrape = Callable[[], bytes]
+"""What /metrics tells."""
 
+_EXPOSITION: Final = "text/plain; version=0.0.4; charset=utf-8"
+"""Prometheus' text format."""
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 _HOSTS: Final = ("127.0.0.1:*", "localhost:*", "[::1]:*")
 _ORIGINS: Final = tuple(f"http://{host}" for host in _HOSTS)
 
 
-async def serve(server: lowlevel.Server[Any], settings: config.Settings, state: State) -> None:
+async def serve(
+    server: lowlevel.Server[Any], settings: config.Settings, state: State, scrape: Scrape | None = None
+) -> None:
     """Serve until the client hangs up (stdio) or the process is told to end (http)."""
     if settings.transport == "http":
-        await _serve_http(server, settings, state)
+        await _serve_http(server, settings, state, scrape)
     else:
         await _serve_stdio(server)
 
@@ -37,7 +48,9 @@ async def _serve_stdio(server: lowlevel.Server[Any]) -> None:
         await server.run(read, write, server.create_initialization_options())
 
 
-async def _serve_http(server: lowlevel.Server[Any], settings: config.Settings, state: State) -> None:
+async def _serve_http(
+    server: lowlevel.Server[Any], settings: config.Settings, state: State, scrape: Scrape | None
+) -> None:
     import uvicorn
 
     if settings.host not in _LOOPBACK:
@@ -45,13 +58,21 @@ async def _serve_http(server: lowlevel.Server[Any], settings: config.Settings, s
             f"host {settings.host} is not a loopback address: the http transport has no authentication yet, "
             "so it serves 127.0.0.1, localhost and ::1 only"
         )
-    app = _application(server, state)
+    app = _application(server, state, scrape)
     options = uvicorn.Config(app, host=settings.host, port=settings.port, log_config=None, timeout_graceful_shutdown=5)
+    _end_in_order()
     await uvicorn.Server(options).serve()
 
 
-def _application(server: lowlevel.Server[Any], state: State) -> Starlette:
-    """/mcp for MCP clients, /health for probes, /info for people; Host and Origin are checked on each."""
+def _end_in_order() -> None:
+    """SIGTERM ends the server as Ctrl-C does: uvicorn, when it is done, raises the signal it got once more, and without
+    this nobody would send the last traces."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+
+
+def _application(server: lowlevel.Server[Any], state: State, scrape: Scrape | None) -> Starlette:
+    """/mcp and what stands beside it; Host and Origin are checked on each."""
     from mcp.server import transport_security
     from starlette.requests import Request
     from starlette.responses import JSONResponse, Response
@@ -68,8 +89,12 @@ def _application(server: lowlevel.Server[Any], state: State) -> Starlette:
     async def info(request: Request) -> Response:
         return await guard.validate_request(request) or JSONResponse(state())
 
+    async def metrics(request: Request) -> Response:
+        refused = await guard.validate_request(request)
+        return refused or Response(scrape() if scrape is not None else b"", media_type=_EXPOSITION)
+
     return server.streamable_http_app(
         streamable_http_path="/mcp",
         transport_security=allowed,
-        custom_starlette_routes=[Route("/health", health), Route("/info", info)],
+        custom_starlette_routes=[Route("/health", health), Route("/info", info), Route("/metrics", metrics)],
     )

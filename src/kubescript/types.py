@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-__all__ = ["Answer", "Fault", "Limits", "Outcome", "Response", "Usage"]
+__all__ = ["Answer", "Caller", "Fault", "Limits", "Outcome", "Response", "Usage"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,8 @@ class Limits:
     """Nested calls."""
     output_bytes: int = 65_536
     """UTF-8 bytes of the whole answer: prints, result and notes."""
+    output_lines: int = 500
+    """Lines of one text in it: the prints, a text result, a text within a result."""
     api_calls: int = 1_000
     """Calls that reach the broker, allowed or not."""
     response_bytes: int = 1_024 * 1024 * 1024
@@ -81,6 +84,16 @@ class Response:
 
 
 @dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asked for a script, as the client calls itself: nobody has proven it."""
+
+    session: str = ""
+    """One connection of one client; no handle that would let anybody join it."""
+    client: str = ""
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What the MCP client gets: text, and whether it is an error."""
 
@@ -89,3 +102,9 @@ class Answer:
     code: str = ""
     usage: Usage = field(default_factory=Usage)
     """What it cost to find out."""
+    cut: bool = False
+    """Whether a limit of the answer was reached."""
+    untrusted: bool = False
+    """Whether `text` holds a part that is marked as written by workloads."""
+    structured: Mapping[str, Any] | None = None
+    """The answer as data, for clients that are configured to get it."""

@@ -18,11 +18,12 @@ BATCH = 500
 STARTED = "2026-01-05T08:00:00Z"
 
 
-def load(kubeconfig: Path, count: int = PODS) -> None:
-    """Creates `count` pods of at least 9 KB each, with status; their restart counts vary from 0 to 40."""
+def load(kubeconfig: Path, count: int = PODS, there: int = 0) -> None:
+    """Creates `count` pods of at least 9 KB each, with status, but for those that are there already; their restart
+    counts vary from 0 to 40."""
     writer = Writer(kubeconfig)
     writer.create_all([[thing("v1", "Namespace", NAMESPACE)]])
-    writer.create_all(_batches(count))
+    writer.create_all(_batches(there, count))
 
 
 def restarts(index: int) -> int:
@@ -48,8 +49,8 @@ def pod(index: int) -> Object:
     )
 
 
-def _batches(count: int) -> Iterator[list[Object]]:
-    for first in range(0, count, BATCH):
+def _batches(there: int, count: int) -> Iterator[list[Object]]:
+    for first in range(there, count, BATCH):
         yield [pod(index) for index in range(first, min(first + BATCH, count))]
 
 

@@ -65,6 +65,11 @@ class Writer:
         """Asks for the deletion of an object; one with finalizers stays, and is then `Terminating`."""
         self._expect(200, *self._send("DELETE", path(body), {}))
 
+    def write_status(self, body: Object, status: Object) -> None:
+        """Replaces the status of an object that is there."""
+        stored = self._expect(200, *self._send("GET", path(body), None))
+        self._expect(200, *self._send("PUT", f"{path(body)}/status", stored | {"status": status}))
+
     def _store(self, body: Object) -> tuple[Object, bool]:
         deadline = time.monotonic() + ESTABLISH_SECONDS
         while True:

@@ -7,14 +7,19 @@ included. Called by `live`.
 
 from __future__ import annotations
 
+import atexit
+import collections
+import contextlib
 import logging
+import os
 import shutil
 import ssl
 import tempfile
 import threading
 import urllib.parse
 import warnings
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -40,6 +45,8 @@ class Session:
     manager: urllib3.PoolManager
     base: str
     """URL of the API server, without a slash at its end."""
+    refreshing: threading.Lock = field(default_factory=threading.Lock)
+    """One call at a time asks for the token: a hanging plugin must hold up its own cluster's calls only."""
 
 
 def load(path: Path | None, context: kubeconfig.Context | None) -> Session:
@@ -50,8 +57,9 @@ def load(path: Path | None, context: kubeconfig.Context | None) -> Session:
     # the client writes certificates and keys of the kubeconfig to files; they live until the TLS context has read them
     folder = tempfile.mkdtemp(prefix="kubescript-")
     try:
-        configuration = _configuration(path, context, folder)
-        manager = _manager(configuration, _tls(configuration))
+        with _renewal(path, context):
+            configuration = _configuration(path, context, folder)
+            manager = _manager(configuration, _tls(configuration))
     except errors.ClusterError:
         raise
     except Exception as error:
@@ -62,14 +70,17 @@ def load(path: Path | None, context: kubeconfig.Context | None) -> Session:
         ) from None
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    _check_plugin(configuration, context)
-    return Session(configuration, manager, configuration.host.rstrip("/"))
+    session = Session(configuration, manager, configuration.host.rstrip("/"))
+    _check_plugin(session, context)
+    return session
 
 
 def _configuration(path: Path | None, context: kubeconfig.Context | None, folder: str) -> Any:
     import kubernetes.client
     import kubernetes.config
+    from kubernetes.config import kube_config
 
+    kube_config._create_temp_file_with_content = _written
     configuration = kubernetes.client.Configuration()
     if context is None:
         kubernetes.config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
@@ -79,13 +90,56 @@ def _configuration(path: Path | None, context: kubeconfig.Context | None, folder
         context=context.name,
         client_configuration=configuration,
         temp_file_path=folder,
+        persist_config=_writable(path),
     )
     return configuration
 
 
-def _check_plugin(configuration: Any, context: kubeconfig.Context | None) -> None:
+def _written(content: str | bytes, temp_file_path: str | None = None, force_recreate: bool = False) -> str:
+    """In place of the client's function, which remembers files by content before it has written them: two contexts
+    with the same inline CA, loaded at the same time, would read each other's files empty, or gone."""
+    descriptor, name = tempfile.mkstemp(dir=temp_file_path)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+    if temp_file_path is None:  # an identity provider's CA, which is asked for by nobody but the client
+        atexit.register(Path(name).unlink, missing_ok=True)
+    return name
+
+
+def _writable(path: Path | None) -> bool:
+    """Whether renewed tokens can be kept: a mounted Secret cannot be written, and must not make the renewal fail."""
+    files = (kubeconfig.source(path) or "").split(os.pathsep)
+    return all(os.access(Path(file).expanduser(), os.W_OK) for file in files if file)
+
+
+_renewing: Final[collections.defaultdict[str, threading.Lock]] = collections.defaultdict(threading.Lock)
+"""Kubeconfig ▶ who renews tokens in it now."""
+_RENEWAL_S: Final = 30.0
+
+
+@contextlib.contextmanager
+def _renewal(path: Path | None, context: kubeconfig.Context | None) -> Iterator[None]:
+    """One context of a file at a time, from reading the file to writing it back: the client writes all of what it read,
+    and would undo what another context has written meanwhile, refresh tokens that are good for one use included."""
+    if context is None or not context.renews:
+        yield
+        return
+    lock = _renewing[kubeconfig.source(path) or ""]
+    if not lock.acquire(timeout=_RENEWAL_S):
+        raise errors.ClusterError(
+            "another context of this kubeconfig is renewing its token, and does not come to an end",
+            code="cluster.auth",
+            remedy="check that the identity provider answers",
+        )
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _check_plugin(session: Session, context: kubeconfig.Context | None) -> None:
     """The client only logs that a plugin failed, and would go on as system:anonymous."""
-    if context is not None and context.plugin and not (authorization(configuration) or configuration.cert_file):
+    if context is not None and context.plugin and not (authorization(session) or session.configuration.cert_file):
         raise errors.ClusterError(
             f"the credential plugin of context {context.name} gave no credentials",
             code="cluster.auth",
@@ -150,17 +204,14 @@ def _proxied(configuration: Any, options: dict[str, Any]) -> urllib3.PoolManager
         ) from None
 
 
-_refreshing = threading.Lock()
-
-
-def authorization(configuration: Any) -> str:
+def authorization(session: Session) -> str:
     """The Authorization header of now.
 
     The client re-reads token files and re-runs plugins when the old token has expired.
     """
-    with _refreshing:
+    with session.refreshing:
         try:
-            setting = configuration.auth_settings().get("BearerToken") or {}
+            setting = session.configuration.auth_settings().get("BearerToken") or {}
         except Exception as error:
             raise errors.ClusterError(
                 f"the credentials could not be refreshed ({type(error).__name__})",

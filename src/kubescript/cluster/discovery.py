@@ -18,6 +18,8 @@ _VERBS: Final = ["get", "list", "watch"]
 def answer(store: saved.Saved, call: request.Request) -> types.Response | None:
     """The document at a non-resource path; None when a snapshot has no such document."""
     parts = call.path.strip("/").split("/")
+    if parts[:2] == ["openapi", "v3"]:  # none is captured; a server without it answers the same
+        return statuses.failure(404, "NotFound", "a snapshot holds no OpenAPI documents")
     kept = store.discovery(*_file(parts)) if len(parts) <= 3 else None
     if kept is not None:
         return statuses.document(msgspec.Raw(kept))

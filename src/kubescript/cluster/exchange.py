@@ -124,6 +124,8 @@ def unavailable(error: Exception, line: wire.Line, base: str) -> errors.ClusterE
         return errors.ClusterError("the call was cancelled", code="cluster.cancelled")
     if line.reason == "closed":
         return errors.ClusterError("the answer was closed before its end", code="cluster.broken")
+    if line.reason == "patience":
+        return errors.ClusterError(f"the API server at {host} did not begin to answer in time", code="cluster.timeout")
     if isinstance(error, exceptions.ProxyError):
         error = error.original_error
     for known, make in _KNOWN:

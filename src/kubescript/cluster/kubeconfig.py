@@ -32,6 +32,8 @@ class Context:
     current: bool
     plugin: bool = False
     """Credentials come from a program (exec or auth-provider), which may be slow or ask questions."""
+    renews: bool = False
+    """Its tokens are renewed by an auth-provider, which writes them back to the file."""
 
 
 def source(path: Path | None = None) -> str | None:
@@ -113,7 +115,7 @@ def _merge(files: list[dict[str, Any]]) -> list[Context]:
             user = str(inner.get("user") or "")
             merged.setdefault(name, Context(
                 name, str(inner.get("cluster") or ""), user, str(inner.get("namespace") or "default"), name == current,
-                bool({"exec", "auth-provider"} & set(users.get(user, {}))),
+                bool({"exec", "auth-provider"} & set(users.get(user, {}))), "auth-provider" in users.get(user, {}),
             ))  # fmt: skip
     return list(merged.values())
 

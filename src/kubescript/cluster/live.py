@@ -7,6 +7,7 @@ are in `credentials`.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterator
 from concurrent import futures
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import kubescript
 from kubescript import cancellation, errors, request, types
@@ -43,8 +44,10 @@ class Live:
     `kubectl config use-context` does to the file: a server never changes its cluster unasked.
     """
 
-    def __init__(self, path: Path | None = None, context: str | None = None) -> None:
+    def __init__(self, path: Path | None = None, context: str | None = None, patience_s: float | None = None) -> None:
+        """`patience_s` bounds the wait for an answer to begin, retries included; None: as long as the call may take."""
         self._path = path
+        self._patience_s = patience_s or float("inf")
         self._lock = threading.Lock()
         self._session: credentials.Session | None = None
         self._loading: futures.Future[credentials.Session] | None = None
@@ -75,6 +78,10 @@ class Live:
             self._chosen = kubeconfig.choose(self._path, self._wanted)
         return self._chosen
 
+    def choose(self) -> None:
+        """Raises ClusterError when the kubeconfig has no such context. Connects to nothing."""
+        _ = self._context
+
     def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
         """Send one request, see `base.Cluster`.
 
@@ -82,17 +89,18 @@ class Live:
         up to three times when the server asks for patience (Retry-After) and the time allows; nothing else is ever sent
         twice.
         """
-        deadline = time.monotonic() + timeout_s
-        response = self._attempt(call, deadline, cancel)
+        now = time.monotonic()
+        time_ = _Time(now + min(timeout_s, self._patience_s), now + timeout_s)
+        response = self._attempt(call, time_, cancel)
         if response.status == 401:
-            response = self._with_fresh_credentials(call, deadline, cancel, response)
+            response = self._with_fresh_credentials(call, time_, cancel, response)
         for _ in range(_RETRIES):
             pause = _pause(call, response)
-            if pause is None or time.monotonic() + pause >= deadline:
+            if pause is None or time.monotonic() + pause >= time_.head:
                 break
             response.close()
             _sleep(pause, cancel)
-            response = self._attempt(call, deadline, cancel)
+            response = self._attempt(call, time_, cancel)
         return response
 
     def close(self) -> None:
@@ -105,29 +113,30 @@ class Live:
         if session is not None:
             session.manager.clear()
 
-    def _attempt(self, call: request.Request, deadline: float, cancel: cancellation.Cancellation) -> types.Response:
-        session = self._ready(deadline, cancel)
-        headers = self._headers(session, call, deadline, cancel)
+    def _attempt(self, call: request.Request, time_: _Time, cancel: cancellation.Cancellation) -> types.Response:
+        session = self._ready(time_.head, cancel)
+        headers = self._headers(session, call, time_.head, cancel)
         try:
-            return self._send(session, call, headers, deadline, cancel)
+            return self._send(session, call, headers, time_, cancel)
         except _Stale:
-            return self._send(session, call, headers, deadline, cancel)
+            return self._send(session, call, headers, time_, cancel)
 
     def _send(
         self,
         session: credentials.Session,
         call: request.Request,
         headers: dict[str, str],
-        deadline: float,
+        time_: _Time,
         cancel: cancellation.Cancellation,
     ) -> types.Response:
         """One exchange on a line that the deadline, the cancellation and `close` can cut."""
         from kubescript.cluster import exchange, wire  # urllib3 is part of what start-up must not pay
 
-        line = wire.Line(deadline)
+        line = wire.Line(time_.end)
         release = self._guard(line, cancel)
         try:
-            response = exchange.send(session.manager, session.base, call, headers, line)
+            with self._patience(line, time_):
+                response = exchange.send(session.manager, session.base, call, headers, line)
         except errors.ClusterError as error:
             release()
             if error.code == "cluster.broken" and line.reused and call.method == "GET" and not line.reason:
@@ -137,6 +146,18 @@ class Live:
             release()
             raise
         return replace(response, chunks=_then(response.chunks, release), close=_both(response.close, release))
+
+    @contextlib.contextmanager
+    def _patience(self, line: wire.Line, time_: _Time) -> Iterator[None]:
+        """Cut the line unless its answer has begun in time, however the server fills the time."""
+        if time_.head >= time_.end or self._alarm is None:
+            yield
+            return
+        clear = self._alarm.at(time_.head, lambda: line.cut("patience"))
+        try:
+            yield
+        finally:
+            clear()
 
     def _guard(self, line: wire.Line, cancel: cancellation.Cancellation) -> Callable[[], None]:
         """Hang the line on everything that may cut it; returns what takes it off again."""
@@ -160,7 +181,7 @@ class Live:
         return release
 
     def _with_fresh_credentials(
-        self, call: request.Request, deadline: float, cancel: cancellation.Cancellation, refused: types.Response
+        self, call: request.Request, time_: _Time, cancel: cancellation.Cancellation, refused: types.Response
     ) -> types.Response:
         """A token may have been rotated on disk, a plugin's have expired early: read everything anew, once."""
         if call.method != "GET":
@@ -168,7 +189,7 @@ class Live:
             return refused
         refused.close()
         self._forget()
-        return self._attempt(call, deadline, cancel)
+        return self._attempt(call, time_, cancel)
 
     def _forget(self) -> None:
         with self._lock:
@@ -177,13 +198,15 @@ class Live:
     def _headers(
         self, session: credentials.Session, call: request.Request, deadline: float, cancel: cancellation.Cancellation
     ) -> dict[str, str]:
-        headers = {"Accept": call.accept, "Accept-Encoding": "identity", "User-Agent": _USER_AGENT}
+        headers = {"Accept": call.accept, "Accept-Encoding": "identity", "User-Agent": _agent(call)}
+        if call.audit_id:
+            headers["Audit-ID"] = call.audit_id
         if call.body is not None:
             headers["Content-Type"] = call.content_type
         if self._context is not None and self._context.plugin:
-            authorization = _in_time(_start(lambda: credentials.authorization(session.configuration)), deadline, cancel)
+            authorization = _in_time(_start(lambda: credentials.authorization(session)), deadline, cancel)
         else:
-            authorization = credentials.authorization(session.configuration)
+            authorization = credentials.authorization(session)
         if authorization:
             headers["Authorization"] = authorization
         return headers
@@ -211,6 +234,13 @@ class Live:
     @staticmethod
     def _in_cluster(path: Path | None, context: str | None) -> bool:
         return context is None and kubeconfig.source(path) is None and bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
+
+
+class _Time(NamedTuple):
+    """Until when (time.monotonic) the answer must have begun, and ended."""
+
+    head: float
+    end: float
 
 
 class _Stale(Exception):
@@ -253,6 +283,10 @@ def _sleep(seconds: float, cancel: cancellation.Cancellation) -> None:
     with cancel.closing(woken.set):
         if woken.wait(seconds) or cancel.cancelled:
             raise errors.ClusterError("the call was cancelled", code="cluster.cancelled")
+
+
+def _agent(call: request.Request) -> str:
+    return f"{_USER_AGENT} ({call.agent})" if call.agent else _USER_AGENT
 
 
 def _pause(call: request.Request, response: types.Response) -> float | None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import heapq
 import itertools
+import queue
 import socket
 import threading
 import time
@@ -29,16 +30,17 @@ _here = threading.local()
 
 
 class Line:
-    """What one call holds on to: at most one socket at a time, and the reason it was cut, if it was."""
+    """What one call holds on to: at most one socket, or name look-up, at a time, and the reason it was cut, if it
+    was."""
 
     def __init__(self, deadline: float) -> None:
         self.deadline = deadline
         self.reused = False
         """The request went out on a kept-alive connection, which the server may have closed in the same moment."""
         self._lock = threading.Lock()
-        self._grip: _Grip | None = None
+        self._grip: _Grip | _Resolving | None = None
         self.reason = ""
-        """Why it was cut: "timeout", "cancelled" or "closed"; empty while it is whole."""
+        """Why it was cut: "timeout", "patience", "cancelled" or "closed"; empty while it is whole."""
 
     @property
     def remaining(self) -> float:
@@ -53,7 +55,7 @@ class Line:
         if grip is not None:
             grip.cut(self)
 
-    def hold(self, grip: _Grip | None, *, reused: bool = False) -> None:
+    def hold(self, grip: _Grip | _Resolving | None, *, reused: bool = False) -> None:
         """The socket in use from now on; cut at once when the line already is."""
         with self._lock:
             self._grip, self.reused = grip, reused
@@ -93,6 +95,41 @@ class _Grip:
             self._sock.close()
 
 
+class _Resolving:
+    """A name being looked up, in a thread of its own: the C library waits for a dead name server for up to minutes,
+    and nobody can wake it. Held by a line as a socket is; cutting it leaves the thread to its end."""
+
+    def __init__(self, host: str, port: int | None) -> None:
+        self.owner: Line | None = None
+        self._host, self._port = host, port
+        self._found: queue.SimpleQueue[list[Any] | Exception | None] = queue.SimpleQueue()
+
+    def cut(self, line: Line) -> None:
+        if self.owner is line:
+            self._found.put(None)
+
+    def answer(self) -> list[Any]:
+        """The addresses. Raises what getaddrinfo raises, or TimeoutError when the line was cut."""
+        with contextlib.suppress(socket.gaierror):
+            return self._look_up(socket.AI_NUMERICHOST)
+        threading.Thread(target=self._work, name="kubescript-resolver", daemon=True).start()
+        found = self._found.get()
+        if found is None:
+            raise TimeoutError("cut while the name was looked up")
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def _work(self) -> None:
+        try:
+            self._found.put(self._look_up(0))
+        except Exception as error:  # told to the one who waits
+            self._found.put(error)
+
+    def _look_up(self, flags: int) -> list[Any]:
+        return socket.getaddrinfo(self._host, self._port, 0, socket.SOCK_STREAM, 0, flags)
+
+
 class _Grippable(HTTPConnection):
     """A connection that reports its socket to the line of the thread that uses it."""
 
@@ -114,8 +151,12 @@ class _Grippable(HTTPConnection):
         raise exceptions.NewConnectionError(self, f"cannot connect: {failure}") from failure
 
     def _resolve(self) -> list[Any]:
+        asked = _Resolving(self._dns_host, self.port)
+        line: Line | None = getattr(_here, "line", None)
+        if line is not None:
+            line.hold(asked)
         try:
-            return socket.getaddrinfo(self._dns_host, self.port, 0, socket.SOCK_STREAM)
+            return asked.answer()
         except (socket.gaierror, UnicodeError) as error:
             raise exceptions.NameResolutionError(self.host, self, socket.gaierror(str(error))) from error
 

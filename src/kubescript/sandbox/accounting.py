@@ -1,20 +1,23 @@
 """What a worker has used, read by the host from the kernel while the worker still exists, so that no answer waits for
 its end.
 
-A worker that has sent DONE blocks until it is killed. The kernel's numbers, not the worker's: proc_pid_schedstat and
-proc_pid_status.
+A worker that has sent DONE blocks until it is killed. The kernel's numbers, not the worker's: the clock of the
+process, clock_getcpuclockid(3), and proc_pid_status.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass
 from typing import Final
 
 __all__ = ["Consumption", "read"]
 
 _ENOUGH: Final = 16 * 1024
-"""Bytes; both files are far smaller, and the kernel gives them whole."""
+"""Bytes; the file is far smaller, and the kernel gives it whole."""
+_CPUCLOCK_SCHED: Final = 2
+"""Both in user and in kernel mode, to the nanosecond."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +31,15 @@ class Consumption:
 def read(pid: int) -> Consumption | None:
     """The consumption of process `pid`; None when the kernel does not tell (it ended, or /proc hides it)."""
     try:
-        cpu_ns = int(_file(pid, "schedstat").split(maxsplit=1)[0])
+        cpu_ns = time.clock_gettime_ns(_clock(pid))
         return Consumption(cpu_ns / 1e6, _peak(_file(pid, "status")))
     except (OSError, ValueError, IndexError):
         return None
+
+
+def _clock(pid: int) -> int:
+    """The kernel's name for the processor time of a whole process: one system call where a file takes three."""
+    return ~pid << 3 | _CPUCLOCK_SCHED
 
 
 def _file(pid: int, name: str) -> bytes:

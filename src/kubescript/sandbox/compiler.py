@@ -37,7 +37,8 @@ _COMPILE_DEPTH: Final = 3000
 
 _MAIN: Final = "_main_"
 _NOTHING: Final = "_nothing_"
-_FENCE: Final = re.compile(r"\A\s*```[\w+-]*[ \t]*\n(?P<body>.*?)\n[ \t]*```\s*\Z", re.DOTALL)
+_FENCE: Final = re.compile(r"\A\s*(?P<mark>```|~~~)[\w+-]*[ \t]*\n(?P<body>.*?)(?:\n[ \t]*(?P=mark))?\s*\Z", re.DOTALL)
+_FENCED: Final = re.compile(r"^```(?:python|py)?[ \t]*\n(?P<body>.*?)\n```", re.DOTALL | re.MULTILINE)
 _DEEP: Final = (
     "the script is too deeply nested: split the expression, or put the data into a JSON string for json.loads"
 )
@@ -62,6 +63,8 @@ class Program:
     """Whether it can have a value: a last expression, or `return` at the top level."""
     hint: str
     """How to return a value, for when there turns out to be none. Empty when it ended with `print(…)`."""
+    none: str
+    """Why the value may be None."""
 
 
 def compile_script(source: str) -> Program:
@@ -112,10 +115,27 @@ def _clean(source: str) -> str:
     if len(source) > MAX_SOURCE or len(source.encode(errors="surrogatepass")) > MAX_SOURCE:
         raise _refuse(f"the script is larger than {MAX_SOURCE // 1024} KiB: keep data out of it")
     source = source.removeprefix("\ufeff").replace("\r\n", "\n")
-    if fenced := _FENCE.match(source):
+    if fenced := _FENCE.match(source) or _among_prose(source):
         source = "\n" * source[: fenced.start("body")].count("\n") + fenced["body"]
     first = next((line for line in source.splitlines() if line.strip() and not line.lstrip().startswith("#")), "")
     return textwrap.dedent(source) if first[:1] in {" ", "\t"} else source
+
+
+def _among_prose(source: str) -> re.Match[str] | None:
+    """The one code block of an answer in words. Outside a long string, backticks are never Python."""
+    blocks = list(_FENCED.finditer(source))
+    before = source[: blocks[0].start()] if blocks else ""
+    in_string = any(before.count(quotes) % 2 for quotes in ('"' * 3, "'" * 3))
+    return blocks[0] if len(blocks) == 1 and not in_string and not _is_python(source) else None
+
+
+def _is_python(source: str) -> bool:
+    """Whether this is a script as it stands: one that quotes a block must not be taken for its quotation."""
+    try:
+        ast.parse(source, failures.FILENAME)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
 
 
 # --- tree and code ----------------------------------------------------------------------------------------------------
@@ -124,7 +144,7 @@ def _clean(source: str) -> str:
 def _compile(source: str) -> Program:
     tree = ast.parse(source, failures.FILENAME)
     flags = _future_flags(tree)
-    hint = ending.hint(tree.body)
+    hint, none = ending.hint(tree.body), ending.none(tree.body)
     rules = transformer.Transformer()
     rules.visit(tree)
     rules.finish()
@@ -135,7 +155,7 @@ def _compile(source: str) -> Program:
     returns = ending.return_last(tree.body) or rules.returns_early
     code = compile(_wrap(tree, rules.bound), failures.FILENAME, "exec", flags=flags, dont_inherit=True, optimize=0)
     _check_plain(code)
-    return Program(code, source, returns, hint)
+    return Program(code, source, returns, hint, none)
 
 
 def _future_flags(tree: ast.Module) -> int:

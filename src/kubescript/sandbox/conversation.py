@@ -14,24 +14,20 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kubescript import cancellation, errors, types
-from kubescript.sandbox import accounting, claims, control, protocol
+from kubescript.sandbox import accounting, answers, claims, control, protocol
 
 __all__ = ["Conversation", "Job", "OnCall", "OnProgress", "read_ready"]
 
 log = logging.getLogger(__name__)
 
-OnCall = Callable[[protocol.Call, float], tuple[protocol.Reply, types.Response | None]]
-"""Answers one call within so many seconds: the head, and the body when there is one. Never raises."""
+OnCall = answers.OnCall
 OnProgress = Callable[[protocol.Progress], None]
 
-_CALLS_BEYOND_LIMIT: Final = 100
-"""A script may catch the error that says its calls are used up; one that goes on regardless is ended."""
 _MAX_PROGRESS: Final = 10_000
-_TURN: Final = frozenset({protocol.Kind.PRINT, protocol.Kind.PROGRESS, protocol.Kind.CALL, protocol.Kind.DONE})
+_TURN: Final = protocol.ASIDE | {protocol.Kind.CALL, protocol.Kind.BATCH, protocol.Kind.MORE, protocol.Kind.DONE}
 _FIRST: Final = frozenset({protocol.Kind.READY})
 _MAX_NAME: Final = 200
 _MAX_HINT: Final = 2_000
-_BODY_CAP: Final = protocol.CAPS[protocol.Kind.BODY]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +41,10 @@ class Job:
     on_call: OnCall
     on_progress: OnProgress = lambda _: None
     cancellation: cancellation.Cancellation = field(default_factory=cancellation.Cancellation)
+    contexts: tuple[str, ...] = ()
+    """The clusters it may name, the default one first."""
     deadline: float | None = None
     """time.monotonic() at which the script ends; None: its timeout from when it begins."""
-
-
-class _Closed(Exception):
-    """The worker is gone."""
 
 
 def read_ready(frames: protocol.FrameSocket) -> protocol.Ready:
@@ -75,15 +69,16 @@ class Conversation:
         self._deadline = job.deadline or self._started + job.limits.timeout_ms / 1000
         self._printed: list[bytes] = []
         self._printed_bytes = 0
-        self._calls = 0
-        self._fetched = 0
         self._progress = 0
+        self._answers = answers.Answers(job.on_call, job.limits, frames, self._hear, self._remaining, self._cut)
+        self._over = False
+        """Whether the script ended with calls under way: not the client threw the switch then."""
         self._done: protocol.Done | None = None
 
     @property
     def began(self) -> bool:
         """Whether the worker has said anything: only then may its script have had an effect."""
-        return bool(self._done or self._calls or self._printed or self._progress)
+        return bool(self._done or self._answers.calls or self._printed or self._progress)
 
     def hold(self) -> types.Fault | None:
         """Talk until DONE or the first failure; gives the host's own reason to fail, if any."""
@@ -96,12 +91,14 @@ class Conversation:
                 self._turn()
         except TimeoutError:
             return self._out_of_time()
+        except (protocol.StreamClosed, OSError):
+            return types.Fault("worker.died", "")
         except protocol.ProtocolError as error:
             return types.Fault("worker.protocol", f"the sandbox process broke its protocol and was ended: {error}")
-        except (_Closed, OSError):
-            return types.Fault("worker.died", "")
         except errors.LimitExceeded as error:
             return types.Fault(error.code, error.message)
+        finally:
+            self._answers.close()
         return None
 
     def outcome(
@@ -127,18 +124,34 @@ class Conversation:
         )
 
     def _turn(self) -> None:
-        try:
-            kind, payload = self._frames.receive(_TURN)
-        except protocol.StreamClosed:
-            raise _Closed from None
-        if kind is protocol.Kind.CALL:
-            self._answer(protocol.decode(payload, protocol.Call))
-        elif kind is protocol.Kind.PRINT:
+        kind, payload = self._frames.receive(_TURN)
+        match kind:
+            case protocol.Kind.CALL:
+                self._answers.one(protocol.decode(payload, protocol.Call))
+            case protocol.Kind.BATCH:
+                self._answers.several(protocol.decode(payload, protocol.Batch).calls)
+            case protocol.Kind.MORE:
+                self._answers.more(protocol.decode(payload, protocol.More).answer)
+            case protocol.Kind.DONE:
+                self._done = claims.checked(protocol.decode(payload, protocol.Done))
+            case _:
+                self._aside(kind, payload)
+
+    def _hear(self) -> bool:
+        """Take what the worker says while an answer is on its way; what needs an answer itself waits for its turn."""
+        if self._frames.waiting() not in protocol.ASIDE:
+            return False
+        self._aside(*self._frames.receive(protocol.ASIDE))
+        return True
+
+    def _aside(self, kind: protocol.Kind, payload: bytes) -> None:
+        """What gets no answer."""
+        if kind is protocol.Kind.PRINT:
             self._print(payload)
         elif kind is protocol.Kind.PROGRESS:
             self._report(protocol.decode(payload, protocol.Progress))
         else:
-            self._done = claims.checked(protocol.decode(payload, protocol.Done))
+            self._answers.stop(protocol.decode(payload, protocol.Stop).answer)
 
     def _print(self, text: bytes) -> None:
         if not text:
@@ -155,46 +168,9 @@ class Conversation:
             raise errors.LimitExceeded(f"more than {_MAX_PROGRESS} progress reports", code="limit.output")
         self._job.on_progress(progress)
 
-    def _answer(self, call: protocol.Call) -> None:
-        self._calls += 1
-        reply, response = self._over_budget() or self._job.on_call(call, self._remaining())
-        try:
-            self._frames.send_message(protocol.Kind.REPLY, reply)
-            fault = self._stream(response) if response is not None else None
-        finally:
-            if response is not None:
-                response.close()
-        self._frames.send_message(protocol.Kind.END, protocol.End(fault))
-
-    def _over_budget(self) -> tuple[protocol.Reply, None] | None:
-        limits = self._job.limits
-        if self._calls > limits.api_calls + _CALLS_BEYOND_LIMIT:
-            raise errors.LimitExceeded(self._calls_message(), code="limit.calls")
-        if self._calls > limits.api_calls:
-            return protocol.Reply(0, fault=protocol.ScriptFault("limit.calls", self._calls_message())), None
-        if self._fetched > limits.response_bytes:
-            message = f"API answers exceed {limits.response_bytes >> 20} MiB; use limit=, selectors or one namespace"
-            return protocol.Reply(0, fault=protocol.ScriptFault("limit.bytes", message)), None
-        return None
-
-    def _calls_message(self) -> str:
-        limit = self._job.limits.api_calls
-        return f"more than {limit} API calls; list once and filter in the script instead of one call per object"
-
-    def _stream(self, response: types.Response) -> protocol.ScriptFault | None:
-        """Pass the body on as it arrives; a body that breaks off is a fault at its end, never a short success."""
-        try:
-            for chunk in response.chunks:
-                self._fetched += len(chunk)
-                if self._fetched > self._job.limits.response_bytes:
-                    return protocol.ScriptFault(
-                        "limit.bytes", f"API answers exceed {self._job.limits.response_bytes >> 20} MiB"
-                    )
-                for start in range(0, len(chunk), _BODY_CAP):
-                    self._frames.send(protocol.Kind.BODY, memoryview(chunk)[start : start + _BODY_CAP])
-        except errors.KubescriptError as error:
-            return protocol.ScriptFault(error.code, error.message)
-        return None
+    def _cut(self) -> None:
+        self._over = not self._job.cancellation.cancelled
+        self._job.cancellation.cancel()
 
     def _start(self) -> protocol.Start:
         job, limits = self._job, self._job.limits
@@ -202,11 +178,13 @@ class Conversation:
             script=job.script,
             namespace=job.namespace,
             context=job.context,
+            contexts=job.contexts,
             timeout_ms=limits.timeout_ms,
             memory_bytes=limits.memory_bytes,
             depth=limits.depth,
             output_bytes=limits.output_bytes,
             api_calls=limits.api_calls,
+            response_bytes=limits.response_bytes,
         )
 
     def _remaining(self) -> float:
@@ -217,7 +195,7 @@ class Conversation:
 
     def _out_of_time(self) -> types.Fault:
         seconds = self._job.limits.timeout_ms / 1000
-        waited = f" after {self._calls} API calls" if self._calls else ""
+        waited = f" after {self._answers.calls} API calls" if self._answers.calls else ""
         return types.Fault(
             "limit.time",
             f"the script was ended at its {seconds:g} s deadline{waited}; narrow the query, avoid a call per object, "
@@ -226,7 +204,7 @@ class Conversation:
 
     def _autopsy(self, end: control.Exited | None) -> types.Fault:
         """Say what a worker that ended without DONE most likely died of."""
-        if self._job.cancellation.cancelled:
+        if self._job.cancellation.cancelled and not self._over:
             return types.Fault("cancelled", "the client cancelled the script")
         status = end.status if end is not None else 0
         if status == -signal.SIGSYS:
@@ -252,6 +230,6 @@ class Conversation:
             wall_ms=(time.monotonic() - self._started) * 1000,
             cpu_ms=known.cpu_ms if known is not None else 0.0,
             peak_bytes=known.peak_bytes if known is not None else 0,
-            api_calls=self._calls,
-            bytes_fetched=self._fetched,
+            api_calls=self._answers.calls,
+            bytes_fetched=self._answers.fetched,
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 
-__all__ = ["hint", "return_last"]
+__all__ = ["hint", "none", "return_last"]
 
 
 def return_last(body: list[ast.stmt]) -> bool:
@@ -61,10 +61,34 @@ def hint(body: list[ast.stmt]) -> str:  # noqa: PLR0911  one text per kind of st
             return "the script ended with an import; end it with an expression to return its value"
         case ast.If() | ast.With() | ast.Try() | ast.Match():
             kind = type(last).__name__.lower()
+            if (inner := _last_of_branches(last)) is not None:
+                return inner
             return f"no expression was reached in the final `{kind}`; end the script with an expression"
         case ast.Expr() if _is_print(last):
             return ""
     return "the script ended with a statement; end it with an expression to return its value"
+
+
+def _last_of_branches(last: ast.stmt) -> str | None:
+    """The hint for the first branch, unless one ends with a value."""
+    ends = [block for block in _blocks(last) if block]
+    if any(isinstance(block[-1], ast.Expr) and not _is_print(block[-1]) for block in ends):
+        return None
+    return hint(ends[0]) if ends else None
+
+
+_IN_PLACE = frozenset({"append", "extend", "insert", "sort", "reverse", "add", "update", "remove", "clear", "discard"})
+"""Methods that change their object and give None."""
+
+
+def none(body: list[ast.stmt]) -> str:
+    """Why the last expression is None, and how to return a value."""
+    match body:
+        case [*_, ast.Expr(ast.Call(ast.Attribute(ast.Name(name), method)))] if method in _IN_PLACE:
+            return f"`{name}.{method}(…)` changes `{name}` and gives None; end the script with a line `{name}`"
+        case [*_, ast.Expr(ast.Call(ast.Name(name)))]:
+            return f"`{name}(…)` gave None; end the function with `return`"
+    return "the last expression is None"
 
 
 def _assignment(target: str) -> str:

@@ -63,6 +63,11 @@ class Executor:
         self.layers: tuple[protocol.Layer, ...] = ()
         """What the newest worker reported of its lockdown; empty before the first."""
 
+    @property
+    def spares(self) -> int:
+        """Workers that wait for a script."""
+        return len(self._spares)
+
     def start(self) -> None:
         """Put as many spares on their way as are missing."""
         with self._lock:

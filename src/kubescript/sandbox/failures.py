@@ -87,6 +87,8 @@ def _about_name(name: str | None, namespace: dict[str, Any]) -> str:
     useful = [key for key in namespace if not key.startswith("_")]
     if name in refusals.NAMES:
         return f"; {refusals.NAMES[name]}"
+    if name in _USUAL:
+        return f"; write `{name} = {_USUAL[name]}` first" if _USUAL[name].startswith("k8s.") else f"; {_USUAL[name]}"
     if line := builtins["_home_"](name) if "_home_" in builtins else "":
         return f"; write `{line}` first"
     near = difflib.get_close_matches(name, [*useful, *(key for key in builtins if not key.startswith("_"))], n=1)
@@ -94,11 +96,33 @@ def _about_name(name: str | None, namespace: dict[str, Any]) -> str:
     return f"{meant or ';'} there are: {', '.join(useful[:30])}" if useful else meant
 
 
+_CURLY: Final = "\u201c\u201d\u2018\u2019"
+_GET = "write k8s.get('pods', namespace=namespace)"
+_CLIENTS = (
+    ("coreV1", "v1 core core_v1 core_v1_api core_api api v1_api"),
+    ("appsV1", "apps apps_v1 apps_v1_api apps_api"),
+    ("batchV1", "batch batch_v1 batch_v1_api batch_api"),
+    ("networkingV1", "networking networking_v1 net_v1 networking_v1_api"),
+    ("rbacV1", "rbac rbac_v1 rbac_v1_api"),
+    ("customObjects", "custom custom_api custom_objects custom_objects_api crd_api"),
+)
+_USUAL: Final = {
+    **{name: f"k8s.{accessor}()" for accessor, usual in _CLIENTS for name in usual.split()},
+    **dict.fromkeys(("kubectl", "kr8s", "oc"), _GET),
+    "tabulate": "write table(rows)",
+    "humanize": "age(obj) prints like 3d4h",
+    "parse_cpu": "write quantity(text)",
+    "parse_memory": "write quantity(text)",
+    "kubernetes_client": "use k8s, or `from kubernetes import client` first",
+}
+"""Names that scripts often suppose are there ▶ how to make them, or what to write."""
+
+
 def _about_attribute(error: AttributeError) -> str:
     if error.name is None or not hasattr(error, "obj") or not str(error).endswith(f"no attribute {error.name!r}"):
         return ""  # what does not end as Python's message does has its hint already
     if error.obj is None:
-        return f": the value before `.{error.name}` is None"
+        return f": the value before `.{error.name}` is None, as missing fields are; write `x and x.{error.name}`"
     if type(error.obj) is str and error.name in _DATES:
         return f"; {_TIMES}"
     if issubclass(type(error.obj), dict):
@@ -118,6 +142,8 @@ _IN_DATETIME: Final = frozenset({"timedelta", "timezone"})
 _TIMES: Final = "camelCase and item timestamps are text; use .creation_timestamp, or datetime.fromisoformat(text)"
 _OPERANDS: Final = (
     (("'ModuleProxy' object is not callable",), "this is the module: write datetime.datetime(…), or import the name"),
+    (("unhashable type: 'View'",), "take a name: p.metadata.name"),
+    (("unhashable type: 'ListView'",), "take a tuple of what you compare"),
     (("offset-naive and offset-aware",), "use datetime.now(timezone.utc)"),
     (("'NoneType'", "'datetime."), "missing fields are None: leave them out with `if x`"),
     (("'NoneType'", "'str'", " between "), "missing fields are None: write `x or ''`"),
@@ -143,6 +169,8 @@ def syntax_advice(error: SyntaxError, source: str) -> str:
     line = lines[error.lineno - 1].strip() if error.lineno and error.lineno <= len(lines) else ""
     if line.startswith(("kubectl ", "$ kubectl", "oc ", "helm ")):
         return ': this is a shell command; write Python, such as `k8s.get("pods", namespace=namespace)`'
+    if any(quote in line for quote in _CURLY):
+        return ": write straight quotes"
     if line.startswith(("!", "%")):
         return ": notebook commands are not available; write Python"
     if line.startswith(("const ", "let ", "var ", "//")) or "=>" in line or line.endswith("{"):

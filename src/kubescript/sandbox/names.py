@@ -82,7 +82,7 @@ SPECIAL: Final = frozenset({"format", "format_map", "obj", "register"})
 
 _ADVICE: Final = {
     "__class__": "use type(x)",
-    "__dict__": "use vars(x), or dataclasses.asdict(x)",
+    "__dict__": "use vars(x), x.to_dict() of a Kubernetes object, or dataclasses.asdict(x)",
     "__slots__": "drop it, or use @dataclass(slots=True)",
     "__new__": "use __init__, or a function that returns the object",
     "__traceback__": "use str(error); the lines are reported when the script fails",

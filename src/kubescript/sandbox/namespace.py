@@ -38,6 +38,7 @@ _BUILTINS: Final[dict[str, Any]] = {
     "_special_": guards.special,
     "_protocol_": guards.protocol,
     "_write_": guards.writable,
+    "_none_": guards.none,
     "_own_": guards.own,
     "__metaclass__": classes.Factory(),
 }
@@ -237,4 +238,4 @@ def _absent(name: str, modules: Mapping[str, object]) -> str:
         return f"{head}: {advice}"
     near = difflib.get_close_matches(name, modules, n=1)
     meant = f"; did you mean {near[0]!r}?" if near else ""
-    return f"{head}{meant or ';'} there are: {', '.join(sorted(m for m in modules if '.' not in m))}"
+    return f"{head}{meant}; most of the standard library is: json, re, datetime, collections, itertools, statistics, …"

@@ -3,10 +3,21 @@
     worker                             host
       READY   layers that hold    ──▶
                                   ◀──  START   script, limits
-      PRINT*, PROGRESS*, CALL     ──▶
-                                  ◀──  REPLY, BODY*, END        (exactly one reply to each call)
+      CALL                        ──▶
+                                  ◀──  REPLY, BODY*, END        (exactly one answer to each call)
+      BATCH   several calls       ──▶
+                                  ◀──  REPLY, BODY*, END        for each, in their order
+      CALL    as a stream         ──▶
+                                  ◀──  REPLY, and END when there is no body
+      MORE    of that stream      ──▶
+                                  ◀──  BODY, or END
       ...
       DONE                        ──▶  exactly one, then the host kills what is left
+
+CALL, BATCH, MORE and DONE are the worker's turns: the next is read when the answer to the last is out. PRINT, PROGRESS
+and STOP get no answer and may come at any time, also while an answer is on its way. STOP says that the rest of an
+answer is not wanted: of one that is on its way the END comes early, a stream is closed without a word. Answers have no
+number on the wire; both sides count calls from 1.
 
 A frame is a little-endian u32 length of the payload, one byte of type, and the payload. Lengths are checked before
 anything is allocated. The host treats every frame as hostile: wrong type, wrong turn, wrong shape or wrong size ends
@@ -16,17 +27,22 @@ the worker. Both sides import this module, so it imports nothing of ours.
 from __future__ import annotations
 
 import enum
+import select
 import socket
 import struct
 import time
-from typing import Final, Literal, TypeVar
+from collections.abc import Callable
+from typing import Annotated, Final, Literal, TypeVar
 
 import msgspec
 
 __all__ = [
+    "ASIDE",
     "CAPS",
+    "MAX_BATCH",
     "NULL",
     "Accept",
+    "Batch",
     "Call",
     "Done",
     "End",
@@ -34,17 +50,19 @@ __all__ = [
     "FrameSocket",
     "Kind",
     "Layer",
+    "More",
     "Progress",
     "ProtocolError",
     "Ready",
     "Reply",
     "ScriptFault",
     "Start",
+    "Stop",
     "StreamClosed",
     "decode",
 ]
 
-VERSION: Final = 1
+VERSION: Final = 2
 
 Accept = Literal["json", "table", "metadata", "text"]
 """The representations a script may ask for; the host maps each to a fixed Accept header."""
@@ -62,6 +80,9 @@ class Kind(enum.IntEnum):
     PROGRESS = 3
     CALL = 4
     DONE = 5
+    BATCH = 6
+    MORE = 7
+    STOP = 8
     START = 129
     REPLY = 130
     BODY = 131
@@ -77,12 +98,21 @@ CAPS: Final[dict[Kind, int]] = {
     Kind.PROGRESS: 4 * KIB,
     Kind.CALL: 4 * MIB,  # the API server itself refuses bodies beyond 3 MiB
     Kind.DONE: 4 * MIB,  # far beyond any answer's limit; empty lists take 30 times their text in the host's memory
+    Kind.BATCH: 4 * MIB,
+    Kind.MORE: 64,
+    Kind.STOP: 64,
     Kind.START: 4 * MIB,
     Kind.REPLY: 64 * KIB,
     Kind.BODY: 4 * MIB,
     Kind.END: 16 * KIB,
 }
 """Bytes of payload each kind may have. A sender that would exceed its cap must say so in words instead."""
+
+
+ASIDE: Final = frozenset({Kind.PRINT, Kind.PROGRESS, Kind.STOP})
+"""What a worker may say while an answer is on its way."""
+MAX_BATCH: Final = 256
+"""Calls in one BATCH."""
 
 
 class Layer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -106,11 +136,14 @@ class Start(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     script: str
     namespace: str
     context: str
+    contexts: tuple[str, ...]
+    """The clusters that may be named in a call, the default one first."""
     timeout_ms: int
     memory_bytes: int
     depth: int
     output_bytes: int
     api_calls: int
+    response_bytes: int
 
 
 class Progress(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -131,7 +164,29 @@ class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     body: msgspec.Raw = NULL
     """JSON text; NULL for no body. (msgspec decodes Raw in no union, so there is no None.)"""
     content_type: Literal["json", "json-patch", "merge-patch", "strategic-merge-patch", "apply-patch"] = "json"
+    context: str = ""
+    """Which cluster; "" for the default one. Nothing but a name on the operator's list reaches any."""
     accept: Accept = "json"
+    stream: bool = False
+    """Give the body piece by piece, each when it is asked for: of a watch, which a script may leave at any event."""
+
+
+class Batch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Calls whose answers do not wait for each other. None of them is a stream."""
+
+    calls: Annotated[tuple[Call, ...], msgspec.Meta(min_length=1, max_length=MAX_BATCH)]
+
+
+class More(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The next piece of a stream, please."""
+
+    answer: int
+
+
+class Stop(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The rest of this answer is not wanted."""
+
+    answer: int
 
 
 class ScriptFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -194,6 +249,8 @@ def decode(payload: bytes, shape: type[T]) -> T:
 
 
 _HEAD: Final = struct.Struct("<IB")
+Hear = Callable[[], bool]
+"""Takes a frame that has arrived; False when what has arrived is not for now."""
 
 
 class FrameSocket:
@@ -207,16 +264,31 @@ class FrameSocket:
         self._sock = sock
         self.deadline = deadline
 
-    def send(self, kind: Kind, payload: bytes | memoryview) -> None:
-        """Send one frame. Raises ProtocolError when it exceeds its cap: nothing is sent then, the stream stays in
-        step."""
+    def send(self, kind: Kind, payload: bytes | memoryview, hear: Hear | None = None) -> None:
+        """Send one frame; with `hear`, listen meanwhile. Raises ProtocolError when it exceeds its cap: nothing is sent
+        then, the stream stays in step."""
         if len(payload) > CAPS[kind]:
             raise ProtocolError(f"{kind.name} frame of {len(payload)} bytes exceeds its cap of {CAPS[kind]}")
-        self._sendall(_HEAD.pack(len(payload), kind), payload)
+        head = _HEAD.pack(len(payload), kind)
+        if hear is None:
+            self._sendall(head, payload)
+        else:
+            self._send_hearing(head, payload, hear)
 
-    def send_message(self, kind: Kind, message: msgspec.Struct) -> None:
+    def send_message(self, kind: Kind, message: msgspec.Struct, hear: Hear | None = None) -> None:
         """Send one structured frame."""
-        self.send(kind, msgspec.json.encode(message))
+        self.send(kind, msgspec.json.encode(message), hear)
+
+    def waiting(self) -> int | None:
+        """The type of the frame that has begun to arrive; None when nothing has. Raises StreamClosed."""
+        poller = select.poll()
+        poller.register(self._sock, select.POLLIN)
+        if not poller.poll(0):
+            return None
+        head = self._sock.recv(_HEAD.size, socket.MSG_PEEK)
+        if not head:
+            raise StreamClosed("the peer closed the connection")
+        return head[-1] if len(head) == _HEAD.size else None
 
     def receive(self, allowed: frozenset[Kind]) -> Frame:
         """The next frame. Raises ProtocolError for a type out of turn, an oversized length, or an early end of the
@@ -242,6 +314,23 @@ class FrameSocket:
             self._arm()
             view = view[self._sock.send(view) :]
 
+    def _send_hearing(self, head: bytes, payload: bytes | memoryview, hear: Hear) -> None:
+        """Send, and let what the peer says be heard: of two sides that only send, neither would ever be read."""
+        poller = select.poll()
+        poller.register(self._sock, select.POLLIN | select.POLLOUT)
+        left = [memoryview(head), memoryview(payload)]
+        while left:
+            self._arm()
+            ready = poller.poll(self._patience())
+            if ready and ready[0][1] & select.POLLIN and not hear():
+                poller.modify(self._sock, select.POLLOUT)  # a turn of its own, which waits until this one is over
+            elif ready and ready[0][1] & ~select.POLLIN:
+                left = _without(left, self._sock.sendmsg(left, (), socket.MSG_DONTWAIT))
+
+    def _patience(self) -> float | None:
+        """Milliseconds that a poll may take."""
+        return None if self.deadline is None else max(0.0, (self.deadline - time.monotonic()) * 1000)
+
     def _arm(self) -> None:
         if self.deadline is None:
             return
@@ -261,3 +350,11 @@ class FrameSocket:
                 raise StreamClosed("the peer closed the connection in the middle of a turn")
             got += count
         return buffer
+
+
+def _without(parts: list[memoryview], count: int) -> list[memoryview]:
+    """What is left of `parts` after their first `count` bytes."""
+    while parts and count >= len(parts[0]):
+        count -= len(parts[0])
+        parts = parts[1:]
+    return [parts[0][count:], *parts[1:]] if parts else []

@@ -91,10 +91,12 @@ NAMES: Final[dict[str, str]] = {
 """Builtins that are not there."""
 
 _CLUSTER = "the cluster is reached through `k8s`"
-_LOOP = "calls run one after the other: write a plain loop"
-_PLAIN = "use lists, dicts, collections and statistics; return a list of dicts for a table"
+_LOOP = "several API calls at once: k8s.parallel([lambda ns=ns: k8s.coreV1().list_namespaced_pod(ns) for ns in names])"
+_PLAIN = "use lists, dicts, collections and statistics; return a list of dicts, or table(rows)"
+_TABLE = "write table(rows), it is there without an import"
+_OTHER = "use k8s: k8s.get('pods', namespace=...), or k8s.coreV1()"
 _NO_NET = f"there is no network here: {_CLUSTER}"
-_NO_PROCESS = f"no process can be started: {_CLUSTER}"
+_NO_PROCESS = f"no process can be started: {_CLUSTER}; for kubectl write k8s.get('pods', namespace=...)"
 
 MODULES: Final[dict[str, str]] = {
     "os": "there are no files, environment variables or processes here: " + _CLUSTER,
@@ -112,7 +114,6 @@ MODULES: Final[dict[str, str]] = {
     "requests": _NO_NET,
     "httpx": _NO_NET,
     "aiohttp": _NO_NET,
-    "urllib3": _NO_NET,
     "http": _NO_NET,
     "socket": _NO_NET,
     "ssl": _NO_NET,
@@ -124,9 +125,17 @@ MODULES: Final[dict[str, str]] = {
     "numpy": _PLAIN,
     "polars": _PLAIN,
     "matplotlib": "return the numbers: there are no pictures here",
-    "tabulate": _PLAIN,
-    "prettytable": _PLAIN,
-    "rich": _PLAIN,
+    "tabulate": _TABLE,
+    "prettytable": _TABLE,
+    "rich": _TABLE,
+    "texttable": _TABLE,
+    "kr8s": _OTHER,
+    "lightkube": _OTHER,
+    "pykube": _OTHER,
+    "hikaru": _OTHER,
+    "sh": _NO_PROCESS,
+    "pick": "nobody can be asked while a script runs: k8s.contexts() names the clusters, k8s.context(name) is one",
+    "humanize": "age(obj) prints like 3d4h, quantity('1Gi') is a number; both are there without an import",
     "dateutil": "use datetime.datetime.fromisoformat; it reads Kubernetes timestamps",
     "pytz": "use zoneinfo.ZoneInfo",
     "inspect": "use dir(x) and help(x)",
@@ -155,6 +164,11 @@ MODULES: Final[dict[str, str]] = {
     "pydantic": "use dataclasses",
     "kubernetes.stream": "exec, attach and port-forward are refused here: use logs (read_namespaced_pod_log), events "
     "and status",
+    "kubernetes.informer": "a script is short: list once, or follow with watch.Watch().stream(k8s.coreV1()."
+    "list_namespaced_pod, namespace, timeout_seconds=5)",
+    "kubernetes.leaderelection": "a script holds no locks: read the holder from k8s.coordinationV1()."
+    "list_namespaced_lease(namespace)",
+    "kubernetes.aio": _SYNC,
     "kubernetes_asyncio": "use `from kubernetes import client`; calls are synchronous",
     "openshift": "use k8s: it serves every API of the cluster",
 }

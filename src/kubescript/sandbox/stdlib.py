@@ -8,6 +8,7 @@ they are given come from shims.py instead. All is imported ahead of time: after 
 from __future__ import annotations
 
 import datetime
+import difflib
 import encodings
 import importlib
 import time
@@ -34,7 +35,9 @@ class ModuleProxy:
         own = self.__dict__["_name_"]
         if advice := _ADVICE.get(f"{own}.{name}"):
             raise AttributeError(f"{own}.{name} is not available: {advice}") from None
-        raise AttributeError(f"{own} has no {name!r} here; it has: {', '.join(dir(self)[:80])}") from None
+        near = difflib.get_close_matches(name, dir(self), 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"it has: {', '.join(dir(self)[:30])}"
+        raise AttributeError(f"{own} has no {name!r} here; {hint}") from None
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise TypeError("modules cannot be changed")

@@ -125,6 +125,16 @@ class Transformer(RestrictingNodeTransformer):
         """Native, star arguments too."""
         return self.node_contents_visit(node)
 
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        """`x is None` becomes `_none_(x)`, which is true of an absent list or map too, as scripts of the official
+        client expect of it."""
+        compare: ast.Compare = self.node_contents_visit(node)
+        match compare.ops, compare.comparators:
+            case [ast.Is() | ast.IsNot() as operator], [ast.Constant(None)]:
+                call = _call("_none_", compare.left)
+                return call if isinstance(operator, ast.Is) else ast.copy_location(ast.UnaryOp(ast.Not(), call), node)
+        return compare
+
     # --- assignments ------------------------------------------------------------------------------------------------
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:

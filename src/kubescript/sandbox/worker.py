@@ -7,6 +7,7 @@ fork server calls `warm` once and `main` in each child; nothing returns from `ma
 from __future__ import annotations
 
 import collections
+import functools
 import os
 import socket
 import sys
@@ -15,8 +16,20 @@ from typing import Final, NoReturn
 
 import msgspec
 
-from kubescript.sandbox import channel, compiler, lockdown, namespace, protocol, rehearsal, stdlib
-from kubescript.sdk import client, context, errors, helptext, plain, session, tables, virtual
+from kubescript.sandbox import channel, compiler, lockdown, namespace, protocol, rehearsal, stdlib, turns
+from kubescript.sdk import (
+    catalogue,
+    client,
+    context,
+    errors,
+    futures,
+    helpers,
+    helptext,
+    plain,
+    session,
+    tables,
+    virtual,
+)
 
 __all__ = ["Evaluate", "Prepare", "main", "prepare", "warm"]
 
@@ -38,14 +51,20 @@ _LIMIT_HINTS: Final = {
 def warm() -> None:
     """Load, in the fork server, all that scripts may use: after the lockdown no file can be opened.
 
-    Rehearsed a few times, the interpreter has specialized its bytecode, and workers copy a quarter fewer pages.
+    Rehearsed a few times, with the host's part spoken in advance, the interpreter has specialized its bytecode, workers
+    copy a quarter fewer pages, and none has to work out the shapes of its frames.
     """
     stdlib.warm()
     tables.warm()
-    nowhere, other = socket.socketpair()
-    with nowhere, other:
-        for _ in range(_REHEARSALS):
-            prepare(channel.Channel(protocol.FrameSocket(nowhere)))
+    catalogue.kinds()
+    for _ in range(_REHEARSALS):
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            rehearsal.prompt(protocol.FrameSocket(theirs))
+            theirs.shutdown(socket.SHUT_WR)  # the host's last word: after DONE nothing is waited for
+            link = channel.Channel(protocol.FrameSocket(ours))
+            prepare(link)
+            rehearsal.converse(link)
 
 
 Evaluate = Callable[[protocol.Start], None]
@@ -58,6 +77,7 @@ def main(
     descriptor: int, confinement: lockdown.Confinement, inherited: tuple[protocol.Layer, ...], prepare: Prepare
 ) -> NoReturn:
     """Lock this process down, run its one script, and end."""
+    turns.lengthen()
     frames = protocol.FrameSocket(lockdown.adopt(descriptor))
     layers = inherited + lockdown.apply(lockdown.WORKER_STEPS, confinement)
     link = channel.Channel(frames)
@@ -73,38 +93,53 @@ def main(
 def prepare(link: channel.Channel) -> Evaluate:
     """Build a script's world; the returned function runs the script in it under RestrictedPython and sends its DONE."""
     rehearsal.play(lambda k8s: _scope(link, k8s))
-    scope = _scope(link, client.K8s(session.Session(link)))
+    k8s = client.K8s(session.Session(link))
+    scope = _scope(link, k8s)
+    compiler.compile_script("0")  # touches the pages that the next script's tree will lie on
 
     def evaluate(start: protocol.Start) -> None:
-        ctx = context.Context(start.context, start.namespace, start.timeout_ms, link.progress)
-        link.finish(_bounded(start, {**scope, "ctx": ctx, "namespace": start.namespace}))
+        k8s._announce(start.contexts)
+        ctx = context.Context(start.context, start.namespace, start.timeout_ms, link.progress, link.left)
+        complete = functools.partial(futures.complete, k8s._session.relay)
+        link.finish(_bounded(start, {**scope, "ctx": ctx, "namespace": start.namespace}, complete))
 
     return evaluate
 
 
 def _scope(link: channel.Channel, k8s: client.K8s) -> dict[str, object]:
     modules = {name: virtual.VirtualModule(name, members) for name, members in virtual.exports(k8s).items()}
-    extra = {**_AT_HAND, "k8s": k8s, "help": lambda subject=k8s: link.print(helptext.help_text(subject))}
+    extra = {"k8s": k8s, **helpers.GLOBALS, "help": _helper(link, k8s), **_AT_HAND}
     return namespace.build_globals(print_=link.print, extra=extra, importable=modules)
 
 
-def _bounded(start: protocol.Start, scope: dict[str, object]) -> protocol.Done:
+def _helper(link: channel.Channel, k8s: client.K8s) -> Callable[..., None]:
+    def help(subject: object = k8s) -> None:  # noqa: A001  the name that error messages show
+        """A few lines about an object, a method, or a kind named as for k8s.explain, printed."""
+        kind = type(subject) is str and subject not in tables.models()
+        link.print(k8s.explain(str(subject)) if kind else helptext.help_text(subject))
+
+    return help
+
+
+def _bounded(start: protocol.Start, scope: dict[str, object], complete: Callable[[], None]) -> protocol.Done:
     reserve: list[bytes] = [bytes(1 << 20)]  # freed when memory runs out, so that there is room to say so
     sys.setrecursionlimit(start.depth + _BASE_DEPTH)
     try:
-        return _outcome(start, scope)
+        return _outcome(start, scope, complete)
     except MemoryError:
         reserve.clear()
         return _limit("limit.memory", f"the script needed more than its {start.memory_bytes >> 20} MiB of memory")
 
 
-def _outcome(start: protocol.Start, scope: dict[str, object]) -> protocol.Done:
+def _outcome(start: protocol.Start, scope: dict[str, object], complete: Callable[[], None]) -> protocol.Done:
     try:
         program = compiler.compile_script(start.script)
     except compiler.ScriptRefused as error:
         return protocol.Done(fault=protocol.ScriptFault(error.code, str(error)))
     try:
-        return _result(compiler.run(program, scope), program)
+        value = compiler.run(program, scope)
+        complete()  # a write with async_req that nobody waited for
+        return _result(value, program)
     except MemoryError:
         raise
     except BaseException as error:  # a script may raise anything, SystemExit included: this is its end, never ours
@@ -113,7 +148,7 @@ def _outcome(start: protocol.Start, scope: dict[str, object]) -> protocol.Done:
 
 def _result(value: object, program: compiler.Program) -> protocol.Done:
     if value is compiler.NOTHING or value is None:
-        return protocol.Done(hint=program.hint if value is compiler.NOTHING else "the last expression is None")
+        return protocol.Done(hint=program.hint if value is compiler.NOTHING else program.none)
     encoded = plain.encode(value)
     if len(encoded) > protocol.CAPS[protocol.Kind.DONE] - 1024:
         size = f"the result is {len(encoded) >> 20} MiB of JSON"

@@ -20,7 +20,7 @@ ContentType = Literal["json", "json-patch", "merge-patch", "strategic-merge-patc
 _IGNORED: Final = frozenset({"_request_timeout", "_return_http_data_only", "pretty", "_check_return_type"})
 _HARMLESS_DEFAULTS: Final = {"async_req": (None, False), "_preload_content": (None, True), "watch": (None, False)}
 _REFUSED: Final = {
-    "async_req": "calls run one after the other here; call it without async_req, the answer is the return value",
+    "async_req": "only k8s.coreV1() and its like take it; for several calls at once use k8s.parallel([...])",
     "_preload_content": "answers are lazy already; leave _preload_content out (obj.to_dict() gives plain data)",
     "_headers": "a script cannot set HTTP headers; leave _headers out",
     "_host_index": "there is one API server; leave _host_index out",

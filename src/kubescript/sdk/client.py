@@ -6,9 +6,25 @@ does.
 
 from __future__ import annotations
 
+import builtins
 from typing import Any, Final
 
-from kubescript.sdk import discovery, dynamic, guesses, helptext, methods, names, session, tables
+from kubescript.sdk import (
+    contexts,
+    discovery,
+    dynamic,
+    explain,
+    guesses,
+    helpers,
+    helptext,
+    methods,
+    names,
+    openapi,
+    parallel,
+    searching,
+    session,
+    tables,
+)
 
 __all__ = ["Api", "K8s"]
 
@@ -87,13 +103,37 @@ class Api:
 class K8s:
     """The cluster, as a script sees it."""
 
-    __slots__ = ("_apis", "_discovery", "_dynamic", "_session")
+    __slots__ = ("_apis", "_contexts", "_discovery", "_dynamic", "_openapi", "_session")
 
-    def __init__(self, session: session.Session) -> None:
+    def __init__(self, session: session.Session, known: contexts.Contexts[K8s] | None = None) -> None:
         self._session = session
+        self._contexts: contexts.Contexts[K8s] = known or contexts.Contexts(self, self._beside)
         self._apis = _accessors()
         self._discovery: discovery.Discovery | None = None
         self._dynamic: dynamic.DynamicClient | None = None
+        self._openapi = openapi.OpenApi(session)
+
+    @property
+    def name(self) -> str:
+        """The context of this cluster."""
+        return self._session.context or self._contexts.names[0]
+
+    def contexts(self) -> builtins.list[str]:
+        """The clusters this script may name, the default one first."""
+        return list(self._contexts.names)
+
+    def context(self, name: str | None = None) -> K8s:
+        """Another cluster, with the same methods: `k8s.context("prod-eu").coreV1().list_node()`."""
+        return self._contexts.get(name)
+
+    def _announce(self, known: tuple[str, ...]) -> None:
+        """What the host says there is, before the script begins."""
+        self._contexts.announce(known)
+        if self._contexts.several:  # so that errors name the default cluster too
+            self._session.context = known[0]
+
+    def _beside(self, name: str) -> K8s:
+        return K8s(self._session.beside(name), self._contexts)
 
     def discovery(self) -> discovery.Discovery:
         """Which kinds this cluster serves; asked once per script."""
@@ -111,6 +151,24 @@ class K8s:
         """Like kubectl: `k8s.get("pods", namespace="shop")`, or with a name, `k8s.get("pods", "web", "shop")`."""
         return self.dynamic().get(resource, name=name, namespace=namespace, **options)
 
+    def list(self, resource: str, namespace: str | None = None, **options: Any) -> Any:
+        """Like `get` without a name: `k8s.list("pods", "shop")`."""
+        return self.dynamic().list(resource, namespace=namespace, **options)
+
+    def explain(self, path: str, *more: str, api_version: str | None = None) -> str:
+        """k8s.explain("deployment.spec.strategy"): a field's type, meaning and parts, from the cluster's OpenAPI."""
+        return explain.Explainer(self.discovery(), self._openapi).explain(path, *more, api_version=api_version)
+
+    def search(self, words: str) -> str:
+        """k8s.search("token review"): methods and kinds with these words in their names, best first."""
+        return searching.search(words, self.discovery())
+
+    @property
+    def parallel(self) -> parallel.Parallel:
+        """Several calls at the same time: `k8s.parallel([lambda ns=ns: k8s.coreV1().list_namespaced_pod(ns) for ns in
+        names])`."""
+        return parallel.Parallel(self._session.relay)
+
     def api(self, name: str) -> Api:
         """An API class by its official name."""
         return Api(self._session, name)
@@ -123,10 +181,14 @@ class K8s:
             return self.dynamic
         if wanted in ("discoveryclient", "discovery"):
             return self.discovery
+        if wanted in helpers.BY_NAME:
+            return helpers.BY_NAME[wanted]
         raise AttributeError(guesses.missing_client(name, self._apis, dir(self)))
 
-    def __dir__(self) -> list[str]:
-        return sorted([*(helptext.accessor(api) for api in tables.apis()), "discovery", "dynamic", "get"])
+    def __dir__(self) -> builtins.list[str]:
+        own = ("context", "contexts", "discovery", "dynamic", "explain", "get", "list", "parallel", "search")
+        clients = (helptext.accessor(api) for api in tables.apis() if helptext.has_objects(api))
+        return sorted([*clients, *own, *helpers.GLOBALS])
 
     def __repr__(self) -> str:
         return helptext.k8s()

@@ -20,6 +20,7 @@ _LISTING = (
     "resource_version",
     "resource_version_match",
     "timeout_seconds",
+    "allow_watch_bookmarks",
 )
 _WRITING = ("dry_run", "field_manager", "field_validation", "force")
 _DELETING = (
@@ -49,6 +50,8 @@ class Resource:
 
     def get(self, name: str | None = None, namespace: str | None = None, **options: Any) -> Any:
         """One object with `name`, else a list; of one namespace or of all."""
+        if options.pop("all_namespaces", False):
+            namespace = None
         if name is not None:
             call = self._call("GET", name, namespace, {}, options, ("resource_version",))
             return self._session.fetch(call, self._shape())[0]
@@ -132,8 +135,11 @@ class Resource:
             "CustomObjectsApi", title, verb, template, parameters, len(places), kind, "object", self._media()
         )
         given = {**options, **places, **dict.fromkeys(with_body, body)}
+        if wrong := [each for each in options if names.fold(each) in ("ns", "namespaces", "project")]:
+            raise TypeError(f"{title} has no parameter {wrong[0]!r}; did you mean 'namespace'?")
+        accept = _accept(given.pop("header_params", None))
         call = arguments.bind(operation, (), {**given, "_content_type": media} if media else given)
-        return Call(call.method, call.path, call.query + extra, call.body, call.content_type)
+        return Call(call.method, call.path, call.query + extra, call.body, call.content_type, accept=accept)
 
     def _template(self, verb: str, name: str | None, namespace: str | None) -> tuple[str, dict[str, str]]:
         """The path's template and its parameters."""
@@ -180,6 +186,14 @@ def builtin_shape(description: discovery.ApiResource) -> shapes.Shape:
         if operation.verb == "GET" and operation.path.endswith(end):
             return shapes.shape_of(operation.returns, plain=True)
     return shapes.OBJECT
+
+
+def _accept(headers: Any) -> Any:
+    """The one header that means something here: names and labels instead of whole objects."""
+    wanted = {key.lower(): value for key, value in (headers or {}).items()}
+    if set(wanted) - {"accept"}:
+        raise TypeError("header_params: only Accept can be set; leave the others out")
+    return "metadata" if "PartialObjectMetadata" in wanted.get("accept", "") else "json"
 
 
 def _metadata(body: Any, key: str) -> str | None:

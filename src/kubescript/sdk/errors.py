@@ -12,7 +12,7 @@ Names are the official client's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -64,11 +64,15 @@ class ApiException(Exception):
         self.headers = dict(headers or {})
         self.code = code
         self.call = call
+        self._advice: Callable[[], str] | None = None
+        """What to write instead; worked out when the text is read, if it ever is."""
 
     def __str__(self) -> str:
         head = " ".join(str(part) for part in (self.status or "", self.code or self.reason or "") if part)
         text = self.message[:MAX_MESSAGE]
-        return ": ".join(part for part in (head, self.call, text if text != self.reason else "") if part)
+        told = ": ".join(part for part in (head, self.call, text if text != self.reason else "") if part)
+        hint = self._advice() if self._advice else ""
+        return f"{told}; {hint}" if hint else told
 
 
 class BadRequestException(ApiException):
@@ -141,9 +145,10 @@ def _status(code: int, reason: str, fault: ScriptFault) -> str:
 def from_answer(status: int, reason: str, body: bytes, headers: Mapping[str, str], call: str) -> ApiException:
     """The exception for an API server's answer of 400 and above."""
     text = body.decode("utf-8", "replace")
-    return _class_for(status)(
-        status, reason or _phrase(status), body=text, message=_message(text), headers=headers, call=call
-    )
+    message = _message(text)
+    if status == 403 and "cannot" in message:
+        message += "; the cluster's RBAC says so, not this server's policy"
+    return _class_for(status)(status, reason or _phrase(status), body=text, message=message, headers=headers, call=call)
 
 
 def _message(text: str) -> str:

@@ -94,7 +94,7 @@ def missing_client(name: str, known: dict[str, str], listed: list[str]) -> str:
         return f"{head}; it is in k8s.{helptext.accessor(api)}()" + (f": {' or '.join(exact)}" if exact else "")
     if method("CoreV1Api", f"list_{name}") or _elsewhere(f"list_{name}"):
         return f"{head}; write k8s.get({names.fold(name)!r}, namespace=...)"
-    if name in ("list", "resources", "kubectl", "find"):
+    if name in ("resources", "kubectl", "find", "ls"):
         return f"{head}; write k8s.get('pods', namespace=...)"
     near = names.nearest(name, listed, 3)
     return f"{head}; {'did you mean ' + ' or '.join(near) + '?' if near else 'see dir(k8s)'}"

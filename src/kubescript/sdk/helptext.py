@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
+import types
 from typing import Any
 
 from kubescript.sdk import objects, tables
 
-__all__ = ["accessor", "api", "dir_text", "help_text", "k8s", "method"]
+__all__ = ["accessor", "api", "dir_text", "has_objects", "help_text", "k8s", "method"]
 
 
 def accessor(api: str) -> str:
     """How a script reaches an API class: CoreV1Api is `coreV1`."""
     short = {"RbacAuthorizationV1Api": "rbacV1"}.get(api, api.removesuffix("Api"))
     return short[0].lower() + short[1:]
+
+
+def has_objects(api: str) -> bool:
+    """Whether a class has more than the versions of its group, which `k8s.discovery()` tells."""
+    return len(tables.operations(api)) > 1 or api == "VersionApi"
 
 
 def k8s() -> str:
@@ -25,7 +32,11 @@ def k8s() -> str:
         "k8s.dynamic().resources.get(api_version=..., kind=...).\n"
         "What is served: k8s.discovery().api_resources(). "
         "Objects: pod.status.pod_ip, pod['status']['podIP'], pod.to_dict().\n"
-        "help(k8s.coreV1()) lists its methods, help(k8s.coreV1().list_namespaced_pod) its parameters."
+        "Several clusters: k8s.contexts() lists their names, k8s.context(name).coreV1() asks one.\n"
+        "help(k8s.coreV1()) lists its methods, help(k8s.coreV1().list_namespaced_pod) its parameters; "
+        "k8s.explain('deployment.spec.strategy') describes a field, k8s.search('token review') finds methods.\n"
+        "Helpers: quantity('250m'), age(obj), table(rows), top(rows, key, n), "
+        "k8s.parallel([lambda: ..., ...]), ctx.budget."
     )
 
 
@@ -62,7 +73,7 @@ def model(name: str) -> str:
 
 def help_text(value: Any = None) -> str:
     """What `help(value)` prints."""
-    if isinstance(value, str) and value in tables.models():
+    if type(value) is str and value in tables.models():
         return model(value)
     if isinstance(value, objects.View) and value._shape.name:
         return model(value._shape.name)
@@ -70,7 +81,16 @@ def help_text(value: Any = None) -> str:
         return k8s()
     if type(value).__module__.startswith("kubescript.sdk"):
         return repr(value)
+    if type(value) in (types.FunctionType, types.MethodType) and value.__module__.startswith("kubescript.sdk"):
+        return function(value)
     return (getattr(value, "__doc__", None) or repr(value))[:2_000]
+
+
+def function(value: Any) -> str:
+    """One of our functions: its parameters and what it is for."""
+    given = inspect.signature(value).parameters.values()
+    kept = [each.replace(annotation=each.empty) for each in given if each.kind is not each.VAR_KEYWORD]
+    return f"{value.__name__}{inspect.Signature(kept)}: {inspect.cleandoc(value.__doc__ or '')}"
 
 
 def dir_text(value: Any) -> list[str]:

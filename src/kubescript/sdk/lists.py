@@ -1,27 +1,52 @@
 """List answers: `pods.items`, `pods.metadata`, and the list object itself as a sequence of its items.
 
 Items are cut out of the body while it arrives (see splitter.py); asking for the length, an index or the rest waits for
-all.
+all. A list that the script holds is kept whole. One that it only loops over, `for pod in k8s.coreV1().list_node():`, is
+forgotten behind the loop, and stopped when the loop ends early.
 """
 
 from __future__ import annotations
 
+import contextlib
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import msgspec
 
-from kubescript.sdk import objects, sequences, shapes, snapshots, splitter, tables
+from kubescript.sdk import errors, objects, sequences, shapes, snapshots, splitter, tables
 
 __all__ = ["Arrival", "ItemList", "ListObject"]
+
+
+class Hold:
+    """Lives as long as somebody may ask a list for more."""
+
+    __slots__ = ("__weakref__",)
+
+
+def _held(holds: weakref.WeakSet[Hold]) -> Hold:
+    hold = Hold()
+    holds.add(hold)
+    return hold
 
 
 class Arrival:
     """A list body on its way: pulls chunks, feeds the splitter."""
 
-    def __init__(self, chunks: Iterator[bytes], broken: Callable[[Exception], Exception]) -> None:
+    def __init__(
+        self, chunks: Iterator[bytes], broken: Callable[[Exception], Exception], stop: Callable[[], None] = lambda: None
+    ) -> None:
         self._chunks: Iterator[bytes] | None = chunks
         self._broken = broken
+        self._stop = stop
+        self._failure: Exception | None = None
+        """Why the rest will never come; whoever asks for it is told again."""
+        self._holders: weakref.WeakSet[Hold] = weakref.WeakSet()
+        """Who may ask for any item, from the first on; none left: nobody can."""
+        self._pinned: Hold | None = None
+        self._loops: weakref.WeakSet[Hold] = weakref.WeakSet()
+        """Who goes on from where it is."""
         self._splitter = splitter.Splitter()
         self.items = self._splitter.items
         self.head = self._splitter.head
@@ -29,23 +54,62 @@ class Arrival:
     def pull(self) -> bool:
         """Take one more chunk. False when the body is complete. Raises what `broken` makes of a body that is no
         list."""
+        if self._failure is not None:
+            raise self._failure
         if self._chunks is None:
             return False
         try:
-            chunk = next(self._chunks, None)
-            if chunk is None:
-                self._chunks = None
-                self._splitter.finish()
-            else:
-                self._splitter.feed(chunk)
+            self._feed(next(self._chunks, None))
         except msgspec.DecodeError as error:
-            raise self._broken(error) from None
+            self._failure = self._broken(error)
+            raise self._failure from None
+        except Exception as error:
+            self._failure = error
+            raise
         return True
+
+    def _feed(self, chunk: bytes | None) -> None:
+        if chunk is None:
+            self._chunks = None
+            self._splitter.finish()
+        else:
+            self._splitter.feed(chunk)
 
     def drain(self) -> None:
         """Take all the rest."""
         while self.pull():
             pass
+
+    def settle(self) -> None:
+        """Make room for the next answer: take all the rest, or do without what nobody can ask for any more. That this
+        list broke off is not told to the next call, but to who asks for the rest."""
+        if self._holders or self._loops:
+            with contextlib.suppress(errors.ApiException, errors.LimitExceeded):
+                self.drain()
+        elif self._chunks is not None:
+            self._chunks = None
+            self._stop()
+
+    def whole(self) -> None:
+        """Take all the rest, and keep it for good: somebody gets the items themselves."""
+        self._pinned = self.keep()
+        self.drain()
+
+    def keep(self) -> Hold:
+        """As long as what is given lives, every item is kept."""
+        return _held(self._holders)
+
+    def loop(self) -> Hold:
+        """As long as what is given lives, the items that were not passed are kept."""
+        return _held(self._loops)
+
+    def pass_by(self, count: int) -> int:
+        """Forget the first `count` items if a single loop is all that is left of the list. Gives how many are still
+        there."""
+        if self._holders or len(self._loops) > 1:
+            return count
+        del self.items[:count]
+        return 0
 
 
 class ItemList(sequences.ListView):
@@ -53,35 +117,19 @@ class ItemList(sequences.ListView):
 
     _arrival: Any = None
     _fields: Any = None
+    _hold: Any = None
 
     def _all(self) -> list[Any]:
-        self._arrival.drain()
+        self._arrival.whole()
         return self._data
 
     def __iter__(self) -> Iterator[Any]:
-        data, shape, position = self._data, self._shape, 0
-        plain = shape.plain
-        while True:
-            while position < len(data):
-                value = data[position]
-                position += 1
-                if plain:
-                    self._name(value)
-                yield objects.View(value, shape) if type(value) is dict else objects.wrap(value, shape)
-            if not self._arrival.pull():
-                return
+        return _loop(self._arrival, self._shape, self._arrival.loop())
 
     def _element(self, position: int) -> Any:
         if self._shape.plain:
-            self._name(self._data[position])
+            _name(self._data[position], self._arrival.head)
         return super()._element(position)
-
-    def _name(self, item: Any) -> None:
-        """Give an item its kind, as the dynamic client does: the API server leaves it out of lists of its own kinds."""
-        kind = self._arrival.head.get("kind")
-        if isinstance(item, dict) and isinstance(kind, str) and kind.endswith("List") and kind != "List":
-            item.setdefault("kind", kind.removesuffix("List"))
-            item.setdefault("apiVersion", self._arrival.head.get("apiVersion"))
 
     def __bool__(self) -> bool:
         while not self._data and self._arrival.pull():
@@ -93,6 +141,29 @@ class ItemList(sequences.ListView):
         return list(self._fields().items())
 
 
+def _loop(arrival: Arrival, shape: shapes.Shape, _hold: Hold) -> Iterator[Any]:
+    """The items in order. Holds the arrival and no list, so that a list nobody else holds can be forgotten."""
+    data, position, plain = arrival.items, 0, shape.plain
+    while True:
+        while position < len(data):
+            value = data[position]
+            position += 1
+            if plain:
+                _name(value, arrival.head)
+            yield objects.View(value, shape) if type(value) is dict else objects.wrap(value, shape)
+        position = arrival.pass_by(position)
+        if not arrival.pull():
+            return
+
+
+def _name(item: Any, head: dict[str, Any]) -> None:
+    """Give an item its kind, as the dynamic client does: the API server leaves it out of lists of its own kinds."""
+    kind = head.get("kind")
+    if isinstance(item, dict) and isinstance(kind, str) and kind.endswith("List") and kind != "List":
+        item.setdefault("kind", kind.removesuffix("List"))
+        item.setdefault("apiVersion", head.get("apiVersion"))
+
+
 class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
     """The answer of a list call: a sequence of its items with `.items` and `.metadata`; also readable as a mapping."""
 
@@ -101,6 +172,7 @@ class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
     """Of one item."""
     _name: str = ""
     """The list's model, for `repr` only."""
+    _hold: Any = None
 
     _guarded_writes: ClassVar[bool] = True
     __hash__ = None  # type: ignore[assignment]
@@ -108,7 +180,7 @@ class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
     @property
     def items(self) -> Any:
         """The list's items; they are decoded when they are touched."""
-        return ItemList(self._arrival.items, self._shape, None, self._arrival, self._plain)
+        return ItemList(self._arrival.items, self._shape, None, self._arrival, self._plain, self._hold)
 
     @property
     def metadata(self) -> Any:
@@ -161,7 +233,7 @@ class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
             "api_version": "api_version",
         }
         if key not in names:
-            raise KeyError(f"a list has 'items', 'metadata', 'kind' and 'apiVersion', not {key!r}")
+            raise KeyError(f"a list has no key {key!r}; it has 'items', 'metadata', 'kind' and 'apiVersion'")
         return getattr(self, names[key])
 
     def get(self, key: str, default: Any = None) -> Any:
@@ -191,12 +263,17 @@ class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Sequence | list) and list(self) == list(other))
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
     def to_dict(self) -> dict[str, Any]:
         """A detached plain dict, as an object's `to_dict()`."""
         shape = shapes.shape_of(self._name if self._name in tables.models() else "V1PodList", plain=self._shape.plain)
         own = self._plain().items()
         copied = {key: each.to_dict() if hasattr(each, "to_dict") else each for key, each in own}
         return snapshots.Snapshot({shape.spelling.get(key, key): each for key, each in copied.items()}, shape)
+
+    toDict = to_dict  # noqa: N815  what scripts that write camelCase throughout call it
 
     def _own(self) -> dict[str, Any]:
         """The data, for `unwrap`."""

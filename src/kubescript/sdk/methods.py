@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from kubescript.sandbox.protocol import Call, Reply
-from kubescript.sdk import arguments, helptext, session, shapes, tables
+from kubescript.sdk import answers, arguments, futures, helptext, relay, session, shapes, tables
 
 __all__ = ["Method", "Watchable"]
 
 
-class Watchable:
+class Watchable(relay.Sends):
     """Something `watch.Watch().stream` can follow."""
 
     def _watch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[session.Session, Call, shapes.Shape]:
@@ -29,9 +30,18 @@ class Method(Watchable):
         self._info = info
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Make the call."""
+        """Make the call; with async_req=True when its answer is asked for."""
+        if kwargs.pop("async_req", False):
+            arguments.bind(self._operation, args, kwargs)  # what is wrong with them is better said here
+            return futures.later(self._session.relay, functools.partial(self, *args, **kwargs))
+        if kwargs.pop("_preload_content", True) is False:
+            return self._undecoded(args, kwargs)
         value, reply = self._perform(arguments.bind(self._operation, args, kwargs))
         return (value, reply.status, dict(reply.headers)) if self._info else value
+
+    def _undecoded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> answers.HttpAnswer:
+        call = arguments.bind(self._operation, args, kwargs)
+        return answers.HttpAnswer(self._session, call, follows=("follow", "true") in call.query)
 
     def _perform(self, call: Call) -> tuple[Any, Reply]:
         operation = self._operation
@@ -54,6 +64,11 @@ class Method(Watchable):
     def name(self) -> str:
         """Its official name."""
         return self._operation.name
+
+    @property
+    def takes_body(self) -> bool:  # type: ignore[override]
+        """It sends an object."""
+        return bool(self._operation.body)
 
     @property
     def is_text(self) -> bool:

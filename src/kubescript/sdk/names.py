@@ -5,8 +5,12 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
+from typing import Final
 
 __all__ = ["camel", "codegen", "fold", "nearest", "snake", "spelled", "suggestion"]
+
+_NAME: Final = re.compile(r"[\w.$/:@-]{1,200}")
+"""No blank in it, so it can be no sentence."""
 
 
 def fold(name: str) -> str:
@@ -48,11 +52,13 @@ def nearest(name: str, options: Iterable[str], count: int = 1) -> list[str]:
 
 
 def suggestion(name: str, options: Iterable[str], listed: int = 12) -> str:
-    """A sentence for an error: the nearest option, else what there is."""
-    known = sorted(set(options))
+    """A sentence for an error: the nearest option, else what there is. The options may be keys that a workload chose,
+    and this sentence reads as ours: what is no name is not quoted."""
+    every = set(options)
+    known = sorted(each for each in every if isinstance(each, str) and _NAME.fullmatch(each))
     if near := nearest(name, known):
         return f"did you mean {near[0]!r}?"
     if not known:
-        return "there is none."
-    more = f", … ({len(known)} in all)" if len(known) > listed else ""
+        return "none that there is is a plain name." if every else "there is none."
+    more = f", … ({len(every)} in all)" if len(every) > min(listed, len(known)) else ""
     return "there are: " + ", ".join(known[:listed]) + more

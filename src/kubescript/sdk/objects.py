@@ -15,17 +15,20 @@ does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterator, Mapping
 from typing import Any, ClassVar, Final
 
 import msgspec
 
+from kubescript.sandbox import guards
 from kubescript.sdk import brief, names, raw, sequences, shapes, snapshots, timestamps
 
 __all__ = ["View", "unwrap", "wrap"]
 
 _Raw = msgspec.Raw
 _MISSING: Final = object()
+_METADATA: Final = frozenset({"name", "namespace", "labels", "annotations", "raw"})
+"""What an object answers for its metadata. `raw` is the object as plain data."""
 _set_slot: Final = msgspec.Struct.__setattr__
 
 
@@ -58,6 +61,8 @@ class View(msgspec.Struct, gc=False, eq=False, weakref=False):
 
     _guarded_writes: ClassVar[bool] = True
     """RestrictedPython's write guard lets scripts assign to attributes and items."""
+    _stands_in: ClassVar[bool] = True
+    """With a `_home` it is empty and stands for a field that is not there; then `is None` is true of it."""
     __hash__ = None  # type: ignore[assignment]
 
     def __getattr__(self, name: str) -> Any:
@@ -123,7 +128,26 @@ class View(msgspec.Struct, gc=False, eq=False, weakref=False):
         found = None if name.startswith("_") else found
         if found is not None:
             return wrap(self._fetch(found), self._shape.element)
+        if error is AttributeError and name in _METADATA and (own := self._metadata()) is not None:
+            return self.to_dict() if name == "raw" else getattr(own, name)
+        free = not (self._shape.exact or self._shape.closed)
+        if free and error is AttributeError and not name.startswith("_") and not self._mistaken(name):
+            return None  # as the official DynamicClient has it: no model says which fields a custom resource may have
         raise error(brief.no_field(name, self._shape, self._data, item=error is KeyError))
+
+    def _lacks(self, name: str) -> bool:
+        """Whether an object without a model has no such field; `hasattr` and the default of `getattr` go by it."""
+        free = not (self._shape.exact or self._shape.closed)
+        return free and name not in self._data and self._spelled(name) is None
+
+    def _mistaken(self, name: str) -> bool:
+        """Whether a name that is not there is most likely another one misspelled, or another library's method."""
+        return bool(names.nearest(name, self._data)) or ("metadata" in self._data and brief.is_method(name))
+
+    def _metadata(self) -> Any:
+        """Of a whole object: the part that kr8s and kubectl's users read `.name` and `.labels` of."""
+        own = self.get("metadata")
+        return own if isinstance(own, View) and "name" in own else None
 
     def _key(self, name: str) -> str:
         """The JSON key a script means when it writes to `name`."""
@@ -201,13 +225,19 @@ class View(msgspec.Struct, gc=False, eq=False, weakref=False):
     @property
     def items(self) -> Any:
         """The dict method, or the field of this name."""
-        return _method_or_field(self, "items", lambda: [(key, self[key]) for key in self._data])
+        return _method_or_field(self, "items", self._pairs)
+
+    def _pairs(self) -> ItemsView[str, Any]:
+        """A dict's own kind of view, for `selector.items() <= labels.items()`: lists would compare by order."""
+        return {key: self[key] for key in self._data}.items()
 
     def to_dict(self) -> dict[str, Any]:
         """A detached plain dict: snake_case keys and datetimes as the official client gives it, JSON names and texts
         of a dynamic or custom object. Absent fields are left out; reading one still gives None."""
         data = raw.whole(self._data)
         return data if self._shape.exact else snapshots.snapshot(data, self._shape)
+
+    toDict = to_dict  # noqa: N815  what scripts that write camelCase throughout call it
 
     def to_str(self) -> str:
         """The object as text."""
@@ -230,9 +260,15 @@ class View(msgspec.Struct, gc=False, eq=False, weakref=False):
         return {**other, **self}
 
     def __eq__(self, other: object) -> bool:
+        if other is None:
+            return self._home is not None
         if not isinstance(other, Mapping):
             return NotImplemented
         return bool(raw.whole(self._data) == raw.whole(unwrap(other)))
+
+    def __ne__(self, other: object) -> bool:
+        equal = self.__eq__(other)  # written out: the base class has a __ne__ of its own, by identity
+        return equal if equal is NotImplemented else not equal
 
     def __repr__(self) -> str:
         return brief.describe(self._data, self._shape)
@@ -269,3 +305,14 @@ def _method_or_field(view: View, name: str, method: Callable[[], Any]) -> Any:
 
 
 Mapping.register(View)
+
+_OWN: Final = frozenset(dir(View))
+_read_field: Final = View.__getattr__
+
+
+def _read(view: View, name: str) -> Any:
+    """`view.name` for the guard, which has looked at the name: methods first, then the object's fields."""
+    return getattr(view, name) if name in _OWN else _read_field(view, name)
+
+
+guards.READERS[View] = _read

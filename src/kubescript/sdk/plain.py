@@ -7,6 +7,7 @@ function".
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import datetime
 import decimal
@@ -30,6 +31,12 @@ MAX_DEPTH: Final = 200
 
 PRUNED_METADATA: Final = frozenset({"managedFields", "resourceVersion", "uid", "generation", "selfLink"})
 """Bookkeeping that costs tokens. A script that wants one returns it by name: `pod.metadata.uid`."""
+REFERENCES: Final = frozenset({"ownerReferences", "involvedObject", "regarding", "targetRef", "claimRef"})
+"""Fields that point to another object; its name is what a reader needs."""
+NOISE: Final = frozenset({
+    "annotations", "creationTimestamp", "labels", "loadBalancer", "resources", "securityContext", "status", "strategy",
+})  # fmt: skip
+"""Fields that say nothing when empty. Others do: `emptyDir: {}`, `podSelector: {}`."""
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
@@ -84,7 +91,7 @@ class _Walk:
         if isinstance(value, datetime.timedelta):
             return str(value)
         if isinstance(value, bytes | bytearray):
-            return bytes(value).decode("utf-8", "replace")
+            return _text(bytes(value))
         return f"{type(value).__name__}: {value}" if isinstance(value, BaseException) else None
 
     def _container(self, value: Any, path: str, above: tuple[int, ...]) -> Any:
@@ -129,8 +136,7 @@ class _Walk:
         """Decoded JSON data, which has no cycles and nothing foreign in it; only pruned."""
         if not self._prune:
             return data
-        for each in data if isinstance(data, list) else [data]:
-            _prune(each)
+        _prune(data)
         return data
 
 
@@ -147,24 +153,47 @@ def _instead(value: Any) -> str:
 
 
 def _prune(data: Any) -> None:
-    """Take bookkeeping out of an object, of the template inside it and of the items of a list."""
-    if not isinstance(data, dict):
-        return
-    if PRUNED_METADATA & data.keys() and "name" in data:
-        _prune_metadata(data)
-    if isinstance(data.get("metadata"), dict):
-        _prune_metadata(data["metadata"])
-    items = data.get("items")
-    for item in items if isinstance(items, list) else ():
-        _prune(item)
+    """Take bookkeeping and empty noise out of an object, of what is nested in it and of the items of a list."""
+    if isinstance(data, list):
+        for item in data:
+            _prune(item)
+    elif isinstance(data, dict):
+        if PRUNED_METADATA & data.keys() and "name" in data:  # a `metadata` by itself
+            _prune_metadata(data)
+        for key in [key for key, item in data.items() if _prune_field(key, item)]:
+            del data[key]
+
+
+def _prune_field(key: str, item: Any) -> bool:
+    """Prune one field; True when the field itself is to go."""
+    if key == "metadata" and isinstance(item, dict):
+        _prune_metadata(item)
+    elif key in REFERENCES:
+        for reference in item if isinstance(item, list) else [item]:
+            if isinstance(reference, dict):
+                _drop(reference, PRUNED_METADATA)
+    _prune(item)
+    return not item and item not in (0, False, "") and (item is None or key in NOISE)
+
+
+def _drop(data: dict[str, Any], keys: frozenset[str]) -> None:
+    for key in keys & data.keys():
+        del data[key]
 
 
 def _prune_metadata(metadata: dict[str, Any]) -> None:
-    for key in PRUNED_METADATA:
-        metadata.pop(key, None)
+    _drop(metadata, PRUNED_METADATA)
     annotations = metadata.get("annotations")
     if isinstance(annotations, dict) and annotations.pop(LAST_APPLIED, None) is not None and not annotations:
         del metadata["annotations"]
+
+
+def _text(data: bytes) -> str:
+    """UTF-8 as it is; anything else in base64, as Kubernetes writes it."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return base64.b64encode(data).decode()
 
 
 def _number(value: Any) -> Any:
@@ -188,17 +217,17 @@ def _decimal(value: decimal.Decimal) -> int | float | str:
 
 def _key(key: Any) -> str:
     """A dict key as JSON has it."""
+    if isinstance(key, enum.Enum):
+        return _key(key.value)
     if isinstance(key, str):
         return str.__str__(key)
+    if isinstance(key, bytes):
+        return _text(key)
     if isinstance(key, datetime.datetime | datetime.date):
         return timestamps.format_time(key)
     if isinstance(key, tuple):
         return "/".join(_key(part) for part in key)
-    return (
-        {None: "null", True: "true", False: "false"}.get(key, str(key))
-        if key is None or isinstance(key, bool)
-        else str(key)
-    )
+    return "null" if key is None else str(key).lower() if isinstance(key, bool) else str(key)
 
 
 def _ordered(values: Any) -> list[Any]:

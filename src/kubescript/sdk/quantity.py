@@ -1,11 +1,19 @@
-"""`utils.parse_quantity("500m")`: Kubernetes quantities as exact decimals."""
+"""Kubernetes quantities as numbers: `quantity("250m")` for scripts, `utils.parse_quantity("250m")` as officially."""
 
 from __future__ import annotations
 
 import decimal
-from typing import Final
+from typing import Any, Final
 
-__all__ = ["parse_quantity"]
+__all__ = ["parse_quantity", "quantity"]
+
+_EXACT: Final = decimal.Context(prec=60, traps=[decimal.InvalidOperation, decimal.Overflow])
+"""Not the script's own context, which it may have set to three digits."""
+_LARGEST: Final = decimal.Decimal(2) ** 80
+"""Beyond any cluster; int() of "1e999999999" would be a billion digits."""
+
+_USUAL: Final = frozenset({"cpu", "memory", "storage", "ephemeral-storage", "pods"})
+"""Keys that an error may quote: others may be anybody's words."""
 
 _BINARY: Final = {suffix: 1024**power for power, suffix in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1)}
 _DECIMAL: Final = {
@@ -34,6 +42,36 @@ def parse_quantity(quantity: str | float | decimal.Decimal) -> decimal.Decimal:
     elif text[-1:] in _DECIMAL:
         text, factor = text[:-1], decimal.Decimal(_DECIMAL[text[-1:]])
     try:
-        return decimal.Decimal(text) * factor
+        return _EXACT.multiply(_EXACT.create_decimal(text), factor)
     except decimal.InvalidOperation:
         raise ValueError(f"invalid quantity {quantity!r}") from None
+
+
+def quantity(value: Any) -> int | float:
+    """The number behind a quantity: an int when whole, else a float; None and "" are 0.
+
+    quantity("250m") is 0.25, quantity("1Gi") 1073741824.
+    """
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return 0
+    if not isinstance(value, str | int | float | decimal.Decimal):
+        raise TypeError(f"quantity() takes one text or number, not a {type(value).__name__}{_pick(value)}")
+    try:
+        exact = parse_quantity(value)
+    except (ValueError, decimal.Overflow):
+        raise _bad(value) from None
+    if not exact.is_finite() or abs(exact) > _LARGEST:
+        raise _bad(value)
+    return int(exact) if exact == exact.to_integral_value() else float(exact)
+
+
+def _bad(value: object) -> ValueError:
+    return ValueError(
+        f"{str(value)[:60]!r} is no quantity; one is a number with m, k, M, G, Ki, Mi, Gi… or nothing after"
+    )
+
+
+def _pick(value: Any) -> str:
+    """Requests, limits and usage are maps of quantities."""
+    keys = [key for key in value if key in _USUAL] if hasattr(value, "keys") else []
+    return f"; take one of them: quantity(x[{keys[0]!r}])" if keys else ""

@@ -24,6 +24,8 @@ class ListView(msgspec.Struct, gc=False, eq=False, weakref=False):
     """Where an empty list belongs that is not in its object yet."""
 
     _guarded_writes: ClassVar[bool] = True
+    _stands_in: ClassVar[bool] = True
+    """As of a View."""
     __hash__ = None  # type: ignore[assignment]
 
     def _all(self) -> list[Any]:
@@ -144,9 +146,15 @@ class ListView(msgspec.Struct, gc=False, eq=False, weakref=False):
         return list(self) * times
 
     def __eq__(self, other: object) -> bool:
+        if other is None:
+            return self._home is not None
         if not isinstance(other, list):
             return NotImplemented
         return bool(raw.whole(self._all()) == raw.whole(objects.unwrap(other)))
+
+    def __ne__(self, other: object) -> bool:
+        equal = self.__eq__(other)  # written out: the base class has a __ne__ of its own, by identity
+        return equal if equal is NotImplemented else not equal
 
     def __copy__(self) -> list[Any]:
         return list(self)

@@ -1,19 +1,19 @@
 """One script's conversation with the API server: makes a call, turns faults into exceptions and bodies into views.
 
-List bodies are read while the script loops over them. The wire is strictly one call after the other, so whatever else
-is to be sent (the next call; in the worker also a print or the script's end) first calls `settle()`, which reads the
-open list to its end.
+List bodies are read while the script loops over them. Answers come one after the other, so the next call first settles
+the open list: what the script may still want is read to its end, what it has dropped is stopped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Final
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any, Final, Self
 
 import msgspec
 
 from kubescript.sandbox.protocol import Call, Reply
-from kubescript.sdk import errors, lists, objects, raw, shapes, transport
+from kubescript.sdk import errors, lists, lookalikes, objects, raw, relay, shapes, transport
 
 __all__ = ["Session"]
 
@@ -25,20 +25,29 @@ class Session:
     """What every client object holds. `lazy=False` reads list bodies completely before a call returns."""
 
     def __init__(self, transport: transport.Transport, *, lazy: bool = True) -> None:
-        self._transport = transport
+        self.relay = transport if isinstance(transport, relay.Relay) else relay.Relay(transport)
+        """Where calls go."""
         self._lazy = lazy
-        self._open: lists.Arrival | None = None
+        self._lookalikes = lookalikes.Lookalikes(self)
+        self.context = ""
+        """Which cluster its calls are for; "" is the default one."""
+
+    def beside(self, context: str) -> Self:
+        """The same way to the host, for the calls to another cluster."""
+        other = copy.copy(self)
+        other.context = context
+        other._lookalikes = lookalikes.Lookalikes(other)
+        return other
 
     def settle(self) -> None:
-        """Read the list that is still arriving, if any, to its end, so that the wire is free."""
-        arriving, self._open = self._open, None
-        if arriving is not None:
-            arriving.drain()
+        """Read the list that is still arriving, if any, to its end, so that the wire is free; one that the script can
+        no longer reach is stopped."""
+        self.relay.settle()
 
     def fetch(self, call: Call, shape: shapes.Shape) -> tuple[Any, Reply]:
         """One value: an object as a view, or whatever other JSON the answer is."""
-        reply, chunks = self._start(call)
-        body = b"".join(chunks)
+        exchange, chunks = self._start(call)
+        reply, body = exchange.reply, b"".join(chunks)
         if not body.strip():
             return None, reply
         try:
@@ -46,22 +55,22 @@ class Session:
         except msgspec.DecodeError:
             return body.decode("utf-8", "replace"), reply
         if "items" in value and isinstance(value, dict) and value.get("kind") is not None and shape is shapes.OBJECT:
-            return self._listing(iter([body]), shape, "", call), reply
+            return self._listing(iter([body]), shape, "", call, exchange.stop), reply
         return objects.wrap(value, shape), reply
 
     def fetch_list(self, call: Call, shape: shapes.Shape, name: str) -> tuple[lists.ListObject, Reply]:
         """A list; `shape` is that of an item."""
-        reply, chunks = self._start(call)
-        return self._listing(chunks, shape, name, call), reply
+        exchange, chunks = self._start(call)
+        return self._listing(chunks, shape, name, call, exchange.stop), exchange.reply
 
     def fetch_text(self, call: Call) -> tuple[str, Reply]:
         """Text, such as a log."""
-        reply, chunks = self._start(call)
-        return b"".join(chunks).decode("utf-8", "replace"), reply
+        exchange, chunks = self._start(call)
+        return b"".join(chunks).decode("utf-8", "replace"), exchange.reply
 
     def lines(self, call: Call) -> Iterator[bytes]:
-        """The body's lines. The rest of the body is read and dropped when the caller stops early."""
-        _, chunks = self._start(call)
+        """The body's lines as they arrive. What is left when the caller stops early is not sent."""
+        exchange, chunks = self._start(msgspec.structs.replace(call, stream=True))
         pending = b""
         try:
             for chunk in chunks:
@@ -70,42 +79,51 @@ class Session:
             if pending:
                 yield pending
         finally:
-            for _ in chunks:
-                pass
+            exchange.stop()
 
-    def _listing(self, chunks: Iterator[bytes], shape: shapes.Shape, name: str, call: Call) -> lists.ListObject:
+    def _listing(
+        self, chunks: Iterator[bytes], shape: shapes.Shape, name: str, call: Call, stop: Callable[[], None]
+    ) -> lists.ListObject:
         def broken(error: Exception) -> Exception:
             return errors.ApiException(
-                0, "the answer is no JSON list", message=str(error), code="cluster.broken", call=_title(call)
+                0, "the answer is no JSON list", message=str(error), code="cluster.broken", call=self._title(call)
             )
 
-        arrival = lists.Arrival(chunks, broken)
+        arrival = lists.Arrival(chunks, broken, stop)
+        found = lists.ListObject(arrival, shape, name, arrival.keep())
         if self._lazy:
-            self._open = arrival
+            self.relay.arriving = arrival
         else:
             arrival.drain()
-        return lists.ListObject(arrival, shape, name)
+        return found
 
-    def _start(self, call: Call) -> tuple[Reply, Iterator[bytes]]:
+    def _start(self, call: Call) -> tuple[transport.Exchange, Iterator[bytes]]:
         """Make the call. Raises for a fault and for a status of 400 and above."""
         self.settle()
-        exchange = self._transport.call(call)
-        reply, chunks = exchange.reply, _guarded(exchange.chunks(), call)
+        exchange = self.relay.call(msgspec.structs.replace(call, context=self.context) if self.context else call)
+        title = self._title(call)
+        reply, chunks = exchange.reply, _guarded(exchange.chunks(), title)
         if reply.fault is not None:
             for _ in chunks:
                 pass
-            raise errors.from_fault(reply.fault, reply.status, _title(call))
+            raise errors.from_fault(reply.fault, reply.status, title)
         if reply.status >= 400:
-            raise errors.from_answer(reply.status, reply.reason, _head(chunks), reply.headers, _title(call))
-        return reply, chunks
+            error = errors.from_answer(reply.status, reply.reason, _head(chunks), reply.headers, title)
+            raise self._lookalikes.advise(error, call)
+        return exchange, chunks
+
+    def _title(self, call: Call) -> str:
+        """A call in few words, for errors."""
+        where = f"{self.context}: " if self.context else ""
+        return f"{where}{call.method} /{'/'.join(call.path)}"
 
 
-def _guarded(chunks: Iterator[bytes], call: Call) -> Iterator[bytes]:
+def _guarded(chunks: Iterator[bytes], title: str) -> Iterator[bytes]:
     """The chunks; a body that breaks off raises what the script knows."""
     try:
         yield from chunks
     except transport.ProtocolFault as broken:
-        raise errors.from_fault(broken.fault, 0, _title(call)) from None
+        raise errors.from_fault(broken.fault, 0, title) from None
 
 
 def _head(chunks: Iterator[bytes]) -> bytes:
@@ -115,8 +133,3 @@ def _head(chunks: Iterator[bytes]) -> bytes:
         if len(kept) < MAX_ERROR_BODY:
             kept += chunk[: MAX_ERROR_BODY - len(kept)]
     return kept
-
-
-def _title(call: Call) -> str:
-    """A call in few words, for errors."""
-    return f"{call.method} /{'/'.join(call.path)}"

@@ -1,12 +1,13 @@
-"""What the SDK needs from the worker: a way to make one call. The worker implements it over the socket, tests in
+"""What the SDK needs from the worker: a way to make calls. The worker implements it over the socket, tests in
 memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from kubescript.sandbox.protocol import Call, Reply, ScriptFault
+from kubescript.sdk import context
 
 __all__ = ["Exchange", "ProtocolFault", "Transport"]
 
@@ -29,9 +30,22 @@ class Exchange(Protocol):
     def chunks(self) -> Iterator[bytes]:
         """The body in order, read when asked for. Raises ProtocolFault when it breaks off."""
 
+    def stop(self) -> None:
+        """Do without the rest of the body."""
+
 
 class Transport(Protocol):
-    """Makes calls, one at a time: the SDK has read an exchange to its end before it makes the next call."""
+    """Makes calls. Answers come one after the other: whoever asks for a later one has the earlier ones kept."""
+
+    quiet: bool
+    """While true, nothing that a script prints is kept."""
+
+    @property
+    def left(self) -> context.Left:
+        """What the script may still use."""
 
     def call(self, call: Call) -> Exchange:
         """Send a call and wait for the head of its answer."""
+
+    def batch(self, calls: Sequence[Call]) -> Sequence[Exchange]:
+        """Send calls that are made at the same time."""

@@ -6,10 +6,23 @@ what it exports.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NoReturn, Self
+from collections.abc import Iterator, Mapping
+from typing import Final
 
-from kubescript.sdk import client, dynamic, errors, guesses, models, names, plain, quantity, tables, watch
+from kubescript.sdk import (
+    client,
+    dynamic,
+    errors,
+    futures,
+    guesses,
+    inert,
+    loading,
+    models,
+    names,
+    tables,
+    utilities,
+    watch,
+)
 
 __all__ = ["VirtualModule", "exports", "kubernetes_module"]
 
@@ -55,59 +68,24 @@ class VirtualModule:
         return f"<module {self._name} (kubescript)>"
 
 
-class Inert:
-    """The server is already connected, so what would connect accepts anything and means nothing."""
+class Advised(dict[str, object]):
+    """A module's members, and what to write instead of those it lacks."""
 
-    _guarded_writes = True
+    def __init__(self, members: Mapping[str, object], advice: Mapping[str, str]) -> None:
+        super().__init__(members)
+        self._advice = advice
 
-    def __init__(self, *_args: object, **_kwargs: object) -> None:
-        """Whatever it is configured with is dropped."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        """Nothing to close."""
-
-    def __setattr__(self, _name: str, _value: object) -> None:
-        """A setting, such as verify_ssl: dropped."""
-
-    def __getattr__(self, name: str) -> NoReturn:
-        raise AttributeError(
-            f"{type(self).__name__} is a stand-in without {name!r}: the server is connected already; "
-            "use k8s.coreV1() or k8s.get(...)"
-        )
-
-
-class ApiClient(Inert):
-    """`client.ApiClient()`."""
-
-    def close(self) -> None:
-        """Nothing to close."""
-
-    def sanitize_for_serialization(self, value: Any) -> Any:
-        """The value as plain camelCase data, as officially."""
-        return plain.to_plain(value, prune=False)
-
-
-class Configuration(Inert):
-    """`client.Configuration()`."""
-
-    @classmethod
-    def get_default_copy(cls) -> Configuration:
-        """A stand-in too."""
-        return cls()
-
-    @classmethod
-    def set_default(cls, _default: object) -> None:
-        """Dropped."""
+    def advice(self, name: str) -> str:
+        """Empty when nothing is known of the name."""
+        return self._advice.get(name, "")
 
 
 class _ClientExports(Mapping[str, object]):
     """`kubernetes.client`: API classes, models and exceptions, each made when it is asked for."""
 
-    def __init__(self, k8s: client.K8s, more: Mapping[str, object]) -> None:
-        self._k8s = k8s
+    def __init__(self, choice: loading.Choice, more: Mapping[str, object]) -> None:
+        self._choice = choice
+        self._k8s = choice.k8s
         self._more = more
 
     def __getitem__(self, name: str) -> object:
@@ -115,7 +93,11 @@ class _ClientExports(Mapping[str, object]):
         if name in self._more:
             return self._more[name]
         if folded.endswith("api") and (api := self._k8s._apis.get(folded)):
-            return self._k8s.api(api)
+            if name.endswith("_api"):  # a module of the official client
+                return VirtualModule(f"kubernetes.client.{name}", self)
+            return loading.ApiClass(self._choice, api)
+        if name in ("api", "models", "apis"):
+            return VirtualModule(f"kubernetes.client.{name}", self)
         if name in tables.models():
             return models.Model(name)
         raise KeyError(name)
@@ -134,20 +116,27 @@ class _ClientExports(Mapping[str, object]):
 
 def exports(k8s: client.K8s) -> Mapping[str, Mapping[str, object]]:
     """Every virtual module's exports by its dotted name."""
+    choice = loading.Choice(k8s)
     exceptions = VirtualModule("kubernetes.client.exceptions", _EXCEPTIONS)
+    stand_ins = loading.stand_ins(choice)
+    config = loading.config(choice, stand_ins["ApiClient"])
     more = {
         **_EXCEPTIONS,
-        "ApiClient": ApiClient,
-        "Configuration": Configuration,
+        **stand_ins,
         "exceptions": exceptions,
         "rest": exceptions,
+        "api_client": VirtualModule("kubernetes.client.api_client", stand_ins),
+        "configuration": inert.ConfigurationModule(stand_ins["Configuration"]),
     }
+    utils, duration = utilities.members(choice), utilities.duration_members()
+    modules = {"quantity": utils, "duration": duration}
+    more_utils = {**utils, **{name: VirtualModule(f"kubernetes.utils.{name}", each) for name, each in modules.items()}}
     members: dict[str, Mapping[str, object]] = {
-        "client": _ClientExports(k8s, more),
-        "config": _config(),
-        "dynamic": _dynamic(k8s),
+        "client": _ClientExports(choice, more),
+        "config": config,
+        "dynamic": _dynamic(choice),
         "watch": {"Watch": watch.Watch},
-        "utils": {"parse_quantity": quantity.parse_quantity},
+        "utils": Advised(more_utils, utilities.ADVICE),
     }
     top = {name: VirtualModule(f"kubernetes.{name}", members[name]) for name in members}
     return {
@@ -157,9 +146,18 @@ def exports(k8s: client.K8s) -> Mapping[str, Mapping[str, object]]:
         "kubernetes.client.api": members["client"],
         "kubernetes.client.models": members["client"],
         "kubernetes.dynamic.exceptions": _dynamic_exceptions(),
-        "kubernetes.config.config_exception": _config(),
-        "kubernetes.utils.quantity": members["utils"],
-        "kubernetes.client.api_client": {"ApiClient": ApiClient},
+        "kubernetes.config.config_exception": config,
+        "kubernetes.utils.quantity": utils,
+        "kubernetes.utils.duration": duration,
+        "kubernetes.client.api_client": stand_ins,
+        "kubernetes.client.configuration": stand_ins,
+        "kubernetes.dynamic.client": members["dynamic"],
+        "urllib3": {
+            "exceptions": VirtualModule("urllib3.exceptions", inert.URLLIB3),
+            "disable_warnings": inert.nothing,
+        },
+        "urllib3.exceptions": inert.URLLIB3,
+        **_concurrent(k8s),
     }
 
 
@@ -168,37 +166,16 @@ def kubernetes_module(k8s: client.K8s) -> VirtualModule:
     return VirtualModule("kubernetes", exports(k8s)["kubernetes"])
 
 
-def _config() -> dict[str, object]:
-    """`kubernetes.config`: the connection exists already, so every loader does nothing."""
-
-    def load(*_args: object, **_kwargs: object) -> None:
-        """Nothing to load: the server is connected already."""
-
-    def new_client(*_args: object, **_kwargs: object) -> ApiClient:
-        """A client without meaning: the server is connected already."""
-        return ApiClient()
-
-    def contexts(*_args: object, **_kwargs: object) -> tuple[list[dict[str, object]], dict[str, object]]:
-        """One context, the server's own."""
-        current: dict[str, object] = {"name": "kubescript", "context": {"cluster": "kubescript", "user": "kubescript"}}
-        return [current], current
-
-    loaders: dict[str, Callable[..., object]] = dict.fromkeys(
-        ("load_kube_config", "load_incluster_config", "load_config", "load_kube_config_from_dict"), load
-    )
-    return {
-        **loaders,
-        "new_client_from_config": new_client,
-        "new_client_from_config_dict": new_client,
-        "list_kube_config_contexts": contexts,
-        "ConfigException": ValueError,
-    }
+def _concurrent(k8s: client.K8s) -> dict[str, Mapping[str, object]]:
+    """`concurrent.futures`, which asks the cluster for several things at the same time."""
+    members = futures.exports(k8s._session.relay)
+    return {"concurrent": {"futures": VirtualModule("concurrent.futures", members)}, "concurrent.futures": members}
 
 
-def _dynamic(k8s: client.K8s) -> dict[str, object]:
+def _dynamic(choice: loading.Choice) -> dict[str, object]:
     """`kubernetes.dynamic`."""
     return {
-        "DynamicClient": k8s.dynamic,
+        "DynamicClient": loading.dynamic_client(choice),
         "exceptions": VirtualModule("kubernetes.dynamic.exceptions", _dynamic_exceptions()),
         **_dynamic_exceptions(),
     }

@@ -1,4 +1,4 @@
-"""What a toolset is: a name users know, and the tools behind it."""
+"""What a toolset is: a name users know, and the tools, pages and prompts behind it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import mcp_types
 
 from kubescript import session, types
 
-__all__ = ["Handler", "Tool", "Toolset"]
+__all__ = ["Handler", "Page", "Prompt", "Tool", "Toolset"]
 
-Handler = Callable[[Mapping[str, Any], session.OnProgress | None], Awaitable[types.Answer]]
+Handler = Callable[[Mapping[str, Any], session.OnProgress | None, types.Caller], Awaitable[types.Answer]]
 """Runs one call; its arguments have passed the tool's schema."""
 
 
@@ -25,9 +25,27 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
+class Page:
+    """An MCP resource and what reads it."""
+
+    definition: mcp_types.Resource
+    read: Callable[[], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """An MCP prompt and what writes it from its arguments, each a text."""
+
+    definition: mcp_types.Prompt
+    write: Callable[[Mapping[str, str]], str]
+
+
+@dataclass(frozen=True, slots=True)
 class Toolset:
     """A named group of tools; served only when its name is in the `toolsets` setting."""
 
     name: str
     description: str
     tools: tuple[Tool, ...]
+    pages: tuple[Page, ...] = ()
+    prompts: tuple[Prompt, ...] = ()

@@ -14,7 +14,7 @@ from typing import Any, Final
 import mcp_types
 
 from kubescript import config, session, types
-from kubescript.toolsets import base
+from kubescript.toolsets import base, pages, triage
 
 __all__ = ["NAME", "toolset"]
 
@@ -25,16 +25,37 @@ _DESCRIPTION: Final = Path(__file__).with_name("evaluate_script.txt")
 
 _READ_ONLY: Final = "Read-only: writes, exec and Secrets are refused (an access review tells RBAC, not this)."
 _READ_WRITE: Final = "Writes change the cluster at once; exec and Secrets are refused."
+_SEVERAL: Final = (
+    "Clusters: {names}; k8s is the first. {{c: len(k8s.context(c).coreV1().list_node()) for c in k8s.contexts()}}, "
+    "with try/except ApiException for those that are down. Each has its own policy{writable}."
+)
+_MOST_NAMES: Final = 8
+"""Names in the definition, which every conversation pays for."""
+
+
+_OUTPUT: Final = {
+    "type": "object",
+    "properties": {
+        "result": {"description": "value of the last expression"},
+        "printed": {"type": "string"},
+        "missing": {"type": "array", "items": {"type": "string"}, "description": "what the result lacks"},
+    },
+    "required": ["result"],
+}
+"""Of structured results, which operators switch on; it counts as part of the definition then."""
 
 
 def toolset(settings: config.Settings, evaluator: session.Session) -> base.Toolset:
     """The code toolset for these settings."""
 
-    async def evaluate_script(arguments: Mapping[str, Any], on_progress: session.OnProgress | None) -> types.Answer:
-        return await evaluator.evaluate(arguments["script"], arguments.get("timeout"), on_progress)
+    async def evaluate_script(
+        arguments: Mapping[str, Any], on_progress: session.OnProgress | None, caller: types.Caller
+    ) -> types.Answer:
+        return await evaluator.evaluate(arguments["script"], arguments.get("timeout"), on_progress, caller)
 
     tool = base.Tool(_definition(settings), evaluate_script)
-    return base.Toolset(NAME, "evaluate a Python script in a sandbox beside the API server", (tool,))
+    what = "evaluate a Python script in a sandbox beside the API server"
+    return base.Toolset(NAME, what, (tool,), pages.pages(), (triage.PROMPT,))
 
 
 def _definition(settings: config.Settings) -> mcp_types.Tool:
@@ -45,7 +66,7 @@ def _definition(settings: config.Settings) -> mcp_types.Tool:
         description=_DESCRIPTION.read_text("utf-8")
         .strip()
         .format(
-            access=_READ_ONLY if settings.read_only else _READ_WRITE,
+            access=_access(settings),
             memory=limits.memory_mib,
             calls=limits.api_calls,
             output=limits.output_kib,
@@ -65,10 +86,22 @@ def _definition(settings: config.Settings) -> mcp_types.Tool:
             "required": ["script"],
             "additionalProperties": False,
         },
+        output_schema=_OUTPUT if settings.output.structured else None,
         annotations=mcp_types.ToolAnnotations(
-            read_only_hint=settings.read_only,
-            destructive_hint=not settings.read_only,
-            idempotent_hint=settings.read_only,
+            read_only_hint=not settings.writable,
+            destructive_hint=settings.writable,
+            idempotent_hint=not settings.writable,
             open_world_hint=True,
         ),
     )
+
+
+def _access(settings: config.Settings) -> str:
+    """What scripts may do, and where."""
+    names = settings.context_names
+    if len(names) < 2:
+        return _READ_WRITE if settings.writable else _READ_ONLY
+    shown = ", ".join(names[:_MOST_NAMES]) + (f" and {len(names) - _MOST_NAMES} more" * (len(names) > _MOST_NAMES))
+    open_ = [name for name in names if not settings.of_context(name).read_only]
+    writable = f"; writes reach {', '.join(open_[:_MOST_NAMES])}" if open_ else ""
+    return f"{_READ_WRITE if open_ else _READ_ONLY} " + _SEVERAL.format(names=shown, writable=writable)

@@ -1,0 +1,23 @@
+"""The whole corpus: the main part, with the forms that were held out at first; and the second that was held out."""
+
+from __future__ import annotations
+
+import functools
+
+from security_tests.redaction import first_heldout, lookalikes, planting, specials
+from security_tests.redaction.second import documents
+from security_tests.redaction.sheet import Document
+
+__all__ = ["held_out", "main"]
+
+
+@functools.cache
+def main() -> tuple[Document, ...]:
+    """Every document of the main part."""
+    return (*planting.documents(), *specials.documents(), *lookalikes.documents(), *first_heldout.documents())
+
+
+@functools.cache
+def held_out() -> tuple[Document, ...]:
+    """Every document of the part whose forms whoever wrote the rules had not seen at its first measurement."""
+    return tuple(documents.documents())

@@ -1,0 +1,170 @@
+"""The figures: how much of the corpus is masked, what leaks by name, what is harmed; as a page of the docs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from security_tests.redaction import corpus, engine, judge
+from security_tests.redaction.judge import Verdict
+from security_tests.redaction.sheet import Document
+
+__all__ = ["PAGE", "Figures", "measure", "page"]
+
+PAGE: Final = Path(__file__).parent.parent.parent / "docs" / "redaction-figures.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What was measured over some documents."""
+
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def secrets(self) -> int:
+        return sum(len(one.document.secrets) for one in self.verdicts)
+
+    @property
+    def leaked(self) -> int:
+        return sum(len(one.leaked) for one in self.verdicts)
+
+    @property
+    def recall(self) -> float:
+        return 1 - self.leaked / max(1, self.secrets)
+
+    @property
+    def lookalikes(self) -> int:
+        return sum(len(one.document.lookalikes) for one in self.verdicts)
+
+    @property
+    def harmed(self) -> int:
+        return sum(len(one.harmed) for one in self.verdicts)
+
+    @property
+    def unlabelled(self) -> int:
+        return sum(one.unlabelled for one in self.verdicts)
+
+    @property
+    def changed(self) -> int:
+        return sum(len(one.changed) for one in self.verdicts)
+
+    @property
+    def kinds(self) -> set[str]:
+        return {secret.kind for one in self.verdicts for secret in one.document.secrets}
+
+    @property
+    def line(self) -> str:
+        """In one line."""
+        return (
+            f"{self.secrets - self.leaked} of {self.secrets} secrets of {len(self.kinds)} kinds masked ({self.recall:.2%}); "
+            f"{self.harmed} of {self.lookalikes} look-alikes ({self.harmed / max(1, self.lookalikes):.3%}) and "
+            f"{self.changed} of {self.unlabelled} other values ({self.changed / max(1, self.unlabelled):.3%}) touched"
+        )
+
+    def leaks(self) -> list[str]:
+        """What leaks, by kind and spot."""
+        counts = Counter(f"{secret.kind}, in: {secret.spot}" for one in self.verdicts for secret in one.leaked)
+        return [f"{name} ({count})" for name, count in sorted(counts.items())]
+
+    def harms(self) -> list[str]:
+        """What is touched and should not be."""
+        counts = Counter(look.kind for one in self.verdicts for look in one.harmed)
+        return [f"{name} ({count})" for name, count in sorted(counts.items())]
+
+
+def measure(documents: Iterable[Document]) -> Figures:
+    """Every document through a fresh engine."""
+    masking = engine.fresh()
+    return Figures(tuple(judge.judge(document, engine.masked(masking, document)) for document in documents))
+
+
+def page() -> str:
+    """The page of the docs."""
+    main, held_out = measure(corpus.main()), measure(corpus.held_out())
+    return _PAGE.format(
+        main=main.line, held_out=held_out.line, second_first=_SECOND_FIRST, first=_FIRST,
+        kinds=_table(main), places=_places(held_out), lookalikes=_survivors(main, held_out),
+        leaks=_bullets([*main.leaks(), *(f"held out: {one}" for one in held_out.leaks())]),
+        harms=_bullets([*main.harms(), *(f"held out: {one}" for one in held_out.harms())]),
+    )  # fmt: skip
+
+
+def _bullets(texts: Sequence[str]) -> str:
+    return "\n".join(f"- {text}" for text in texts) or "- nothing"
+
+
+def _table(figures: Figures) -> str:
+    all_ = Counter(secret.kind for one in figures.verdicts for secret in one.document.secrets)
+    lost = Counter(secret.kind for one in figures.verdicts for secret in one.leaked)
+    return "\n".join(f"| {kind} | main | {count} | {count - lost[kind]} |" for kind, count in sorted(all_.items()))
+
+
+def _places(figures: Figures) -> str:
+    """A part of hundreds of kinds, by the places they stand in."""
+    all_ = Counter(secret.spot for one in figures.verdicts for secret in one.document.secrets)
+    lost = Counter(secret.spot for one in figures.verdicts for secret in one.leaked)
+    return "\n".join(
+        f"| all kinds, in: {spot} | held out | {count} | {count - lost[spot]} |" for spot, count in sorted(all_.items())
+    )
+
+
+def _survivors(*parts: Figures) -> str:
+    all_ = Counter(look.kind.partition(":")[0] for f in parts for one in f.verdicts for look in one.document.lookalikes)
+    lost = Counter(look.kind.partition(":")[0] for f in parts for one in f.verdicts for look in one.harmed)
+    return "\n".join(f"| {kind} | {count} | {count - lost[kind]} |" for kind, count in sorted(all_.items()))
+
+
+_FIRST: Final = (
+    "At the first measurement of the first rules, 96.29 % of the main part and 75.21 % of the first held-out part were masked, and 0.52 % and 2.44 % of the "
+    "look-alikes touched; when the main part was at 100 %, the held-out part was at 79.34 %. Take that for what the rules find of forms that their author "
+    "has not seen."
+)
+_SECOND_FIRST: Final = (
+    "The second held-out part, `held out` above, was written later, by experience of what real clusters hold, by somebody who had read neither the rules nor their documentation. "
+    "At its first measurement 85.04 % of its secrets were masked, 2.33 % of its look-alikes and 1.45 % of its other values touched: that is the honest figure "
+    "for forms that nobody thought of. Then its leaks and harms were read and the rules mended, so its figures above are no longer blind."
+)
+_PAGE: Final = """\
+# Redaction: the figures
+
+Written by `python -m security_tests.redaction`; a test fails when this page is old. The corpus is made by a seeded generator
+(`security_tests/redaction/`), independently of the rules it measures: secrets planted in objects and logs as an API server serves them, and
+look-alikes beside them that must survive byte for byte. A secret counts as leaked when a piece of it can be read in the masked body, also
+through base64, gzip, escapes or JSON in JSON.
+
+| part | figures |
+| --- | --- |
+| main | {main} |
+| held out | {held_out} |
+
+Two parts were kept from whoever wrote the rules until they had been measured on them. The first is known by now, and part of main. {first}
+
+{second_first}
+
+The corpus holds what its authors could think of. A recall measured on it is no promise for forms that are not in it: a password in a field
+that nothing calls a password, in a text that nothing gives away, is not found by any rule.
+
+## What still leaks
+
+{leaks}
+
+## What is touched and should not be
+
+{harms}
+
+## Secrets by kind
+
+| kind | part | planted | masked |
+| --- | --- | --- | --- |
+{kinds}
+{places}
+
+## Look-alikes by kind
+
+| kind | planted | intact |
+| --- | --- | --- |
+{lookalikes}
+"""

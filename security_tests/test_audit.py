@@ -1,0 +1,316 @@
+"""Attacks on the audit record: secrets in every place where one could slip in, words that want to be records, and moments
+in which nothing can be written."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp_types import Implementation
+
+from kubescript import broker, config, contexts, policy, request, session, types
+from kubescript.audit import record, recorder, verify
+from kubescript.cluster import live, snapshot
+from kubescript.sandbox import spawner
+from security_tests import benches
+from security_tests import recorder as far_end
+from tests import clients, trails
+
+SECRET = "AKIAQ3EGRIKYCANARY42"
+"""Shaped as what it is planted for, an access key, so that any redactor knows it."""
+_KEY = re.compile("AKIA[A-Z0-9]{16}")
+
+
+def masked_text(text: str, found: Callable[[str], None]) -> str:
+    """A redactor of one rule: these tests are about what passes it, not about its rules."""
+    if _KEY.search(text):
+        found("aws")
+    return _KEY.sub("«redacted:aws:0»", text)
+
+
+def masked_body(_call: request.Request, chunks: Iterator[bytes], found: Callable[[str], None]) -> Iterator[bytes]:
+    yield masked_text(b"".join(chunks).decode(), found).encode()
+
+
+class Server:
+    """A server without MCP: real sandbox, real broker, real record."""
+
+    def __init__(self, bench: benches.Bench, cluster: Any, file: Path, **options: Any) -> None:
+        settings = config.Audit(file=file, **options)
+        made = recorder.opened(settings, masked_text)
+        assert made is not None
+        self.recorder = made
+        door = broker.Broker(cluster, policy.Policy(read_only=False), redact=masked_body)
+        self.session = session.Session(
+            config.Settings(), bench.pool, contexts.Contexts({"": contexts.Door(cluster, door)}), made
+        )
+
+    def ask(self, script: str, caller: types.Caller = types.Caller()) -> types.Answer:  # noqa: B008 - frozen
+        return anyio.run(self.session.evaluate, script, 20_000, None, caller)
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[benches.Bench]:
+    with benches.opened() as bench:
+        yield bench
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "audit.jsonl"
+
+
+def everything(file: Path) -> bytes:
+    """All bytes beside and in an audit file, names of files included."""
+    every = [one for one in file.parent.rglob("*") if "audit" in str(one.relative_to(file.parent))]
+    return b"".join(str(one).encode() + (one.read_bytes() if one.is_file() else b"") for one in every)
+
+
+PLANTED = {
+    "in the cluster's data": "[p.metadata.annotations for p in k8s.coreV1().list_namespaced_pod('shop')]",
+    "in a label selector": f"k8s.coreV1().list_namespaced_pod('shop', label_selector='key={SECRET}')",
+    "in a field selector": f"k8s.coreV1().list_namespaced_pod('shop', field_selector='metadata.name={SECRET}')",
+    "in a name": f"k8s.coreV1().read_namespaced_pod('{SECRET}', 'shop')",
+    "in a denied name": f"k8s.coreV1().read_namespaced_secret('{SECRET}', 'shop')",
+    "in a body": f"k8s.coreV1().create_namespaced_config_map('shop', {{'metadata': {{'name': 'a'}}, 'data': {{'k': '{SECRET}'}}}})",
+    "in the script's text": f"token = '{SECRET}'\nlen(token)",
+    "in a result": f"'{SECRET[:4]}' + '{SECRET[4:]}'",
+    "in a print": f"print('{SECRET[:4]}' + '{SECRET[4:]}')",
+    "in an exception": f"raise ValueError('{SECRET[:4]}' + '{SECRET[4:]}')",
+    "in a call that is none": f"k8s.get('/metrics/{SECRET}') if hasattr(k8s, 'get') else 1",
+    "in the progress": f"ctx.progress(1, 2, '{SECRET}')",
+}
+
+
+@pytest.mark.promise("A-04")
+@pytest.mark.parametrize("responses", [False, True])
+def test_no_planted_secret_reaches_the_record(
+    responses: bool, bench: benches.Bench, file: Path, tmp_path: Path
+) -> None:
+    """Wherever a secret is, in cluster, script or question, no byte of the audit files or of what is kept beside them has it."""
+    saved = tmp_path / "pods.json"
+    pod = {**trails.POD, "metadata": {"name": "web-0", "namespace": "shop", "annotations": {"key": SECRET}}}
+    saved.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [pod]}))
+    server = Server(bench, snapshot.Snapshot(saved), file, scripts=True, responses=responses)
+    answers = {place: server.ask(script, types.Caller("s", SECRET, SECRET)) for place, script in PLANTED.items()}
+    assert "«redacted:aws:0»" in answers["in the cluster's data"].text
+    server.recorder.close()
+    assert verify.verify(file).broken is None
+    assert len(trails.records(file, "script")) == len(PLANTED)
+    found = everything(file)
+    assert SECRET.encode() not in found
+    assert b"hasattr" in found  # the scripts are there
+
+
+@pytest.mark.promise("A-04")
+def test_a_record_has_only_the_fields_that_are_listed(bench: benches.Bench, file: Path, tmp_path: Path) -> None:
+    """No field is in a record that nobody has judged: the list here is the list of docs/audit.md."""
+    server = Server(bench, snapshot.Snapshot(trails.snapshot(tmp_path)), file)
+    for script in (*PLANTED.values(), trails.COUNT):
+        server.ask(script)
+    server.recorder.close()
+    page = (Path(__file__).parent.parent / "docs" / "audit.md").read_text("utf-8")
+    listed = set(re.findall(r"^\| `([a-z_`, ]+)` \|", page, re.MULTILINE))
+    names = {name for cell in listed for name in cell.replace("`", "").split(", ")}
+    for one in trails.records(file):
+        assert set(one) <= names, set(one) - names
+
+
+FORGED = '"}\n{"type":"script","code":"ok","hash":"' + "0" * 64 + '"}\n\x1b[2J\u202e\u2028'
+
+
+@pytest.mark.promise("A-06")
+def test_words_of_a_client_or_a_script_do_not_become_records(file: Path, tmp_path: Path) -> None:
+    """A client whose name is a line of the file, and a script whose names and exceptions are, are fields and nothing else."""
+
+    async def talk() -> None:
+        flags = ["--toolsets", "code", "--snapshot", str(trails.snapshot(tmp_path)), "--audit", str(file)]
+        parameters = StdioServerParameters(command=clients.KUBESCRIPT, args=flags)
+        info = Implementation(name=FORGED, version=FORGED)
+        async with Client(stdio_client(parameters), client_info=info) as client:
+            for script in (
+                f"raise ValueError({FORGED!r})",
+                f"k8s.coreV1().read_namespaced_pod({FORGED!r}, 'shop')",
+                "1",
+            ):
+                await clients.evaluate(client, script)
+
+    anyio.run(talk)
+    trails.verified(file)
+    assert len(trails.records(file, "script")) == 3
+    client = trails.records(file, "script")[0]["client"]
+    assert client.startswith('"}') and client.isprintable()
+    shown = trails.run("audit", "show", str(file)).stdout
+    assert shown.replace("\n", "").isprintable()
+
+
+WRITES = (
+    "k8s.coreV1().create_namespaced_config_map('shop', {'metadata': {'name': 'a'}})",
+    "k8s.coreV1().delete_namespaced_pod('web-0', 'shop')",
+    "k8s.appsV1().patch_namespaced_deployment_scale('web', 'shop', {'spec': {'replicas': 0}})",
+)
+
+
+@pytest.mark.promise("A-02")
+@pytest.mark.parametrize("script", WRITES)
+def test_what_cannot_be_recorded_is_not_sent(script: str, bench: benches.Bench, file: Path, tmp_path: Path) -> None:
+    """While nothing can be written no change reaches the API server; when it can, the change is on record before it arrives."""
+    with far_end.Recorder() as api:
+        server = Server(bench, live.Live(api.kubeconfig(tmp_path)), file)
+        file.rename(file.with_name("aside"))
+        file.mkdir()  # opening it fails from now on
+        answer = server.ask(script)
+        assert answer.is_error and answer.code == "audit.unavailable"
+        assert api.take() == []
+        file.rmdir()
+        assert not server.ask(script).is_error
+        (seen,) = [one for one in api.take() if not one.line.startswith("GET")]
+        assert verify.verify(file).broken is None
+        sent, done = (trails.records(file, kind)[0] for kind in ("sent", "call"))
+        assert [sent["audit_id"]] == [done["audit_id"]] == seen.header("Audit-ID")
+        assert sent["seq"] < done["seq"] and done["status"] == 200
+        assert trails.records(file, "gap")[0]["records"] == 1
+
+
+@pytest.mark.promise("A-01")
+def test_a_script_that_swallows_the_error_gets_no_answer_either(
+    bench: benches.Bench, file: Path, tmp_path: Path
+) -> None:
+    """One call that could not be recorded withholds the whole answer, whatever the script does and however the disk
+    recovers."""
+    server = Server(bench, snapshot.Snapshot(trails.snapshot(tmp_path)), file)
+    book = server.recorder._book
+    broken: list[int] = []
+    write = book.append
+
+    def once(fields: dict[str, Any], *, sync: bool = True) -> None:
+        if fields["type"] == "call" and not broken:
+            broken.append(1)
+            file.rename(file.with_name("aside"))
+            file.mkdir()
+            try:
+                write(fields, sync=sync)
+            finally:
+                file.rmdir()
+                file.with_name("aside").rename(file)
+        else:
+            write(fields, sync=sync)
+
+    book.append = once  # type: ignore[method-assign]  # the disk fails for the time of one call
+    answer = server.ask(f"try:\n    n = {trails.COUNT}\nexcept Exception:\n    n = 'swallowed'\nn")
+    assert answer.is_error and answer.code == "audit.unavailable" and "swallowed" not in answer.text
+    assert server.ask(trails.COUNT).text == "1"
+    server.recorder.close()
+    assert verify.verify(file).broken is None
+    assert trails.records(file, "script")[0]["code"] == "audit.unavailable"
+    assert trails.records(file, "gap")[0]["records"] == 1
+
+
+PARALLEL = "k8s.parallel([lambda ns=f'n{n}': k8s.coreV1().list_namespaced_pod(ns) for n in range(30)])"
+_CALL = '{"method":"GET","path":["api","v1","pods"]}'
+DYING = f"sock.sendall(frame(6, '{{\"calls\":[' + ','.join(['{_CALL}'] * 30) + ']}}'))\n"
+DYING += "began = time.monotonic()\nwhile time.monotonic() - began < 0.5: pass\n"
+
+
+@pytest.mark.promise("A-01")
+@pytest.mark.parametrize(
+    ("command", "script", "code"),
+    [
+        (spawner.COMMAND, PARALLEL, "limit.time"),
+        (benches.HOSTILE, DYING + "os._exit(1)", "worker.died"),
+        (benches.HOSTILE, DYING + "os.kill(os.getpid(), 11)", "worker.died"),
+        (benches.HOSTILE, DYING + "sock.sendall(frame(8, '{\"answer\":999}'))\nwhile True: pass", "worker.protocol"),
+    ],
+    ids=["at its deadline", "its worker ends", "its worker breaks the filter", "its worker breaks the protocol"],
+)
+def test_calls_under_way_end_with_their_script(
+    command: tuple[str, ...], script: str, code: str, file: Path, tmp_path: Path
+) -> None:
+    """Parallel calls to an API server that is silent are cut and on record before the answer leaves, and no thread
+    stays."""
+    with benches.opened(command) as bench, far_end.Recorder() as api, socket.create_server(("127.0.0.1", 0)) as silent:
+        config_file = api.kubeconfig(tmp_path)
+        config_file.write_text(config_file.read_text().replace(str(api.port), str(silent.getsockname()[1])))
+        server = Server(bench, live.Live(config_file), file)
+        timeout = 1_500 if code == "limit.time" else 20_000
+        started = time.monotonic()
+        answer = anyio.run(server.session.evaluate, script, timeout, None, types.Caller())
+        kinds = [one["type"] for one in trails.records(file)]
+        left = [one for one in threading.enumerate() if one.name == "kubescript-parallel"]
+        assert answer.code == code
+        assert kinds[-9:] == ["call"] * 8 + ["script"]
+        assert not left
+        assert time.monotonic() - started < 8
+        assert bench.works()
+        server.recorder.close()
+    assert verify.verify(file).broken is None
+
+
+@pytest.mark.promise("A-01")
+def test_a_script_whose_answer_fails_is_on_record(bench: benches.Bench, file: Path, tmp_path: Path) -> None:
+    """A bug of ours behind the script costs its answer, never its record; the client learns no more of it, and the next
+    script works."""
+    server = Server(bench, snapshot.Snapshot(trails.snapshot(tmp_path)), file)
+
+    def broken(text: str, _found: Callable[[str], None]) -> str:
+        if "12321" in text:
+            raise RuntimeError(SECRET)
+        return text
+
+    server.session._mask = broken
+    answer = server.ask(f"{trails.COUNT}\n111 * 111")
+    assert (answer.is_error, answer.code) == (True, "internal")
+    assert SECRET not in answer.text and "Error" not in answer.text
+    assert server.ask(trails.COUNT).text == "1"
+    server.recorder.close()
+    assert [one["code"] for one in trails.records(file, "script")] == ["internal", "ok"]
+    assert len(trails.records(file, "call")) == 2
+    assert verify.verify(file).broken is None
+
+
+@pytest.mark.promise("A-01")
+def test_a_script_that_is_not_run_is_on_record(file: Path, tmp_path: Path) -> None:
+    """A script that finds every place taken, or that the client cancels, has a record that says so."""
+
+    async def talk() -> None:
+        settings = tmp_path / "one.toml"
+        settings.write_text("[sandbox]\nmax_scripts = 1\nmax_queue = 0\n")
+        flags = ["--config", str(settings), "--snapshot", str(trails.snapshot(tmp_path)), "--audit", str(file)]
+        async with clients.connect("stdio", flags) as client:
+            async with anyio.create_task_group() as group:
+                group.start_soon(clients.evaluate, client, "while True: pass")
+                await anyio.sleep(1)
+                busy = await clients.evaluate(client, "1")
+                assert busy.is_error
+                group.cancel_scope.cancel()
+            await anyio.sleep(0.5)
+            assert clients.text(await clients.evaluate(client, "1")) == "1"
+
+    anyio.run(talk)
+    codes = [one["code"] for one in trails.records(file, "script")]
+    assert codes == ["server.busy", "cancelled", "ok"]
+    trails.verified(file)
+
+
+@pytest.mark.promise("A-06")
+def test_a_script_cannot_reach_the_record(bench: benches.Bench, file: Path, tmp_path: Path) -> None:
+    """What records are made of is not in a worker: neither the journal of a call nor its file."""
+    assert {one.name for one in dataclasses.fields(record.Subject)} == {
+        "session", "client", "client_version", "evaluation", "script",
+    }  # fmt: skip
+    server = Server(bench, snapshot.Snapshot(trails.snapshot(tmp_path)), file)
+    answer = server.ask(f"open({str(file)!r}, 'a').write('x')")
+    assert answer.is_error
+    server.recorder.close()
+    assert verify.verify(file).broken is None

@@ -1,0 +1,409 @@
+"""Data that a pod's author writes to hurt the engine: it costs bounded time and memory, and hides nothing."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import time
+import tracemalloc
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+
+from kubescript import errors, redaction
+from security_tests.redaction import corpus, engine, hostile, judge
+from security_tests.redaction.chance import Chance
+from security_tests.redaction.sheet import Document
+
+Count = Callable[[int], None]
+
+SIZE = 1 << 20
+LARGE = 10 << 20
+TIMES = 150
+"""A flood may cost so many times what a plain log of its size costs: each match is work, but none is done twice. Search
+that backtracks costs thousands of times as much at this size."""
+
+
+@pytest.fixture(scope="module")
+def masking() -> redaction.Engine:
+    warm = engine.fresh()
+    engine.masked(warm, hostile.log(hostile.benign(10_000)))
+    return warm
+
+
+def seconds(masking: redaction.Engine, document: Document) -> tuple[float, bytes]:
+    """Processor time for one body, and what came out; nothing when the engine refused it."""
+    started = time.thread_time()
+    try:
+        output = engine.masked(masking, document)
+    except errors.KubescriptError:
+        output = b""
+    return time.thread_time() - started, output
+
+
+@pytest.fixture(scope="module")
+def plain(masking: redaction.Engine) -> Callable[[int], float]:
+    """What a plain log of a size costs."""
+    costs: dict[int, float] = {}
+
+    def cost(size: int) -> float:
+        if size not in costs:
+            costs[size] = min(seconds(masking, hostile.log(hostile.benign(size)))[0] for _ in range(3))
+        return costs[size]
+
+    return cost
+
+
+@pytest.mark.promise("S-07")
+@pytest.mark.parametrize("name", hostile.FLOODS)
+def test_floods(name: str, masking: redaction.Engine, plain: Callable[[int], float], attacks: Count) -> None:
+    """A megabyte of half a secret, again and again, as a log and inside JSON, costs a bounded multiple of a plain log."""
+    attacks(2)
+    for document in (hostile.log(hostile.flood(name, SIZE)), hostile.in_configmap(hostile.flood(name, SIZE))):
+        spent, output = seconds(masking, document)
+        print(f"{name}: {spent / plain(SIZE):.1f} times a plain log")
+        assert spent < TIMES * plain(SIZE)
+        if document.form == "json" and output:
+            assert set(json.loads(output)["data"]) == {"text"}
+
+
+@pytest.mark.promise("S-07")
+@pytest.mark.parametrize(
+    "name", ["one letter", "base64", "password=", "JWT heads", "PEM heads", "URL user", "open JSON password", "dotted"]
+)
+def test_ten_megabytes_in_a_line(
+    name: str, masking: redaction.Engine, plain: Callable[[int], float], attacks: Count
+) -> None:
+    """Ten megabytes without a line break cost no more per byte than one."""
+    attacks(1)
+    spent, _ = seconds(masking, hostile.log(hostile.flood(name, LARGE)))
+    assert spent < TIMES * plain(LARGE)
+
+
+PASSWORD = Chance("hostile").strong()
+LINE = f"db_password={PASSWORD} port=5432\n"
+
+
+def leaks(output: bytes, value: str = PASSWORD) -> bool:
+    return any(value in text for text in judge.texts(output))
+
+
+@pytest.mark.promise("S-07")
+@pytest.mark.parametrize("layers", [1, 2, 3])
+def test_bombs(layers: int, masking: redaction.Engine, attacks: Count) -> None:
+    """A gigabyte's worth of zeros in a few kilobytes of base64 is not unpacked into memory."""
+    attacks(1)
+    document = hostile.in_configmap(hostile.bomb(200 << 20, layers))
+    tracemalloc.start()
+    spent, output = seconds(masking, document)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 64 << 20
+    assert spent < 20
+    assert not output or json.loads(output)["data"]
+
+
+@pytest.mark.promise("S-01", "S-07")
+def test_what_is_too_large_to_look_into_is_masked(masking: redaction.Engine, attacks: Count) -> None:
+    """A password behind forty megabytes of padding in a compressed value does not pass because nobody looks that far."""
+    attacks(1)
+    packed = base64.b64encode(gzip.compress(b"x\n" * (20 << 20) + LINE.encode(), mtime=0)).decode()
+    _, output = seconds(masking, hostile.in_configmap(packed))
+    assert packed[-60:] not in output.decode()
+
+
+@pytest.mark.promise("S-01", "S-07")
+@pytest.mark.parametrize("layers", range(1, 13))
+def test_layers_of_base64(layers: int, masking: redaction.Engine, attacks: Count) -> None:
+    """However often a text is wrapped, what it holds is found, or the whole is masked."""
+    attacks(2)
+    text = LINE
+    for _ in range(layers):
+        text = base64.b64encode(text.encode()).decode()
+    for document in (hostile.in_configmap(text), hostile.log(f"value {text} end\n")):
+        output = engine.masked(masking, document).decode()
+        for _ in range(layers + 1):
+            assert PASSWORD not in output
+            output += "".join(_once(match) for match in output.replace('"', " ").split())
+
+
+def _once(word: str) -> str:
+    try:
+        return " " + base64.b64decode(word, validate=True).decode()
+    except ValueError:
+        return ""
+
+
+@pytest.mark.promise("S-07")
+@pytest.mark.parametrize("levels", [100, 900, 20_000, 200_000])
+@pytest.mark.parametrize("shape", ["lists", "objects", "JSON in a log"])
+def test_depth(
+    shape: str, levels: int, masking: redaction.Engine, plain: Callable[[int], float], attacks: Count
+) -> None:
+    """JSON of any depth is masked or refused, in bounded time, and its password does not pass."""
+    attacks(1)
+    text = hostile.deep(levels, LINE, *(("[", "]") if shape == "lists" else ('{"a":', "}")))
+    body = f'{{"metadata":{{"name":"x"}},"data":{text}}}'
+    document = (
+        hostile.log(text + "\n")
+        if shape == "JSON in a log"
+        else Document("deep", ("api", "v1", "namespaces", "shop", "configmaps", "x"), body.encode(), (), ())
+    )
+    spent, output = seconds(masking, document)
+    assert PASSWORD.encode() not in output
+    assert spent < TIMES * plain(SIZE)
+    assert not leaks(engine.masked(masking, hostile.log(LINE)))
+
+
+def escaped(text: str) -> str:
+    """As JSON may also write it."""
+    return "".join(f"\\u{ord(char):04x}" for char in text)
+
+
+ESCAPES = {
+    "key": f'{{"spec":{{"{escaped("p")}assword":"{PASSWORD}"}}}}',
+    "whole key": f'{{"spec":{{"{escaped("password")}":"{PASSWORD}"}}}}',
+    "value": f'{{"spec":{{"password":"{escaped(PASSWORD)}"}}}}',
+    "both": f'{{"spec":{{"{escaped("password")}":"{escaped(PASSWORD)}"}}}}',
+    "name of a variable": f'{{"spec":{{"env":[{{"name":"{escaped("DB_PASSWORD")}","value":"{PASSWORD}"}}]}}}}',
+    "value before name": f'{{"spec":{{"env":[{{"value":"{PASSWORD}","name":"DB_PASSWORD"}}]}}}}',
+    "assignment in a text": f'{{"data":{{"a":"db{escaped("_password=")}{PASSWORD}\\nport=1"}}}}',
+    "quotes": f'{{"data":{{"a":"{{{escaped(chr(34))}password{escaped(chr(34))}:{escaped(chr(34))}{PASSWORD}{escaped(chr(34))}}}"}}}}',
+    "slashes": f'{{"data":{{"a":"postgres:\\/\\/app:{PASSWORD}@db\\/app"}}}}',
+    "spaces and lines": f'{{ "spec" : {{\n "password"\t:\r\n "{PASSWORD}" }} }}',
+    "twice the same key": f'{{"spec":{{"password":"{PASSWORD}","password":"{PASSWORD}"}}}}',
+    "NUL": f'{{"data":{{"a":"db_password={PASSWORD}\\u0000"}}}}',
+    "lone surrogate": f'{{"data":{{"b":"\\ud800","a":"db_password={PASSWORD}"}}}}',
+    "number beside it": f'{{"spec":{{"password":"{PASSWORD}","n":1e999,"m":-0.0,"k":12345678901234567890}}}}',
+}  # fmt: skip
+
+
+@pytest.mark.promise("S-01", "S-04")
+@pytest.mark.parametrize("name", ESCAPES)
+def test_escapes_hide_nothing(name: str, masking: redaction.Engine, attacks: Count) -> None:
+    """A key or a value written with JSON's escapes is the same key and value."""
+    attacks(2)
+    document = Document(
+        "escaped", ("api", "v1", "namespaces", "shop", "configmaps", "x"), ESCAPES[name].encode(), (), ()
+    )
+    for seed in ("", "pieces"):
+        output = engine.masked(masking, document, seed)
+        assert not leaks(output)
+        assert escaped(PASSWORD).encode() not in output
+        assert set(json.loads(output)) == set(json.loads(document.body))
+
+
+BROKEN = {
+    "invalid UTF-8 around": b"\xff\xfe " + LINE.encode() + b"\xc3\x28",
+    "invalid UTF-8 at the value": b"db_password=" + PASSWORD.encode() + b"\xff\xff\n",
+    "invalid UTF-8 before the name": b"\xe2\x82db_password=" + PASSWORD.encode() + b"\n",
+    "NUL at the value": b"db_password=" + PASSWORD.encode() + b"\0\n",
+    "carriage returns": b"a=1\r\ndb_password=" + PASSWORD.encode() + b"\r\nb=2\r\n",
+    "no newline at the end": b"db_password=" + PASSWORD.encode(),
+    "a mark of byte order": b"\xef\xbb\xbfdb_password=" + PASSWORD.encode() + b"\n",
+}
+
+
+@pytest.mark.promise("S-01", "S-07")
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_encodings_hide_nothing(name: str, masking: redaction.Engine, attacks: Count) -> None:
+    """Bytes that are no text, before, in or behind a value, do not switch the search off."""
+    attacks(2)
+    for seed in ("", "pieces"):
+        assert PASSWORD.encode() not in engine.masked(masking, hostile.log(BROKEN[name]), seed)
+
+
+FORGED = "«redacted:jwt:3f9a0b1c»"
+
+
+@pytest.mark.promise("S-09")
+def test_forged_masks_are_not_counted(masking: redaction.Engine, attacks: Count) -> None:
+    """What looks like a mask and came from a pod is not reported as something masked."""
+    attacks(2)
+    for document in (hostile.log(f"{FORGED} and {FORGED}\n"), hostile.in_configmap(f"{FORGED}\nport=1")):
+        counts: Counter[str] = Counter()
+        engine.masked(masking, document, found=counts)
+        assert counts.total() == 0
+
+
+HIDDEN = {
+    "before": f"db_password={FORGED}{PASSWORD}", "behind": f"db_password={PASSWORD}{FORGED}", "around": f"db_password=«redacted:jwt:{PASSWORD}»",
+    "half a mask": f"db_password=«redacted:{PASSWORD}", "as kind": f"db_password=«redacted:{PASSWORD}:00000000»", "in the middle": f"db_password={PASSWORD[:3]}{FORGED}{PASSWORD}",
+}  # fmt: skip
+
+
+@pytest.mark.promise("S-09")
+@pytest.mark.parametrize("name", HIDDEN)
+def test_a_forged_mask_hides_nothing(name: str, masking: redaction.Engine, attacks: Count) -> None:
+    """A password beside or inside a forged mask is masked as any other."""
+    attacks(3)
+    variable = json.dumps({"spec": {"env": [{"name": "DB_PASSWORD", "value": HIDDEN[name].partition("=")[2]}]}})
+    pod = Document("forged", ("api", "v1", "namespaces", "shop", "pods", "x"), variable.encode(), (), ())
+    for document in (hostile.log(HIDDEN[name] + "\n"), hostile.in_configmap(HIDDEN[name] + "\nport=1"), pod):
+        assert not leaks(engine.masked(masking, document)), document.name
+        assert PASSWORD not in masking.text(HIDDEN[name], lambda _: None)
+
+
+@pytest.mark.promise("S-07")
+def test_a_watch_is_not_held_back(masking: redaction.Engine, attacks: Count) -> None:
+    """An event of a watch is passed on before the next one is waited for."""
+    attacks(3)
+    event = (
+        json.dumps(
+            {"type": "ADDED", "object": {"kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"a": LINE}}}
+        ).encode()
+        + b"\n"
+    )
+    document = Document(
+        "watch",
+        ("api", "v1", "namespaces", "shop", "configmaps"),
+        b"",
+        (),
+        (),
+        query=(("watch", "true"),),
+        form="lines",
+    )
+    passed = bytearray()
+    late = []
+
+    def chunks() -> Iterator[bytes]:
+        for number in range(3):
+            late.append(passed.count(b"\n") < number)
+            yield event[:20]
+            yield event[20:]
+
+    for piece in masking.body(engine.call(document), chunks(), lambda _: None):
+        passed += piece
+    assert late == [False, False, False]
+    assert passed.count(b"\n") == 3 and not leaks(bytes(passed))
+
+
+TOKENS = {
+    "GitHub token": "gh" + "p_" + Chance("cut").base62(36), "GitLab token": "gl" + "pat-" + Chance("cut2").base62(20),
+    "AWS key id": "AK" + "IA" + Chance("cut3").upper(16), "Slack token": "xo" + "xb-" + f"{Chance('cut4').digits(12)}-{Chance('cut5').digits(13)}-{Chance('cut6').base62(24)}",
+}  # fmt: skip
+
+
+@pytest.mark.promise("S-01", "S-05")
+@pytest.mark.parametrize("name", TOKENS)
+def test_a_cut_token_is_a_token(name: str, masking: redaction.Engine, attacks: Count) -> None:
+    """A script that has the server cut a log in the middle of a token (limitBytes) does not get its beginning."""
+    token = TOKENS[name]
+    attacks(len(token) - 12)
+    whole = f"level=info msg=start\nusing {token} now\n"
+    start = whole.index(token)
+    for kept in range(12, len(token)):
+        body = whole[: start + kept].encode()
+        cut = Document(
+            "cut",
+            ("api", "v1", "namespaces", "shop", "pods", "web-0", "log"),
+            body,
+            (),
+            (),
+            (("limitBytes", str(len(body))),),
+            "text",
+            "text",
+        )
+        assert token[:kept] not in engine.masked(masking, cut).decode(), kept
+
+
+@pytest.mark.promise("S-01", "S-05")
+@pytest.mark.parametrize("part", ["main", "held out"])
+def test_a_cut_log_gives_no_half_secret(part: str, masking: redaction.Engine, attacks: Count) -> None:
+    """Wherever in one of its secrets a log of the corpus is cut, the half that is left cannot be read."""
+    logs = [one for one in (corpus.main() if part == "main" else corpus.held_out()) if one.form == "text"]
+    cuts, readable = 0, []
+    for document in logs:
+        known = engine.masked(masking, document)
+        for secret, core in ((one, core.encode()) for one in document.secrets for core in one.cores):
+            at = document.body.find(core)
+            if at < 0 or len(core) < 12 or core in known:
+                continue
+            for kept in (10, len(core) - 1):
+                cuts += 1
+                body = document.body[: at + kept]
+                asked = replace(document, body=body, query=(("limitBytes", str(len(body))),))
+                if core[kept - 10 : kept] in engine.masked(masking, asked):
+                    readable.append((secret.kind, secret.spot))
+    attacks(cuts)
+    assert len(readable) <= cuts // 100, readable
+
+
+@pytest.mark.promise("S-01", "S-05")
+def test_a_body_that_breaks_off_gives_no_half_value(masking: redaction.Engine, attacks: Count) -> None:
+    """When the API server dies in the middle of a token, what is passed on before the error holds no part of it."""
+    attacks(2)
+    token = TOKENS["GitHub token"]
+    for document in (hostile.log(f"using {token} now\n"), hostile.in_configmap(f"using {token} now")):
+        at = document.body.index(token.encode()) + 30
+
+        def chunks(document: Document = document, at: int = at) -> Iterator[bytes]:
+            yield document.body[:at]
+            raise errors.ClusterError("the connection broke", code="cluster.broken")
+
+        passed = bytearray()
+        with pytest.raises(errors.ClusterError):
+            for piece in masking.body(engine.call(document), chunks(), lambda _: None):
+                passed += piece
+        assert token[:24].encode() not in passed
+
+
+@pytest.mark.promise("S-10")
+def test_a_guess_is_masked_otherwise(masking: redaction.Engine, attacks: Count) -> None:
+    """A script's own words, masked on their way out, do not get the mask that the same value has in the cluster."""
+    attacks(1)
+    inside = {match[0] for match in judge.MASK.finditer(engine.masked(masking, hostile.log(LINE)).decode())}
+    outside = {match[0] for match in judge.MASK.finditer(masking.text(LINE, lambda _: None))}
+    assert inside and outside and not inside & outside
+
+
+HUNDRED_MEGABYTES = 100 << 20
+TIME = 0.5
+GRACE = 3.0
+"""Seconds that one step of the engine may last beyond a deadline, on a busy machine."""
+
+
+def flooded(form: str) -> tuple[Document, Iterator[bytes]]:
+    """A hundred megabytes of secrets: a log, and one value of a ConfigMap that never ends."""
+    block = (LINE * (1 << 18))[: 1 << 18].encode()
+    if form == "log":
+        return hostile.log(""), (block for _ in range(HUNDRED_MEGABYTES >> 18))
+    opening = b'{"kind":"ConfigMap","metadata":{"name":"x"},"data":{"text":"'
+    value = block.replace(b"\n", b"\\n")[: 1 << 18]
+    whole = iter([opening, *([value] * (24 << 2)), b'"}}'])
+    return hostile.in_configmap(""), whole
+
+
+@pytest.mark.promise("S-07")
+@pytest.mark.parametrize("form", ["log", "one value"])
+def test_a_deadline_ends_what_is_being_masked(form: str, masking: redaction.Engine, attacks: Count) -> None:
+    """A body that would take the engine minutes is given up when its script's time is over, and the next body is
+    masked as ever."""
+    attacks(1)
+    started = time.monotonic()
+    give_up(masking, form, started + TIME)
+    assert time.monotonic() - started < TIME + GRACE
+    assert not leaks(engine.masked(masking, hostile.log(LINE)))
+
+
+@pytest.mark.promise("S-07")
+@pytest.mark.parametrize("form", ["log", "one value"])
+def test_what_is_being_masked_stays_in_bounds(form: str, masking: redaction.Engine, attacks: Count) -> None:
+    """Of such a body no more is held than one part of it, and what was found there."""
+    attacks(1)
+    tracemalloc.start()
+    give_up(masking, form, time.monotonic() + TIME)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 512 << 20
+
+
+def give_up(masking: redaction.Engine, form: str, deadline: float) -> None:
+    document, chunks = flooded(form)
+    call = replace(engine.call(document), deadline=deadline)
+    with pytest.raises(errors.ClusterError, match="within the script's time"):
+        for piece in masking.body(call, chunks, lambda _: None):
+            assert PASSWORD.encode() not in piece

@@ -1,0 +1,212 @@
+"""A program can reverse, slice, hash or spell what it reads. What never entered the sandbox cannot leave it that way.
+
+Each transformation reads a planted value through the real broker in a real sandbox and brings it out in another form;
+its inverse is applied to everything that left. The same transformations run against a server that redacts nothing,
+where each must succeed: else this test could not fail.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+
+from kubescript import application, broker, config, contexts, policy, resolver, session, types
+from kubescript.sandbox import spawner
+from security_tests.redaction import judge, planted
+from security_tests.redaction.transformations import TRANSFORMATIONS, Answered
+
+Count = Callable[[int], None]
+Ask = Callable[[str], Answered]
+
+_FLOOD = 40 << 20
+PREFACE = "from kubernetes import watch\ns = {source}\n"
+
+
+@pytest.fixture(scope="module")
+def source() -> Iterator[spawner.Spawner]:
+    spawned = spawner.Spawner()
+    spawned.start()
+    yield spawned
+    spawned.close()
+
+
+def asked(evaluate: session.Session) -> Ask:
+    """Runs a script and gives all that left for it: the answer and the progress."""
+
+    def ask(script: str) -> Answered:
+        progress: list[tuple[float, str]] = []
+
+        async def on_progress(done: float, _total: float | None, text: str) -> None:
+            progress.append((done, text))
+
+        answer: types.Answer = anyio.run(evaluate.evaluate, script, 20_000, on_progress)
+        return Answered(answer.text, progress)
+
+    return ask
+
+
+@pytest.fixture(scope="module")
+def guarded(source: spawner.Spawner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
+    """The product as it is."""
+    settings = config.Settings(snapshot=planted.snapshot(tmp_path_factory.mktemp("guarded")))
+    with application.opened(settings, source) as parts:
+        yield asked(parts.session)
+
+
+@pytest.fixture(scope="module")
+def bare(source: spawner.Spawner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
+    """The same without redaction."""
+    settings = config.Settings(snapshot=planted.snapshot(tmp_path_factory.mktemp("bare")))
+    with application.opened(settings, source) as parts:
+        door = broker.Broker(
+            parts.cluster, policy.Policy(True, (), policy.DEFAULT_RULES), resolve=resolver.KindResolver(parts.cluster)
+        )
+        yield asked(
+            session.Session(settings, parts.executor, contexts.Contexts({"": contexts.Door(parts.cluster, door)}))
+        )
+
+
+def undone(name: str, answered: Answered) -> str:
+    """What the inverse makes of the answer; nothing when it cannot make anything of it."""
+    with contextlib.suppress(Exception):
+        return TRANSFORMATIONS[name].undo(answered)
+    return ""
+
+
+def rebuilt(answered: Answered) -> str:
+    """Everything that any inverse, or reading through common encodings, makes of an answer."""
+    texts = [undone(name, answered) for name in TRANSFORMATIONS]
+    texts += judge.readable(answered.text, 0)
+    texts += [text for _, text in answered.progress]
+    return "\n".join((*texts, *(text[::-1] for text in texts)))
+
+
+@pytest.mark.promise("S-05")
+@pytest.mark.parametrize("name", TRANSFORMATIONS)
+def test_every_transformation_leaks_where_nothing_is_redacted(name: str, bare: Ask, attacks: Count) -> None:
+    """Without redaction each transformation brings the planted value out, so that the test beside this one can fail."""
+    attacks(0)
+    text, values = planted.SOURCES["configmap"]
+    answered = bare(PREFACE.format(source=text) + TRANSFORMATIONS[name].script)
+    found = undone(name, answered)
+    assert any(planted.VALUES[value] in found for value in values), (answered, found)
+
+
+@pytest.mark.promise("S-05")
+@pytest.mark.parametrize("source_name", planted.SOURCES)
+def test_every_source_leaks_where_nothing_is_redacted(source_name: str, bare: Ask, attacks: Count) -> None:
+    """Without redaction each source gives its planted values to a script."""
+    attacks(0)
+    text, values = planted.SOURCES[source_name]
+    answered = bare(PREFACE.format(source=text) + "s")
+    assert all(planted.VALUES[value] in answered.body for value in values), answered
+
+
+@pytest.mark.promise("S-05")
+@pytest.mark.parametrize("name", TRANSFORMATIONS)
+def test_no_transformation_rebuilds_a_planted_value(name: str, guarded: Ask, attacks: Count) -> None:
+    """From the whole answer to any transformation of any source, no inverse makes a planted value."""
+    attacks(len(planted.SOURCES))
+    for text, values in planted.SOURCES.values():
+        answered = guarded(PREFACE.format(source=text) + TRANSFORMATIONS[name].script)
+        found = rebuilt(answered)
+        assert [value for value in values if planted.VALUES[value] in found] == [], answered
+        assert "not captured" not in answered.text, answered
+    assert guarded("6 * 7").text == "42"
+
+
+CUT = """
+out = []
+for size in range(40, 260, 4):
+    text = k8s.coreV1().read_namespaced_pod_log('planted', 'default', limit_bytes=size)
+    out.append(text[-60:][::-1])
+out
+"""
+
+
+@pytest.mark.promise("S-05")
+def test_a_script_cannot_have_a_token_cut_into_the_open(guarded: Ask, bare: Ask, attacks: Count) -> None:
+    """A log that a script has cut in the middle of a token (limit_bytes) does not give the token's beginning."""
+    attacks(55)
+    start = planted.VALUES["cut"][:20][::-1]
+    assert start in bare(CUT).text
+    assert start not in guarded(CUT).text
+
+
+GUESS = f"db_password={planted.VALUES['dull']}"
+READ = planted.SOURCES["environment"][0]
+GUESSES = {
+    "result": f"[{READ}.split('|')[0], {GUESS!r}]",
+    "printed": f"print({GUESS!r})\n{READ}.split('|')[0]",
+    "exception": f"raise ValueError({READ}.split('|')[0] + ' ' + {GUESS!r})",
+    "progress": f"ctx.progress(1, 1, {GUESS!r})\n{READ}.split('|')[0]",
+    "name not found": f"out = [{READ}.split('|')[0]]\ntry:\n    k8s.coreV1().read_namespaced_pod({GUESS!r}, 'default')\nexcept Exception as e:\n    out.append(str(e) + str(e.body))\nout",
+    "refused name": f"out = [{READ}.split('|')[0]]\ntry:\n    k8s.coreV1().read_namespaced_pod('a/' + {GUESS!r}, 'default')\nexcept Exception as e:\n    out.append(str(e))\nout",
+    "label selector": f"out = [{READ}.split('|')[0]]\ntry:\n    k8s.coreV1().list_namespaced_pod('default', label_selector='!! ' + {GUESS!r})\nexcept Exception as e:\n    out.append(str(e) + str(e.body))\nout",
+}  # fmt: skip
+
+
+@pytest.mark.promise("S-10")
+@pytest.mark.parametrize("way", GUESSES)
+def test_a_guess_is_not_confirmed(way: str, guarded: Ask, attacks: Count) -> None:
+    """A script's own words never get the mask that the same value has in the cluster, whichever way they are masked."""
+    attacks(1)
+    answered = guarded(GUESSES[way])
+    everything = "\n".join([answered.text, *(text for _, text in answered.progress)])
+    cluster, *guesses = [match[2] for match in judge.MASK.finditer(everything)]
+    assert guesses, answered
+    assert cluster not in guesses, answered
+
+
+@pytest.mark.promise("S-08")
+def test_the_record_holds_no_value(source: spawner.Spawner, tmp_path: Path, attacks: Count) -> None:
+    """With everything on record that can be, answers and what scripts saw included, no file of it holds a planted value."""
+    names = ["as it is", "printed", "exception text", "name not found", "label selector"]
+    attacks(len(names) * len(planted.SOURCES))
+    (tmp_path / "saved").mkdir()
+    kept = config.Audit(file=tmp_path / "audit" / "audit.jsonl", scripts=True, responses=True)
+    (tmp_path / "audit").mkdir()
+    with application.opened(
+        config.Settings(snapshot=planted.snapshot(tmp_path / "saved"), audit=kept), source
+    ) as parts:
+        ask = asked(parts.session)
+        for name in names:
+            for text, _ in planted.SOURCES.values():
+                assert "audit." not in ask(PREFACE.format(source=text) + TRANSFORMATIONS[name].script).text
+    files = [path for path in (tmp_path / "audit").rglob("*") if path.is_file()]
+    texts = {path.name: path.read_bytes() for path in files}
+    assert b"planted" in b"".join(texts.values())
+    assert {
+        name: planted.leaked(data.decode("utf-8", "replace"))
+        for name, data in texts.items()
+        if planted.leaked(data.decode("utf-8", "replace"))
+    } == {}
+    assert {
+        name for name, data in texts.items() for value in planted.VALUES.values() if value.encode() in data
+    } == set()
+
+
+@pytest.mark.promise("S-07")
+def test_a_script_ends_in_time_while_its_answer_is_masked(
+    source: spawner.Spawner, tmp_path: Path, attacks: Count
+) -> None:
+    """A log that is a flood of secrets does not keep a script, nor the server, beyond the script's time; the next script
+    runs as ever."""
+    attacks(1)
+    folder = planted.snapshot(tmp_path)
+    log = folder / "logs" / "default" / "planted" / "app.log"
+    line = f"2026-03-04T05:06:07.000000001Z password={planted.VALUES['log']}\n"
+    log.write_text(line * (_FLOOD // len(line)))
+    settings = config.Settings(snapshot=folder)
+    with application.opened(settings, source) as parts:
+        started = time.monotonic()
+        script = planted.SOURCES["log"][0]
+        answer: types.Answer = anyio.run(parts.session.evaluate, f"len({script})", 1_000, None)
+        assert "limit.time" in answer.text
+        assert time.monotonic() - started < 6
+        assert planted.leaked(asked(parts.session)(f"{PREFACE.format(source=planted.SOURCES['event'][0])}s").text) == []

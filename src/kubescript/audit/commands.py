@@ -1,0 +1,183 @@
+"""`kubescript audit …`: what people ask of the record. None of these commands needs a cluster or a server."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import functools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+if TYPE_CHECKING:
+    from kubescript import config
+    from kubescript.sandbox import executor
+
+__all__ = ["audit"]
+
+_BROKEN: Final = 1
+_UNKNOWN: Final = 2
+
+
+def _file(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))(command)
+
+
+def _reported(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Our errors end a command with their message and what to do."""
+
+    @functools.wraps(command)
+    def run(*arguments: Any, **flags: Any) -> Any:
+        from kubescript import errors
+
+        try:
+            return command(*arguments, **flags)
+        except errors.KubescriptError as error:
+            raise click.ClickException("\n".join(filter(None, (error.message, error.remedy)))) from None
+        except OSError as error:
+            raise click.ClickException(f"{error.filename}: {error.strerror}") from None
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise click.ClickException("the file has records of another shape; run `kubescript audit verify`") from None
+
+    return run
+
+
+@click.group()
+def audit() -> None:
+    """Check and read an audit file (docs/audit.md)."""
+
+
+@audit.command()
+@_file
+@click.option("--key", "key_file", type=click.Path(path_type=Path), help="The chain's key file (audit.key_file).")
+@click.option("--head", "anchor", default="", help="A hash that was written down elsewhere and must be in the chain.")
+@click.pass_context
+@_reported
+def verify(context: click.Context, file: Path, key_file: Path | None, anchor: str) -> None:
+    """Check the whole chain of FILE, set-aside files included; exit 1 at the first record that is not what was
+    written."""
+    from kubescript.audit import place
+    from kubescript.audit import verify as checking
+
+    report = checking.verify(file, place.read_key(key_file), anchor)
+    click.echo(checking.told(report))
+    if report.broken is not None:
+        context.exit(_BROKEN)
+    context.exit(_UNKNOWN if report.keyed and key_file is None else 0)
+
+
+def _moment(_context: click.Context, _option: click.Parameter, value: str | None) -> datetime.datetime | None:
+    if value is None:
+        return None
+    try:
+        moment = datetime.datetime.fromisoformat(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is no time like 2026-01-31T12:00:00Z") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+
+
+def _filtered(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The flags that choose records."""
+    options = (
+        click.option("--session", default="", help="Only this session."),
+        click.option("--script", default="", help="Only this script: the beginning of its hash, or its evaluation."),
+        click.option(
+            "--since", callback=_moment, help="Only from this time on (RFC 3339; UTC unless it says otherwise)."
+        ),
+    )
+    return functools.reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
+
+
+@audit.command()
+@_file
+@_filtered
+@click.option("--denied", is_flag=True, help="Only calls that were not allowed.")
+@click.option("--json", "as_json", is_flag=True, help="Print the records as they are.")
+@_reported
+def show(file: Path, as_json: bool, **chosen: Any) -> None:
+    """Print records, a line each."""
+    import orjson
+
+    from kubescript.audit import show as showing
+
+    for record in _records(file, chosen):
+        click.echo(orjson.dumps(record).decode() if as_json else showing.line(record))
+
+
+@audit.command()
+@_file
+@_filtered
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@_reported
+def stats(file: Path, as_json: bool, **chosen: Any) -> None:
+    """Print what the record adds up to: scripts, calls, refusals by rule, bytes, latencies, redactions."""
+    import orjson
+
+    from kubescript.audit import stats as summing
+
+    sums = summing.summed(_records(file, chosen))
+    click.echo(orjson.dumps(sums, option=orjson.OPT_INDENT_2).decode() if as_json else summing.as_text(sums))
+
+
+@audit.command()
+@_file
+@_filtered
+@click.option("--name", default="kubescript", help="Name of the roles.")
+@_reported
+def role(file: Path, name: str, **chosen: Any) -> None:
+    """Print the least RBAC roles that would have allowed exactly what is on record."""
+    from kubescript.audit import role as least
+
+    click.echo(least.as_yaml(_records(file, chosen), name), nl=False)
+
+
+@audit.command()
+@_file
+@_filtered
+@click.option(
+    "--snapshot", "out", type=click.Path(path_type=Path), help="Copy what replaying needs to a new folder OUT."
+)
+@click.pass_context
+@_reported
+def replay(context: click.Context, file: Path, out: Path | None, **chosen: Any) -> None:
+    """Run the recorded scripts again without a cluster, and compare their answers; exit 1 when one differs."""
+    from kubescript import config, redaction
+    from kubescript.audit import export, reading, show
+    from kubescript.audit import replay as again
+
+    wanted = reading.Filter(**chosen)
+    if out is not None:
+        click.echo(
+            f"{export.export(file, out, wanted)} scripts saved to {out}; kubescript audit replay {out}/audit.jsonl"
+        )
+        return
+    differs = 0
+    settings = config.load({}, None)
+    masking = redaction.Engine(settings.redaction)
+    with _runner(context, settings) as runner:
+        for one in again.replay(file, runner, settings, wanted, masking.text):
+            differs += one.state in {"differs", "damaged"}
+            click.echo(show.printable(f"{one.script[:8]} {one.state:<7} {one.why}".rstrip()))
+    context.exit(_BROKEN if differs else 0)
+
+
+@contextlib.contextmanager
+def _runner(context: click.Context, settings: config.Settings) -> Iterator[executor.Executor]:
+    """Runs scripts, confined as ever."""
+    from kubescript import config
+    from kubescript.sandbox import executor
+
+    runner = executor.Executor(
+        context.find_root().obj, memory_bytes=settings.limits.memory_mib * config.MIB,
+        cpu_seconds=settings.limits.max_timeout_ms // 1000, spares=1, strict=bool(settings.sandbox.strict),
+    )  # fmt: skip
+    with contextlib.closing(runner):
+        yield runner
+
+
+def _records(file: Path, chosen: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    from kubescript.audit import reading
+
+    return reading.records(file, reading.Filter(**chosen))

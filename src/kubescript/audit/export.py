@@ -1,0 +1,54 @@
+"""Copies a chain, and what replaying it needs, to a new folder that can be carried elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from kubescript import errors
+from kubescript.audit import files, kept, reading
+
+__all__ = ["export"]
+
+
+def export(path: Path, out: Path, wanted: reading.Filter) -> int:
+    """Make the folder `out`; gives the number of scripts that can be run again from it. Raises ConfigError when it is
+    there."""
+    target = out / "audit.jsonl"
+    if out.exists():
+        raise errors.ConfigError(f"{out} is there already; name a new folder")
+    out.mkdir(mode=0o700, parents=True)
+    for one in files.all_of(path):
+        shutil.copy(one, out / (target.name + one.name[len(path.name) :]))
+    for folder in ("scripts", "bodies", "replays"):
+        (kept.shelf(target) / folder).mkdir(mode=0o700, parents=True)
+    count = 0
+    for entry in reading.records(path, wanted):
+        if entry["type"] == "script":
+            with contextlib.suppress(kept.Skipped, kept.Changed):
+                _copy(kept.shelf(path), kept.shelf(target), entry)
+                count += 1
+    return count
+
+
+def _copy(store: Path, target: Path, entry: dict[str, Any]) -> None:
+    """Everything of one evaluation. Raises Skipped or Changed."""
+    for folder, digest, suffix in _parts(store, entry):
+        data = kept.read(store / folder, digest, suffix)  # the name is a hash, so it can lie nowhere else
+        with contextlib.suppress(FileExistsError):  # two scripts may have seen the same
+            descriptor = os.open(target / folder / (digest + suffix), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(data)
+
+
+def _parts(store: Path, entry: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    document = kept.document(store, entry)
+    yield "scripts", entry["script"], ".py"
+    yield "replays", entry["replay"], ".json"
+    for call in document.calls:
+        if call.body:
+            yield "bodies", call.body, ""

@@ -1,0 +1,120 @@
+"""Where audit files may lie, and how they are opened: by their owner alone, through no link that others could bend.
+
+Whoever can write to the file can rewrite the whole chain, so it matters who can.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+from kubescript import errors
+
+__all__ = ["check", "folder", "opened", "read_key", "unavailable"]
+
+_MIN_KEY: Final = 32
+_FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+
+
+def unavailable(path: Path, why: str, remedy: str) -> errors.AuditError:
+    """The error whose message is for the model and whose remedy is for the operator."""
+    return errors.AuditError(
+        "nothing can be put on the audit record, so no answer is given; tell the operator of this server",
+        remedy=f"{path}: {why}; {remedy}",
+    )
+
+
+def opened(path: Path) -> int:
+    """A descriptor that appends to `path`, made readable by its owner alone. Raises AuditError."""
+    _check_way(path)
+    try:
+        descriptor = os.open(path, _FLAGS, 0o600)
+    except OSError as error:
+        remedy = "make the folder, and let the server's user write to it; the file must be no symbolic link"
+        raise unavailable(path, os.strerror(error.errno or 0), remedy) from None
+    try:
+        _check_file(path, os.fstat(descriptor))
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def check(path: Path) -> None:
+    """Whether `opened` would do, without making the file. Raises AuditError."""
+    _check_way(path)
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        if not os.access(path.parent, os.W_OK | os.X_OK):
+            raise unavailable(path, "cannot be made", "let the server's user write to its folder") from None
+        return
+    except OSError as error:
+        raise unavailable(path, os.strerror(error.errno or 0), "let the server's user look there") from None
+    _check_file(path, found)
+    if not os.access(path, os.W_OK):
+        raise unavailable(path, "cannot be written", "let the server's user write to it")
+
+
+def folder(path: Path) -> None:
+    """Make the folder `path`, for its owner alone. Raises AuditError."""
+    try:
+        path.mkdir(mode=0o700, exist_ok=True, parents=False)
+        found = path.lstat()
+    except OSError as error:
+        raise unavailable(path, os.strerror(error.errno or 0), "let the server's user write there") from None
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
+        raise unavailable(path, "is no folder of the server's user alone", "remove it, or chmod 700")
+
+
+def read_key(path: Path | None) -> bytes | None:
+    """The key of the chain. Raises AuditError."""
+    if path is None:
+        return None
+    try:
+        key = path.read_bytes().strip()
+    except OSError as error:
+        raise unavailable(path, os.strerror(error.errno or 0), "check audit.key_file") from None
+    if len(key) < _MIN_KEY:
+        raise unavailable(path, f"has fewer than {_MIN_KEY} bytes", "make one: openssl rand -hex 32")
+    return key
+
+
+def _check_file(path: Path, found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise unavailable(path, "is no regular file", "name another file")
+    if found.st_uid != os.geteuid():
+        raise unavailable(path, "belongs to another user", "name another file")
+    if found.st_mode & 0o077:
+        raise unavailable(path, "can be read or written by others", f"chmod 600 {path}")
+    if found.st_nlink > 1:
+        raise unavailable(path, "has a second name (hard link)", "name another file")
+
+
+def _check_way(path: Path) -> None:
+    """A link on the way is followed only through and into folders that nobody else can change."""
+    try:
+        real = path.parent.resolve(strict=True)
+    except (OSError, RuntimeError):
+        raise unavailable(path, "its folder is not there", "make it, for the server's user alone") from None
+    given = path.parent.absolute()
+    if real == given:
+        return
+    for where in (*_and_above(given), *_and_above(real)):
+        if _bendable(where.lstat()) or _bendable(where.stat()):
+            raise unavailable(path, f"is reached by a link, and others can change {where}", f"name {real} itself")
+
+
+def _bendable(found: os.stat_result) -> bool:
+    """Whether somebody else owns this link or folder, or can rename what is in it."""
+    if found.st_uid not in {0, os.geteuid()}:
+        return True
+    if stat.S_ISLNK(found.st_mode) or found.st_mode & stat.S_ISVTX:
+        return False
+    return bool(found.st_mode & (stat.S_IWOTH | (stat.S_IWGRP if found.st_gid != os.getegid() else 0)))
+
+
+def _and_above(place: Path) -> tuple[Path, ...]:
+    return (place, *place.parents)

@@ -1,0 +1,49 @@
+"""The records of a chain, oldest first, whatever their integrity: `verify` is who judges that."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from kubescript.audit import files, verify
+
+__all__ = ["Filter", "records"]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which records are wanted."""
+
+    session: str = ""
+    script: str = ""
+    """The beginning of a script's hash, or an evaluation."""
+    since: datetime | None = None
+    denied: bool = False
+
+    def __call__(self, record: dict[str, Any]) -> bool:
+        """Whether this one is."""
+        if self.session and not str(record.get("session", "")).startswith(self.session):
+            return False
+        if self.script and not any(
+            str(record.get(key, "")).startswith(self.script) for key in ("script", "evaluation")
+        ):
+            return False
+        if self.since is not None and datetime.fromisoformat(record["time"]) < self.since:
+            return False
+        return not self.denied or record.get("decision", "allow") != "allow"
+
+
+def records(path: Path, wanted: Filter | None = None) -> Iterator[dict[str, Any]]:
+    """Every record that is JSON."""
+    for one in files.all_of(path):
+        for line in verify.lines(one):
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(record, dict) and isinstance(record.get("time"), str) and (wanted is None or wanted(record)):
+                yield record

@@ -1,0 +1,166 @@
+"""Runs recorded scripts again without a cluster: each call gets the answer its first run got, byte for byte.
+
+The scripts run in the sandbox as ever. Calls are matched by what they ask, and equal ones by their order, so that calls
+made side by side may come in any order. A call that was not recorded is refused and named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+
+from kubescript import broker, cancellation, config, errors, fencing, session, types
+from kubescript.audit import kept, reading, record, sight
+from kubescript.sandbox import executor, protocol
+
+__all__ = ["Verdict", "replay"]
+
+_PIECE: Final = 256 * 1024
+_KEYED: Final = re.compile("(«redacted:[a-z0-9-]+):[0-9a-f]+(?=»)")
+"""What differs between the masks of two servers for one value."""
+_CLOCK: Final = re.compile(
+    r"\b(now|utcnow|today|time|time_ns|monotonic|perf_counter|remaining_ms|time_left|random|uuid4)\b"
+)
+_AT_MOST: Final = types.Limits(
+    timeout_ms=300_000, memory_bytes=65_536 * config.MIB, depth=1_024, output_bytes=4 * config.MIB, output_lines=100_000
+)
+"""What a configuration may say at most (`config.Limits`): the record may be a stranger's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of one script."""
+
+    evaluation: str
+    script: str
+    state: str
+    """same, differs, damaged (what was kept is not what the chain says) or skipped."""
+    why: str = ""
+
+
+def replay(
+    path: Path, runner: executor.Executor, settings: config.Settings, wanted: reading.Filter, redact: record.Redact
+) -> Iterator[Verdict]:
+    """Run every script on record that can be run again."""
+    for entry in reading.records(path, wanted):
+        if entry["type"] != "script":
+            continue
+        try:
+            state, why = _compared(path, entry, runner, settings, redact)
+        except kept.Changed as error:
+            state, why = "damaged", str(error)
+        except kept.Skipped as error:
+            state, why = "skipped", str(error)
+        yield Verdict(entry["evaluation"], entry["script"], state, why)
+
+
+def _compared(
+    path: Path, entry: dict[str, Any], runner: executor.Executor, settings: config.Settings, redact: record.Redact
+) -> tuple[str, str]:
+    if entry["code"] == "cancelled":
+        raise kept.Skipped("it was cancelled: no answer left")
+    store = kept.shelf(path)
+    document = kept.document(store, entry)
+    script = kept.script(store, entry["script"])
+    door = _Door(store, document)
+    evaluator = session.Session(_limited(settings, document.limits), runner, door)
+    answer = anyio.run(evaluator.evaluate, script, document.limits.timeout_ms)
+    if door.lost is not None:
+        raise door.lost
+    now = redact(fencing.bare(answer.text), lambda _: None)  # the number in the mark is drawn anew
+    then = fencing.bare(document.answer)
+    if door.unknown or _KEYED.sub(r"\1", now) != _KEYED.sub(r"\1", then):
+        return "differs", _difference(script, then, now, door)
+    return "same", "" if now == then else "but for masks, which every server keys anew"
+
+
+def _difference(script: str, before: str, after: str, door: _Door) -> str:
+    if door.unknown:
+        return f"asks what it did not ask then: {', '.join(door.unknown[:3])}"
+    at = next(
+        (n for n, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]),
+        min(len(before), len(after)),
+    )
+    why = "; it reads a clock or chance, which is another now" if _CLOCK.search(script) else ""
+    return f"at character {at}: {before[at : at + 40]!r} then, {after[at : at + 40]!r} now{why}"
+
+
+def _limited(settings: config.Settings, limits: types.Limits) -> config.Settings:
+    """The limits of the first run, as far as they are limits; all else as it is here and now."""
+    chosen = config.Limits.model_construct(
+        default_timeout_ms=min(limits.timeout_ms, _AT_MOST.timeout_ms),
+        max_timeout_ms=min(limits.timeout_ms, _AT_MOST.timeout_ms),
+        memory_mib=min(limits.memory_bytes, _AT_MOST.memory_bytes) // config.MIB,
+        depth=min(limits.depth, _AT_MOST.depth),
+        output_kib=min(limits.output_bytes, _AT_MOST.output_bytes) // 1024,
+        output_lines=min(limits.output_lines, _AT_MOST.output_lines),
+        api_calls=limits.api_calls,
+        response_mib=limits.response_bytes // config.MIB,
+    )
+    return settings.model_copy(update={"limits": chosen})
+
+
+@dataclass
+class _Door:
+    """Answers as was answered."""
+
+    store: Path
+    document: kept.Document
+    unknown: list[str] = field(default_factory=list)
+    """Calls that were not made then."""
+    lost: kept.Changed | kept.Skipped | None = None
+    """Why a body could not be given again."""
+
+    def __post_init__(self) -> None:
+        self._answers: defaultdict[str, deque[kept.Seen]] = defaultdict(deque)
+        for call in self.document.calls:
+            self._answers[call.request].append(call)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The contexts there were."""
+        return self.document.contexts
+
+    @property
+    def namespace(self) -> str:
+        """The default namespace there was."""
+        return self.document.namespace
+
+    def handle(
+        self, call: protocol.Call, tally: broker.Tally, timeout_s: float, cancel: cancellation.Cancellation
+    ) -> tuple[protocol.Reply, types.Response | None]:
+        """The recorded answer, and the recorded notes with it."""
+        waiting = self._answers[sight.fingerprint(call)]
+        if not waiting:
+            self.unknown.append(f"{call.method} /{'/'.join(call.path)}")
+            fault = protocol.ScriptFault("cluster.not_captured", "this call was not made when the script was recorded")
+            return protocol.Reply(0, fault=fault), None
+        seen = waiting.popleft()
+        for name, value in self.document.tally.items():
+            if type(getattr(tally, name, None)) is type(value):
+                setattr(tally, name, value)
+        tally.recalled = self.document.notes
+        reply = seen.reply
+        return reply, self._response(reply, seen) if reply.fault is None else None
+
+    def _response(self, reply: protocol.Reply, seen: kept.Seen) -> types.Response:
+        return types.Response(
+            reply.status, reply.reason, reply.content_type, self._body(seen), lambda: None, reply.headers
+        )
+
+    def _body(self, seen: kept.Seen) -> Iterator[bytes]:
+        try:
+            data = kept.read(self.store / "bodies", seen.body) if seen.body else b""
+        except (kept.Changed, kept.Skipped) as error:
+            self.lost = error
+            raise errors.ClusterError("what was answered then is lost", code="cluster.broken") from None
+        for start in range(0, len(data), _PIECE):
+            yield data[start : start + _PIECE]
+        if seen.fault is not None:
+            raise errors.ClusterError(seen.fault.message, code=seen.fault.code)

@@ -1,0 +1,64 @@
+"""Records as a person reads them: a line each."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+__all__ = ["line", "printable", "target"]
+
+_UNPRINTABLE: Final = "\N{REPLACEMENT CHARACTER}"
+
+
+def line(record: dict[str, Any]) -> str:
+    """Time, script, what, decision and outcome, size, time spent."""
+    kind = str(record.get("type", "?"))
+    what, outcome = _told(kind, record)
+    cost = f"{_size(record)} {record['ms']:.0f} ms" if "ms" in record else ""
+    text = f"{record['time']} {str(record.get('script', ''))[:8]:<8} {kind:<6} {what:<56} {outcome:<32} {cost}".rstrip()
+    return printable(text)
+
+
+def printable(text: str) -> str:
+    """One line that no terminal obeys."""
+    return text if text.isprintable() else "".join(char if char.isprintable() else _UNPRINTABLE for char in text)
+
+
+def target(record: dict[str, Any]) -> str:
+    """What a call asked for: `list deployments.apps shop/web`."""
+    if "what" in record:
+        return str(record["what"])
+    if "path" in record:
+        return f"{record['verb']} {record['path']}"
+    resource = "/".join(filter(None, (record["resource"], record["subresource"])))
+    resource += f".{record['group']}" if record["group"] else ""
+    place = "/".join(filter(None, (record["namespace"], record["name"])))
+    return f"{record['verb']} {resource} {place}".rstrip()
+
+
+def _told(kind: str, record: dict[str, Any]) -> tuple[str, str]:
+    if kind in {"call", "sent"}:
+        return target(record), _outcome(record) if kind == "call" else ""
+    if kind == "script":
+        who = " ".join(filter(None, (record["client"], record["client_version"])))
+        hit = f" ({', '.join(record['limits'])})" if record.get("limits") else ""
+        return f"{record['calls']} calls, {record.get('not_allowed', 0)} not allowed, by {who or '?'}", record[
+            "code"
+        ] + hit
+    extra = {key: record[key] for key in ("previous", "pid", "torn_bytes", "records") if record.get(key)}
+    return ", ".join(f"{key} {value}" for key, value in extra.items()), ""
+
+
+def _outcome(record: dict[str, Any]) -> str:
+    if record["decision"] != "allow":
+        return f"{record['decision']} {record['rule'] or record['fault']}"
+    return " ".join(filter(None, (str(record["status"] or ""), record["fault"], _masked(record))))
+
+
+def _masked(record: dict[str, Any]) -> str:
+    count = sum(record.get("redactions", {}).values())
+    return f"{count} masked" if count else ""
+
+
+def _size(record: dict[str, Any]) -> str:
+    size = record.get("bytes", record.get("answer_bytes", 0))
+    return f"{size:>9}" if size < 100_000 else f"{size / 1024:>7.0f}Ki"

@@ -1,0 +1,227 @@
+"""The file itself: appended to under a lock by any number of threads and processes, so that the chain stays one.
+
+Each append takes the file's lock, finds the end of the chain (another process may have moved it), and writes one whole
+line with one system call. What a crash tore is found by the next append, left where it is, and named in a record. A
+file that is full is set aside, and the next one goes on with its last hash.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import kubescript
+from kubescript import errors
+from kubescript.audit import chain, clock, files, place
+
+__all__ = ["Trail"]
+
+_WINDOW: Final = 2 * chain.MAX_LINE
+_PATIENCE_S: Final = 10.0
+_PAUSE_S: Final = 0.0005
+"""A record takes a tenth of that."""
+_REMEDY: Final = "free some space, or check the disk"
+
+
+class Trail:
+    """One audit file. Used from many threads at once."""
+
+    def __init__(self, path: Path, *, max_bytes: int = 0, keep: int = 0, key: bytes | None = None) -> None:
+        self.path = path
+        self._max_bytes = max_bytes
+        self._keep = keep
+        self._key = key
+        self._lock = threading.RLock()
+        self._descriptor: int | None = None
+        self._size = -1
+        self._head = chain.Head()
+        self._lost = 0
+
+    @property
+    def head(self) -> chain.Head:
+        """The end of the chain as this process last saw it."""
+        return self._head
+
+    def check(self) -> None:
+        """Open the file if it is not. Raises AuditError when that cannot be done; what was to come counts as lost."""
+        try:
+            with self._held():
+                pass
+        except errors.AuditError:
+            with self._lock:
+                self._lost += 1
+            raise
+
+    def append(self, fields: dict[str, Any], *, sync: bool = True) -> None:
+        """Write one record; with `sync`, return when it is on the disk. Raises AuditError; nothing was written then."""
+        try:
+            with self._held() as descriptor:
+                self._continue(descriptor)
+                self._write(fields)
+                waiting = os.dup(self._descriptor or descriptor) if sync else None
+            if waiting is not None:
+                _sync(waiting)
+        except OSError as error:
+            with self._lock:
+                self._lost += 1
+            raise place.unavailable(self.path, os.strerror(error.errno or 0), _REMEDY) from None
+        except errors.AuditError:
+            with self._lock:
+                self._lost += 1
+            raise
+
+    def close(self) -> None:
+        """Give the file up; a later append opens it again."""
+        with self._lock:
+            if self._descriptor is not None:
+                os.close(self._descriptor)
+            self._descriptor, self._size = None, -1
+
+    @contextlib.contextmanager
+    def _held(self) -> Iterator[int]:
+        """The file at `path`, locked for this thread alone."""
+        with self._lock:
+            descriptor = self._locked()
+            try:
+                yield descriptor
+            finally:
+                if self._descriptor is not None:
+                    fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+
+    def _locked(self) -> int:
+        """Lock the file that is at `path` now: another process may have set aside the one that was."""
+        while True:
+            if self._descriptor is None:
+                self._descriptor, self._size = place.opened(self.path), -1
+            self._lock_file(self._descriptor)
+            if _same(self._descriptor, self.path):
+                return self._descriptor
+            self.close()
+
+    def _lock_file(self, descriptor: int) -> None:
+        """Take the file's lock; another server that was stopped while it held it must not stop this one for ever."""
+        deadline = time.monotonic() + _PATIENCE_S
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    why = "another process keeps it locked"
+                    raise place.unavailable(self.path, why, f"see who: fuser {self.path}") from None
+                time.sleep(_PAUSE_S)
+            else:
+                return
+
+    def _continue(self, descriptor: int) -> None:
+        """Find the end of the chain, mend it and set the file aside where it must be."""
+        size = os.fstat(descriptor).st_size
+        if size != self._size:
+            self._catch_up(descriptor, size)
+        if self._max_bytes and self._size >= self._max_bytes:
+            self._set_aside(descriptor)
+        if self._lost:
+            lost, self._lost = self._lost, 0
+            try:
+                self._write({"type": "gap", "records": lost, "time": clock.now()})
+            except OSError:
+                self._lost = lost
+                raise
+
+    def _catch_up(self, descriptor: int, size: int) -> None:
+        """Go on where the file ends, whoever wrote it; what a crash tore is ended by a newline and named."""
+        start = max(0, size - _WINDOW)
+        *lines, torn = os.pread(descriptor, size - start, start).split(b"\n")
+        whole = self._record(torn) if torn else None
+        last = whole or (self._record(lines[-1]) if lines else None)
+        if last is None and (lines or start):
+            why = "its last record is damaged, or sealed with another key"
+            raise place.unavailable(self.path, why, "run `kubescript audit verify`, then move the file away")
+        before = files.set_aside(self.path) if last is None else []
+        if last is not None:
+            self._adopt(chain.Head(last["seq"] + 1, last["hash"]))
+        elif before:
+            self._adopt(files.head(before[-1], self._key))
+        self._size = size
+        if torn:
+            self._append(b"\n")
+        if torn and whole is None:
+            digest = hashlib.sha256(torn).hexdigest()
+            self._write({"type": "repair", "time": clock.now(), "torn_bytes": len(torn), "torn_sha256": digest})
+        if last is None:
+            self._begin(before[-1].name if before else "")
+
+    def _record(self, line: bytes) -> dict[str, Any] | None:
+        try:
+            return chain.opened(line, self._key)
+        except chain.Damaged:
+            return None
+
+    def _adopt(self, head: chain.Head) -> None:
+        """Go on from the file's end, unless it has less than we have seen: what was cut off must show as missing."""
+        if head.seq >= self._head.seq:
+            self._head = head
+
+    def _begin(self, previous: str) -> None:
+        """The first record of a file: it carries the last hash of the one before, as every record does."""
+        self._write({
+            "type": "file", "format": chain.FORMAT, "keyed": self._key is not None, "time": clock.now(),
+            "previous": previous, "kubescript": kubescript.__version__,
+        })  # fmt: skip
+        _sync(os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))  # a name is data, too
+
+    def _set_aside(self, descriptor: int) -> None:
+        """Move the full file out of the way and open the next, which nobody else can have locked before us but to write
+        the same first record."""
+        os.fdatasync(descriptor)
+        self.path.rename(files.next_name(self.path))
+        for old in files.surplus(self.path, self._keep):
+            old.unlink(missing_ok=True)
+        self.close()
+        descriptor = self._locked()
+        self._catch_up(descriptor, os.fstat(descriptor).st_size)
+
+    def _write(self, fields: dict[str, Any]) -> None:
+        line, head = chain.seal(fields, self._head, self._key)
+        if len(line) > chain.MAX_LINE:
+            raise place.unavailable(self.path, "a record is too long", "report this")
+        self._append(line)
+        self._head = head
+
+    def _append(self, data: bytes) -> None:
+        """Write all of `data` or none. Raises OSError."""
+        assert self._descriptor is not None
+        try:
+            written = os.write(self._descriptor, data)
+            if written < len(data):
+                written += os.write(self._descriptor, data[written:])  # says why there is no room for the rest
+            if written < len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError:
+            with contextlib.suppress(OSError):  # an append-only file stays torn, and is mended by the next append
+                os.ftruncate(self._descriptor, self._size)
+            self._size = -1
+            raise
+        self._size += written
+
+
+def _sync(descriptor: int) -> None:
+    try:
+        os.fdatasync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _same(descriptor: int, path: Path) -> bool:
+    try:
+        there = path.lstat()
+    except FileNotFoundError:
+        return False
+    return os.path.samestat(os.fstat(descriptor), there)

@@ -1,0 +1,181 @@
+"""Reads a chain from its first record to its last and names the first that is not what was written."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kubescript.audit import chain, files
+
+__all__ = ["Break", "Report", "verify"]
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """The first record that is not what was written."""
+
+    file: str
+    line: int
+    kind: str
+    """changed, removed, reordered or torn."""
+    why: str
+
+
+@dataclass(slots=True)
+class Report:
+    """What was found."""
+
+    files: int = 0
+    records: int = 0
+    first: int = 0
+    """Number of the first record; more than 0 when older files were removed."""
+    head: chain.Head = field(default_factory=chain.Head)
+    repairs: int = 0
+    gaps: int = 0
+    """Records that could not be written when they should have been."""
+    keyed: bool = False
+    anchored: bool = False
+    broken: Break | None = None
+
+
+class _Broken(Exception):
+    def __init__(self, kind: str, why: str, line: int = 0) -> None:
+        super().__init__(kind)
+        self.kind = kind
+        self.why = why
+        self.line = line
+
+
+def verify(path: Path, key: bytes | None = None, anchor: str = "") -> Report:
+    """Check the whole chain that ends in `path`; `anchor` is a hash that must be in it."""
+    report = Report()
+    for one in files.all_of(path):
+        report.files += 1
+        checker = _Checker(report, key, anchor)
+        number = 0
+        try:
+            for number, line in enumerate(lines(one), 1):
+                checker.take(number, line)
+            checker.end()
+        except _Broken as found:
+            where = found.line or number
+            kind = _moved(one, where, report.head) if found.kind == "removed" else found.kind
+            report.broken = Break(one.name, where, kind, found.why)
+            return report
+    if anchor and not report.anchored:
+        report.broken = Break(
+            path.name, number, "removed", "the hash that was to be in the chain is not: its end is missing"
+        )
+    return report
+
+
+def lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file with their newlines; none is longer than two records."""
+    with path.open("rb") as stream:
+        while line := stream.readline(2 * chain.MAX_LINE):
+            yield line
+
+
+class _Checker:
+    """Holds one file against the chain so far."""
+
+    def __init__(self, report: Report, key: bytes | None, anchor: str) -> None:
+        self._report = report
+        self._key = key
+        self._anchor = anchor
+        self._torn: tuple[int, bytes, str] | None = None
+        """A line that is no record: only a repair record that names it, right after it, excuses it."""
+
+    def take(self, number: int, line: bytes) -> None:
+        """The next line. Raises _Broken."""
+        content = line.removesuffix(b"\n")
+        try:
+            record = chain.opened(content, self._key, keyed=self._report.keyed or _says_keyed(content))
+        except chain.Damaged as error:
+            self.end()
+            self._torn = (number, line, str(error))
+            return
+        self._excused(record)
+        self._linked(record)
+        if line == content:
+            raise _Broken("torn", "the last record lacks its newline; the next start of a server mends that")
+        self._counted(record)
+
+    def end(self) -> None:
+        """No line follows. Raises _Broken."""
+        if self._torn is None:
+            return
+        number, line, why = self._torn
+        if line.endswith(b"\n"):
+            raise _Broken("changed", why, number)
+        raise _Broken("torn", "the last line is not whole; the next start of a server mends that", number)
+
+    def _excused(self, record: dict[str, Any]) -> None:
+        if self._torn is None:
+            return
+        torn = self._torn[1].removesuffix(b"\n")
+        named = (record.get("type"), record.get("torn_bytes"), record.get("torn_sha256"))
+        if named != ("repair", len(torn), hashlib.sha256(torn).hexdigest()):
+            self.end()
+        self._torn = None
+
+    def _linked(self, record: dict[str, Any]) -> None:
+        head, seq = self._report.head, record["seq"]
+        if not self._report.records:
+            self._report.first = seq
+            if seq == 0 and record["prev"] != chain.GENESIS:
+                raise _Broken("changed", "the first record names one before it")
+            return
+        if seq > head.seq:
+            raise _Broken("removed", f"records {head.seq} to {seq - 1} are not here")
+        if seq < head.seq:
+            raise _Broken("reordered", f"record {seq} comes where {head.seq} was to come")
+        if record["prev"] != head.hash:
+            raise _Broken("changed", f"record {seq} was chained to another record {seq - 1} than the one before it")
+
+    def _counted(self, record: dict[str, Any]) -> None:
+        report = self._report
+        report.head = chain.Head(record["seq"] + 1, record["hash"])
+        report.records += 1
+        report.anchored = report.anchored or record["hash"] == self._anchor
+        report.repairs += record.get("type") == "repair"
+        report.gaps += record.get("records", 0) if record.get("type") == "gap" else 0
+        report.keyed = report.keyed or bool(record.get("keyed"))
+
+
+def _says_keyed(line: bytes) -> bool:
+    return b'"keyed":true' in line and b'"type":"file"' in line
+
+
+def _moved(path: Path, number: int, head: chain.Head) -> str:
+    """Whether what is missing at a line comes later, in the same file."""
+    for line in itertools.islice(lines(path), number, None):
+        try:
+            record = chain.opened(line.removesuffix(b"\n"), None, keyed=True)
+        except chain.Damaged:
+            continue
+        if record["seq"] == head.seq:
+            return "reordered"
+    return "removed"
+
+
+def told(report: Report) -> str:
+    """The report as a person reads it."""
+    if report.broken is not None:
+        found = report.broken
+        whole = f"{report.records} records before it are whole"
+        return f"BROKEN {found.file} line {found.line}: {found.kind}: {found.why}; {whole}"
+    parts = [f"{report.records} records in {report.files} {'files' if report.files != 1 else 'file'} are whole"]
+    if report.first:
+        parts.append(f"the chain begins at record {report.first}: older files are not here")
+    if report.repairs:
+        parts.append(f"{report.repairs} torn by a crash and mended")
+    if report.gaps:
+        parts.append(f"{report.gaps} could not be written when they should have been")
+    if report.keyed:
+        parts.append("keyed")
+    return "; ".join(parts) + f"\nhead {report.head.hash} (record {report.head.seq - 1})"

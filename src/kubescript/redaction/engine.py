@@ -1,0 +1,144 @@
+"""The redactor of one server: bodies on their way to a script, and every text on its way out."""
+
+from __future__ import annotations
+
+import logging
+import re
+import secrets
+import threading
+from collections.abc import Callable, Iterable, Iterator
+
+from kubescript import config, errors, request
+from kubescript.redaction import logtext, masker, masks, probes, segments, tables, tokens
+
+__all__ = ["Engine"]
+
+log = logging.getLogger(__name__)
+
+
+class Engine:
+    """Masks secrets. Used from many threads at once; its key lives and dies with it."""
+
+    def __init__(self, settings: config.Redaction, key: bytes | None = None) -> None:
+        self._enabled = settings.enabled
+        self._settings = settings
+        self._key = key if key is not None else secrets.token_bytes(32)
+        self._lock = threading.Lock()
+        self._made: tuple[masker.Masker, masker.Masker] | None = None
+        if settings != config.Redaction(enabled=settings.enabled):
+            self._maskers()  # what the operator wrote is checked at the start; the shipped rules can wait for a client
+
+    def _maskers(self) -> tuple[masker.Masker, masker.Masker]:
+        """For what the cluster says, and for what may hold a script's own words: a guess must not get the mask that the
+        value has in the cluster."""
+        with self._lock:
+            if self._made is None:
+                rules = self._rules()
+                self._made = rules, rules.speaking(masks.Masks(self._key + b" echo"))
+            return self._made
+
+    def _rules(self) -> masker.Masker:
+        settings = self._settings
+        rules = masker.Masker(
+            [*tokens.shipped(), *_extra(settings)],
+            masks.Masks(self._key),
+            _patterns(settings.allow),
+            frozenset(settings.allow_names),
+            frozenset(settings.disable),
+        )
+        _check_ids(settings, rules)
+        return rules
+
+    @property
+    def enabled(self) -> bool:
+        """Whether anything is masked at all."""
+        return self._enabled
+
+    def prepare(self) -> None:
+        """Compile the rules now instead of at the first answer. Raises ConfigError."""
+        if self._enabled:
+            self._maskers()[0].scanner.compiled()
+
+    def body(self, call: request.Request, chunks: Iterator[bytes], found: Callable[[str], None]) -> Iterator[bytes]:
+        """A body as the script may see it; the broker's hook."""
+        return self._masked(self._maskers()[0], call, chunks, found) if self._enabled else chunks
+
+    def echo(self, call: request.Request, chunks: Iterator[bytes], found: Callable[[str], None]) -> Iterator[bytes]:
+        """A body that may repeat what the script has sent: an error, the answer to a write or a question."""
+        return self._masked(self._maskers()[1], call, chunks, found) if self._enabled else chunks
+
+    def text(self, text: str, found: Callable[[str], None]) -> str:
+        """Any text that leaves the server: a result, prints, an error, a log line."""
+        if not self._enabled:
+            return text
+        content = text.encode("utf-8", "surrogatepass")
+        masked = self._maskers()[1].text(content, found)
+        return text if masked is content else masked.decode("utf-8", "surrogatepass")
+
+    def _masked(
+        self, rules: masker.Masker, call: request.Request, chunks: Iterator[bytes], found: Callable[[str], None]
+    ) -> Iterator[bytes]:
+        rules = rules.until(call.deadline)
+        chunks, is_json = _sniffed(chunks)
+        is_secret = call.is_resource and call.resource == "secrets" and not call.group
+        if call.subresource == "log" or not is_json:
+            judge: Callable[[bytes], bytes] = logtext.LogText(rules, found, cut="limitBytes" in dict(call.query))
+            return _each(segments.lines(chunks), judge)
+        if ";as=Table" in call.accept:
+            cells = tables.Cells(rules, found)
+            pieces = segments.lines(chunks) if call.verb == "watch" else segments.documents(chunks)
+            return _each(pieces, lambda piece: rules.document(cells(piece), found, secrets=is_secret))
+        if call.verb == "watch":
+            return _each(segments.lines(chunks), lambda block: _events(rules, block, found, is_secret=is_secret))
+        return _each(segments.documents(chunks), lambda piece: rules.document(piece, found, secrets=is_secret))
+
+
+def _events(rules: masker.Masker, block: bytes, found: Callable[[str], None], *, is_secret: bool) -> bytes:
+    lines = block.splitlines(keepends=True)
+    return b"".join(rules.document(line, found, secrets=is_secret) for line in lines)
+
+
+def _each(pieces: Iterable[bytes], judge: Callable[[bytes], bytes]) -> Iterator[bytes]:
+    for piece in pieces:
+        if masked := judge(piece):
+            yield masked
+
+
+def _sniffed(chunks: Iterator[bytes]) -> tuple[Iterator[bytes], bool]:
+    """The same bytes, and whether they begin as an object or a list does."""
+    head: list[bytes] = []
+    for chunk in chunks:
+        head.append(chunk)
+        if stripped := chunk.lstrip(b" \t\r\n\xef\xbb\xbf"):
+            return _joined(head, chunks), stripped[:1] in b"{["
+    return iter(head), False
+
+
+def _joined(head: list[bytes], rest: Iterator[bytes]) -> Iterator[bytes]:
+    yield from head
+    yield from rest
+
+
+def _extra(settings: config.Redaction) -> list[tokens.Rule]:
+    return [tokens.parse({"bounded": False, **rule.model_dump(exclude_none=True)}) for rule in settings.rules]
+
+
+def _patterns(allowed: Iterable[str]) -> list[re.Pattern[bytes]]:
+    try:
+        return [re.compile(pattern.encode()) for pattern in allowed]
+    except re.error as error:
+        raise errors.ConfigError(
+            f"setting `redaction.allow`: {error.pattern!r} is no regular expression: {error}"
+        ) from None
+
+
+def _check_ids(settings: config.Redaction, rules: masker.Masker) -> None:
+    known = {probe.id for probe in probes.PROBES} | {rule.id for rule in tokens.shipped()}
+    for name in settings.disable:
+        if name not in known:
+            raise errors.ConfigError(
+                f"setting `redaction.disable`: there is no rule `{name}`{config.nearest(name, known)}"
+            )
+    for rule in settings.rules:
+        if rule.id in known:
+            raise errors.ConfigError(f"setting `redaction.rules`: `{rule.id}` is taken by a rule that is shipped")

@@ -1,0 +1,101 @@
+"""Secret objects: in JSON as the API server sends them, and in YAML as people keep them in other objects.
+
+Keys and sizes stay, values go; what hangs on the object in annotations is found by the rules for everything else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from kubescript.redaction import strings
+from kubescript.redaction.spans import Span
+from kubescript.redaction.strings import String
+
+__all__ = ["KIND", "ROLES", "json_values", "owned_values", "yaml_values"]
+
+KIND: Final = "secret"
+ROLES: Final = frozenset({"data", "stringData", "last-applied"})
+"""Where in a Secret a value is."""
+_FIELDS: Final = re.compile(rb'"(data|stringData)"\s*:\s*\{')
+_LAST_APPLIED: Final = re.compile(rb'"kubectl\.kubernetes\.io/last-applied-configuration"\s*:\s*"')
+_KIND: Final = re.compile(rb'[^\\]"\s*:\s*"(?i:Secret)\Z')
+_MEMBER: Final = re.compile(rb'\s*+"(?:[^"\\]++|\\.)*+"\s*+:\s*+(?:"((?:[^"\\]++|\\.)*+)"|null)\s*+,?', re.DOTALL)
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[{}]', re.DOTALL)
+_BLOCK: Final = re.compile(rb"(?m)^([ \t]*(?:- )?)[\"']?(?:data|stringData)[\"']?:[ \t]*\r?\n")
+_LINE: Final = re.compile(rb"([ \t]*)([\"']?[\w.\-]+[\"']?):[ \t]*([^\r\n]*?)[ \t]*(?:\r?\n|\Z)")
+_SEPARATOR: Final = re.compile(rb"(?m)^---")
+_MAX_BYTES: Final = 2 * 1024 * 1024
+
+
+def json_values(data: bytes, start: int = 0, end: int | None = None) -> Iterator[String]:
+    """What every `data` and `stringData` between two places of a document hold, and every annotation of `kubectl
+    apply`, which holds it too."""
+    end = len(data) if end is None else end
+    for field in _FIELDS.finditer(data, start, end):
+        place = field.end()
+        while (member := _MEMBER.match(data, place, end)) is not None:
+            if member[1]:
+                yield String(member.start(1), member.end(1), role=field[1].decode())
+            place = member.end()
+    for applied in _LAST_APPLIED.finditer(data, start, end):
+        yield String(applied.end(), strings.end_of(data, applied.end()), role="last-applied")
+
+
+def owned_values(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]:
+    """The same of the objects that say of themselves that they are Secrets."""
+    wanted = [end - 1 for probe, end in hits if probe == "manifest" and _KIND.search(data, max(0, end - 40), end)]
+    if not wanted:
+        return
+    stack: list[list[int]] = []  # of each open object: where it begins, and whether it is a Secret
+    at = 0
+    for token in _TOKEN.finditer(data):
+        while at < len(wanted) and wanted[at] <= token.start():
+            if stack:
+                stack[-1][1] = 1
+            at += 1
+        if token[0] == b"{":
+            stack.append([token.start(), 0])
+        elif token[0] == b"}" and stack:
+            start, is_secret = stack.pop()
+            if is_secret:
+                yield from json_values(data, start, token.end())
+
+
+def yaml_values(text: bytes, places: Iterable[int]) -> Iterator[Span]:
+    """The values in the YAML documents in which the `places` lie."""
+    done = -1
+    for place in places:
+        if place < done:
+            continue
+        opening = text.rfind(b"\n---", max(0, place - _MAX_BYTES), place)
+        closing = _SEPARATOR.search(text, place, place + _MAX_BYTES)
+        done = closing.start() if closing is not None else min(len(text), place + _MAX_BYTES)
+        for block in _BLOCK.finditer(text, max(0, opening), done):
+            yield from _block(text, block.end(), done, _indent(block[1]))
+
+
+def _indent(lead: bytes) -> int:
+    return len(lead.expandtabs())
+
+
+def _block(text: bytes, place: int, end: int, depth: int) -> Iterator[Span]:
+    """The values of one block, whose lines are indented deeper than its name."""
+    own: int | None = None
+    while place < end:
+        stop = text.find(b"\n", place, end)
+        stop = end if stop < 0 else stop + 1
+        line = text[place:stop]
+        indent = _indent(line[: len(line) - len(line.lstrip(b" \t"))])
+        if line.strip() and indent <= depth:
+            return
+        match = _LINE.match(line)
+        own = indent if own is None and line.strip() else own
+        if match is not None and indent == own:
+            if match[3] and not re.fullmatch(rb"[|>][+-]?\d?|[\"']{2}", match[3]):
+                yield Span(place + match.start(3), place + match.end(3), KIND)
+        elif line.strip():
+            lead = len(line) - len(line.lstrip())
+            yield Span(place + lead, place + len(line.rstrip()), KIND)
+        place = stop

@@ -1,0 +1,278 @@
+"""Masks a text or a JSON document, and what is inside its strings: JSON in JSON, YAML, base64, gzip.
+
+Of a document only the strings in which the scanner found something are decoded, judged and written anew; all other
+bytes stay as they were sent, so that neither numbers nor the order of fields change.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+import orjson
+
+from kubescript import errors
+from kubescript.redaction import (
+    arguments,
+    encoded,
+    manifests,
+    masks,
+    names,
+    probes,
+    prose,
+    scanner,
+    spans,
+    strings,
+    tokens,
+    values,
+)
+from kubescript.redaction.spans import Span
+from kubescript.redaction.strings import String
+
+__all__ = ["Found", "Masker"]
+
+Found = Callable[[str], None]
+"""Told the kind of each value that is masked."""
+
+_MAX_DEPTH: Final = 8
+"""Texts within texts; what is wrapped deeper is masked as a whole."""
+_KEEP_FORM: Final = 512
+"""Bytes of decoded text from which on base64 is written anew with masks inside, and not replaced as a whole."""
+_B64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_MANY: Final = 5_000
+_DENSE: Final = 32
+"""Bytes per candidate: more than `_MANY` that are closer are written to keep us busy, and go as a whole."""
+_PARTS: Final = frozenset({"command", "jwk", "list"})
+"""Probes that lead to a part of a string."""
+_BASIC: Final = frozenset({"auth", "_auth"})
+"""What Docker and npm call `user:password` in base64."""
+_MIN_BASE64: Final = 12
+_QUOTED: Final = re.compile(rb"(?:[^\s\"'`<>&;\\%]|%[0-9A-Fa-f]{2})+\Z")
+_QUOTED_RUN: Final = re.compile(rb"(?:[^\s\"'`<>&;\\%]|%[0-9A-Fa-f]{2}){1,16384}")
+_STANDARD: Final = re.compile(rb"[A-Za-z0-9+/]+={0,2}")
+_WRAPPED: Final = re.compile(rb"(?:[A-Za-z0-9+/]{60,}(?:\r?\n|\\n)[ \t]*)+[A-Za-z0-9+/]+={0,2}")
+
+
+class Masker:
+    """The rules of one server at work. Used from many threads at once."""
+
+    def __init__(
+        self,
+        rules: Sequence[tokens.Rule],
+        mask: masks.Masks,
+        allowed: Sequence[re.Pattern[bytes]] = (),
+        allowed_names: frozenset[str] = frozenset(),
+        disabled: frozenset[str] = frozenset(),
+    ) -> None:
+        own = [probe for probe in probes.PROBES if probe.id not in disabled]
+        self._own = len(own)
+        self._rules = tuple(rule for rule in rules if rule.id not in disabled)
+        self.scanner = scanner.Scanner([*own, *(probes.Probe(rule.id, rule.probe) for rule in self._rules)])
+        self._ids = [probe.id for probe in self.scanner.probes]
+        self._mask = mask
+        self._allowed = tuple(allowed)
+        self._allowed_names = allowed_names
+        self._deadline = math.inf
+
+    def speaking(self, mask: masks.Masks) -> Masker:
+        """The same rules with other masks."""
+        other = copy.copy(self)
+        other._mask = mask
+        return other
+
+    def until(self, deadline: float) -> Masker:
+        """The same rules, which give up at a time of `time.monotonic`: nobody waits for their work any more."""
+        other = copy.copy(self)
+        other._deadline = deadline
+        return other
+
+    def text(self, content: bytes, found: Found, depth: int = 0) -> bytes:
+        """Any text; the very same object when there is nothing to mask. Colours go with what is masked."""
+        bare = encoded.colourless(content) if b"\x1b[" in content else content
+        masked = self._text(bare, found, depth)
+        return content if masked is bare else masked
+
+    def _text(self, content: bytes, found: Found, depth: int) -> bytes:
+        if content[:1] in b'{["' and content and _is_json(content):
+            return self.document(content, found, depth)
+        most = max(_MANY, len(content) // _DENSE)
+        hits = self.scanner.scan(content, most)
+        if not hits or masks.is_masked(content):
+            return content
+        if depth > _MAX_DEPTH or len(hits) > most:
+            return self.masked("nested" if depth > _MAX_DEPTH else "suspicious", content, found)
+        marked = spans.merged(spans.clear_of_masks(content, self._spans(content, hits, found, depth)))
+        marked = spans.whole(content, marked)
+        kept = [span for span in marked if not self._is_allowed(content[span.start : span.end])]
+        if not kept:
+            return content
+        return spans.apply(content, kept, lambda kind, value: self.masked(kind, value, found))
+
+    def document(self, data: bytes, found: Found, depth: int = 0, *, secrets: bool = False) -> bytes:
+        """JSON, or a run of whole members of it; `secrets`: its objects are Secrets, whether they say so or not."""
+        original, hits = data, self._hits(data)
+        if not hits and not secrets:
+            return data
+        if any(probe == "escape" for probe, _ in hits):
+            data = strings.plain(data)
+            hits = self._hits(data)
+        parts, done = [], 0
+        for string in self._strings(data, hits, secrets=secrets):
+            self._check_time()
+            if string.start < done:
+                continue
+            raw = data[string.start : string.end]
+            new = self._string(raw, string, found, depth)
+            if new is not raw:
+                parts += [data[done : string.start], new]
+                done = string.end
+        return b"".join([*parts, data[done:]]) if parts else original
+
+    def masked(self, kind: str, value: bytes, found: Found) -> bytes:
+        """The placeholder of a value, reported."""
+        found(kind)
+        return self._mask(kind, value)
+
+    # Documents
+
+    def _hits(self, data: bytes) -> list[tuple[str, int]]:
+        return [(self._ids[probe], end) for probe, end in self.scanner.scan(data)]
+
+    @staticmethod
+    def _strings(data: bytes, hits: list[tuple[str, int]], *, secrets: bool) -> list[String]:
+        """The strings to look at, in order; what a Secret holds before what a name says, and that before a mere hit."""
+        chosen: dict[int, String] = {}
+        for string in strings.located(data, hits):
+            if string.start not in chosen or not chosen[string.start].name:
+                chosen[string.start] = string
+        for probe, end in hits:
+            if probe in _PARTS:
+                for string in arguments.located(data, probe, end):
+                    if string.start not in chosen or not chosen[string.start].name:
+                        chosen[string.start] = string
+        for string in manifests.json_values(data) if secrets else manifests.owned_values(data, hits):
+            chosen[string.start] = string
+        return [chosen[start] for start in sorted(chosen)]
+
+    def _string(self, raw: bytes, string: String, found: Found, depth: int) -> bytes:
+        """One string of a document, masked; the same object when nothing is."""
+        if string.role in manifests.ROLES:
+            return raw if masks.is_masked(raw) else self._owned(raw, string.role, found)
+        content = strings.unescaped(raw)
+        if content is None:
+            return self.masked("unreadable", raw, found)
+        kind, new = self._kind(string, content), content
+        is_file = b"\n" in content.strip()
+        if not kind or is_file:  # of a file, what it holds tells what is secret in it
+            new = self.text(content, found, depth + 1)
+        if kind and new is content and not (is_file and masks.PLACEHOLDER.search(content)):
+            new = self.masked(kind, content, found)
+        return raw if new is content else strings.escaped(new)
+
+    def _owned(self, raw: bytes, role: str, found: Found) -> bytes:
+        """The value of a Secret's key: its size stays, and a value in base64 has the mask it has elsewhere in plain."""
+        content = strings.unescaped(raw) or raw
+        value = encoded.unbase64(content) if role == "data" else None
+        found(manifests.KIND)
+        return self._mask(manifests.KIND, content if value is None else value, sized=True)
+
+    def _kind(self, string: String, content: bytes) -> str:
+        """What the value of this name is; empty when it is no secret."""
+        name = string.name
+        if not name or name in self._allowed_names or self._is_allowed(content):
+            return ""
+        kind = names.kind(name)
+        if kind and names.collection(name) and values.is_status(content):
+            return ""
+        if kind:
+            return string.role + kind if values.is_secret(content, kind) else ""
+        if names.weak(name) and values.is_random(content):
+            return string.role + "key"
+        return string.role + "basic-auth" if name.lower() in _BASIC and prose.is_basic(content) else ""
+
+    # Texts
+
+    def _spans(self, content: bytes, hits: list[scanner.Hit], found: Found, depth: int) -> Iterator[Span]:
+        openers = {"base64": self._base64, "percent": self._percent, "pem": _key_block}
+        done = dict.fromkeys(openers, 0)
+        for probe, end in hits:
+            name = self._ids[probe]
+            self._check_time()
+            if probe >= self._own:
+                yield from self._rules[probe - self._own].spans(content, end)
+            elif name in openers:
+                if end > done[name]:
+                    for span in openers[name](content, end, found, depth):
+                        done[name] = span.end
+                        if span.kind:
+                            yield span
+            elif (reader := prose.READERS.get(name)) is not None:
+                yield from reader(content, end)
+        yield from manifests.yaml_values(content, [end for probe, end in hits if self._ids[probe] == "manifest"])
+
+    def _check_time(self) -> None:
+        """What a pod writes may be made to cost; a script's time is all it may have. Raises ClusterError."""
+        if time.monotonic() > self._deadline:
+            raise errors.ClusterError(
+                "the answer could not be masked within the script's time; ask for less of it", code="cluster.timeout"
+            )
+
+    def _base64(self, content: bytes, end: int, found: Found, depth: int) -> Iterator[Span]:
+        """The run around a place, when what it decodes to has secrets; a span without a kind says how far it was
+        read."""
+        at = end - 3  # within the run, whichever probe it was
+        start = at - len(content[max(0, at - 65_536) : at]) + len(content[max(0, at - 65_536) : at].rstrip(_B64))
+        for pattern in (_WRAPPED, encoded.RUN, _STANDARD):
+            run = pattern.match(content, start)
+            if run is None or len(run[0]) < _MIN_BASE64:
+                continue
+            decoded = encoded.decode(re.sub(rb"\\n|\s", b"", run[0])) if run is not None else None
+            if run is not None and decoded is not None:
+                yield self._inside(run, decoded, found, depth)
+                return
+
+    def _percent(self, content: bytes, end: int, found: Found, depth: int) -> Iterator[Span]:
+        """The percent-encoded run around a place, likewise."""
+        before = _QUOTED.search(content[max(0, end - 4_096) : end])
+        run = _QUOTED_RUN.match(content, end - len(before[0]) if before is not None else end)
+        if run is None:
+            return
+        plain = encoded.unquoted(run[0])
+        kinds: list[str] = []
+        new = self.text(plain, kinds.append, depth + 1)
+        for kind in kinds:
+            found(kind)
+        yield Span(run.start(), run.end(), kinds[0] if kinds else "", encoded.quoted(new, masks.PLACEHOLDER))
+
+    def _inside(self, run: re.Match[bytes], decoded: encoded.Decoded, found: Found, depth: int) -> Span:
+        if decoded.bomb:
+            return Span(run.start(), run.end(), "oversized")
+        kinds: list[str] = []
+        new = self.text(decoded.text, kinds.append, depth + 1)
+        if new is decoded.text or not kinds:
+            return Span(run.start(), run.end(), "")
+        if decoded.packed or len(decoded.text) > _KEEP_FORM:
+            for kind in kinds:
+                found(kind)
+            return Span(run.start(), run.end(), "base64", encoded.encode(decoded, new))
+        return Span(run.start(), run.end(), kinds[0])
+
+    def _is_allowed(self, value: bytes) -> bool:
+        return any(pattern.search(value) for pattern in self._allowed)
+
+
+def _is_json(content: bytes) -> bool:
+    try:
+        orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
+def _key_block(content: bytes, end: int, _found: Found, _depth: int) -> Iterator[Span]:
+    """A private key's lines: first lines one after the other would each be searched for their last one."""
+    return prose.pem(content, end)

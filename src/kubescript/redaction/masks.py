@@ -1,0 +1,49 @@
+"""Placeholders: `«redacted:KIND:8 hex»`, with `:24B` before the end where the size is told.
+
+The digits are a keyed hash of the value: equal values have equal masks within a server, so a script can still compare
+and group; another server's masks tell nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Final
+
+from kubescript.redaction import encoded
+
+__all__ = ["PLACEHOLDER", "Masks", "carried", "is_masked"]
+
+PLACEHOLDER: Final = re.compile(rb"\xc2\xabredacted:[a-z0-9-]{1,60}:[0-9a-f]{8}(?::[0-9]{1,12}B)?\xc2\xbb")
+_OPENING: Final = "«redacted:".encode()
+_WHERE: Final = re.compile(r"\A(?:env|flag|url)-(?=password|token|key|secret|credential|dsn)")
+"""Where a value stands is reported, and is not part of its mask: it is the same value in a variable and in a log."""
+_ESCAPED: Final = re.compile(rb"\\u00ab(?=redacted:)", re.IGNORECASE)
+
+
+class Masks:
+    """Makes the placeholders of one server."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = hashlib.blake2b(key, digest_size=32).digest()
+
+    def __call__(self, kind: str, value: bytes, *, sized: bool = False) -> bytes:
+        """The placeholder of a value."""
+        kind = _WHERE.sub("", kind)
+        digits = hashlib.blake2b(value, key=self._key, digest_size=4).hexdigest()
+        size = f":{len(value)}B" if sized else ""
+        return f"«redacted:{kind}:{digits}{size}»".encode()
+
+
+def is_masked(value: bytes) -> bool:
+    """Whether there is nothing left to mask: placeholders and nothing else."""
+    return value.startswith(_OPENING) and not PLACEHOLDER.sub(b"", value).strip(b" \t\r\n,;:/")
+
+
+def carried(body: bytes) -> bool:
+    """Whether a request's body holds a placeholder, as such, escaped or in base64: what would be written is not the
+    value."""
+    return _OPENING in body or _ESCAPED.search(body) is not None or any(piece in body for piece in _IN_BASE64)
+
+
+_IN_BASE64: Final = encoded.alignments(_OPENING)

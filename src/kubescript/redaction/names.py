@@ -1,0 +1,111 @@
+"""Which names promise a credential: of JSON keys, variables, flags and headers, in any spelling.
+
+A name is judged by its words. A credential's word makes it one (`dbPassword`, `SLACK_TOKEN`), unless a later word says
+that it is about one (`passwordFile`, `tokenTTL`, `secretName`).
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from pathlib import Path
+from typing import Final
+
+__all__ = ["HIDDEN", "PATTERN", "collection", "kind", "weak"]
+
+PATTERN: Final = (
+    r"(?:passw|passphrase|passcode|pass\b|pwd|kennwort|wachtwoord|contrase|psk|secret|token|credential|creds\b|bearer|"
+    r"basic[-_.]?auth|user[-_]?pass|"
+    r"(?:api|access|private|encryption|encrypt|signing|master|account|shared|storage|client|license|licence|auth|"
+    r"service|write|deploy|app|application|hmac|jwt|session|sas|fernet|csrf|sodium|nonce|sec|"
+    r"root|recovery|unseal|server|host|tls|ssh|integration|"
+    r"routing|ingest|subscription|admin|user|aes|rsa|crypt|cipher|cookie)[-_. ]?key|"
+    r"authorization|authtok|jitconfig|pw\b|user[-_.]?info|[a-z0-9]_auth\b|dsn\b|connection[-_.]?string|cookie)"
+)
+"""What hyperscan and `re` look for before a separator; generous, `kind` decides."""
+
+_WORDS: Final = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
+_SECRETS: Final = {word: kind for kind, words in _WORDS["secret"].items() for word in words.split()}
+_KEYS, _ABOUT, _WEAK, _PUBLIC = (
+    frozenset(_WORDS["names"][which].split()) for which in ("keys", "about", "weak", "public")
+)
+HIDDEN: Final[dict[str, str]] = _WORDS["hidden"]
+"""Words to look for in base64."""
+_USER: Final = frozenset({("user", "pass"), ("user", "info")})
+_COLLECTIONS: Final = frozenset({("secrets",), ("tokens",), ("passwords",)})
+_FORMS: Final = frozenset({"value", "data", "b64", "base64", "hex", "raw", "string", "bytes", "encoded", "contents"})
+"""Words that say how something is written."""
+_ENDINGS: Final = {
+    "pass": "password", "password": "password", "passwd": "password", "pwd": "password", "passphrase": "password",
+    "passcode": "password",
+    "secret": "secret", "token": "token", "apikey": "key", "secretkey": "key", "privatekey": "key",
+}  # fmt: skip
+_NOT_ENDING: Final = frozenset(_WORDS["names"]["ending"].split())
+_HOST: Final = re.compile(r"\.(?:io|com|org|net|dev)\Z")
+_CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+
+
+@functools.lru_cache(maxsize=4096)
+def kind(name: str) -> str:
+    """`password`, `token`, … when what has this name is a credential; empty when it is not."""
+    if _HOST.search(name):  # `rbac.authorization.k8s.io`: a group of the API, a host
+        return ""
+    words = _words(name)
+    found, place = "", -1
+    for at, word in enumerate(words):
+        known = _SECRETS.get(word, "") or _ending(word)
+        if word == "key" and at and words[at - 1] in _KEYS:
+            known = "key"
+        if word == "key" and found in {"password", "token", "credential"} and place == at - 1:
+            found = ""  # the name of a key in a Secret
+        elif known and not (known == "key" and found):
+            found, place = known, at
+        elif known:
+            place = at
+    if (whole := _by_its_end(words, found)) is not None:
+        return whole
+    behind = words[place + 1 :]
+    if any(word in _ABOUT for word in behind) and tuple(words[-2:]) != ("secret", "id"):
+        return ""
+    return found if _PUBLIC.isdisjoint(words[:place]) or found == "password" else ""
+
+
+@functools.lru_cache(maxsize=4096)
+def weak(name: str) -> bool:
+    """Whether a long random value of this name is a secret."""
+    words = _words(name)
+    while words and words[-1] in _FORMS:
+        words = words[:-1]
+    if words[-2:] == ("session", "id"):
+        return True
+    if words and words[-1].endswith("salt"):
+        return True
+    return bool(words) and words[-1] in _WEAK and (_PUBLIC.isdisjoint(words) or "encryption" in words)
+
+
+def collection(name: str) -> bool:
+    """Whether this is what a list of them is called: its value may say what became of it."""
+    return _words(name)[-1:] in _COLLECTIONS
+
+
+def _by_its_end(words: tuple[str, ...], found: str) -> str | None:
+    """What the last words alone decide."""
+    if words[-1:] == ("cookie",):
+        return "cookie"
+    if (words[-2:-1] and words[-1] == "auth") or words[-1:] == ("basicauth",) or words[-2:] in _USER:
+        return "basic-auth"
+    if found:
+        return None
+    return "dsn" if words[-2:] == ("connection", "string") else ""
+
+
+def _ending(word: str) -> str:
+    """Of words that are written in one: `storepass`, `adminpassword`, `csrftoken`."""
+    if word in _NOT_ENDING:
+        return ""
+    return next((kind for ending, kind in _ENDINGS.items() if word.endswith(ending)), "")
+
+
+def _words(name: str) -> tuple[str, ...]:
+    return tuple(word.lower() for word in _CAMEL.findall(name))

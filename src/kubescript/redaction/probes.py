@@ -1,0 +1,147 @@
+"""What is looked for in raw bytes: patterns of hyperscan, as they show in JSON, in JSON within JSON, and in base64.
+
+A probe ends at one place per candidate (hyperscan reports every end of an open pattern), may match too much, and never
+too little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from kubescript.redaction import announced, encoded, idioms, names
+
+__all__ = ["PROBES", "Probe"]
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What to look for."""
+
+    id: str
+    pattern: str
+
+
+_QUOTE: Final = r"""(?:\\*["'`])"""
+_DOUBLE: Final = r"""\\*" """.rstrip()
+_SPACE: Final = r"(?:[ \t\r\n]|\\+[nrt])*"
+_BLANK: Final = r"[ \t]"
+_NAME: Final = rf"(?i:{names.PATTERN})[A-Za-z0-9_.-]*"
+_COMMANDS: Final = (
+    "mysql|mysqldump|mysqladmin|mysqlsh|mariadb|sshpass|redis-cli|mongo|mongosh|mongodump|curl|wget|docker|podman|"
+    "skopeo|crane|helm|oc|az|useradd|mongoimport|mongoexport|mongorestore|ldapsearch|ldapadd|ldapmodify|rabbitmqadmin|cqlsh|sqlcmd|htpasswd|psql|nats"
+)
+_SIGNED: Final = "code|sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|key|auth"
+_RANDOM: Final = (
+    "keys?|encrypt|inline[-_](?:string|bytes)|hmac[-_]?encoded|keyfile[-_]contents|"
+    "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper"
+)
+_WRITTEN: Final = "value|plain|plaintext|literal|cleartext|inline|raw|default|val"
+_CONTENT: Final = "value|val|content|contents"
+_SAID: Final = "identified with [A-Za-z0-9_]+ by|password|passwd|passphrase|pwd|token|secret|api key|identified by"
+_VERBS: Final = "is|was|to|set to|changed to|with|of"
+_ESC: Final = r"(?:\x1b|\\+u001[bB])\["
+_PERCENT: Final = r"%(?:25){0,3}"
+_MIN_PIECE: Final = 4
+"""Letters of base64 below which chance would find them everywhere."""
+
+
+def _hidden() -> Iterator[Probe]:
+    """What the rules look for, as it shows in base64."""
+    words = [form(word) for word in names.HIDDEN["any_case"].split() for form in (str.lower, str.upper, str.title)]
+    wide = [form(word) for word in names.HIDDEN["wide"].split() for form in (str.lower, str.upper, str.title)]
+    for word in dict.fromkeys([*words, *names.HIDDEN["exact"].split(), *("\0".join(word) for word in wide)]):
+        for piece in encoded.alignments(word.encode()):
+            if len(piece) >= _MIN_PIECE:
+                yield Probe("base64", piece.decode().replace("+", r"\+"))
+
+
+PROBES: Final = (
+    # password=…, "token": "…", api_key: …; at the value's first character, unless that opens an object or a list
+    Probe("pair", rf"{_NAME}{_QUOTE}?\]?{_BLANK}*(?::=|=>|::|[:=]|\\+u003[adAD])[ \t\r\n]*[^ \t\r\n{{[]"),
+    # | password | … |, password → …, password -> …; {{"password": {{plain: …
+    Probe("pair", rf"{_NAME}{_BLANK}*(?:\||\xe2\x94\x82|\xe2\x86\x92| ->){_BLANK}*[^ \t\r\n|]"),
+    Probe("pair", rf"{_NAME}{_QUOTE}?{_BLANK}*[:=]{_BLANK}*\{{[ \t\r\n]*{_QUOTE}?(?:{_WRITTEN})"),
+    # {{Name: "DB_PASSWORD", Value: "…
+    Probe(
+        "variable-text", rf"{_NAME}{_QUOTE}?[,;]?(?:\s+:?{_QUOTE}?|\\+[\"'])(?i:{_CONTENT}){_QUOTE}?\s*(?:=>|[:=])\s*\S"
+    ),
+    # X-Api-Key "…
+    Probe("quoted", rf"{_NAME}{_QUOTE}?(?:,?{_BLANK}+(?:<<)?|,<<){_QUOTE}[^ \t\r\n]"),
+    # Password for x:⏎ …; name,password⏎…
+    Probe("announced", rf"(?i:{announced.WORDS})[^\r\n:=\"]*:{_BLANK}*(?:\r?\n{_BLANK}*){{0,3}}[^ \t\r\n]"),
+    Probe("columns", rf"{_NAME}(?:\\+[\"'`]|['`])?{_BLANK}*(?:[,;\t|\n\\]|\r\n|  )"),
+    Probe("columns", rf"{_NAME}\"(?:[;\t|]|\r?\n|,\"[A-Za-z0-9 _.-]*\"[,\r\n])"),
+    Probe("insert", rf"{_NAME}[^()]*\){_SPACE}(?i:values){_SPACE}\("),
+    Probe("multipart", rf"name=\\*\"[A-Za-z0-9_.-]*{_NAME}\\*\"(?:\r?\n|\\+r\\+n|\\+n){{2}}[^\r\n]"),
+    # %22password%22%3A…
+    Probe("percent", rf"{_NAME}(?i:{_PERCENT}(?:20|22|27|5d))*(?i:{_PERCENT}3[ad])"),
+    # colours stand between a name and its value
+    Probe("colour", _ESC),
+    # "password": {"value": "…; at the value's opening quote
+    Probe(
+        "member",
+        rf"{_NAME}{_QUOTE}{_SPACE}:{_SPACE}\{{{_SPACE}{_DOUBLE}(?:{_WRITTEN}){_DOUBLE}{_SPACE}:{_SPACE}{_DOUBLE}",
+    ),
+    # "passwords": ["…; at the first one's opening quote
+    Probe("list", rf"{_NAME}{_QUOTE}{_SPACE}:{_SPACE}\[{_SPACE}{_DOUBLE}"),
+    # {"name": "DB_PASSWORD", "value": "…; at the value's opening quote
+    Probe("variable", rf"{_NAME}{_QUOTE}{_SPACE},[^{{}}]*{_QUOTE}(?:{_CONTENT}){_QUOTE}{_SPACE}:{_SPACE}{_DOUBLE}"),
+    Probe(
+        "variable-reversed",
+        rf'"value{_DOUBLE}{_SPACE}:{_SPACE}{_DOUBLE}[^"]*"{_SPACE},{_SPACE}{_DOUBLE}(?:name|key){_DOUBLE}{_SPACE}:{_SPACE}'
+        rf"{_DOUBLE}[A-Za-z0-9_.-]*(?i:{names.PATTERN})",
+    ),
+    # name: DB_PASSWORD⏎ value: …
+    Probe("variable-yaml", rf"{_NAME}{_QUOTE}?(?:[ \t\r\n]|\\+[nrt])+(?:{_CONTENT}):{_BLANK}"),
+    # "--password", "…; at the next element's opening quote
+    Probe("argument", rf"{_NAME}{_DOUBLE}{_SPACE},{_SPACE}{_DOUBLE}"),
+    # --password … in a command line
+    # is what `spaced` finds; and
+    Probe("flag", r"(?:requirepass|masterauth|auth-pass [A-Za-z0-9_.-]+)[ \t]+[^ \t\r\n]"),
+    # mysql -u root -p…
+    Probe("command", rf"(?:{_COMMANDS})(?:[ \t\\\",][^\r\n{{}}\]]*)?[ \t\"]--?(?:p|a|u|w|P|b)"),
+    Probe("command", r"--from-literal[= ]|rabbitmqctl |sqlplus "),
+    # what formats have of their own
+    Probe("element", rf"{_NAME}(?:[ :][^<>]*)?(?:>|\\+u003e)(?:<!\[CDATA\[)?[^<\\ \t\r\n]"),
+    Probe("element", rf"{_NAME}(?:</(?:key|name)>|\\*[\"'] ?/?>){_SPACE}<(?:string|value)>[^<]"),
+    Probe("attribute", rf"{_NAME}{_QUOTE}{_SPACE}(?i:value)={_QUOTE}"),
+    Probe("call", rf"{_NAME}[\"']{_SPACE},{_SPACE}\\*[\"']"),
+    Probe("call", rf"(?i:{_RANDOM})[\"']{_SPACE},{_SPACE}\\*[\"']"),
+    Probe("call", rf"{_NAME}\(\\*[\"']"),
+    Probe("spaced", rf"{_NAME}{_BLANK}+[^ \t\r\n:=]"),
+    Probe("netrc", r"login[ \t]+[^ \t\r\n]+(?:[ \t\r\n]|\\+[nrt])+password[ \t]+[^ \t\r\n]"),
+    # with the ports that PostgreSQL and its poolers are at: every JSON is full of colons and digits
+    Probe(
+        "pgpass",
+        r":(?:[0-9]?[56][0-9]43[0-9]|[0-9]?5[0-9]{3}|6[0-9]{3}|25060|\*):[^: \t\r\n\"]+:[^: \t\r\n\"]+:[^: \t\r\n\"]",
+    ),
+    Probe("chpasswd", r"chpasswd"),
+    Probe("encoded-url", r"(?i)%3a%2f%2f[^ \t\r\n\"'&]+%40"),
+    Probe("jwk", r"\"kty\\*\""),
+    # a value that is random, of a name that says little
+    Probe("weak", rf"(?i:{_RANDOM}){_QUOTE}?{_BLANK}*[:=]>?{_BLANK}*{_QUOTE}?[A-Za-z0-9+/_=~-]{{12}}"),
+    Probe("url", r"://[^ \t\r\n\"'<>@]+@"),
+    Probe("dsn", r":[^ \t\r\n:@/\"']+@(?:tcp|udp|unix)\("),
+    Probe("oracle", r"jdbc:oracle:[a-z]+:[^/ \t\r\n\"]+/[^@ \t\r\n\"]+@"),
+    Probe("query", rf"(?i)(?:[?&;]|u0026)(?:{_SIGNED})=[A-Za-z0-9%+/_.-]{{12}}"),
+    Probe("jwt", r"eyJ[A-Za-z0-9_-]{10}"),
+    Probe("pem", r"-----BEGIN (?i)[A-Z0-9 -]{0,40}KEY"),
+    Probe("pem", r"PuTTY-User-Key-File-"),
+    Probe("scheme", r"(?i)(?:bearer|basic|negotiate|digest|apikey|token|ssws)[ \t]+[A-Za-z0-9._~+/=-]{8}"),
+    Probe("said", rf"(?i)(?:{_SAID}){_BLANK}+(?:{_VERBS})?{_BLANK}*[\"'`]?[^ \t\r\n]{{4}}"),
+    Probe("hash", r"\$(?:2[abxy]?|apr1|1|5|6|y|argon2(?:id?|d)|scrypt|pbkdf2[a-z0-9-]*)\$[^ \t\r\n\"$]{2}"),
+    # the end of a padded run; what compressed and nested data begin with; every rule's own words in base64
+    Probe("base64", r"[A-Za-z0-9+/]=(?:=|[^=A-Za-z0-9]|$)"),
+    Probe("base64", r"(?:H4sI|SDRzS|QlpoO|/Td6W|ZXlK|ewog|eyAi|ewoJ|W3si)[A-Za-z0-9+/]{8}"),
+    # and zlib, whose two bytes are little enough to be asked for at a beginning only
+    Probe("base64", r"(?:^|[^A-Za-z0-9+/])(?:eJ[w-z]|eN[o-r]|eA[E-H])[A-Za-z0-9+/]{13}"),
+    # base64 of base64 of base64 … begins like this, whatever is inside
+    Probe("base64", r"Vm[0-3][A-Za-z0-9+/]{9}"),
+    *_hidden(),
+    # escapes that hide letters from the scan; Go writes none but \u003c \u003e \u0026 and those of control characters
+    Probe("escape", r"(?i)\\u00(?:2[0-57-9a-f]|3[0-9abdf]|[4-7][0-9a-f])|\\/"),
+    *(Probe(*each) for each in idioms.PROBES),
+    Probe("manifest", rf"(?i)kind{_QUOTE}?{_BLANK}*:{_BLANK}*{_QUOTE}?Secret\b"),
+)

@@ -1,0 +1,78 @@
+"""A body in pieces that can be judged on their own, as early as they are complete.
+
+Where a piece ends depends on the bytes alone, never on how they happened to arrive: any split of a body gives the same
+output. Pieces of a document end between two items of its list.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from kubescript import errors
+
+__all__ = ["documents", "lines"]
+
+SOFT: Final = 128 * 1024
+"""Bytes from which on a piece ends with the next item."""
+LARGE: Final = 4 * 1024 * 1024
+"""Bytes from which on a piece ends with the next object of any kind: no object of Kubernetes is as large."""
+HARD: Final = 32 * 1024 * 1024
+"""Bytes that are held back at most."""
+_ITEM: Final = re.compile(rb'\},(?=\{"metadata":\{)|\}\},(?=\{"(?:apiVersion|kind)":")|\},(?=\{"cells":\[)')
+_OBJECT: Final = re.compile(rb'\},(?=["{])')
+_MARK: Final = 32
+"""Bytes no mark is longer than."""
+
+
+def documents(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """The pieces of one document. Raises ClusterError when one is longer than can be held."""
+    buffer, looked = bytearray(), SOFT
+    for chunk in chunks:
+        buffer += chunk
+        while (end := _cut(buffer, looked)) > 0:
+            piece = bytes(memoryview(buffer)[:end])
+            del buffer[:end]
+            looked = SOFT
+            yield piece
+        looked = max(looked, min(len(buffer), LARGE) - _MARK) if len(buffer) < LARGE else len(buffer) - _MARK
+        if len(buffer) > HARD:
+            raise errors.ClusterError(
+                f"the answer has a part of more than {HARD >> 20} MiB, which cannot be redacted as a stream; "
+                "ask for single objects",
+                code="redaction.failed",
+            )
+    yield bytes(buffer)
+
+
+def _cut(buffer: bytearray, looked: int) -> int:
+    if len(buffer) <= SOFT:
+        return 0
+    if looked < LARGE and (match := _ITEM.search(buffer, looked, LARGE + _MARK)) is not None and match.end() <= LARGE:
+        return match.end()
+    if len(buffer) > LARGE + _MARK and (match := _OBJECT.search(buffer, max(looked, LARGE))) is not None:
+        return match.end()
+    return 0
+
+
+def lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Whole lines, as soon as they are complete, several at a time; the last may lack its end. Raises ClusterError when
+    one is longer than can be held."""
+    parts: list[bytes] = []
+    held = 0
+    for chunk in chunks:
+        end = chunk.rfind(b"\n") + 1
+        if end:
+            yield b"".join([*parts, chunk[:end]])
+            parts, held = [], 0
+        if end < len(chunk):
+            parts.append(chunk[end:])
+            held += len(chunk) - end
+        if held > HARD:
+            raise errors.ClusterError(
+                f"the answer has a line of more than {HARD >> 20} MiB, which cannot be redacted",
+                code="redaction.failed",
+            )
+    if parts:
+        yield b"".join(parts)

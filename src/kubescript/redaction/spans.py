@@ -1,0 +1,92 @@
+"""Places in a text that are to be masked, and their masking."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kubescript.redaction import masks
+
+__all__ = ["Span", "apply", "clear_of_masks", "merged", "whole"]
+
+_BOUND: Final = 64
+"""Bytes of a value that every rule reads."""
+_FAR: Final = 8_000
+"""Bytes from which on a rule may have given up."""
+_RUN: Final = re.compile(rb"(?:[A-Za-z0-9+/_=-]|[.~](?=[A-Za-z0-9]))*")
+_WORD: Final = re.compile(rb"[A-Za-z0-9+_-]{2}")
+_BARE: Final = re.compile(rb"[^\s\"'`]*")
+_QUOTES: Final = {mark: re.compile(rb"[^\r\n" + mark + rb"]*") for mark in (b'"', b"'", b"`")}
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One secret: where it stands and what it is."""
+
+    start: int
+    end: int
+    kind: str
+    replacement: bytes | None = None
+    """What to write there; None: the value's placeholder."""
+
+
+def merged(found: Iterable[Span]) -> list[Span]:
+    """The spans in order; where two overlap, one for both, so that no end of either is left."""
+    result: list[Span] = []
+    for span in sorted(found, key=lambda one: (one.start, -one.end)):
+        if not result or span.start >= result[-1].end:
+            result.append(span)
+        elif span.end > result[-1].end:
+            result[-1] = replace(result[-1], end=span.end, replacement=None)
+    return result
+
+
+def whole(text: bytes, found: list[Span]) -> list[Span]:
+    """The spans, in order, each to the end of its value: a rule reads a bounded piece, and the rest is as secret."""
+    result: list[Span] = []
+    for span in found:
+        end = _end(text, span) if span.replacement is None else span.end
+        if result and span.start < result[-1].end:
+            result[-1] = replace(result[-1], end=max(end, result[-1].end), replacement=None)
+        else:
+            result.append(span if end == span.end else replace(span, end=end))
+    return result
+
+
+def _end(text: bytes, span: Span) -> int:
+    size, rest = span.end - span.start, _BARE
+    if size < _BOUND or not span.end < len(text):
+        return span.end
+    if size >= _FAR:
+        rest = _QUOTES.get(text[span.start - 1 : span.start], _BARE)
+    elif _WORD.match(text, span.end - 1):
+        rest = _RUN
+    else:
+        return span.end
+    match = rest.match(text, span.end)
+    return match.end() if match is not None else span.end
+
+
+def clear_of_masks(text: bytes, found: Iterable[Span]) -> Iterator[Span]:
+    """Without what is masked already; a span that holds a placeholder and more reaches to that one's end."""
+    placeholders = [match.span() for match in masks.PLACEHOLDER.finditer(text)]
+    for span in found:
+        touched = [each for each in placeholders if each[0] < span.end and span.start < each[1]]
+        if not touched:
+            yield span
+        elif touched[0][0] < span.start:  # what was read begins with a placeholder's own words
+            continue
+        elif not masks.is_masked(text[span.start : max(span.end, touched[-1][1])]):
+            yield replace(span, end=max(span.end, touched[-1][1]))
+
+
+def apply(text: bytes, found: list[Span], mask: Callable[[str, bytes], bytes]) -> bytes:
+    """The text with every span replaced."""
+    parts, done = [], 0
+    for span in found:
+        parts += [text[done : span.start]]
+        parts += [mask(span.kind, text[span.start : span.end]) if span.replacement is None else span.replacement]
+        done = span.end
+    return b"".join([*parts, text[done:]])

@@ -1,0 +1,158 @@
+"""Which values of a credential's name are a literal credential, and not a reference, a path, a switch or a number."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from typing import Final
+
+from kubescript.redaction import masks, names
+
+__all__ = ["entropy", "is_random", "is_secret", "is_secret_in_prose", "is_status"]
+
+_NOTHING: Final = re.compile(
+    rb"(?i:~|true|false|yes|no|on|off|none|null|nil|n/?a|undefined|enabled?|disabled?|optional|required|default|auto|"
+    rb"invalid|incorrect|expired|missing|wrong|rejected|denied|failed|mismatch|changed|updated|created|rotated|revoked|"
+    rb"found|absent|accepted|ok|valid|verified|refreshed|"
+    rb"unset|empty|unknown|hidden|masked|redacted|omitted|string|str|text|object|always|never|"
+    rb"\[?<?\(?(?:redacted|hidden|masked|secret|password|token|none|nil|omitted|sensitive|filtered|unset|empty)\)?>?\]?)"
+)
+_REFERENCE: Final = re.compile(
+    rb"\$\(.*|`.*|\$\{[^}]*\}|\$[A-Za-z_]\w*(?:\[.*|(?:->|\?->|::)\w.*)?|"
+    rb"\$\d{1,3}|%[-+#]?\d*[sdvqxT]|\$\{\w+:?\?[^}]*|%%.*%%|%\w+\([^()]*\)%|%\{.*|<%.*|"
+    rb"(?:(?:files|sss|compat|systemd|ldap|nis|db|winbind)(?:[ \t]+|\Z))+|"
+    rb"\$[A-Za-z][A-Za-z.:_-]*|%[A-Za-z_]\w*%|%\([^)]*\)s|\{\{.*|\{[A-Za-z_.]*\}|<[^<>]*>|"
+    rb"[|>][+-]?\d?|[*xX.\-_#=\xe2\x80\xa2\xa6]+|(?:vault|ref\+\w+|op|secret|env|file|gcp|azure|awssm|ssm|sm|k8s|gcpsm|keyring|kms)"
+    rb"(?:[:/]|kv)[^\s]*|arn:aws[\w-]*:[^\s]+|projects/[\w-]+/secrets/[^\s]+|"
+    rb"(?:secretKeyRef|valueFrom|configMapKeyRef)\b.*|process\.env\.\w+|os\.(?:environ|getenv).*|\$\{\{.*",
+    re.DOTALL,
+)
+_PUBLISHED: Final = re.compile(
+    rb"(?:ssh-(?:ed25519|rsa|dss)|ecdsa-sha2-nistp\d+) AAAA[^\r\n]*|system:[a-z][\w.-]*(?::[\w.-]+)*|"
+    rb"(?:[\w.-]*+:[x*!]?:\d++:\d++:[^\n:]*+:[^\n:]*+:[^\n:]*+\n?)++|hmac-sha\d+:[0-9a-f]+|ENC\[[^\]]*\]|Ag[A-Za-z0-9+/]{300,}={0,2}"
+)
+"""Public keys, identities, keyed hashes, and what sops and Sealed Secrets have encrypted."""
+_PATTERN: Final = re.compile(rb"(?:\\[SsWwDd]|\.[*+]|\[\^|\^[\[(.\\]|\(\?)\S*")
+"""A regular expression."""
+_KEY_OF: Final = re.compile(
+    rb"(?=.{3,200}\Z)[a-z0-9][a-z0-9.-]*[=/][a-z.-]*(?:password|passwd|token|key|secret|credential)s?[a-z.-]*"
+)
+"""`object=key`, as references to a Secret are written."""
+_PATH: Final = re.compile(rb"(?:[A-Za-z]:\\|\.{0,2}/|~/)(?:[\w.@:\-]+[/\\])*[\w.@:\-]*(?: \w+=\w+)*")
+_FILE: Final = re.compile(rb"[\w./-]+\.(?:ya?ml|json|pem|crt|cer|key|txt|conf|cfg|toml|ini|env|jks|p12|pfx|sock)")
+_SHORT: Final = re.compile(rb".{1,3}|[a-z]{1,5}")
+"""No token, no key: `A`, `root`."""
+_DURATION: Final = re.compile(rb"(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h|d|w))+")
+_NUMBER: Final = re.compile(rb"[+-]?\d+(?:\.\d+)?(?:[kKMG]i?)?")
+_URL: Final = re.compile(rb"[a-z][a-z0-9+.-]*://[^\s]*")
+_DNS: Final = re.compile(rb"[a-z]+[0-9]{0,3}(?:[-./][a-z0-9]+)*")
+_CODE: Final = re.compile(
+    rb"[A-Za-z_]\w*(?:(?:\??\.|::|->)\w+)+[(\[].*|(?:getenv|env|var|lookup|file|secret)[(\[].*|"
+    rb"(?:[a-z]+(?:_[a-z0-9]+)+|[a-z]{2,}(?:[A-Z][a-z]+)+)\(.*|[a-z]{3,}\d?[a-z]*\((?:\$.*|[a-z]\w*\(.*|.*\);?)|"
+    rb"(?:settings|config|cfg|self|this|req|request|ctx|params|ngx|args|options|opts|env|conf|props|var|local|module|data|"
+    rb"each|input|event|state)(?:\??\.[A-Za-z_]\w*)+;?",
+    re.DOTALL,
+)
+"""What a program calls to get the value."""
+_DEFAULT: Final = re.compile(rb"\$\{\w+:?[-=]([^${}]+)\}")
+"""A shell's variable with a literal in its place."""
+_NEVER: Final = (_NOTHING, _REFERENCE, _PUBLISHED, _PATTERN, _KEY_OF, _PATH, _FILE, _CODE)
+_NAMED: Final = frozenset({"secret", "credential", "token", "key"})
+"""Kinds whose fields often hold the name of a Secret or of a key in one."""
+_WORDS: Final = re.compile(rb"(?:[A-Za-z\x80-\xff]+[?.!,:]?(?: |\Z)){1,10}")
+_COOKIE: Final = re.compile(
+    rb"(?i)(?:\A|;\s*)(?!(?:path|domain|expires|max-age|samesite)=)[^=;\s]+=\"?(?:[^\s;\"]{12,}|(?=[^\s;]*\d)(?=[^\s;]*[a-z])[^\s;]{8,})"
+)
+"""One that is long or mixed enough to tell who somebody is; `lang=en` is not."""
+_USER_PASSWORD: Final = re.compile(rb"[^\s:/]{1,100}:(?!\d{1,5}\Z)[^\s]{4,300}")
+_USER_SLASH: Final = re.compile(
+    rb"[a-z][a-z0-9]{0,30}/(?=\S*[0-9])(?=\S*[A-Za-z])[^\s/]{6,300}|(?=\w*[a-z])(?=\w*[A-Z])(?=\w*[0-9])\w{8,15}"
+)
+"""`neo4j/…`, and a password alone."""
+_OBJECT: Final = re.compile(rb"(?=[^-/]*[-/])[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?(?:/[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?)?")
+"""`namespace/name`, as controllers log what they work on."""
+_FILE_NAME: Final = re.compile(
+    rb"/[^/]*\.(?:parquet|csv|json|gz|zst|log|sql|tar|zip|db|ya?ml|txt|html?|js|css|png|avro|orc)\Z"
+)
+_HEX: Final = re.compile(rb"[0-9a-f]+|[0-9A-F]+")
+
+
+def is_secret(value: bytes, kind: str) -> bool:
+    """Whether the value of a credential's name is to be masked."""
+    stripped = value.strip()
+    if default := _DEFAULT.fullmatch(stripped):
+        return is_secret(default[1], kind)
+    bare = stripped.rstrip(b",;")
+    if not bare or masks.is_masked(stripped) or any(shape.fullmatch(bare) for shape in _NEVER) or _is_label(bare):
+        return False
+    return kind == "password" or not _is_harmless(stripped, kind)
+
+
+def _is_label(value: bytes) -> bool:
+    """What stands on a form beside a password's field, in whatever language: nothing but words, one a credential's."""
+    if len(value) > 80 or not _WORDS.fullmatch(value):
+        return False
+    words = re.findall(rb"[^ ?.!,:]+", value)
+    said = any(names.kind(word.decode("utf-8", "replace").lower()) or word.lower() == b"key" for word in words)
+    return said and (len(words) > 1 or value[:1].isupper())
+
+
+def _is_harmless(value: bytes, kind: str) -> bool:
+    """What may be a password, and is hardly a token or a key: a number, an address, an object's name."""
+    if kind == "cookie":
+        return not _COOKIE.search(value) and (b"=" in value or len(value) < 12 or b" " in value)
+    if kind == "basic-auth":
+        return not (_USER_PASSWORD.fullmatch(value) or _USER_SLASH.fullmatch(value) or is_random(value))
+    if (_NUMBER.fullmatch(value) and len(value) < 12) or _DURATION.fullmatch(value) or _SHORT.fullmatch(value):
+        return True
+    if kind == "authorization":
+        return _PATTERN.fullmatch(value.partition(b" ")[2]) is not None
+    return (kind != "dsn" and _URL.fullmatch(value) is not None) or (kind in _NAMED and _is_name(value, kind))
+
+
+def is_secret_in_prose(value: bytes, kind: str) -> bool:
+    """The same for `password: value` within a sentence, where the next word may be just that: `token: expired`."""
+    if not is_secret(value, kind):
+        return False
+    if _URL.fullmatch(value) and b"@" not in value:
+        return False
+    return len(value) >= 5 and not re.fullmatch(rb"[A-Z]?[a-z]+[.,;:!?]?|[A-Z]+", value)
+
+
+def is_status(value: bytes) -> bool:
+    """Whether this is a word, or a code of words: `policy.denied_resource`."""
+    return re.fullmatch(rb"[A-Za-z]+(?:[._-][A-Za-z]+)*", value) is not None
+
+
+def is_random(value: bytes) -> bool:
+    """Whether a value looks drawn by lot: long, mixed, and of high entropy."""
+    if len(value) < 16 or not re.fullmatch(rb"[A-Za-z0-9+/=_.~-]+", value):
+        return False
+    if not re.search(rb"[0-9]", value) or not re.search(rb"[A-Za-z]", value):
+        return False
+    if b"/" in value and _FILE_NAME.search(value):
+        return False
+    if _OBJECT.fullmatch(value) and any(part.isalpha() and len(part) > 2 for part in re.split(rb"[-./]", value)):
+        return False
+    return entropy(value) >= (3.0 if _HEX.fullmatch(value) else 3.7)
+
+
+def entropy(value: bytes) -> float:
+    """Bits per byte (Shannon)."""
+    size = len(value)
+    return -sum(count / size * math.log2(count / size) for count in Counter(value).values()) if size else 0.0
+
+
+def _is_name(value: bytes, kind: str) -> bool:
+    """An object's name: lower-case words with dashes, none of them a mixture of letters and digits.
+
+    A field called `secret` may well name a Secret; one called `token` does only when its value says so.
+    """
+    if not _DNS.fullmatch(value) or re.search(rb"[a-z][0-9]+[a-z]|[0-9][a-z]", value):
+        return False
+    if re.fullmatch(rb"[a-z]{4,}[0-9]{2,}", value):  # a word with a number behind it, as people make passwords
+        return False
+    if kind in {"secret", "credential"}:
+        return True
+    return re.search(rb"secret|token|key|cred|password|auth|cert|tls|config", value) is not None

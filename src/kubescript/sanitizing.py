@@ -1,0 +1,101 @@
+"""What no text may carry to a client, a terminal or a log: control characters, escape sequences, invisible characters.
+
+Workloads write log lines, messages and annotations; whoever reads them is a terminal or a model. A colour code is
+noise, a cursor movement hides the line above, and letters nobody can see are still read by a model. Newlines, tabs,
+emoji and every script of the world stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+__all__ = ["change_texts", "clean", "tricks"]
+
+_STRING: Final = "(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90-\x9f\n]*(?:\x07|\x1b\\\\|\x9c)"
+"""OSC, DCS and others."""
+_SEQUENCE: Final = re.compile(
+    f"{_STRING}"
+    "|(?:\x1b\\[|\x9b)(?:[0-?]*[@-~])?"  # CSI: colours, cursor, screen
+    "|\x1b(?:\\(B|[=>A-z])?"  # the short ones: reset, the usual character set; what begins a string
+)
+"""ECMA-48 escape sequences. A string (a title, a hyperlink, an image) goes with its content when it ends on its line;
+one that does not would swallow what follows, so only its introducer goes. So it is with all that is not surely whole: a
+label that ends with half a sequence must not eat the number that a script writes behind it."""
+_BREAKS: Final = re.compile("\r\n|[\r\x85\u2028\u2029]")
+"""Ends of lines in other words; a lone carriage return would overwrite the line it ends."""
+_INVISIBLE: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 without tab and newline
+    "\u202a-\u202e\u2066-\u2069"  # bidirectional embeddings, overrides, isolates
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2060-\u2065\u206a-\u206f"
+    "\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb"  # zero-width and blank: marks, joiners, fillers, annotations
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"  # tags, the supplement of variation selectors
+)
+_DANGLING: Final = re.compile(
+    "(?<![^\x00-\x7f\u200c\u200d\ufe0e])[\u200c\u200d]"  # not after a letter of another script or an emoji
+    "|[\u200c\u200d](?![^\x00-\x7f\u200c\u200d\ufe0e\ufe0f])"  # nor before one
+    "|(?<![#*0-9\u00a9\u00ae\u2000-\u200b\u2010-\u3300\U0001f000-\U0001fbff])[\ufe0e\ufe0f]"  # on nothing that varies
+)
+"""Joiners and variation selectors where no script and no emoji needs them: a run of them is a message in itself."""
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+"""Half a pair: no encoding can carry it."""
+
+_TRICK: Final = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e0fff]")
+"""Overrides, isolates and tags; colours and zero-width marks are everyday noise."""
+_STRINGS: Final = re.compile(_STRING)
+"""One that begins in one workload's words and ends in another's takes with it what stood between them."""
+
+_SUSPECT: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+"""All of the above in one pass; most texts hold none."""
+
+
+def clean(text: str) -> str:
+    """The text without what a reader cannot see."""
+    if _SUSPECT.search(text) is None:
+        return text
+    text = _SEQUENCE.sub("", text)
+    text = _INVISIBLE.sub("", _BREAKS.sub("\n", text))
+    return _SURROGATE.sub("\ufffd", _settled(text))
+
+
+def tricks(text: str) -> int:
+    """How many characters there are that only hide or turn round what a reader sees: worth a word to the reader."""
+    marks = 0 if text.isascii() else len(_TRICK.findall(text))
+    return marks + sum(len(found[0]) for found in _STRINGS.finditer(text))
+
+
+def _settled(text: str) -> str:
+    """Without dangling joiners; taking one away may leave the next one dangling."""
+    while True:
+        text, count = _DANGLING.subn("", text)
+        if not count:
+            return text
+
+
+def change_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """JSON data with every text in it changed, keys included. No entry is lost: a key that now equals another is
+    numbered."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [change_texts(item, change) for item in value]
+    if isinstance(value, dict):
+        return _change_pairs(value, change)
+    return value
+
+
+def _change_pairs(pairs: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    numbers: dict[str, int] = {}
+    for key, item in pairs.items():
+        name = unique = change(key)
+        while unique in found:  # from where the last one of this name was: a hundred thousand may be equal
+            numbers[name] = numbers.get(name, 1) + 1
+            unique = f"{name}~{numbers[name]}"
+        found[unique] = change_texts(item, change)
+    return found

@@ -1,0 +1,1 @@
+"""What the operator's own systems learn of a server: traces and metrics over OTLP, and Prometheus' /metrics."""

@@ -1,0 +1,64 @@
+"""One evaluated script as telemetry sees it: sizes, codes and times; no text of the script, of the cluster or of the
+answer."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from opentelemetry import context
+
+from kubescript import broker, types
+
+__all__ = ["Evaluation", "Load", "Observer", "notify", "surroundings"]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A script that was run, or refused a place."""
+
+    code: str
+    """`ok`, or the code of its fault."""
+    usage: types.Usage = field(default_factory=types.Usage)
+    waited_ms: float = 0.0
+    """In the queue."""
+    records: Sequence[broker.Record] = ()
+    redacted: Mapping[str, int] = field(default_factory=dict)
+    cut: bool = False
+    """Whether the answer reached its limit."""
+    parent: context.Context = field(default_factory=context.Context)
+    """The span of the MCP request."""
+    ended: float = field(default_factory=time.time)
+    """Seconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How busy a server is just now."""
+
+    running: int = 0
+    waiting: int = 0
+    spares: int = 0
+    """Workers that wait for a script."""
+
+
+Observer = Callable[[Evaluation], None]
+"""Told of every script once its answer is on its way."""
+
+
+def surroundings() -> context.Context:
+    """The MCP request that is being served; its span when traces are collected."""
+    return context.get_current()
+
+
+def notify(observers: Iterable[Observer], evaluation: Evaluation) -> None:
+    """Tell them all. What one of them trips over is its own loss: no script and no other observer may suffer."""
+    for observe in observers:
+        try:
+            observe(evaluation)
+        except Exception:
+            log.exception("an evaluation could not be observed", extra={"event": "telemetry.bug"})

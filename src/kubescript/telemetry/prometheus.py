@@ -1,0 +1,89 @@
+"""Metrics for Prometheus, in a registry of their own. Loaded by the http transport only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import prometheus_client as client
+
+import kubescript
+from kubescript.telemetry import evaluation, labels
+
+__all__ = ["Metrics"]
+
+_SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
+_BYTES: Final = tuple(float(1 << power) for power in range(24, 36))
+"""16 MiB to 32 GiB."""
+
+
+class Metrics:
+    """Counters and histograms of every evaluation, and the server's load when it is asked."""
+
+    def __init__(self, load: Callable[[], evaluation.Load]) -> None:
+        client.disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each, which nobody asks for
+        self.registry = client.CollectorRegistry()
+        client.ProcessCollector(registry=self.registry)
+        self._scripts()
+        self._calls()
+        self._load(load)
+
+    def _scripts(self) -> None:
+        own = self.registry
+        self._done = client.Counter("kubescript_scripts", "Scripts by how they ended.", ["code"], registry=own)
+        self._seconds = client.Histogram(
+            "kubescript_script_duration_seconds", "Wall-clock time of scripts.", buckets=_SECONDS, registry=own
+        )
+        self._cpu = client.Counter("kubescript_script_cpu_seconds", "Processor time of workers.", registry=own)
+        self._peak = client.Histogram(
+            "kubescript_worker_peak_bytes", "Peak resident memory of workers.", buckets=_BYTES, registry=own
+        )
+        self._waited = client.Histogram(
+            "kubescript_queue_wait_seconds", "Time scripts waited for a place.", buckets=_SECONDS, registry=own
+        )
+        self._limits = client.Counter("kubescript_limits_hit", "Limits reached.", ["limit"], registry=own)
+
+    def _calls(self) -> None:
+        own = self.registry
+        call = ["context", "verb", "group", "resource", "status"]
+        self._answered = client.Counter("kubescript_api_calls", "Kubernetes API calls.", call, registry=own)
+        self._call_seconds = client.Histogram(
+            "kubescript_api_call_duration_seconds", "Time of API calls.", ["verb"], buckets=_SECONDS, registry=own
+        )
+        self._fetched = client.Counter("kubescript_api_response_bytes", "Bytes of API answers.", registry=own)
+        self._masked = client.Counter("kubescript_redactions", "Secret values masked.", ["kind"], registry=own)
+
+    def _load(self, load: Callable[[], evaluation.Load]) -> None:
+        own = self.registry
+        workers = client.Gauge("kubescript_workers", "Sandboxed processes.", ["state"], registry=own)
+        workers.labels("running").set_function(lambda: load().running)
+        workers.labels("spare").set_function(lambda: load().spares)
+        depth = client.Gauge("kubescript_queue_depth", "Scripts that wait for a place.", registry=own)
+        depth.set_function(lambda: load().waiting)
+        about = client.Gauge("kubescript_info", "The running version.", ["version"], registry=own)
+        about.labels(kubescript.__version__).set(1)
+
+    def observe(self, done: evaluation.Evaluation) -> None:
+        """Count one evaluation."""
+        code = labels.code(done.code)
+        self._done.labels(code).inc()
+        if code.startswith("limit."):
+            self._limits.labels(code).inc()
+        elif done.cut:
+            self._limits.labels("limit.output").inc()
+        self._waited.observe(done.waited_ms / 1000)
+        if done.usage.wall_ms:
+            self._seconds.observe(done.usage.wall_ms / 1000)
+            self._cpu.inc(done.usage.cpu_ms / 1000)
+            self._peak.observe(done.usage.peak_bytes)
+        self._fetched.inc(done.usage.bytes_fetched)
+        for name, count in done.redacted.items():
+            self._masked.labels(labels.kind(name)).inc(count)
+        for record in done.records:
+            verb = labels.verb(record)
+            self._answered.labels(record.context, verb, *labels.resource(record), labels.status(record)).inc()
+            self._call_seconds.labels(verb).observe(record.ms / 1000)
+
+    def text(self) -> bytes:
+        """The exposition."""
+        return client.generate_latest(self.registry)

@@ -1,0 +1,69 @@
+"""The audit record of real sessions: one record per script and per call, chained, whole after whatever happens."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import anyio
+import pytest
+
+from tests import clients, trails
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    return trails.snapshot(tmp_path)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "audit.jsonl"
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+@pytest.mark.parametrize("transport", clients.TRANSPORTS)
+def test_a_session_is_on_record(transport: str, mode: str, saved: Path, file: Path) -> None:
+    """Every script and every call beneath it has a record that says who asked, what was asked and what came of it."""
+
+    async def talk() -> None:
+        async with clients.connect(transport, ["--snapshot", str(saved), "--audit", str(file)], mode) as client:
+            assert clients.text(await clients.evaluate(client, trails.COUNT)) == "1"
+            denied = await clients.evaluate(client, "k8s.coreV1().read_namespaced_secret('db', 'shop')")
+            assert denied.is_error
+
+    anyio.run(talk)
+    trails.verified(file)
+    first, second = trails.records(file, "script")
+    allowed, refused = trails.records(file, "call")
+    assert (first["code"], first["calls"], first["answer_bytes"]) == ("ok", 1, 1)
+    assert (second["code"], second["not_allowed"]) == ("script.exception", 1)
+    assert (allowed["decision"], allowed["verb"], allowed["resource"], allowed["namespace"]) == (
+        "allow", "list", "pods", "shop"
+    )  # fmt: skip
+    assert (allowed["status"], allowed["evaluation"], allowed["script"]) == (200, first["evaluation"], first["script"])
+    assert (refused["decision"], refused["rule"], refused["name"]) == ("deny", "policy.denied_resource", "db")
+    assert first["client"] == "mcp" and first["client_version"] and first["session"] == second["session"]
+    for one in trails.records(file):
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", one["time"])
+
+
+def test_every_record_names_its_cluster(file: Path, tmp_path: Path) -> None:
+    """With several contexts each call says which it went to, one for no known context is on record as well, and the roles
+    are made per context."""
+    (tmp_path / "east").mkdir()
+    (tmp_path / "west").mkdir()
+    east, west = trails.snapshot(tmp_path / "east"), trails.snapshot(tmp_path / "west")
+    settings = tmp_path / "two.toml"
+    settings.write_text(f'[contexts.east]\nsnapshot = "{east}"\n[contexts.west]\nsnapshot = "{west}"\n')
+    script = (
+        "n = [len(k8s.context(name).coreV1().list_namespaced_pod('shop')) for name in ('east', 'west')]\n"
+        "try:\n    k8s.context('north').coreV1().list_node()\nexcept Exception as error:\n    print(type(error).__name__)\nn"
+    )
+    done = trails.run("run", "-", "--config", str(settings), "--audit", str(file), script=script)
+    assert done.stdout.splitlines()[1:2] == ["[1,1]"], done.stdout + done.stderr
+    calls = trails.records(file, "call")
+    assert [one["context"] for one in calls if one["decision"] == "allow"] == ["east", "west"]
+    roles = trails.run("audit", "role", str(file)).stdout
+    assert "# context east\n" in roles and "# context west\n" in roles
+    trails.verified(file)

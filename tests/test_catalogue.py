@@ -1,0 +1,164 @@
+"""Pages and prompts as MCP clients meet them, in both protocol eras; and that they are shipped."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import zipfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import anyio
+import mcp_types
+import pytest
+from mcp.client import Client
+from mcp.shared.exceptions import MCPError
+
+from kubescript import demonstration
+from tests import clients, tokens
+
+ROOT = Path(__file__).parent.parent
+PAGES = {path.stem for path in (ROOT / "sdk_docs").glob("*.md")}
+FLAGS = ["--snapshot", str(demonstration.SNAPSHOT), "--log-level", "error"]
+ERAS = ("legacy", "auto")
+
+
+def talk(mode: str, asked: Callable[[Client], Awaitable[None]], *flags: str) -> None:
+    """Do this with a client of a fresh server, and see that the tool works afterwards."""
+
+    async def run() -> None:
+        async with clients.connect("stdio", [*FLAGS, *flags], mode) as client:
+            await asked(client)
+            assert clients.text(await clients.evaluate(client, "1 + 1")) == "2"
+
+    anyio.run(run)
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_every_page_can_be_listed_and_read(mode: str) -> None:
+    """All of sdk_docs, the introduction first, as Markdown; what is read is the file."""
+
+    async def ask(client: Client) -> None:
+        found = (await client.list_resources()).resources
+        assert {page.name for page in found} == PAGES
+        assert found[0].uri == "kubescript://sdk/index"
+        for page in (found[0], found[-1]):
+            (text,) = (await client.read_resource(page.uri)).contents
+            assert isinstance(text, mcp_types.TextResourceContents)
+            assert (text.mime_type, text.uri) == ("text/markdown", page.uri)
+            comment, _, body = (ROOT / "sdk_docs" / f"{page.name}.md").read_text("utf-8").partition("\n")
+            assert text.text == body
+            assert comment.startswith("<!--")
+            assert page.title
+            assert text.text.find(f"# {page.title}") >= 0
+        assert (await client.list_resource_templates()).resource_templates == []
+
+    talk(mode, ask)
+
+
+UNKNOWN = (
+    "kubescript://sdk/nothing",
+    "kubescript://sdk/../pyproject",
+    "kubescript://sdk/index.md",
+    "file:///etc/passwd",
+    "x:",
+)
+
+
+@pytest.mark.parametrize(("mode", "code"), [("legacy", -32002), ("auto", -32602)])
+def test_an_unknown_page_is_a_protocol_error(mode: str, code: int) -> None:
+    """Each era's own code, with the URI; no way leads to another file."""
+
+    async def ask(client: Client) -> None:
+        for uri in UNKNOWN:
+            with pytest.raises(MCPError) as caught:
+                await client.read_resource(uri)
+            assert (caught.value.error.code, caught.value.error.data) == (code, {"uri": uri})
+
+    talk(mode, ask)
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_the_prompt_takes_its_arguments(mode: str) -> None:
+    """`triage` is listed with a description, and its text names what was given and stays short."""
+
+    async def ask(client: Client) -> None:
+        (prompt,) = (await client.list_prompts()).prompts
+        assert prompt.name == "triage"
+        assert prompt.description
+        assert {argument.name: argument.required for argument in prompt.arguments or ()} == {
+            "namespace": None,
+            "symptom": None,
+        }
+        given = {"namespace": "shop", "symptom": "502 \x1b[31m{since} \u202enoon"}
+        told, bare = await text_of(client, given), await text_of(client, {})
+        assert "namespace shop: 502 {since} noon." in told
+        assert "the whole cluster." in bare
+        assert tokens.count(bare) <= 300
+
+    talk(mode, ask)
+
+
+async def text_of(client: Client, arguments: dict[str, str]) -> str:
+    """What the model would read."""
+    (message,) = (await client.get_prompt("triage", arguments)).messages
+    assert isinstance(message.content, mcp_types.TextContent)
+    assert message.role == "user"
+    return message.content.text
+
+
+WRONG: dict[str, tuple[str, dict[str, str], str]] = {
+    "an unknown prompt": ("fix", {}, "Unknown prompt: fix"),
+    "an unknown argument": ("triage", {"namspace": "x"}, "Unknown argument `namspace`; there is: namespace, symptom"),
+    "a novel": ("triage", {"symptom": "x" * 4001}, "longer than 4000"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_prompt_calls_are_the_clients_mistake(case: str) -> None:
+    """Invalid params, in words."""
+    name, arguments, words = WRONG[case]
+
+    async def ask(client: Client) -> None:
+        with pytest.raises(MCPError, match=words) as caught:
+            await client.get_prompt(name, arguments)
+        assert caught.value.error.code == mcp_types.INVALID_PARAMS
+
+    talk("auto", ask)
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_the_capabilities_are_what_is_there(mode: str) -> None:
+    """With code mode: tools, resources, prompts, and no more; without it neither resources nor prompts."""
+
+    async def ask(flags: list[str]) -> set[str]:
+        async with clients.connect("stdio", [*FLAGS, *flags], mode) as client:
+            offered = client.server_capabilities.model_dump(exclude_none=True)
+            return {name for name in offered if name != "experimental"}
+
+    assert anyio.run(ask, []) == {"tools", "resources", "prompts"}
+    assert anyio.run(ask, ["--toolsets", ""]) == {"tools"}
+
+
+def test_the_wheel_brings_the_pages(tmp_path: Path) -> None:
+    """What is installed from a wheel serves every page."""
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    (wheel,) = tmp_path.glob("*.whl")
+    site = tmp_path / "site"
+    zipfile.ZipFile(wheel).extractall(site)
+    program = "import json; from kubescript.toolsets import pages, triage; print(json.dumps([p.definition.name for p in pages.pages() if p.read()])); print(triage.PROMPT.write({}))"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"PYTHONPATH": str(site)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert set(json.loads(done.stdout.splitlines()[0])) == PAGES

@@ -1,0 +1,61 @@
+"""What the tool's definition costs every conversation, in o200k tokens, against a stored figure.
+
+After a change on purpose, write the figure the failing test names into `tests/definition_tokens.txt`; if README.md or
+docs/ name it, they are checked against the same file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import anyio
+import pytest
+
+from kubescript import demonstration
+from tests import clients, tokens
+
+ROOT = Path(__file__).parent.parent
+STORED = Path(__file__).with_name("definition_tokens.txt")
+MOST = 900
+
+
+def definition(flags: list[str]) -> str:
+    """All tools as a client gets them: name, title, description, schemas, annotations."""
+    got: list[str] = []
+
+    async def ask() -> None:
+        async with clients.connect("stdio", flags) as client:
+            for tool in (await client.list_tools()).tools:
+                wire = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
+                got.append(json.dumps(wire, ensure_ascii=False, separators=(",", ":")))
+
+    anyio.run(ask)
+    return "\n".join(got)
+
+
+def test_the_definition_costs_what_is_stored(capsys: pytest.CaptureFixture[str]) -> None:
+    """At most 900 tokens, and not one more or less than the stored figure: growth is a decision."""
+    count = tokens.count(definition(["--snapshot", str(demonstration.SNAPSHOT)]))
+    with capsys.disabled():
+        print(f"\nthe tool's definition: {count} o200k tokens (stored: {STORED.read_text().strip()}, at most {MOST})")
+    assert count <= MOST
+    assert count == int(STORED.read_text()), f"the definition has {count} tokens now; write that into {STORED.name}"
+
+
+def test_the_pages_name_the_stored_figure() -> None:
+    """Where README or docs say what the definition costs, they say the stored figure, or the limit."""
+    named = re.compile(r"definition[^.|\n]{0,80}?\b(\d{3,4})\b(?: o200k)? tokens")
+    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+        figures = {int(found[1]) for found in named.finditer(page.read_text("utf-8"))}
+        assert figures <= {int(STORED.read_text()), MOST}, page.name
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("hello world", 2), ("kubernetes.io/hostname", 5), ("CrashLoopBackOff", 4), ("שלום", 1), ("", 0)],
+)
+def test_the_counter_counts_as_the_vocabulary_does(text: str, count: int) -> None:
+    """Figures of gpt-tokenizer's o200k_base, so that the counter itself is checked."""
+    assert tokens.count(text) == count

@@ -1,0 +1,84 @@
+"""One control plane with the corpus' own cluster, a snapshot of it, and one server for each, for the whole corpus."""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from anyio.from_thread import start_blocking_portal
+
+from tests import clients
+from tests.controlplane.server import ControlPlane
+from tests.zero_shot import fixture
+from tests.zero_shot.answers import Cluster
+from tests.zero_shot.asking import Ask
+
+
+@pytest.fixture(scope="session")
+def control_plane() -> Iterator[ControlPlane]:
+    """A control plane of our own: the one that other tests share has other facts."""
+    with fixture.start() as plane:
+        fixture.load(plane)
+        yield plane
+
+
+@pytest.fixture(scope="session")
+def kubeconfig(control_plane: ControlPlane) -> Path:
+    """The administrator's kubeconfig of the corpus' cluster."""
+    return control_plane.kubeconfig
+
+
+@pytest.fixture(scope="session")
+def cluster(kubeconfig: Path) -> Cluster:
+    """The cluster through the official client."""
+    return Cluster(kubeconfig)
+
+
+@pytest.fixture(scope="session")
+def saved(kubeconfig: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The cluster, saved as a user saves it."""
+    out = tmp_path_factory.mktemp("snapshot") / "saved"
+    command = [clients.KUBESCRIPT, "snapshot", str(out), "--kubeconfig", str(kubeconfig), "--log-level", "warning"]
+    subprocess.run(command, check=True, timeout=120)
+    return out
+
+
+@pytest.fixture(scope="session")
+def live(kubeconfig: Path) -> Iterator[Ask]:
+    """Asks the live cluster."""
+    with _asking("--kubeconfig", str(kubeconfig)) as ask:
+        yield ask
+
+
+@pytest.fixture(scope="session")
+def snapshot(saved: Path) -> Iterator[Ask]:
+    """Asks the snapshot."""
+    with _asking("--snapshot", str(saved)) as ask:
+        yield ask
+
+
+@contextmanager
+def _asking(*flags: str) -> Iterator[Ask]:
+    """One server and one client for many scripts; the client's event loop runs in a thread of its own."""
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(clients.connect("stdio", flags)) as client,
+    ):
+        yield lambda script: portal.call(clients.evaluate, client, script)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How many scripts of each style were right."""
+    right: Counter[str] = Counter()
+    every: Counter[str] = Counter()
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.getreports(outcome):
+            if group := dict(report.user_properties).get("zero-shot"):
+                every[group] += 1
+                right[group] += outcome == "passed"
+    for group in sorted(every):
+        terminalreporter.write_line(f"zero-shot {group}: {right[group]} of {every[group]} scripts right")

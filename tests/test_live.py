@@ -70,17 +70,15 @@ class Server:
                 threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
 
     def _serve(self, sock: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            if self.tls:
-                sock = self.tls.wrap_socket(sock, server_side=True)
-            self._open.append(sock)
-            while text := self._read_head(sock):
+        self._open.append(sock.dup())
+        with contextlib.suppress(OSError), self.tls.wrap_socket(sock, server_side=True) if self.tls else sock as stream:
+            while text := self._read_head(stream):
                 self.requests.append(text)
                 step = self.steps.pop(0) if self.steps else whole()
                 if isinstance(step, bytes):
-                    sock.sendall(step)
+                    stream.sendall(step)
                 else:
-                    step(sock)
+                    step(stream)
 
     @staticmethod
     def _read_head(sock: socket.socket) -> str:
@@ -93,8 +91,12 @@ class Server:
         return data.decode()
 
     def close(self) -> None:
+        """Wake every thread, each of which closes its own socket: closed under it, its number may be another's, and
+        OpenSSL would read that other's bytes."""
         self._listener.close()
         for sock in self._open:
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
             sock.close()
 
 

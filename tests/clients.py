@@ -10,12 +10,13 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 import httpx2
 import mcp_types
+from anyio.from_thread import start_blocking_portal
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
@@ -64,6 +65,16 @@ def free_port() -> int:
 async def evaluate(client: Client, script: str, **arguments: object) -> mcp_types.CallToolResult:
     """Call the one tool."""
     return await client.call_tool("evaluate_script", {"script": script, **arguments})
+
+
+@contextlib.contextmanager
+def asking(*flags: str) -> Iterator[Callable[[str], mcp_types.CallToolResult]]:
+    """One stdio server and one client for many scripts; the client's event loop runs in a thread of its own."""
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(connect("stdio", flags)) as client,
+    ):
+        yield lambda script: portal.call(evaluate, client, script)
 
 
 _ONLY_MASKED: Final = re.compile(r"\n\[redacted: [^;\]]*\]\Z")

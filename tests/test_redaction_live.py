@@ -22,6 +22,7 @@ from security_tests.redaction import engine, planted
 from security_tests.redaction.transformations import TRANSFORMATIONS, Answered
 from security_tests.test_redaction_scripts import PREFACE, Ask, asked, rebuilt
 from tests import clients
+from tests.controlplane import logs
 from tests.controlplane.writer import Writer
 
 _OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -35,9 +36,14 @@ DEFINITION: dict[str, Any] = {
         }],
     },
 }  # fmt: skip
-NOT_LIVE = {"log"}
-"""A control plane without kubelets has no logs."""
-SOURCES = {name: source for name, source in planted.SOURCES.items() if name not in NOT_LIVE}
+RUNNING: dict[str, Any] = {
+    "name": "app",
+    "image": "a",
+    "imageID": "",
+    "ready": True,
+    "restartCount": 0,
+    "state": {"running": {}},
+}
 SAMPLE = [
     "as it is",
     "printed",
@@ -58,12 +64,24 @@ SAMPLE = [
 def live(kubeconfig: Path) -> Iterator[Path]:
     """The kubeconfig of a real API server with the planted objects; they are gone afterwards."""
     writer = Writer(kubeconfig)
-    bodies = [body for body in planted.OBJECTS if body["kind"] != "Namespace"]
+    bodies = [
+        _logging(body) if body["kind"] == "Pod" else body for body in planted.OBJECTS if body["kind"] != "Namespace"
+    ]
     writer.create_all([[DEFINITION], *[[body] for body in bodies]])
     yield kubeconfig
     for body in (*reversed(bodies), DEFINITION):
         with contextlib.suppress(Exception):
-            writer.delete(body)
+            writer.delete(body, now=True)
+
+
+def _logging(pod: dict[str, Any]) -> dict[str, Any]:
+    """The pod on a node of the fixture, whose kubelet has its log."""
+    annotations = pod["metadata"].get("annotations", {}) | {logs.VERBATIM: planted.LOG}
+    return pod | {
+        "metadata": pod["metadata"] | {"annotations": annotations},
+        "spec": pod["spec"] | {"nodeName": "node-a2"},
+        "status": pod.get("status", {}) | {"containerStatuses": [RUNNING]},
+    }
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +120,7 @@ def test_a_real_client_of_a_real_cluster(live: Path, tmp_path: Path) -> None:
         parameters = StdioServerParameters(command=clients.KUBESCRIPT, args=flags(live))
         async with Client(stdio_client(parameters, log)) as client:
             for name in SAMPLE:
-                for text, values in SOURCES.values():
+                for text, values in planted.SOURCES.values():
                     answered = await ask(client, PREFACE.format(source=text) + TRANSFORMATIONS[name].script)
                     found = rebuilt(answered)
                     assert [value for value in values if planted.VALUES[value] in found] == [], answered
@@ -125,7 +143,7 @@ def test_status_pages(live: Path) -> None:
             async with Client(f"http://127.0.0.1:{port}/mcp") as client:
                 answers = [
                     clients.text(await clients.evaluate(client, PREFACE.format(source=text) + "help(s)\ns"))
-                    for text, _ in SOURCES.values()
+                    for text, _ in planted.SOURCES.values()
                 ]
                 tools = (await client.list_tools()).model_dump_json()
                 return "\n".join([*answers, tools])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.controlplane import kubelets
+
 ADDRESS = "127.0.0.1"
 
 
@@ -41,6 +43,10 @@ def apiserver(programs: Path, folder: Path, port: int) -> list[str]:
         f"--service-account-signing-key-file={folder / 'accounts.key'}",
         "--service-account-issuer=https://kubernetes.default.svc",
         "--service-cluster-ip-range=10.96.0.0/16",
+        # Whatever lies in the cluster's network is reached through a socket of ours: kubelets, and nothing else.
+        f"--egress-selector-config-file={folder / kubelets.SELECTION}",
+        f"--kubelet-client-certificate={folder / 'kubelet-client.crt'}",
+        f"--kubelet-client-key={folder / 'kubelet-client.key'}",
         "--authorization-mode=RBAC",
         "--allow-privileged=true",
         # ServiceAccount waits for a controller that makes `default` accounts; the other one taints every new

@@ -1,10 +1,10 @@
-"""A real Kubernetes API server on this machine: etcd and kube-apiserver, no kubelet, no controllers.
+"""A real Kubernetes API server on this machine: etcd and kube-apiserver, no controllers, of kubelets the logs only.
 
     with ControlPlane() as plane:
         config.load_kube_config(str(plane.kubeconfig))
 
 Nothing acts on the objects: what a controller or a kubelet would write (pods of a Deployment, any `status`) is
-written by the test, see `fixture`. Everything is in one temporary folder, which goes when the context ends.
+written by the test, see `fixture`; what containers would log is in `logs`, see `kubelets`. Everything is in one temporary folder, which goes when the context ends.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import yaml
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from tests.controlplane import build, child, commands, pki
+from tests.controlplane import build, child, commands, kubelets, pki
 from tests.controlplane.commands import ADDRESS
 
 START_SECONDS = 60
@@ -44,6 +44,7 @@ class ControlPlane:
         self._authority = pki.Authority()
         self._write_certificates()
         self.kubeconfig = self.kubeconfig_for("admin", ("system:masters",))
+        self._kubelets = kubelets.Kubelets(self.folder)
         self._etcd = child.Child(commands.etcd(programs, self.folder), self.folder / "etcd.log")
         apiserver = commands.apiserver(programs, self.folder, self.port)
         self._apiserver = child.Child([*apiserver, *flags], self.folder / "kube-apiserver.log")
@@ -51,6 +52,7 @@ class ControlPlane:
     def __enter__(self) -> ControlPlane:
         try:
             self._etcd.start()
+            self._kubelets.start(self.kubeconfig)
             self.start()
         except BaseException:
             self.close()
@@ -78,6 +80,7 @@ class ControlPlane:
     def close(self) -> None:
         """Ends both programs and removes every file."""
         self._apiserver.close()
+        self._kubelets.close()
         self._etcd.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -127,6 +130,8 @@ class ControlPlane:
     def _write_certificates(self) -> None:
         pki.write_private(self.folder / "ca.crt", self._authority.certificate)
         self._authority.serving(["localhost", "kubernetes.default.svc"], [ADDRESS]).write(self.folder, "serving")
+        self._authority.serving(["kubelet"], [ADDRESS]).write(self.folder, "kubelet")
+        self._authority.client("apiserver-kubelet-client", ("system:masters",)).write(self.folder, "kubelet-client")
         accounts = ec.generate_private_key(ec.SECP256R1())
         pki.write_private(self.folder / "accounts.key", pki.private_pem(accounts))
         public = accounts.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)

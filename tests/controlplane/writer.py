@@ -61,9 +61,11 @@ class Writer:
             stored["status"] = {**stored.get("status", {}), **status}
             self._expect(200, *self._send("PUT", f"{path(body)}/status", stored))
 
-    def delete(self, body: Object) -> None:
-        """Asks for the deletion of an object; one with finalizers stays, and is then `Terminating`."""
-        self._expect(200, *self._send("DELETE", path(body), {}))
+    def delete(self, body: Object, *, now: bool = False) -> None:
+        """Asks for the deletion of an object; one with finalizers stays, and is then `Terminating`. So does a pod on a
+        node, for nobody ends its containers, unless it is to go `now`."""
+        options = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0} if now else {}
+        self._expect(200, *self._send("DELETE", path(body), options))
 
     def write_status(self, body: Object, status: Object) -> None:
         """Replaces the status of an object that is there."""

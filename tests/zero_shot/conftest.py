@@ -5,11 +5,9 @@ from __future__ import annotations
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from anyio.from_thread import start_blocking_portal
 
 from tests import clients
 from tests.controlplane.server import ControlPlane
@@ -50,25 +48,15 @@ def saved(kubeconfig: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def live(kubeconfig: Path) -> Iterator[Ask]:
     """Asks the live cluster."""
-    with _asking("--kubeconfig", str(kubeconfig)) as ask:
+    with clients.asking("--kubeconfig", str(kubeconfig)) as ask:
         yield ask
 
 
 @pytest.fixture(scope="session")
 def snapshot(saved: Path) -> Iterator[Ask]:
     """Asks the snapshot."""
-    with _asking("--snapshot", str(saved)) as ask:
+    with clients.asking("--snapshot", str(saved)) as ask:
         yield ask
-
-
-@contextmanager
-def _asking(*flags: str) -> Iterator[Ask]:
-    """One server and one client for many scripts; the client's event loop runs in a thread of its own."""
-    with (
-        start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(clients.connect("stdio", flags)) as client,
-    ):
-        yield lambda script: portal.call(clients.evaluate, client, script)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -1,0 +1,199 @@
+"""The one thing that kube-apiserver asks of kubelets on behalf of a script: the log of a container.
+
+A real kubelet needs a container runtime, which these machines lack. So this stands in for every node's, with the path,
+the parameters and the refusals of the real one (pkg/kubelet/server, pkg/kubelet/kubelet_pods.go); everything before it
+is real. The API server reaches it as it reaches kubelets behind a konnectivity proxy, by CONNECT to the node's name: so
+nodes need no real address, and one that is not ready cannot be reached.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import socket
+import socketserver
+import ssl
+import threading
+import time
+import urllib.parse
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import Any
+
+import orjson
+from kubernetes import client, config
+
+from tests.controlplane import logs
+
+Object = dict[str, Any]
+
+FOLLOW_SECONDS = 0.2
+"""Between two lines of a log that is followed."""
+SOCKET, SELECTION = "kubelets.sock", "egress.yaml"
+_PATH = re.compile(r"/containerLogs/([^/]+)/([^/]+)/([^/]+)")
+_WAITING = {"ErrImagePull": "image can't be pulled", "ImagePullBackOff": "trying and failing to pull image"}
+
+
+class Kubelets:
+    """Every node's kubelet, behind one socket in `folder`, which has the certificates and where `egress.yaml` goes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._server: _Server | None = None
+        selection = {"name": "cluster", "connection": {
+            "proxyProtocol": "HTTPConnect", "transport": {"uds": {"udsName": str(folder / SOCKET)}},
+        }}  # fmt: skip
+        kind = {"apiVersion": "apiserver.k8s.io/v1beta1", "kind": "EgressSelectorConfiguration"}
+        (folder / SELECTION).write_bytes(orjson.dumps(kind | {"egressSelections": [selection]}))
+
+    def start(self, kubeconfig: Path) -> None:
+        """Serve; what they know of pods they read from the API server, as kubelets do."""
+        self._server = _Server(self._folder, kubeconfig)
+        threading.Thread(target=self._server.serve_forever, name="kubelets", daemon=True).start()
+
+    def close(self) -> None:
+        """End them; a log that is followed breaks off."""
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+
+
+class _Server(socketserver.ThreadingUnixStreamServer):
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, folder: Path, kubeconfig: Path) -> None:
+        super().__init__(str(folder / SOCKET), _Tunnel)
+        self.started = datetime.now(UTC)
+        self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.tls.load_cert_chain(folder / "kubelet.crt", folder / "kubelet.key")
+        self.tls.load_verify_locations(folder / "ca.crt")
+        self.tls.verify_mode = ssl.CERT_REQUIRED
+        load: Any = config.load_kube_config  # the client leaves it untyped
+        settings = client.Configuration()
+        load(str(kubeconfig), client_configuration=settings)
+        self._api = client.CoreV1Api(client.ApiClient(settings))
+
+    def reachable(self, name: str) -> bool:
+        """Whether the node is there and ready."""
+        with contextlib.suppress(client.ApiException):
+            node = self._read(self._api.read_node, name)
+            return any(one["type"] == "Ready" and one["status"] == "True" for one in node["status"]["conditions"])
+        return False
+
+    def pod(self, namespace: str, name: str) -> Object:
+        """The pod as the API server has it."""
+        return self._read(self._api.read_namespaced_pod, name, namespace)
+
+    @staticmethod
+    def _read(method: Any, *arguments: str) -> Object:
+        found: Object = orjson.loads(method(*arguments, _preload_content=False).data)
+        return found
+
+
+class _Tunnel(socketserver.BaseRequestHandler):
+    """A connection of the API server to one node."""
+
+    server: _Server
+    request: socket.socket
+
+    def handle(self) -> None:
+        head = b""
+        while b"\r\n\r\n" not in head:
+            if not (piece := self.request.recv(4096)):
+                return
+            head += piece
+        node = head.split(b" ")[1].decode().partition(":")[0]
+        if not self.server.reachable(node):
+            self.request.sendall(b"HTTP/1.1 503 Service Unavailable\r\n\r\n")
+            return
+        self.request.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+        with contextlib.suppress(OSError), self.server.tls.wrap_socket(self.request, server_side=True) as stream:
+            _Kubelet(stream, ("", 0), self.server)
+
+
+class _Kubelet(BaseHTTPRequestHandler):
+    """One node's answers."""
+
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def do_GET(self) -> None:
+        """The log, or why there is none."""
+        url = urllib.parse.urlsplit(self.path)
+        if not (found := _PATH.fullmatch(url.path)):
+            return self._answer(404, b"404 page not found")
+        options = dict(urllib.parse.parse_qsl(url.query))
+        namespace, name, container = found.groups()
+        try:
+            lines = _log(self.server.pod(namespace, name), container, options, self.server.started)
+        except LookupError as error:
+            return self._answer(400, str(error.args[0]).encode())
+        if options.get("follow") == "true":
+            return self._follow(lines)
+        body = b"".join(lines)
+        return self._answer(200, body[: int(options.get("limitBytes", len(body)))])
+
+    def log_message(self, *_: object) -> None:
+        """Nothing: the API server logs what matters."""
+
+    def _answer(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", "text/plain")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _follow(self, lines: list[bytes]) -> None:
+        """What there is, then a line for ever: until the API server hangs up."""
+        self.send_response(200)
+        self.send_header("Content-Type", "text/plain")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for line in _endless(lines):
+            self.wfile.write(f"{len(line):x}\r\n".encode() + line + b"\r\n")
+
+
+def _endless(lines: list[bytes]) -> Iterator[bytes]:
+    yield from lines
+    for number in range(1_000_000):
+        time.sleep(FOLLOW_SECONDS)
+        yield f"still here {number}\n".encode()
+
+
+def _log(pod: Object, container: str, options: dict[str, str], now: datetime) -> list[bytes]:
+    """The lines that are asked for. Raises LookupError in the kubelet's words."""
+    previous = options.get("previous") == "true"
+    ended = _check(pod, container, previous=previous)
+    lines = logs.written(pod, container, now, ended=ended or previous)
+    if since := _since(options):
+        lines = [line for line in lines if line.time >= since]
+    if (tail := int(options.get("tailLines", "-1"))) >= 0:
+        lines = lines[len(lines) - min(tail, len(lines)) :]
+    stamped = options.get("timestamps") == "true"
+    return [(f"{line.time:%Y-%m-%dT%H:%M:%S.%f}000Z " * stamped + line.text + "\n").encode() for line in lines]
+
+
+def _since(options: dict[str, str]) -> datetime | None:
+    if seconds := options.get("sinceSeconds"):
+        return datetime.now(UTC) - timedelta(seconds=int(seconds))
+    return datetime.fromisoformat(options["sinceTime"]) if "sinceTime" in options else None
+
+
+def _check(pod: Object, container: str, *, previous: bool) -> bool:
+    """Whether the container that wrote the log has ended; see validateContainerLogStatus of the real kubelet."""
+    status = pod.get("status", {})
+    known = [*status.get("containerStatuses", ()), *status.get("initContainerStatuses", ())]
+    found = next((one for one in known if one["name"] == container), None)
+    where = f'container "{container}" in pod "{pod["metadata"]["name"]}"'
+    if found is None:
+        raise LookupError(f"{where} is not available")
+    state, last = found["state"], found.get("lastState", {})
+    if previous and "terminated" not in last:
+        raise LookupError(f"previous terminated {where} not found")
+    if "waiting" in state and "terminated" not in last:
+        reason = state["waiting"].get("reason", "")
+        raise LookupError(f"{where} is waiting to start: {_WAITING.get(reason, reason)}")
+    return "running" not in state

@@ -66,8 +66,8 @@ def scripts(folder: Path = HERE / "scripts") -> list[Script]:
     return [Script(path) for path in sorted(folder.glob("q*.py"))]
 
 
-_NOTE: Final = re.compile(r"\n\[partial: [^\]]*\]\Z")
-"""What a script that asked for `limit=1` on purpose is told beside its answer."""
+_NOTE: Final = re.compile(r"\n\[(?:partial|failed): [^\]]*\]\Z")
+"""What a script that asked for `limit=1`, or for logs that some of the pods cannot give, is told beside its answer."""
 
 
 def value(result: mcp_types.CallToolResult) -> Any:

@@ -40,7 +40,17 @@ def cluster(kubeconfig: Path) -> Cluster:
 def saved(kubeconfig: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The cluster, saved as a user saves it."""
     out = tmp_path_factory.mktemp("snapshot") / "saved"
-    command = [clients.KUBESCRIPT, "snapshot", str(out), "--kubeconfig", str(kubeconfig), "--log-level", "warning"]
+    command = [
+        clients.KUBESCRIPT,
+        "snapshot",
+        str(out),
+        "--logs",
+        "300",
+        "--kubeconfig",
+        str(kubeconfig),
+        "--log-level",
+        "warning",
+    ]
     subprocess.run(command, check=True, timeout=120)
     return out
 

@@ -44,6 +44,9 @@ PROTOCOL: Final = DEFINABLE - {"__getattr__"}
 TEXTS: Final = frozenset({"__name__", "__qualname__", "__doc__", "__members__"})
 """Dunder attributes anyone may read."""
 
+OF_CLASS: Final = frozenset({"__name__", "__qualname__"})
+"""What anyone may read of `x.__class__`, which itself is out of reach: `error.__class__.__name__` is a habit."""
+
 _KINDS = (
     types.FrameType,
     types.CodeType,

@@ -40,6 +40,7 @@ _BUILTINS: Final[dict[str, Any]] = {
     "_write_": guards.writable,
     "_none_": guards.none,
     "_own_": guards.own,
+    "_type_": guards.Type,
     "__metaclass__": classes.Factory(),
 }
 

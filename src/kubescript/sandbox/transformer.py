@@ -99,6 +99,10 @@ class Transformer(RestrictingNodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """`a.b` becomes `_getattr_(a, "b")`, or the guard for its kind of name; a store goes to `_write_(a).b`."""
+        match node:
+            case ast.Attribute(ast.Attribute(value, "__class__"), attr, ast.Load()) if attr in names.OF_CLASS:
+                kind = _call("_type_", self.visit(value))  # the name is all there is to be had of a `__class__`
+                return ast.copy_location(_call("_getattr_", kind, ast.Constant(attr)), node)
         loads = isinstance(node.ctx, ast.Load)
         guard = self._access(node, store=not loads)
         node = self.node_contents_visit(node)

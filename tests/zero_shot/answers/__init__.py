@@ -8,6 +8,7 @@ from tests.zero_shot.answers import (
     images,
     jobs,
     limits,
+    logs,
     network,
     nodes,
     pods,
@@ -21,4 +22,4 @@ from tests.zero_shot.answers import (
 )
 from tests.zero_shot.answers.cluster import ANSWERS, Cluster
 
-__all__ = ["ANSWERS", "Cluster", "access", "custom", "images", "jobs", "limits", "network", "nodes", "pods", "rollouts", "runs", "settings", "specs", "storage", "usage", "workloads"]  # fmt: skip
+__all__ = ["ANSWERS", "Cluster", "access", "custom", "images", "jobs", "limits", "logs", "network", "nodes", "pods", "rollouts", "runs", "settings", "specs", "storage", "usage", "workloads"]  # fmt: skip

@@ -67,6 +67,16 @@ class Cluster:
         """The HTTP status of a GET."""
         return int(self.get(path).get("code", 200))
 
+    def log(self, namespace: str, pod: str, container: str, **options: Any) -> str | int:
+        """A container's log, or the HTTP status of the refusal."""
+        read: Any = kubernetes.client.CoreV1Api(self.api).read_namespaced_pod_log
+        try:
+            answered = read(pod, namespace, container=container, _preload_content=False, **options)
+        except kubernetes.client.ApiException as error:
+            return int(error.status or 0)
+        text: str = answered.data.decode()
+        return text
+
     def _get(self, path: str) -> Any:
         keys = {s["key"]: s["value"] for s in self.api.configuration.auth_settings().values() if s["value"]}
         headers = {"Accept": "application/json", **keys}

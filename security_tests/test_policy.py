@@ -22,7 +22,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubescript import application, broker, config, policy, query, request, resolver, types
+from kubescript import application, broker, config, policy, query, request, resolver, tallies, types
 from kubescript.cluster import live
 from kubescript.sandbox import protocol, spawner
 from kubescript.sdk import tables
@@ -611,7 +611,7 @@ def knock(door: tuple[Door, Recorder, bool], frame: dict[str, Any]) -> list[Info
         call = protocol.decode(msgspec.json.encode(frame), protocol.Call)
     except protocol.ProtocolError:
         return []  # the worker is dropped for it
-    reply, response = handler.handle(call, broker.Tally(), 10)
+    reply, response = handler.handle(call, tallies.Tally(), 10)
     assert (reply.fault is None) is (response is not None)
     if response is not None:
         assert recorder.CANARY.encode() not in b"".join(response.chunks)
@@ -787,7 +787,7 @@ def test_invented_groups_do_not_fill_the_host(door: tuple[Door, Recorder, bool],
     handler = broker.Broker(cluster, rules)
     for number in range(INVENTED):
         call = protocol.Call("GET", ("apis", f"group-{number}.example", "v1", "things"))
-        reply, _ = handler.handle(call, broker.Tally(), 10)
+        reply, _ = handler.handle(call, tallies.Tally(), 10)
         assert reply.fault is not None and reply.fault.code == "policy.unresolved_kind"
     cluster.close()
     door[1].take()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from kubescript import broker, cancellation, errors, policy, request, types
+from kubescript import bodies, broker, cancellation, errors, policy, records, request, tallies, types
 from kubescript.sandbox import protocol
 
 
@@ -54,43 +54,47 @@ def fake() -> Fake:
 
 
 @pytest.fixture
-def records() -> list[broker.Record]:
+def kept() -> list[records.Record]:
     return []
 
 
 @pytest.fixture
-def door(fake: Fake, records: list[broker.Record]) -> broker.Broker:
-    return broker.Broker(fake, policy.Policy(), record=records.append)
+def door(fake: Fake, kept: list[records.Record]) -> broker.Broker:
+    return broker.Broker(fake, policy.Policy(), record=kept.append)
+
+
+def complete(tally: tallies.Tally) -> bool:
+    return not (tally.denied or tally.failed or tally.warnings)
 
 
 def works(door: broker.Broker) -> None:
-    reply, response = door.handle(PODS, broker.Tally(), 5)
+    reply, response = door.handle(PODS, tallies.Tally(), 5)
     assert reply.fault is None and response is not None and b"".join(response.chunks)
 
 
-def test_answer(door: broker.Broker, fake: Fake, records: list[broker.Record]) -> None:
+def test_answer(door: broker.Broker, fake: Fake, kept: list[records.Record]) -> None:
     """An allowed call is performed, its bytes are counted, and one record tells of it when the body has ended."""
-    tally = broker.Tally()
+    tally = tallies.Tally()
     reply, response = door.handle(PODS, tally, 5)
-    assert reply == protocol.Reply(200, "", "application/json") and response is not None and not records
+    assert reply == protocol.Reply(200, "", "application/json") and response is not None and not kept
     assert b"".join(response.chunks) == b'{"items":[]}'
-    assert (tally.calls, tally.bytes, tally.complete, fake.closed > 0) == (1, 12, True, True)
+    assert (tally.calls, tally.bytes, complete(tally), fake.closed > 0) == (1, 12, True, True)
     response.close()
-    assert [(one.what, one.verdict, one.status, one.bytes, one.fault) for one in records] == [
+    assert [(one.what, one.verdict, one.status, one.bytes, one.fault) for one in kept] == [
         ("list pods in namespace a", "allow", 200, 12, "")
     ]
 
 
-def test_denied(door: broker.Broker, fake: Fake, records: list[broker.Record]) -> None:
+def test_denied(door: broker.Broker, fake: Fake, kept: list[records.Record]) -> None:
     """A denied call never reaches the cluster; the model is told why and what else to do; the receipt counts it without
     names."""
-    tally = broker.Tally()
+    tally = tallies.Tally()
     for _ in range(2):
         reply, response = door.handle(SECRETS, tally, 5)
         assert response is None and reply.status == 0 and reply.fault is not None
         assert reply.fault.code == "policy.denied_resource" and "Look at what refers" in reply.fault.message
-    assert tally.denied == {"get secrets in namespace a (policy.denied_resource)": 2} and not tally.complete
-    assert not fake.seen and records[0].verdict == "deny"
+    assert tally.denied == {"get secrets in namespace a (policy.denied_resource)": 2} and not complete(tally)
+    assert not fake.seen and kept[0].verdict == "deny"
     works(door)
 
 
@@ -101,16 +105,16 @@ def test_a_plan_nobody_carries_out_is_denied(fake: Fake) -> None:
         def decide(self, call: request.Request) -> policy.Decision:
             return policy.Decision("plan")
 
-    reply, _ = broker.Broker(fake, Planning()).handle(PODS, broker.Tally(), 5)
+    reply, _ = broker.Broker(fake, Planning()).handle(PODS, tallies.Tally(), 5)
     assert reply.fault is not None and reply.fault.code == "policy.denied" and not fake.seen
 
 
-def test_unparsable(door: broker.Broker, fake: Fake, records: list[broker.Record]) -> None:
+def test_unparsable(door: broker.Broker, fake: Fake, kept: list[records.Record]) -> None:
     """A call that makes no request is a fault and nothing else; it does not make the answer incomplete."""
-    tally = broker.Tally()
+    tally = tallies.Tally()
     reply, _ = door.handle(protocol.Call("GET", ("api", "v1", "..", "secrets")), tally, 5)
     assert reply.fault is not None and reply.fault.code == "request.path"
-    assert tally.complete and not fake.seen and records[0].call is None
+    assert complete(tally) and not fake.seen and kept[0].call is None
     works(door)
 
 
@@ -128,7 +132,7 @@ FAILURES = [
 @pytest.mark.parametrize(("error", "code", "note"), FAILURES)
 def test_failures(door: broker.Broker, fake: Fake, error: Exception, code: str, note: str) -> None:
     """A cluster that cannot be asked, or a bug, becomes a fault and a line of the receipt; the door stays open."""
-    tally = broker.Tally()
+    tally = tallies.Tally()
     fake.answer = error
     reply, response = door.handle(PODS, tally, 5)
     assert response is None and reply.fault is not None and reply.fault.code == code
@@ -153,7 +157,7 @@ STATUSES += [(403, protocol.Call("GET", ("api", "v1", "namespaces", "a", "pods",
 def test_statuses(door: broker.Broker, fake: Fake, status: int, call: protocol.Call, noted: bool) -> None:
     """A refusal of the API server is an answer with its status, not a fault; it is noted unless the object is just not
     there."""
-    tally = broker.Tally()
+    tally = tallies.Tally()
     fake.answer = (status, [b"{}"], {})
     reply, _ = door.handle(call, tally, 5)
     assert reply.status == status and reply.fault is None
@@ -161,9 +165,9 @@ def test_statuses(door: broker.Broker, fake: Fake, status: int, call: protocol.C
     assert all(note.startswith(str(status)) for note in tally.failed)
 
 
-def test_broken_off(door: broker.Broker, fake: Fake, records: list[broker.Record]) -> None:
+def test_broken_off(door: broker.Broker, fake: Fake, kept: list[records.Record]) -> None:
     """A body that breaks off raises its code, is noted and recorded once."""
-    tally = broker.Tally()
+    tally = tallies.Tally()
     fake.answer = (200, [b"{", errors.ClusterError("cut", code="cluster.broken")], {})
     _, response = door.handle(PODS, tally, 5)
     assert response is not None
@@ -171,50 +175,50 @@ def test_broken_off(door: broker.Broker, fake: Fake, records: list[broker.Record
         b"".join(response.chunks)
     response.close()
     assert tally.failed == {"cluster.broken list pods in namespace a": 1} and tally.bytes == 1
-    assert [one.fault for one in records] == ["cluster.broken"]
+    assert [one.fault for one in kept] == ["cluster.broken"]
 
 
-def test_closed_early(door: broker.Broker, fake: Fake, records: list[broker.Record]) -> None:
+def test_closed_early(door: broker.Broker, fake: Fake, kept: list[records.Record]) -> None:
     """A body nobody reads is closed and recorded, and counts as no failure."""
-    tally = broker.Tally()
+    tally = tallies.Tally()
     _, response = door.handle(PODS, tally, 5)
     assert response is not None
     response.close()
-    assert fake.closed == 1 and tally.complete and [one.fault for one in records] == ["closed"]
+    assert fake.closed == 1 and complete(tally) and [one.fault for one in kept] == ["closed"]
 
 
 def test_warnings(door: broker.Broker, fake: Fake) -> None:
     """What the server warns of reaches the receipt."""
-    tally = broker.Tally()
+    tally = tallies.Tally()
     fake.answer = (200, [b"{}"], {"warning": "only some namespaces"})
     door.handle(PODS, tally, 5)
-    assert tally.warnings == {"only some namespaces": 1} and not tally.complete
+    assert tally.warnings == {"only some namespaces": 1} and not complete(tally)
 
 
 def test_redaction(fake: Fake) -> None:
     """The redactor sees every body, errors included, and what it gives is all the script gets."""
 
-    def mask(call: request.Request, chunks: Iterator[bytes], found: broker.Found) -> Iterator[bytes]:
+    def mask(call: request.Request, chunks: Iterator[bytes], found: bodies.Found) -> Iterator[bytes]:
         for chunk in chunks:
             found("password")
             yield chunk.replace(b"hunter2", b"<1>")
 
     fake.answer = (500, [b"password hunter2"], {})
-    tally = broker.Tally()
-    records: list[broker.Record] = []
-    _, response = broker.Broker(fake, policy.Policy(), redact=mask, record=records.append).handle(PODS, tally, 5)
+    tally = tallies.Tally()
+    kept: list[records.Record] = []
+    _, response = broker.Broker(fake, policy.Policy(), redact=mask, record=kept.append).handle(PODS, tally, 5)
     assert response is not None and b"".join(response.chunks) == b"password <1>" and tally.bytes == 16
-    assert tally.redacted == records[0].redacted == {"password": 1}
+    assert tally.redacted == kept[0].redacted == {"password": 1}
 
 
 def test_redaction_fails_closed(fake: Fake) -> None:
     """A redactor that trips withholds the body as a fault; it neither passes it nor ends it short."""
 
-    def trips(call: request.Request, chunks: Iterator[bytes], found: broker.Found) -> Iterator[bytes]:
+    def trips(call: request.Request, chunks: Iterator[bytes], found: bodies.Found) -> Iterator[bytes]:
         yield b"ok"
         raise ValueError(next(chunks))
 
-    tally = broker.Tally()
+    tally = tallies.Tally()
     door = broker.Broker(fake, policy.Policy(), redact=trips)
     _, response = door.handle(PODS, tally, 5)
     assert response is not None
@@ -226,7 +230,7 @@ def test_redaction_fails_closed(fake: Fake) -> None:
 
 def test_the_tally_is_bounded(door: broker.Broker) -> None:
     """A script that invents names cannot make the host remember them all."""
-    tally = broker.Tally()
+    tally = tallies.Tally()
     for number in range(1_000):
         door.handle(protocol.Call("GET", ("api", "v1", "namespaces", f"n{number}", "secrets")), tally, 5)
     assert tally.calls == 1_000 and len(tally.denied) == 100
@@ -238,11 +242,11 @@ def test_log(fake: Fake, caplog: pytest.LogCaptureFixture) -> None:
     body = msgspec.Raw(b'{"secret":"hunter2"}')
     with caplog.at_level(logging.INFO, "kubescript.broker"):
         _, response = door.handle(
-            protocol.Call("GET", ("api", "v1", "pods"), (("labelSelector", "hunter2"),)), broker.Tally(), 5
+            protocol.Call("GET", ("api", "v1", "pods"), (("labelSelector", "hunter2"),)), tallies.Tally(), 5
         )
         assert response is not None
         b"".join(response.chunks)
-        door.handle(protocol.Call("POST", ("api", "v1", "namespaces", "a", "pods"), body=body), broker.Tally(), 5)
+        door.handle(protocol.Call("POST", ("api", "v1", "namespaces", "a", "pods"), body=body), tallies.Tally(), 5)
     assert [record.levelname for record in caplog.records] == ["INFO", "WARNING"]
     assert (
         caplog.records[0].__dict__["what"] == "list pods" and caplog.records[1].__dict__["rule"] == "policy.read_only"

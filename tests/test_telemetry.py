@@ -18,7 +18,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from opentelemetry.proto.trace.v1 import trace_pb2
 
-from kubescript import broker, demonstration, request, types
+from kubescript import demonstration, records, request, types
 from kubescript.telemetry import evaluation, labels, otlp, prometheus
 from tests import clients, receiver
 
@@ -287,13 +287,13 @@ def test_metrics_answer_local_clients_only(metrics: str) -> None:
     assert httpx2.get(f"{metrics}/metrics").status_code == 200
 
 
-def record(number: int) -> broker.Record:
+def record(number: int) -> records.Record:
     """A call as a script might invent it."""
     call = request.Request(
         "GET", f"/x/{number}", (), f"verb{number}", is_resource=True, group=f"g{number}.example", version="v1",
         resource=f"r{number}", subresource=f"s{number}", namespace=f"n{number}", name=f"o{number}",
     )  # fmt: skip
-    return broker.Record("x", "allow", status=100 + number % 500, call=call)
+    return records.Record("x", "allow", status=100 + number % 500, call=call)
 
 
 @pytest.mark.promise("O-04")
@@ -313,10 +313,10 @@ def test_no_script_can_make_series_for_ever() -> None:
 def test_labels_know_what_is_built_in() -> None:
     """Built-in resources by name, with their known subresources; everything else is custom."""
     pod_log = request.Request("GET", "/", (), "get", is_resource=True, version="v1", resource="pods", subresource="log")
-    assert labels.resource(broker.Record("x", "allow", call=pod_log)) == ("", "pods/log")
+    assert labels.resource(records.Record("x", "allow", call=pod_log)) == ("", "pods/log")
     custom = request.Request("GET", "/", (), "list", is_resource=True, group="cert-manager.io", resource="certificates")
-    assert labels.resource(broker.Record("x", "allow", call=custom)) == ("custom", "custom")
-    assert labels.resource(broker.Record("x", "refuse")) == ("", "other")
+    assert labels.resource(records.Record("x", "allow", call=custom)) == ("custom", "custom")
+    assert labels.resource(records.Record("x", "refuse")) == ("", "other")
 
 
 def test_an_observer_that_fails_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:

@@ -20,7 +20,7 @@ from typing import IO, Any, Final
 
 import msgspec
 
-from kubescript import broker, errors, types
+from kubescript import broker, errors, records, tallies, types
 from kubescript.cluster import saved
 from kubescript.sandbox import protocol
 
@@ -64,7 +64,7 @@ def capture(
     namespaces: Iterable[str] | None = None,
     logs: int | None = None,
     progress: Callable[[str], None] = lambda _text: None,
-    journal: broker.Journal | None = None,
+    journal: records.Journal | None = None,
 ) -> Report:
     """Save everything that can be listed (of `namespaces`, if given) and the last `logs` lines of every container.
 
@@ -96,7 +96,7 @@ class _Capture:
         folder: Path,
         namespaces: Iterable[str] | None,
         progress: Callable[[str], None],
-        journal: broker.Journal | None,
+        journal: records.Journal | None,
     ) -> None:
         self._door = door
         self._journal = journal
@@ -240,8 +240,8 @@ class _Capture:
         with contextlib.closing(response):
             return _read(response)
 
-    def _tally(self) -> broker.Tally:
-        return broker.Tally() if self._journal is None else broker.Tally(journal=self._journal)
+    def _tally(self) -> tallies.Tally:
+        return tallies.Tally() if self._journal is None else tallies.Tally(journal=self._journal)
 
     def _keep(self, path: tuple[str, ...], data: bytes) -> None:
         with _private(self._path(*path)) as stream:

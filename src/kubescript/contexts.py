@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from kubescript import broker, cancellation, errors, types
+from kubescript import broker, cancellation, errors, tallies, types
 from kubescript.cluster import base
 from kubescript.sandbox import protocol
 
@@ -63,7 +63,7 @@ class Contexts:
     def handle(
         self,
         call: protocol.Call,
-        tally: broker.Tally,
+        tally: tallies.Tally,
         timeout_s: float,
         cancel: cancellation.Cancellation | None = None,
     ) -> tuple[protocol.Reply, types.Response | None]:

@@ -17,18 +17,16 @@ import anyio
 import anyio.from_thread
 import anyio.to_thread
 
-from kubescript import broker, cancellation, config, errors, fencing, output, types
+from kubescript import bodies, cancellation, config, errors, fencing, output, records, tallies, types
 from kubescript.sandbox import conversation, executor, protocol
 from kubescript.telemetry import evaluation
 
-__all__ = ["Audit", "Door", "Entry", "Mask", "OnProgress", "Session"]
+__all__ = ["Audit", "Door", "Entry", "OnProgress", "Session"]
 
 log = logging.getLogger(__name__)
 
 OnProgress = Callable[[float, float | None, str], Coroutine[None, None, None]]
 """Tells the client: done, total, text."""
-Mask = Callable[[str, broker.Found], str]
-"""Masks secret values in a text that leaves, and tells the kind of each."""
 _NOBODY: Final = types.Caller()
 _BUG: Final = "kubescript failed; its log says why"
 
@@ -45,18 +43,18 @@ class Door(Protocol):
         """The default cluster's default namespace."""
 
     def handle(
-        self, call: protocol.Call, tally: broker.Tally, timeout_s: float, cancel: cancellation.Cancellation
+        self, call: protocol.Call, tally: tallies.Tally, timeout_s: float, cancel: cancellation.Cancellation
     ) -> tuple[protocol.Reply, types.Response | None]:
         """See `broker.Broker.handle`."""
 
 
-class Entry(broker.Journal, Protocol):
+class Entry(records.Journal, Protocol):
     """One script on record."""
 
     def seen(self, on_call: conversation.OnCall) -> conversation.OnCall:
         """`on_call`, with what the worker gets to see kept where the operator asked for that."""
 
-    def close(self, outcome: types.Outcome, answer: types.Answer, tally: broker.Tally, notes: Sequence[str]) -> None:
+    def close(self, outcome: types.Outcome, answer: types.Answer, tally: tallies.Tally, notes: Sequence[str]) -> None:
         """The script has ended. Raises AuditError when that cannot be kept: the answer must not leave then."""
 
 
@@ -82,7 +80,7 @@ class Session:
         door: Door,
         audit: Audit | None = None,
         *,
-        mask: Mask | None = None,
+        mask: bodies.Mask | None = None,
     ) -> None:
         self._settings = settings
         self._runner = runner
@@ -118,7 +116,7 @@ class Session:
         self._observe(evaluation.Evaluation(failure.code, waited_ms=(time.monotonic() - asked) * 1000))
         text = f"error {failure.code}: {failure.message}"
         if failure.message != _BUG:  # what writes answers may be what failed
-            text = self._style(broker.Tally()).text(text)
+            text = self._style(tallies.Tally()).text(text)
         return types.Answer(text, is_error=True, code=failure.code)
 
     async def _refused(
@@ -160,7 +158,7 @@ class Session:
     ) -> types.Answer:
         names, namespace = self._door.names, self._door.namespace
         entry = self._audit.begin(script, caller, limits, (names, namespace)) if self._audit is not None else None
-        tally = broker.Tally() if entry is None else broker.Tally(journal=entry)
+        tally = tallies.Tally() if entry is None else tallies.Tally(journal=entry)
         style = self._style(tally)
 
         def on_call(call: protocol.Call, timeout_s: float) -> tuple[protocol.Reply, types.Response | None]:
@@ -185,7 +183,7 @@ class Session:
             entry.close(outcome, answer, tally, notes)  # raises rather than let an answer leave that is not on record
         return answer
 
-    def _style(self, tally: broker.Tally) -> output.Style:
+    def _style(self, tally: tallies.Tally) -> output.Style:
         """How this script's answer is written: the one seam for redaction of what leaves."""
         mask = self._mask
 
@@ -240,7 +238,7 @@ def _reporter(on_progress: OnProgress | None, style: output.Style) -> conversati
     return report
 
 
-def _notes(tally: broker.Tally) -> list[str]:
+def _notes(tally: tallies.Tally) -> list[str]:
     """What the script did not get to see, even if it swallowed the error: an empty list must never look like a healthy
     cluster."""
     kinds = (
@@ -259,7 +257,7 @@ def _counted(texts: Mapping[str, int]) -> str:
     return ", ".join(text if count == 1 else f"{text} x{count}" for text, count in dict(texts).items())
 
 
-def _source(tally: broker.Tally) -> fencing.Source:
+def _source(tally: tallies.Tally) -> fencing.Source:
     """The least trustworthy thing the script has read."""
     if tally.workload_text:
         return "workload"
@@ -267,13 +265,13 @@ def _source(tally: broker.Tally) -> fencing.Source:
 
 
 def _evaluation(
-    outcome: types.Outcome, tally: broker.Tally, answer: types.Answer, waited_ms: float
+    outcome: types.Outcome, tally: tallies.Tally, answer: types.Answer, waited_ms: float
 ) -> evaluation.Evaluation:
     return evaluation.Evaluation(
         code=outcome.fault.code if outcome.fault is not None else "ok",
         usage=outcome.usage,
         waited_ms=waited_ms,
-        records=tuple(tally.records),
+        records=tuple(tally.kept),
         redacted=dict(tally.redacted),
         cut=answer.cut,
         parent=evaluation.surroundings(),

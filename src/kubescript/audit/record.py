@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kubescript import broker, request, types
+from kubescript import records, request, tallies, types
 from kubescript.audit import clock, show
 
 __all__ = ["Redact", "Subject", "Words", "call", "limits_hit", "refused", "script", "sent", "unmasked"]
@@ -63,7 +63,7 @@ def sent(subject: Subject, parsed: request.Request, words: Words) -> dict[str, A
     return {**subject.fields("sent"), **_target(parsed, words)}
 
 
-def call(subject: Subject, done: broker.Record, words: Words) -> dict[str, Any]:
+def call(subject: Subject, done: records.Record, words: Words) -> dict[str, Any]:
     """One call, however it ended."""
     return {
         **subject.fields("call"),
@@ -80,7 +80,12 @@ def call(subject: Subject, done: broker.Record, words: Words) -> dict[str, Any]:
 
 
 def script(
-    subject: Subject, size: int, limits: types.Limits, outcome: types.Outcome, answer: types.Answer, tally: broker.Tally
+    subject: Subject,
+    size: int,
+    limits: types.Limits,
+    outcome: types.Outcome,
+    answer: types.Answer,
+    tally: tallies.Tally,
 ) -> dict[str, Any]:
     """One script, at its end."""
     usage = outcome.usage

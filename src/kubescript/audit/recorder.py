@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import kubescript
-from kubescript import broker, config, errors, request, types
+from kubescript import config, errors, records, request, tallies, types
 from kubescript.audit import clock, place, record, sight, store, trail
 from kubescript.sandbox import conversation
 
@@ -130,7 +130,7 @@ class Entry:
         if call.method != "GET":
             self._recorder.write(record.sent(self._subject, call, self._recorder.words), final=True)
 
-    def record(self, done: broker.Record) -> None:
+    def record(self, done: records.Record) -> None:
         """A call has ended. Raises AuditError, and remembers: this script gets no answer then."""
         try:
             self._recorder.write(record.call(self._subject, done, self._recorder.words))
@@ -142,7 +142,7 @@ class Entry:
         """What the worker sees is kept when the operator asked for that."""
         return on_call if self._sight is None else self._sight.watched(on_call)
 
-    def close(self, outcome: types.Outcome, answer: types.Answer, tally: broker.Tally, notes: Sequence[str]) -> None:
+    def close(self, outcome: types.Outcome, answer: types.Answer, tally: tallies.Tally, notes: Sequence[str]) -> None:
         """The script has ended. Raises AuditError when it, or one of its calls, is not on record."""
         fields = record.script(self._subject, self._size, self._limits, outcome, answer, tally)
         try:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import anyio
 
-from kubescript import broker, cancellation, config, errors, fencing, session, types
+from kubescript import cancellation, config, errors, fencing, session, tallies, types
 from kubescript.audit import kept, reading, record, sight
 from kubescript.sandbox import executor, protocol
 
@@ -133,7 +133,7 @@ class _Door:
         return self.document.namespace
 
     def handle(
-        self, call: protocol.Call, tally: broker.Tally, timeout_s: float, cancel: cancellation.Cancellation
+        self, call: protocol.Call, tally: tallies.Tally, timeout_s: float, cancel: cancellation.Cancellation
     ) -> tuple[protocol.Reply, types.Response | None]:
         """The recorded answer, and the recorded notes with it."""
         waiting = self._answers[sight.fingerprint(call)]

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from kubescript import broker, errors, types
+from kubescript import errors, tallies, types
 from kubescript.audit import record, store
 from kubescript.sandbox import conversation, protocol
 
@@ -85,7 +85,7 @@ class Sight:
         self,
         limits: types.Limits,
         where: tuple[tuple[str, ...], str],
-        tally: broker.Tally,
+        tally: tallies.Tally,
         notes: Sequence[str],
         answer: types.Answer,
     ) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from opentelemetry import context
 
-from kubescript import broker, types
+from kubescript import records, types
 
 __all__ = ["Evaluation", "Load", "Observer", "notify", "surroundings"]
 
@@ -26,7 +26,7 @@ class Evaluation:
     usage: types.Usage = field(default_factory=types.Usage)
     waited_ms: float = 0.0
     """In the queue."""
-    records: Sequence[broker.Record] = ()
+    records: Sequence[records.Record] = ()
     redacted: Mapping[str, int] = field(default_factory=dict)
     cut: bool = False
     """Whether the answer reached its limit."""

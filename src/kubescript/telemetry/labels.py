@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kubescript import broker, kinds
+from kubescript import kinds, records
 
 __all__ = ["CUSTOM", "OTHER", "code", "kind", "resource", "status", "verb"]
 
@@ -38,13 +38,13 @@ def code(name: str) -> str:
     return name if name in _CODES else OTHER
 
 
-def verb(record: broker.Record) -> str:
+def verb(record: records.Record) -> str:
     """The request's verb."""
     name = record.call.verb if record.call is not None else ""
     return name if name in _VERBS else OTHER
 
 
-def resource(record: broker.Record) -> tuple[str, str]:
+def resource(record: records.Record) -> tuple[str, str]:
     """API group and resource with its subresource; `custom` for what is not built in."""
     call = record.call
     if call is None or not call.is_resource:
@@ -57,7 +57,7 @@ def resource(record: broker.Record) -> tuple[str, str]:
     return call.group, f"{call.resource}/{call.subresource if call.subresource in known else OTHER}"
 
 
-def status(record: broker.Record) -> str:
+def status(record: records.Record) -> str:
     """HTTP status, `denied`, `refused`, or the code of what went wrong before an answer."""
     if record.verdict != "allow":
         return "refused" if record.verdict == "refuse" else "denied"

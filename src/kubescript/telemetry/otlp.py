@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 import kubescript
-from kubescript import broker, config, errors
+from kubescript import config, errors, records
 from kubescript.telemetry import evaluation, labels, wanted
 
 if TYPE_CHECKING:
@@ -166,12 +166,12 @@ def _trace(tracer: trace.Tracer, done: evaluation.Evaluation) -> None:
     script.end(_nanoseconds(ended))
 
 
-def _name(record: broker.Record) -> str:
+def _name(record: records.Record) -> str:
     """Of few different values, as backends expect: `list pods`, `get custom`."""
     return f"{labels.verb(record)} {labels.resource(record)[1]}"
 
 
-def _attributes(record: broker.Record) -> dict[str, str | int]:
+def _attributes(record: records.Record) -> dict[str, str | int]:
     """Less than the audit has: no name of an object."""
     group, resource = labels.resource(record)
     found: dict[str, str | int] = {

@@ -58,6 +58,12 @@ WRONG = {
     "unknown key names the nearest": ("read_onyl = false", "`read_onyl`", "did you mean `read_only`"),
     "unknown nested key names the nearest": ("[limits]\napi_call = 3", "`limits.api_call`", "`api_calls`"),
     "unknown key of a denied resource": ('[[denied_resources]]\nkin = "Secret"', "kin", "`kind`"),
+    "unknown key of a context's denied resource": ('[[contexts.a.denied_resources]]\nkin = "Secret"', "kin", "`kind`"),
+    "unknown key of a redaction rule": (
+        '[[redaction.rules]]\nid = "a"\nregex = "abc"\nentrpy = 1',
+        "entrpy",
+        "`entropy`",
+    ),
     "wrong type": ('port = "many"', "`port`", "integer"),
     "out of range": ("[limits]\ndepth = 5000", "`limits.depth`", "1024"),
     "broken TOML": ("port = ", "k.toml", ""),

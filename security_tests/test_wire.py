@@ -23,7 +23,7 @@ from hypothesis import strategies
 
 from kubescript import broker, output, policy, tallies, types
 from kubescript.cluster import live
-from kubescript.sandbox import answers, batch, claims, conversation, protocol
+from kubescript.sandbox import answers, batch, claims, conversation, framing, protocol
 from security_tests import benches
 
 Count = Callable[[int], None]
@@ -648,7 +648,7 @@ def converse(data: bytes, on_call: conversation.OnCall = benches.no_cluster) -> 
     reader = threading.Thread(target=drain)
     with theirs, ours:
         reader.start()
-        talk = conversation.Conversation(job, protocol.FrameSocket(ours))
+        talk = conversation.Conversation(job, framing.FrameSocket(ours))
         outcome = talk.outcome(talk.hold(), None, None)
         ours.shutdown(socket.SHUT_RDWR)
         reader.join()

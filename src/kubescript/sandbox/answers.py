@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from kubescript import errors, types
-from kubescript.sandbox import batch, protocol
+from kubescript.sandbox import batch, framing, protocol
 
 __all__ = ["Answers", "OnCall"]
 
@@ -33,8 +33,8 @@ class Answers:
         self,
         on_call: OnCall,
         limits: types.Limits,
-        frames: protocol.FrameSocket,
-        hear: protocol.Hear,
+        frames: framing.FrameSocket,
+        hear: framing.Hear,
         remaining: Callable[[], float],
         cut: Callable[[], None],
     ) -> None:

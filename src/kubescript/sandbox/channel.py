@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from kubescript.sandbox import protocol
+from kubescript.sandbox import framing, protocol
 from kubescript.sdk import context, errors, transport
 
 __all__ = ["Channel", "Exchange"]
@@ -25,7 +25,7 @@ class Channel:
     """Frames for one script. Its underscore attributes are out of a script's reach; if they were not, they lead to the
     socket only."""
 
-    def __init__(self, frames: protocol.FrameSocket) -> None:
+    def __init__(self, frames: framing.FrameSocket) -> None:
         self._frames = frames
         self._left = context.Left(0, 0, 0)
         self._output_bytes = 0

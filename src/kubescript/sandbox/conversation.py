@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kubescript import cancellation, errors, types
-from kubescript.sandbox import accounting, answers, claims, control, protocol
+from kubescript.sandbox import accounting, answers, claims, control, framing, protocol
 
 __all__ = ["Conversation", "Job", "OnCall", "OnProgress", "read_ready"]
 
@@ -47,7 +47,7 @@ class Job:
     """time.monotonic() at which the script ends; None: its timeout from when it begins."""
 
 
-def read_ready(frames: protocol.FrameSocket) -> protocol.Ready:
+def read_ready(frames: framing.FrameSocket) -> protocol.Ready:
     """The worker's first frame. Raises WorkerError when it does not come, or is not one."""
     try:
         _, payload = frames.receive(_FIRST)
@@ -62,7 +62,7 @@ def read_ready(frames: protocol.FrameSocket) -> protocol.Ready:
 class Conversation:
     """Holds the turns of one job and remembers what the outcome needs."""
 
-    def __init__(self, job: Job, frames: protocol.FrameSocket) -> None:
+    def __init__(self, job: Job, frames: framing.FrameSocket) -> None:
         self._job = job
         self._frames = frames
         self._started = time.monotonic()

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from kubescript import errors, types
-from kubescript.sandbox import accounting, conversation, protocol, spawner
+from kubescript.sandbox import accounting, conversation, framing, protocol, spawner
 
 __all__ = ["REQUIRED_LAYERS", "Executor", "missing"]
 
@@ -162,7 +162,7 @@ class Executor:
                 worker.close()
         return self._spawn()
 
-    def _greeted(self, worker: spawner.Worker) -> protocol.FrameSocket | None:
+    def _greeted(self, worker: spawner.Worker) -> framing.FrameSocket | None:
         """As `_greet`; None when the worker died before it was ready."""
         try:
             return self._greet(worker)
@@ -171,9 +171,9 @@ class Executor:
                 return None
             raise
 
-    def _greet(self, worker: spawner.Worker) -> protocol.FrameSocket:
+    def _greet(self, worker: spawner.Worker) -> framing.FrameSocket:
         """Read the worker's READY and refuse one that is not locked down as the operator asked."""
-        frames = protocol.FrameSocket(worker.socket, time.monotonic() + _READY_TIMEOUT_S)
+        frames = framing.FrameSocket(worker.socket, time.monotonic() + _READY_TIMEOUT_S)
         ready = conversation.read_ready(frames)
         self.layers = ready.layers
         lacking = missing(ready.layers)

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from kubescript.sandbox import channel, compiler, protocol
+from kubescript.sandbox import channel, compiler, framing, protocol
 from kubescript.sdk import client, context, plain, session
 
 __all__ = ["converse", "play", "prompt"]
@@ -68,7 +68,7 @@ def play(scope: Callable[[client.K8s], Mapping[str, object]]) -> None:
     plain.encode(compiler.run(program, dict(scope(client.K8s(session.Session(_Stage()))))))
 
 
-def prompt(host: protocol.FrameSocket) -> None:
+def prompt(host: framing.FrameSocket) -> None:
     """Say all that a host says to a worker whose script makes one call."""
     start = protocol.Start(_SCRIPT, "rehearsal", "rehearsal", ("rehearsal",), 1000, 1 << 30, 1000, 1 << 16, 1, 1 << 20)
     host.send_message(protocol.Kind.START, start)

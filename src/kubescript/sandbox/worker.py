@@ -16,7 +16,7 @@ from typing import Final, NoReturn
 
 import msgspec
 
-from kubescript.sandbox import channel, compiler, lockdown, namespace, protocol, rehearsal, stdlib, turns
+from kubescript.sandbox import channel, compiler, framing, lockdown, namespace, protocol, rehearsal, stdlib, turns
 from kubescript.sdk import (
     catalogue,
     client,
@@ -60,9 +60,9 @@ def warm() -> None:
     for _ in range(_REHEARSALS):
         ours, theirs = socket.socketpair()
         with ours, theirs:
-            rehearsal.prompt(protocol.FrameSocket(theirs))
+            rehearsal.prompt(framing.FrameSocket(theirs))
             theirs.shutdown(socket.SHUT_WR)  # the host's last word: after DONE nothing is waited for
-            link = channel.Channel(protocol.FrameSocket(ours))
+            link = channel.Channel(framing.FrameSocket(ours))
             prepare(link)
             rehearsal.converse(link)
 
@@ -78,7 +78,7 @@ def main(
 ) -> NoReturn:
     """Lock this process down, run its one script, and end."""
     turns.lengthen()
-    frames = protocol.FrameSocket(lockdown.adopt(descriptor))
+    frames = framing.FrameSocket(lockdown.adopt(descriptor))
     layers = inherited + lockdown.apply(lockdown.WORKER_STEPS, confinement)
     link = channel.Channel(frames)
     evaluate = prepare(link)

@@ -1,5 +1,4 @@
-"""One evaluation after the other: wires executor, broker and output; holds the queue, the deadline and the
-cancellation.
+"""One evaluation after the other: wires executor, broker and output; holds the deadline and the cancellation.
 
 The async world ends here: a script runs in a thread of its own, which talks to its worker and to the API server with
 blocking calls.
@@ -10,14 +9,15 @@ from __future__ import annotations
 import functools
 import logging
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 import anyio
 import anyio.from_thread
 import anyio.to_thread
 
-from kubescript import bodies, cancellation, config, errors, fencing, output, records, tallies, types
+from kubescript import admission, bodies, cancellation, config, errors, output, records, tallies, types
 from kubescript.sandbox import conversation, executor, protocol
 from kubescript.telemetry import evaluation
 
@@ -70,6 +70,22 @@ class Audit(Protocol):
         """A script was not run. Raises AuditError."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One script as a client asked for it."""
+
+    script: str
+    limits: types.Limits
+    caller: types.Caller
+    on_progress: OnProgress | None
+    switch: cancellation.Cancellation = field(default_factory=cancellation.Cancellation)
+    since: float = field(default_factory=time.monotonic)
+
+    @property
+    def ms_ago(self) -> float:
+        return (time.monotonic() - self.since) * 1000
+
+
 class Session:
     """Evaluates scripts against clusters, each under its policy. Used concurrently by all clients of a server."""
 
@@ -89,9 +105,9 @@ class Session:
         self._mask = mask
         self.observers: list[evaluation.Observer] = []
         """Told of every script; filled when the parts are put together."""
-        self._places = anyio.CapacityLimiter(settings.sandbox.max_scripts)
+        self._admission = admission.Admission(settings.sandbox.max_scripts, settings.sandbox.max_queue)
         self._threads = anyio.CapacityLimiter(settings.sandbox.max_scripts)
-        self._waiting = 0
+        """Threads outlive the places of scripts that were cancelled."""
 
     async def evaluate(
         self,
@@ -101,87 +117,80 @@ class Session:
         caller: types.Caller = _NOBODY,
     ) -> types.Answer:
         """Run one script and give the client's answer. Failures are answers too; only cancellation is raised."""
-        limits = self._settings.limits.for_script(timeout_ms)
-        asked = time.monotonic()
+        asked = _Asked(script, self._settings.limits.for_script(timeout_ms), caller, on_progress)
         try:
-            async with _Place(self):
-                return await self._run(script, limits, on_progress, caller, (time.monotonic() - asked) * 1000)
+            async with self._admission.place():
+                return await self._run(asked, asked.ms_ago)
         except errors.KubescriptError as error:
             failure = error
         except Exception:  # ours; its text is for the log, and the script is to be on record all the same
             log.exception("a script failed in an unforeseen way", extra={"event": "session.bug"})
             failure = errors.KubescriptError(_BUG, code="internal")
-        failure = await self._refused(script, caller, failure)
+        return self._failed(asked, await self._refused(asked, failure))
+
+    async def _refused(self, asked: _Asked, error: errors.KubescriptError) -> errors.KubescriptError:
+        """Put a script that was not run on record; gives the reason, or why even that was not possible."""
+        if self._audit is None or isinstance(error, errors.AuditError):
+            return error
+        try:
+            await anyio.to_thread.run_sync(self._audit.refused, asked.script, asked.caller, error.code)
+        except errors.AuditError as worse:
+            return worse
+        return error
+
+    def _failed(self, asked: _Asked, failure: errors.KubescriptError) -> types.Answer:
         log.warning("script not run: %s", failure.message, extra={"code": failure.code, "remedy": failure.remedy})
-        self._observe(evaluation.Evaluation(failure.code, waited_ms=(time.monotonic() - asked) * 1000))
+        self._observe(evaluation.Evaluation(failure.code, waited_ms=asked.ms_ago))
         text = f"error {failure.code}: {failure.message}"
         if failure.message != _BUG:  # what writes answers may be what failed
             text = self._style(tallies.Tally()).text(text)
         return types.Answer(text, is_error=True, code=failure.code)
 
-    async def _refused(
-        self, script: str, caller: types.Caller, error: errors.KubescriptError
-    ) -> errors.KubescriptError:
-        """Put a script that was not run on record; gives the reason, or why even that was not possible."""
-        if self._audit is None or isinstance(error, errors.AuditError):
-            return error
-        try:
-            await anyio.to_thread.run_sync(self._audit.refused, script, caller, error.code)
-        except errors.AuditError as worse:
-            return worse
-        return error
-
-    async def _run(
-        self,
-        script: str,
-        limits: types.Limits,
-        on_progress: OnProgress | None,
-        caller: types.Caller,
-        waited_ms: float,
-    ) -> types.Answer:
-        switch = cancellation.Cancellation()
-        work = functools.partial(self._evaluate, script, limits, on_progress, switch, caller, waited_ms)
+    async def _run(self, asked: _Asked, waited_ms: float) -> types.Answer:
+        work = functools.partial(self._evaluate, asked, waited_ms)
         try:
             return await anyio.to_thread.run_sync(work, limiter=self._threads, abandon_on_cancel=True)
         except anyio.get_cancelled_exc_class():
-            switch.cancel()
+            asked.switch.cancel()
             raise
 
-    def _evaluate(
-        self,
-        script: str,
-        limits: types.Limits,
-        on_progress: OnProgress | None,
-        switch: cancellation.Cancellation,
-        caller: types.Caller,
-        waited_ms: float,
-    ) -> types.Answer:
-        names, namespace = self._door.names, self._door.namespace
-        entry = self._audit.begin(script, caller, limits, (names, namespace)) if self._audit is not None else None
-        tally = tallies.Tally() if entry is None else tallies.Tally(journal=entry)
+    def _evaluate(self, asked: _Asked, waited_ms: float) -> types.Answer:
+        where = self._door.names, self._door.namespace
+        entry = self._audit.begin(asked.script, asked.caller, asked.limits, where) if self._audit is not None else None
+        tally = tallies.Tally(journal=records.NOWHERE if entry is None else entry)
         style = self._style(tally)
-
-        def on_call(call: protocol.Call, timeout_s: float) -> tuple[protocol.Reply, types.Response | None]:
-            return self._door.handle(call, tally, timeout_s, switch)
-
-        job = conversation.Job(
-            script=script,
-            limits=limits,
-            namespace=namespace,
-            context=names[0],
-            contexts=names,
-            on_call=on_call if entry is None else entry.seen(on_call),
-            on_progress=_reporter(on_progress, style),
-            cancellation=switch,
-        )
-        outcome = self._runner.run(job)
+        outcome = self._runner.run(self._job(asked, where, tally, entry, style))
         self._runner.later(functools.partial(_record, outcome))
-        notes = _notes(tally) if tally.recalled is None else tally.recalled
-        answer = output.render(outcome, limits, notes, source=_source(tally), style=style)
+        notes = tally.notes()
+        answer = output.render(outcome, asked.limits, notes, source=tally.source, style=style)
         self._observe(_evaluation(outcome, tally, answer, waited_ms))
         if entry is not None:
             entry.close(outcome, answer, tally, notes)  # raises rather than let an answer leave that is not on record
         return answer
+
+    def _job(
+        self,
+        asked: _Asked,
+        where: tuple[tuple[str, ...], str],
+        tally: tallies.Tally,
+        entry: Entry | None,
+        style: output.Style,
+    ) -> conversation.Job:
+        names, namespace = where
+
+        def on_call(call: protocol.Call, timeout_s: float) -> tuple[protocol.Reply, types.Response | None]:
+            return self._door.handle(call, tally, timeout_s, asked.switch)
+
+        return conversation.Job(
+            script=asked.script,
+            limits=asked.limits,
+            namespace=namespace,
+            context=names[0],
+            contexts=names,
+            on_call=on_call if entry is None else entry.seen(on_call),
+            on_progress=_reporter(asked.on_progress, style),
+            cancellation=asked.switch,
+        )
 
     def _style(self, tally: tallies.Tally) -> output.Style:
         """How this script's answer is written: the one seam for redaction of what leaves."""
@@ -196,35 +205,11 @@ class Session:
     @property
     def load(self) -> evaluation.Load:
         """How busy the session is."""
-        return evaluation.Load(int(self._places.borrowed_tokens), self._waiting, self._runner.spares)
+        return evaluation.Load(self._admission.running, self._admission.waiting, self._runner.spares)
 
     def _observe(self, done: evaluation.Evaluation) -> None:
         if self.observers:
             self._runner.later(functools.partial(evaluation.notify, tuple(self.observers), done))
-
-
-class _Place:
-    """A place among the running scripts; waits in a bounded queue, or raises Busy at once when that is full."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
-    async def __aenter__(self) -> None:
-        session = self._session
-        queue = session._settings.sandbox.max_queue
-        if session._places.available_tokens < 1 and session._waiting >= queue:
-            raise errors.Busy(
-                f"{session._places.total_tokens:g} scripts are running and {queue} wait; try again in a few seconds",
-                remedy="raise sandbox.max_scripts or sandbox.max_queue, or run more replicas",
-            )
-        session._waiting += 1
-        try:
-            await session._places.acquire_on_behalf_of(self)
-        finally:
-            session._waiting -= 1
-
-    async def __aexit__(self, *_: object) -> None:
-        self._session._places.release_on_behalf_of(self)
 
 
 def _reporter(on_progress: OnProgress | None, style: output.Style) -> conversation.OnProgress:
@@ -236,32 +221,6 @@ def _reporter(on_progress: OnProgress | None, style: output.Style) -> conversati
         anyio.from_thread.run(on_progress, progress.done, progress.total, style.text(progress.text))
 
     return report
-
-
-def _notes(tally: tallies.Tally) -> list[str]:
-    """What the script did not get to see, even if it swallowed the error: an empty list must never look like a healthy
-    cluster."""
-    kinds = (
-        ("denied", tally.denied),
-        ("failed", tally.failed),
-        ("partial", tally.pages.notes()),
-        ("warning", tally.warnings),
-    )
-    redacted = [", ".join(f"{count} {kind}" for kind, count in sorted(tally.redacted.items()))]
-    return [f"{kind}: {_counted(texts)}" for kind, texts in kinds if texts] + [
-        f"redacted: {text}" for text in redacted if text
-    ]
-
-
-def _counted(texts: Mapping[str, int]) -> str:
-    return ", ".join(text if count == 1 else f"{text} x{count}" for text, count in dict(texts).items())
-
-
-def _source(tally: tallies.Tally) -> fencing.Source:
-    """The least trustworthy thing the script has read."""
-    if tally.workload_text:
-        return "workload"
-    return "cluster" if tally.bytes else "nothing"
 
 
 def _evaluation(

@@ -7,10 +7,11 @@ script swallowed the error.
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from kubescript import paging, records
+from kubescript import fencing, paging, records
 
 __all__ = ["Tally"]
 
@@ -65,3 +66,30 @@ class Tally:
         with self.lock:
             self.calls += calls
             self.bytes += size
+
+    @property
+    def source(self) -> fencing.Source:
+        """The least trustworthy thing the script has read."""
+        if self.workload_text:
+            return "workload"
+        return "cluster" if self.bytes else "nothing"
+
+    def notes(self) -> list[str]:
+        """What the script did not get to see, even if it swallowed the error: an empty list must never look like a
+        healthy cluster."""
+        if self.recalled is not None:
+            return self.recalled
+        kinds = (
+            ("denied", self.denied),
+            ("failed", self.failed),
+            ("partial", self.pages.notes()),
+            ("warning", self.warnings),
+        )
+        notes = [f"{kind}: {_counted(texts)}" for kind, texts in kinds if texts]
+        if self.redacted:
+            notes.append("redacted: " + ", ".join(f"{count} {kind}" for kind, count in sorted(self.redacted.items())))
+        return notes
+
+
+def _counted(texts: Mapping[str, int]) -> str:
+    return ", ".join(text if count == 1 else f"{text} x{count}" for text, count in dict(texts).items())

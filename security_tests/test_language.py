@@ -48,6 +48,13 @@ ORDINARY = "import json\nd = {'a': 1}\nd['a'] += 1\njson.dumps(d) + '{:>3}'.form
 SYNTAX = {
     "dunder-class": "().__class__",
     "dunder-base-chain": "().__class__.__base__.__subclasses__()",
+    "dunder-class-of-class": "().__class__.__class__.__name__",
+    "dunder-class-of-name": "().__class__.__name__.__class__",
+    "dunder-class-name-store": "class A: pass\nA().__class__.__name__ = 'x'",
+    "dunder-class-name-delete": "class A: pass\ndel A().__class__.__name__",
+    "dunder-class-name-augmented": "class A: pass\nA().__class__.__name__ += 'x'",
+    "dunder-class-doc": "().__class__.__doc__",
+    "dunder-class-guard": "_type_(1)",
     "dunder-globals": "(lambda: 0).__globals__",
     "dunder-code": "(lambda: 0).__code__",
     "dunder-closure": "(lambda: 0).__closure__",

@@ -145,6 +145,13 @@ PROGRAMS: dict[str, tuple[str, object]] = {
         "def f(x: int | None = None, *, y: dict[str, list[int]] | None = None) -> int: return 4\nf()",
         4,
     ),
+    "name-of-class": (
+        (
+            "class A:\n    def __repr__(self): return f'<{self.__class__.__name__}>'\ntry:\n    1 / 0\nexcept Exception as e:\n    n = e.__class__.__name__\n"
+            "(n, repr(A()), A().__class__.__qualname__, (1).__class__.__name__, deployment.__class__.__name__)"
+        ),
+        ("ZeroDivisionError", "<A>", "A", "int", "Replicas"),
+    ),
     "main-name": ("__name__", "__main__"),
     "docstring": ("'''About.'''\nx = 1\nx", 1),
     "return-top-level": ("x = 3\nif x > 2:\n    return 'big'\n'small'", "big"),

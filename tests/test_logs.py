@@ -50,6 +50,7 @@ ERROR smtp: 451 4.7.1 greylisted, try again later"""
 ALIKE = {
     "the last lines": (f"{MAIL}, tail_lines=2)", MAILED.split("\n", 1)[1]),
     "an hour": (f"len({MAIL}, since_seconds=3600).splitlines())", str(logs.LATE)),
+    "not followed": (f"{MAIL}, tail_lines=1, follow=False, pretty='false')", "greylisted"),
     "everything": (f"len({MAIL}).splitlines())", str(logs.EARLY + logs.LATE)),
     "some bytes": (f"{MAIL}, limit_bytes=30)", "INFO  smtp: connected to mail."),
     "times": (f"[line.split()[1] for line in {MAIL}, timestamps=True, tail_lines=2).splitlines()]", '["INFO","ERROR"]'),
@@ -114,6 +115,13 @@ def test_a_log_that_is_not_there_says_why(script: str, live: Ask) -> None:
     message, _, note = fencing.bare(answer).rpartition("\n[")
     assert len((message or note).splitlines()) <= 2
     assert "greylisted" in live(f"{MAIL}, tail_lines=1)")
+
+
+def test_a_refusal_that_a_script_swallows_is_noted(live: Ask) -> None:
+    """A call that never got as far as the policy is missing from the answer like any other."""
+    swallowed = f"try:\n    {MAIL}, follow=True)\nexcept Exception:\n    pass\n0"
+    assert live(swallowed).splitlines()[0] == "0"
+    assert "failed: request.query GET" in live(swallowed).splitlines()[-1]
 
 
 def test_a_long_log_is_cut_to_its_last_lines(live: Ask) -> None:

@@ -129,7 +129,7 @@ def test_any_path(segments: list[str], method: str) -> None:
 REFUSED_QUERIES = [
     ("label_selector=a", "did you mean labelSelector"), ("labelselector=a", "did you mean labelSelector"), ("nonsense=1", "known are"),
     ("limit=1&limit=2", "twice"), ("watch=yes", "true or false"), ("watch=", "true or false"), ("watch=TRUE", "true or false"),
-    ("limit=-1", "whole number"), ("limit=1e3", "whole number"), ("follow=true", "tailLines"), ("follow=false", "tailLines"),
+    ("limit=-1", "whole number"), ("limit=1e3", "whole number"), ("follow=true", "tailLines"), ("follow=1", "tailLines"), ("follow=", "tailLines"), ("follow=False", "tailLines"),
     ("insecureSkipTLSVerifyBackend=true", "always verified"), ("labelSelector=a\nb", "control"), ("continue=" + "x" * 20_000, "too long"),
     ("command=ls", "unknown"), ("as=system:admin", "unknown"), ("access_token=x", "unknown"), ("=x", "unknown"),
     ("ignoreStoreReadErrorWithClusterBreakingPotential=true", "unknown"), ("labelSelector=\ud800", "control"),
@@ -154,6 +154,12 @@ def test_query_is_kept() -> None:
         ("continue", "abc=="),
         ("resourceVersion", "0"),
     )
+
+
+def test_what_is_refused_may_be_declined() -> None:
+    """`follow=False` is a habit, and asks for nothing."""
+    for query in ("follow=false&tailLines=5", "follow=0", "insecureSkipTLSVerifyBackend=false"):
+        assert request.parse(call("GET", "api/v1/namespaces/a/pods/p/log", query)).verb == "get"
 
 
 REFUSED_BODIES = [

@@ -129,6 +129,7 @@ class Broker:
         try:
             parsed = _without_masks(request.parse(call))
         except errors.RequestError as error:
+            ledger.note(ledger.tally.failed, f"{error.code} {call.method}")
             ledger.keep(records.Record(f"unparsed {call.method}", "refuse", fault=error.code))
             return _fault(error), None
         agent = ledger.tally.journal.agent

@@ -24,15 +24,17 @@ _DOCUMENT_KEYS: Final = frozenset({"hash", "verbose", "pretty", "timeout"})
 """openapi/v3 documents are addressed with ?hash=, health checks with ?verbose."""
 _TUNNEL_KEYS: Final = frozenset({"command", "stdin", "stdout", "stderr", "tty", "container", "path", "ports"})
 """Let through to the policy, which refuses tunnels with a better explanation than "unknown key"."""
-_REFUSED: Final = {
+_OFF_ONLY: Final = {
     "follow": "logs cannot be followed here: read the last lines with tailLines=, or sinceSeconds=",
     "insecureSkipTLSVerifyBackend": "the kubelet's certificate is always verified: leave this parameter out",
 }
+"""Flags that may be given, but not set."""
 _MAX_KEYS: Final = 64
 _MAX_VALUE: Final = 16 * 1024
 """Characters of one value; a continue token is about 200."""
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_BOOLEANS: Final = frozenset({"true", "false", "1", "0"})
+_OFF: Final = frozenset({"false", "0"})
+_BOOLEANS: Final = _OFF | {"true", "1"}
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 
 
@@ -42,6 +44,8 @@ def check(query: tuple[tuple[str, str], ...], *, tunnel: bool, resource: bool) -
         raise errors.RequestError(f"more than {_MAX_KEYS} query parameters", code="request.query")
     seen = set()
     for key, value in query:
+        if key in _OFF_ONLY and value not in _OFF:
+            raise errors.RequestError(_OFF_ONLY[key], code="request.query")
         _check_key(key, tunnel=tunnel, resource=resource)
         if key in seen and not (tunnel and key == "command"):
             # kube-apiserver takes the first of two, a proxy perhaps the last: never send such a pair
@@ -64,9 +68,7 @@ def selected_name(selector: str) -> str:
 
 
 def _check_key(key: str, *, tunnel: bool, resource: bool) -> None:
-    if key in _REFUSED:
-        raise errors.RequestError(_REFUSED[key], code="request.query")
-    known = _FLAGS | _NUMBERS | _TEXTS if resource else _DOCUMENT_KEYS
+    known = _FLAGS | _OFF_ONLY.keys() | _NUMBERS | _TEXTS if resource else _DOCUMENT_KEYS
     if key in known or (tunnel and key in _TUNNEL_KEYS):
         return
     raise errors.RequestError(f"unknown query parameter {key[:80]!r}{_nearest(key, known)}", code="request.query")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Callable
@@ -71,12 +72,12 @@ _NOTE: Final = re.compile(r"\n\[(?:partial|failed): [^\]]*\]\Z")
 
 
 def value(result: mcp_types.CallToolResult) -> Any:
-    """What a script answered: the JSON it gave, or else its text."""
+    """What a script answered: the JSON it gave, below what it printed, or else its text."""
     text = _NOTE.sub("", clients.text(result))
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return text
+    for candidate in (text, text.rpartition("\n")[2]):
+        with contextlib.suppress(json.JSONDecodeError):
+            return json.loads(candidate)
+    return text
 
 
 def same(given: Any, wanted: Any, tolerance: float) -> bool:

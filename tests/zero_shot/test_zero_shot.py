@@ -17,8 +17,8 @@ from tests.zero_shot.asking import Ask, Script
 
 QUESTIONS = asking.questions()
 SCRIPTS = asking.scripts()
-# A snapshot has objects, and no API server that could tell about itself.
-LIVE_ONLY = ("api-groups", "api-multi-version", "autoscaling-resources")
+# A snapshot has objects, and no API server that could tell about itself, or refuse.
+LIVE_ONLY = ("api-groups", "api-multi-version", "autoscaling-resources", "unreadable-logs")
 
 
 def identify(script: Script) -> str:

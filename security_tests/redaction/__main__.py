@@ -12,6 +12,7 @@ def main() -> None:
     for name, documents in (
         ("main", corpus.main()),
         ("held out", corpus.held_out()),
+        ("third", corpus.third()),
     ):
         figures = report.measure(documents)
         print(f"{name}: {figures.line}")

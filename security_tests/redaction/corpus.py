@@ -1,14 +1,15 @@
-"""The whole corpus: the main part, with the forms that were held out at first; and the second that was held out."""
+"""The whole corpus: the main part, with the forms that were held out at first; and the second and third that were held out."""
 
 from __future__ import annotations
 
 import functools
 
 from security_tests.redaction import first_heldout, lookalikes, planting, specials
-from security_tests.redaction.second import documents
+from security_tests.redaction.second import documents as second
 from security_tests.redaction.sheet import Document
+from security_tests.redaction.third import documents as last
 
-__all__ = ["held_out", "main"]
+__all__ = ["held_out", "main", "third"]
 
 
 @functools.cache
@@ -20,4 +21,10 @@ def main() -> tuple[Document, ...]:
 @functools.cache
 def held_out() -> tuple[Document, ...]:
     """Every document of the part whose forms whoever wrote the rules had not seen at its first measurement."""
-    return tuple(documents.documents())
+    return tuple(second.documents())
+
+
+@functools.cache
+def third() -> tuple[Document, ...]:
+    """Every document of the part that was held out last."""
+    return tuple(last.documents())

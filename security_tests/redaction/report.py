@@ -83,12 +83,15 @@ def measure(documents: Iterable[Document]) -> Figures:
 
 def page() -> str:
     """The page of the docs."""
-    main, held_out = measure(corpus.main()), measure(corpus.held_out())
+    main = measure(corpus.main())
+    held_out = {"held out": measure(corpus.held_out()), "third": measure(corpus.third())}
     return _PAGE.format(
-        main=main.line, held_out=held_out.line, second_first=_SECOND_FIRST, first=_FIRST,
-        kinds=_table(main), places=_places(held_out), lookalikes=_survivors(main, held_out),
-        leaks=_bullets([*main.leaks(), *(f"held out: {one}" for one in held_out.leaks())]),
-        harms=_bullets([*main.harms(), *(f"held out: {one}" for one in held_out.harms())]),
+        main=main.line, held_out=held_out["held out"].line, third=held_out["third"].line,
+        first=_FIRST, second_first=_SECOND_FIRST, third_first=_THIRD_FIRST,
+        kinds=_table(main), places="\n".join(_places(part, figures) for part, figures in held_out.items()),
+        lookalikes=_survivors(main, *held_out.values()),
+        leaks=_bullets([*main.leaks(), *(f"{part}: {one}" for part, figures in held_out.items() for one in figures.leaks())]),
+        harms=_bullets([*main.harms(), *(f"{part}: {one}" for part, figures in held_out.items() for one in figures.harms())]),
     )  # fmt: skip
 
 
@@ -102,12 +105,12 @@ def _table(figures: Figures) -> str:
     return "\n".join(f"| {kind} | main | {count} | {count - lost[kind]} |" for kind, count in sorted(all_.items()))
 
 
-def _places(figures: Figures) -> str:
+def _places(part: str, figures: Figures) -> str:
     """A part of hundreds of kinds, by the places they stand in."""
     all_ = Counter(secret.spot for one in figures.verdicts for secret in one.document.secrets)
     lost = Counter(secret.spot for one in figures.verdicts for secret in one.leaked)
     return "\n".join(
-        f"| all kinds, in: {spot} | held out | {count} | {count - lost[spot]} |" for spot, count in sorted(all_.items())
+        f"| all kinds, in: {spot} | {part} | {count} | {count - lost[spot]} |" for spot, count in sorted(all_.items())
     )
 
 
@@ -127,6 +130,12 @@ _SECOND_FIRST: Final = (
     "At its first measurement 85.04 % of its secrets were masked, 2.33 % of its look-alikes and 1.45 % of its other values touched: that is the honest figure "
     "for forms that nobody thought of. Then its leaks and harms were read and the rules mended, so its figures above are no longer blind."
 )
+_THIRD_FIRST: Final = (
+    "The third, `third` above, is a platform engineer's memory of incident channels: products and vendors by name, credential files, scripts, prose, names in other "
+    "languages. It was written and committed without a look at the rules, their documentation, these figures or the cases of the main part; some pages of the second part had "
+    "been read, for its notation. At its first measurement, by rules that had been mended by the second part, 79.00 % of its secrets were masked (598 of 757), 1.50 % of its look-alikes and 0.84 % "
+    "of its other values touched. One label was corrected afterwards, in favour of the rules: the e-mail address that anonymous FTP wants for a password."
+)
 _PAGE: Final = """\
 # Redaction: the figures
 
@@ -139,10 +148,13 @@ through base64, gzip, escapes or JSON in JSON.
 | --- | --- |
 | main | {main} |
 | held out | {held_out} |
+| third | {third} |
 
-Two parts were kept from whoever wrote the rules until they had been measured on them. The first is known by now, and part of main. {first}
+Three parts were kept from whoever wrote the rules until they had been measured on them. The first is known by now, and part of main. {first}
 
 {second_first}
+
+{third_first}
 
 The corpus holds what its authors could think of. A recall measured on it is no promise for forms that are not in it: a password in a field
 that nothing calls a password, in a text that nothing gives away, is not found by any rule.

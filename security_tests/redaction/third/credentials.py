@@ -14,7 +14,7 @@ machine git.example.com login ci password <%odd%>
 machine api.heroku.com
   login ops@example.com
   password <%uuid%>
-default login anonymous password <#user@#>
+default login anonymous password <~:user@~>
 === pgpass | .pgpass
 pg-rw.shop.svc:5432:shop:app:<%odd%>
 *:*:*:readonly:<%weak es%>

@@ -17,9 +17,12 @@ from security_tests.redaction.third import (
     credentials,
     logs,
     messages,
+    monitoring,
+    plain_environment,
     plain_files,
     plain_logs,
     plain_objects,
+    plain_texts,
     requests,
     resources,
     vendors,
@@ -41,13 +44,13 @@ def documents() -> Iterator[Document]:
     yield _commands()
     yield _probes()
     for spot, files in (
-        ("server file", configs.FILES),
+        ("server file", configs.FILES | monitoring.FILES),
         ("credential file", credentials.FILES),
         ("code and script", code.FILES),
     ):
         for at, some in _groups(files):
             yield _files(f"third {spot} {at}", spot, some)
-    for at, some in _groups(plain_files.FILES):
+    for at, some in _groups(plain_files.FILES | plain_texts.FILES):
         yield _files(f"third plain file {at}", "plain file", some, plain=True)
     yield _resources()
     yield from (_events(), _conditions(), _annotations())
@@ -105,7 +108,7 @@ def _variables(writer: Writer, app: str, spot: str, lines: Iterable[str]) -> Ite
 def _plain_environment() -> Document:
     sheet, writer = _open("third plain environment")
     items = []
-    for number, lines in enumerate(_batches(plain_logs.ENVIRONMENT, 20)):
+    for number, lines in enumerate(_batches(plain_environment.ENVIRONMENT, 20)):
         env = list(_variables(writer, "plain", "plain environment", [f"~{line}" for line in lines]))
         items.append(scenery.pod(sheet, f"plain-{number}", {"env": env}))
     return _list(sheet, "third plain environment", "Pod", "api/v1/namespaces/shop/pods", items)

@@ -22,6 +22,7 @@ import pytest
 
 from kubescript import cancellation, errors, request
 from kubescript.cluster import live
+from kubescript.cluster.kubeconfig import contexts
 from kubescript.sandbox import protocol
 
 TOKEN = "sekret-token-0123456789"
@@ -482,7 +483,7 @@ def test_contexts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     two = tmp_path / "two"
     two.write_text("contexts: [{name: production, context: {cluster: c, namespace: web}}]\ncurrent-context: production")
     monkeypatch.setenv("KUBECONFIG", f"{one}:{two}:{tmp_path / 'none'}")
-    assert [(c.name, c.namespace, c.current) for c in live.contexts()] == [
+    assert [(c.name, c.namespace, c.current) for c in contexts()] == [
         ("test", "shop", True),
         ("production", "web", False),
     ]

@@ -2,7 +2,7 @@
 
 That package costs 0.3 s to import, so it is loaded with the first call. It reads kubeconfigs, runs credential plugins
 and refreshes tokens; what it says when it fails is never passed on, because its texts quote kubeconfig entries, tokens
-included. Called by `live`.
+included. Called by `identity`.
 """
 
 from __future__ import annotations

@@ -1,86 +1,62 @@
 """A live API server: one request at a time as bytes, with retries where they are safe, cut where somebody says so.
 
 Requests go through our own urllib3 pool, not through the official client's methods: its models are slow, and its
-methods take headers and hosts from the caller. Nothing a caller passes can name a header or a host here. Credentials
-are in `credentials`.
+methods take headers and hosts from the caller. Nothing a caller passes can name a header or a host here. Which
+cluster it is, and as whom, is in `identity`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent import futures
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import kubescript
 from kubescript import cancellation, errors, request, types
-from kubescript.cluster import credentials, kubeconfig
+from kubescript.cluster import alarm, identity
 
 if TYPE_CHECKING:
-    from kubescript.cluster import wire
+    from kubescript.cluster import credentials, wire
 
-__all__ = ["Live", "contexts"]
-
-contexts = kubeconfig.contexts
+__all__ = ["Live"]
 
 _RETRIES: Final = 3
 """Times a GET is repeated when the server says 429 or 5xx with Retry-After, as client-go does (it up to 10 times)."""
-_PLUGIN_S: Final = 60.0
-"""Seconds a credential plugin may take, when the call itself has more."""
-_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _USER_AGENT: Final = f"kubescript/{kubescript.__version__}"
 
 
 class Live:
     """One cluster.
 
-    The kubeconfig is read when the first call needs it: a missing or broken one is an error of that call
-    (ClusterError, cluster.config), and the next call finds it mended. Once a context is chosen it stays, whatever
-    `kubectl config use-context` does to the file: a server never changes its cluster unasked.
+    The kubeconfig is read when the first call needs it, see `identity.Identity`: a missing or broken one is an error of
+    that call, and the next call finds it mended.
     """
 
     def __init__(self, path: Path | None = None, context: str | None = None, patience_s: float | None = None) -> None:
         """`patience_s` bounds the wait for an answer to begin, retries included; None: as long as the call may take."""
-        self._path = path
+        self._identity = identity.Identity(path, context)
         self._patience_s = patience_s or float("inf")
         self._lock = threading.Lock()
-        self._session: credentials.Session | None = None
-        self._loading: futures.Future[credentials.Session] | None = None
         self._lines: set[wire.Line] = set()
-        self._alarm: wire.Alarm | None = None
-        self._wanted = context
-        self._chosen: kubeconfig.Context | None = None
+        self._alarm = alarm.Alarm()
 
     @property
     def name(self) -> str:
         """The kubeconfig context; "in-cluster" with a service account."""
-        return self._context.name if self._context is not None else "in-cluster"
+        return self._identity.name
 
     @property
     def namespace(self) -> str:
         """The context's namespace, or the pod's own."""
-        if self._context is not None:
-            return self._context.namespace
-        try:
-            return (_ACCOUNT / "namespace").read_text("utf-8").strip() or "default"
-        except OSError:
-            return "default"
-
-    @property
-    def _context(self) -> kubeconfig.Context | None:
-        """The kubeconfig context; None inside a cluster. Raises ClusterError that says what is wrong."""
-        if self._chosen is None and not self._in_cluster(self._path, self._wanted):
-            self._chosen = kubeconfig.choose(self._path, self._wanted)
-        return self._chosen
+        return self._identity.namespace
 
     def choose(self) -> None:
         """Raises ClusterError when the kubeconfig has no such context. Connects to nothing."""
-        _ = self._context
+        _ = self._identity.context
 
     def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
         """Send one request, see `base.Cluster`.
@@ -105,8 +81,8 @@ class Live:
 
     def close(self) -> None:
         """Cut every call and drop every connection. A later call opens new ones."""
+        session = self._identity.forget()
         with self._lock:
-            session, self._session = self._session, None
             lines = list(self._lines)
         for line in lines:
             line.cut("closed")
@@ -114,7 +90,7 @@ class Live:
             session.manager.clear()
 
     def _attempt(self, call: request.Request, time_: _Time, cancel: cancellation.Cancellation) -> types.Response:
-        session = self._ready(time_.head, cancel)
+        session = self._identity.session(time_.head, cancel)
         headers = self._headers(session, call, time_.head, cancel)
         try:
             return self._send(session, call, headers, time_, cancel)
@@ -150,7 +126,7 @@ class Live:
     @contextlib.contextmanager
     def _patience(self, line: wire.Line, time_: _Time) -> Iterator[None]:
         """Cut the line unless its answer has begun in time, however the server fills the time."""
-        if time_.head >= time_.end or self._alarm is None:
+        if time_.head >= time_.end:
             yield
             return
         clear = self._alarm.at(time_.head, lambda: line.cut("patience"))
@@ -161,12 +137,9 @@ class Live:
 
     def _guard(self, line: wire.Line, cancel: cancellation.Cancellation) -> Callable[[], None]:
         """Hang the line on everything that may cut it; returns what takes it off again."""
-        from kubescript.cluster import wire
-
         with self._lock:
-            self._alarm = alarm = self._alarm or wire.Alarm()
             self._lines.add(line)
-        clear = alarm.at(line.deadline, lambda: line.cut("timeout"))
+        clear = self._alarm.at(line.deadline, lambda: line.cut("timeout"))
         attached = cancel.closing(lambda: line.cut("cancelled"))
         attached.__enter__()
         once = threading.Lock()
@@ -185,15 +158,11 @@ class Live:
     ) -> types.Response:
         """A token may have been rotated on disk, a plugin's have expired early: read everything anew, once."""
         if call.method != "GET":
-            self._forget()
+            self._identity.forget()
             return refused
         refused.close()
-        self._forget()
+        self._identity.forget()
         return self._attempt(call, time_, cancel)
-
-    def _forget(self) -> None:
-        with self._lock:
-            self._session = None
 
     def _headers(
         self, session: credentials.Session, call: request.Request, deadline: float, cancel: cancellation.Cancellation
@@ -203,37 +172,9 @@ class Live:
             headers["Audit-ID"] = call.audit_id
         if call.body is not None:
             headers["Content-Type"] = call.content_type
-        if self._context is not None and self._context.plugin:
-            authorization = _in_time(_start(lambda: credentials.authorization(session)), deadline, cancel)
-        else:
-            authorization = credentials.authorization(session)
-        if authorization:
+        if authorization := self._identity.authorization(session, deadline, cancel):
             headers["Authorization"] = authorization
         return headers
-
-    def _ready(self, deadline: float, cancel: cancellation.Cancellation) -> credentials.Session:
-        """The session, loading it first.
-
-        Callers at the same time share one load: a plugin is not started five times.
-        """
-        with self._lock:
-            if self._session is not None:
-                return self._session
-            if self._loading is None or self._loading.done():
-                self._loading = _start(self._load)
-            loading = self._loading
-        session: credentials.Session = _in_time(loading, deadline, cancel)
-        return session
-
-    def _load(self) -> credentials.Session:
-        session = credentials.load(self._path, self._context)
-        with self._lock:
-            self._session = session
-        return session
-
-    @staticmethod
-    def _in_cluster(path: Path | None, context: str | None) -> bool:
-        return context is None and kubeconfig.source(path) is None and bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
 
 
 class _Time(NamedTuple):
@@ -245,37 +186,6 @@ class _Time(NamedTuple):
 
 class _Stale(Exception):
     """A kept-alive connection turned out to be closed before any answer came."""
-
-
-def _start(work: Callable[[], Any]) -> futures.Future[Any]:
-    """Run `work` in a thread of its own: a credential plugin may hang, and no caller waits longer than its time."""
-    future: futures.Future[Any] = futures.Future()
-
-    def run() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as error:
-            future.set_exception(error)
-
-    threading.Thread(target=run, name="kubescript-credentials", daemon=True).start()
-    return future
-
-
-def _in_time(future: futures.Future[Any], deadline: float, cancel: cancellation.Cancellation) -> Any:
-    """The result, or ClusterError when it does not come in time or is cancelled."""
-    stopped: futures.Future[None] = futures.Future()
-    with cancel.closing(lambda: stopped.set_result(None)):
-        left = max(0.001, min(_PLUGIN_S, deadline - time.monotonic()))
-        done, _ = futures.wait((future, stopped), left, futures.FIRST_COMPLETED)
-    if future in done:
-        return future.result()
-    if cancel.cancelled:
-        raise errors.ClusterError("the call was cancelled", code="cluster.cancelled")
-    raise errors.ClusterError(
-        "the credentials were not ready in time",
-        code="cluster.auth",
-        remedy="a credential plugin hangs or waits for input: run kubectl",
-    )
 
 
 def _sleep(seconds: float, cancel: cancellation.Cancellation) -> None:

@@ -1,0 +1,130 @@
+"""Which cluster, and as whom: a context that is chosen once, and its credentials, read when a call needs them.
+
+Called by `live`. A credential plugin may hang; no caller waits longer for it than its time.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from concurrent import futures
+from pathlib import Path
+from typing import Any, Final
+
+from kubescript import cancellation, errors
+from kubescript.cluster import credentials, kubeconfig
+
+__all__ = ["Identity"]
+
+_PLUGIN_S: Final = 60.0
+"""Seconds a credential plugin may take, when the call itself has more."""
+_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+
+
+class Identity:
+    """One entry of a kubeconfig, or the pod's service account.
+
+    The kubeconfig is read when the first call needs it: a missing or broken one is an error of that call
+    (ClusterError, cluster.config), and the next call finds it mended. Once a context is chosen it stays, whatever
+    `kubectl config use-context` does to the file: a server never changes its cluster unasked.
+    """
+
+    def __init__(self, path: Path | None, context: str | None) -> None:
+        self._path = path
+        self._wanted = context
+        self._chosen: kubeconfig.Context | None = None
+        self._lock = threading.Lock()
+        self._session: credentials.Session | None = None
+        self._loading: futures.Future[credentials.Session] | None = None
+
+    @property
+    def name(self) -> str:
+        """The kubeconfig context; "in-cluster" with a service account."""
+        return self.context.name if self.context is not None else "in-cluster"
+
+    @property
+    def namespace(self) -> str:
+        """The context's namespace, or the pod's own."""
+        if self.context is not None:
+            return self.context.namespace
+        try:
+            return (_ACCOUNT / "namespace").read_text("utf-8").strip() or "default"
+        except OSError:
+            return "default"
+
+    @property
+    def context(self) -> kubeconfig.Context | None:
+        """The kubeconfig context; None inside a cluster. Raises ClusterError that says what is wrong."""
+        if self._chosen is None and not _in_cluster(self._path, self._wanted):
+            self._chosen = kubeconfig.choose(self._path, self._wanted)
+        return self._chosen
+
+    def session(self, deadline: float, cancel: cancellation.Cancellation) -> credentials.Session:
+        """The credentials and their connections, loading them first.
+
+        Callers at the same time share one load: a plugin is not started five times.
+        """
+        with self._lock:
+            if self._session is not None:
+                return self._session
+            if self._loading is None or self._loading.done():
+                self._loading = _start(self._load)
+            loading = self._loading
+        session: credentials.Session = _in_time(loading, deadline, cancel)
+        return session
+
+    def authorization(self, session: credentials.Session, deadline: float, cancel: cancellation.Cancellation) -> str:
+        """The Authorization header of now, empty when there is none. Raises ClusterError."""
+        if self.context is not None and self.context.plugin:
+            header: str = _in_time(_start(lambda: credentials.authorization(session)), deadline, cancel)
+            return header
+        return credentials.authorization(session)
+
+    def forget(self) -> credentials.Session | None:
+        """Have everything read anew by the next call; gives what was forgotten."""
+        with self._lock:
+            session, self._session = self._session, None
+        return session
+
+    def _load(self) -> credentials.Session:
+        session = credentials.load(self._path, self.context)
+        with self._lock:
+            self._session = session
+        return session
+
+
+def _in_cluster(path: Path | None, context: str | None) -> bool:
+    return context is None and kubeconfig.source(path) is None and bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
+
+
+def _start(work: Callable[[], Any]) -> futures.Future[Any]:
+    """Run `work` in a thread of its own: a credential plugin may hang, and no caller waits longer than its time."""
+    future: futures.Future[Any] = futures.Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="kubescript-credentials", daemon=True).start()
+    return future
+
+
+def _in_time(future: futures.Future[Any], deadline: float, cancel: cancellation.Cancellation) -> Any:
+    """The result, or ClusterError when it does not come in time or is cancelled."""
+    stopped: futures.Future[None] = futures.Future()
+    with cancel.closing(lambda: stopped.set_result(None)):
+        left = max(0.001, min(_PLUGIN_S, deadline - time.monotonic()))
+        done, _ = futures.wait((future, stopped), left, futures.FIRST_COMPLETED)
+    if future in done:
+        return future.result()
+    if cancel.cancelled:
+        raise errors.ClusterError("the call was cancelled", code="cluster.cancelled")
+    raise errors.ClusterError(
+        "the credentials were not ready in time",
+        code="cluster.auth",
+        remedy="a credential plugin hangs or waits for input: run kubectl",
+    )

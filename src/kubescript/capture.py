@@ -7,36 +7,23 @@ is recorded as missing, and redaction applies. The folder appears at OUT whole o
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import shutil
-import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 
 import msgspec
 
-from kubescript import broker, errors, records, tallies, types
+from kubescript import broker, errors, folder, reader, records
 from kubescript.cluster import saved
-from kubescript.sandbox import protocol
 
 __all__ = ["Report", "capture"]
 
-_PAGE: Final = 500
-"""Objects per page: bounds memory; the pages of one list show one moment."""
-_CALL_S: Final = 120.0
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _TEXTS: Final = msgspec.json.Decoder(dict[str, str])
-
-
-class _Page(msgspec.Struct):
-    metadata: dict[str, Any]
-    items: list[msgspec.Raw] | None = None
 
 
 @dataclass(slots=True)
@@ -51,10 +38,6 @@ class Report:
     logs: int = 0
 
 
-class _Refused(Exception):
-    """One call got no usable answer; its text says why."""
-
-
 def capture(
     door: broker.Broker,
     out: Path,
@@ -63,7 +46,6 @@ def capture(
     namespace: str = "default",
     namespaces: Iterable[str] | None = None,
     logs: int | None = None,
-    progress: Callable[[str], None] = lambda _text: None,
     journal: records.Journal | None = None,
 ) -> Report:
     """Save everything that can be listed (of `namespaces`, if given) and the last `logs` lines of every container.
@@ -71,38 +53,18 @@ def capture(
     Raises ConfigError when OUT exists or cannot be written (disk full included), ClusterError when the cluster cannot
     be asked at all. Nothing is left behind then.
     """
-    if out.exists():
-        raise errors.ConfigError(f"{out} exists already; choose another name or remove it")
-    try:
-        folder = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-    except OSError as error:
-        raise errors.ConfigError(f"cannot write in {out.parent}: {error.strerror}") from None
-    try:
-        report = _Capture(door, folder, namespaces, progress, journal).run(Report(out), cluster, namespace, logs)
-        folder.rename(out)
-    except OSError as error:
-        raise errors.ConfigError(f"the snapshot could not be written: {error.strerror}; nothing was kept") from None
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    return report
+    with folder.whole(out) as place:
+        source = reader.Reader(door, journal)
+        return _Capture(source, place, namespaces).run(Report(out), cluster, namespace, logs)
 
 
 class _Capture:
     """One run."""
 
-    def __init__(
-        self,
-        door: broker.Broker,
-        folder: Path,
-        namespaces: Iterable[str] | None,
-        progress: Callable[[str], None],
-        journal: records.Journal | None,
-    ) -> None:
-        self._door = door
-        self._journal = journal
-        self._folder = folder
+    def __init__(self, source: reader.Reader, place: folder.Folder, namespaces: Iterable[str] | None) -> None:
+        self._source = source
+        self._place = place
         self._namespaces = None if namespaces is None else sorted(set(namespaces))
-        self._progress = progress
         self._pods: list[tuple[str, str, list[str]]] = []
 
     def run(self, report: Report, cluster: str, namespace: str, logs: int | None) -> Report:
@@ -118,8 +80,8 @@ class _Capture:
 
     def _version(self, report: Report) -> object:
         try:
-            return msgspec.json.decode(self._get(("version",)))
-        except _Refused as error:
+            return msgspec.json.decode(self._source.get(("version",)))
+        except reader.Refused as error:
             report.missing["version"] = str(error)
             return None
 
@@ -128,32 +90,31 @@ class _Capture:
 
         Raises ClusterError when there is no discovery.
         """
-        self._keep(("discovery", "api.json"), self._document("api"))
+        self._place.keep(("discovery", "api.json"), self._document("api"))
         groups = self._document("apis")
-        self._keep(("discovery", "apis.json"), groups)
+        self._place.keep(("discovery", "apis.json"), groups)
         wanted: list[tuple[str, str, tuple[str, ...]]] = [("", "v1", ("api", "v1"))]
         for group in msgspec.json.decode(groups).get("groups") or []:
             wanted += [(group["name"], version, ("apis", group["name"], version)) for version in _versions(group)]
         seen: set[tuple[str, str]] = set()
         for name, version, path in wanted:
             try:
-                document = self._get(path)
-            except _Refused as error:  # an aggregated API that is down: what else there is stays readable
+                document = self._source.get(path)
+            except reader.Refused as error:  # an aggregated API that is down: what else there is stays readable
                 report.missing[f"{name}/{version}"] = str(error)
                 continue
-            self._keep(("discovery", name or "core", f"{version}.json"), document)
+            self._place.keep(("discovery", name or "core", f"{version}.json"), document)
             entries = [entry for entry in msgspec.json.decode(document).get("resources") or [] if _listable(entry)]
             yield name, version, [entry for entry in entries if (name, entry["name"]) not in seen]
             seen |= {(name, entry["name"]) for entry in entries}
 
     def _resource(self, report: Report, group: str, version: str, entry: dict[str, Any]) -> None:
         full = entry["name"] + (f".{group}" if group else "")
-        self._progress(full)
         scopes = [None] if self._namespaces is None or not entry["namespaced"] else self._namespaces
-        file = self._path("resources", group or "core", version, f"{entry['name']}.json")
+        file = self._place.file("resources", group or "core", version, f"{entry['name']}.json")
         try:
             count = self._write_list(file, group, version, entry, scopes)
-        except _Refused as error:
+        except reader.Refused as error:
             file.unlink(missing_ok=True)
             report.missing[full] = str(error)
             return
@@ -168,12 +129,12 @@ class _Capture:
     ) -> int:
         """Write the list in pages as it arrives.
 
-        Raises _Refused, leaving half a file, when any page fails: no part passes for all.
+        Raises reader.Refused, leaving half a file, when any page fails: no part passes for all.
         """
         count = 0
         api_version = f"{group}/{version}" if group else version
         head = msgspec.json.encode({"kind": f"{entry['kind']}List", "apiVersion": api_version, "metadata": {}})
-        with _private(file) as stream:
+        with folder.private(file) as stream:
             stream.write(head[:-1] + b',"items":[')
             for scope in scopes:
                 for item in self._items(group, version, entry["name"], scope):
@@ -183,35 +144,26 @@ class _Capture:
         return count
 
     def _items(self, group: str, version: str, plural: str, namespace: str | None) -> Iterator[bytes]:
-        base = ("apis", group, version) if group else ("api", version)
-        path = (*base, "namespaces", namespace, plural) if namespace is not None else (*base, plural)
-        token = ""
-        while True:
-            query = (("limit", str(_PAGE)), *((("continue", token),) if token else ()))
+        for raw in self._source.items(group, version, plural, namespace):
             try:
-                page = msgspec.json.decode(self._get(path, query), type=_Page)
-                for raw in page.items or ():
-                    if (group, plural) == ("", "pods"):
-                        self._pods.append(_containers(raw))
-                    yield _slimmed(raw)
+                if (group, plural) == ("", "pods"):
+                    self._pods.append(_containers(raw))
+                item = _slimmed(raw)
             except msgspec.MsgspecError:
-                raise _Refused("the answer was not a list") from None
-            token = page.metadata.get("continue") or ""
-            if not token:
-                return
+                raise reader.Refused(reader.NO_LIST) from None
+            yield item
 
     def _logs(self, report: Report, lines: int) -> None:
         for namespace, pod, containers in self._pods:
             for container in containers:
-                self._progress(f"log {namespace}/{pod} {container}")
                 path = ("api", "v1", "namespaces", namespace, "pods", pod, "log")
                 query = (("container", container), ("tailLines", str(lines)), ("timestamps", "true"))
                 try:
-                    text = self._get(path, query, "text")
-                except _Refused as error:
+                    text = self._source.get(path, query, "text")
+                except reader.Refused as error:
                     report.missing[f"log {namespace}/{pod} {container}"] = str(error)
                     continue
-                self._keep(("logs", namespace, pod, f"{container}.log"), text)
+                self._place.keep(("logs", namespace, pod, f"{container}.log"), text)
                 report.logs += 1
 
     def _describe(self, report: Report, started: datetime, cluster: str, namespace: str, server: object) -> None:
@@ -221,54 +173,13 @@ class _Capture:
             "cluster": cluster, "namespace": namespace, "server": server, "resources": report.resources,
             "missing": [{"what": what, "why": why} for what, why in sorted(report.missing.items())],
         }  # fmt: skip
-        self._keep(("snapshot.json",), json.dumps(info, indent=1).encode())
+        self._place.keep(("snapshot.json",), json.dumps(info, indent=1).encode())
 
     def _document(self, *path: str) -> bytes:
         try:
-            return self._get(path)
-        except _Refused as error:
+            return self._source.get(path)
+        except reader.Refused as error:
             raise errors.ClusterError(f"/{'/'.join(path)} cannot be read: {error}") from None
-
-    def _get(
-        self, path: tuple[str, ...], query: tuple[tuple[str, str], ...] = (), accept: protocol.Accept = "json"
-    ) -> bytes:
-        """The whole body of one GET. Raises _Refused."""
-        call = protocol.Call("GET", path, query, accept=accept)
-        reply, response = self._door.handle(call, self._tally(), _CALL_S)
-        if reply.fault is not None or response is None:
-            raise _Refused(reply.fault.message if reply.fault else "no answer")
-        with contextlib.closing(response):
-            return _read(response)
-
-    def _tally(self) -> tallies.Tally:
-        return tallies.Tally() if self._journal is None else tallies.Tally(journal=self._journal)
-
-    def _keep(self, path: tuple[str, ...], data: bytes) -> None:
-        with _private(self._path(*path)) as stream:
-            stream.write(data)
-
-    def _path(self, *parts: str) -> Path:
-        """A file below the folder. Names come from the API server, which is not trusted to stay inside it."""
-        if any(part in {"", ".", ".."} or "/" in part or "\0" in part for part in parts):
-            raise errors.ClusterError(f"the API server named {'/'.join(parts)[:200]!r}, which cannot be a file name")
-        folder = self._folder
-        for part in parts[:-1]:
-            folder /= part
-            folder.mkdir(mode=0o700, exist_ok=True)
-        return folder / parts[-1]
-
-
-def _read(response: types.Response) -> bytes:
-    try:
-        body = b"".join(response.chunks)
-    except errors.KubescriptError as error:
-        raise _Refused(error.message) from None
-    if response.status == 200:
-        return body
-    message = ""
-    with contextlib.suppress(msgspec.MsgspecError):
-        message = str(msgspec.json.decode(body, type=dict[str, Any]).get("message", ""))[:300]
-    raise _Refused(f"{response.status} {response.reason}: {message}".rstrip(": "))
 
 
 def _versions(group: dict[str, Any]) -> list[str]:
@@ -301,8 +212,3 @@ def _slimmed(raw: msgspec.Raw) -> bytes:
             metadata["annotations"] = msgspec.Raw(msgspec.json.encode(annotations))
     item["metadata"] = msgspec.Raw(msgspec.json.encode(metadata))
     return msgspec.json.encode(item)
-
-
-def _private(file: Path) -> IO[bytes]:
-    """A new file that only its owner can read; an existing one is an error, not followed."""
-    return os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")

@@ -22,7 +22,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubescript import application, broker, config, policy, query, request, resolver, tallies, types
+from kubescript import application, broker, config, paths, policy, query, resolver, tallies, types
 from kubescript.cluster import live
 from kubescript.sandbox import protocol, spawner
 from kubescript.sdk import tables
@@ -716,7 +716,7 @@ SEGMENT = st.one_of(st.sampled_from(WORDS), st.sampled_from(NASTY), st.text(max_
 
 
 @st.composite
-def paths(draw: st.DrawFn) -> list[str]:
+def any_path(draw: st.DrawFn) -> list[str]:
     """A plausible path, with up to three segments changed, added or dropped; or any words."""
     if draw(st.integers(0, 9)) == 0:
         return draw(st.lists(SEGMENT, max_size=9))
@@ -739,7 +739,7 @@ VALUES = st.one_of(
 FRAMES = st.fixed_dictionaries(
     {
         "method": st.sampled_from(["GET"] * 6 + ["POST", "PUT", "PATCH", "DELETE", "HEAD", "get", "OPTIONS"]),
-        "path": paths(),
+        "path": any_path(),
     },
     optional={
         "query": st.lists(st.tuples(KEYS, VALUES), max_size=3),
@@ -817,11 +817,11 @@ MUTATIONS = {
     "verbs": Mutation(
         policy.Policy, "_verb", lambda _self, _call: policy.ALLOW, ("POST", "api/v1/namespaces/a/pods", "", "json")
     ),
-    "documents": Mutation(request, "_is_document", lambda _segments: True, RAW["metrics"]),
+    "documents": Mutation(paths, "_is_document", lambda _segments: True, RAW["metrics"]),
     "segments": Mutation(
-        request, "_checked_path", lambda path: path, ("GET", "api/v1/namespaces/a/configmaps/CLIMB", "", "json")
+        paths, "_checked_path", lambda path: path, ("GET", "api/v1/namespaces/a/configmaps/CLIMB", "", "json")
     ),
-    "names": Mutation(request, "_check_names", lambda _info: None, RAW["capital resource"], ("denied resources",)),
+    "names": Mutation(paths, "_check_names", lambda _info: None, RAW["capital resource"], ("denied resources",)),
     "query": Mutation(query, "check", lambda pairs, **_: pairs, RAW["impersonation"]),
 }
 

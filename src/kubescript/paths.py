@@ -1,0 +1,168 @@
+"""What a path asks for: the rules by which kube-apiserver reads verb, group and resource from one.
+
+They are its own (k8s.io/apiserver/pkg/endpoints/request/requestinfo.go), applied to the very segments that are sent. A
+path that two programs could read in two ways is how a proxy in the middle and the policy come to disagree.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from kubescript import errors, query
+
+__all__ = ["Info", "parse"]
+
+_MAX_SEGMENTS: Final = 24
+_MAX_SEGMENT: Final = 253
+"""Characters; the longest name Kubernetes accepts."""
+_SEGMENT: Final = re.compile(r"[!$&'()*+,\-.0-9:=@A-Z_a-z~^|\[\]{}]+")
+"""Printable ASCII without what some parser splits, decodes or cuts at: / % ? # \\ ; space, quotes and angle
+brackets."""
+_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_DOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_RESOURCE: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_METHOD_VERBS: Final = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_HEALTH: Final = frozenset({"healthz", "livez", "readyz"})
+_DOCUMENTS: Final = frozenset({
+    ("version",), ("api",), ("api", "v1"), ("apis",), ("openapi", "v2"), ("openapi", "v3"),
+    (".well-known", "openid-configuration"), ("openid", "v1", "jwks"),
+})  # fmt: skip
+
+
+@dataclass(slots=True)
+class Info:
+    """What kube-apiserver calls RequestInfo."""
+
+    verb: str
+    is_resource: bool = False
+    group: str = ""
+    version: str = ""
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+
+
+def parse(method: str, path: tuple[str, ...], options: tuple[tuple[str, str], ...]) -> Info:
+    """What the segments `path` ask for. Raises RequestError when they are malformed, ambiguous or unknown."""
+    return _classify(method, _checked_path(path), options)
+
+
+def _checked_path(path: tuple[str, ...]) -> tuple[str, ...]:
+    if not 1 <= len(path) <= _MAX_SEGMENTS:
+        raise errors.RequestError(f"a path has 1 to {_MAX_SEGMENTS} segments, got {len(path)}", code="request.path")
+    for segment in path:
+        if not segment:
+            raise errors.RequestError(
+                "a path segment is empty: a name or namespace argument was ''?", code="request.path"
+            )
+        if segment in {".", ".."} or len(segment) > _MAX_SEGMENT or not _SEGMENT.fullmatch(segment):
+            raise errors.RequestError(
+                f"{segment[:80]!r} cannot be a path segment: pass one plain name per argument", code="request.path"
+            )
+    return path
+
+
+def _classify(method: str, segments: tuple[str, ...], options: tuple[tuple[str, str], ...]) -> Info:
+    if segments[0] == "api" and len(segments) >= 3:
+        return _resource(method, "", segments[1], list(segments[2:]), options)
+    if segments[0] == "apis" and len(segments) >= 4:
+        return _resource(method, segments[1], segments[2], list(segments[3:]), options)
+    return _document(method, segments)
+
+
+def _document(method: str, segments: tuple[str, ...]) -> Info:
+    """A path that is no resource must be on the list: /logs, /debug and /metrics are windows into the control plane."""
+    if not _is_document(segments):
+        raise errors.RequestError(
+            f"/{'/'.join(segments)[:100]} is no API path for scripts; resources are in /api/v1 and /apis/GROUP/VERSION",
+            code="request.unknown_path",
+        )
+    if method != "GET":
+        raise errors.RequestError(f"/{'/'.join(segments)} can only be read (GET)", code="request.method")
+    return Info("get")
+
+
+def _is_document(segments: tuple[str, ...]) -> bool:
+    head, count = segments[0], len(segments)
+    if head in _HEALTH:
+        return count <= 2
+    if head == "apis" and 2 <= count <= 3:
+        return all(_DOMAIN.fullmatch(segment) for segment in segments[1:])
+    if segments[:2] == ("openapi", "v3"):
+        return count <= 5 and all(_DOMAIN.fullmatch(segment) for segment in segments[2:])
+    return segments in _DOCUMENTS
+
+
+def _resource(method: str, group: str, version: str, parts: list[str], options: tuple[tuple[str, str], ...]) -> Info:
+    info = Info(_METHOD_VERBS[method], True, group, version)
+    if parts[0] in {"watch", "proxy"}:
+        parts = _special_verb(info, method, parts)
+    if parts[0] == "namespaces" and len(parts) > 1:
+        info.namespace = parts[1]
+        if len(parts) > 2 and parts[2] not in {"status", "finalize"}:
+            parts = parts[2:]
+    _name_parts(info, parts)
+    _check_names(info)
+    _refine_verb(info, dict(options))
+    return info
+
+
+def _special_verb(info: Info, method: str, parts: list[str]) -> list[str]:
+    """/api/v1/watch/… and /api/v1/proxy/….
+
+    Deprecated, still read by the server, so never to be taken for something else.
+    """
+    if len(parts) < 2:
+        raise errors.RequestError(f"the path ends after {parts[0]!r}; name a resource", code="request.path")
+    if parts[0] == "watch" and method != "GET":
+        raise errors.RequestError("a watch is a GET", code="request.method")
+    info.verb = parts[0]
+    return parts[1:]
+
+
+def _name_parts(info: Info, parts: list[str]) -> None:
+    info.resource = parts[0]
+    info.name = parts[1] if len(parts) > 1 else ""
+    if len(parts) > 2 and info.verb != "proxy":
+        info.subresource = parts[2]
+    known = 2 if info.verb == "watch" else 3
+    if len(parts) > known and info.verb != "proxy" and info.subresource != "proxy":
+        raise errors.RequestError(
+            f"the path goes on after {'/'.join(parts[:known])[:120]!r}; no resource has that many parts",
+            code="request.path",
+        )
+
+
+def _check_names(info: Info) -> None:
+    """Group, version, resource and namespace have narrow grammars.
+
+    A text outside them can only be an attempt or a slip.
+    """
+    checks = (
+        ("API group", info.group, _DOMAIN),
+        ("API version", info.version, _LABEL),
+        ("resource", info.resource, _RESOURCE),
+        ("subresource", info.subresource, _RESOURCE),
+        ("namespace", info.namespace, _LABEL),
+    )
+    for what, text, grammar in checks:
+        if text and not grammar.fullmatch(text):
+            hint = "; resources are lower-case plurals: pods, deployments" if what == "resource" else ""
+            raise errors.RequestError(f"{text[:80]!r} is not a valid {what}{hint}", code="request.path")
+
+
+def _refine_verb(info: Info, options: dict[str, str]) -> None:
+    """Without a name, get is list or watch, delete is deletecollection.
+
+    A field selector may still name the one object.
+    """
+    if info.verb == "delete" and not info.name:
+        info.verb = "deletecollection"
+    if info.name or info.verb not in {"get", "watch"}:
+        return
+    if info.verb == "get":
+        info.verb = "watch" if options.get("watch") in {"true", "1"} else "list"
+    info.name = query.selected_name(options.get("fieldSelector", ""))

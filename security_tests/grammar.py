@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 from hypothesis import strategies as st
 
-from kubescript.sandbox import compiler, guards, names, namespace, stdlib
+from kubescript.sandbox import compiler, names, namespace, reflection, stdlib
 from security_tests import reach
 
 __all__ = ["KINDS", "Text", "programs"]
@@ -367,7 +367,7 @@ def _samples() -> dict[str, list[str]]:
     scope = namespace.build_globals(print_=reach.silent, extra={"handle": reach.Handle()}, importable={})
     start = set(scope) - {"handle"}
     compiler.run(program, scope)
-    return {name: guards.listing(value) or ["x"] for name, value in scope.items() if name not in start} | CLUSTER
+    return {name: reflection.listing(value) or ["x"] for name, value in scope.items() if name not in start} | CLUSTER
 
 
 SAMPLES: Final = _samples()

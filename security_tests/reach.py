@@ -9,7 +9,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, cast
 
-from kubescript.sandbox import compiler, guards, names, namespace, stdlib
+from kubescript.sandbox import compiler, names, namespace, reflection, stdlib
 from kubescript.sdk import helpers
 
 __all__ = ["SECRET", "Handle", "leak", "reachable", "silent", "walk"]
@@ -67,7 +67,7 @@ _HOMES: Final = (
     "datetime decimal _decimal fractions statistics random string itertools operator _operator contextlib csv _csv _io "
     "hashlib _hashlib hmac ipaddress urllib.parse difflib time dataclasses calendar numbers copy binascii json.decoder "
     "tomllib tomllib._parser zlib zoneinfo._common _thread _blake2 _sha1 _sha2 _sha3 _md5 _sha256 _sha512 _random "
-    "_functools _contextvars kubescript.sandbox.guards kubescript.sandbox.stdlib kubescript.sandbox.classes "
+    "_functools _contextvars kubescript.sandbox.guards kubescript.sandbox.reflection kubescript.sandbox.stdlib kubescript.sandbox.classes "
     "kubescript.sandbox.namespace kubescript.sandbox.timezones kubescript.sdk.ages"
 )
 HOMES: Final = frozenset(_HOMES.split()) | {__name__}
@@ -94,7 +94,7 @@ def leak(value: Any, homes: frozenset[str] = HOMES) -> str | None:
 
 
 def _type(value: type, homes: frozenset[str]) -> str | None:
-    if value is not guards.Type and type in type.__dict__["__mro__"].__get__(value):
+    if value is not reflection.Type and type in type.__dict__["__mro__"].__get__(value):
         return f"the metaclass {value.__name__}"
     if value in {*MAKERS, *INSIDES, *INSIDES_TOO}:
         return f"the type {value.__name__}"
@@ -190,11 +190,11 @@ def steps(path: str, value: Any) -> Iterator[tuple[str, object]]:
         listed = []
     for name in sorted({*listed, *PROBED}):
         try:
-            yield f"{path}.{name}", guards.get(value, name)
+            yield f"{path}.{name}", reflection.get(value, name)
         except BaseException:
             continue
     yield from ((f"{path}[{place}]", item) for place, item in _items(value))
-    yield f"type({path})", guards.Type(value)  # type: ignore[call-arg]  # one argument: a type's name
+    yield f"type({path})", reflection.Type(value)  # type: ignore[call-arg]  # one argument: a type's name
 
 
 def _items(value: Any) -> list[tuple[object, object]]:

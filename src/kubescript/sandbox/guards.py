@@ -1,8 +1,8 @@
-"""What compiled scripts call in place of attribute reads, writes, and the builtins that would read or write for them.
+"""What compiled scripts call in place of attribute reads and writes.
 
 Reading items, iterating and calling need no guard and are compiled natively. The source's attribute names were checked
-when the script was compiled, so `read` looks at types only; names that come as strings (`getattr`) are checked here by
-the same rules.
+when the script was compiled, so `read` looks at types only; names that come as strings (`getattr`, in
+`reflection`) are checked here by the same rules.
 Guards judge by `type(x)`, never by `isinstance`, which an object may answer for itself.
 """
 
@@ -19,22 +19,9 @@ from typing import Any, Final, NoReturn
 from kubescript.sandbox import classes, formatting, names
 
 __all__ = [
-    "REFUSED_TYPES",
-    "Type",
-    "delete",
-    "get",
-    "has",
-    "listing",
-    "none",
-    "own",
-    "private",
-    "protocol",
-    "read",
-    "special",
-    "store",
-    "vars_",
-    "writable",
-]
+    "READERS", "REFUSED_TYPES", "access", "by_name", "describe", "dynamic", "none", "own", "private", "protocol",
+    "read", "special", "writable",
+]  # fmt: skip
 
 REFUSED_TYPES: Final[frozenset[type]] = frozenset(
     {
@@ -122,7 +109,7 @@ def protocol(obj: Any, name: str) -> Any:
         return read(obj, name)
     if kind is type and obj in _BUILTIN:
         return read(obj, name)
-    raise AttributeError(f"{name} of {_describe(obj)} is not for scripts: use the operator or builtin that calls it")
+    raise AttributeError(f"{name} of {describe(obj)} is not for scripts: use the operator or builtin that calls it")
 
 
 _GUARDS: Final[dict[names.Access, Callable[[Any, str], Any]]] = {
@@ -149,17 +136,18 @@ def writable(obj: Any) -> Any:
         return obj
     if getattr(kind, "_guarded_writes", False) is True:  # objects of the SDK that are copies, made to be changed
         return obj
-    raise TypeError(f"{_describe(obj)} cannot be changed: {_instead(obj)}")
+    raise TypeError(f"{describe(obj)} cannot be changed: {_instead(obj)}")
 
 
 def own(obj: Any) -> Any:
     """`obj` itself when it belongs to the script, so that `obj._name = …` may be written."""
     if type(type(obj)) in _METACLASSES or classes.is_script_class(obj):
         return obj
-    raise TypeError(f"{_describe(obj)} has no private attributes for scripts: use a public name")
+    raise TypeError(f"{describe(obj)} has no private attributes for scripts: use a public name")
 
 
-def _describe(obj: object) -> str:
+def describe(obj: object) -> str:
+    """What an error calls an object."""
     return f"the type {obj.__name__}" if isinstance(obj, type) else f"a {type(obj).__name__}"
 
 
@@ -169,10 +157,13 @@ def _instead(obj: object) -> str:
     return "copy what you need into a dict or an object of your own"
 
 
-# --- builtins that take a name as a string ----------------------------------------------------------------------------
+def by_name(name: object) -> Callable[[Any, str], Any]:
+    """The guard for a name that is only known now. Raises AttributeError when scripts may not use it."""
+    return _GUARDS[access(name)]
 
 
-def _access(name: object, *, store: bool = False) -> names.Access:
+def access(name: object, *, store: bool = False) -> names.Access:
+    """The kind of a name that is only known now. Raises AttributeError when scripts may not use it."""
     if type(name) is not str:
         raise TypeError("attribute name must be a plain string")
     try:
@@ -183,103 +174,7 @@ def _access(name: object, *, store: bool = False) -> names.Access:
 
 def dynamic(obj: Any, name: Any) -> Any:
     """An attribute whose name is only known now: the compile-time check and the guard in one."""
-    return _GUARDS[_access(name)](obj, name)
+    return _GUARDS[access(name)](obj, name)
 
 
 formatting.install(dynamic)
-
-
-def get(obj: Any, name: Any, /, *default: Any) -> Any:
-    """`getattr` for scripts. A name that is refused raises even when a default is given."""
-    if len(default) > 1:
-        raise TypeError(f"getattr expected at most 3 arguments, got {2 + len(default)}")
-    reader = _GUARDS[_access(name)]
-    try:
-        value = reader(obj, name)
-    except AttributeError:
-        if default:
-            return default[0]
-        raise
-    return default[0] if default and value is None and _lacks(obj, name) else value
-
-
-def has(obj: Any, name: Any, /) -> bool:
-    """`hasattr` for scripts: false for what a script may not read. `hasattr(x, "__iter__")` answers for any object."""
-    if type(name) is str and name in names.PROTOCOL:
-        return hasattr(type(obj), name)
-    try:
-        return dynamic(obj, name) is not None or not _lacks(obj, name)
-    except AttributeError:
-        return False
-
-
-def _lacks(obj: Any, name: str) -> bool:
-    """Whether a name that reads as None is not there at all: objects without a model say so."""
-    return type(obj) in READERS and bool(getattr(type(obj), "_lacks", lambda *_: False)(obj, name))
-
-
-def store(obj: Any, name: Any, value: Any, /) -> None:
-    """`setattr` for scripts."""
-    setattr(_target(obj, name), name, value)
-
-
-def delete(obj: Any, name: Any, /) -> None:
-    """`delattr` for scripts."""
-    delattr(_target(obj, name), name)
-
-
-def _target(obj: Any, name: Any) -> Any:
-    return own(obj) if _access(name, store=True) is names.Access.PRIVATE else writable(obj)
-
-
-def vars_(*objects: Any) -> dict[str, Any]:
-    """`vars` for scripts: a copy, of the script's own objects, or `.to_dict()` of a Kubernetes object."""
-    if len(objects) != 1:
-        raise TypeError("vars() takes one object here: names are simply there, use them")
-    obj = objects[0]
-    if type(type(obj)) in _METACLASSES or type(obj) is types.SimpleNamespace:
-        return dict(getattr(obj, "__dict__", {}))
-    if getattr(type(obj), "_guarded_writes", False) is True and hasattr(type(obj), "to_dict"):
-        return obj.to_dict()  # type: ignore[no-any-return]
-    raise TypeError(f"vars() of {_describe(obj)} is not available: use dir(x) and getattr(x, name)")
-
-
-def listing(*objects: Any) -> list[str]:
-    """`dir` for scripts: the public names."""
-    if len(objects) != 1:
-        raise TypeError("dir() takes one object here, such as dir(k8s)")
-    obj = objects[0]
-    return [name for name in dir(obj) if not name.startswith("_") and name not in names.INTROSPECTION]
-
-
-# --- type(x) ----------------------------------------------------------------------------------------------------------
-
-_OPAQUE: Final = {kind: type(kind.__name__, (), {"__slots__": ()}) for kind in (*REFUSED_TYPES, types.FunctionType)}
-"""Stand-ins for types whose constructors make code: they have the name, and nothing else."""
-
-
-class _TypeOfTypes(type):
-    def __call__(cls, *args: Any) -> Any:
-        if len(args) != 1:
-            raise TypeError("type() takes one argument here: write a class statement to make a class")
-        kind = type(args[0])
-        return Type if issubclass(kind, type) else _OPAQUE.get(kind, kind)
-
-    def __instancecheck__(cls, obj: object) -> bool:
-        return isinstance(obj, type)
-
-    def __subclasscheck__(cls, kind: type) -> bool:
-        return issubclass(kind, type)
-
-    def __repr__(cls) -> str:
-        return "<class 'type'>"
-
-
-class Type(metaclass=_TypeOfTypes):
-    """What `type` is in a script: tells the type of a value, makes none. `type[X]` is `type`."""
-
-    def __class_getitem__(cls, item: object) -> type:
-        return cls
-
-
-Type.__name__ = Type.__qualname__ = "type"

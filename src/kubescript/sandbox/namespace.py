@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
-from kubescript.sandbox import classes, guards, refusals, stdlib
+from kubescript.sandbox import classes, guards, reflection, refusals, stdlib
 
 __all__ = ["build_globals"]
 
@@ -26,13 +26,13 @@ _PLAIN: Final = (
 _BUILTINS: Final[dict[str, Any]] = {
     **{name: getattr(builtins, name) for name in _PLAIN.split()},
     **classes.EXCEPTIONS,
-    "type": guards.Type,
-    "getattr": guards.get,
-    "hasattr": guards.has,
-    "setattr": guards.store,
-    "delattr": guards.delete,
-    "vars": guards.vars_,
-    "dir": guards.listing,
+    "type": reflection.Type,
+    "getattr": reflection.get,
+    "hasattr": reflection.has,
+    "setattr": reflection.store,
+    "delattr": reflection.delete,
+    "vars": reflection.vars_,
+    "dir": reflection.listing,
     "_getattr_": guards.read,
     "_private_": guards.private,
     "_special_": guards.special,
@@ -40,7 +40,7 @@ _BUILTINS: Final[dict[str, Any]] = {
     "_write_": guards.writable,
     "_none_": guards.none,
     "_own_": guards.own,
-    "_type_": guards.Type,
+    "_type_": reflection.Type,
     "__metaclass__": classes.Factory(),
 }
 
@@ -77,7 +77,7 @@ def _home(name: str, importable: Mapping[str, object]) -> str:
     if line := stdlib.HOMES.get(name):
         return line
     for module in ("kubernetes", "kubernetes.client"):
-        if module in importable and guards.has(importable[module], name):
+        if module in importable and reflection.has(importable[module], name):
             return f"from {module} import {name}"
     return ""
 
@@ -92,7 +92,7 @@ def _printer(print_: Callable[..., None]) -> Callable[..., None]:
         """Print for scripts. `file` may be sys.stdout, sys.stderr or a StringIO."""
         if not {type(sep), type(end)} <= {str, type(None)}:
             raise TypeError("sep and end must be None or a string")
-        write = None if isinstance(file, _Stream) else guards.get(file, "write", None)
+        write = None if isinstance(file, _Stream) else reflection.get(file, "write", None)
         if write is None:
             print_(*values, sep=" " if sep is None else sep, end="\n" if end is None else end)
         else:

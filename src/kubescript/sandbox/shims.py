@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from kubescript.sandbox import classes, guards
+from kubescript.sandbox import classes, guards, reflection
 
 __all__ = ["MEMBERS"]
 
@@ -48,7 +48,7 @@ def _plain(value: Any) -> object:
     if isinstance(value, (set, frozenset)):
         return sorted(value, key=str)
     for method in ("isoformat", "to_dict"):
-        if callable(found := guards.get(value, method, None)) and not isinstance(value, type):
+        if callable(found := reflection.get(value, method, None)) and not isinstance(value, type):
             return found()
     if isinstance(value, Iterable):
         return list(value)

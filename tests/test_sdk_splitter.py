@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubescript.sdk import lists, raw, shapes, splitter
+from kubescript.sdk import arrivals, lists, raw, shapes, splitter
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=8) | st.sampled_from(
     ['},{"metadata":', '"items":[', "]}", "\\", '"']
@@ -96,7 +96,7 @@ def test_items_are_there_before_the_body_ends() -> None:
             taken.append(chunk)
             yield chunk
 
-    arriving = lists.ListObject(lists.Arrival(chunks(), lambda error: error), shapes.shape_of("V1Pod"), "V1PodList")
+    arriving = lists.ListObject(arrivals.Arrival(chunks(), lambda error: error), shapes.shape_of("V1Pod"), "V1PodList")
     first = next(iter(arriving))
     assert first.metadata.name == "pod-0"
     assert arriving.metadata.resource_version == "7"

@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 import msgspec
 
 from kubescript.sandbox.protocol import Call, Reply
-from kubescript.sdk import errors, lists, lookalikes, objects, raw, relay, shapes, transport
+from kubescript.sdk import arrivals, errors, lists, lookalikes, objects, raw, relay, shapes, transport
 
 __all__ = ["Session"]
 
@@ -89,7 +89,7 @@ class Session:
                 0, "the answer is no JSON list", message=str(error), code="cluster.broken", call=self._title(call)
             )
 
-        arrival = lists.Arrival(chunks, broken, stop)
+        arrival = arrivals.Arrival(chunks, broken, stop)
         found = lists.ListObject(arrival, shape, name, arrival.keep())
         if self._lazy:
             self.relay.arriving = arrival

@@ -10,7 +10,7 @@ from typing import Any
 from kubescript.sandbox.protocol import Call
 from kubescript.sdk import arguments, discovery, names, session, shapes, tables, watch
 
-__all__ = ["Resource", "builtin_shape"]
+__all__ = ["Resource"]
 
 _LISTING = (
     "label_selector",
@@ -160,7 +160,7 @@ class Resource:
 
     def _shape(self) -> shapes.Shape:
         """The model of a built-in kind, else what is known of any object."""
-        return builtin_shape(self._api) if not self._subresource or self._subresource == "status" else shapes.OBJECT
+        return _builtin_shape(self._api) if not self._subresource or self._subresource == "status" else shapes.OBJECT
 
     def __getattr__(self, name: str) -> Resource:
         if name in self._api.subresources and not name.startswith("_"):
@@ -172,7 +172,7 @@ class Resource:
         return f"<Resource {self._api.full_name} {self.api_version} {self.kind}: {', '.join(self.verbs)}>"
 
 
-def builtin_shape(description: discovery.ApiResource) -> shapes.Shape:
+def _builtin_shape(description: discovery.ApiResource) -> shapes.Shape:
     """The model that the typed client reads this kind with."""
     group = description.group.removesuffix(".k8s.io").partition(".")[0]
     wanted = names.fold(f"{group or 'core'}{description.version}Api")

@@ -351,10 +351,8 @@ def test_a_flag_chooses_among_the_tables_of_the_file(places: Places, tmp_path: P
     """`--contexts` takes some of the file's contexts, with their tables; it adds none without one."""
     config = places.config(tmp_path, "[contexts.lab]\ndeny_defaults = false\n[contexts.prod-eu]\n[contexts.prod-us]\n")
     script = "[k8s.contexts(), len(k8s.coreV1().list_secret_for_all_namespaces()) >= 0]"
-    assert json.loads(run("--config", str(config), "--contexts", "lab,prod-us", script=script).stdout) == [
-        ["lab", "prod-us"],
-        True,
-    ]
+    answer = run("--config", str(config), "--contexts", "lab,prod-us", script=script).stdout
+    assert json.loads(answer.partition("\n")[0]) == [["lab", "prod-us"], True]  # then what was masked, if there was any
     refused = run("--config", str(config), "--contexts", "lab,prod-uk")
     assert refused.returncode == 1
     assert "no table for context `prod-uk`" in refused.stderr and "did you mean `prod-us`" in refused.stderr

@@ -19,7 +19,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from opentelemetry.proto.trace.v1 import trace_pb2
 
 from kubescript import demonstration, records, request, types
-from kubescript.telemetry import evaluation, labels, otlp, prometheus
+from kubescript.telemetry import evaluation, instruments, labels, prometheus, spans
 from tests import clients, receiver
 
 FLAGS = ["--toolsets", "code", "--snapshot", str(demonstration.SNAPSHOT)]
@@ -346,7 +346,7 @@ def test_the_page_names_what_is_exported() -> None:
             name = family.name + ("_total" if family.type == "counter" else "")
             exported[name] = {label for sample in family.samples for label in sample.labels} - {"le"}
     assert listed == exported
-    source = (Path(otlp.__file__)).read_text("utf-8")
+    source = "".join(Path(str(each.__file__)).read_text("utf-8") for each in (instruments, spans))
     for name in re.findall(r'"(kubescript\.[a-z_.]+)"', source):
         if not name.startswith(("kubescript.script.", "kubescript.k8s.", "kubescript.policy.")):
             assert f"{name}" in page, name

@@ -1,11 +1,7 @@
 """Traces and metrics over OTLP/HTTP, when an endpoint is configured. Loaded only then; needs `kubescript[otel]`.
 
-    tools/call evaluate_script      the MCP SDK's span (and the client's above it, by traceparent)
-    └── script                      code, queue, processor time, memory
-        └── list pods               one per API call, allowed or not
-
-Spans are made after the answer, from what was recorded anyway; a script waits for none of it. A receiver that is down
-costs a bounded queue of spans and a line of the log for each batch that is lost.
+What is sent is in `spans` and `instruments`. A receiver that is down costs a bounded queue of spans and a line of the
+log for each batch that is lost.
 """
 
 from __future__ import annotations
@@ -15,12 +11,12 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 import kubescript
-from kubescript import config, errors, records
-from kubescript.telemetry import evaluation, labels, wanted
+from kubescript import config, errors
+from kubescript.telemetry import evaluation, instruments, spans, wanted
 
 if TYPE_CHECKING:
     from opentelemetry import metrics, trace
@@ -35,7 +31,6 @@ _PROTOCOL: Final = "OTEL_EXPORTER_OTLP_PROTOCOL"
 _NEEDED: Final = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
 _GOODBYE_S: Final = 2.0
 """Seconds that the end of the server waits for the last exports."""
-_LONG: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 
 
 class Exporter:
@@ -50,7 +45,7 @@ class Exporter:
         self._ends: list[Callable[[], object]] = []
         self._tracer = self._traces(resource, base) if _wanted("TRACES") else None
         meter = self._metrics(resource, base) if _wanted("METRICS") else None
-        self._counts = _Instruments(meter, load) if meter is not None else None
+        self._counts = instruments.Instruments(meter, load) if meter is not None else None
 
     def _traces(self, resource: resources.Resource, base: str) -> trace.Tracer:
         from opentelemetry import trace
@@ -81,7 +76,7 @@ class Exporter:
         if self._counts is not None:
             self._counts.count(done)
         if self._tracer is not None:
-            _trace(self._tracer, done)
+            spans.trace_script(self._tracer, done)
 
     def close(self) -> None:
         """Send what is left, for a few seconds at most: the end of a server must not hang on a dead receiver."""
@@ -126,130 +121,3 @@ def _resource() -> resources.Resource:
     ours = resources.Resource({"service.name": "kubescript", "service.version": kubescript.__version__})
     named = resources.OTELResourceDetector().detect()
     return resources.Resource.create().merge(ours).merge(named)
-
-
-# --- spans ------------------------------------------------------------------------------------------------------------
-
-
-def _trace(tracer: trace.Tracer, done: evaluation.Evaluation) -> None:
-    from opentelemetry import trace
-
-    ended = done.ended
-    attributes: dict[str, str | int | float] = {
-        "kubescript.script.code": labels.code(done.code),
-        "kubescript.queue.wait_ms": round(done.waited_ms, 1),
-        "kubescript.script.cpu_ms": round(done.usage.cpu_ms, 1),
-        "kubescript.script.peak_bytes": done.usage.peak_bytes,
-        "kubescript.script.api_calls": done.usage.api_calls,
-        "kubescript.script.bytes_fetched": done.usage.bytes_fetched,
-        "kubescript.answer.cut": done.cut,
-    }
-    attributes |= {f"kubescript.redacted.{labels.kind(kind)}": count for kind, count in done.redacted.items()}
-    script = tracer.start_span(
-        "script", done.parent, attributes=attributes, start_time=_nanoseconds(ended - done.usage.wall_ms / 1000)
-    )
-    if done.code != "ok":
-        script.set_attribute("error.type", labels.code(done.code))
-        script.set_status(trace.StatusCode.ERROR)
-    inside = trace.set_span_in_context(script, done.parent)
-    for record in done.records:
-        call = tracer.start_span(
-            _name(record),
-            inside,
-            trace.SpanKind.CLIENT,
-            attributes=_attributes(record),
-            start_time=_nanoseconds(record.at - record.ms / 1000),
-        )
-        if record.fault or record.status >= 400:
-            call.set_status(trace.StatusCode.ERROR)
-        call.end(_nanoseconds(record.at))
-    script.end(_nanoseconds(ended))
-
-
-def _name(record: records.Record) -> str:
-    """Of few different values, as backends expect: `list pods`, `get custom`."""
-    return f"{labels.verb(record)} {labels.resource(record)[1]}"
-
-
-def _attributes(record: records.Record) -> dict[str, str | int]:
-    """Less than the audit has: no name of an object."""
-    group, resource = labels.resource(record)
-    found: dict[str, str | int] = {
-        "kubescript.k8s.verb": labels.verb(record),
-        "kubescript.k8s.group": group,
-        "kubescript.k8s.resource": resource,
-        "kubescript.policy.verdict": record.verdict,
-    }
-    if record.call is not None:
-        found["http.request.method"] = record.call.method
-        if record.call.namespace:
-            found["k8s.namespace.name"] = record.call.namespace
-    if record.status:
-        found["http.response.status_code"] = record.status
-        found["http.response.body.size"] = record.bytes
-    if record.context:
-        found["kubescript.k8s.context"] = record.context
-    if record.rule:
-        found["kubescript.policy.rule"] = record.rule
-    if record.fault or record.status >= 400:
-        found["error.type"] = labels.status(record)
-    return found
-
-
-def _nanoseconds(seconds: float) -> int:
-    return int(seconds * 1_000_000_000)
-
-
-# --- metrics ----------------------------------------------------------------------------------------------------------
-
-
-class _Instruments:
-    """The same figures as /metrics, under OpenTelemetry's names."""
-
-    def __init__(self, meter: metrics.Meter, load: Callable[[], evaluation.Load]) -> None:
-        def buckets(name: str, what: str) -> metrics.Histogram:
-            return meter.create_histogram(name, "s", what, explicit_bucket_boundaries_advisory=_LONG)
-
-        self._scripts = meter.create_counter("kubescript.scripts", "{script}", "Scripts by how they ended.")
-        self._duration = buckets("kubescript.script.duration", "Wall-clock time of scripts.")
-        self._waited = buckets("kubescript.queue.wait", "Time scripts waited for a place.")
-        self._limits = meter.create_counter("kubescript.limits", "{limit}", "Limits reached.")
-        self._calls = meter.create_counter("kubescript.api.calls", "{call}", "Kubernetes API calls.")
-        self._call_duration = buckets("kubescript.api.duration", "Time of API calls.")
-        self._bytes = meter.create_counter("kubescript.api.bytes", "By", "Bytes of API answers.")
-        self._redactions = meter.create_counter("kubescript.redactions", "{value}", "Secret values masked.")
-        _observe_load(meter, load)
-
-    def count(self, done: evaluation.Evaluation) -> None:
-        """Count one evaluation."""
-        code = labels.code(done.code)
-        self._scripts.add(1, {"code": code})
-        if code.startswith("limit.") or done.cut:
-            self._limits.add(1, {"limit": code if code.startswith("limit.") else "limit.output"})
-        self._waited.record(done.waited_ms / 1000)
-        if done.usage.wall_ms:
-            self._duration.record(done.usage.wall_ms / 1000)
-        self._bytes.add(done.usage.bytes_fetched)
-        for kind, count in done.redacted.items():
-            self._redactions.add(count, {"kind": labels.kind(kind)})
-        for record in done.records:
-            group, resource = labels.resource(record)
-            verb = labels.verb(record)
-            call = {"verb": verb, "group": group, "resource": resource, "status": labels.status(record)}
-            self._calls.add(1, call | ({"context": record.context} if record.context else {}))
-            self._call_duration.record(record.ms / 1000, {"verb": verb})
-
-
-def _observe_load(meter: metrics.Meter, load: Callable[[], evaluation.Load]) -> None:
-    """Gauges that are read when metrics are sent."""
-    from opentelemetry import metrics
-
-    def gauge(name: str, what: str, read: Callable[[evaluation.Load], int]) -> None:
-        def observed(_options: metrics.CallbackOptions) -> Iterable[metrics.Observation]:
-            return (metrics.Observation(read(load())),)
-
-        meter.create_observable_gauge(name, [observed], "1", what)
-
-    gauge("kubescript.scripts.running", "Scripts that run.", lambda now: now.running)
-    gauge("kubescript.queue.depth", "Scripts that wait for a place.", lambda now: now.waiting)
-    gauge("kubescript.workers.spare", "Workers that wait for a script.", lambda now: now.spares)

@@ -1,0 +1,90 @@
+"""What traces tell of a script.
+
+    tools/call evaluate_script      the MCP SDK's span (and the client's above it, by traceparent)
+    └── script                      code, queue, processor time, memory
+        └── list pods               one per API call, allowed or not
+
+Spans are made after the answer, from what was recorded anyway; a script waits for none of it.
+"""
+
+from __future__ import annotations
+
+from opentelemetry import context, trace
+
+from kubescript import records
+from kubescript.telemetry import evaluation, labels
+
+__all__ = ["trace_script"]
+
+
+def trace_script(tracer: trace.Tracer, done: evaluation.Evaluation) -> None:
+    """Make the spans of one evaluation."""
+    began = _nanoseconds(done.ended - done.usage.wall_ms / 1000)
+    script = tracer.start_span("script", done.parent, attributes=_about(done), start_time=began)
+    if done.code != "ok":
+        script.set_attribute("error.type", labels.code(done.code))
+        script.set_status(trace.StatusCode.ERROR)
+    inside = trace.set_span_in_context(script, done.parent)
+    for record in done.records:
+        _trace_call(tracer, inside, record)
+    script.end(_nanoseconds(done.ended))
+
+
+def _about(done: evaluation.Evaluation) -> dict[str, str | int | float]:
+    attributes: dict[str, str | int | float] = {
+        "kubescript.script.code": labels.code(done.code),
+        "kubescript.queue.wait_ms": round(done.waited_ms, 1),
+        "kubescript.script.cpu_ms": round(done.usage.cpu_ms, 1),
+        "kubescript.script.peak_bytes": done.usage.peak_bytes,
+        "kubescript.script.api_calls": done.usage.api_calls,
+        "kubescript.script.bytes_fetched": done.usage.bytes_fetched,
+        "kubescript.answer.cut": done.cut,
+    }
+    return attributes | {f"kubescript.redacted.{labels.kind(kind)}": count for kind, count in done.redacted.items()}
+
+
+def _trace_call(tracer: trace.Tracer, inside: context.Context, record: records.Record) -> None:
+    call = tracer.start_span(
+        _name(record),
+        inside,
+        trace.SpanKind.CLIENT,
+        attributes=_attributes(record),
+        start_time=_nanoseconds(record.at - record.ms / 1000),
+    )
+    if record.fault or record.status >= 400:
+        call.set_status(trace.StatusCode.ERROR)
+    call.end(_nanoseconds(record.at))
+
+
+def _name(record: records.Record) -> str:
+    """Of few different values, as backends expect: `list pods`, `get custom`."""
+    return f"{labels.verb(record)} {labels.resource(record)[1]}"
+
+
+def _attributes(record: records.Record) -> dict[str, str | int]:
+    """Less than the audit has: no name of an object."""
+    group, resource = labels.resource(record)
+    found: dict[str, str | int] = {
+        "kubescript.k8s.verb": labels.verb(record),
+        "kubescript.k8s.group": group,
+        "kubescript.k8s.resource": resource,
+        "kubescript.policy.verdict": record.verdict,
+    }
+    if record.call is not None:
+        found["http.request.method"] = record.call.method
+        if record.call.namespace:
+            found["k8s.namespace.name"] = record.call.namespace
+    if record.status:
+        found["http.response.status_code"] = record.status
+        found["http.response.body.size"] = record.bytes
+    if record.context:
+        found["kubescript.k8s.context"] = record.context
+    if record.rule:
+        found["kubescript.policy.rule"] = record.rule
+    if record.fault or record.status >= 400:
+        found["error.type"] = labels.status(record)
+    return found
+
+
+def _nanoseconds(seconds: float) -> int:
+    return int(seconds * 1_000_000_000)

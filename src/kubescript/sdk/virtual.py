@@ -117,26 +117,15 @@ class _ClientExports(Mapping[str, object]):
 def exports(k8s: client.K8s) -> Mapping[str, Mapping[str, object]]:
     """Every virtual module's exports by its dotted name."""
     choice = loading.Choice(k8s)
-    exceptions = VirtualModule("kubernetes.client.exceptions", _EXCEPTIONS)
     stand_ins = loading.stand_ins(choice)
     config = loading.config(choice, stand_ins["ApiClient"])
-    more = {
-        **_EXCEPTIONS,
-        **stand_ins,
-        "exceptions": exceptions,
-        "rest": exceptions,
-        "api_client": VirtualModule("kubernetes.client.api_client", stand_ins),
-        "configuration": inert.ConfigurationModule(stand_ins["Configuration"]),
-    }
     utils, duration = utilities.members(choice), utilities.duration_members()
-    modules = {"quantity": utils, "duration": duration}
-    more_utils = {**utils, **{name: VirtualModule(f"kubernetes.utils.{name}", each) for name, each in modules.items()}}
     members: dict[str, Mapping[str, object]] = {
-        "client": _ClientExports(choice, more),
+        "client": _client(choice, stand_ins),
         "config": config,
         "dynamic": _dynamic(choice),
         "watch": {"Watch": watch.Watch},
-        "utils": Advised(more_utils, utilities.ADVICE),
+        "utils": _utils(utils, duration),
     }
     top = {name: VirtualModule(f"kubernetes.{name}", members[name]) for name in members}
     return {
@@ -152,11 +141,7 @@ def exports(k8s: client.K8s) -> Mapping[str, Mapping[str, object]]:
         "kubernetes.client.api_client": stand_ins,
         "kubernetes.client.configuration": stand_ins,
         "kubernetes.dynamic.client": members["dynamic"],
-        "urllib3": {
-            "exceptions": VirtualModule("urllib3.exceptions", inert.URLLIB3),
-            "disable_warnings": inert.nothing,
-        },
-        "urllib3.exceptions": inert.URLLIB3,
+        **_urllib3(),
         **_concurrent(k8s),
     }
 
@@ -164,6 +149,33 @@ def exports(k8s: client.K8s) -> Mapping[str, Mapping[str, object]]:
 def kubernetes_module(k8s: client.K8s) -> VirtualModule:
     """What `import kubernetes` binds."""
     return VirtualModule("kubernetes", exports(k8s)["kubernetes"])
+
+
+def _client(choice: loading.Choice, stand_ins: Mapping[str, object]) -> Mapping[str, object]:
+    """`kubernetes.client`."""
+    exceptions = VirtualModule("kubernetes.client.exceptions", _EXCEPTIONS)
+    return _ClientExports(choice, {
+        **_EXCEPTIONS,
+        **stand_ins,
+        "exceptions": exceptions,
+        "rest": exceptions,
+        "api_client": VirtualModule("kubernetes.client.api_client", stand_ins),
+        "configuration": inert.ConfigurationModule(stand_ins["Configuration"]),
+    })  # fmt: skip
+
+
+def _utils(utils: Mapping[str, object], duration: Mapping[str, object]) -> Mapping[str, object]:
+    """`kubernetes.utils`."""
+    modules = {"quantity": utils, "duration": duration}
+    inside = {name: VirtualModule(f"kubernetes.utils.{name}", each) for name, each in modules.items()}
+    return Advised({**utils, **inside}, utilities.ADVICE)
+
+
+def _urllib3() -> dict[str, Mapping[str, object]]:
+    """What scripts silence warnings with, and the errors they catch."""
+    exceptions = VirtualModule("urllib3.exceptions", inert.URLLIB3)
+    members = {"exceptions": exceptions, "disable_warnings": inert.nothing}
+    return {"urllib3": members, "urllib3.exceptions": inert.URLLIB3}
 
 
 def _concurrent(k8s: client.K8s) -> dict[str, Mapping[str, object]]:

@@ -65,27 +65,8 @@ def _definition(settings: config.Settings) -> mcp_types.Tool:
         title="Evaluate a Kubernetes script",
         description=_DESCRIPTION.read_text("utf-8")
         .strip()
-        .format(
-            access=_access(settings),
-            memory=limits.memory_mib,
-            calls=limits.api_calls,
-            output=limits.output_kib,
-        ),
-        input_schema={
-            "type": "object",
-            "properties": {
-                "script": {"type": "string", "description": "Python; the last expression is returned", "minLength": 1},
-                "timeout": {
-                    "type": "integer",
-                    "description": "milliseconds",
-                    "default": limits.default_timeout_ms,
-                    "minimum": 1,
-                    "maximum": limits.max_timeout_ms,
-                },
-            },
-            "required": ["script"],
-            "additionalProperties": False,
-        },
+        .format(access=_access(settings), memory=limits.memory_mib, calls=limits.api_calls, output=limits.output_kib),
+        input_schema=_input(limits),
         output_schema=_OUTPUT if settings.output.structured else None,
         annotations=mcp_types.ToolAnnotations(
             read_only_hint=not settings.writable,
@@ -94,6 +75,25 @@ def _definition(settings: config.Settings) -> mcp_types.Tool:
             open_world_hint=True,
         ),
     )
+
+
+def _input(limits: config.Limits) -> dict[str, Any]:
+    """What the tool takes."""
+    return {
+        "type": "object",
+        "properties": {
+            "script": {"type": "string", "description": "Python; the last expression is returned", "minLength": 1},
+            "timeout": {
+                "type": "integer",
+                "description": "milliseconds",
+                "default": limits.default_timeout_ms,
+                "minimum": 1,
+                "maximum": limits.max_timeout_ms,
+            },
+        },
+        "required": ["script"],
+        "additionalProperties": False,
+    }
 
 
 def _access(settings: config.Settings) -> str:

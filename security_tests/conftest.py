@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from kubescript.sandbox import spawner
 from security_tests import benches, promises
 
 TALLY = "WALL_TALLY"
@@ -27,6 +28,15 @@ def sandbox() -> Iterator[benches.Bench]:
     """Runs scripts as the product does."""
     with benches.opened() as bench:
         yield bench
+
+
+@pytest.fixture(scope="module")
+def source() -> Iterator[spawner.Spawner]:
+    """A fork server, for what wires the product's parts itself."""
+    spawned = spawner.Spawner()
+    spawned.start()
+    yield spawned
+    spawned.close()
 
 
 @pytest.fixture

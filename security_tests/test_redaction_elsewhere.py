@@ -9,7 +9,7 @@ import contextlib
 import json
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import orjson
@@ -21,14 +21,6 @@ from security_tests.redaction import corpus, engine, judge, planted
 from security_tests.test_redaction_scripts import asked
 
 Count = Callable[[int], None]
-
-
-@pytest.fixture(scope="module")
-def source() -> Iterator[spawner.Spawner]:
-    spawned = spawner.Spawner()
-    spawned.start()
-    yield spawned
-    spawned.close()
 
 
 TOKEN = planted.VALUES["token"]

@@ -27,14 +27,6 @@ _FLOOD = 40 << 20
 PREFACE = "from kubernetes import watch\ns = {source}\n"
 
 
-@pytest.fixture(scope="module")
-def source() -> Iterator[spawner.Spawner]:
-    spawned = spawner.Spawner()
-    spawned.start()
-    yield spawned
-    spawned.close()
-
-
 def asked(evaluate: session.Session) -> Ask:
     """Runs a script and gives all that left for it: the answer and the progress."""
 

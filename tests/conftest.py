@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from kubescript.sandbox import executor
+from tests import stage
 from tests.controlplane import build, cluster, fixture
 from tests.controlplane.server import ControlPlane
 
@@ -25,6 +27,19 @@ def _arithmetic() -> Iterator[None]:
     """Scripts that run in the test's process and set the decimal context leave it as it was."""
     with decimal.localcontext():
         yield
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[executor.Executor]:
+    """Real workers, started once; every test proves that they still work."""
+    with stage.opened() as pool:
+        yield pool
+
+
+@pytest.fixture
+def bench(pool: executor.Executor) -> stage.Bench:
+    """Workers with a stage of their own."""
+    return stage.Bench(pool)
 
 
 @pytest.fixture(scope="session")

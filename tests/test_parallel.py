@@ -10,23 +10,9 @@ from collections.abc import Iterator
 import pytest
 
 from kubescript import cancellation, errors
-from kubescript.sandbox import batch, executor, protocol
+from kubescript.sandbox import batch, protocol
 from tests import stage
 from tests.stage import Bench
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[executor.Executor]:
-    """Started once; every test proves that it still works."""
-    with stage.opened() as pool:
-        yield pool
-
-
-@pytest.fixture
-def bench(pool: executor.Executor) -> Bench:
-    """With a stage of its own."""
-    return Bench(pool)
-
 
 LIST = "k8s.coreV1().list_namespaced_pod"
 HEAD = f"v1 = k8s.coreV1()\nnames = ['a', 'b', 'c']\nimport functools\nlist_pods = {LIST}\n"

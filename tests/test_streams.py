@@ -12,22 +12,8 @@ from typing import Any
 import pytest
 
 from kubescript import errors
-from kubescript.sandbox import executor
 from tests import stage
 from tests.stage import Bench
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[executor.Executor]:
-    """Started once; every test proves that it still works."""
-    with stage.opened() as pool:
-        yield pool
-
-
-@pytest.fixture
-def bench(pool: executor.Executor) -> Bench:
-    """With a stage of its own."""
-    return Bench(pool)
 
 
 def event(name: str, kind: str = "ADDED") -> bytes:

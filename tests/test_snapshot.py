@@ -315,6 +315,15 @@ def test_half_a_list_is_no_list(tmp_path: Path) -> None:
     assert "expired" in report.missing["pods"] and "expired" in hole(snapshot.Snapshot(tmp_path / "out"), "api/v1/pods")
 
 
+def test_a_list_of_something_else_is_missing_alone(tmp_path: Path) -> None:
+    """An extension API whose items are no objects of Kubernetes costs its own list, and no other."""
+    api = FakeApi()
+    api.lists["/apis/acme.io/v1/widgets"] = ("Widget", [{"spec": {}}])
+    report = capture.capture(broker.Broker(api, policy.Policy()), tmp_path / "out")
+    assert report.missing["widgets.acme.io"] == "the answer was not a list"
+    assert names(ask(snapshot.Snapshot(tmp_path / "out"), "api/v1/pods"))
+
+
 def test_capture_leaves_nothing_half(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A full disk, an existing target or a cluster without discovery leave no folder behind and say why."""
     door = broker.Broker(FakeApi(), policy.Policy())

@@ -149,7 +149,7 @@ class _Capture:
                 if (group, plural) == ("", "pods"):
                     self._pods.append(_containers(raw))
                 item = _slimmed(raw)
-            except msgspec.MsgspecError:
+            except (msgspec.MsgspecError, KeyError):  # an item without metadata is no object
                 raise reader.Refused(reader.NO_LIST) from None
             yield item
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import kubescript
-from kubescript import broker, config, contexts, errors, logs, policy, redaction, resolver, session
+from kubescript import broker, config, contexts, denials, errors, logs, policy, redaction, resolver, session
 from kubescript.audit import recorder
 from kubescript.cluster import base as cluster_base
 from kubescript.sandbox import executor, spawner
@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from kubescript.telemetry import otlp
     from kubescript.toolsets import base
 
-__all__ = ["TOOLSETS", "Application", "opened", "policy_of"]
+__all__ = ["TOOLSETS", "Application", "checked", "opened", "policy_of"]
 
 log = logging.getLogger(__name__)
 
+_DISCOVERY_S: Final = 10.0
+"""What a cluster may take to tell what the rules for it name."""
 _CPU_MARGIN_S: Final = 5
 """Processor seconds beyond the longest deadline; the kernel's limit is only there should the host fail."""
 
@@ -162,35 +164,43 @@ def _doors(settings: config.Settings, masking: redaction.Engine) -> dict[str, co
 def _door(settings: config.Settings, name: str, masking: redaction.Engine) -> contexts.Door:
     own = settings.of_context(name) if name else settings
     several = len(settings.contexts) > 1
+    named = bool(name) or settings.context is not None or settings.kubeconfig is not None
     try:
-        cluster = _cluster(own, checked=bool(name), patience_s=own.limits.patience_ms / 1000 if several else None)
+        cluster = _cluster(own, checked=named, patience_s=own.limits.patience_ms / 1000 if several else None)
     except errors.ClusterError as error:
-        if not name:
-            raise
-        raise errors.ConfigError(f"context {name}: {error.message}", remedy=error.remedy) from None
-    resolve = resolver.KindResolver(cluster)
+        where = f"context {name}: " if name else ""
+        raise errors.ConfigError(f"{where}{error.message}", remedy=error.remedy) from None
+    resolve, rules = resolver.KindResolver(cluster), policy_of(own)
     door = broker.Broker(
         cluster,
-        policy_of(own),
+        rules,
         resolve=resolve,
         redact=masking.body,
         redact_echo=masking.echo,
         mask=masking.text,
         context=name if several else "",
     )
-    return contexts.Door(cluster, door)
+    return contexts.Door(cluster, door, denials.Denials(rules.rules, resolve, name if several else ""))
 
 
 def policy_of(settings: config.Settings) -> policy.Policy:
-    """What the operator permits, of one cluster's settings."""
-    rules = tuple(
-        policy.DeniedResource(
-            "*" if rule.group is None else rule.group or "core", rule.version, rule.kind, rule.resource
-        )
-        for rule in settings.denied_resources
-    )
+    """What the operator permits, of one cluster's settings. Raises ConfigError when a rule can never name anything."""
+    rules = tuple(denials.read(rule) for rule in settings.denied_resources)
     defaults = policy.DEFAULT_RULES if settings.deny_defaults else ()
     return policy.Policy(settings.read_only, rules, defaults)
+
+
+def checked(settings: config.Settings, name: str) -> list[denials.Finding]:
+    """What is to be said of the rules for one cluster. Asks it only where a rule names what is not built in."""
+    rules = [rule for rule in policy_of(settings).rules if not rule.built_in]
+    if not rules:
+        return []
+    try:
+        cluster = _cluster(settings, checked=False, patience_s=None)
+    except errors.ClusterError:  # what is wrong with it is told beside
+        return []
+    with contextlib.closing(cluster):
+        return denials.examine(rules, resolver.KindResolver(cluster), _DISCOVERY_S, name)
 
 
 def _cluster(settings: config.Settings, *, checked: bool, patience_s: float | None) -> cluster_base.Cluster:

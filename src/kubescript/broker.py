@@ -163,7 +163,9 @@ class Broker:
         """Raises PolicyDenied unless the verdict is "allow": what nobody here can carry out (a plan) is refused too."""
         rules = self._policy
         if self._resolve is not None:  # a look-up in discovery ends with the call it decides on
-            rules = replace(rules, resolve=functools.partial(self._resolve, timeout_s=case.left, cancel=case.cancel))
+            ask = functools.partial(self._resolve, timeout_s=case.left, cancel=case.cancel)
+            named = functools.partial(self._resolve.named, timeout_s=case.left, cancel=case.cancel)
+            rules = replace(rules, resolve=ask, named=named)
         decision = rules.decide(case.call)
         if decision.verdict == "allow":
             return

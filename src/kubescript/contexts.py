@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from kubescript import broker, cancellation, errors, tallies, types
+from kubescript import broker, cancellation, denials, errors, tallies, types
 from kubescript.cluster import base
 from kubescript.sandbox import protocol
 
@@ -32,6 +32,8 @@ class Door:
 
     cluster: base.Cluster
     broker: broker.Broker
+    denials: denials.Denials | None = None
+    """Told when the cluster has answered, so that it can be asked what its rules name."""
 
 
 class Contexts:
@@ -73,7 +75,11 @@ class Contexts:
             door = self.default
         if door is None:
             return self.default.broker.refuse(call, tally, self._unknown(call.context)), None
-        return door.broker.handle(call, tally, timeout_s * self._share, cancel)
+        reply, response = door.broker.handle(call, tally, timeout_s * self._share, cancel)
+        answered = response is not None or (reply.fault is not None and reply.fault.code == denials.MISTAKEN)
+        if answered and door.denials is not None:
+            door.denials.tell()
+        return reply, response
 
     def close(self) -> None:
         """Drop the connections to all of them, also when one cannot."""

@@ -10,7 +10,7 @@ from typing import Final
 
 import orjson
 
-from kubescript import application, config, errors
+from kubescript import application, config, denials, errors
 from kubescript.audit import recorder
 from kubescript.cluster import kubeconfig
 from kubescript.sandbox import executor, protocol, spawner
@@ -45,20 +45,28 @@ _REMEDY: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """One of several contexts, as configured; nobody has connected to it."""
+    """A cluster, as configured; nobody has connected to it, unless its rules name what only it can tell."""
 
     name: str
     source: str
     read_only: bool
     denied: tuple[str, ...]
     problem: str = ""
+    rules: tuple[denials.Finding, ...] = ()
+    """What is to be said of the rules."""
+
+    @property
+    def healthy(self) -> bool:
+        """Whether it exists and no rule is mistaken."""
+        return not self.problem and not any(finding.wrong for finding in self.rules)
 
     def as_text(self) -> str:
         """A line, and what is wrong with it."""
-        mark = "WRONG  " if self.problem else "ok     "
+        mark = "ok     " if self.healthy else "WRONG  "
         rules = f"denied: {', '.join(self.denied) or 'nothing'}"
         line = f"{mark} {self.name}: {self.source}, {'read-only' if self.read_only else 'WRITABLE'}, {rules}"
-        return f"{line}\n        → {self.problem}" if self.problem else line
+        said = [self.problem, *(finding.text for finding in self.rules)]
+        return "\n".join([line, *(f"        → {text}" for text in said if text)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +75,15 @@ class Report:
 
     layers: tuple[protocol.Layer, ...]
     contexts: tuple[Cluster, ...] = ()
-    """The default one first; empty when the server has one cluster only."""
+    """The default one first; empty when no setting names a cluster or a rule for it."""
     audit: tuple[bool, str] = (True, "")
     """Whether the audit record is as the operator wants it, and what to say of it."""
 
     @property
     def healthy(self) -> bool:
-        """Whether every layer that `sandbox.strict` insists on holds, every context exists, and the audit file can be
-        written."""
-        return not self.missing and not any(context.problem for context in self.contexts) and self.audit[0]
+        """Whether every layer that `sandbox.strict` insists on holds, every context exists, no rule is mistaken, and
+        the audit file can be written."""
+        return not self.missing and all(context.healthy for context in self.contexts) and self.audit[0]
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -119,12 +127,19 @@ class Report:
 
 
 def examine(settings: config.Settings, source: spawner.Spawner) -> Report:
-    """Fork a worker and read what it reports of its own lockdown. Needs no cluster."""
+    """Fork a worker and read what it reports of its own lockdown. Needs no cluster; one whose rules only discovery can
+    confirm is asked."""
     runner = executor.Executor(
         source, memory_bytes=settings.limits.memory_mib * config.MIB, cpu_seconds=60, spares=0, strict=False
     )
-    clusters = tuple(_cluster(settings.of_context(name), name) for name in settings.context_names)
-    return Report(runner.probe(), clusters, recorder.state(settings.audit))
+    return Report(runner.probe(), _clusters(settings), recorder.state(settings.audit))
+
+
+def _clusters(settings: config.Settings) -> tuple[Cluster, ...]:
+    if settings.contexts:
+        return tuple(_cluster(settings.of_context(name), name) for name in settings.context_names)
+    named = settings.snapshot or settings.context or settings.kubeconfig or settings.denied_resources
+    return (_cluster(settings, settings.context or "the cluster"),) if named else ()
 
 
 def _cluster(settings: config.Settings, name: str) -> Cluster:
@@ -132,14 +147,15 @@ def _cluster(settings: config.Settings, name: str) -> Cluster:
     rules = application.policy_of(settings)
     source, problem = f"snapshot {settings.snapshot}", ""
     if settings.snapshot is None:
-        source = f"kubeconfig {kubeconfig.source(settings.kubeconfig)}, context {settings.context}"
+        source = f"kubeconfig {kubeconfig.source(settings.kubeconfig)}, context {settings.context or '(current)'}"
         try:
             kubeconfig.choose(settings.kubeconfig, settings.context)
         except errors.ClusterError as error:
             problem = error.message
     elif not settings.snapshot.exists():
         problem = f"there is no snapshot at {settings.snapshot}"
-    return Cluster(name, source, rules.read_only, tuple(rule.id for rule in (*rules.defaults, *rules.rules)), problem)
+    denied = tuple(rule.id for rule in (*rules.defaults, *rules.rules))
+    return Cluster(name, source, rules.read_only, denied, problem, tuple(application.checked(settings, name)))
 
 
 def _platform() -> str:

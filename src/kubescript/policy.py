@@ -7,13 +7,14 @@ that is not plainly a read. Called by the broker, for every toolset.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from kubescript import kinds, request
 
-__all__ = ["DEFAULT_RULES", "Decision", "DeniedResource", "Policy", "Resolver"]
+__all__ = ["DEFAULT_RULES", "Decision", "DeniedResource", "Named", "Policy", "Resolver"]
 
 Resolver = Callable[[str, str, str], str | None]
 """(group, version, resource) of a custom or aggregated API → its kind, from discovery; None when it cannot be told."""
@@ -29,7 +30,7 @@ class DeniedResource:
     group: str = ""
     version: str = ""
     kind: str = ""
-    """As in manifests: `Secret`. Compared without case."""
+    """As in manifests: `Secret`. Compared without case; the plural is taken too."""
     resource: str = ""
     """As in RBAC: `secrets` (which covers its subresources) or `serviceaccounts/token`."""
 
@@ -39,12 +40,31 @@ class DeniedResource:
         parts = (self.group, self.version, self.kind, self.resource)
         return "/".join(part for part in parts if not _any(part)) or "everything"
 
+    @property
+    def api_group(self) -> str | None:
+        """The group as the API server calls it; None when the rule holds for every group."""
+        return None if _any(self.group) else "" if self.group == "core" else self.group
+
+    def names(self, offered: Mapping[str, str]) -> bool:
+        """Whether a group that offers these (`certificates`, `certificates/status` → kind) has what the rule names."""
+        known = {kind.lower() for kind in offered.values()} | set(offered)
+        return (_any(self.kind) or self.kind.lower() in known) and (_any(self.resource) or self.resource in offered)
+
+    @property
+    def built_in(self) -> bool:
+        """Whether what the rule names is built into Kubernetes, so that no discovery is needed to know it is there."""
+        return _built_in(self)
+
 
 DEFAULT_RULES: Final = (
     DeniedResource("core", kind="Secret"),
     DeniedResource("core", resource="secrets"),
     DeniedResource("core", resource="serviceaccounts/token"),
 )
+
+
+Named = Callable[[DeniedResource], bool | None]
+"""Whether the group of a rule has what the rule names, or is not there at all; None when that cannot be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +74,7 @@ class Decision:
     verdict: Literal["allow", "deny", "plan"]
     rule: str = ""
     """Stable id: policy.read_only, policy.tunnel, policy.subresource, policy.denied_resource,
-    policy.unresolved_kind."""
+    policy.unresolved_kind, policy.mistaken_rule."""
     reason: str = ""
     instead: str = ""
 
@@ -70,6 +90,7 @@ _QUESTIONS: Final = frozenset({
     ("authentication.k8s.io", "v1", "selfsubjectreviews"),
 })  # fmt: skip
 """POSTs that store nothing: the API's way to ask a question."""
+_BELOW: Final = kinds.READ_SUBRESOURCES | kinds.WRITE_SUBRESOURCES | request.CONNECT | set(kinds.SUBRESOURCE_KINDS)
 _CUSTOM_SUBRESOURCES: Final = frozenset({"status", "scale"})
 _INSTEAD_OF: Final = {
     "exec": "Read the container's logs, its status and the pod's events.",
@@ -87,6 +108,7 @@ class Policy:
     rules: tuple[DeniedResource, ...] = ()
     defaults: tuple[DeniedResource, ...] = DEFAULT_RULES
     resolve: Resolver = lambda _group, _version, _resource: None
+    named: Named = lambda _rule: None
 
     def decide(self, call: request.Request) -> Decision:
         """The verdict on one request."""
@@ -101,7 +123,15 @@ class Policy:
                 return _deny_by(rule, call)
             if hit is None:
                 return _deny_unresolved(rule, call)
+            if self._mistaken(rule, call):
+                return _deny_mistaken(rule, call)
         return None
+
+    def _mistaken(self, rule: DeniedResource, call: request.Request) -> bool:
+        """Whether `rule` is about the group of the request and yet names nothing in it, as far as anybody can tell: a
+        slip must not pass for a permission."""
+        about = not _any(rule.group) and rule.group in _groups(call)
+        return about and not rule.built_in and not self.named(rule)
 
     def _matches(self, rule: DeniedResource, call: request.Request) -> bool | None:
         """Whether `rule` covers the request; None when that depends on a kind nobody knows."""
@@ -115,6 +145,8 @@ class Policy:
 
     def _has_kind(self, kind: str, call: request.Request) -> bool | None:
         below = kinds.SUBRESOURCE_KINDS.get(call.subresource, "")
+        if kind in {call.resource, f"{call.resource}/{call.subresource}"}:  # the plural, where the kind was asked for
+            return True
         known = kinds.kind_of(call.group, call.resource) or self.resolve(call.group, call.version, call.resource)
         if below.lower() == kind:
             return True
@@ -136,6 +168,22 @@ def _any(field: str) -> bool:
     return field in {"", "*"}
 
 
+@functools.lru_cache
+def _built_in(rule: DeniedResource) -> bool:
+    if _any(rule.kind) and _any(rule.resource):
+        return True
+    groups = kinds.BUILT_IN.values() if rule.api_group is None else [kinds.BUILT_IN.get(rule.api_group, {})]
+    return any(rule.names(_with_subresources(group)) for group in groups)
+
+
+def _with_subresources(group: Mapping[str, str]) -> dict[str, str]:
+    """What a built-in group may offer below its resources, too."""
+    below = {
+        f"{plural}/{name}": kinds.SUBRESOURCE_KINDS.get(name, kind) for plural, kind in group.items() for name in _BELOW
+    }
+    return {**group, **below}
+
+
 def _deny_by(rule: DeniedResource, call: request.Request) -> Decision:
     instead = "Work without it; ask the operator if the task truly needs it."
     if call.resource == "secrets":
@@ -149,6 +197,14 @@ def _deny_unresolved(rule: DeniedResource, call: request.Request) -> Decision:
     close = difflib.get_close_matches(call.resource, kinds.BUILT_IN.get(call.group, {}), n=1)
     hint = f"Did you mean {close[0]}?" if close else "Check group, version and plural name against discovery."
     return Decision("deny", "policy.unresolved_kind", reason, hint)
+
+
+def _deny_mistaken(rule: DeniedResource, call: request.Request) -> Decision:
+    group = call.group or "core"
+    reason = f"rule {rule.id} names nothing {group} is known to have; until it is mended all of {group} is denied"
+    return Decision(
+        "deny", "policy.mistaken_rule", reason, "Only the operator can mend it: `kubescript doctor` says how."
+    )
 
 
 def _tunnel(call: request.Request) -> Decision | None:

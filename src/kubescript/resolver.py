@@ -1,8 +1,8 @@
-"""Which kind a custom or aggregated resource has, from the cluster's own discovery; what rules that name a kind need to
-decide.
+"""What the cluster serves, from its own discovery: which kind a custom or aggregated resource has, and whether a rule
+names anything. Rules that name a kind need both to decide.
 
-Remembered for the life of the server, misses excepted: a resource's kind cannot change while its definition exists, and
-a definition that was deleted and made anew under the same plural with another kind is looked up again after `_FRESH_S`.
+Remembered for a minute, misses excepted: a definition may come later, and one that was deleted and made anew under the
+same plural may have another kind.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
-from kubescript import cancellation, errors, request
+from kubescript import cancellation, errors, policy, request
 from kubescript.cluster import base
 
-__all__ = ["KindResolver"]
+__all__ = ["Catalogue", "KindResolver"]
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +27,7 @@ _CALL_S: Final = 10.0
 _MAX_KNOWN: Final = 1_000
 """Group versions remembered; large clusters have some hundred."""
 _MAX_BYTES: Final = 8 * 1024 * 1024
+_Document = TypeVar("_Document", bound=msgspec.Struct)
 
 
 class _Resource(msgspec.Struct):
@@ -38,13 +39,37 @@ class _Resources(msgspec.Struct):
     resources: list[_Resource]
 
 
+class _Version(msgspec.Struct):
+    version: str
+
+
+class _Group(msgspec.Struct):
+    name: str
+    versions: list[_Version]
+
+
+class Catalogue(msgspec.Struct):
+    """The groups of a cluster."""
+
+    groups: list[_Group]
+    partial: bool = False
+    """Made up from a few saved objects: what is not in it may exist all the same."""
+
+    def versions(self, group: str) -> list[str]:
+        """Those of one group; none when it is not served."""
+        if not group:
+            return ["v1"]
+        return [each.version for one in self.groups if one.name == group for each in one.versions]
+
+
 class KindResolver:
-    """Answers `policy.Resolver`. Called from many threads at once."""
+    """Answers `policy.Resolver` and `policy.Named`. Called from many threads at once."""
 
     def __init__(self, cluster: base.Cluster) -> None:
         self._cluster = cluster
         self._lock = threading.Lock()
         self._known: dict[tuple[str, str], tuple[float, dict[str, str]]] = {}
+        self._catalogue: tuple[float, Catalogue | None] = (0.0, None)
 
     def __call__(
         self,
@@ -60,6 +85,41 @@ class KindResolver:
             kinds = self._ask(group, version, min(timeout_s, _CALL_S), cancel or cancellation.Cancellation())
         return kinds.get(resource)
 
+    def named(
+        self,
+        rule: policy.DeniedResource,
+        timeout_s: float = _CALL_S,
+        cancel: cancellation.Cancellation | None = None,
+    ) -> bool | None:
+        """Whether the group of `rule` has what it names, or is not served; None when the cluster does not tell."""
+        deadline = time.monotonic() + min(timeout_s, _CALL_S)
+        cancel = cancel or cancellation.Cancellation()
+        found = self.catalogue(deadline, cancel)
+        if found is None:
+            return None
+        groups = [one.name for one in found.groups] + [""] if rule.api_group is None else [rule.api_group]
+        served = {group: versions for group in groups if (versions := found.versions(group))}
+        if found.partial or not served:
+            return True
+        offers = [self.offered(group, version, deadline, cancel) for group in served for version in served[group]]
+        return any(rule.names(offer) for offer in offers) or (False if all(offers) else None)
+
+    def catalogue(self, deadline: float, cancel: cancellation.Cancellation) -> Catalogue | None:
+        """The groups that the cluster serves; None when it does not tell by `deadline` (time.monotonic)."""
+        with self._lock:
+            when, found = self._catalogue
+        if found is not None and time.monotonic() - when < _FRESH_S:
+            return found
+        found = self._fetch("/apis", Catalogue, deadline - time.monotonic(), cancel)
+        with self._lock:
+            self._catalogue = (time.monotonic(), found)
+        return found
+
+    def offered(self, group: str, version: str, deadline: float, cancel: cancellation.Cancellation) -> dict[str, str]:
+        """`certificates`, `certificates/status`, … → kind; empty when the cluster does not tell by `deadline`."""
+        known = self._remembered(group, version)
+        return known or self._ask(group, version, deadline - time.monotonic(), cancel)
+
     def _remembered(self, group: str, version: str) -> dict[str, str]:
         with self._lock:
             when, kinds = self._known.get((group, version), (0.0, {}))
@@ -67,21 +127,26 @@ class KindResolver:
 
     def _ask(self, group: str, version: str, timeout_s: float, cancel: cancellation.Cancellation) -> dict[str, str]:
         path = f"/apis/{group}/{version}" if group else f"/api/{version}"
-        call = request.Request("GET", path, (), verb="get", is_resource=False)
-        try:
-            response = self._cluster.perform(call, timeout_s, cancel)
-            try:
-                body = _read(response.chunks) if response.status == 200 else b'{"resources":[]}'
-            finally:
-                response.close()
-            found = msgspec.json.decode(body, type=_Resources).resources
-        except (errors.KubescriptError, msgspec.MsgspecError):
-            return {}
-        kinds = {each.name: each.kind for each in found if "/" not in each.name}
+        found = self._fetch(path, _Resources, timeout_s, cancel)
+        kinds = {each.name: each.kind for each in found.resources} if found is not None else {}
         log.debug("asked which kinds %s/%s has", group, version, extra={"event": "resolver.call"})
         if kinds:  # a script can invent groups for ever; only those that exist are remembered
             self._remember((group, version), kinds)
         return kinds
+
+    def _fetch(
+        self, path: str, shape: type[_Document], timeout_s: float, cancel: cancellation.Cancellation
+    ) -> _Document | None:
+        """One document; None when there is none, or none in time."""
+        call = request.Request("GET", path, (), verb="get", is_resource=False)
+        try:
+            response = self._cluster.perform(call, max(0.001, timeout_s), cancel)
+            try:
+                return msgspec.json.decode(_read(response.chunks), type=shape) if response.status == 200 else None
+            finally:
+                response.close()
+        except (errors.KubescriptError, msgspec.MsgspecError):
+            return None
 
     def _remember(self, key: tuple[str, str], kinds: dict[str, str]) -> None:
         with self._lock:

@@ -71,8 +71,8 @@ def _groups(resources: list[collection.Resource], rest: list[str]) -> types.Resp
         return resource_list(resources, rest[0], rest[1])
     names = sorted({one.group for one in resources if one.group and (not rest or one.group == rest[0])})
     groups = [_group(name, sorted({one.version for one in resources if one.group == name})) for name in names]
-    if not rest:
-        return statuses.document({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
+    if not rest:  # `partial` tells our own resolver that a group may have more kinds than were captured
+        return statuses.document({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups, "partial": True})
     if not groups:
         return statuses.failure(404, "NotFound", "the server could not find the requested resource")
     return statuses.document({"kind": "APIGroup", "apiVersion": "v1", **groups[0]})

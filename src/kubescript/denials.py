@@ -1,0 +1,182 @@
+"""Whether each `[[denied_resources]]` rule names something, and who is told when one does not.
+
+A rule that names nothing denies nothing, so a slip must not stay silent. What no cluster can ever have stops the start;
+the rest only discovery can tell, after the first answer of a cluster or in `doctor`:
+
+    the group is served, without what the rule names     a slip: `policy` denies the whole group until it is mended
+    the group is not served                              fine: it may come later, and is denied then
+    a rule without a group names nothing                 told; it denies what comes later
+    discovery does not tell                              `policy` denies the group meanwhile
+"""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import re
+import threading
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from kubescript import cancellation, config, errors, kinds, policy, resolver
+
+__all__ = ["MISTAKEN", "Denials", "Finding", "examine", "read"]
+
+log = logging.getLogger(__name__)
+
+MISTAKEN: Final = "policy.mistaken_rule"
+_PATIENCE_S: Final = 5.0
+_AGAIN_S: Final = 60.0
+"""Before a cluster that did not tell is asked again."""
+_SIMILAR: Final = 0.75
+_ALL_BUT_EQUAL: Final = 0.9
+"""difflib ratios: Certificat and Certificate 0.95, networking.k8s.io and gateway.networking.k8s.io 0.81."""
+_SHAPES: Final = {
+    "group": (re.compile(r"\*|[a-z0-9]([a-z0-9.-]*[a-z0-9])?|"), "an API group: `cert-manager.io`, without a version"),
+    "kind": (re.compile(r"\*|[A-Za-z][A-Za-z0-9-]*|"), "a kind as in manifests: `Certificate`"),
+    "resource": (
+        re.compile(r"\*|[a-z0-9][a-z0-9.-]*(/[a-z0-9-]+)?|"),
+        "a plural as in RBAC: `certificates`, `pods/log`",
+    ),
+}
+"""What the API server accepts as a name, or * alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is to be said of one rule."""
+
+    rule: str
+    text: str
+    wrong: bool
+    """Whether the rule is mistaken, as far as can be told; otherwise there is nothing to mend."""
+    told: bool = True
+    """Whether the cluster told."""
+    context: str = ""
+
+
+def read(given: config.DeniedResource) -> policy.DeniedResource:
+    """A rule of the settings for the policy. Raises ConfigError when it has a name that no cluster can have."""
+    fields = {
+        "group": "*" if given.group is None else given.group.strip().lower(),
+        "kind": given.kind.strip(),
+        "resource": given.resource.strip().lower(),
+    }
+    for name, (shape, wanted) in _SHAPES.items():
+        if not shape.fullmatch(fields[name]):
+            shown = fields[name][:100]
+            raise errors.ConfigError(f"`denied_resources`: {name} {shown!r} can name nothing; expected {wanted}")
+    return policy.DeniedResource(fields["group"] or "core", given.version, fields["kind"], fields["resource"])
+
+
+class Denials:
+    """The rules of one cluster that only discovery can confirm. Used from many threads at once."""
+
+    def __init__(self, rules: Iterable[policy.DeniedResource], resolve: resolver.KindResolver, context: str) -> None:
+        self._open = [rule for rule in rules if not rule.built_in]
+        self._resolve = resolve
+        self._context = context
+        self._lock = threading.Lock()
+        self._next = 0.0
+        self._hint()
+
+    def tell(self) -> None:
+        """Warn of each rule that names nothing, once; of what the cluster does not tell, again a minute later."""
+        if not self._open or time.monotonic() < self._next or not self._lock.acquire(blocking=False):
+            return
+        try:
+            findings = examine(self._open, self._resolve, _PATIENCE_S, self._context)
+            for finding in findings:
+                _warn(finding)
+            unknown = {finding.rule for finding in findings if not finding.told}
+            self._open = [rule for rule in self._open if rule.id in unknown]
+            self._next = time.monotonic() + _AGAIN_S
+        finally:
+            self._lock.release()
+
+    def _hint(self) -> None:
+        """What is near to something built in may be a slip already before any cluster is asked."""
+        for rule in self._open:
+            if near := _near(rule, _built_in(rule), _ALL_BUT_EQUAL if rule.api_group is None else _SIMILAR):
+                text = f"rule {rule.id} names nothing that is built into Kubernetes; did you mean {near}?"
+                _warn(Finding(rule.id, text, wrong=True, context=self._context))
+
+
+def examine(
+    rules: Iterable[policy.DeniedResource], resolve: resolver.KindResolver, timeout_s: float, context: str = ""
+) -> list[Finding]:
+    """What is to be said of those rules that name nothing, as far as the cluster tells in time."""
+    until = _Until(time.monotonic() + timeout_s, cancellation.Cancellation())
+    found = (_Check(rule, resolve, until, context).finding() for rule in rules if not rule.built_in)
+    return [finding for finding in found if finding is not None]
+
+
+class _Until(NamedTuple):
+    deadline: float
+    cancel: cancellation.Cancellation
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """One rule against one cluster."""
+
+    rule: policy.DeniedResource
+    resolve: resolver.KindResolver
+    until: _Until
+    context: str
+
+    def finding(self) -> Finding | None:
+        """What is to be said; None when there is nothing."""
+        catalogue = self.resolve.catalogue(*self.until)
+        named = self.resolve.named(self.rule, self.until.deadline - time.monotonic(), self.until.cancel)
+        if catalogue is None or named is None:
+            return self._unknown()
+        group = self.rule.api_group
+        if not catalogue.partial and group is not None and not catalogue.versions(group):
+            return self._absent(catalogue)
+        return None if named else self._mistaken(catalogue)
+
+    def _unknown(self) -> Finding:
+        group = "" if self.rule.api_group is None else f"; meanwhile all of {self.rule.group} is denied"
+        return self._says(f"cannot be checked, the cluster's discovery does not answer in full{group}", told=False)
+
+    def _absent(self, catalogue: resolver.Catalogue) -> Finding:
+        """A group that is not served is no mistake, unless it is all but equal to one that is."""
+        names = [one.name for one in catalogue.groups]
+        close = difflib.get_close_matches(self.rule.group, names, n=1, cutoff=_ALL_BUT_EQUAL)
+        hint = f"; did you mean {close[0]}?" if close else " yet; what it names is denied when it comes"
+        return self._says(f"names a group that the cluster does not serve{hint}", wrong=bool(close))
+
+    def _mistaken(self, catalogue: resolver.Catalogue) -> Finding:
+        group = self.rule.api_group
+        served = [one.name for one in catalogue.groups] + [""] if group is None else [group]
+        places = [(one, version) for one in served for version in catalogue.versions(one)]
+        near = _near(self.rule, [self.resolve.offered(*place, *self.until) for place in places], _SIMILAR)
+        where = "the cluster serves" if group is None else f"the group {self.rule.group} has"
+        effect = "it denies nothing now" if group is None else f"until it is mended, all of {self.rule.group} is denied"
+        return self._says(
+            f"names nothing that {where}{f' (did you mean {near}?)' if near else ''}; {effect}", wrong=True
+        )
+
+    def _says(self, text: str, *, wrong: bool = False, told: bool = True) -> Finding:
+        return Finding(self.rule.id, f"rule {self.rule.id} {text}", wrong, told, self.context)
+
+
+def _built_in(rule: policy.DeniedResource) -> Sequence[dict[str, str]]:
+    return list(kinds.BUILT_IN.values()) if rule.api_group is None else [kinds.BUILT_IN.get(rule.api_group, {})]
+
+
+def _near(rule: policy.DeniedResource, offers: Iterable[dict[str, str]], cutoff: float) -> str:
+    """The names most like the one the rule has."""
+    offered = {name: kind for offer in offers for name, kind in offer.items()}
+    word, names = (rule.kind, {*offered.values()}) if rule.kind not in {"", "*"} else (rule.resource, {*offered})
+    by_lower = {name.lower(): name for name in names}
+    close = difflib.get_close_matches(word.lower(), by_lower, n=3, cutoff=cutoff)
+    return " or ".join(by_lower[name] for name in close)
+
+
+def _warn(finding: Finding) -> None:
+    about = {"event": "policy.rule", "context": finding.context, "rule": finding.rule}
+    log.log(logging.WARNING if finding.wrong or not finding.told else logging.INFO, "%s", finding.text, extra=about)

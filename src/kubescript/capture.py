@@ -7,7 +7,9 @@ is recorded as missing, and redaction applies. The folder appears at OUT whole o
 
 from __future__ import annotations
 
+import collections
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -21,6 +23,12 @@ from kubescript.cluster import saved
 
 __all__ = ["Report", "capture"]
 
+_PATIENCE: Final = 3
+"""Logs of one node that may fail to come before the node counts as gone."""
+_NAMES: Final = re.compile(r'"[^"]*"')
+"""What tells apart failures of the same kind: addresses, pods, containers."""
+_NAMED: Final = 3
+"""Logs that a line names."""
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _TEXTS: Final = msgspec.json.Decoder(dict[str, str])
@@ -36,6 +44,27 @@ class Report:
     missing: dict[str, str] = field(default_factory=dict)
     """`secrets` → why."""
     logs: int = 0
+    failed_logs: dict[str, list[str]] = field(default_factory=dict)
+    """Why → `log shop/web-1 nginx`."""
+
+    def lines(self) -> Iterator[str]:
+        """What is missing and why, logs of the same fate in one line."""
+        told = {log for logs in self.failed_logs.values() for log in logs}
+        yield from (f"{what}: {why}" for what, why in sorted(self.missing.items()) if what not in told)
+        for why, logs in self.failed_logs.items():
+            more = f" and {len(logs) - _NAMED} more" if len(logs) > _NAMED else ""
+            named = ", ".join(log.removeprefix("log ") for log in logs[:_NAMED])
+            yield f"{len(logs)} {'logs' if len(logs) > 1 else 'log'} ({named}{more}): {why}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Pod:
+    """Whose logs to ask for."""
+
+    namespace: str
+    name: str
+    node: str
+    containers: tuple[str, ...]
 
 
 def capture(
@@ -65,10 +94,15 @@ class _Capture:
         self._source = source
         self._place = place
         self._namespaces = None if namespaces is None else sorted(set(namespaces))
-        self._pods: list[tuple[str, str, list[str]]] = []
+        self._pods: list[_Pod] = []
+        self._silent: collections.Counter[str] = collections.Counter()
+        """Node → logs that did not come because nobody answered."""
 
     def run(self, report: Report, cluster: str, namespace: str, logs: int | None) -> Report:
         started = datetime.now(UTC)
+        for name in self._namespaces or ():
+            if self._source.lacks(name):  # a slip must not pass for an empty namespace
+                raise errors.ConfigError(f"there is no namespace {name!r}", remedy="check --namespaces")
         server = self._version(report)
         for group, version, entries in self._discover(report):
             for entry in entries:
@@ -80,7 +114,7 @@ class _Capture:
 
     def _version(self, report: Report) -> object:
         try:
-            return msgspec.json.decode(self._source.get(("version",)))
+            return reader.fields(self._source.get(("version",), timeout_s=reader.SMALL_S))
         except reader.Refused as error:
             report.missing["version"] = str(error)
             return None
@@ -94,17 +128,18 @@ class _Capture:
         groups = self._document("apis")
         self._place.keep(("discovery", "apis.json"), groups)
         wanted: list[tuple[str, str, tuple[str, ...]]] = [("", "v1", ("api", "v1"))]
-        for group in msgspec.json.decode(groups).get("groups") or []:
+        for group in reader.fields(groups).get("groups") or []:
             wanted += [(group["name"], version, ("apis", group["name"], version)) for version in _versions(group)]
         seen: set[tuple[str, str]] = set()
         for name, version, path in wanted:
             try:
-                document = self._source.get(path)
+                document = self._source.get(path, timeout_s=reader.SMALL_S)
+                resources = reader.fields(document).get("resources") or []
             except reader.Refused as error:  # an aggregated API that is down: what else there is stays readable
                 report.missing[f"{name}/{version}"] = str(error)
                 continue
             self._place.keep(("discovery", name or "core", f"{version}.json"), document)
-            entries = [entry for entry in msgspec.json.decode(document).get("resources") or [] if _listable(entry)]
+            entries = [entry for entry in resources if _listable(entry)]
             yield name, version, [entry for entry in entries if (name, entry["name"]) not in seen]
             seen |= {(name, entry["name"]) for entry in entries}
 
@@ -154,17 +189,27 @@ class _Capture:
             yield item
 
     def _logs(self, report: Report, lines: int) -> None:
-        for namespace, pod, containers in self._pods:
-            for container in containers:
-                path = ("api", "v1", "namespaces", namespace, "pods", pod, "log")
-                query = (("container", container), ("tailLines", str(lines)), ("timestamps", "true"))
+        for pod in self._pods:
+            for container in pod.containers:
                 try:
-                    text = self._source.get(path, query, "text")
+                    text = self._log(pod, container, lines)
                 except reader.Refused as error:
-                    report.missing[f"log {namespace}/{pod} {container}"] = str(error)
+                    what = f"log {pod.namespace}/{pod.name} {container}"
+                    self._silent[pod.node] += error.gone
+                    report.missing[what] = str(error)
+                    report.failed_logs.setdefault(_NAMES.sub("…", str(error)), []).append(what)
                     continue
-                self._place.keep(("logs", namespace, pod, f"{container}.log"), text)
+                self._place.keep(("logs", pod.namespace, pod.name, f"{container}.log"), text)
                 report.logs += 1
+
+    def _log(self, pod: _Pod, container: str, lines: int) -> bytes:
+        """Raises Refused, without asking when the pod's node has not answered for others."""
+        if self._silent[pod.node] >= _PATIENCE:
+            why = f"node {pod.node or '(none)'} did not give {_PATIENCE} other logs, so it was not asked again"
+            raise reader.Refused(why)
+        path = ("api", "v1", "namespaces", pod.namespace, "pods", pod.name, "log")
+        query = (("container", container), ("tailLines", str(lines)), ("timestamps", "true"))
+        return self._source.get(path, query, "text", reader.SMALL_S)
 
     def _describe(self, report: Report, started: datetime, cluster: str, namespace: str, server: object) -> None:
         """Written last: a folder without it is no snapshot."""
@@ -177,9 +222,11 @@ class _Capture:
 
     def _document(self, *path: str) -> bytes:
         try:
-            return self._source.get(path)
+            document = self._source.get(path, timeout_s=reader.SMALL_S)
+            reader.fields(document)
         except reader.Refused as error:
             raise errors.ClusterError(f"/{'/'.join(path)} cannot be read: {error}") from None
+        return document
 
 
 def _versions(group: dict[str, Any]) -> list[str]:
@@ -192,10 +239,11 @@ def _listable(entry: dict[str, Any]) -> bool:
     return "/" not in entry["name"] and "list" in (entry.get("verbs") or [])
 
 
-def _containers(raw: msgspec.Raw) -> tuple[str, str, list[str]]:
+def _containers(raw: msgspec.Raw) -> _Pod:
     pod = msgspec.json.decode(raw, type=dict[str, Any])
-    names = [one["name"] for kind in ("initContainers", "containers") for one in pod.get("spec", {}).get(kind) or []]
-    return pod["metadata"].get("namespace", ""), pod["metadata"]["name"], names
+    spec = pod.get("spec", {})
+    names = [one["name"] for kind in ("initContainers", "containers") for one in spec.get(kind) or []]
+    return _Pod(pod["metadata"].get("namespace", ""), pod["metadata"]["name"], spec.get("nodeName", ""), tuple(names))
 
 
 def _slimmed(raw: msgspec.Raw) -> bytes:

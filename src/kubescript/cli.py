@@ -2,15 +2,22 @@
 
 The first thing any command does is start the fork server: before a flag, a variable or a file is read, so that nothing
 secret can be in a worker's memory.
+
+Exit codes: 0 done; 1 it failed, and stderr says why (of `doctor`: something is missing or wrong); 2 the command line is
+wrong; 130 and 143 ended by Ctrl-C and SIGTERM. A server that is told to end has done its work: 0.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import gc
+import logging
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
@@ -27,6 +34,11 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _FAILED: Final = 1
+_INTERRUPTED: Final = 130
+_TERMINATED: Final = 143
+_SERVES: Final = frozenset({"kubescript", "serve"})
+"""What serves; everything else answers a person."""
+_MIN_TIMEOUT_MS: Final = 1
 _BEFORE: Final = "kubescript.flags"
 """Where the flags before a sub-command wait for it."""
 
@@ -77,34 +89,84 @@ def cli(context: click.Context, /, **flags: object) -> None:
     """Serve Kubernetes to MCP clients: a sandbox for scripts beside the API server."""
     context.meta[_BEFORE] = {name: value for name, value in flags.items() if value is not None}
     if context.invoked_subcommand is None:
-        _serve(context)
+        _serve(context, {})
 
 
-def _serve(context: click.Context) -> None:
-    with _application(context, {}) as opened:
+@cli.command()
+@_flags
+@click.pass_context
+def serve(context: click.Context, /, **flags: object) -> None:
+    """Serve MCP; the same as no command."""
+    _serve(context, flags)
+
+
+def _serve(context: click.Context, flags: dict[str, object]) -> None:
+    with _application(context, flags) as opened:
         import anyio
 
         from kubescript import transports
 
         server = opened.server()
         _collect_from_here_on()
+        if opened.settings.transport == "stdio":
+            _leave_when_told(opened.close)
         with contextlib.suppress(KeyboardInterrupt):
             anyio.run(transports.serve, server, opened.settings, opened.state, opened.scrape)
 
 
+def _leave_when_told(close: Callable[[], None]) -> None:
+    """Ctrl-C and SIGTERM end a stdio server whose client keeps the pipe open: nothing wakes the thread that reads it,
+    so the process goes without waiting for that thread. `close` runs beside the main thread, which may hold locks."""
+
+    def leave() -> None:
+        try:
+            close()
+        finally:
+            os._exit(0)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: threading.Thread(target=leave, daemon=True).start())
+
+
 @cli.command()
 @click.argument("file", type=click.File(encoding="utf-8"))
-@click.option("--timeout", type=int, help="Milliseconds the script may take.")
+@click.option("--timeout", type=click.IntRange(min=_MIN_TIMEOUT_MS), help="Milliseconds the script may take.")
 @_flags
 @click.pass_context
 def run(context: click.Context, /, file: TextIO, timeout: int | None, **flags: object) -> None:
     """Evaluate one script from FILE (- for standard input) and print its result."""
     import anyio
 
+    script = _text(file)
     with _application(context, flags) as opened:
-        answer = anyio.run(opened.session.evaluate, file.read(), timeout, None, _operator("run"))
-    click.echo(answer.text, err=answer.is_error)
+        _check_timeout(timeout, opened.settings.limits.max_timeout_ms)
+        answer = anyio.run(opened.session.evaluate, script, timeout, None, _operator("run"))
+    _print(answer.text, err=answer.is_error)
     context.exit(_FAILED if answer.is_error else 0)
+
+
+def _text(file: TextIO) -> str:
+    try:
+        return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        why = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error.strerror
+        raise click.ClickException(f"cannot read the script {file.name}: {why}") from None
+
+
+def _check_timeout(timeout: int | None, most: int) -> None:
+    """Clients' timeouts are clamped, for they cannot know the limit; a person is told."""
+    if timeout is not None and timeout > most:
+        raise click.BadParameter(f"{timeout} is more than limits.max_timeout_ms, {most}", param_hint="'--timeout'")
+
+
+def _print(text: str, *, err: bool = False) -> None:
+    """Print, or say why that cannot be. A reader that has gone away (head) needs no words."""
+    try:
+        click.echo(text, err=err)
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            raise
+        raise click.ClickException(f"the output cannot be written: {error.strerror}") from None
 
 
 def _operator(command: str) -> types.Caller:
@@ -124,33 +186,50 @@ def doctor(context: click.Context, /, as_json: bool, **flags: object) -> None:
 
     with _reported():
         report = diagnosis.examine(_settings(context, flags), context.find_root().obj)
-    click.echo(report.as_json() if as_json else report.as_text())
+    _print(report.as_json() if as_json else report.as_text())
     context.exit(0 if report.healthy else _FAILED)
 
 
 @cli.command()
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option("--namespaces", "-n", help="Only these namespaces, separated by commas.")
-@click.option("--logs", type=int, default=None, help="Lines of each container's log to keep; none by default.")
+@click.option(
+    "--logs", type=click.IntRange(min=1), default=None, help="Lines of each container's log to keep; none by default."
+)
 @_flags
 @click.pass_context
 def snapshot(context: click.Context, /, out: Path, namespaces: str | None, logs: int | None, **flags: object) -> None:
     """Save the cluster to OUT, for `--snapshot OUT`. What the policy denies is not written."""
     from kubescript import capture
 
+    chosen = _names(namespaces)
     with _application(context, flags) as opened:
-        chosen = tuple(namespaces.split(",")) if namespaces else None
+        _quieten_refusals()
         cluster = opened.cluster
         journal = opened.audit.journal(_operator("snapshot")) if opened.audit is not None else None
         report = capture.capture(
             opened.broker, out, cluster=cluster.name, namespace=cluster.namespace, namespaces=chosen, logs=logs,
             journal=journal,
         )  # fmt: skip
-    click.echo(_saved(report))
+        opened.contexts.tell()
+    _print(_saved(report))
+
+
+def _names(namespaces: str | None) -> tuple[str, ...] | None:
+    names = None if namespaces is None else tuple(filter(None, (name.strip() for name in namespaces.split(","))))
+    if names == ():
+        raise click.BadParameter("names no namespace", param_hint="'--namespaces'")
+    return names
+
+
+def _quieten_refusals() -> None:
+    """The report says what was refused, once; the log need not say it for each call."""
+    told = "broker.call"
+    logging.getLogger("kubescript.broker").addFilter(lambda record: getattr(record, "event", "") != told)
 
 
 def _saved(report: capture.Report) -> str:
-    missing = [f"  not saved: {what}: {why}" for what, why in sorted(report.missing.items())]
+    missing = [f"  not saved: {line}" for line in report.lines()]
     head = (
         f"{report.objects} objects of {len(report.resources)} resources and {report.logs} logs saved to {report.path}"
     )
@@ -170,7 +249,7 @@ def demo(context: click.Context, /, **flags: object) -> None:
         context, {**flags, "contexts": (), "snapshot": flags["snapshot"] or demonstration.SNAPSHOT}
     ) as opened:
         for number in range(len(demonstration.SCRIPTS)):
-            click.echo(anyio.run(demonstration.perform, opened.session, number))
+            _print(anyio.run(demonstration.perform, opened.session, number))
 
 
 cli.add_command(commands.audit)
@@ -207,7 +286,7 @@ def _settings(context: click.Context, flags: dict[str, object]) -> config.Settin
     if "audit" in given:
         given["audit"] = {"file": given["audit"]}
     settings = config.load(given, file if isinstance(file, Path) else None)
-    return settings if context.info_name == "kubescript" else _for_a_person(settings)
+    return settings if context.info_name in _SERVES else _for_a_person(settings)
 
 
 def _for_a_person(settings: config.Settings) -> config.Settings:
@@ -230,13 +309,43 @@ def _collect_from_here_on() -> None:
 def main() -> None:
     """Entry point of the `kubescript` command."""
     gc.disable()  # importing thousands of classes makes no garbage, and looking for some takes a seventh of the start
+    _open_streams()
     source = spawner.Spawner()
     source.start()
     try:
-        cli.main(prog_name="kubescript", obj=source)
+        code = _run(source)
     finally:
         source.close()
-    sys.exit(0)
+    sys.exit(code)
+
+
+def _open_streams() -> None:
+    """Streams that the caller closed lead to /dev/null: nothing we open must get their numbers."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free: this one
+            setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False))
+
+
+def _run(source: spawner.Spawner) -> int:
+    """One command to its end, however it ends; its exit code."""
+    told = threading.Event()
+
+    def tell(*_: object) -> None:
+        told.set()
+        signal.raise_signal(signal.SIGINT)
+
+    signal.signal(signal.SIGTERM, tell)
+    try:
+        return cli.main(prog_name="kubescript", obj=source, standalone_mode=False) or 0
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return _TERMINATED if told.is_set() else _INTERRUPTED
+    except BrokenPipeError:  # whoever read has seen enough; what is left in the buffer must not fail again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return _FAILED
 
 
 if __name__ == "__main__":

@@ -81,6 +81,11 @@ class Contexts:
             door.denials.tell()
         return reply, response
 
+    def tell(self) -> None:
+        """Warn of rules that name nothing, of the default cluster; for who does not come through `handle`."""
+        if self.default.denials is not None:
+            self.default.denials.tell()
+
     def close(self) -> None:
         """Drop the connections to all of them, also when one cannot."""
         with contextlib.ExitStack() as closing:

@@ -5,7 +5,10 @@ Beside it stand /health for probes, /info for people and /metrics for Prometheus
 
 from __future__ import annotations
 
+import errno
+import os
 import signal
+import socket
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
@@ -59,9 +62,22 @@ async def _serve_http(
             "so it serves 127.0.0.1, localhost and ::1 only"
         )
     app = _application(server, state, scrape)
-    options = uvicorn.Config(app, host=settings.host, port=settings.port, log_config=None, timeout_graceful_shutdown=5)
-    _end_in_order()
-    await uvicorn.Server(options).serve()
+    options = uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=5)
+    with _listener(settings) as listener:
+        _end_in_order()
+        await uvicorn.Server(options).serve([listener])
+
+
+def _listener(settings: config.Settings) -> socket.socket:
+    """Raises ConfigError when the port cannot be had."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+    except OSError as error:
+        why = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be had: {os.strerror(error.errno or 0)}"
+        raise errors.ConfigError(
+            f"port {settings.port} of {settings.host} {why}", remedy="choose another with --port; 0 takes any free one"
+        ) from None
 
 
 def _end_in_order() -> None:

@@ -70,6 +70,7 @@ def load(path: Path | None, context: kubeconfig.Context | None) -> Session:
         ) from None
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    _check_server(configuration.host, context)
     session = Session(configuration, manager, configuration.host.rstrip("/"))
     _check_plugin(session, context)
     return session
@@ -137,6 +138,20 @@ def _renewal(path: Path | None, context: kubeconfig.Context | None) -> Iterator[
         lock.release()
 
 
+def _check_server(server: str, context: kubeconfig.Context | None) -> None:
+    """An address without scheme or host would be looked up as something else."""
+    with contextlib.suppress(ValueError):
+        address = urllib.parse.urlsplit(server)
+        if address.scheme in {"http", "https"} and address.hostname and address.port != 0:  # `port` checks its range
+            return
+    whose = f"cluster {context.cluster!r}" if context is not None else "the pod"
+    raise errors.ClusterError(
+        f"the server of {whose} is no address of an API server",
+        code="cluster.config",
+        remedy="set `server: https://host:port` in the kubeconfig",
+    )
+
+
 def _check_plugin(session: Session, context: kubeconfig.Context | None) -> None:
     """The client only logs that a plugin failed, and would go on as system:anonymous."""
     if context is not None and context.plugin and not (authorization(session) or session.configuration.cert_file):
@@ -157,12 +172,27 @@ def _tls(configuration: Any) -> ssl.SSLContext:
         context.verify_mode = ssl.CERT_NONE
         log.warning("the API server's certificate is not verified (insecure-skip-tls-verify)")
     elif configuration.ssl_ca_cert:
-        context.load_verify_locations(configuration.ssl_ca_cert)
+        with _readable("certificate-authority(-data)"):
+            context.load_verify_locations(configuration.ssl_ca_cert)
     else:
         context.load_default_certs()
     if configuration.cert_file:
-        context.load_cert_chain(configuration.cert_file, configuration.key_file)
+        with _readable("client-certificate(-data) and client-key(-data)"):
+            context.load_cert_chain(configuration.cert_file, configuration.key_file)
     return context
+
+
+@contextlib.contextmanager
+def _readable(what: str) -> Iterator[None]:
+    """Says which entry is at fault, and nothing that stands in it."""
+    try:
+        yield
+    except (OSError, ValueError):
+        raise errors.ClusterError(
+            f"{what} of the kubeconfig cannot be used",
+            code="cluster.config",
+            remedy="it must be readable PEM, the key fitting the certificate: `kubectl version` tells more",
+        ) from None
 
 
 def _manager(configuration: Any, context: ssl.SSLContext) -> urllib3.PoolManager:

@@ -129,7 +129,7 @@ def unavailable(error: Exception, line: wire.Line, base: str) -> errors.ClusterE
     if isinstance(error, exceptions.ProxyError):
         error = error.original_error
     for known, make in _KNOWN:
-        if isinstance(error, known) and not (known is exceptions.ConnectTimeoutError and line.reason):
+        if isinstance(error, known) and not (line.reason and known in _CUT):
             return make(error, host)
     if line.reason == "timeout" or isinstance(error, exceptions.TimeoutError):
         return _timeout(host)
@@ -178,6 +178,8 @@ def _proxy(_error: Exception, host: str) -> errors.ClusterError:
     )
 
 
+_CUT: Final = (exceptions.ConnectTimeoutError, exceptions.SSLError, ssl.SSLError)
+"""How a connection ends that is cut before it stands: no fault of its certificates."""
 _KNOWN: Final[tuple[tuple[type[Exception], Callable[[Exception, str], errors.ClusterError]], ...]] = (
     (exceptions.NameResolutionError, _unresolved),
     (exceptions.NewConnectionError, _refused),

@@ -7,11 +7,13 @@ start for the processor. `python -m kubescript.sandbox.launch DESCRIPTOR` is the
 from __future__ import annotations
 
 import select
+import signal
 import sys
 
 
 def main() -> None:
     """Wait for the first request, which the fork server then reads, or for the host's end, which it sees at once."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches the whole group; the host decides
     select.select([int(sys.argv[1])], [], [])
     from kubescript.sandbox import forkserver  # the warm-up: everything scripts need
 

@@ -1,0 +1,330 @@
+"""What an operator gets wrong, or has in the way: each ends with one clear message, the right exit code and no stack trace.
+
+By the real command line, as a process of its own, with real sockets, signals and full disks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.server
+import json
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kubescript import demonstration
+from tests import clients
+
+SNAPSHOT = ("--snapshot", str(demonstration.SNAPSHOT))
+LOOP = "while True: pass"
+
+
+def command(*arguments: str, script: str | None = "", **options: object) -> subprocess.CompletedProcess[str]:
+    """One command to its end."""
+    settings = {"capture_output": True, "text": True, "timeout": 60, "input": script} | options
+    return subprocess.run([clients.KUBESCRIPT, *arguments], check=False, **settings)  # type: ignore[call-overload, no-any-return]
+
+
+def settings_of(folder: Path, server: str, **cluster: object) -> Path:
+    """One context, current, with a token."""
+    file = folder / "kubeconfig"
+    file.write_text(json.dumps({
+        "current-context": "here",
+        "contexts": [{"name": "here", "context": {"cluster": "far", "user": "me"}}],
+        "clusters": [{"name": "far", "cluster": {"server": server, **cluster}}],
+        "users": [{"name": "me", "user": {"token": "t0ken"}}],
+    }))  # fmt: skip
+    return file
+
+
+# --- the command line ---
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """A folder of files that are wrong in one way each."""
+    (tmp_path / "binary.py").write_bytes(b"\xff\xfe")
+    (tmp_path / "one.py").write_text("1 + 1")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "broken.toml").write_text("a = [")
+    (tmp_path / "broken.yaml").write_text("a: [")
+    (tmp_path / "list.yaml").write_text("- a")
+    (tmp_path / "latin.toml").write_bytes(b"\xff")
+    (tmp_path / "junk.json").write_text("nonsense")
+    settings_of(tmp_path, "https://127.0.0.1:1")
+    return tmp_path
+
+
+MISTAKES = {
+    "a context that is not there": (1, "no context 'nonesuch'; there are: here", "--context nonesuch --kubeconfig kubeconfig"),
+    "the same before the command": (1, "there are: here", "--context nonesuch serve --kubeconfig kubeconfig"),
+    "no such kubeconfig": (1, "no such kubeconfig file: nowhere", "serve --kubeconfig nowhere"),
+    "a folder for a kubeconfig": (1, "no such kubeconfig file: folder", "serve --kubeconfig folder"),
+    "no such command": (2, "No such command 'sevre'", "sevre"),
+    "no script": (2, "No such file", "run nowhere.py"),
+    "a folder for a script": (2, "Is a directory", "run folder"),
+    "a script that is no text": (1, "it is not UTF-8 text", "run binary.py"),
+    "timeout 0": (2, "0 is not in the range x>=1", "run one.py --timeout 0"),
+    "timeout below 0": (2, "-1 is not in the range x>=1", "run one.py --timeout -1"),
+    "timeout too large": (2, "300001 is more than limits.max_timeout_ms, 300000", "run one.py --timeout 300001"),
+    "timeout in words": (2, "'soon' is not a valid integer", "run one.py --timeout soon"),
+    "logs 0": (2, "0 is not in the range x>=1", "snapshot out --logs 0"),
+    "no namespace named": (2, "names no namespace", "snapshot out -n ,"),
+    "a port that is none": (1, "setting `port`", "serve --transport http --port 99999"),
+    "a host for everybody": (1, "not a loopback address", "serve --transport http --host 0.0.0.0"),
+    "broken TOML": (1, "broken.toml", "serve --config broken.toml"),
+    "broken YAML": (1, "broken.yaml", "serve --config broken.yaml"),
+    "no settings": (1, "expected settings at the top level, got list", "serve --config list.yaml"),
+    "settings that are no text": (1, "latin.toml", "serve --config latin.toml"),
+    "a folder for settings": (1, "Is a directory", "serve --config folder"),
+    "a snapshot of junk": (1, "junk.json", "run one.py --snapshot junk.json"),
+    "an empty snapshot": (1, "holds no Kubernetes objects", "run one.py --snapshot folder"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MISTAKES)
+def test_a_mistake_is_named_in_few_lines(case: str, files: Path) -> None:
+    """Exit code 2 for the command line, 1 for what it names; nothing on stdout, nobody is connected to."""
+    code, words, line = MISTAKES[case]
+    done = command(*line.split(), cwd=files)
+    assert (done.returncode, done.stdout) == (code, ""), done.stderr
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr and len(done.stderr.splitlines()) <= 7
+
+
+def test_serve_is_the_default(files: Path) -> None:
+    """`serve` takes the flags and answers as no command does, until the client hangs up."""
+    for arguments in ([], ["serve"]):
+        done = command(*arguments, "--toolsets", "code", *SNAPSHOT)
+        assert (done.returncode, done.stdout) == (0, ""), done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_a_port_in_use_is_said_in_our_words() -> None:
+    """With what to do, and exit code 1."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = command("serve", "--transport", "http", "--port", port, "--toolsets", "code", *SNAPSHOT)
+    assert done.returncode == 1
+    assert f"port {port} of 127.0.0.1 is in use" in done.stderr and "--port" in done.stderr
+    assert "uvicorn" not in done.stderr
+
+
+# --- clusters ---
+
+
+class _Fixed(http.server.BaseHTTPRequestHandler):
+    answer = (200, "text/html", b"<html>please log in</html>")
+
+    def do_GET(self) -> None:
+        status, kind, body = self.answer
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextlib.contextmanager
+def answering(status: int, kind: str, body: bytes) -> Iterator[str]:
+    """A server with one answer for everything; gives its address."""
+    handler = type("Handler", (_Fixed,), {"answer": (status, kind, body)})
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+
+
+NODES = "len(k8s.coreV1().list_node())"
+ANSWERS = {
+    "a login page": ((200, "text/html", b"<html>please log in</html>"), "text/html instead of JSON", "no JSON object"),
+    "401": ((401, "application/json", b'{"kind":"Status","message":"who?"}'), "401", "401"),
+    "403": ((403, "application/json", b'{"kind":"Status","message":"no"}'), "403", "403"),
+    "a bad gateway": ((502, "text/html", b"<html>bad gateway</html>"), "502", "502"),
+}
+
+
+@pytest.mark.parametrize("case", ANSWERS)
+def test_a_server_that_is_no_cluster_of_ours_is_named(case: str, tmp_path: Path) -> None:
+    """By `run` and by `snapshot`, which leaves nothing behind."""
+    answer, in_run, in_snapshot = ANSWERS[case]
+    with answering(*answer) as url:
+        flags = ("--kubeconfig", str(settings_of(tmp_path, url)))
+        done = command("run", "-", *flags, script=NODES)
+        assert (done.returncode, done.stdout) == (1, "") and in_run in done.stderr
+        saved = command("snapshot", str(tmp_path / "out"), *flags)
+    assert saved.returncode == 1 and in_snapshot in saved.stderr
+    assert "Traceback" not in done.stderr + saved.stderr
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["kubeconfig"]
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_cluster_that_hangs_is_a_timeout(scheme: str, tmp_path: Path) -> None:
+    """And no fault of its certificates, with TLS neither."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        flags = ("--kubeconfig", str(settings_of(tmp_path, f"{scheme}://127.0.0.1:{silent.getsockname()[1]}")))
+        done = command("run", "-", "--timeout", "1500", *flags, script=NODES)
+    assert done.returncode == 1
+    assert "cluster.timeout" in done.stderr and "tls" not in done.stderr.lower()
+
+
+ENTRIES = {
+    "no scheme": ({"server": "nonsense"}, "the server of cluster 'far' is no address"),
+    "no server": ({"server": ""}, "the server of cluster 'far' is no address"),
+    "no such port": ({"server": "https://127.0.0.1:99999"}, "the server of cluster 'far' is no address"),
+    "no certificate": ({"server": "https://127.0.0.1:1", "certificate-authority-data": "Z2FyYmFnZQ=="},
+                       "certificate-authority(-data) of the kubeconfig cannot be used"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ENTRIES)
+def test_a_wrong_entry_of_the_kubeconfig_is_named(case: str, tmp_path: Path) -> None:
+    """Before anybody is connected to."""
+    cluster, words = ENTRIES[case]
+    file = settings_of(tmp_path, "")
+    file.write_text(file.read_text().replace('{"server": ""}', json.dumps(cluster)))
+    done = command("run", "-", "--kubeconfig", str(file), script=NODES)
+    assert done.returncode == 1 and words in done.stderr and "cluster.config" in done.stderr
+    assert "Warning" not in done.stderr
+
+
+def test_a_namespace_that_is_not_there_is_no_empty_one(kubeconfig: Path, tmp_path: Path) -> None:
+    """`snapshot -n` with a slip saves nothing; with the right name it does."""
+    flags = ("--kubeconfig", str(kubeconfig))
+    done = command("snapshot", str(tmp_path / "out"), "-n", "shop,shpo", *flags)
+    assert done.returncode == 1 and "there is no namespace 'shpo'" in done.stderr
+    assert not list(tmp_path.iterdir())
+    assert command("snapshot", str(tmp_path / "out"), "-n", "shop", *flags).returncode == 0
+
+
+def test_logs_that_cannot_be_had_are_told_together(kubeconfig: Path, tmp_path: Path) -> None:
+    """A line for each reason, not for each log; a node that does not answer is not asked for all of its logs; the
+    snapshot still knows each."""
+    done = command("snapshot", str(tmp_path / "out"), "--logs", "5", "--kubeconfig", str(kubeconfig))
+    assert done.returncode == 0, done.stderr
+    missing = json.loads((tmp_path / "out" / "snapshot.json").read_text())["missing"]
+    logs = [each for each in missing if each["what"].startswith("log ")]
+    lines = [line for line in done.stdout.splitlines() if " logs (" in line]
+    assert len(logs) > 100 and 0 < len(lines) < 30
+    assert sum(int(line.split("not saved: ")[1].split()[0]) for line in lines) == len(logs)
+    assert "so it was not asked again" in done.stdout
+    assert "broker.call" not in done.stderr
+
+
+# --- streams, signals, disks ---
+
+
+def test_a_reader_that_goes_away_is_no_fault_to_print(tmp_path: Path) -> None:
+    """`| head` and `| true` leave no stack trace."""
+    script = tmp_path / "many.py"
+    script.write_text("'x' * 60000")
+    for words in (f"run {script} {' '.join(SNAPSHOT)}", "doctor", "--help"):
+        line = f"{clients.KUBESCRIPT} {words} | true"
+        done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60)
+        assert done.stderr == ""
+
+
+def test_output_that_cannot_be_written_is_said() -> None:
+    """With exit code 1: a result that nobody got is no success."""
+    for arguments in (("run", "-", *SNAPSHOT), ("doctor",)):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(
+                [clients.KUBESCRIPT, *arguments], input="1", stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+            )
+        assert done.returncode == 1
+        assert done.stderr == "Error: the output cannot be written: No space left on device\n"
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_do_no_harm(closed: str, tmp_path: Path) -> None:
+    """Nothing that is opened takes their place, and each command ends as it should."""
+    script = tmp_path / "one.py"
+    script.write_text("len(k8s.coreV1().list_node()) > 0")
+    for words in (f"run {script} {' '.join(SNAPSHOT)}", f"serve --toolsets code {' '.join(SNAPSHOT)}"):
+        line = f"exec {clients.KUBESCRIPT} {words} {closed}"
+        done = subprocess.run(["bash", "-c", line], input="", capture_output=True, text=True, timeout=60)
+        assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
+
+
+@contextlib.contextmanager
+def running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """A command in a process group of its own, as in a terminal, whose input stays open."""
+    process = subprocess.Popen(
+        [clients.KUBESCRIPT, *arguments], text=True, start_new_session=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+ENDS = {
+    "stdio": (0, 0, ("serve", "--toolsets", "code", *SNAPSHOT)),
+    "http": (0, 0, ("serve", "--transport", "http", "--port", "0", "--toolsets", "code", *SNAPSHOT)),
+    "run": (130, 143, ("run", "LOOP", "--timeout", "60000", *SNAPSHOT)),
+}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("case", ENDS)
+def test_ctrl_c_and_sigterm_end_a_command_at_once(case: str, number: signal.Signals, tmp_path: Path) -> None:
+    """In order, with the right exit code, without a stack trace, and without leaving a process: Ctrl-C reaches the whole
+    group, SIGTERM the server alone, and the client's pipe stays open."""
+    interrupted, terminated, arguments = ENDS[case]
+    (tmp_path / "loop.py").write_text(LOOP)
+    with running(*(str(tmp_path / "loop.py") if part == "LOOP" else part for part in arguments)) as process:
+        time.sleep(4)
+        assert process.poll() is None
+        if number == signal.SIGINT:
+            os.killpg(process.pid, number)
+        else:
+            process.send_signal(number)
+        code = process.wait(timeout=8)
+        assert process.stderr is not None
+        words = process.stderr.read()
+        assert code == (interrupted if number == signal.SIGINT else terminated), words
+        assert "Traceback" not in words
+        assert _is_empty(process.pid)
+
+
+def _is_empty(group: int) -> bool:
+    """Whether nobody of a process group is left, soon."""
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_a_snapshot_that_is_told_to_end_leaves_nothing(tmp_path: Path) -> None:
+    """SIGTERM in the middle: no folder, half or hidden, stays."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        folder = tmp_path / "here"
+        folder.mkdir()
+        file = settings_of(tmp_path, f"http://127.0.0.1:{silent.getsockname()[1]}")
+        with running("snapshot", str(folder / "out"), "--kubeconfig", str(file)) as process:
+            deadline = time.monotonic() + 20
+            while not list(folder.iterdir()) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            assert list(folder.iterdir())
+            process.terminate()
+            assert process.wait(timeout=20) == 143
+        assert not list(folder.iterdir())

@@ -79,6 +79,7 @@ SLIPS = {
 }  # fmt: skip
 
 
+@pytest.mark.promise("P-12")
 @pytest.mark.parametrize("case", SLIPS)
 def test_a_slip_denies_its_whole_group_and_is_told(case: str, kubeconfig: Path, rules: Path) -> None:
     """The script is refused, the log and `doctor` say what was meant, doctor's exit code is 1; other groups go on."""
@@ -154,6 +155,7 @@ DEFINITION: Any = {
 }  # fmt: skip
 
 
+@pytest.mark.promise("P-12")
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("fields", [{"group": "later.example", "kind": "Parcel"}, {"kind": "Parcel"}], ids=str)
 def test_a_kind_that_is_installed_later_is_denied_when_it_comes(

@@ -191,7 +191,11 @@ class Broker:
         if promised and not response.content_type.startswith(_JSON):
             response.close()
             kind = response.content_type.partition(";")[0][:50] or "nothing"
-            broken = errors.ClusterError(f"the API server answered with {kind} instead of JSON", code="cluster.broken")
+            broken = errors.ClusterError(
+                f"the API server answered with {kind} instead of JSON",
+                code="cluster.broken",
+                remedy="check that `server` in the kubeconfig is an API server, and no login page or proxy",
+            )
             return self._failed(case, broken), None
         reply = protocol.Reply(response.status, response.reason, response.content_type, dict(response.headers))
         return reply, self._watched(case, response, promised=promised)

@@ -13,11 +13,11 @@ import contextlib
 import errno
 import functools
 import gc
-import logging
 import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
@@ -39,6 +39,8 @@ _TERMINATED: Final = 143
 _SERVES: Final = frozenset({"kubescript", "serve"})
 """What serves; everything else answers a person."""
 _MIN_TIMEOUT_MS: Final = 1
+_GRACE_S: Final = 1.0
+"""For what scripts that are cut off still have to be put on record."""
 _BEFORE: Final = "kubescript.flags"
 """Where the flags before a sub-command wait for it."""
 
@@ -109,18 +111,23 @@ def _serve(context: click.Context, flags: dict[str, object]) -> None:
         server = opened.server()
         _collect_from_here_on()
         if opened.settings.transport == "stdio":
-            _leave_when_told(opened.close)
+            _leave_when_told(opened, context.find_root().obj)
         with contextlib.suppress(KeyboardInterrupt):
             anyio.run(transports.serve, server, opened.settings, opened.state, opened.scrape)
 
 
-def _leave_when_told(close: Callable[[], None]) -> None:
+def _leave_when_told(opened: application.Application, source: spawner.Spawner) -> None:
     """Ctrl-C and SIGTERM end a stdio server whose client keeps the pipe open: nothing wakes the thread that reads it,
-    so the process goes without waiting for that thread. `close` runs beside the main thread, which may hold locks."""
+    so the process goes without waiting for that thread. What ends it runs beside the main thread, which may hold
+    locks, and on which the scripts that are cut off are put on record."""
 
     def leave() -> None:
         try:
-            close()
+            source.close()  # their workers die with it
+            deadline = time.monotonic() + _GRACE_S
+            while opened.session.load.running and time.monotonic() < deadline:
+                time.sleep(0.01)
+            opened.close()
         finally:
             os._exit(0)
 
@@ -224,6 +231,8 @@ def _names(namespaces: str | None) -> tuple[str, ...] | None:
 
 def _quieten_refusals() -> None:
     """The report says what was refused, once; the log need not say it for each call."""
+    import logging
+
     told = "broker.call"
     logging.getLogger("kubescript.broker").addFilter(lambda record: getattr(record, "event", "") != told)
 

@@ -36,6 +36,8 @@ def _reported(command: Callable[..., Any]) -> Callable[..., Any]:
             return command(*arguments, **flags)
         except errors.KubescriptError as error:
             raise click.ClickException("\n".join(filter(None, (error.message, error.remedy)))) from None
+        except BrokenPipeError:  # `| head` has seen enough
+            raise
         except OSError as error:
             raise click.ClickException(f"{error.filename}: {error.strerror}") from None
         except (KeyError, TypeError, ValueError, AttributeError):

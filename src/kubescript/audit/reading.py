@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from kubescript import errors
 from kubescript.audit import files, verify
 
 __all__ = ["Filter", "records"]
@@ -38,12 +39,23 @@ class Filter:
 
 
 def records(path: Path, wanted: Filter | None = None) -> Iterator[dict[str, Any]]:
-    """Every record that is JSON."""
+    """Every record that is JSON. Raises ConfigError when a file that is not empty has none: it is another file."""
+    lines = found = 0
     for one in files.all_of(path):
         for line in verify.lines(one):
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(record, dict) and isinstance(record.get("time"), str) and (wanted is None or wanted(record)):
-                yield record
+            lines += 1
+            record = _record(line)
+            if record is not None:
+                found += 1
+                if wanted is None or wanted(record):
+                    yield record
+    if lines and not found:
+        raise errors.ConfigError(f"{path} holds no audit records", remedy="name the file that `audit.file` names")
+
+
+def _record(line: bytes) -> dict[str, Any] | None:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) and isinstance(record.get("time"), str) else None

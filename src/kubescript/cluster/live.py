@@ -8,6 +8,7 @@ cluster it is, and as whom, is in `identity`.
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from kubescript.cluster import credentials, wire
 
 __all__ = ["Live"]
+
+log = logging.getLogger(__name__)
 
 _RETRIES: Final = 3
 """Times a GET is repeated when the server says 429 or 5xx with Retry-After, as client-go does (it up to 10 times)."""
@@ -70,6 +73,10 @@ class Live:
         response = self._attempt(call, time_, cancel)
         if response.status == 401:
             response = self._with_fresh_credentials(call, time_, cancel, response)
+        if response.status == 401:
+            log.warning(
+                "%s refuses our credentials (401): they may have expired; try `kubectl get --raw /api`", self.name
+            )
         for _ in range(_RETRIES):
             pause = _pause(call, response)
             if pause is None or time.monotonic() + pause >= time_.head:

@@ -75,6 +75,7 @@ SLIPS = {
     "subresource": ({"group": "apps", "resource": "deployments/scal"}, DEPLOYMENTS, PODS, "deployments/scale"),
     "built-in kind": ({"group": "apps", "kind": "Deploymnt"}, DEPLOYMENTS, PODS, "did you mean Deployment?"),
     "core kind": ({"group": "", "kind": "ConfigMapp"}, PODS, DEPLOYMENTS, "did you mean ConfigMap?"),
+    "a kind that is not of the resource": ({"group": "apps", "kind": "Deployment", "resource": "replicasets"}, DEPLOYMENTS, PODS, "names nothing that the group apps has"),
     "unlike anything": ({"group": "cert-manager.io", "kind": "Zebra"}, CERTIFICATES, PODS, "has; until it is mended"),
 }  # fmt: skip
 

@@ -1,23 +1,16 @@
 """The command line. `kubescript` alone serves MCP; every sub-command takes the same flags.
 
 The first thing any command does is start the fork server: before a flag, a variable or a file is read, so that nothing
-secret can be in a worker's memory.
-
-Exit codes: 0 done; 1 it failed, and stderr says why (of `doctor`: something is missing or wrong); 2 the command line is
-wrong; 130 and 143 ended by Ctrl-C and SIGTERM. A server that is told to end has done its work: 0.
+secret can be in a worker's memory. How it ends is in `process`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import functools
 import gc
 import os
-import signal
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
@@ -25,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 import click
 
 import kubescript
+from kubescript import process
 from kubescript.audit import commands
 from kubescript.sandbox import spawner
 
@@ -34,13 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _FAILED: Final = 1
-_INTERRUPTED: Final = 130
-_TERMINATED: Final = 143
 _SERVES: Final = frozenset({"kubescript", "serve"})
 """What serves; everything else answers a person."""
 _MIN_TIMEOUT_MS: Final = 1
-_GRACE_S: Final = 1.0
-"""For what scripts that are cut off still have to be put on record."""
 _BEFORE: Final = "kubescript.flags"
 """Where the flags before a sub-command wait for it."""
 
@@ -111,28 +101,9 @@ def _serve(context: click.Context, flags: dict[str, object]) -> None:
         server = opened.server()
         _collect_from_here_on()
         if opened.settings.transport == "stdio":
-            _leave_when_told(opened, context.find_root().obj)
+            process.leave_when_told(opened, context.find_root().obj)
         with contextlib.suppress(KeyboardInterrupt):
             anyio.run(transports.serve, server, opened.settings, opened.state, opened.scrape)
-
-
-def _leave_when_told(opened: application.Application, source: spawner.Spawner) -> None:
-    """Ctrl-C and SIGTERM end a stdio server whose client keeps the pipe open: nothing wakes the thread that reads it,
-    so the process goes without waiting for that thread. What ends it runs beside the main thread, which may hold
-    locks, and on which the scripts that are cut off are put on record."""
-
-    def leave() -> None:
-        try:
-            source.close()  # their workers die with it
-            deadline = time.monotonic() + _GRACE_S
-            while opened.session.load.running and time.monotonic() < deadline:
-                time.sleep(0.01)
-            opened.close()
-        finally:
-            os._exit(0)
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: threading.Thread(target=leave, daemon=True).start())
 
 
 @cli.command()
@@ -148,7 +119,7 @@ def run(context: click.Context, /, file: TextIO, timeout: int | None, **flags: o
     with _application(context, flags) as opened:
         _check_timeout(timeout, opened.settings.limits.max_timeout_ms)
         answer = anyio.run(opened.session.evaluate, script, timeout, None, _operator("run"))
-    _print(answer.text, err=answer.is_error)
+    process.tell(answer.text, err=answer.is_error)
     context.exit(_FAILED if answer.is_error else 0)
 
 
@@ -164,16 +135,6 @@ def _check_timeout(timeout: int | None, most: int) -> None:
     """Clients' timeouts are clamped, for they cannot know the limit; a person is told."""
     if timeout is not None and timeout > most:
         raise click.BadParameter(f"{timeout} is more than limits.max_timeout_ms, {most}", param_hint="'--timeout'")
-
-
-def _print(text: str, *, err: bool = False) -> None:
-    """Print, or say why that cannot be. A reader that has gone away (head) needs no words."""
-    try:
-        click.echo(text, err=err)
-    except OSError as error:
-        if error.errno == errno.EPIPE:
-            raise
-        raise click.ClickException(f"the output cannot be written: {error.strerror}") from None
 
 
 def _operator(command: str) -> types.Caller:
@@ -193,7 +154,7 @@ def doctor(context: click.Context, /, as_json: bool, **flags: object) -> None:
 
     with _reported():
         report = diagnosis.examine(_settings(context, flags), context.find_root().obj)
-    _print(report.as_json() if as_json else report.as_text())
+    process.tell(report.as_json() if as_json else report.as_text())
     context.exit(0 if report.healthy else _FAILED)
 
 
@@ -219,7 +180,7 @@ def snapshot(context: click.Context, /, out: Path, namespaces: str | None, logs:
             journal=journal,
         )  # fmt: skip
         opened.contexts.tell()
-    _print(_saved(report))
+    process.tell(_saved(report))
 
 
 def _names(namespaces: str | None) -> tuple[str, ...] | None:
@@ -258,7 +219,7 @@ def demo(context: click.Context, /, **flags: object) -> None:
         context, {**flags, "contexts": (), "snapshot": flags["snapshot"] or demonstration.SNAPSHOT}
     ) as opened:
         for number in range(len(demonstration.SCRIPTS)):
-            _print(anyio.run(demonstration.perform, opened.session, number))
+            process.tell(anyio.run(demonstration.perform, opened.session, number))
 
 
 cli.add_command(commands.audit)
@@ -318,43 +279,14 @@ def _collect_from_here_on() -> None:
 def main() -> None:
     """Entry point of the `kubescript` command."""
     gc.disable()  # importing thousands of classes makes no garbage, and looking for some takes a seventh of the start
-    _open_streams()
+    process.open_streams()
     source = spawner.Spawner()
     source.start()
     try:
-        code = _run(source)
+        code = process.run(cli, source)
     finally:
         source.close()
     sys.exit(code)
-
-
-def _open_streams() -> None:
-    """Streams that the caller closed lead to /dev/null: nothing we open must get their numbers."""
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        if getattr(sys, name) is None:
-            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free: this one
-            setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False))
-
-
-def _run(source: spawner.Spawner) -> int:
-    """One command to its end, however it ends; its exit code."""
-    told = threading.Event()
-
-    def tell(*_: object) -> None:
-        told.set()
-        signal.raise_signal(signal.SIGINT)
-
-    signal.signal(signal.SIGTERM, tell)
-    try:
-        return cli.main(prog_name="kubescript", obj=source, standalone_mode=False) or 0
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        return _TERMINATED if told.is_set() else _INTERRUPTED
-    except BrokenPipeError:  # whoever read has seen enough; what is left in the buffer must not fail again
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return _FAILED
 
 
 if __name__ == "__main__":

@@ -47,8 +47,13 @@ class DeniedResource:
 
     def names(self, offered: Mapping[str, str]) -> bool:
         """Whether a group that offers these (`certificates`, `certificates/status` → kind) has what the rule names."""
-        known = {kind.lower() for kind in offered.values()} | set(offered)
-        return (_any(self.kind) or self.kind.lower() in known) and (_any(self.resource) or self.resource in offered)
+        wanted = self.kind.lower()
+        for name, kind in offered.items():
+            parent = name.partition("/")[0]
+            known = {kind.lower(), offered.get(parent, kind).lower(), parent, name}
+            if (_any(self.kind) or wanted in known) and (_any(self.resource) or self.resource == name):
+                return True
+        return False
 
     @property
     def built_in(self) -> bool:

@@ -66,8 +66,6 @@ def files(tmp_path: Path) -> Path:
 MISTAKES = {
     "a context that is not there": (1, "no context 'nonesuch'; there are: here", "--context nonesuch --kubeconfig kubeconfig"),
     "the same before the command": (1, "there are: here", "--context nonesuch serve --kubeconfig kubeconfig"),
-    "no such kubeconfig": (1, "no such kubeconfig file: nowhere", "serve --kubeconfig nowhere"),
-    "a folder for a kubeconfig": (1, "no such kubeconfig file: folder", "serve --kubeconfig folder"),
     "no such command": (2, "No such command 'sevre'", "sevre"),
     "no script": (2, "No such file", "run nowhere.py"),
     "a folder for a script": (2, "Is a directory", "run folder"),
@@ -99,6 +97,20 @@ def test_a_mistake_is_named_in_few_lines(case: str, files: Path) -> None:
     assert (done.returncode, done.stdout) == (code, ""), done.stderr
     assert words in done.stderr
     assert "Traceback" not in done.stderr and len(done.stderr.splitlines()) <= 7
+
+
+@pytest.mark.parametrize("name", ["nowhere", "folder", "junk.json", "empty"])
+def test_a_kubeconfig_that_cannot_be_read_is_told_and_stops_no_server(name: str, files: Path) -> None:
+    """It may come while the server runs: a warning at the start, an error of each call, a fault for `doctor`."""
+    (files / "empty").touch()
+    flags = ("--kubeconfig", name, "--toolsets", "code")
+    done = command("serve", *flags, cwd=files)
+    assert done.returncode == 0 and f"{name}" in done.stderr and '"level":"warning"' in done.stderr
+    done = command("run", "-", *flags, cwd=files, script=NODES)
+    assert done.returncode == 1 and "cluster.config" in done.stderr
+    done = command("doctor", *flags, cwd=files)
+    assert done.returncode == 1 and "WRONG" in done.stdout
+    assert "Traceback" not in done.stderr
 
 
 def test_serve_is_the_default(files: Path) -> None:

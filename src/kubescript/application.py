@@ -16,6 +16,7 @@ import kubescript
 from kubescript import broker, config, contexts, denials, errors, logs, policy, redaction, resolver, session
 from kubescript.audit import recorder
 from kubescript.cluster import base as cluster_base
+from kubescript.cluster import kubeconfig
 from kubescript.sandbox import executor, spawner
 from kubescript.telemetry import wanted
 
@@ -164,7 +165,7 @@ def _doors(settings: config.Settings, masking: redaction.Engine) -> dict[str, co
 def _door(settings: config.Settings, name: str, masking: redaction.Engine) -> contexts.Door:
     own = settings.of_context(name) if name else settings
     several = len(settings.contexts) > 1
-    named = bool(name) or settings.context is not None or settings.kubeconfig is not None
+    named = bool(name) or _can_be_named(own)
     try:
         cluster = _cluster(own, checked=named, patience_s=own.limits.patience_ms / 1000 if several else None)
     except errors.ClusterError as error:
@@ -188,6 +189,18 @@ def policy_of(settings: config.Settings) -> policy.Policy:
     rules = tuple(denials.read(rule) for rule in settings.denied_resources)
     defaults = policy.DEFAULT_RULES if settings.deny_defaults else ()
     return policy.Policy(settings.read_only, rules, defaults)
+
+
+def _can_be_named(settings: config.Settings) -> bool:
+    """Whether there is a kubeconfig to find the context of the settings in. One that comes later is found by the call
+    that needs it, so its lack is told, and stops nothing."""
+    if settings.snapshot is not None or (settings.context is None and settings.kubeconfig is None):
+        return False
+    try:
+        return bool(kubeconfig.contexts(settings.kubeconfig)) and settings.context is not None
+    except errors.ClusterError as error:
+        log.warning("%s: %s", error.message, error.remedy, extra={"event": "cluster.remedy"})
+        return False
 
 
 def checked(settings: config.Settings, name: str) -> list[denials.Finding]:

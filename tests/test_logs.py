@@ -63,6 +63,11 @@ ALIKE = {
         "v1.read_namespaced_pod_log(pods('fraud', 'payments')[0], 'payments', container='migrate', tail_lines=1)",
         "migration 0042 failed: lock timeout",
     ),
+    "a previous run": (
+        ("[t for p in pods('checkout') if 'panic' in v1.read_namespaced_pod_log(p, 'shop')"
+        " for t in [v1.read_namespaced_pod_log(p, 'shop', tail_lines=2, previous=True)]]"),
+        '["goroutine 1 [running]:\\nmain.main()\\n"]',
+    ),
     "several at a time": (
         ("calls = [(v1.read_namespaced_pod_log, p, 'shop') for p in pods('search')]\n"
         "sum('index not loaded' in text for text in k8s.parallel(calls)) == len(calls) > 1"),

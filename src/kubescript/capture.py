@@ -7,9 +7,7 @@ is recorded as missing, and redaction applies. The folder appears at OUT whole o
 
 from __future__ import annotations
 
-import collections
 import json
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -18,17 +16,11 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript import broker, errors, folder, reader, records
+from kubescript import broker, errors, folder, reader, records, tails
 from kubescript.cluster import saved
 
 __all__ = ["Report", "capture"]
 
-_PATIENCE: Final = 3
-"""Logs of one node that may fail to come before the node counts as gone."""
-_NAMES: Final = re.compile(r'"[^"]*"')
-"""What tells apart failures of the same kind: addresses, pods, containers."""
-_NAMED: Final = 3
-"""Logs that a line names."""
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _TEXTS: Final = msgspec.json.Decoder(dict[str, str])
@@ -43,28 +35,12 @@ class Report:
     resources: list[dict[str, Any]] = field(default_factory=list)
     missing: dict[str, str] = field(default_factory=dict)
     """`secrets` → why."""
-    logs: int = 0
-    failed_logs: dict[str, list[str]] = field(default_factory=dict)
-    """Why → `log shop/web-1 nginx`."""
+    logs: tails.Tails = field(default_factory=tails.Tails)
 
     def lines(self) -> Iterator[str]:
         """What is missing and why, logs of the same fate in one line."""
-        told = {log for logs in self.failed_logs.values() for log in logs}
-        yield from (f"{what}: {why}" for what, why in sorted(self.missing.items()) if what not in told)
-        for why, logs in self.failed_logs.items():
-            more = f" and {len(logs) - _NAMED} more" if len(logs) > _NAMED else ""
-            named = ", ".join(log.removeprefix("log ") for log in logs[:_NAMED])
-            yield f"{len(logs)} {'logs' if len(logs) > 1 else 'log'} ({named}{more}): {why}"
-
-
-@dataclass(frozen=True, slots=True)
-class _Pod:
-    """Whose logs to ask for."""
-
-    namespace: str
-    name: str
-    node: str
-    containers: tuple[str, ...]
+        yield from (f"{what}: {why}" for what, why in sorted(self.missing.items()))
+        yield from self.logs.told()
 
 
 def capture(
@@ -94,9 +70,7 @@ class _Capture:
         self._source = source
         self._place = place
         self._namespaces = None if namespaces is None else sorted(set(namespaces))
-        self._pods: list[_Pod] = []
-        self._silent: collections.Counter[str] = collections.Counter()
-        """Node → logs that did not come because nobody answered."""
+        self._logs = tails.Tails()
 
     def run(self, report: Report, cluster: str, namespace: str, logs: int | None) -> Report:
         started = datetime.now(UTC)
@@ -108,7 +82,8 @@ class _Capture:
             for entry in entries:
                 self._resource(report, group, version, entry)
         if logs is not None:
-            self._logs(report, logs)
+            self._logs.keep(self._source, self._place, logs)
+            report.logs = self._logs
         self._describe(report, started, cluster, namespace, server)
         return report
 
@@ -182,41 +157,19 @@ class _Capture:
         for raw in self._source.items(group, version, plural, namespace):
             try:
                 if (group, plural) == ("", "pods"):
-                    self._pods.append(_containers(raw))
+                    self._logs.add(raw)
                 item = _slimmed(raw)
             except (msgspec.MsgspecError, KeyError):  # an item without metadata is no object
                 raise reader.Refused(reader.NO_LIST) from None
             yield item
 
-    def _logs(self, report: Report, lines: int) -> None:
-        for pod in self._pods:
-            for container in pod.containers:
-                try:
-                    text = self._log(pod, container, lines)
-                except reader.Refused as error:
-                    what = f"log {pod.namespace}/{pod.name} {container}"
-                    self._silent[pod.node] += error.gone
-                    report.missing[what] = str(error)
-                    report.failed_logs.setdefault(_NAMES.sub("…", str(error)), []).append(what)
-                    continue
-                self._place.keep(("logs", pod.namespace, pod.name, f"{container}.log"), text)
-                report.logs += 1
-
-    def _log(self, pod: _Pod, container: str, lines: int) -> bytes:
-        """Raises Refused, without asking when the pod's node has not answered for others."""
-        if self._silent[pod.node] >= _PATIENCE:
-            why = f"node {pod.node or '(none)'} did not give {_PATIENCE} other logs, so it was not asked again"
-            raise reader.Refused(why)
-        path = ("api", "v1", "namespaces", pod.namespace, "pods", pod.name, "log")
-        query = (("container", container), ("tailLines", str(lines)), ("timestamps", "true"))
-        return self._source.get(path, query, "text", reader.SMALL_S)
-
     def _describe(self, report: Report, started: datetime, cluster: str, namespace: str, server: object) -> None:
         """Written last: a folder without it is no snapshot."""
+        missing = report.missing | {f"log {log}": why for log, why in report.logs.missing.items()}
         info = {
             "format": saved.FORMAT, "capturedAt": started.isoformat(timespec="seconds").replace("+00:00", "Z"),
             "cluster": cluster, "namespace": namespace, "server": server, "resources": report.resources,
-            "missing": [{"what": what, "why": why} for what, why in sorted(report.missing.items())],
+            "missing": [{"what": what, "why": why} for what, why in sorted(missing.items())],
         }  # fmt: skip
         self._place.keep(("snapshot.json",), json.dumps(info, indent=1).encode())
 
@@ -237,13 +190,6 @@ def _versions(group: dict[str, Any]) -> list[str]:
 
 def _listable(entry: dict[str, Any]) -> bool:
     return "/" not in entry["name"] and "list" in (entry.get("verbs") or [])
-
-
-def _containers(raw: msgspec.Raw) -> _Pod:
-    pod = msgspec.json.decode(raw, type=dict[str, Any])
-    spec = pod.get("spec", {})
-    names = [one["name"] for kind in ("initContainers", "containers") for one in spec.get(kind) or []]
-    return _Pod(pod["metadata"].get("namespace", ""), pod["metadata"]["name"], spec.get("nodeName", ""), tuple(names))
 
 
 def _slimmed(raw: msgspec.Raw) -> bytes:

@@ -200,9 +200,8 @@ def _quieten_refusals() -> None:
 
 def _saved(report: capture.Report) -> str:
     missing = [f"  not saved: {line}" for line in report.lines()]
-    head = (
-        f"{report.objects} objects of {len(report.resources)} resources and {report.logs} logs saved to {report.path}"
-    )
+    objects = f"{report.objects} objects of {len(report.resources)} resources"
+    head = f"{objects} and {report.logs.kept} logs saved to {report.path}"
     return "\n".join([head, *missing])
 
 

@@ -40,7 +40,7 @@ typed.
 access.
 - Quantities and int-or-string values stay as JSON has them; `quantity("500m")` is 0.5, and
 `kubernetes.utils.parse_quantity("500m")` a Decimal.
-- Of a whole object, `.name`, `.namespace`, `.labels` and `.annotations` are its metadata's, and `.raw` is `to_dict()`.
+- Of a whole object, `.name`, `.namespace`, `.labels` and `.annotations` are its metadata's, and `.raw` is the object.
 - `hasattr(pod.status, "pod_ip")` is true for every field the kind has, whether this object has it or not, and false for
 a name it does not have; `getattr(x, "y", None)` likewise. `"podIP" in pod.status` asks whether this object has it.
 - Views can be written: `deployment.spec.replicas = 3`, `pod.metadata.labels["a"] = "b"`, `del`, `append`; then
@@ -50,6 +50,8 @@ a name it does not have; `getattr(x, "y", None)` likewise. `"podIP" in pod.statu
 - `to_dict()` gives a plain dict with snake_case keys and datetimes; absent fields are left out but read as `None`. Of
 an object from `k8s.get`, `k8s.dynamic()` or `k8s.customObjects()` it is the JSON, without managedFields. Either way
 `[…]`, `.get`, `in`, `pop` and `setdefault` take both spellings.
+- `json.dumps(obj)` writes the names of the JSON, at every depth; `default=str` is asked for datetimes only.
+- `f"{x:<20}"` aligns what has no formats of its own as its text: `None`, lists, objects, datetimes without a `%`.
 - A field that is in another part of the object is named in the error: `V1ObjectMeta has no field 'nodeName'; it is in
 spec`.
 """
@@ -158,11 +160,13 @@ DIFFERENCES = """
 | unknown fields of a newer API server are lost | readable by name |
 | `_request_timeout`, `pretty` | ignored |
 | `_preload_content=False` | an answer with `.data`, `.status`, `.headers`, `.json()` and lines to loop over |
-| `async_req`, `_headers`, `_host_index`, `_request_auth` | refused |
+| `async_req=True` | works; `.get()` waits for the answer |
+| `_headers`, `_host_index`, `_request_auth` | refused |
+| optional parameters by their place | by name only: the second place is `pretty`, not a selector |
 | `_content_type` | accepted for PATCH only |
-| `watch=True` | use `watch.Watch().stream(method, …)`; ends after 5 seconds unless `timeout_seconds` says otherwise |
+| `watch=True` | use `watch.Watch().stream(method, …)`; ends after `timeout_seconds`, or 5, and before the script does |
 | `list_…` answers are models | sequences, lazily decoded |
-| `datetime`, `timedelta`, `timezone`, `parse_quantity`, `ApiException` are imported | there without an import |
+| `client`, `config`, `watch`, `datetime`, `parse_quantity`, `ApiException`, … are imported | there without an import |
 | `client.ApiClient`, `client.Configuration` | stand-ins: accept any setting, carry the context, make no call |
 | `utils.create_from_yaml` | not there: no files and no YAML; `utils.create_from_dict(None, manifest)` is |
 | dynamic `get(header_params=…)` | `Accept` may ask for `PartialObjectMetadata`; other headers are refused |

@@ -44,6 +44,28 @@ def test_the_definition_costs_what_is_stored(capsys: pytest.CaptureFixture[str])
     assert count == int(STORED.read_text()), f"the definition has {count} tokens now; write that into {STORED.name}"
 
 
+USUAL = [f"{place}-{area}" for place in ("prod", "staging", "edge") for area in ("eu-west-1", "us-east-1", "ap", "lab")]
+CLOUDS = [f"gke_my-project-123_europe-west{number}_prod-cluster" for number in range(12)]
+ADMINS = [f"kubernetes-admin@cluster-{number}" for number in range(12)]
+
+
+@pytest.mark.parametrize("writable", [0, 2, 12])
+@pytest.mark.parametrize("names", [USUAL, CLOUDS, ADMINS, USUAL[:2]], ids=lambda names: names[0])
+def test_a_dozen_clusters_fit_into_the_definition(names: list[str], writable: int, tmp_path: Path) -> None:
+    """At most 900 tokens with twelve clusters of usual names, too: what does not fit is behind `k8s.contexts()`."""
+    entries = [{"name": name, "context": {"cluster": "c", "user": "u"}} for name in names]
+    cluster, user = {"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}, {"name": "u", "user": {"token": "t"}}
+    kubeconfig = {"contexts": entries, "clusters": [cluster], "users": [user], "current-context": names[0]}
+    (tmp_path / "kubeconfig").write_text(json.dumps({"apiVersion": "v1", "kind": "Config", **kubeconfig}))
+    tables = [f'[contexts."{name}"]\nread_only = {str(n >= writable).lower()}\n' for n, name in enumerate(names)]
+    config = tmp_path / "kubescript.toml"
+    config.write_text(f'kubeconfig = "{tmp_path}/kubeconfig"\n' + "".join(tables))
+    text = definition(["--config", str(config)])
+    assert tokens.count(text) <= MOST
+    assert f"Clusters: {names[0]}, " in text and "for c in k8s.contexts()}" in text
+    assert (f"… ({len(names)} in all)" in text) == (len(names) > 2)
+
+
 def test_the_pages_name_the_stored_figure() -> None:
     """Where README or docs say what the definition costs, they say the stored figure, or the limit."""
     named = re.compile(r"definition[^.|\n]{0,80}?\b(\d{3,4})\b(?: o200k)? tokens")

@@ -15,7 +15,7 @@ TOLD: dict[str, str] = {
     "pods": "NameError: name 'pods' is not defined; there are: k8s, quantity, age, table, top, help, Counter, defaultdict, ctx, namespace",
     "podz = 1\npodzz": "NameError: name 'podzz' is not defined; did you mean `podz`? there are: k8s, quantity, age, table, top, help,",
     "core_v1.list_node()": "NameError: name 'core_v1' is not defined; write `core_v1 = k8s.coreV1()` first",
-    "client.CoreV1Api()": "NameError: name 'client' is not defined; write `from kubernetes import client` first",
+    "V1Pod()": "NameError: name 'V1Pod' is not defined; write `from kubernetes.client import V1Pod` first",
     # methods, in snake and camel
     "k8s.coreV1().list_pod()": "CoreV1Api has no 'list_pod'; write list_namespaced_pod or list_pod_for_all_namespaces",
     "k8s.coreV1().listPods()": "CoreV1Api has no 'listPods'; write list_namespaced_pod or list_pod_for_all_namespaces",

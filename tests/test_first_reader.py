@@ -189,7 +189,6 @@ FAILURES = {
     "did you mean 'namespace'?",
     "core.list_pod_for_all_namespaces(ns='shop')": "TypeError: list_pod_for_all_namespaces reads all namespaces; "
     "for one use list_namespaced_pod(namespace=...)",
-    "client.CoreV1Api()": "NameError: name 'client' is not defined; write `from kubernetes import client` first",
     "V1Pod()": "NameError: name 'V1Pod' is not defined; write `from kubernetes.client import V1Pod` first",
     # exec and streams
     "core.connect_get_namespaced_pod_exec('web', 'shop', command=['ls'])": "ForbiddenException: 403 policy.read_only: "
@@ -225,7 +224,7 @@ FAILURES = {
     "'call_api': the server is connected already; use k8s.coreV1() or k8s.get(...)",
     "def f(): return 1\nf": "NotPlainError: result is a function: call it, f(...), and return what it gives",
     "core.list_node": "NotPlainError: result is a Method: call it, list_node(...)",
-    "core": "NotPlainError: result is a Api, not data: call one of its methods",
+    "core": "NotPlainError: result is an Api, not data: call one of its methods",
 }
 
 

@@ -522,7 +522,7 @@ REFUSALS = {
     "[x async for x in y]": "the SDK is synchronous",
     "locals()['a']": "names are simply there: use k8s, namespace, ctx",
     "x = 1\nprint(“x”)": "write straight quotes",
-    "class A:\n    __slots__ = ()": "use @dataclass(slots=True)",
+    "class A:\n    __slots__ = {'a': 1}": "use @dataclass(slots=True)",
     "raise ExceptionGroup('a', [])": "raise the first exception",
     "await k8s.x()": "line 1: the SDK is synchronous: drop `await`",
     "x = 1\nasync def f(): pass": "line 2: the SDK is synchronous",

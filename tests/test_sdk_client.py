@@ -59,8 +59,8 @@ def test_every_method_of_every_api_can_be_called() -> None:
     [
         ("core.list_namespaced_pod()", TypeError, "is missing 'namespace'"),
         ("core.list_namespaced_pod(None)", TypeError, "use list_pod_for_all_namespaces()"),
-        ("core.list_namespaced_pod('')", TypeError, "non-empty string"),
-        ("core.read_namespaced_pod('web', 3)", TypeError, "namespace must be a non-empty string, not 3"),
+        ("core.list_namespaced_pod('')", TypeError, "must be one name"),
+        ("core.read_namespaced_pod('web', 3)", TypeError, "namespace must be one name, not 3"),
         (
             "core.list_namespaced_pod('shop', selector='a')",
             TypeError,

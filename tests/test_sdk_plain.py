@@ -118,10 +118,10 @@ def deep() -> list[Any]:
     [
         ([{"owner": len}], r"result\[0\]\['owner'\] is a builtin_function_or_method"),
         (cyclic(), r"result\[0\] contains itself"),
-        (object(), "result is a object"),
+        (object(), "result is an object"),
         ({"a": [0, 1, 2, {"b": {"c": open}}]}, r"result\['a'\]\[3\]\['b'\]\['c'\] is a builtin_function"),
         (Row("a", ring_of_dicts()), r"result\.when\['self'\] contains itself"),
-        (deep(), r"is nested too deeply"),
+        (deep(), r"… is nested deeper than 200 levels"),
         (iter(int, 1), "generator that gave more than"),
     ],
 )

@@ -124,18 +124,18 @@ LOUD = {
     "{pod}": "TypeError: unhashable type: 'View'; take a name: p.metadata.name",
     "pod.spec.affinity.node_affinity": "AttributeError: 'NoneType' object has no attribute 'node_affinity': the value before "
     "`.node_affinity` is None, as missing fields are; write `x and x.node_affinity`",
-    "pod.spec.containers[0].resources.requests['cpu']": "KeyError: this object has no key 'cpu'; there is none. If it may be "
-    "absent, use .get('cpu').",
+    "pod.spec.containers[0].resources.requests['cpu']": "KeyError: this object has no key 'cpu'; it is empty; if it may be "
+    "absent, use .get('cpu')",
     "pod.spec.name": "AttributeError: V1PodSpec has no field 'name'; it is in the object's metadata",
     "pod['name']": "KeyError: V1Pod has no field 'name'; it is in metadata",
     "core.list_namespaced_pod('shop').metadata.name": "AttributeError: V1ListMeta has no field 'name'; it is in the "
     "metadata of each item",
-    "core.list_namespaced_pod('shop').name": "AttributeError: V1PodList has no field 'name'; it has .items and .metadata",
+    "core.list_namespaced_pod('shop').name": "AttributeError: V1PodList has no field 'name'; loop over it: `for item in pods: item.metadata.name`",
     "core.list_namespaced_pod('shop')['web']": "KeyError: a list has no key 'web'; it has 'items', 'metadata', 'kind' and 'apiVersion'",
     "pod.spec.containers['app']": "TypeError: this is a list: use a number, not ['app'], or loop over it",
     "k8s.get('webs', 'w', 'shop').status.conditions": "AttributeError: 'NoneType' object has no attribute 'conditions': "
     "the value before `.conditions` is None, as missing fields are; write `x and x.conditions`",
-    "k8s.get('webs', 'w', 'shop').spce": "AttributeError: this object has no field 'spce'; did you mean 'spec'? If it may be absent, use .get('spce').",
+    "k8s.get('webs', 'w', 'shop').spce": "AttributeError: this object has no field 'spce'; did you mean 'spec'? If it may be absent, use .get('spce')",
 }  # fmt: skip
 
 

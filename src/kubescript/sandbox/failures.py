@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import difflib
+import sys
 from types import TracebackType
 from typing import Any, Final
 
@@ -75,6 +76,8 @@ def _advice(error: BaseException, namespace: dict[str, Any]) -> str:
             return _about_attribute(error)
         if isinstance(error, TypeError):
             return _about_operands(str(error))
+        if isinstance(error, ValueError | IndexError) and str(error) in _EMPTY:
+            return f"; {_EMPTY[str(error)]}"
     except BaseException:  # a hint is never worth a second failure: dir() runs code of the object
         return ""
     return ""
@@ -125,8 +128,8 @@ def _about_attribute(error: AttributeError) -> str:
         return f": the value before `.{error.name}` is None, as missing fields are; write `x and x.{error.name}`"
     if type(error.obj) is str and error.name in _DATES:
         return f"; {_TIMES}"
-    if issubclass(type(error.obj), dict):
-        return f": it is a dict, write `[{error.name!r}]` or `.get({error.name!r})`"
+    if told := _about_container(error.obj, error.name):
+        return told
     if error.obj is datetime.datetime and error.name in _IN_DATETIME:
         return f"; write `{error.name}` alone, it is there without an import"
     public = [name for name in dir(error.obj) if not name.startswith("_")]
@@ -135,16 +138,42 @@ def _about_attribute(error: AttributeError) -> str:
     return f"; did you mean `{near[0]}`?" if near else ""
 
 
+def _about_container(value: object, name: str) -> str:
+    if type(value) is list and name not in _ALMOST_OF_LISTS:
+        return f": it is a list, write [x.{name} for x in it], or it[0].{name}"
+    return f": it is a dict, write `[{name!r}]` or `.get({name!r})`" if issubclass(type(value), dict) else ""
+
+
+_ALMOST_OF_LISTS: Final = frozenset({"add", "push", "length", "size", "len", "items", "keys", "values", "get"})
 _DATES: Final = frozenset(
     {"isoformat", "strftime", "timestamp", "date", "time", "total_seconds", "tzinfo", "astimezone", "year", "days"}
 )
 _IN_DATETIME: Final = frozenset({"timedelta", "timezone"})
 _TIMES: Final = "camelCase and item timestamps are text; use .creation_timestamp, or datetime.fromisoformat(text)"
+_EMPTY: Final = {
+    "list index out of range": "missing lists are empty: write `x[0] if x else None`",
+    **{f"{name}() arg is an empty sequence": f"write {name}(..., default=0)" for name in ("max", "min")},
+    **{f"{name}() iterable argument is empty": f"write {name}(..., default=0)" for name in ("max", "min")},
+}
+"""The text of a ValueError or IndexError ▶ its hint."""
 _OPERANDS: Final = (
+    (("format string passed to NoneType",), "missing fields are None: write {x or 0:…}"),
+    (("'method' object is not iterable",), "call it: write () after its name"),
+    (("'method' object is not subscriptable",), "call it: write () before the bracket"),
+    (
+        ("not supported between instances of 'View' and 'View'",),
+        "give a key: sorted(pods, key=lambda p: p.metadata.name)",
+    ),
+    (("'View' object is not callable",), "it is an object: read a field of it"),
     (("'ModuleProxy' object is not callable",), "this is the module: write datetime.datetime(…), or import the name"),
     (("unhashable type: 'View'",), "take a name: p.metadata.name"),
     (("unhashable type: 'ListView'",), "take a tuple of what you compare"),
     (("offset-naive and offset-aware",), "use datetime.now(timezone.utc)"),
+    (("'ListObject' object is not an iterator",), "write pods[0], or next(iter(pods))"),
+    (("for +: 'int' and 'str'",), "quantities are text: write quantity(x)"),
+    (("for +: 'float' and 'str'",), "quantities are text: write quantity(x)"),
+    (("between instances of 'str' and 'int'",), "quantities are text: write quantity(x)"),
+    (("between instances of 'int' and 'str'",), "quantities are text: write quantity(x)"),
     (("'NoneType'", "'datetime."), "missing fields are None: leave them out with `if x`"),
     (("'NoneType'", "'str'", " between "), "missing fields are None: write `x or ''`"),
     (("'NoneType'", " between "), "missing fields are None: write `x or 0`"),
@@ -175,4 +204,11 @@ def syntax_advice(error: SyntaxError, source: str) -> str:
         return ": notebook commands are not available; write Python"
     if line.startswith(("const ", "let ", "var ", "//")) or "=>" in line or line.endswith("{"):
         return ": scripts are Python"
-    return ""
+    return _newer(error.msg or "", line) if sys.version_info < (3, 12) else ""
+
+
+def _newer(told: str, line: str) -> str:
+    """What Python has learned since the one that runs here."""
+    if "f-string: " in told:
+        return ": inside the braces write the other kind of quotes, and no backslash"
+    return ": leave type aliases out" if line.startswith("type ") else ""

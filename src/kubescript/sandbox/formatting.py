@@ -6,6 +6,8 @@ bound or unbound.
 
 from __future__ import annotations
 
+import builtins
+import datetime
 import string
 import types
 from _string import formatter_field_name_split  # type: ignore[import-not-found]
@@ -27,6 +29,26 @@ class _Formatter(string.Formatter):
         for is_attribute, key in rest:
             value = self.read(value, key) if is_attribute else value[key]
         return value, first
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        return field(value, format_spec)
+
+
+def field(value: Any, spec: str = "", /) -> str:
+    """`format(value, spec)`, where a value that has no formats of its own is aligned as its text: a field that is not
+    there is None, and a table of pods should not fail for it. A date whose format names no part is aligned as well:
+    Python would print the format itself."""
+    if isinstance(value, datetime.date) and spec and "%" not in spec:
+        return builtins.format(str(value), spec)
+    try:
+        return builtins.format(value, spec)
+    except TypeError as error:
+        if not str(error).startswith("unsupported format string passed to "):
+            raise
+        try:
+            return builtins.format(str(value), spec)
+        except ValueError:  # a format of numbers
+            raise error from None
 
 
 _formatter: Final = _Formatter()

@@ -9,14 +9,14 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
-from kubescript.sandbox import classes, guards, reflection, refusals, stdlib
+from kubescript.sandbox import classes, formatting, guards, reflection, refusals, stdlib
 
 __all__ = ["build_globals"]
 
 _PLAIN: Final = (
     "None True False Ellipsis NotImplemented abs all any ascii bin bool bytearray bytes callable chr classmethod "
     "complex dict "
-    "divmod enumerate filter float format frozenset hash hex id int isinstance issubclass iter len list map max min "
+    "divmod enumerate filter float frozenset hash hex id int isinstance issubclass iter len list map max min "
     "next object "
     "oct ord pow property range repr reversed round set slice sorted staticmethod str sum super tuple zip "
     "__build_class__"
@@ -33,6 +33,8 @@ _BUILTINS: Final[dict[str, Any]] = {
     "delattr": reflection.delete,
     "vars": reflection.vars_,
     "dir": reflection.listing,
+    "format": formatting.field,
+    "_format_": formatting.field,
     "_getattr_": guards.read,
     "_private_": guards.private,
     "_special_": guards.special,
@@ -64,12 +66,15 @@ _PRESETS: Final = {
     "timezone": "datetime",
     "parse_quantity": "kubernetes.utils",
     "ApiException": "kubernetes.client.exceptions",
+    **dict.fromkeys(("client", "config", "dynamic", "watch"), "kubernetes"),
 }
 """Name that is there without an import ▶ its module."""
 
 
 def _presets(modules: Mapping[str, object]) -> dict[str, object]:
-    return {name: guards.read(modules[home], name) for name, home in _PRESETS.items() if home in modules}
+    return {
+        name: guards.read(modules[home], name) for name, home in _PRESETS.items() if guards.has(modules.get(home), name)
+    }
 
 
 def _home(name: str, importable: Mapping[str, object]) -> str:

@@ -13,7 +13,7 @@ import sys
 import types
 import typing
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from kubescript.sandbox import classes, guards, reflection
@@ -37,10 +37,34 @@ def _dumps(value: object, *, cls: None = None, default: Callable[[Any], Any] | N
     """json.dumps without `cls`; dates become texts, sets lists, and SDK objects dicts."""
     if cls is not None:
         raise TypeError("json.dumps(cls=…) is not available: use default")
-    return json.dumps(value, default=default or _plain, **options)
+    return json.dumps(value, default=_or_plain(default) if default else _plain, **options)
+
+
+def _or_plain(default: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A script's own `default`, where the official client's object needs one as well: its maps and lists are Python's
+    own, and the text that `default=str` would make of ours is no JSON."""
+
+    def convert(value: Any) -> Any:
+        return _plain(value) if _is_json(value) or (default in (str, repr) and _is_view(value)) else default(value)
+
+    return convert
+
+
+def _is_view(value: Any) -> bool:
+    """An object, map or list of the SDK."""
+    return getattr(type(value), "_guarded_writes", False) is True and isinstance(value, (Mapping, Sequence))
+
+
+def _is_json(value: Any) -> bool:
+    """A map or list of the SDK, or an object that it has no model of."""
+    return getattr(type(value), "_stands_in", False) is True and not (
+        value._shape.closed and isinstance(value, Mapping)
+    )
 
 
 def _plain(value: Any) -> object:
+    if _is_view(value):
+        return dict(value) if hasattr(value, "keys") else list(value)
     if dataclasses.is_dataclass(value) and classes.is_script_class(type(value)):
         return _asdict(value)
     if isinstance(value, Mapping):

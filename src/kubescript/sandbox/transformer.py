@@ -139,10 +139,21 @@ class Transformer(RestrictingNodeTransformer):
                 return call if isinstance(operator, ast.Is) else ast.copy_location(ast.UnaryOp(ast.Not(), call), node)
         return compare
 
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
+        """`{x:<9}` becomes `{_format_(x, "<9")}`, which aligns what has no formats of its own, such as None."""
+        node = self.node_contents_visit(node)
+        if node.format_spec is not None and node.conversion == -1:
+            node.value, node.format_spec = _call("_format_", node.value, node.format_spec), None
+        return node
+
     # --- assignments ------------------------------------------------------------------------------------------------
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
-        """Targets are guarded one by one; unpacking is native, and evaluates its value once."""
+        """Targets are guarded one by one; unpacking is native, and evaluates its value once. `__slots__` of plain
+        names only saves memory: it is left out."""
+        match node:
+            case ast.Assign([ast.Name("__slots__")], ast.Tuple(slots) | ast.List(slots)) if _are_plain(slots):
+                return ast.copy_location(ast.Pass(), node)
         return self.node_contents_visit(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
@@ -321,6 +332,12 @@ class Transformer(RestrictingNodeTransformer):
     def visit_Interpolation(self, node: ast.AST) -> None:
         """As TemplateStr."""
         self.not_allowed(node)
+
+
+def _are_plain(constants: list[ast.expr]) -> bool:
+    """Whether these are names without two underscores in front."""
+    found = [each.value if isinstance(each, ast.Constant) else None for each in constants]
+    return all(isinstance(each, str) and each.isidentifier() and not each.startswith("__") for each in found)
 
 
 def _call(guard: str, *args: ast.expr) -> ast.Call:

@@ -11,6 +11,7 @@ import functools
 import os
 import socket
 import sys
+import time
 from collections.abc import Callable
 from typing import Final, NoReturn
 
@@ -98,6 +99,7 @@ def prepare(link: channel.Channel) -> Evaluate:
     compiler.compile_script("0")  # touches the pages that the next script's tree will lie on
 
     def evaluate(start: protocol.Start) -> None:
+        k8s._session.deadline = time.monotonic() + start.timeout_ms / 1000
         k8s._announce(start.contexts)
         ctx = context.Context(start.context, start.namespace, start.timeout_ms, link.progress, link.left)
         complete = functools.partial(futures.complete, k8s._session.relay)
@@ -116,9 +118,22 @@ def _helper(link: channel.Channel, k8s: client.K8s) -> Callable[..., None]:
     def help(subject: object = k8s) -> None:  # noqa: A001  the name that error messages show
         """A few lines about an object, a method, or a kind named as for k8s.explain, printed."""
         kind = type(subject) is str and subject not in tables.models()
-        link.print(k8s.explain(str(subject)) if kind else helptext.help_text(subject))
+        link.print(_described(k8s, str(subject)) if kind else helptext.help_text(subject))
 
     return help
+
+
+def _described(k8s: client.K8s, words: str) -> str:
+    """A kind or field; else the method, or the methods like that."""
+    if exact := [tables.operation(api, words) for api in tables.apis() if words in tables.operations(api)]:
+        return helptext.method(exact[0])
+    try:
+        return k8s.explain(words)
+    except errors.NotFoundException:
+        found = "" if "." in words else k8s.search(words)
+        if not found.startswith("k8s."):
+            raise
+        return found
 
 
 def _bounded(start: protocol.Start, scope: dict[str, object], complete: Callable[[], None]) -> protocol.Done:

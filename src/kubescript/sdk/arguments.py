@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 from kubescript.sandbox import protocol
 from kubescript.sandbox.protocol import Call
-from kubescript.sdk import names, plain, tables
+from kubescript.sdk import names, plain, selectors, tables
 
 __all__ = ["bind", "path_segments"]
 
@@ -41,6 +41,8 @@ _SYNONYMS: Final = {
     **dict.fromkeys(("data", "patch", "manifest", "spec", "obj"), "body"),
 }
 """Folded names that scripts use ▶ the parameter they mean."""
+_EVERYWHERE: Final = ("all", "*", "-A", "--all-namespaces", "all-namespaces")
+"""As a namespace's name: it would be one that is not there, and its list empty."""
 _MEDIA: Final[dict[str, ContentType]] = {
     "application/json": "json",
     "application/json-patch+json": "json-patch",
@@ -82,8 +84,8 @@ def _verb(operation: tables.Operation) -> Any:
 
 def _assign(operation: tables.Operation, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
     """Each given value under its official parameter name."""
-    if len(args) > len(operation.parameters):
-        raise TypeError(f"{_title(operation)} takes {len(operation.parameters)} arguments, {len(args)} were given")
+    if len(args) > operation.required:
+        raise TypeError(_nameless(operation, args[operation.required :]))
     values: dict[str, Any] = dict(zip(operation.parameters, args, strict=False))
     spellings = {names.fold(name): name for name in operation.parameters}
     for given, value in kwargs.items():
@@ -102,6 +104,21 @@ def _assign(operation: tables.Operation, args: Sequence[Any], kwargs: dict[str, 
         for name, value in values.items()
         if value is not None or name in operation.parameters[: operation.required]
     }
+
+
+_TOLD: Final = ("label_selector", "field_selector", "container", "tail_lines", "body")
+"""What a nameless argument is most often meant to be."""
+
+
+def _nameless(operation: tables.Operation, extra: Sequence[Any]) -> str:
+    """The error for arguments after the required ones. By place the next would be `pretty`: a selector there would be
+    a filter that does not filter."""
+    known = [each for each in _TOLD if each in operation.parameters]
+    if known and isinstance(extra[0], str):
+        instead = f"write {'name' if known == ['body'] else known[0]}={extra[0]!r}"
+    else:
+        instead = f"name the others: {', '.join(f'{each}=...' for each in known)}" if known else "name the others"
+    return f"{_title(operation)} takes {operation.required} arguments without a name; {instead}"
 
 
 def _is_transport_option(operation: tables.Operation, given: str, value: Any) -> bool:
@@ -135,7 +152,8 @@ def _require(operation: tables.Operation, values: dict[str, Any]) -> None:
     needed = operation.parameters[: operation.required]
     missing = [name for name in needed if name not in values]
     if missing:
-        raise TypeError(f"{_title(operation)} is missing {', '.join(map(repr, missing))}")
+        every = _hint(operation, "namespace") if missing == ["namespace"] else ""
+        raise TypeError(f"{_title(operation)} is missing {', '.join(map(repr, missing))}{every}")
     if "body" in needed and values["body"] is None:
         raise TypeError(f"{_title(operation)}: body must be an object, not None")
 
@@ -149,15 +167,16 @@ def path_segments(operation: tables.Operation, values: Mapping[str, Any]) -> tup
             continue
         name = part[1:-1]
         value = values[name]
-        if not isinstance(value, str) or not value:
-            raise TypeError(
-                f"{_title(operation)}: {name} must be a non-empty string, not {value!r}{_hint(operation, name)}"
-            )
+        everywhere = name == "namespace" and value in _EVERYWHERE and operation.verb == "GET" and "name" not in values
+        if not isinstance(value, str) or not value or everywhere:
+            raise TypeError(f"{_title(operation)}: {name} must be one name, not {value!r}{_hint(operation, name)}")
         segments.extend(value.strip("/").split("/") if name in ("path", "logpath") else [value])
     return tuple(segments)
 
 
 def _hint(operation: tables.Operation, name: str) -> str:
+    if name == "namespace" and "." in operation.name:  # the dynamic client's
+        return "; for all namespaces leave it out"
     every = operation.name.replace("list_namespaced_", "list_") + "_for_all_namespaces"
     return (
         f"; for all namespaces use {every}()"
@@ -172,7 +191,7 @@ def _query(operation: tables.Operation, values: Mapping[str, Any]) -> tuple[tupl
     for name in operation.parameters:
         if name in values and name != "body" and name not in operation.path_parameters:
             wire, kind = operation.query(name)
-            each = values[name]
+            each = selectors.text(values[name]) if name.endswith("_selector") else values[name]
             several = isinstance(each, list | tuple)
             pairs.extend((wire, _text(operation, name, kind, value)) for value in (each if several else [each]))
     return tuple(pairs)

@@ -7,11 +7,14 @@ from typing import Any, Final
 
 from kubescript.sdk import names, places, raw, shapes
 
-__all__ = ["describe", "is_method", "no_field", "state"]
+__all__ = ["describe", "is_method", "no_field", "no_list_field", "state"]
 
 MAX_TEXT: Final = 2_000
 """Characters of a part without a name, such as a spec."""
 
+
+_LISTED: Final = 16
+"""Fields named where none is near: two lines, of a spec with forty."""
 
 _IDENTITY: Final = frozenset({"name", "namespace", "labels", "annotations", "uid"})
 
@@ -46,13 +49,17 @@ _METHODS: Final = {
 
 
 def describe(data: Mapping[str, Any], shape: shapes.Shape) -> str:
-    """`<V1Pod shop/web-7f9c Running>` for an object with a name; the data itself for parts and maps."""
+    """`<V1Pod shop/web-7f9c Running>` for an object with a name; the data itself, without its managedFields, for parts
+    and maps."""
     plain = raw.whole(data)
     metadata = plain.get("metadata")
     if isinstance(metadata, dict) and isinstance(metadata.get("name"), str):
         place = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
         words = [shape.name or str(plain.get("kind") or "object"), place + metadata["name"], state(plain)]
         return f"<{' '.join(word for word in words if word)}>"
+    for each in (metadata, plain if shape.name == "V1ObjectMeta" else None):
+        if isinstance(each, dict):
+            each.pop("managedFields", None)
     text = repr(plain)
     if not shape.closed or len(text) <= MAX_TEXT:
         return text
@@ -91,6 +98,16 @@ def is_method(name: str) -> bool:
     return name in _METHODS
 
 
+def no_list_field(name: str, shape: shapes.Shape) -> str:
+    """The error for an attribute of a list, which most often is one of its elements'."""
+    what = f"this is a list of {shape.name}" if shape.name else "this is a list"
+    if name == "items":
+        return f"{what} already: leave .items out"
+    if name in ("keys", "values", "get"):
+        return f"{what}, no dict: loop over it"
+    return f"{what}, it has no {name!r}: write [each.{name} for each in it], or it[0].{name}"
+
+
 def no_field(name: str, shape: shapes.Shape, data: Mapping[str, Any], *, item: bool = False) -> str:
     """Why there is no such field, and what to write instead."""
     if name in _METHODS and not item and "metadata" in shape.fields:
@@ -100,9 +117,9 @@ def no_field(name: str, shape: shapes.Shape, data: Mapping[str, Any], *, item: b
     if shape.closed:
         place = places.place_of(name, shape.name)
         known = [each.strip("_") for each in shape.attributes]
-        return (
-            f"{shape.name} has no field {name!r}; {f'it is in {place}' if place else names.suggestion(name, known, 40)}"
-        )
-    get = f".get({name!r})"
+        told = f"it is in {place}" if place else names.suggestion(name, known, _LISTED)
+        return f"{shape.name} has no field {name!r}; {told}"
     absent = f"no key {name!r}" if item else f"no field {name!r}"
-    return f"this object has {absent}; {names.suggestion(name, data, 40)} If it may be absent, use {get}."
+    there = names.suggestion(name, data).rstrip(".") if data else "it is empty"
+    close = " If" if there.endswith("?") else "; if"
+    return f"this object has {absent}; {there}{close} it may be absent, use .get({name!r})"

@@ -73,8 +73,13 @@ class Api:
         self._session = session
         self._name = name
 
-    def __call__(self, *_args: object, **_kwargs: object) -> Api:
-        """The same class: there is one connection."""
+    def __call__(self, *args: object, **kwargs: object) -> Any:
+        """The same class: there is one connection. `k8s.logs("web-0", "shop")` is a pod's log."""
+        if self._name == "LogsApi" and (args or kwargs):
+            return Api(self._session, "CoreV1Api").read_namespaced_pod_log(*args, **kwargs)
+        if args and isinstance(args[0], str):
+            own = f"k8s.{helptext.accessor(self._name)}()"
+            raise TypeError(f"{own} takes no arguments; call its methods, or k8s.get('pods', namespace=...)")
         return self
 
     def __getattr__(self, name: str) -> methods.Method:

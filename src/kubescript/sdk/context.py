@@ -127,4 +127,7 @@ class Context:
         self._report(float(done), None if total is None else float(total), str(text or message))
 
     def __repr__(self) -> str:
-        return f"<context {self._name!r}, namespace {self._namespace!r}, {self.remaining_ms} ms left>"
+        return (
+            f"<context {self._name!r}, namespace {self._namespace!r}, {self.remaining_ms} ms left; it has "
+            ".name, .remaining_ms, .budget, .progress(done, total, text)>"
+        )

@@ -158,6 +158,8 @@ class Discovery:
                 return each
             seen.extend((each.name, each.kind, each.full_name))
         plural, _, group = name.partition(".")
+        if several := _several(name):
+            raise errors.NotFoundException(404, "Not Found", message=f"no resource {name!r}; {several}")
         advice = self.advice(plural, group) if group else ""
         advice = advice or names.suggestion(name, seen)
         raise errors.NotFoundException(404, "Not Found", message=f"no resource {name!r}; {advice}")
@@ -208,6 +210,16 @@ class Discovery:
 
     def __repr__(self) -> str:
         return f"k8s.discovery(): {', '.join(dir(self))}"
+
+
+def _several(name: str) -> str:
+    """What to write for the ways in which kubectl names more than a kind."""
+    if name == "all":
+        return "ask kind by kind: k8s.get('pods', namespace=...), k8s.get('deployments', namespace=...), …"
+    if "," in name:
+        kinds = [each.strip() for each in name.split(",")]
+        return f"ask kind by kind: [k8s.get(kind, namespace=...) for kind in {kinds}]"
+    return "name the kind alone, and namespace=..., label_selector=... beside it" if " " in name.strip() else ""
 
 
 def _resources(listing: objects.View, group_version: str) -> list[ApiResource]:

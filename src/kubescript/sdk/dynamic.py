@@ -100,7 +100,9 @@ class DynamicClient:
     def get(
         self, resource: str | resources.Resource, name: str | None = None, namespace: str | None = None, **options: Any
     ) -> Any:
-        """One object with `name`, else a list."""
+        """One object with `name`, or as "deploy/web"; else a list."""
+        if isinstance(resource, str) and name is None and resource.count("/") == 1:
+            resource, _, name = resource.partition("/")
         return self._named(resource).get(name, namespace, **options)
 
     def create(

@@ -131,7 +131,7 @@ def from_fault(fault: ScriptFault, status: int, call: str) -> Exception:
     if fault.code.startswith("limit."):
         return LimitExceeded(fault.message, fault.code)
     shown = status if status >= 400 else 403 if fault.code.startswith("policy.") else 0
-    reason = _phrase(shown)
+    reason = _phrase(shown) or fault.code
     body = _status(shown, reason, fault) if shown else None
     return _class_for(shown)(shown, reason, body=body, message=fault.message, code=fault.code, call=call)
 
@@ -146,6 +146,8 @@ def from_answer(status: int, reason: str, body: bytes, headers: Mapping[str, str
     """The exception for an API server's answer of 400 and above."""
     text = body.decode("utf-8", "replace")
     message = _message(text)
+    if status == 400 and "field label not supported" in message:
+        message += "; filter in the script: [x for x in … if …]"
     if status == 403 and "cannot" in message:
         message += "; the cluster's RBAC says so, not this server's policy"
     return _class_for(status)(status, reason or _phrase(status), body=text, message=message, headers=headers, call=call)

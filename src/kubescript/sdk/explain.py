@@ -28,6 +28,7 @@ class Explainer:
         """The text for "pod.spec.containers", "deployments.apps" or "certificates.cert-manager.io.spec"."""
         if not isinstance(path, str) or not path.strip():
             raise TypeError("explain() takes a text such as 'deployment.spec.strategy'")
+        path = re.sub(r"^(?:[\w.-]+/)?v\d\w*[./ ]", "", path.strip())  # apps/v1.Deployment
         parts = [part for each in (path, *more) for part in re.sub(r"\[[^\]]*\]", "", each).strip(". /").split(".")]
         kind, steps = self._kind(parts, api_version)
         schema = self._openapi.kind(kind.group, kind.version, kind.kind)

@@ -17,6 +17,13 @@ MAX_PADDING: Final = 60
 MAX_ROWS: Final = 100_000
 
 
+_USAGE: Final = {
+    **dict.fromkeys(("node", "nodes", "no"), "k8s.metricsV1beta1().list_node_metrics()"),
+    **dict.fromkeys(("pod", "pods", "po"), "k8s.metricsV1beta1().list_pod_metrics_for_all_namespaces()"),
+}
+"""What `kubectl top` is asked for ▶ the call."""
+
+
 class Column(NamedTuple):
     """A heading and where its cells come from."""
 
@@ -58,7 +65,8 @@ def rows_of(rows: Any) -> list[Any]:
     if rows is None:
         return []
     if isinstance(rows, str | bytes):
-        raise TypeError("table() and top() take a list of rows, not text")
+        usage = f"; for usage write {_USAGE[rows]}" if rows in _USAGE else ""
+        raise TypeError(f"table() and top() take a list of rows, not text{usage}")
     if isinstance(rows, objects.View) and "metadata" in rows:
         return [rows]
     if isinstance(rows, Mapping):
@@ -81,6 +89,7 @@ def _columns(wanted: Any, rows: Sequence[Any]) -> list[Column]:
     if isinstance(wanted, Mapping):
         return [Column(cells.text(title), key) for title, key in wanted.items()]
     wanted = wanted.split(",") if isinstance(wanted, str) else list(wanted)
+    wanted = [pair for each in wanted for pair in (each.items() if isinstance(each, Mapping) else [each])]
     by_place = isinstance(rows[0], list | tuple) and not hasattr(rows[0], "_fields")
     return [_column(each, place if by_place else None) for place, each in enumerate(wanted)]
 

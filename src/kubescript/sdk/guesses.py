@@ -83,6 +83,24 @@ def _elsewhere(name: str) -> tuple[str, list[str]] | None:
     return next(((api, found) for api in others if (found := method(api, name))), None)
 
 
+_INSTEAD: Final = {
+    **dict.fromkeys(
+        ("resources", "kubectl", "find", "ls", "run", "sh", "cmd", "query"), "k8s.get('pods', namespace=...)"
+    ),
+    **dict.fromkeys(("v1", "api", "client", "core_api"), "k8s.coreV1()"),
+    **dict.fromkeys(("read", "describe"), "k8s.get('pods', name, namespace)"),
+    **dict.fromkeys(("api_resources", "resources_list"), "k8s.discovery().api_resources()"),
+    **dict.fromkeys(
+        ("create", "apply", "patch", "delete", "replace", "scale", "update"),
+        "k8s.dynamic().resources.get(api_version=..., kind=...).patch(...)",
+    ),
+    **dict.fromkeys(("watch", "stream"), "watch.Watch().stream(k8s.coreV1().list_namespaced_pod, 'shop')"),
+    "exec": "a log or status query: commands cannot be run in pods",
+    "config": "k8s.contexts() and k8s.context(name)",
+}
+"""What scripts ask of `k8s` ▶ what to write."""
+
+
 def missing_client(name: str, known: dict[str, str], listed: list[str]) -> str:
     """The error for what `k8s` does not have."""
     head = f"k8s has no {name!r}"
@@ -92,12 +110,19 @@ def missing_client(name: str, known: dict[str, str], listed: list[str]) -> str:
     if found := _elsewhere(name):
         api, exact = found
         return f"{head}; it is in k8s.{helptext.accessor(api)}()" + (f": {' or '.join(exact)}" if exact else "")
-    if method("CoreV1Api", f"list_{name}") or _elsewhere(f"list_{name}"):
-        return f"{head}; write k8s.get({names.fold(name)!r}, namespace=...)"
-    if name in ("resources", "kubectl", "find", "ls"):
-        return f"{head}; write k8s.get('pods', namespace=...)"
+    if listing := _listing(name):
+        place = ", namespace=..." if any("namespaced" in each for each in listing) else ""
+        return f"{head}; write k8s.get({names.fold(name)!r}{place})"
+    if name in _INSTEAD:
+        return f"{head}; write {_INSTEAD[name]}"
     near = names.nearest(name, listed, 3)
     return f"{head}; {'did you mean ' + ' or '.join(near) + '?' if near else 'see dir(k8s)'}"
+
+
+def _listing(kind: str) -> list[str]:
+    """The methods that list a kind."""
+    elsewhere = _elsewhere(f"list_{kind}")
+    return method("CoreV1Api", f"list_{kind}") or (elsewhere[1] if elsewhere else [])
 
 
 def current(folded: str, known: dict[str, str]) -> list[str]:

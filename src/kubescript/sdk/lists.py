@@ -6,7 +6,7 @@ Items are there as soon as they have arrived (`arrivals`); asking for the length
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import msgspec
 
@@ -65,6 +65,14 @@ def _name(item: Any, head: dict[str, Any]) -> None:
     if isinstance(item, dict) and isinstance(kind, str) and kind.endswith("List") and kind != "List":
         item.setdefault("kind", kind.removesuffix("List"))
         item.setdefault("apiVersion", head.get("apiVersion"))
+
+
+_OF_ITEMS: Final = frozenset(
+    {"append", "copy", "count", "extend", "index", "insert", "pop", "remove", "reverse", "sort"}
+)
+"""List methods that scripts call on the answer itself, since it iterates as its items do."""
+
+_OF_METADATA: Final = frozenset({"name", "namespace", "labels", "annotations", "creation_timestamp", "uid"})
 
 
 class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
@@ -183,12 +191,18 @@ class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
         return {**self._arrival.head, "items": self.items._all()}
 
     def __getattr__(self, name: str) -> Any:
+        if name in _OF_ITEMS:
+            return getattr(self.items, name)
+        part = "metadata." if name in _OF_METADATA else ""
         hint = (
-            f"loop over it: `for item in pods: item.{name}`"
-            if name in self._shape.fields
-            else "it has .items and .metadata"
+            f"loop over it: `for item in pods: item.{part}{name}`"
+            if part or name in self._shape.fields
+            else "it is a list with .items and .metadata: write [p for p in pods if …], sorted(…), Counter(…)"
         )
         raise AttributeError(f"{self._name or 'this list'} has no field {name!r}; {hint}")
+
+    def __format__(self, spec: str) -> str:
+        return format(repr(self), spec)
 
     def __repr__(self) -> str:
         return f"<{self._name or self.kind or 'List'} of {len(self)}>"

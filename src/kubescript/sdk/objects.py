@@ -16,7 +16,7 @@ does.
 from __future__ import annotations
 
 from collections.abc import Callable, ItemsView, Iterator, Mapping
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Self
 
 import msgspec
 
@@ -28,7 +28,7 @@ __all__ = ["View", "unwrap", "wrap"]
 _Raw = msgspec.Raw
 _MISSING: Final = object()
 _METADATA: Final = frozenset({"name", "namespace", "labels", "annotations", "raw"})
-"""What an object answers for its metadata. `raw` is the object as plain data."""
+"""What an object answers for its metadata. `raw` is the object itself, which reads as plain data too."""
 _set_slot: Final = msgspec.Struct.__setattr__
 
 
@@ -129,7 +129,7 @@ class View(msgspec.Struct, gc=False, eq=False, weakref=False):
         if found is not None:
             return wrap(self._fetch(found), self._shape.element)
         if error is AttributeError and name in _METADATA and (own := self._metadata()) is not None:
-            return self.to_dict() if name == "raw" else getattr(own, name)
+            return self if name == "raw" else getattr(own, name)
         free = not (self._shape.exact or self._shape.closed)
         if free and error is AttributeError and not name.startswith("_") and not self._mistaken(name):
             return None  # as the official DynamicClient has it: no model says which fields a custom resource may have
@@ -197,6 +197,17 @@ class View(msgspec.Struct, gc=False, eq=False, weakref=False):
         del self[key]
         return value
 
+    def popitem(self) -> tuple[str, Any]:
+        """Remove the last field and give its name and value."""
+        if not self._data:
+            raise KeyError("popitem(): this object is empty")
+        name = next(reversed(self._data))
+        return name, self.pop(name)
+
+    def clear(self) -> None:
+        """Remove all fields."""
+        self._own().clear()
+
     def __contains__(self, key: object) -> bool:
         field = self._shape.fields.get(key) if isinstance(key, str) else None
         if field or key in self._data or self._shape.exact or not isinstance(key, str):
@@ -258,6 +269,13 @@ class View(msgspec.Struct, gc=False, eq=False, weakref=False):
 
     def __ror__(self, other: Any) -> dict[str, Any]:
         return {**other, **self}
+
+    def __ior__(self, other: Any) -> Self:
+        self.update(other)  # in place: a copy would be changed instead of the object
+        return self
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self), spec)
 
     def __eq__(self, other: object) -> bool:
         if other is None:

@@ -12,6 +12,8 @@ import dataclasses
 import datetime
 import decimal
 import enum
+import fractions
+import ipaddress
 import math
 import types
 from collections.abc import Iterator, Mapping
@@ -29,6 +31,9 @@ MAX_ITERATED: Final = 100_000
 MAX_DEPTH: Final = 200
 """Levels of nesting; the encoder behind us recurses in C."""
 
+_PATH: Final = 60
+"""Characters of a path that is too deep."""
+
 PRUNED_METADATA: Final = frozenset({"managedFields", "resourceVersion", "uid", "generation", "selfLink"})
 """Bookkeeping that costs tokens. A script that wants one returns it by name: `pod.metadata.uid`."""
 REFERENCES: Final = frozenset({"ownerReferences", "involvedObject", "regarding", "targetRef", "claimRef"})
@@ -38,6 +43,13 @@ NOISE: Final = frozenset({
 })  # fmt: skip
 """Fields that say nothing when empty. Others do: `emptyDir: {}`, `podSelector: {}`."""
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+_TEXTS: Final = frozenset({
+    *(fractions.Fraction, complex),
+    *(ipaddress.IPv4Address, ipaddress.IPv6Address, ipaddress.IPv4Network, ipaddress.IPv6Network),
+})  # fmt: skip
+"""Values whose text says all of them."""
 
 
 class NotPlainError(TypeError):
@@ -79,7 +91,11 @@ class _Walk:
         if isinstance(value, str):
             return str.__str__(value)
         if id(value) in above or len(above) > MAX_DEPTH:
-            raise NotPlainError(f"{path} {'contains itself' if id(value) in above else 'is nested too deeply'}")
+            raise NotPlainError(
+                f"{path} contains itself"
+                if id(value) in above
+                else f"{path[:_PATH]}… is nested deeper than {MAX_DEPTH} levels; return a part of it"
+            )
         found = self._scalar(value)
         return self._container(value, path, (*above, id(value))) if found is None else found
 
@@ -92,6 +108,8 @@ class _Walk:
             return str(value)
         if isinstance(value, bytes | bytearray):
             return _text(bytes(value))
+        if type(value) in _TEXTS:
+            return str(value)
         return f"{type(value).__name__}: {value}" if isinstance(value, BaseException) else None
 
     def _container(self, value: Any, path: str, above: tuple[int, ...]) -> Any:
@@ -121,7 +139,8 @@ class _Walk:
         elif classes.is_script_class(type(value)):
             names = [name for name in vars(value) if not name.startswith("_")]
         else:
-            raise NotPlainError(f"{path} is a {type(value).__name__}{_instead(value)}")
+            kind = "class" if isinstance(value, type) else type(value).__name__
+            raise NotPlainError(f"{path} is {'an' if kind[0] in 'AEIOaeiou' else 'a'} {kind}{_instead(value)}")
         return {name: self.convert(getattr(value, name), f"{path}.{name}", above) for name in names}
 
     def _elements(self, values: Any, path: str, above: tuple[int, ...]) -> list[Any]:
@@ -149,6 +168,8 @@ def _instead(value: Any) -> str:
         return f": call it, {name}(...), and return what it gives"
     if type(value).__module__.startswith("kubescript.sdk.") and not isinstance(value, type):
         return ", not data: call one of its methods"
+    if isinstance(value, type):
+        return f", {value.__name__}: return objects of it, or its name"
     return ", which has no JSON form; return str, numbers, lists or dicts"
 
 

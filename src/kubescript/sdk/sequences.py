@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final, Self
 
 import msgspec
 
-from kubescript.sdk import objects, raw, shapes
+from kubescript.sdk import brief, objects, raw, shapes
 
 __all__ = ["FieldList", "ListView"]
 
@@ -118,6 +118,9 @@ class ListView(msgspec.Struct, gc=False, eq=False, weakref=False):
         """How many elements equal `value`."""
         return sum(1 for element in self if element == value)
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(brief.no_list_field(name, self._shape))
+
     def copy(self) -> list[Any]:
         """A plain list of the elements."""
         return list(self)
@@ -125,6 +128,9 @@ class ListView(msgspec.Struct, gc=False, eq=False, weakref=False):
     def to_dict(self) -> list[Any]:
         """A detached plain list, as `to_dict()` of an object makes it."""
         return [each.to_dict() if hasattr(each, "to_dict") else each for each in self]
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self), spec)
 
     def __contains__(self, value: object) -> bool:
         return any(element == value for element in self)

@@ -7,6 +7,8 @@ the open list: what the script may still want is read to its end, what it has dr
 from __future__ import annotations
 
 import copy
+import math
+import time
 from collections.abc import Callable, Iterator
 from typing import Any, Final, Self
 
@@ -31,6 +33,13 @@ class Session:
         self._lookalikes = lookalikes.Lookalikes(self)
         self.context = ""
         """Which cluster its calls are for; "" is the default one."""
+        self.deadline = math.inf
+        """When the host ends the script, by the monotonic clock."""
+
+    @property
+    def seconds_left(self) -> float:
+        """Until the host ends the script."""
+        return self.deadline - time.monotonic()
 
     def beside(self, context: str) -> Self:
         """The same way to the host, for the calls to another cluster."""

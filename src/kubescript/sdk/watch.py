@@ -1,6 +1,7 @@
 """`watch.Watch().stream(method, ...)`: the events of a short watch, one at a time.
 
-A script's life is short, so a watch ends after `DEFAULT_SECONDS` unless it says otherwise.
+A script's life is short, so a watch ends after `DEFAULT_SECONDS` unless it says otherwise, and in any case before the
+script does.
 """
 
 from __future__ import annotations
@@ -8,17 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+import msgspec
+
 from kubescript.sandbox.protocol import Call
 from kubescript.sdk import errors, methods, objects, raw, session, shapes
 
 __all__ = ["DEFAULT_SECONDS", "Watch", "events"]
 
 DEFAULT_SECONDS: Final = 5
+_SPARE_SECONDS: Final = 2
+"""What a script has left after its longest watch."""
 
 
 def events(session: session.Session, call: Call, shape: shapes.Shape) -> Iterator[dict[str, Any]]:
     """Each event as {"type", "object", "raw_object"}. Raises ApiException for an ERROR event, as officially."""
-    for line in session.lines(call):
+    for line in session.lines(_in_time(call, session.seconds_left)):
         if not line.strip():
             continue
         event = raw.decode_all(line)
@@ -63,6 +68,15 @@ class Watch:
             yield each
             if self._stopped:
                 return
+
+
+def _in_time(call: Call, left: float) -> Call:
+    """The watch, ended while the script can still return what it has seen."""
+    query = dict(call.query)
+    if int(query.get("timeoutSeconds") or 0) <= left - _SPARE_SECONDS:
+        return call
+    query["timeoutSeconds"] = str(max(1, int(left - _SPARE_SECONDS)))
+    return msgspec.structs.replace(call, query=tuple(query.items()))
 
 
 def _lines(session: session.Session, call: Call, _shape: shapes.Shape) -> Iterator[str]:

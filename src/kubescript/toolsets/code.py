@@ -7,7 +7,7 @@ write instead.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,11 +26,13 @@ _DESCRIPTION: Final = Path(__file__).with_name("evaluate_script.txt")
 _READ_ONLY: Final = "Read-only: writes, exec and Secrets are refused (an access review tells RBAC, not this)."
 _READ_WRITE: Final = "Writes change the cluster at once; exec and Secrets are refused."
 _SEVERAL: Final = (
-    "Clusters: {names}; k8s is the first. {{c: len(k8s.context(c).coreV1().list_node()) for c in k8s.contexts()}}, "
-    "with try/except ApiException for those that are down. Each has its own policy{writable}."
+    "Clusters: {names}; k8s is the first. Each has its own policy{writable}. Catch ApiException: one may be down."
 )
-_MOST_NAMES: Final = 8
-"""Names in the definition, which every conversation pays for."""
+_ROOM_FOR_NAMES: Final = 44
+"""Characters of cluster names in the definition, which every conversation pays for; `k8s.contexts()` has them all."""
+
+_EXAMPLE: Final = "Counter(p.spec.node_name for p in k8s.coreV1().list_pod_for_all_namespaces())"
+_EXAMPLE_OF_SEVERAL: Final = "{c: len(k8s.context(c).coreV1().list_node()) for c in k8s.contexts()}"
 
 
 _OUTPUT: Final = {
@@ -65,7 +67,13 @@ def _definition(settings: config.Settings) -> mcp_types.Tool:
         title="Evaluate a Kubernetes script",
         description=_DESCRIPTION.read_text("utf-8")
         .strip()
-        .format(access=_access(settings), memory=limits.memory_mib, calls=limits.api_calls, output=limits.output_kib),
+        .format(
+            access=_access(settings),
+            example=_EXAMPLE_OF_SEVERAL if len(settings.context_names) > 1 else _EXAMPLE,
+            memory=limits.memory_mib,
+            calls=limits.api_calls,
+            output=limits.output_kib,
+        ),
         input_schema=_input(limits),
         output_schema=_OUTPUT if settings.output.structured else None,
         annotations=mcp_types.ToolAnnotations(
@@ -101,7 +109,18 @@ def _access(settings: config.Settings) -> str:
     names = settings.context_names
     if len(names) < 2:
         return _READ_WRITE if settings.writable else _READ_ONLY
-    shown = ", ".join(names[:_MOST_NAMES]) + (f" and {len(names) - _MOST_NAMES} more" * (len(names) > _MOST_NAMES))
     open_ = [name for name in names if not settings.of_context(name).read_only]
-    writable = f"; writes reach {', '.join(open_[:_MOST_NAMES])}" if open_ else ""
+    few = ", ".join(open_)
+    few = "all" if len(open_) == len(names) else few if len(few) <= _ROOM_FOR_NAMES // 2 else f"{len(open_)} of them"
+    writable = f"; writes reach {few}" if open_ else ""
+    shown = _fitting(names, _ROOM_FOR_NAMES)
     return f"{_READ_WRITE if open_ else _READ_ONLY} " + _SEVERAL.format(names=shown, writable=writable)
+
+
+def _fitting(names: Sequence[str], room: int) -> str:
+    """The names, as many as there is room for, and how many there are in all."""
+    whole = ", ".join(names)
+    if len(whole) <= room:
+        return whole
+    shown = [name for place, name in enumerate(names) if len(", ".join(names[: place + 1])) <= room]
+    return ", ".join([*shown, f"… ({len(names)} in all)"])

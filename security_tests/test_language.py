@@ -254,14 +254,15 @@ def test_string_attribute(attack: str) -> None:
 
 
 PATHS = (
-    "os sys.modules subprocess socket ctypes importlib builtins gc inspect types.FunctionType types.CodeType types.ModuleType pickle "
+    "os.system os.popen os.open os.listdir os.execv os.fork os.sys os.environb os.path.os os.path.sys os.path.genericpath "
+    "os.path.stat posixpath traceback.sys traceback.linecache traceback.TracebackException sys.modules subprocess socket ctypes importlib builtins gc inspect types.FunctionType types.CodeType types.ModuleType pickle "
     "codecs posix signal threading asyncio ast dis code weakref marshal shutil pathlib tempfile json.codecs json.decoder json.scanner "
     "re.enum re.Scanner re.copyreg re.template dataclasses.sys dataclasses.make_dataclass statistics.sys datetime.sys typing.sys "
     "typing.get_type_hints typing.ForwardRef typing.get_origin string.Formatter collections.UserString functools.singledispatch "
     "functools.update_wrapper functools.partialmethod random.SystemRandom random._inst random._os operator.setitem operator.delitem "
     "enum.EnumMeta enum.sys abc.ABCMeta io.open io.FileIO contextlib.redirect_stdout contextlib.sys copy.copyreg csv.register_dialect "
     "logging.os logging.config warnings.sys urllib.request zoneinfo.TZPATH pprint.PrettyPrinter decimal.sys fractions.re "
-    "concurrent.futures collections.sys hashlib.file_digest secrets uuid traceback kubescript kubescript.sandbox script _string "
+    "concurrent.futures collections.sys hashlib.file_digest secrets uuid kubescript kubescript.sandbox script _string "
     "__main__ encodings gzip.open base64.main bisect._bisect calendar.sys textwrap.re fnmatch.os difflib.re html.parser"
 )
 

@@ -40,6 +40,11 @@ ANSWERS: dict[str, str] = {
     POD + "p.raw.status.phase, p.raw['status']['phase']": '["Running","Running"]',
     "config.load_kube_config()\nlen(client.CoreV1Api().list_node().items)": "6",
     'k8s.explain("apps/v1.Deployment.spec.strategy")[:24]': "Deployment.spec.strategy",
+    # what stands round a script elsewhere is not there, and asking for it harms nothing
+    'import os, traceback\nfrom os.path import exists\nNS = os.environ.get("NAMESPACE", "shop")\nif exists("/var/run/secrets/token"):\n    config.load_incluster_config()\ntry:\n    1 / 0\nexcept Exception:\n    NS += traceback.format_exc().strip()\nNS': "shopZeroDivisionError: division by zero",
+    "import os\nos.environ['A'] = 'b'\nos.getenv('A'), os.getenv('KUBECONFIG', 1), os.path.expanduser('~/.kube/config')": '["b",1,"~/.kube/config"]',
+    "import os\nlist(os.environ)": "[]",
+    "for n in range(3):\n    if n:\n        exit(f'at {n}')": "at 1",
     # classes and results
     "class A:\n    __slots__ = ('a', '_b')\n    def __init__(self):\n        self.a, self._b = 1, 2\nA().a": "1",
     "import ipaddress\nfrom fractions import Fraction\n[ipaddress.ip_network('10.0.0.0/8'), Fraction(1, 3)]": '["10.0.0.0/8","1/3"]',
@@ -81,6 +86,10 @@ TOLD: dict[str, str] = {
     'k8s.coreV1("shop")': "k8s.coreV1() takes no arguments",
     "help(ctx)": ".name, .remaining_ms, .budget, .progress(done, total, text)",
     'help("list_namespaced_pod")': "list_namespaced_pod(namespace, ",
+    'age("2026-01-01") > 300': "compare with timedelta(hours=1), or take .total_seconds()",
+    'age("2026-01-01").hours': "write x.total_seconds() / 3600 for hours, x.days for days",
+    POD + "p.age": "write age(pod)",
+    'k8s.customObjects().list_cluster_custom_object("cert-manager.io", "v1", "certs")': "the cluster serves no such kind; k8s.search('words') or",
     # results
     "class A:\n    pass\n[A]": "result[0] is a class, A: return objects of it, or its name",
     "x = 1\nfor _ in range(300):\n    x = [x]\nx": "… is nested deeper than 200 levels; return a part of it",

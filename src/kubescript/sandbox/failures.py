@@ -94,7 +94,9 @@ def _about_name(name: str | None, namespace: dict[str, Any]) -> str:
         return f"; write `{name} = {_USUAL[name]}` first" if _USUAL[name].startswith("k8s.") else f"; {_USUAL[name]}"
     if line := builtins["_home_"](name) if "_home_" in builtins else "":
         return f"; write `{line}` first"
-    near = difflib.get_close_matches(name, [*useful, *(key for key in builtins if not key.startswith("_"))], n=1)
+    near = difflib.get_close_matches(
+        name, [*useful, *(key for key in builtins if not key.startswith("_") and len(key) > 2)], n=1
+    )
     meant = f"; did you mean `{near[0]}`?" if near else ""
     return f"{meant or ';'} there are: {', '.join(useful[:30])}" if useful else meant
 
@@ -128,7 +130,7 @@ def _about_attribute(error: AttributeError) -> str:
         return f": the value before `.{error.name}` is None, as missing fields are; write `x and x.{error.name}`"
     if type(error.obj) is str and error.name in _DATES:
         return f"; {_TIMES}"
-    if told := _about_container(error.obj, error.name):
+    if told := _about_kind(error.obj, error.name):
         return told
     if error.obj is datetime.datetime and error.name in _IN_DATETIME:
         return f"; write `{error.name}` alone, it is there without an import"
@@ -138,7 +140,9 @@ def _about_attribute(error: AttributeError) -> str:
     return f"; did you mean `{near[0]}`?" if near else ""
 
 
-def _about_container(value: object, name: str) -> str:
+def _about_kind(value: object, name: str) -> str:
+    if isinstance(value, datetime.timedelta):
+        return "; write x.total_seconds() / 3600 for hours, x.days for days"
     if type(value) is list and name not in _ALMOST_OF_LISTS:
         return f": it is a list, write [x.{name} for x in it], or it[0].{name}"
     return f": it is a dict, write `[{name!r}]` or `.get({name!r})`" if issubclass(type(value), dict) else ""
@@ -169,6 +173,7 @@ _OPERANDS: Final = (
     (("unhashable type: 'View'",), "take a name: p.metadata.name"),
     (("unhashable type: 'ListView'",), "take a tuple of what you compare"),
     (("offset-naive and offset-aware",), "use datetime.now(timezone.utc)"),
+    (("'Age'", " between "), "compare with timedelta(hours=1), or take .total_seconds()"),
     (("'ListObject' object is not an iterator",), "write pods[0], or next(iter(pods))"),
     (("for +: 'int' and 'str'",), "quantities are text: write quantity(x)"),
     (("for +: 'float' and 'str'",), "quantities are text: write quantity(x)"),

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
-from kubescript.sandbox import classes, formatting, guards, reflection, refusals, stdlib
+from kubescript.sandbox import classes, formatting, guards, reflection, refusals, stdlib, surroundings
 
 __all__ = ["build_globals"]
 
@@ -35,6 +35,8 @@ _BUILTINS: Final[dict[str, Any]] = {
     "dir": reflection.listing,
     "format": formatting.field,
     "_format_": formatting.field,
+    "exit": lambda code=None, /: _exit(code),
+    "quit": lambda code=None, /: _exit(code),
     "_getattr_": guards.read,
     "_private_": guards.private,
     "_special_": guards.special,
@@ -54,7 +56,7 @@ def build_globals(
 
     Modules are there without an import, too: models forget the line, and it would only cost a round trip.
     """
-    modules = {**stdlib.MODULES, **_talking(print_), **importable}
+    modules = {**stdlib.MODULES, **_talking(print_), **surroundings.modules(print_), **importable}
     own = {"print": _printer(print_), "__import__": _importer(modules), "_home_": lambda name: _home(name, importable)}
     forgotten = {name: module for name, module in modules.items() if "." not in name} | _presets(modules)
     random.seed()  # each fork would otherwise draw the same numbers
@@ -73,7 +75,7 @@ _PRESETS: Final = {
 
 def _presets(modules: Mapping[str, object]) -> dict[str, object]:
     return {
-        name: guards.read(modules[home], name) for name, home in _PRESETS.items() if guards.has(modules.get(home), name)
+        name: guards.read(modules[home], name) for name, home in _PRESETS.items() if reflection.has(modules.get(home), name)
     }
 
 

@@ -30,6 +30,7 @@ def _identity(name: str, shape: shapes.Shape) -> str:
 
 _WRITE: Final = "call the API: k8s.dynamic().resources.get(api_version=..., kind=...).{0}(...)"
 _METHODS: Final = {
+    "age": "write age(pod)",
     "ready": "write any(c.type == 'Ready' and c.status == 'True' for c in pod.status.conditions)",
     "logs": "write k8s.coreV1().read_namespaced_pod_log(name, namespace, tail_lines=50)",
     "exec": "commands cannot be run in pods; use logs, events and status",

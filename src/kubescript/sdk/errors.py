@@ -146,6 +146,8 @@ def from_answer(status: int, reason: str, body: bytes, headers: Mapping[str, str
     """The exception for an API server's answer of 400 and above."""
     text = body.decode("utf-8", "replace")
     message = _message(text)
+    if status == 404 and message == "404 page not found":
+        message = "the cluster serves no such kind; k8s.search('words') or k8s.discovery().api_resources() finds it"
     if status == 400 and "field label not supported" in message:
         message += "; filter in the script: [x for x in … if …]"
     if status == 403 and "cannot" in message:

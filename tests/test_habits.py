@@ -48,6 +48,9 @@ ANSWERS: dict[str, str] = {
     # classes and results
     "class A:\n    __slots__ = ('a', '_b')\n    def __init__(self):\n        self.a, self._b = 1, 2\nA().a": "1",
     "import ipaddress\nfrom fractions import Fraction\n[ipaddress.ip_network('10.0.0.0/8'), Fraction(1, 3)]": '["10.0.0.0/8","1/3"]',
+    '{8080: "a", "8080": "b"}, {("a/b", "c"): 1, ("a", "b/c"): 2}': '[{"8080":"a","8080 (str)":"b"},{"a/b/c":1,"a/b/c (tuple)":2}]',
+    'class P:\n    def __repr__(self):\n        return "P?"\nclass Q:\n    def to_dict(self):\n        return {"a": 1}\nclass R:\n    pass\n[P(), Q(), R()]': '["P?",{"a":1},{}]',
+    "[chr(0xD800), {chr(0xD800): 1}]": '["?",{"?":1}]',
     'table([{"a": 1, "b": 2}], columns=["a", {"B": "b"}, ("C", "a")])': "a  B  C\n1  2  1",
 }  # fmt: skip
 

@@ -7,7 +7,6 @@ function".
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import datetime
 import decimal
@@ -22,7 +21,7 @@ from typing import Any, Final
 import msgspec
 
 from kubescript.sandbox import classes
-from kubescript.sdk import context, lists, objects, raw, sequences, timestamps
+from kubescript.sdk import context, keys, lists, objects, raw, sequences, timestamps
 
 __all__ = ["NotPlainError", "encode", "encode_body", "to_plain"]
 
@@ -63,7 +62,20 @@ def to_plain(value: Any, name: str = "result", *, prune: bool = True) -> Any:
 
 def encode(value: Any) -> bytes:
     """A script's value as JSON text, pruned. NaN and infinities become strings, since JSON has none."""
-    return raw.encode(to_plain(value))
+    data = to_plain(value)
+    try:
+        return raw.encode(data)
+    except UnicodeEncodeError:
+        return raw.encode(_encodable(data))
+
+
+def _encodable(data: Any) -> Any:
+    """JSON data without half characters, which have no bytes; each becomes `?`, as in what is printed."""
+    if isinstance(data, str):
+        return data.encode("utf-8", "replace").decode()
+    if isinstance(data, dict):
+        return {_encodable(key): _encodable(each) for key, each in data.items()}
+    return [_encodable(each) for each in data] if isinstance(data, list) else data
 
 
 def encode_body(value: Any) -> msgspec.Raw:
@@ -107,7 +119,7 @@ class _Walk:
         if isinstance(value, datetime.timedelta):
             return str(value)
         if isinstance(value, bytes | bytearray):
-            return _text(bytes(value))
+            return keys.of_bytes(bytes(value))
         if type(value) in _TEXTS:
             return str(value)
         return f"{type(value).__name__}: {value}" if isinstance(value, BaseException) else None
@@ -116,7 +128,10 @@ class _Walk:
         if isinstance(value, objects.View | sequences.ListView):
             return self._view(raw.whole(value._own()))
         if isinstance(value, Mapping):
-            return {_key(key): self.convert(each, f"{path}[{key!r}]", above) for key, each in value.items()}
+            found: dict[str, Any] = {}
+            for key, each in value.items():
+                found[keys.unlike(keys.text(key), key, found)] = self.convert(each, f"{path}[{key!r}]", above)
+            return found
         if isinstance(value, tuple) and hasattr(value, "_asdict"):
             return {key: self.convert(each, f"{path}.{key}", above) for key, each in value._asdict().items()}
         if isinstance(value, set | frozenset):
@@ -138,6 +153,8 @@ class _Walk:
             names = [field.name for field in dataclasses.fields(value)]
         elif classes.is_script_class(type(value)):
             names = [name for name in vars(value) if not name.startswith("_")]
+            if not names and (told := _told(value)) is not None:
+                return self.convert(told, path, above)
         else:
             kind = "class" if isinstance(value, type) else type(value).__name__
             raise NotPlainError(f"{path} is {'an' if kind[0] in 'AEIOaeiou' else 'a'} {kind}{_instead(value)}")
@@ -157,6 +174,15 @@ class _Walk:
             return data
         _prune(data)
         return data
+
+
+def _told(value: Any) -> Any:
+    """What an object without public fields says of itself; None when its class has nothing for that."""
+    kind = type(value)
+    if callable(getattr(kind, "to_dict", None)):
+        return value.to_dict()
+    own = any("__str__" in vars(each) or "__repr__" in vars(each) for each in kind.__mro__[:-1])
+    return str(value) if own else None
 
 
 def _instead(value: Any) -> str:
@@ -209,14 +235,6 @@ def _prune_metadata(metadata: dict[str, Any]) -> None:
         del metadata["annotations"]
 
 
-def _text(data: bytes) -> str:
-    """UTF-8 as it is; anything else in base64, as Kubernetes writes it."""
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return base64.b64encode(data).decode()
-
-
 def _number(value: Any) -> Any:
     """A number JSON can hold exactly; NaN and infinities as text."""
     if isinstance(value, decimal.Decimal):
@@ -234,21 +252,6 @@ def _decimal(value: decimal.Decimal) -> int | float | str:
         return int(value)
     near = float(value)
     return near if decimal.Decimal(repr(near)) == value else str(value)
-
-
-def _key(key: Any) -> str:
-    """A dict key as JSON has it."""
-    if isinstance(key, enum.Enum):
-        return _key(key.value)
-    if isinstance(key, str):
-        return str.__str__(key)
-    if isinstance(key, bytes):
-        return _text(key)
-    if isinstance(key, datetime.datetime | datetime.date):
-        return timestamps.format_time(key)
-    if isinstance(key, tuple):
-        return "/".join(_key(part) for part in key)
-    return "null" if key is None else str(key).lower() if isinstance(key, bool) else str(key)
 
 
 def _ordered(values: Any) -> list[Any]:

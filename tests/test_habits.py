@@ -40,6 +40,9 @@ ANSWERS: dict[str, str] = {
     POD + "p.raw.status.phase, p.raw['status']['phase']": '["Running","Running"]',
     "config.load_kube_config()\nlen(client.CoreV1Api().list_node().items)": "6",
     'k8s.explain("apps/v1.Deployment.spec.strategy")[:24]': "Deployment.spec.strategy",
+    'get = k8s.get\n[each.kind for each in (get(kind="pods", namespace="shop")[0], get("v1", "Pod", namespace="shop")[0], get("apps/v1", "Deployment", "shop")[0], get(api_version="v1", kind="Pod")[0], get("deployment.apps")[0], get("deploy.apps")[0])]': '["Pod","Pod","Deployment","Pod","Deployment","Deployment"]',
+    "k8s.core().list_node()[0].metadata.name, len(k8s.apps().list_namespaced_deployment('shop')) > 0, k8s.apps().get_api_group().name": '["node-a1",true,"apps"]',
+    "@dataclass\nclass A:\n    x: Optional[int] = None\nasdict(A(3)), Decimal('1.5'), deque([1])": '[{"x":3},1.5,[1]]',
     # what stands round a script elsewhere is not there, and asking for it harms nothing
     'import os, traceback\nfrom os.path import exists\nNS = os.environ.get("NAMESPACE", "shop")\nif exists("/var/run/secrets/token"):\n    config.load_incluster_config()\ntry:\n    1 / 0\nexcept Exception:\n    NS += traceback.format_exc().strip()\nNS': "shopZeroDivisionError: division by zero",
     "import os\nos.environ['A'] = 'b'\nos.getenv('A'), os.getenv('KUBECONFIG', 1), os.path.expanduser('~/.kube/config')": '["b",1,"~/.kube/config"]',
@@ -80,6 +83,11 @@ TOLD: dict[str, str] = {
     # kubectl
     'k8s.get("pods,svc", namespace="shop")': "ask kind by kind: [k8s.get(kind, namespace=...) for kind in ['pods', 'svc']]",
     'k8s.get("all", namespace="shop")': "ask kind by kind: k8s.get('pods', namespace=...)",
+    'k8s.get("/api/v1/nodes")': "paths and flags are not read here: name the kind, such as k8s.get('nodes')",
+    'k8s.get(namespace="shop")': "k8s.get() takes a kind: k8s.get('pods', namespace=...)",
+    'k8s.raw("/api/v1/nodes")': "k8s has no 'raw'; write k8s.get('pods'): any kind by name",
+    "pd.DataFrame([])": "write lists and dicts, Counter, statistics, table(rows)",
+    "k8s.coreV1().api_client": "json.dumps(obj) and obj.to_dict() give plain data",
     'k8s.get("pods -n shop")': "name the kind alone, and namespace=..., label_selector=... beside it",
     'k8s.top("pods")': "for usage write k8s.metricsV1beta1().list_pod_metrics_for_all_namespaces()",
     'k8s.logs("nope", "shop")': 'GET /api/v1/namespaces/shop/pods/nope/log: pods "nope" not found',

@@ -579,7 +579,7 @@ FAILURES = {
     "def f(d):\n    return d['a']\nf({})": ("KeyError", "'a'\n  line 3: `f({})`\n  line 2 in f: `return d['a']`"),
     "podz = 1\npods": ("NameError", "name 'pods' is not defined; did you mean `podz`? there are: k8s, namespace, podz"),
     "defaultdict(int)": ("NameError", "write `from collections import defaultdict` first"),
-    "OrderedDict()": ("NameError", "write `from collections import OrderedDict` first"),
+    "ChainMap()": ("NameError", "write `from collections import ChainMap` first"),
     "from datetime import datetime\ndatetime.timedelta(1)": ("AttributeError", "write `timedelta` alone"),
     "x = None\nx.spec": ("AttributeError", "the value before `.spec` is None"),
     "{}.spec": ("AttributeError", "it is a dict, write `['spec']` or `.get('spec')`"),

@@ -115,6 +115,7 @@ _USUAL: Final = {
     **{name: f"k8s.{accessor}()" for accessor, usual in _CLIENTS for name in usual.split()},
     **dict.fromkeys(("kubectl", "kr8s", "oc"), _GET),
     "tabulate": "write table(rows)",
+    **dict.fromkeys(("pd", "np", "pl"), "write lists and dicts, Counter, statistics, table(rows)"),
     "humanize": "age(obj) prints like 3d4h",
     "parse_cpu": "write quantity(text)",
     "parse_memory": "write quantity(text)",

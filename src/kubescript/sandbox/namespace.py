@@ -68,6 +68,16 @@ _PRESETS: Final = {
     "timezone": "datetime",
     "parse_quantity": "kubernetes.utils",
     "ApiException": "kubernetes.client.exceptions",
+    **dict.fromkeys(("dataclass", "asdict"), "dataclasses"),
+    **dict.fromkeys(("deque", "namedtuple", "OrderedDict"), "collections"),
+    **dict.fromkeys(("Any", "Dict", "List", "NamedTuple", "Optional", "Tuple", "TypedDict"), "typing"),
+    **dict.fromkeys(("lru_cache", "partial", "reduce"), "functools"),
+    "Enum": "enum",
+    "Decimal": "decimal",
+    "ZoneInfo": "zoneinfo",
+    "groupby": "itertools",
+    "suppress": "contextlib",
+    **dict.fromkeys(("ThreadPoolExecutor", "as_completed"), "concurrent.futures"),
     **dict.fromkeys(("client", "config", "dynamic", "watch"), "kubernetes"),
 }
 """Name that is there without an import ▶ its module."""
@@ -75,7 +85,9 @@ _PRESETS: Final = {
 
 def _presets(modules: Mapping[str, object]) -> dict[str, object]:
     return {
-        name: guards.read(modules[home], name) for name, home in _PRESETS.items() if reflection.has(modules.get(home), name)
+        name: guards.read(modules[home], name)
+        for name, home in _PRESETS.items()
+        if reflection.has(modules.get(home), name)
     }
 
 

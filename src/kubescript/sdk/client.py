@@ -84,6 +84,8 @@ class Api:
 
     def __getattr__(self, name: str) -> methods.Method:
         found, info = self._find(name)
+        if found is None and (current := guesses.stable(self._name)):
+            return getattr(Api(self._session, current), name)  # type: ignore[no-any-return]
         if found is None or name.startswith("__"):
             raise AttributeError(guesses.missing_method(self._name, name))
         return methods.Method(self._session, tables.operation(self._name, found), info=info)
@@ -152,8 +154,10 @@ class K8s:
             self._dynamic = dynamic.DynamicClient(self._session, self.discovery())
         return self._dynamic
 
-    def get(self, resource: str, name: str | None = None, namespace: str | None = None, **options: Any) -> Any:
+    def get(self, resource: str = "", name: str | None = None, namespace: str | None = None, **options: Any) -> Any:
         """Like kubectl: `k8s.get("pods", namespace="shop")`, or with a name, `k8s.get("pods", "web", "shop")`."""
+        if not resource and not options.keys() & {"kind", "api_version"}:
+            raise TypeError("k8s.get() takes a kind: k8s.get('pods', namespace=...)")
         return self.dynamic().get(resource, name=name, namespace=namespace, **options)
 
     def list(self, resource: str, namespace: str | None = None, **options: Any) -> Any:

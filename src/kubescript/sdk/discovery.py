@@ -75,6 +75,7 @@ class ApiResource(NamedTuple):
             self.full_name,
             *self.shortNames,
             f"{self.name}.{self.version}.{self.group}",
+            *(f"{each}.{self.group}" for each in (self.kind, self.singularName, *self.shortNames) if self.group),
         }
         return name.lower() in {each.lower() for each in own if each}
 
@@ -214,6 +215,8 @@ class Discovery:
 
 def _several(name: str) -> str:
     """What to write for the ways in which kubectl names more than a kind."""
+    if name.startswith(("/", "--")):
+        return "paths and flags are not read here: name the kind, such as k8s.get('nodes')"
     if name == "all":
         return "ask kind by kind: k8s.get('pods', namespace=...), k8s.get('deployments', namespace=...), …"
     if "," in name:

@@ -5,7 +5,8 @@ Names and behaviour are those of the official DynamicClient; besides, resources 
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Final
 
 from kubescript.sdk import discovery, errors, names, resources, session
 
@@ -74,6 +75,10 @@ class ResourceNotFoundError(errors.NotFoundException):
     """The cluster does not serve this kind."""
 
 
+_VERSION: Final = re.compile(r"([\w.-]+/)?v\d+((alpha|beta)\d+)?")
+"""A group version: no resource is called so."""
+
+
 class DynamicClient:
     """`k8s.dynamic()`."""
 
@@ -98,11 +103,24 @@ class DynamicClient:
         return self._named(resource).get(None, namespace, **options)
 
     def get(
-        self, resource: str | resources.Resource, name: str | None = None, namespace: str | None = None, **options: Any
+        self,
+        resource: str | resources.Resource = "",
+        name: str | None = None,
+        namespace: str | None = None,
+        *,
+        kind: str | None = None,
+        api_version: str | None = None,
+        **options: Any,
     ) -> Any:
-        """One object with `name`, or as "deploy/web"; else a list."""
-        if isinstance(resource, str) and name is None and resource.count("/") == 1:
-            resource, _, name = resource.partition("/")
+        """One object with `name`, or as "deploy/web"; else a list. A kind may also be given as `kind=` and
+        `api_version=`, or as "apps/v1" and "Deployment"."""
+        if isinstance(resource, str):
+            if _VERSION.fullmatch(resource):
+                resource, name, api_version = name or "", None, resource
+            elif name is None and resource.count("/") == 1:
+                resource, _, name = resource.partition("/")
+            kind = kind or resource
+            resource = self.resources.get(api_version=api_version, kind=kind) if api_version else kind
         return self._named(resource).get(name, namespace, **options)
 
     def create(

@@ -30,6 +30,8 @@ _VERSION: Final = re.compile(r"v\d+(?:(?:alpha|beta)\d+)?(?:api)?$")
 def missing_method(api: str, name: str) -> str:
     """The error for a method this class does not have: what was meant here, the class that has it, or the nearest."""
     head = f"{api} has no {name!r}"
+    if name == "api_client":
+        return f"{head}; json.dumps(obj) and obj.to_dict() give plain data, k8s.get('pods') reads any kind"
     if meant := method(api, name):
         return f"{head}; write {' or '.join(meant)}"
     if found := _elsewhere(name):
@@ -95,10 +97,19 @@ _INSTEAD: Final = {
         "k8s.dynamic().resources.get(api_version=..., kind=...).patch(...)",
     ),
     **dict.fromkeys(("watch", "stream"), "watch.Watch().stream(k8s.coreV1().list_namespaced_pod, 'shop')"),
+    **dict.fromkeys(("raw", "get_raw", "request", "call_api", "http"), "k8s.get('pods'): any kind by name"),
     "exec": "a log or status query: commands cannot be run in pods",
     "config": "k8s.contexts() and k8s.context(name)",
 }
 """What scripts ask of `k8s` ▶ what to write."""
+
+
+def stable(api: str) -> str:
+    """The class that a group's name alone means: CoreApi has the versions of its group only, CoreV1Api the objects."""
+    if helptext.has_objects(api):
+        return ""
+    known = (f"{api.removesuffix('Api')}{version}Api" for version in ("V2", "V1"))
+    return next((each for each in known if each in tables.apis()), "")
 
 
 def missing_client(name: str, known: dict[str, str], listed: list[str]) -> str:

@@ -89,7 +89,11 @@ def help_text(value: Any = None) -> str:
 def function(value: Any) -> str:
     """One of our functions: its parameters and what it is for."""
     given = inspect.signature(value).parameters.values()
-    kept = [each.replace(annotation=each.empty) for each in given if each.kind is not each.VAR_KEYWORD]
+    kept = [
+        each.replace(annotation=each.empty, default=each.empty if each.default == "" else each.default)
+        for each in given
+        if each.kind is not each.VAR_KEYWORD
+    ]
     return f"{value.__name__}{inspect.Signature(kept)}: {inspect.cleandoc(value.__doc__ or '')}"
 
 

@@ -33,6 +33,7 @@ ANSWERS: dict[str, str] = {
     '"{:<6}|{:>5}|{:.1f}".format(None, [1], 2), format(None, ">6"), f"{None!r:>6}"': '["None  |  [1]|2.0","  None","  None"]',
     # a list answer is a list
     'pods = k8s.coreV1().list_namespaced_pod("shop")\npods.sort(key=lambda p: p.metadata.name, reverse=True)\n[p.metadata.name for p in pods] == sorted((p.metadata.name for p in pods), reverse=True), pods.index(pods[3])': "[true,3]",
+    'v1 = k8s.coreV1()\na, b = v1.list_namespaced_pod("shop"), v1.list_namespaced_pod("payments")\na.items += b.items\nn = len(a)\na.items = [p for p in a.items if p.metadata.namespace == "shop"]\n[n, len(a), a[0].metadata.namespace]': '[73,50,"shop"]',
     # a selector in each of its spellings
     'd = k8s.appsV1().read_namespaced_deployment("cart", "shop").spec.selector\nf = lambda s: len(k8s.coreV1().list_namespaced_pod("shop", label_selector=s))\n[f(d), f(d.match_labels), f({"app": ["cart", "orders"]}), f(["app=cart", "app"]), f({}), f({"match_expressions": [{"key": "app", "operator": "DoesNotExist"}]})]': "[6,6,12,6,50,0]",
     # names of kubectl, of kr8s and of the official client, without an import
@@ -80,6 +81,7 @@ TOLD: dict[str, str] = {
     "for name in k8s.contexts: pass": "call it: write () after its name",
     POD + "p.spec.nope": "host_users, hostname, hostname_override, … (",
     POD + "p.spec.node_selector.disk": "this object has no field 'disk'; it is empty; if it may be absent, use .get('disk')",
+    POD + "p.restarts = 3": "values of your own go into a dict",
     # kubectl
     'k8s.get("pods,svc", namespace="shop")': "ask kind by kind: [k8s.get(kind, namespace=...) for kind in ['pods', 'svc']]",
     'k8s.get("all", namespace="shop")': "ask kind by kind: k8s.get('pods', namespace=...)",

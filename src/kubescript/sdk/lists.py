@@ -93,6 +93,12 @@ class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
         """The list's items; they are decoded when they are touched."""
         return ItemList(self._arrival.items, self._shape, None, self._arrival, self._plain, self._hold)
 
+    @items.setter
+    def items(self, value: Any) -> None:
+        """`pods.items += more`, which has changed the list already, and `pods.items = [p for p in pods if …]`."""
+        if getattr(value, "_data", None) is not self._arrival.items:
+            self.items[:] = value
+
     @property
     def metadata(self) -> Any:
         """`resource_version`, and `_continue` and `remaining_item_count` when there are more pages."""

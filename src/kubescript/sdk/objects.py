@@ -156,7 +156,8 @@ class View(msgspec.Struct, gc=False, eq=False, weakref=False):
             return field.key
         if name in self._data or not self._shape.closed:
             return name if name in self._data or self._shape.exact else self._spelled(name) or name
-        raise AttributeError(brief.no_field(name, self._shape, self._data))
+        told = brief.no_field(name, self._shape, self._data)
+        raise AttributeError(f"{told}; values of your own go into a dict")
 
     def _own(self) -> dict[str, Any]:
         """The data, made part of its object first if it was an absent map until now."""

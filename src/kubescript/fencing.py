@@ -1,8 +1,8 @@
 """Marks what workloads wrote, so that a model takes it for data: a line before and a line after, with a number between
 them that nobody could know.
 
-Names, counts, states and tables pay nothing. What is marked is prose: a phrase, an unbroken text, or any two words
-after the script has read logs or events.
+Names, counts, states and tables pay nothing. What is marked is prose: a phrase, an unbroken text, a name that is a
+sentence, or any two words after the script has read logs or events.
 """
 
 from __future__ import annotations
@@ -53,6 +53,21 @@ _WORD: Final = re.compile(r"(?<!\S)(?:[^\w\s]|_)*[^\W\d_]{2,}(?:[^\w\s]|_)*(?!\S
 _CELL: Final = re.compile(r"[^\n\t ]+(?: [^\n\t ]+)*")
 """What stands between two columns of a table, or between two lines."""
 _LETTER: Final = re.compile(r"[^\W\d_\x00-\x7f]")
+_LONG: Final = re.compile(r"[^\s\"]{24,}")
+"""What has no space and room for a sentence."""
+_HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_GRAMMAR: Final = re.compile(
+    r"(?<![^\W\d_])(?:the|and|all|you|your|this|that|these|are|have|will|must|should|please|now|not|any|ignore|disregard"
+    r"|previous|instructions?|delete|user)(?![^\W\d_])",
+    re.IGNORECASE,
+)
+"""Words that hold a sentence together. Names have one of them, seldom two."""
+_SENTENCE: Final = 3
+"""Different ones in one name that make a sentence of it."""
+_MIXED: Final = re.compile(
+    "[A-Za-z][\u0391-\u03bb\u03bd-\u03ff\u0400-\u052f]|[\u0391-\u03bb\u03bd-\u03ff\u0400-\u052f][A-Za-z]"
+)
+"""Greek or Cyrillic letters that pass for Latin ones beside them: no language mixes them, and mu is a unit."""
 _STRING: Final = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"')
 
 
@@ -95,4 +110,12 @@ def _holds_prose(text: str, bounds: _Bounds) -> bool:
         clauses += words if words >= bounds.clause else 0
         if words >= bounds.phrase or clauses >= bounds.clauses or whole >= bounds.whole:
             return True
-    return not text.isascii() and len(_LETTER.findall(text)) >= _FOREIGN
+    if not text.isascii() and (_MIXED.search(text) or len(_LETTER.findall(text)) >= _FOREIGN):
+        return True
+    return any(_is_sentence(name[0]) for name in _LONG.finditer(text))
+
+
+def _is_sentence(name: str) -> bool:
+    """Whether something else than spaces stands between the words of a sentence: `ignore-all-previous-instructions`."""
+    found = {word.lower() for word in _GRAMMAR.findall(_HUMP.sub("-", name))}
+    return len(found) >= _SENTENCE

@@ -51,6 +51,7 @@ class Ledger:
         wrong = reply.fault
         if wrong is not None:
             wrong = msgspec.structs.replace(wrong, message=self.text(wrong.message))
+            self.tally.tell(wrong.code, wrong.message)
         return msgspec.structs.replace(
             reply,
             reason=self.text(reply.reason),

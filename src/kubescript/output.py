@@ -78,15 +78,18 @@ def render(
     *,
     source: fencing.Source = "nothing",
     style: Style = Style(),
+    ours: Sequence[str] = (),
 ) -> types.Answer:
     """The answer for `outcome`, at most `limits.output_bytes` long. `notes` name what the result lacks, one phrase
-    each; `source` is the least trustworthy thing the script has read."""
+    each; `source` is the least trustworthy thing the script has read. Texts in `ours` are the server's own words: they
+    make no answer prose of the cluster."""
     room = limits.output_bytes - _NOTE_ROOM - fencing.ROOM
     fault = _fault_body(outcome.fault, room, style) if outcome.fault is not None else None
     printed, note = _prints(outcome, limits, room - _size(fault.text) if fault else room, style)
     body = fault or _body(outcome, limits, room - _size(printed), style, alone=not printed)
     missing = [note, body.note, _hidden(outcome), *map(style.text, notes)]
-    content, marked = _content(printed, body, source if style.mark else "nothing")
+    ours = tuple(map(style.text, ours))
+    content, marked = _content(printed, body, source if style.mark else "nothing", ours)
     text = "\n".join(filter(None, (content, _note_line([note for note in missing if note]))))
     return types.Answer(
         text,
@@ -99,14 +102,21 @@ def render(
     )
 
 
-def _content(printed: str, body: _Body, source: fencing.Source) -> tuple[str, bool]:
+def _content(printed: str, body: _Body, source: fencing.Source, ours: Sequence[str]) -> tuple[str, bool]:
     """Prints and body, prose of the cluster fenced; and whether any was."""
     theirs = "\n".join(filter(None, (printed, "" if body.ours else body.text)))
-    marked = fencing.is_prose(printed, source) or (
-        not body.ours and fencing.is_prose(body.text, source, as_json=body.as_json)
+    marked = fencing.is_prose(_without(printed, ours), source) or (
+        not body.ours and fencing.is_prose(_without(body.text, ours), source, as_json=body.as_json)
     )
     parts = (fencing.fence(theirs) if marked else theirs, body.text if body.ours else "")
     return "\n".join(filter(None, parts)), marked
+
+
+def _without(text: str, ours: Sequence[str]) -> str:
+    """What is left for others to have written. The ends are joined: a cut must not make two short phrases of one."""
+    for told in ours:
+        text = text.replace(told, "")
+    return text
 
 
 def _prints(outcome: types.Outcome, limits: types.Limits, room: int, style: Style) -> tuple[str, str]:

@@ -17,7 +17,7 @@ import anyio
 import anyio.from_thread
 import anyio.to_thread
 
-from kubescript import admission, bodies, cancellation, config, errors, output, records, tallies, types
+from kubescript import admission, bodies, cancellation, config, errors, output, receipt, records, tallies, types
 from kubescript.sandbox import conversation, executor, protocol
 from kubescript.telemetry import evaluation
 
@@ -126,7 +126,9 @@ class Session:
         except Exception:  # ours; its text is for the log, and the script is to be on record all the same
             log.exception("a script failed in an unforeseen way", extra={"event": "session.bug"})
             failure = errors.KubescriptError(_BUG, code="internal")
-        return self._failed(asked, await self._refused(asked, failure))
+        failure = await self._refused(asked, failure)
+        self._observe(evaluation.Evaluation(failure.code, waited_ms=asked.ms_ago))
+        return self._unanswered(failure, "script not run")
 
     async def _refused(self, asked: _Asked, error: errors.KubescriptError) -> errors.KubescriptError:
         """Put a script that was not run on record; gives the reason, or why even that was not possible."""
@@ -138,9 +140,9 @@ class Session:
             return worse
         return error
 
-    def _failed(self, asked: _Asked, failure: errors.KubescriptError) -> types.Answer:
-        log.warning("script not run: %s", failure.message, extra={"code": failure.code, "remedy": failure.remedy})
-        self._observe(evaluation.Evaluation(failure.code, waited_ms=asked.ms_ago))
+    def _unanswered(self, failure: errors.KubescriptError, what: str) -> types.Answer:
+        """What the client gets in place of an answer."""
+        log.warning("%s: %s", what, failure.message, extra={"code": failure.code, "remedy": failure.remedy})
         text = f"error {failure.code}: {failure.message}"
         if failure.message != _BUG:  # what writes answers may be what failed
             text = self._style(tallies.Tally()).text(text)
@@ -161,11 +163,15 @@ class Session:
         style = self._style(tally)
         outcome = self._runner.run(self._job(asked, where, tally, entry, style))
         self._runner.later(functools.partial(_record, outcome))
-        notes = tally.notes()
-        answer = output.render(outcome, asked.limits, notes, source=tally.source, style=style)
+        notes = receipt.notes(tally, asked.script, outcome)
+        ours = tuple(tally.told)
+        answer = output.render(outcome, asked.limits, notes, source=tally.source, style=style, ours=ours)
+        try:
+            if entry is not None:
+                entry.close(outcome, answer, tally, notes)  # raises rather than let an answer leave unrecorded
+        except errors.AuditError as error:
+            answer = self._unanswered(error, "answer withheld")
         self._observe(_evaluation(outcome, tally, answer, waited_ms))
-        if entry is not None:
-            entry.close(outcome, answer, tally, notes)  # raises rather than let an answer leave that is not on record
         return answer
 
     def _job(
@@ -227,7 +233,7 @@ def _evaluation(
     outcome: types.Outcome, tally: tallies.Tally, answer: types.Answer, waited_ms: float
 ) -> evaluation.Evaluation:
     return evaluation.Evaluation(
-        code=outcome.fault.code if outcome.fault is not None else "ok",
+        code=answer.code or "ok",  # of what the client got: an answer may have been withheld
         usage=outcome.usage,
         waited_ms=waited_ms,
         records=tuple(tally.kept),

@@ -7,7 +7,6 @@ script swallowed the error.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -38,6 +37,8 @@ class Tally:
     """What the API server or the snapshot warned of."""
     redacted: dict[str, int] = field(default_factory=dict)
     """Kind of secret → how many values of it were masked."""
+    told: list[str] = field(default_factory=list)
+    """What the script was told when the policy denied a call, word by word: ours, whoever repeats it."""
     recalled: list[str] | None = None
     """What was noted when this script ran first; a replay notes that and nothing of its own."""
     journal: records.Journal = records.NOWHERE
@@ -50,6 +51,11 @@ class Tally:
         """Remember a call."""
         if len(self.kept) < _MAX_RECORDS:
             self.kept.append(record)
+
+    def tell(self, code: str, message: str) -> None:
+        """Remember what the policy's words were."""
+        if code.startswith("policy.") and len(self.told) < _MAX_NOTES:
+            self.told.append(message)
 
     def found(self, kind: str) -> None:
         """Count a value that was masked."""
@@ -73,23 +79,3 @@ class Tally:
         if self.workload_text:
             return "workload"
         return "cluster" if self.bytes else "nothing"
-
-    def notes(self) -> list[str]:
-        """What the script did not get to see, even if it swallowed the error: an empty list must never look like a
-        healthy cluster."""
-        if self.recalled is not None:
-            return self.recalled
-        kinds = (
-            ("denied", self.denied),
-            ("failed", self.failed),
-            ("partial", self.pages.notes()),
-            ("warning", self.warnings),
-        )
-        notes = [f"{kind}: {_counted(texts)}" for kind, texts in kinds if texts]
-        if self.redacted:
-            notes.append("redacted: " + ", ".join(f"{count} {kind}" for kind, count in sorted(self.redacted.items())))
-        return notes
-
-
-def _counted(texts: Mapping[str, int]) -> str:
-    return ", ".join(text if count == 1 else f"{text} x{count}" for text, count in dict(texts).items())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import resource
 import subprocess
 import sys
 import time
@@ -20,9 +21,11 @@ from opentelemetry.proto.trace.v1 import trace_pb2
 
 from kubescript import demonstration, records, request, types
 from kubescript.telemetry import evaluation, instruments, labels, prometheus, spans
-from tests import clients, receiver
+from tests import clients, receiver, test_audit_chain
 
 FLAGS = ["--toolsets", "code", "--snapshot", str(demonstration.SNAPSHOT)]
+LOWERCASE_SECRET = "xoxb-" + "173046928415-902837465921-k3j9x2m5q8w1z7v4n6b0c5d2"
+"""A Slack token that could be a namespace's name."""
 SCRIPT = """\
 rows = [p.metadata.name for p in k8s.coreV1().list_pod_for_all_namespaces()]
 try:
@@ -120,6 +123,32 @@ def test_the_setting_names_the_receiver_too(tmp_path: Path) -> None:
         found.wait(lambda: found.named("script"))
         assert found.resource["service.name"] == "shop-bot"
         assert {span.trace_id.hex() for span in found.named("script")} == {"0af7651916cd43dd8448eb211c80319c"}
+
+
+@pytest.mark.promise("O-04")
+@pytest.mark.parametrize("told", [True, False])
+def test_the_one_name_in_a_span_is_masked_and_can_be_left_out(told: bool, tmp_path: Path) -> None:
+    """A namespace that a script makes up of a secret reaches no receiver, and no namespace does where the operator says
+    so."""
+    config = tmp_path / "kubescript.toml"
+    script = (
+        f"for name in ('shop', '{LOWERCASE_SECRET}'):\n"
+        "    try:\n        k8s.coreV1().list_namespaced_pod(name)\n    except Exception:\n        pass\n"
+        "k8s.coreV1().read_namespaced_config_map('no-such-map', 'shop')"
+    )
+
+    async def ask(found: receiver.Receiver) -> None:
+        config.write_text(f'[telemetry]\notlp_endpoint = "{found.url}"\nnamespaces = {str(told).lower()}\n')
+        async with client_of({"OTEL_BSP_SCHEDULE_DELAY": "100"}, "--config", str(config)) as client:
+            await clients.evaluate(client, script)
+
+    with receiver.receiving() as found:
+        anyio.run(ask, found)
+        found.wait(lambda: found.named("script"))
+    names = [receiver.attributes(span.attributes).get("k8s.namespace.name") for span in found.named("list pods")]
+    assert len(names) == 2 and (names[0], str(names[1])[:10]) == (("shop", "«redacted:") if told else (None, "None"))
+    for name in (LOWERCASE_SECRET.encode(), b"no-such-map", *([] if told else [b"shop"])):
+        assert name not in found.raw
 
 
 def test_a_dead_receiver_costs_nothing_but_its_traces(
@@ -279,6 +308,35 @@ def test_prometheus_sees_scripts_calls_and_load(metrics: str) -> None:
     assert found['kubescript_workers{state="running"}'] == 0
     assert found["kubescript_queue_depth"] == 0
     assert found["process_resident_memory_bytes"] > 10_000_000
+
+
+def test_a_withheld_answer_is_one_script(tmp_path: Path) -> None:
+    """A script whose answer is withheld, since its record could not be written, is counted once and as that."""
+    file = tmp_path / "audit.jsonl"
+
+    async def ask(port: int) -> None:
+        async with Client(f"http://127.0.0.1:{port}/mcp") as client:
+            server = test_audit_chain.writer_of(file)
+            was = resource.prlimit(server, resource.RLIMIT_FSIZE)
+            room = file.stat().st_size + 700  # the call's record fits, the script's does not
+            resource.prlimit(server, resource.RLIMIT_FSIZE, (room, was[1]))
+            answer = await clients.evaluate(client, "len(k8s.coreV1().list_pod_for_all_namespaces())")
+            assert answer.is_error and "audit.unavailable" in clients.text(answer)
+            resource.prlimit(server, resource.RLIMIT_FSIZE, was)
+            assert not (await clients.evaluate(client, "1")).is_error
+
+    with clients.serving([*FLAGS, "--audit", str(file)]) as port:
+        anyio.run(ask, port)
+        for _ in range(50):
+            found = scrape(f"http://127.0.0.1:{port}")
+            if found.get('kubescript_scripts_total{code="ok"}') == 1:
+                break
+            time.sleep(0.1)
+    counted = {name: value for name, value in found.items() if name.startswith("kubescript_scripts_total")}
+    assert counted == {
+        'kubescript_scripts_total{code="ok"}': 1, 'kubescript_scripts_total{code="audit.unavailable"}': 1,
+    }  # fmt: skip
+    assert found["kubescript_queue_wait_seconds_count"] == 2
 
 
 def test_metrics_answer_local_clients_only(metrics: str) -> None:

@@ -81,7 +81,11 @@ class Application:
         if wanted.endpoint(self.settings.telemetry):
             from kubescript.telemetry import otlp
 
-            self._exporter = otlp.Exporter(self.settings.telemetry, lambda: self.session.load)
+            self._exporter = otlp.Exporter(
+                self.settings.telemetry,
+                lambda: self.session.load,
+                lambda text: self.redaction.text(text, lambda _: None),
+            )
             self.session.observers.append(self._exporter.observe)
 
     def state(self) -> dict[str, object]:

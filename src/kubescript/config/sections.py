@@ -161,3 +161,6 @@ class Telemetry(_Section):
     otlp_endpoint: str | None = None
     """Base URL of an OTLP/HTTP receiver: `http://collector:4318`. Default: OTEL_EXPORTER_OTLP_ENDPOINT; without
     either, nothing is collected."""
+    namespaces: bool = True
+    """Whether spans of API calls name the namespace, the one name they have of the cluster; masked like all that
+    leaves."""

@@ -36,7 +36,11 @@ _GOODBYE_S: Final = 2.0
 class Exporter:
     """Sends spans and metrics until it is closed. Raises ConfigError when it cannot be set up."""
 
-    def __init__(self, settings: config.Telemetry, load: Callable[[], evaluation.Load]) -> None:
+    def __init__(
+        self, settings: config.Telemetry, load: Callable[[], evaluation.Load], mask: Callable[[str], str]
+    ) -> None:
+        """`mask` is for the one text of a span that a script may have made up: the name of a namespace."""
+        self._namespace: Callable[[str], str] | None = mask if settings.namespaces else None
         _check(wanted.endpoint(settings))
         if not log.isEnabledFor(logging.DEBUG):  # one line for each batch that is lost, none for each attempt
             logging.getLogger("opentelemetry").setLevel(logging.ERROR)
@@ -76,7 +80,7 @@ class Exporter:
         if self._counts is not None:
             self._counts.count(done)
         if self._tracer is not None:
-            spans.trace_script(self._tracer, done)
+            spans.trace_script(self._tracer, done, self._namespace)
 
     def close(self) -> None:
         """Send what is left, for a few seconds at most: the end of a server must not hang on a dead receiver."""

@@ -9,6 +9,8 @@ Spans are made after the answer, from what was recorded anyway; a script waits f
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from opentelemetry import context, trace
 
 from kubescript import records
@@ -16,9 +18,12 @@ from kubescript.telemetry import evaluation, labels
 
 __all__ = ["trace_script"]
 
+_Namespace = Callable[[str], str] | None
+"""How the name of a namespace is told, if at all."""
 
-def trace_script(tracer: trace.Tracer, done: evaluation.Evaluation) -> None:
-    """Make the spans of one evaluation."""
+
+def trace_script(tracer: trace.Tracer, done: evaluation.Evaluation, namespace: _Namespace) -> None:
+    """Make the spans of one evaluation. `namespace` masks the names of namespaces; None leaves them out."""
     began = _nanoseconds(done.ended - done.usage.wall_ms / 1000)
     script = tracer.start_span("script", done.parent, attributes=_about(done), start_time=began)
     if done.code != "ok":
@@ -26,7 +31,7 @@ def trace_script(tracer: trace.Tracer, done: evaluation.Evaluation) -> None:
         script.set_status(trace.StatusCode.ERROR)
     inside = trace.set_span_in_context(script, done.parent)
     for record in done.records:
-        _trace_call(tracer, inside, record)
+        _trace_call(tracer, inside, record, namespace)
     script.end(_nanoseconds(done.ended))
 
 
@@ -43,12 +48,12 @@ def _about(done: evaluation.Evaluation) -> dict[str, str | int | float]:
     return attributes | {f"kubescript.redacted.{labels.kind(kind)}": count for kind, count in done.redacted.items()}
 
 
-def _trace_call(tracer: trace.Tracer, inside: context.Context, record: records.Record) -> None:
+def _trace_call(tracer: trace.Tracer, inside: context.Context, record: records.Record, namespace: _Namespace) -> None:
     call = tracer.start_span(
         _name(record),
         inside,
         trace.SpanKind.CLIENT,
-        attributes=_attributes(record),
+        attributes=_attributes(record, namespace),
         start_time=_nanoseconds(record.at - record.ms / 1000),
     )
     if record.fault or record.status >= 400:
@@ -61,8 +66,8 @@ def _name(record: records.Record) -> str:
     return f"{labels.verb(record)} {labels.resource(record)[1]}"
 
 
-def _attributes(record: records.Record) -> dict[str, str | int]:
-    """Less than the audit has: no name of an object."""
+def _attributes(record: records.Record, namespace: _Namespace) -> dict[str, str | int]:
+    """Less than the audit has: no name of an object, and that of its namespace only where it may be told."""
     group, resource = labels.resource(record)
     found: dict[str, str | int] = {
         "kubescript.k8s.verb": labels.verb(record),
@@ -72,8 +77,8 @@ def _attributes(record: records.Record) -> dict[str, str | int]:
     }
     if record.call is not None:
         found["http.request.method"] = record.call.method
-        if record.call.namespace:
-            found["k8s.namespace.name"] = record.call.namespace
+        if record.call.namespace and namespace is not None:
+            found["k8s.namespace.name"] = namespace(record.call.namespace)
     if record.status:
         found["http.response.status_code"] = record.status
         found["http.response.body.size"] = record.bytes

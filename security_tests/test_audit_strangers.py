@@ -15,6 +15,7 @@ import orjson
 import pytest
 import yaml
 
+from kubescript.audit import chain
 from tests import clients, trails
 
 A = "a" * 64
@@ -39,8 +40,17 @@ def folder(
     (file.parent / "audit.jsonl.d" / "replays" / f"{digest(data)}.json").write_bytes(data)
     (file.parent / "audit.jsonl.d" / "scripts" / f"{digest(script.encode())}.py").write_text(script)
     record = {"type": "script", "time": "2026-01-01T00:00:00Z", "evaluation": "e", "client": "", "client_version": ""}
-    file.write_text(json.dumps(record | {"code": "ok", "calls": 0} | names) + "\n")
+    chained(file, record | {"code": "ok", "calls": 0} | names)
     return file
+
+
+def chained(file: Path, *records: dict[str, Any]) -> None:
+    """A whole chain of these records: nobody needs our program to make one."""
+    head, lines = chain.Head(), []
+    for one in records:
+        line, head = chain.seal(one, head, None)
+        lines.append(line)
+    file.write_bytes(b"".join(lines))
 
 
 def body(name: str) -> dict[str, Any]:
@@ -204,7 +214,7 @@ def test_no_record_writes_roles(tmp_path: Path) -> None:
         call | {"context": evil, "namespace": evil, "name": evil},
         call | dict.fromkeys(("context", "namespace", "name"), "b"),
     ]
-    file.write_text("".join(json.dumps(one) + "\n" for one in calls))
+    chained(file, *calls)
     done = trails.run("audit", "role", str(file), "--name", "mine")
     roles = list(yaml.safe_load_all(done.stdout))
     assert [each["kind"] for each in roles] == ["Role", "Role"]

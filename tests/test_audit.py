@@ -60,7 +60,9 @@ def test_every_record_names_its_cluster(file: Path, tmp_path: Path) -> None:
         "n = [len(k8s.context(name).coreV1().list_namespaced_pod('shop')) for name in ('east', 'west')]\n"
         "try:\n    k8s.context('north').coreV1().list_node()\nexcept Exception as error:\n    print(type(error).__name__)\nn"
     )
-    done = trails.run("run", "-", "--config", str(settings), "--audit", str(file), script=script)
+    flags = ("--config", str(settings), "--audit", str(file), "--audit-keep", "responses")
+    done = trails.run("run", "-", *flags, script=script)
+    assert trails.run("audit", "replay", str(file)).stdout.endswith(" same\n")
     assert done.stdout.splitlines()[1:2] == ["[1,1]"], done.stdout + done.stderr
     calls = trails.records(file, "call")
     assert [one["context"] for one in calls if one["decision"] == "allow"] == ["east", "west"]

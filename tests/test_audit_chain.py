@@ -160,6 +160,75 @@ def test_what_was_cut_off_under_a_running_server_shows(file: Path) -> None:
     assert verify.verify(file).first > 0  # a new file, which does not pretend to be the first
 
 
+def other(file: Path) -> Path:
+    """A whole chain that somebody else made, longer than ours."""
+    book = trail.Trail(file.with_name("strange"))
+    for number in range(30):
+        book.append({"type": "call", "strange": number}, sync=False)
+    return book.path
+
+
+REPLACED: dict[str, Callable[[Path], object]] = {
+    "moved over it": lambda file: other(file).replace(file),
+    "written into it": lambda file: file.write_bytes(other(file).read_bytes()),
+    "written into it without one of our records": lambda file: file.write_bytes(
+        b"".join(other(file).read_bytes().splitlines(keepends=True)[:2])
+    ),
+}
+
+
+@pytest.mark.promise("A-03")
+@pytest.mark.parametrize("case", REPLACED)
+def test_another_chain_in_its_place_shows(case: str, file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Somebody puts another whole chain where a running server writes: verify finds it, and the log has the hash that is
+    gone; the server goes on."""
+    book = trail.Trail(file)
+    for number in range(5):
+        book.append({"type": "call", "number": number}, sync=False)
+    head = book.head.hash
+    REPLACED[case](file)
+    book.append({"type": "call"}, sync=False)
+    book.append({"type": "call"}, sync=False)
+    found = verify.verify(file).broken
+    assert found is not None and found.kind == ("removed" if "without" in case else "changed"), found
+    assert head in caplog.text or "without" in case
+    assert trails.records(file)[-1]["type"] == "call"
+
+
+def test_what_is_put_there_holds_up_nobody(file: Path) -> None:
+    """A pipe, a link or a folder where the file was is an error at once; a file again, and the chain goes on."""
+    book = trail.Trail(file)
+    book.append({"type": "call"})
+    file.unlink()
+    for put, take in PUT_THERE:
+        put(file)
+        started = time.monotonic()
+        with pytest.raises(errors.AuditError):
+            book.append({"type": "call"})
+        assert time.monotonic() - started < 2
+        take(file)
+    book.append({"type": "call"})
+    assert "3 could not be written" in trails.verified(file)
+
+
+PUT_THERE: tuple[tuple[Callable[[Path], object], Callable[[Path], object]], ...] = (
+    (os.mkfifo, Path.unlink), (lambda file: file.symlink_to("/dev/null"), Path.unlink), (Path.mkdir, Path.rmdir),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("keep", [1, 3])
+def test_files_that_are_set_aside_are_not_missed(keep: int, file: Path) -> None:
+    """Two servers, one of which rotates while the other waits, until the file the other wrote is removed: nothing is
+    amiss."""
+    waiting, busy = (trail.Trail(file, max_bytes=2_000, keep=keep) for _ in range(2))
+    for rounds in (1, 12, 80):
+        waiting.append({"type": "call"}, sync=False)
+        for number in range(rounds):
+            busy.append({"type": "call", "number": number}, sync=False)
+    waiting.append({"type": "call"}, sync=False)
+    trails.verified(file)
+
+
 def test_the_chain_goes_on_across_files(file: Path) -> None:
     """A full file is set aside, the next begins with its last hash; files beyond `keep` go, and a missing one shows."""
     book = trail.Trail(file, max_bytes=2_000, keep=3)

@@ -177,6 +177,44 @@ def test_recorded_scripts_give_the_same_bytes_without_a_cluster(
     assert done.stdout.count(" same") < len(SESSION)
 
 
+UNORDERED = (
+    "k8s.parallel([lambda n=n: len(k8s.coreV1().list_namespaced_pod(n)) for n in ('shop', 'other', 'shop', 'none')])",
+    (
+        "from concurrent.futures import ThreadPoolExecutor\nwith ThreadPoolExecutor() as pool:\n    found = list(pool.map("
+        "lambda n: k8s.coreV1().read_namespaced_config_map(n, 'shop').data, ['settings', 'more'] * 6))\nfound"
+    ),
+    (
+        "one = k8s.coreV1().list_namespaced_pod('shop', async_req=True)\nother = k8s.coreV1().list_namespace(async_req=True)\n"
+        "len(one.get()), len(other.get())"
+    ),
+    (
+        "from kubernetes import watch\n[(e['type'], e['object'].metadata.name) for e in "
+        "watch.Watch().stream(k8s.coreV1().list_namespaced_config_map, 'shop', timeout_seconds=1)]"
+    ),
+    (
+        "from kubernetes import watch\nfor event in watch.Watch().stream(k8s.coreV1().list_namespaced_config_map, 'shop'):\n"
+        "    break\nevent['type'], len(k8s.coreV1().list_namespaced_pod('shop'))"
+    ),
+    "try:\n    k8s.coreV1().list_namespaced_secret('shop')\nexcept Exception as error:\n    print(error)\nlen(k8s.coreV1().list_namespace())",
+    "k8s.coreV1().read_namespaced_secret('none', 'shop')",
+    "[len(k8s.coreV1().list_namespaced_config_map('shop', limit=1)), next(iter(k8s.coreV1().list_namespace())).metadata.name]",
+)
+"""Calls side by side, equal ones, streams that end or are left, denials swallowed and not, lists left half-way."""
+
+
+def test_what_came_in_any_order_is_given_again(plane: ControlPlane, tmp_path: Path) -> None:
+    """Parallel calls, watches, denied calls and lists that were left answer as they did, from the record alone; chance and
+    the clock differ, and the line says why."""
+    file = tmp_path / "audit.jsonl"
+    scripts = (*UNORDERED, "import random\nrandom.random()", "import datetime\nstr(datetime.datetime.now())")
+    answers = ask(plane.kubeconfig, "--audit", str(file), "--audit-keep", "responses", scripts=scripts)
+    assert [len(answers), answers[0], answers[5][:4]] == [len(scripts), "[1,1,1,0]", "403 "]
+    done = trails.run("audit", "replay", str(file))
+    told = [line.split()[1] for line in done.stdout.splitlines()]
+    assert told == ["same"] * len(UNORDERED) + ["differs"] * 2, done.stdout + done.stderr
+    assert done.stdout.count("a clock or chance") == 2
+
+
 def test_the_role_allows_exactly_what_was_done(
     plane: ControlPlane, session: tuple[Path, list[str]], folder: Path
 ) -> None:

@@ -85,4 +85,6 @@ def test_show_and_stats_tell_what_was_done(tmp_path: Path) -> None:
     assert wrong.returncode != 0 and "Traceback" not in wrong.stderr and "2026-01-31T12:00:00Z" in wrong.stderr
     file.write_bytes(file.read_bytes() + b'{"type":"call","time":"2026-01-31T12:00:00Z"}\n')
     wrong = trails.run("audit", "stats", str(file))
-    assert wrong.returncode != 0 and "audit verify" in wrong.stderr and "Traceback" not in wrong.stderr
+    assert wrong.returncode == 1 and "audit verify" in wrong.stderr and "Traceback" not in wrong.stderr
+    wrong = trails.run("audit", "stats", str(file), "--unverified")
+    assert wrong.returncode == 1 and "another shape" in wrong.stderr and "Traceback" not in wrong.stderr

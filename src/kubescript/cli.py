@@ -55,6 +55,11 @@ def _flags(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--audit", type=click.Path(path_type=Path), help="Put every script and call on record in this file."
         ),
+        click.option(
+            "--audit-keep",
+            type=click.Choice(["scripts", "responses"]),
+            help="Keep each script's text beside that file, or all that `audit replay` needs.",
+        ),
         click.option("--transport", type=click.Choice(["stdio", "http"]), help="How clients connect."),
         click.option("--host", help="Loopback address of the http transport."),
         click.option("--port", type=int, help="Port of the http transport."),
@@ -248,13 +253,16 @@ def _reported() -> Iterator[None]:
 
 
 def _settings(context: click.Context, flags: dict[str, object]) -> config.Settings:
-    from kubescript import config
+    from kubescript import config, errors
 
     given = _given(context, flags)
     file = given.pop("config_file", None)
-    if "audit" in given:
-        given["audit"] = {"file": given["audit"]}
-    settings = config.load(given, file if isinstance(file, Path) else None)
+    audit = {"file": given.pop("audit")} if "audit" in given else {}
+    if kept := given.pop("audit_keep", None):
+        audit[str(kept)] = True
+    settings = config.load(given | ({"audit": audit} if audit else {}), file if isinstance(file, Path) else None)
+    if kept and settings.audit.file is None:
+        raise errors.ConfigError("--audit-keep keeps nothing without a record", remedy="pass --audit FILE as well")
     return settings if context.info_name in _SERVES else _for_a_person(settings)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import functools
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -22,7 +23,7 @@ _UNKNOWN: Final = 2
 
 
 def _file(command: Callable[..., Any]) -> Callable[..., Any]:
-    return click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))(command)
+    return click.argument("file", type=click.Path(path_type=Path, dir_okay=False))(command)
 
 
 def _reported(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -51,23 +52,74 @@ def audit() -> None:
     """Check and read an audit file (docs/audit.md)."""
 
 
+_KEY: Final = click.option(
+    "--key", "key_file", type=click.Path(path_type=Path), help="The chain's key file (audit.key_file)."
+)
+
+
+def _hash(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    if value and not re.fullmatch(r"[0-9A-Fa-f]{64}", value):
+        raise click.BadParameter(
+            f"{value!r} is no hash: 64 hexadecimal digits, as `verify` and the server's log have it"
+        )
+    return value.lower()
+
+
 @audit.command()
 @_file
-@click.option("--key", "key_file", type=click.Path(path_type=Path), help="The chain's key file (audit.key_file).")
-@click.option("--head", "anchor", default="", help="A hash that was written down elsewhere and must be in the chain.")
+@_KEY
+@click.option(
+    "--head", "anchor", default="", callback=_hash,
+    help="A hash that was written down elsewhere and must be in the chain.",
+)  # fmt: skip
 @click.pass_context
 @_reported
 def verify(context: click.Context, file: Path, key_file: Path | None, anchor: str) -> None:
     """Check the whole chain of FILE, set-aside files included; exit 1 at the first record that is not what was
-    written."""
+    written, 2 when the chain is keyed and no key was given."""
+    code, told = _judged(file, key_file, anchor)
+    click.echo(told)
+    context.exit(code)
+
+
+def _judged(file: Path, key_file: Path | None, anchor: str = "") -> tuple[int, str]:
+    """The exit code of `verify`, and what it says."""
     from kubescript.audit import place
     from kubescript.audit import verify as checking
 
     report = checking.verify(file, place.read_key(key_file), anchor)
-    click.echo(checking.told(report))
-    if report.broken is not None:
-        context.exit(_BROKEN)
-    context.exit(_UNKNOWN if report.keyed and key_file is None else 0)
+    if not report.whole:
+        return _BROKEN, checking.told(report)
+    return _UNKNOWN if report.keyed and key_file is None else 0, checking.told(report)
+
+
+def _judging(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Whatever is read from a record is worth what its chain is worth: commands check it first, and get the exit code
+    of `verify` as `code`. What is wrong goes to stderr."""
+
+    @_KEY
+    @click.option("--unverified", is_flag=True, help="Go on, and end with 0, though `audit verify` would not.")
+    @functools.wraps(command)
+    def run(*arguments: Any, file: Path, key_file: Path | None, unverified: bool, **flags: Any) -> Any:
+        from kubescript.audit import reading
+
+        code, told = _judged(file, key_file)
+        if code:
+            next(reading.records(file), None)  # another file than a record is told as such
+            why = told if code == _BROKEN else "NOT CHECKED: the chain is keyed; give its --key FILE"
+            click.echo(f"{file}: {why}", err=True)
+        return command(*arguments, file=file, code=0 if unverified else code, **flags)
+
+    return run
+
+
+def _insist(code: int) -> None:
+    """Stop where a sum over a forged record would pass for one over a true one."""
+    if code:
+        click.echo(
+            "so nothing is made of it: see `kubescript audit verify`; --unverified goes on all the same", err=True
+        )
+        click.get_current_context().exit(code)
 
 
 def _moment(_context: click.Context, _option: click.Parameter, value: str | None) -> datetime.datetime | None:
@@ -98,14 +150,14 @@ def _filtered(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--denied", is_flag=True, help="Only calls that were not allowed.")
 @click.option("--json", "as_json", is_flag=True, help="Print the records as they are.")
 @_reported
-def show(file: Path, as_json: bool, **chosen: Any) -> None:
-    """Print records, a line each."""
-    import orjson
-
+@_judging
+def show(file: Path, as_json: bool, code: int, **chosen: Any) -> None:
+    """Print records, a line each, whatever their worth: the exit code is that of `verify`."""
     from kubescript.audit import show as showing
 
     for record in _records(file, chosen):
-        click.echo(orjson.dumps(record).decode() if as_json else showing.line(record))
+        click.echo(showing.raw(record) if as_json else showing.line(record))
+    click.get_current_context().exit(code)
 
 
 @audit.command()
@@ -113,12 +165,14 @@ def show(file: Path, as_json: bool, **chosen: Any) -> None:
 @_filtered
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @_reported
-def stats(file: Path, as_json: bool, **chosen: Any) -> None:
+@_judging
+def stats(file: Path, as_json: bool, code: int, **chosen: Any) -> None:
     """Print what the record adds up to: scripts, calls, refusals by rule, bytes, latencies, redactions."""
     import orjson
 
     from kubescript.audit import stats as summing
 
+    _insist(code)
     sums = summing.summed(_records(file, chosen))
     click.echo(orjson.dumps(sums, option=orjson.OPT_INDENT_2).decode() if as_json else summing.as_text(sums))
 
@@ -128,10 +182,12 @@ def stats(file: Path, as_json: bool, **chosen: Any) -> None:
 @_filtered
 @click.option("--name", default="kubescript", help="Name of the roles.")
 @_reported
-def role(file: Path, name: str, **chosen: Any) -> None:
+@_judging
+def role(file: Path, name: str, code: int, **chosen: Any) -> None:
     """Print the least RBAC roles that would have allowed exactly what is on record."""
     from kubescript.audit import role as least
 
+    _insist(code)
     click.echo(least.as_yaml(_records(file, chosen), name), nl=False)
 
 
@@ -143,8 +199,10 @@ def role(file: Path, name: str, **chosen: Any) -> None:
 )
 @click.pass_context
 @_reported
-def replay(context: click.Context, file: Path, out: Path | None, **chosen: Any) -> None:
-    """Run the recorded scripts again without a cluster, and compare their answers; exit 1 when one differs."""
+@_judging
+def replay(context: click.Context, file: Path, out: Path | None, code: int, **chosen: Any) -> None:
+    """Run the recorded scripts again without a cluster, and compare their answers; exit 1 when one differs, or when
+    `verify` would."""
     from kubescript import config, redaction
     from kubescript.audit import export, reading, show
     from kubescript.audit import replay as again
@@ -154,7 +212,7 @@ def replay(context: click.Context, file: Path, out: Path | None, **chosen: Any) 
         click.echo(
             f"{export.export(file, out, wanted)} scripts saved to {out}; kubescript audit replay {out}/audit.jsonl"
         )
-        return
+        context.exit(code)
     differs = 0
     settings = config.load({}, None)
     masking = redaction.Engine(settings.redaction)
@@ -162,7 +220,7 @@ def replay(context: click.Context, file: Path, out: Path | None, **chosen: Any) 
         for one in again.replay(file, runner, settings, wanted, masking.text):
             differs += one.state in {"differs", "damaged"}
             click.echo(show.printable(f"{one.script[:8]} {one.state:<7} {one.why}".rstrip()))
-    context.exit(_BROKEN if differs else 0)
+    context.exit(_BROKEN if differs else code)
 
 
 @contextlib.contextmanager

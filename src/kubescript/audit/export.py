@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,8 +21,11 @@ def export(path: Path, out: Path, wanted: reading.Filter) -> int:
     if out.exists():
         raise errors.ConfigError(f"{out} is there already; name a new folder")
     out.mkdir(mode=0o700, parents=True)
-    for one in files.all_of(path):
-        shutil.copy(one, out / (target.name + one.name[len(path.name) :]))
+    with files.frozen(path) as parts:
+        for part in parts:
+            name = target.name + part.path.name[len(path.name) :]
+            with open(out / name, "xb", opener=_private) as copy:
+                copy.writelines(part.lines())
     for folder in ("scripts", "bodies", "replays"):
         (kept.shelf(target) / folder).mkdir(mode=0o700, parents=True)
     count = 0
@@ -33,6 +35,10 @@ def export(path: Path, out: Path, wanted: reading.Filter) -> int:
                 _copy(kept.shelf(path), kept.shelf(target), entry)
                 count += 1
     return count
+
+
+def _private(name: str, flags: int) -> int:
+    return os.open(name, flags, 0o600)
 
 
 def _copy(store: Path, target: Path, entry: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ Whoever can write to the file can rewrite the whole chain, so it matters who can
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -12,9 +13,12 @@ from typing import Final
 
 from kubescript import errors
 
-__all__ = ["check", "folder", "opened", "read_key", "unavailable"]
+__all__ = ["check", "check_folder", "check_room", "exposed", "folder", "opened", "read_key", "unavailable"]
 
 _MIN_KEY: Final = 32
+_ROOM: Final = 1 << 20
+"""Bytes: some thousand records."""
+_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
@@ -58,10 +62,38 @@ def check(path: Path) -> None:
         raise unavailable(path, "cannot be written", "let the server's user write to it")
 
 
+def check_room(path: Path) -> None:
+    """Whether the disk takes some records more: a file without a name is made beside `path`, which is gone when it is
+    closed. Raises AuditError."""
+    try:
+        descriptor = os.open(path.parent, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        try:
+            os.posix_fallocate(descriptor, 0, _ROOM)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        if error.errno not in _NO_ROOM and _free(path.parent) >= _ROOM:
+            return  # no such files here, or not for us: the file system says that there is room
+        raise unavailable(path, f"the disk has less than {_ROOM >> 10} KiB left", "free some space") from None
+
+
+def _free(path: Path) -> int:
+    found = os.statvfs(path)
+    return found.f_bavail * found.f_frsize
+
+
 def folder(path: Path) -> None:
     """Make the folder `path`, for its owner alone. Raises AuditError."""
     try:
         path.mkdir(mode=0o700, exist_ok=True, parents=False)
+    except OSError as error:
+        raise unavailable(path, os.strerror(error.errno or 0), "let the server's user write there") from None
+    check_folder(path)
+
+
+def check_folder(path: Path) -> None:
+    """Whether `path` is a folder as `folder` makes it. Raises AuditError."""
+    try:
         found = path.lstat()
     except OSError as error:
         raise unavailable(path, os.strerror(error.errno or 0), "let the server's user write there") from None
@@ -80,6 +112,13 @@ def read_key(path: Path | None) -> bytes | None:
     if len(key) < _MIN_KEY:
         raise unavailable(path, f"has fewer than {_MIN_KEY} bytes", "make one: openssl rand -hex 32")
     return key
+
+
+def exposed(path: Path | None) -> str:
+    """What to say of a key that others can read; empty when they cannot."""
+    if path is None or not path.stat().st_mode & 0o007:
+        return ""
+    return f"every user of this machine can read the key {path}, and forge the record with it: chmod 600"
 
 
 def _check_file(path: Path, found: os.stat_result) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kubescript import errors
-from kubescript.audit import files, verify
+from kubescript.audit import files
 
 __all__ = ["Filter", "records"]
 
@@ -41,8 +42,8 @@ class Filter:
 def records(path: Path, wanted: Filter | None = None) -> Iterator[dict[str, Any]]:
     """Every record that is JSON. Raises ConfigError when a file that is not empty has none: it is another file."""
     lines = found = 0
-    for one in files.all_of(path):
-        for line in verify.lines(one):
+    with files.frozen(path) as parts:
+        for line in itertools.chain.from_iterable(part.lines() for part in parts):
             lines += 1
             record = _record(line)
             if record is not None:

@@ -31,6 +31,8 @@ def opened(settings: config.Audit, redact: record.Redact) -> Recorder | None:
     book = trail.Trail(
         path, max_bytes=settings.max_mib * config.MIB, keep=settings.keep, key=place.read_key(settings.key_file)
     )
+    if open_key := place.exposed(settings.key_file):
+        log.warning("%s", open_key, extra={"event": "audit.key"})
     shelf = store.Store(path, scripts=settings.scripts, responses=settings.responses)
     return Recorder(book, shelf, record.Words(redact), settings.fsync)
 
@@ -39,13 +41,19 @@ def state(settings: config.Audit) -> tuple[bool, str]:
     """Whether scripts can be put on record, or nobody asked for that; and what to say of it. Changes nothing."""
     if settings.file is None:
         return True, "off: nothing is put on record; pass --audit FILE"
+    path = settings.file.absolute()
     try:
-        place.read_key(settings.key_file)
-        place.check(settings.file.absolute())
+        key = place.read_key(settings.key_file)
+        place.check(path)
+        if path.exists():
+            trail.check_end(path, key)
+        if settings.scripts or settings.responses:
+            store.Store.check(path)
+        place.check_room(path)
     except errors.AuditError as error:
         return False, error.remedy
     kept = " with scripts and responses" if settings.responses else " with scripts" if settings.scripts else ""
-    return True, f"on: {settings.file}{kept}"
+    return True, "; ".join(filter(None, (f"on: {settings.file}{kept}", place.exposed(settings.key_file))))
 
 
 class Recorder:
@@ -121,7 +129,8 @@ class Entry:
         self._limits = limits
         self._where = where
         self._sight = sight.Sight(recorder.shelf, recorder.words.redact) if recorder.shelf.responses else None
-        self._incomplete = False
+        self._lacks: errors.AuditError | None = None
+        """Why the first thing that is not on record is not."""
         script_name = f"; script={subject.script[:16]}" if subject.script else ""
         self.agent = f"evaluation={subject.evaluation}{script_name}"
 
@@ -134,8 +143,8 @@ class Entry:
         """A call has ended. Raises AuditError, and remembers: this script gets no answer then."""
         try:
             self._recorder.write(record.call(self._subject, done, self._recorder.words))
-        except errors.AuditError:
-            self._incomplete = True
+        except errors.AuditError as error:
+            self._lacks = self._lacks or error
             raise
 
     def seen(self, on_call: conversation.OnCall) -> conversation.OnCall:
@@ -148,12 +157,13 @@ class Entry:
         try:
             if self._sight is not None:
                 fields["replay"] = self._sight.keep(self._limits, self._where, tally, notes, answer)
-        except errors.AuditError:
-            self._incomplete = True
-        if self._incomplete:
+        except errors.AuditError as error:
+            self._lacks = self._lacks or error
+        if self._lacks is not None:
             fields["code"] = "audit.unavailable"
         self._recorder.write(fields, final=True)
-        if self._incomplete:
+        if self._lacks is not None:
             raise errors.AuditError(
-                "a call of this script could not be put on the audit record, so its answer is withheld; run it again"
+                "a call of this script could not be put on the audit record, so its answer is withheld; run it again",
+                remedy=self._lacks.remedy,
             )

@@ -26,6 +26,7 @@ _KEYED: Final = re.compile("(«redacted:[a-z0-9-]+):[0-9a-f]+(?=»)")
 """What differs between the masks of two servers for one value."""
 _CLOCK: Final = re.compile(
     r"\b(now|utcnow|today|time|time_ns|monotonic|perf_counter|remaining_ms|time_left|random|uuid4)\b"
+    r"|\b(age|hash|id)\("
 )
 _AT_MOST: Final = types.Limits(
     timeout_ms=300_000, memory_bytes=65_536 * config.MIB, depth=1_024, output_bytes=4 * config.MIB, output_lines=100_000

@@ -4,18 +4,38 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-__all__ = ["line", "printable", "target"]
+import orjson
+
+__all__ = ["line", "printable", "raw", "target"]
 
 _UNPRINTABLE: Final = "\N{REPLACEMENT CHARACTER}"
 
 
 def line(record: dict[str, Any]) -> str:
-    """Time, script, what, decision and outcome, size, time spent."""
+    """Time, script, what, decision and outcome, size, time spent; a record of another shape as it is."""
+    try:
+        return _line(record)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return raw(record)
+
+
+def _line(record: dict[str, Any]) -> str:
     kind = str(record.get("type", "?"))
     what, outcome = _told(kind, record)
     cost = f"{_size(record)} {record['ms']:.0f} ms" if "ms" in record else ""
     text = f"{record['time']} {str(record.get('script', ''))[:8]:<8} {kind:<6} {what:<56} {outcome:<32} {cost}".rstrip()
     return printable(text)
+
+
+def raw(record: dict[str, Any]) -> str:
+    """The record as JSON on one line; what a terminal would obey, or nobody would see, is escaped."""
+    text = orjson.dumps(record).decode()
+    return text if text.isprintable() else "".join(char if char.isprintable() else _escaped(char) for char in text)
+
+
+def _escaped(char: str) -> str:
+    units = char.encode("utf-16-be").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 def printable(text: str) -> str:

@@ -38,6 +38,14 @@ class Store:
             for folder in (self.folder, *(self.folder / name for name in _FOLDERS)):
                 place.folder(folder)
 
+    @staticmethod
+    def check(path: Path) -> None:
+        """Whether the folder beside this audit file could be used, without making it. Raises AuditError."""
+        folder = path.with_name(path.name + ".d")
+        for one in (folder, *(folder / name for name in _FOLDERS)):
+            if os.path.lexists(one):
+                place.check_folder(one)
+
     def keep_script(self, text: str, digest: str, redact: record.Redact) -> None:
         """A script's text, masked. Raises AuditError."""
         target = self.folder / "scripts" / f"{digest}.py"

@@ -11,6 +11,7 @@ import contextlib
 import errno
 import fcntl
 import hashlib
+import logging
 import os
 import threading
 import time
@@ -22,7 +23,9 @@ import kubescript
 from kubescript import errors
 from kubescript.audit import chain, clock, files, place
 
-__all__ = ["Trail"]
+__all__ = ["Trail", "check_end"]
+
+log = logging.getLogger(__name__)
 
 _WINDOW: Final = 2 * chain.MAX_LINE
 _PATIENCE_S: Final = 10.0
@@ -44,6 +47,8 @@ class Trail:
         self._size = -1
         self._head = chain.Head()
         self._lost = 0
+        self._missing: chain.Head | None = None
+        """Our last record, when another chain was put where it was."""
 
     @property
     def head(self) -> chain.Head:
@@ -104,6 +109,7 @@ class Trail:
             self._lock_file(self._descriptor)
             if _same(self._descriptor, self.path):
                 return self._descriptor
+            self._look_for(os.fstat(self._descriptor))
             self.close()
 
     def _lock_file(self, descriptor: int) -> None:
@@ -135,15 +141,33 @@ class Trail:
                 self._lost = lost
                 raise
 
+    def _look_for(self, old: os.stat_result) -> None:
+        """The file we wrote is no longer at its place. Set aside, it still has a name. When it has none, and the
+        chain that is there begins before our last record, that one is gone."""
+        first = files.first(self.path) if not old.st_nlink else None
+        if first is not None and first < self._head.seq:
+            self._missing = self._head
+
+    def _look_back(self, descriptor: int, size: int) -> None:
+        """Others may have appended to the file, but where we stopped must still stand what we wrote."""
+        tail = f'"hash":"{self._head.hash}"}}\n'.encode()
+        if len(tail) <= self._size <= size and os.pread(descriptor, len(tail), self._size - len(tail)) != tail:
+            self._missing = self._head
+
+    def _tell_missing(self) -> None:
+        """On record and in the log, which is kept elsewhere: nobody else knows of that hash."""
+        if self._missing is None:
+            return
+        lost, self._missing = self._missing, None
+        number = lost.seq - 1
+        text = "audit %s was replaced: record %d, hash %s, is gone"
+        log.error(text, self.path, number, lost.hash, extra={"event": "audit.replaced"})
+        self._write({"type": "replaced", "time": clock.now(), "record": number, "head": lost.hash})
+
     def _catch_up(self, descriptor: int, size: int) -> None:
         """Go on where the file ends, whoever wrote it; what a crash tore is ended by a newline and named."""
-        start = max(0, size - _WINDOW)
-        *lines, torn = os.pread(descriptor, size - start, start).split(b"\n")
-        whole = self._record(torn) if torn else None
-        last = whole or (self._record(lines[-1]) if lines else None)
-        if last is None and (lines or start):
-            why = "its last record is damaged, or sealed with another key"
-            raise place.unavailable(self.path, why, "run `kubescript audit verify`, then move the file away")
+        self._look_back(descriptor, size)
+        torn, whole, last = _end(self.path, descriptor, size, self._key)
         before = files.set_aside(self.path) if last is None else []
         if last is not None:
             self._adopt(chain.Head(last["seq"] + 1, last["hash"]))
@@ -152,17 +176,12 @@ class Trail:
         self._size = size
         if torn:
             self._append(b"\n")
-        if torn and whole is None:
+        if torn and not whole:
             digest = hashlib.sha256(torn).hexdigest()
             self._write({"type": "repair", "time": clock.now(), "torn_bytes": len(torn), "torn_sha256": digest})
         if last is None:
             self._begin(before[-1].name if before else "")
-
-    def _record(self, line: bytes) -> dict[str, Any] | None:
-        try:
-            return chain.opened(line, self._key)
-        except chain.Damaged:
-            return None
+        self._tell_missing()
 
     def _adopt(self, head: chain.Head) -> None:
         """Go on from the file's end, unless it has less than we have seen: what was cut off must show as missing."""
@@ -210,6 +229,38 @@ class Trail:
             self._size = -1
             raise
         self._size += written
+
+
+def check_end(path: Path, key: bytes | None) -> None:
+    """Whether a chain could go on from the end of the file that is at `path`; it is not touched. Raises AuditError."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise place.unavailable(path, os.strerror(error.errno or 0), "let the server's user read it") from None
+    try:
+        _end(path, descriptor, os.fstat(descriptor).st_size, key)
+    finally:
+        os.close(descriptor)
+
+
+def _end(path: Path, descriptor: int, size: int, key: bytes | None) -> tuple[bytes, bool, dict[str, Any] | None]:
+    """What stands behind the last newline, whether that is a whole record, and the last whole record, if there is any.
+    Raises AuditError for an end that no crash has made."""
+    start = max(0, size - _WINDOW)
+    *lines, torn = os.pread(descriptor, size - start, start).split(b"\n")
+    whole = _record(torn, key) if torn else None
+    last = whole or (_record(lines[-1], key) if lines else None)
+    if last is None and (lines or start):
+        why = "its last record is damaged, or sealed with another key"
+        raise place.unavailable(path, why, "run `kubescript audit verify`, then move the file away")
+    return torn, whole is not None, last
+
+
+def _record(line: bytes, key: bytes | None) -> dict[str, Any] | None:
+    try:
+        return chain.opened(line, key)
+    except chain.Damaged:
+        return None
 
 
 def _sync(descriptor: int) -> None:

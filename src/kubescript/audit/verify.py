@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,7 +38,15 @@ class Report:
     """Records that could not be written when they should have been."""
     keyed: bool = False
     anchored: bool = False
+    """Whether the hash that was asked for is in it."""
+    missing: str = ""
+    """That hash, when it is not."""
     broken: Break | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether every record is what was written, and the one that was asked for is among them."""
+        return self.broken is None and not self.missing
 
 
 class _Broken(Exception):
@@ -53,31 +60,29 @@ class _Broken(Exception):
 def verify(path: Path, key: bytes | None = None, anchor: str = "") -> Report:
     """Check the whole chain that ends in `path`; `anchor` is a hash that must be in it."""
     report = Report()
-    for one in files.all_of(path):
-        report.files += 1
-        checker = _Checker(report, key, anchor)
-        number = 0
-        try:
-            for number, line in enumerate(lines(one), 1):
-                checker.take(number, line)
-            checker.end()
-        except _Broken as found:
-            where = found.line or number
-            kind = _moved(one, where, report.head) if found.kind == "removed" else found.kind
-            report.broken = Break(one.name, where, kind, found.why)
-            return report
+    with files.frozen(path) as parts:
+        for part in parts:
+            report.files += 1
+            report.broken = _checked(part, report, _Checker(report, key, anchor))
+            if report.broken is not None:
+                return report
     if anchor and not report.anchored:
-        report.broken = Break(
-            path.name, number, "removed", "the hash that was to be in the chain is not: its end is missing"
-        )
+        report.missing = anchor
     return report
 
 
-def lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file with their newlines; none is longer than two records."""
-    with path.open("rb") as stream:
-        while line := stream.readline(2 * chain.MAX_LINE):
-            yield line
+def _checked(part: files.Part, report: Report, checker: _Checker) -> Break | None:
+    """The first record of one file that is not what was written."""
+    number = 0
+    try:
+        for number, line in enumerate(part.lines(), 1):
+            checker.take(number, line)
+        checker.end()
+    except _Broken as found:
+        where = found.line or number
+        kind = _moved(part, where, report.head) if found.kind == "removed" else found.kind
+        return Break(part.path.name, where, kind, found.why)
+    return None
 
 
 class _Checker:
@@ -141,6 +146,10 @@ class _Checker:
         report = self._report
         report.head = chain.Head(record["seq"] + 1, record["hash"])
         report.records += 1
+        if record.get("type") == "replaced":
+            raise _Broken(
+                "changed", f"record {record['record']} stood here once, and another chain was put in its place"
+            )
         report.anchored = report.anchored or record["hash"] == self._anchor
         report.repairs += record.get("type") == "repair"
         report.gaps += record.get("records", 0) if record.get("type") == "gap" else 0
@@ -151,9 +160,9 @@ def _says_keyed(line: bytes) -> bool:
     return b'"keyed":true' in line and b'"type":"file"' in line
 
 
-def _moved(path: Path, number: int, head: chain.Head) -> str:
+def _moved(part: files.Part, number: int, head: chain.Head) -> str:
     """Whether what is missing at a line comes later, in the same file."""
-    for line in itertools.islice(lines(path), number, None):
+    for line in itertools.islice(part.lines(), number, None):
         try:
             record = chain.opened(line.removesuffix(b"\n"), None, keyed=True)
         except chain.Damaged:
@@ -169,6 +178,8 @@ def told(report: Report) -> str:
         found = report.broken
         whole = f"{report.records} records before it are whole"
         return f"BROKEN {found.file} line {found.line}: {found.kind}: {found.why}; {whole}"
+    if report.missing:
+        return f"BROKEN {_without(report)}"
     parts = [f"{report.records} records in {report.files} {'files' if report.files != 1 else 'file'} are whole"]
     if report.first:
         parts.append(f"the chain begins at record {report.first}: older files are not here")
@@ -179,3 +190,14 @@ def told(report: Report) -> str:
     if report.keyed:
         parts.append("keyed")
     return "; ".join(parts) + f"\nhead {report.head.hash} (record {report.head.seq - 1})"
+
+
+def _without(report: Report) -> str:
+    """What a missing hash may mean; the chain alone cannot tell."""
+    older = (
+        f", or it was in an older file than those here, which begin at record {report.first}" if report.first else ""
+    )
+    return (
+        f"removed: no record has the hash {report.missing}: the end of the chain was cut off, or all of it was written "
+        f"anew, or the hash is of another chain{older}; the {report.records} records that are here are chained"
+    )

@@ -2,7 +2,7 @@
 
 A program can reverse, slice or encode what it reads, so what must not leave must not come in. One scan over the raw
 bytes (`scanner`) finds candidates; only the strings they lie in are decoded and judged (`masker`, and `names`,
-`values`, `prose`, `tokens`, `manifests`, `encoded` below it); all other bytes pass unchanged.
+`values`, `readers`, `tokens`, `manifests`, `encoded` below it); all other bytes pass unchanged.
 """
 
 from kubescript.config import Redaction as Settings

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript.redaction import formats, prose
+from kubescript.redaction import commands, formats
 from kubescript.redaction.strings import String
 
 __all__ = ["located"]
@@ -46,7 +46,7 @@ def _in_list(data: bytes, end: int) -> Iterator[String]:
         places.append((len(line), part.start(1), part.end(1)))
         line += part[1] + b" "
         place = part.end()
-    for span in prose.command(bytes(line), min(len(line), 260)):
+    for span in commands.command(bytes(line), min(len(line), 260)):
         for at, first, last in places:
             if at <= span.start and span.end <= at + last - first:
                 yield String(first + span.start - at, first + span.end - at, "password", "flag-")

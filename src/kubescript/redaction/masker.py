@@ -19,11 +19,12 @@ from kubescript import errors
 from kubescript.redaction import (
     arguments,
     encoded,
+    keys,
     manifests,
     masks,
     names,
     probes,
-    prose,
+    readers,
     scanner,
     spans,
     strings,
@@ -192,7 +193,7 @@ class Masker:
             return string.role + kind if values.is_secret(content, kind) else ""
         if names.weak(name) and values.is_random(content):
             return string.role + "key"
-        return string.role + "basic-auth" if name.lower() in _BASIC and prose.is_basic(content) else ""
+        return string.role + "basic-auth" if name.lower() in _BASIC and keys.is_basic(content) else ""
 
     # Texts
 
@@ -210,7 +211,7 @@ class Masker:
                         done[name] = span.end
                         if span.kind:
                             yield span
-            elif (reader := prose.READERS.get(name)) is not None:
+            elif (reader := readers.READERS.get(name)) is not None:
                 yield from reader(content, end)
         yield from manifests.yaml_values(content, [end for probe, end in hits if self._ids[probe] == "manifest"])
 
@@ -275,4 +276,4 @@ def _is_json(content: bytes) -> bool:
 
 def _key_block(content: bytes, end: int, _found: Found, _depth: int) -> Iterator[Span]:
     """A private key's lines: first lines one after the other would each be searched for their last one."""
-    return prose.pem(content, end)
+    return keys.pem(content, end)

@@ -1,4 +1,4 @@
-"""One pass over bytes for everything that might matter: hyperscan tells where, `prose` and `document` decide.
+"""One pass over bytes for everything that might matter: hyperscan tells where, `readers` and `masker` decide.
 
 The database is compiled in the warm-up; hyperscan itself is imported then.
 """

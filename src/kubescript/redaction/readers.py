@@ -1,0 +1,53 @@
+"""Which reader judges what a probe has found.
+
+Each reader gets the text and the place where a probe's match ends, and gives the spans to mask. A reader looks at a
+bounded neighbourhood only: a pod's log may be ten megabytes in one line, written to be slow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from kubescript.redaction import (
+    announced,
+    columns,
+    commands,
+    flags,
+    formats,
+    idioms,
+    keys,
+    pairs,
+    sentences,
+    urls,
+    variables,
+)
+from kubescript.redaction.spans import Span
+
+__all__ = ["READERS"]
+
+READERS: Final[dict[str, Callable[[bytes, int], Iterator[Span]]]] = {
+    "pair": pairs.pair,
+    "variable-yaml": variables.variable_yaml,
+    "flag": flags.flag,
+    "command": commands.command,
+    "weak": variables.weak,
+    "url": urls.url,
+    "dsn": urls.dsn,
+    "oracle": urls.oracle,
+    "query": urls.query,
+    "jwt": keys.jwt,
+    "scheme": keys.scheme,
+    "said": sentences.said,
+    "hash": keys.password_hash,
+    "announced": announced.announced,
+    "columns": columns.columns,
+    "variable": variables.variable_text,
+    "insert": columns.insert,
+    "quoted": variables.quoted,
+    "variable-text": variables.variable_text,
+    **formats.READERS,
+    "spaced": flags.spaced,
+    **idioms.READERS,
+}
+"""By the probe that calls for them."""

@@ -34,6 +34,8 @@ _MAKERS: Final[dict[str, Callable[[Chance], str]]] = {
     "uuid": lambda c: c.uuid(), "word": lambda c: c.word(), "dashed": lambda c: c.phrase().replace(" ", "-"),
     "basic": lambda c: base64.b64encode(f"{c.word()}:{c.strong()}".encode()).decode(), "b64pw": lambda c: base64.b64encode(c.strong().encode()).decode(),
     "fernet": lambda c: base64.urlsafe_b64encode(c.bytes(32)).decode(), "pub": lambda c: kinds.pem(c, "CERTIFICATE", "MIIDdzCCAl+gAwIBAgIE", 400),
+    "phrase": lambda c: c.phrase(), "words": lambda c: " ".join(c.phrase() for _ in range(3)),
+    "b64json": lambda c: base64.b64encode(f'{{"user":"a","password":"{c.strong()}"}}'.encode()).decode(),
     "pub64": lambda c: base64.b64encode(kinds.pem(c, "CERTIFICATE", "MIIDdzCCAl+gAwIBAgIE", 400).encode()).decode(),
 }  # fmt: skip
 _SIZED: Final[dict[str, Callable[[Chance, int], str]]] = {

@@ -1,4 +1,4 @@
-"""Command lines that JSON keeps as a list, one argument a string: read as one line, masked where they stand."""
+"""Command lines that JSON keeps as a list, one argument a string: masked where they stand."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from kubescript.redaction.strings import String
 
 __all__ = ["located"]
 
-_OPTION: Final = re.compile(rb'(?<!\\)"--?[A-Za-z]\Z')
 _NAMED_LIST: Final = re.compile(rb'"([^"\\]{1,200})"\s*:\s*\[\s*\Z')
-_REACH: Final = 2_048
-_STRING: Final = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*,?\s*', re.DOTALL)
+_BACK: Final = 2_048
+_MOST: Final = 400
+"""Arguments that are looked at."""
+_STRING: Final = re.compile(rb'"((?:[^"\\]|\\.)*+)"\s*+(,|\])?\s*+', re.DOTALL)
 
 
 def located(data: bytes, probe: str, end: int) -> Iterator[String]:
@@ -24,7 +25,7 @@ def located(data: bytes, probe: str, end: int) -> Iterator[String]:
             yield String(span.start, span.end, "privateKey")
     elif probe == "list":
         yield from _items(data, end - 1)
-    elif probe == "command" and _OPTION.search(data, end - 4, end):
+    elif probe == "command":
         yield from _in_list(data, end)
 
 
@@ -37,16 +38,17 @@ def _items(data: bytes, place: int) -> Iterator[String]:
 
 
 def _in_list(data: bytes, end: int) -> Iterator[String]:
-    start = data.rfind(b"[", max(0, end - _REACH), end) + 1
-    if not start:
-        return
-    line, places = bytearray(), []
+    """The passwords among the arguments of the list in which the program's name ends shortly before this place."""
+    start = data.rfind(b"[", max(0, end - _BACK), end) + 1
+    words: list[commands.Word] = []
     place = start
-    while (part := _STRING.match(data, place, end + _REACH)) is not None:
-        places.append((len(line), part.start(1), part.end(1)))
-        line += part[1] + b" "
+    while start and len(words) < _MOST and (part := _STRING.match(data, place)) is not None:
+        words.append(commands.Word(part[1], part.start(1)))
         place = part.end()
-    for span in commands.command(bytes(line), min(len(line), 260)):
-        for at, first, last in places:
-            if at <= span.start and span.end <= at + last - first:
-                yield String(first + span.start - at, first + span.end - at, "password", "flag-")
+        if part[2] != b",":
+            break
+    if place < end:
+        return
+    for word in commands.secrets(words):
+        if commands.is_secret(word.text):
+            yield String(word.start, word.start + len(word.text), "password", "flag-")

@@ -1,49 +1,207 @@
-"""Short flags that take a password, of the programs that have them."""
+"""Command lines: passwords by their place, of the programs that take them so (`commands.toml`).
+
+A line of a shell and a list of arguments are read alike: as words, each with its place. A program's words end where the
+shell would end its command.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
 
-from kubescript.redaction import values
+from kubescript.redaction import names, values
 from kubescript.redaction.spans import Span
 
-__all__ = ["command"]
+__all__ = ["FIRST", "Word", "command", "is_secret", "secrets"]
 
-_REST_OF_ARGUMENT: Final = re.compile(rb"[^\s\"']*")
-_COMMANDS: Final[tuple[tuple[re.Pattern[bytes], re.Pattern[bytes]], ...]] = tuple(
-    (re.compile(command), re.compile(flag))
-    for command, flag in (
-        (rb"(?:mysql\w*|mariadb\w*)\b", rb"(?:^|\s)-p([^\s\"']{1,100}|\"[^\"]{1,100}\"|'[^']{1,100}')"),
-        (rb"sshpass\b", rb"\s-p[ \t]*([^\s]{1,100})"),
-        (rb"redis-cli\b|htpasswd\b", rb"\s-a[ \t]+([^\s-][^\s]{0,100})"),
-        (
-            rb"(?:mongo\w*|docker|podman|helm|skopeo|crane|rabbitmqadmin|cqlsh|sqlcmd|oc|az|useradd)\b",
-            rb"\s-(?:p|P)[ \t=]*([^\s-][^\s]{0,100})",
-        ),
-        (rb"(?:curl|wget)\b", rb"\s(?:-u|--user|--proxy-user)[ \t=]*[\"']?[^\s:\"']{1,100}:([^\s\"']{1,200})"),
-        (rb"--from-literal\b", rb"(?<![ ]--dry-run)[= ][\"']?\w[\w.-]{0,99}=([^\s\"']{1,300})"),
-        (rb"rabbitmqctl\b", rb"(?:add_user|change_password)\s+[^\s]{1,100}\s+([^\s]{1,200})"),
-        (rb"sqlplus\b", rb"\s[\w-]{1,60}/([^\s@/]{1,100})@"),
-        (rb"(?:ldap\w+)\b", rb"\s-w[ \t]*([^\s-][^\s]{0,100})"),
+_BACK: Final = 4_096
+_AHEAD: Final = 8_192
+_WORDS: Final = 200
+"""Words of one command that are looked at."""
+_WORD: Final = re.compile(
+    rb"(?:[^\s\"'\\;|&`]|\\[^\n]|\"(?:[^\"\\]|\\.)*+\"|'[^']*+'|(?<=[\w:%])&(?=[\w!%^*+=@-])|[\"'])+|[;|&`\n]",
+    re.DOTALL,
+)
+_SETTING: Final = re.compile(rb"[a-z_]{2,20}=[^=]")
+_PUBLISHED: Final = frozenset({b"public", b"private"})
+"""What every agent of SNMP calls its communities."""
+_LINE_END: Final = re.compile(rb"(?<!\\)\n|\Z")
+_LITERAL: Final = re.compile(rb"--from-literal[= ][\"']?(?!user(?:name)?=)\w[\w.-]{0,99}=([^\s\"']{1,300})")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One argument, and where it stands."""
+
+    text: bytes
+    start: int
+
+    def part(self, at: int, end: int | None = None) -> Word:
+        """A piece of it."""
+        return Word(self.text[at:end], self.start + at)
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """What a program's arguments say."""
+
+    value: tuple[bytes, ...] = ()
+    joined: tuple[bytes, ...] = ()
+    prefixed: tuple[bytes, ...] = ()
+    pair: dict[bytes, bytes] = field(default_factory=dict)
+    """Option → the sign between a user and a password."""
+    places: tuple[tuple[bytes, ...], ...] = ()
+    when: frozenset[bytes] = frozenset()
+
+    def secrets(self, words: Sequence[Word]) -> Iterator[Word]:
+        """The words, or pieces of words, that are passwords."""
+        if self.when and self.when.isdisjoint(word.text for word in words):
+            return
+        for at, word in enumerate(words):
+            yield from self._option(word, words[at + 1] if at + 1 < len(words) else None)
+        for place in self.places:
+            yield from _placed(place, words)
+
+    def _option(self, word: Word, after: Word | None) -> Iterator[Word]:
+        if not word.text.startswith((b"-", b"/p:")):
+            return
+        for option in self.joined:
+            if word.text.startswith(option) and len(word.text) > len(option):
+                yield word.part(len(option))
+        for option in self.value:
+            if (found := _valued(option, word, after)) is not None:
+                yield found
+        for option in self.prefixed:
+            found = _valued(option, word, after)
+            if found is not None and found.text.startswith(b"pass:"):
+                yield found.part(5)
+        for option, sign in self.pair.items():
+            found = _valued(option, word, after)
+            if found is not None and sign in found.text:
+                yield found.part(found.text.index(sign) + 1)
+
+
+def _valued(option: bytes, word: Word, after: Word | None) -> Word | None:
+    """The value of an option: joined or the next word."""
+    if word.text == option:
+        return after if after is not None and not after.text.startswith(b"-") else None
+    if word.text.startswith(option + b"="):
+        return word.part(len(option) + 1)
+    is_short = len(option) == 2 and option[1:].isalpha()
+    return word.part(2) if is_short and word.text.startswith(option) else None
+
+
+def _placed(place: tuple[bytes, ...], words: Sequence[Word]) -> Iterator[Word]:
+    """What stands at a place, behind the words before it; options are passed over."""
+    lead = [sign for sign in place if sign not in _SIGNS and not sign.endswith(b"_")]
+    at = next((at for at in range(len(words)) if [word.text for word in words[at : at + len(lead)]] == lead), None)
+    if at is None:
+        return
+    rest = [word for word in words[at + len(lead) :] if not word.text.startswith(b"-") and word.text not in lead]
+    named = ""
+    for sign, word in zip(place[len(lead) :], rest, strict=False):
+        if sign == b"?":
+            named = names.kind(word.text.rpartition(b":")[2].decode("utf-8", "replace"))
+            if not named:
+                return
+        elif sign == b"*" and not _SETTING.match(word.text):
+            yield word
+        elif sign in {b"*:", b"*/"}:
+            if (pair := re.fullmatch(rb"[\w.@-]+" + sign[1:] + rb"([^\s@]+)(?:@\S*)?", word.text)) is not None:
+                yield word.part(pair.start(1), pair.end(1))
+        elif sign == b"//_" and not word.text.startswith(b"//"):
+            return
+        elif sign == b"=*":
+            for each in rest[rest.index(word) :]:
+                if b"=" in each.text:
+                    yield each.part(each.text.index(b"=") + 1)
+
+
+_SIGNS: Final = frozenset({b"_", b"?", b"*", b"*:", b"*/", b"=*"})
+
+
+def _split(words: object) -> tuple[bytes, ...]:
+    return tuple(str(words).encode().split()) if words else ()
+
+
+def _read(data: dict[str, Any]) -> _Command:
+    return _Command(
+        value=_split(data.get("value")),
+        joined=_split(data.get("joined")),
+        prefixed=_split(data.get("prefixed")),
+        pair={option: sign.encode() for sign, options in data.get("pair", {}).items() for option in _split(options)},
+        places=tuple(_split(place) for place in data.get("places", ())),
+        when=frozenset(_split(data.get("when"))),
     )
-)  # fmt: skip
+
+
+_DATA: Final = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))["commands"]
+_TABLE: Final[dict[bytes, list[_Command]]] = {}
+FIRST: Final[dict[str, str]] = {}
+"""Every program that is known, and what its first argument may begin with; empty: anything."""
+for _each in _DATA:
+    for _program in str(_each["programs"]).split():
+        FIRST[_program] = _each.get("first", FIRST.get(_program, ""))
+        _TABLE.setdefault(_program.encode(), []).append(_read(_each))
+
+
+def secrets(words: Sequence[Word]) -> Iterator[Word]:
+    """The passwords among the words of a command line; several commands may follow each other in it."""
+    for at, word in enumerate(words):
+        for command in _TABLE.get(_called(word.text), ()):
+            yield from command.secrets(_arguments(words, at + 1))
+
+
+def _called(word: bytes) -> bytes:
+    return word.rpartition(b"/")[2].removesuffix(b".sh").removesuffix(b".exe")
+
+
+def _arguments(words: Sequence[Word], at: int) -> list[Word]:
+    found: list[Word] = []
+    for word in words[at : at + _WORDS]:
+        if word.text in _ENDS:
+            break
+        found.append(word)
+    return found
+
+
+_ENDS: Final = frozenset({b";", b"|", b"&", b"`", b"\n"})
 
 
 def command(text: bytes, end: int) -> Iterator[Span]:
-    """Short flags that take a password, of the programs that have them."""
-    start = max(0, end - 260)
-    region = text[start : end + 240]
-    for program, option in _COMMANDS:
-        for called in program.finditer(region):
-            line = region.find(b"\n", called.end())
-            for found in option.finditer(region, called.end(), line if line >= 0 else len(region)):
-                if values.is_secret(found[1].strip(b"\"'"), "password"):
-                    yield Span(start + found.start(1), _end_of_argument(text, start, found), "flag-password")
+    """The passwords of the line around a place; a span without a kind says how far it was read."""
+    start = text.rfind(b"\n", max(0, end - _BACK), max(0, end - 1)) + 1
+    start = max(start, end - _BACK, 0)
+    limit = min(len(text), end + _AHEAD)
+    line_end = _LINE_END.search(text, end, limit)
+    stop = line_end.start() if line_end is not None else limit
+    words = [_bare(found[0], found.start()) for found in _WORD.finditer(text, start, stop)]
+    for word in secrets(words):
+        value = _bare(word.text, word.start)
+        if is_secret(value.text):
+            yield Span(value.start, value.start + len(value.text), "flag-password")
+    for literal in _LITERAL.finditer(text, start, stop):
+        if values.is_secret(literal[1], "password"):
+            yield Span(literal.start(1), literal.end(1), "flag-password")
+    yield Span(stop, stop, "")
 
 
-def _end_of_argument(text: bytes, start: int, found: re.Match[bytes]) -> int:
-    """Where an argument ends of which only the beginning was read."""
-    end = start + found.end(1)
-    return end if found[1][:1] in b"\"'" else _REST_OF_ARGUMENT.match(text, end).end()  # type: ignore[union-attr]
+def is_secret(value: bytes) -> bool:
+    """Whether what stands in a password's place is one."""
+    return values.is_secret(value, "password") and value not in _PUBLISHED and not value.startswith(b"-")
+
+
+def _bare(word: bytes, start: int) -> Word:
+    """A word without the quotes around it, and what lists in a text have."""
+    lead = len(word) - len(word.lstrip(b"[({\"'"))
+    bare = word[lead:].rstrip(b",\"'")
+    while bare and (opening := _BRACKETS.get(bare[-1:])) is not None and opening not in bare:
+        bare = bare[:-1].rstrip(b",\"'")
+    return Word(bare, start + lead)
+
+
+_BRACKETS: Final = {b"]": b"[", b")": b"(", b"}": b"{"}

@@ -14,6 +14,7 @@ __all__ = ["flag", "spaced"]
 _BACK: Final = 200
 """Bytes looked at before a value, for its name."""
 _BARE: Final = re.compile(rb"(?:[^\s\"'`&;,<>\\]|\\(?![\"'nrt])|[&;,](?![\w.\-%]*[=:]|\s|\Z|[\"'}\]]))+")
+_NEXT: Final = re.compile(rb"--?[a-z][\w-]*")
 _FUNCTION_WORD: Final = re.compile(
     rb"(?i:or|and|to|for|is|was|are|not|must|cannot|can|should|may|with|without|flags?|options?|in|on|from|if|as|at|has|have|"
     rb"will|instead|when|the|a|an|via|by)"
@@ -34,7 +35,8 @@ def flag(text: bytes, end: int) -> Iterator[Span]:
         dashed = match is not None and match[1].startswith(b"-")
         help_text = re.search(rb"(?:  |\t)\Z", text[max(0, at - 2) : at]) is not None
         judge = values.is_secret_in_prose if help_text or not dashed else values.is_secret
-        if judge(text[start:stop], kind) and not _FUNCTION_WORD.fullmatch(text[start:stop]):
+        value = text[start:stop]
+        if judge(value, kind) and not _FUNCTION_WORD.fullmatch(value) and not _NEXT.fullmatch(value):
             yield Span(start, stop, f"flag-{kind}")
 
 

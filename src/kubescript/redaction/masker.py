@@ -18,6 +18,7 @@ import orjson
 from kubescript import errors
 from kubescript.redaction import (
     arguments,
+    commands,
     encoded,
     keys,
     manifests,
@@ -153,7 +154,7 @@ class Masker:
         for probe, end in hits:
             if probe in _PARTS:
                 for string in arguments.located(data, probe, end):
-                    if string.start not in chosen or not chosen[string.start].name:
+                    if probe == "command" or string.start not in chosen or not chosen[string.start].name:
                         chosen[string.start] = string
         for string in manifests.json_values(data) if secrets else manifests.owned_values(data, hits):
             chosen[string.start] = string
@@ -171,7 +172,8 @@ class Masker:
         if not kind or is_file:  # of a file, what it holds tells what is secret in it
             new = self.text(content, found, depth + 1)
         if kind and new is content and not (is_file and masks.PLACEHOLDER.search(content)):
-            new = self.masked(kind, content, found)
+            bare = content.rstrip(b"\r\n")
+            new = self.masked(kind, bare, found) + content[len(bare) :]
         return raw if new is content else strings.escaped(new)
 
     def _owned(self, raw: bytes, role: str, found: Found) -> bytes:
@@ -191,14 +193,14 @@ class Masker:
             return ""
         if kind:
             return string.role + kind if values.is_secret(content, kind) else ""
-        if names.weak(name) and values.is_random(content):
+        if (names.weak(name) or names.pair(name)) and values.is_weak_secret(content, name):
             return string.role + "key"
         return string.role + "basic-auth" if name.lower() in _BASIC and keys.is_basic(content) else ""
 
     # Texts
 
     def _spans(self, content: bytes, hits: list[scanner.Hit], found: Found, depth: int) -> Iterator[Span]:
-        openers = {"base64": self._base64, "percent": self._percent, "pem": _key_block}
+        openers = {"base64": self._base64, "percent": self._percent, "pem": _key_block, "command": _command_line}
         done = dict.fromkeys(openers, 0)
         for probe, end in hits:
             name = self._ids[probe]
@@ -277,3 +279,8 @@ def _is_json(content: bytes) -> bool:
 def _key_block(content: bytes, end: int, _found: Found, _depth: int) -> Iterator[Span]:
     """A private key's lines: first lines one after the other would each be searched for their last one."""
     return keys.pem(content, end)
+
+
+def _command_line(content: bytes, end: int, _found: Found, _depth: int) -> Iterator[Span]:
+    """The passwords of a line, which is read once however many programs it names."""
+    return commands.command(content, end)

@@ -12,33 +12,48 @@ import tomllib
 from pathlib import Path
 from typing import Final
 
-__all__ = ["HIDDEN", "PATTERN", "collection", "kind", "weak"]
+__all__ = ["HIDDEN", "PATTERN", "RARE", "collection", "key", "kind", "pair", "weak"]
 
 PATTERN: Final = (
     r"(?:passw|passphrase|passcode|pass\b|pwd|kennwort|wachtwoord|contrase|psk|secret|token|credential|creds\b|bearer|"
     r"basic[-_.]?auth|user[-_]?pass|"
     r"(?:api|access|private|encryption|encrypt|signing|master|account|shared|storage|client|license|licence|auth|"
     r"service|write|deploy|app|application|hmac|jwt|session|sas|fernet|csrf|sodium|nonce|sec|"
-    r"root|recovery|unseal|server|host|tls|ssh|integration|"
+    r"root|recovery|unseal|server|host|tls|ssh|integration|enc|crypto|setup|join|sdk|gossip|agent|consumer|"
     r"routing|ingest|subscription|admin|user|aes|rsa|crypt|cipher|cookie)[-_. ]?key|"
-    r"authorization|authtok|jitconfig|pw\b|user[-_.]?info|[a-z0-9]_auth\b|dsn\b|connection[-_.]?string|cookie)"
+    r"authorization|authtok|jitconfig|pw\b|user[-_.]?info|[a-z0-9][-_.]auth\b|dsn\b|connection[-_.]?string|cookie)"
 )
 """What hyperscan and `re` look for before a separator; generous, `kind` decides."""
 
+RARE: Final = (
+    r"(?:senha|mot_?de_?passe|mdp\b|clave\b|parola?\b|sifre|haslo|heslo|jelszo|losenord|passord|salasana|adgangskode|lozinka|"
+    r"mat_khau|mnemonic|(?:seed|recovery|backup)[-_. ]?(?:phrase|codes?))"
+)
+"""The same, of names that are looked for in fewer places: of other languages, of what is written on paper."""
+
 _WORDS: Final = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 _SECRETS: Final = {word: kind for kind, words in _WORDS["secret"].items() for word in words.split()}
-_KEYS, _ABOUT, _WEAK, _PUBLIC = (
-    frozenset(_WORDS["names"][which].split()) for which in ("keys", "about", "weak", "public")
+_KEYS, _ABOUT, _WEAK, _PUBLIC, _KEYLESS = (
+    frozenset(_WORDS["names"][which].split()) for which in ("keys", "about", "weak", "public", "keyless")
 )
 HIDDEN: Final[dict[str, str]] = _WORDS["hidden"]
 """Words to look for in base64."""
 _USER: Final = frozenset({("user", "pass"), ("user", "info")})
+_PHRASES: Final = frozenset(
+    (first, second) for first in ("seed", "recovery", "backup") for second in ("phrase", "code", "codes")
+)
+"""What is written down on paper, to get back in."""
+_FOREIGN: Final = frozenset({("mot", "de", "passe"), ("mat", "khau")})
+_OPEN: Final = frozenset({"public", "pub"})
+_PAIRS: Final = frozenset({("auth",), ("login",), ("user",), ("username",), ("account",), ("credentials",), ("creds",)})
 _COLLECTIONS: Final = frozenset({("secrets",), ("tokens",), ("passwords",)})
-_FORMS: Final = frozenset({"value", "data", "b64", "base64", "hex", "raw", "string", "bytes", "encoded", "contents"})
+_FORMS: Final = frozenset(
+    {"value", "data", "b64", "base64", "hex", "raw", "string", "bytes", "encoded", "contents", "base", "v"}
+)
 """Words that say how something is written."""
 _ENDINGS: Final = {
     "pass": "password", "password": "password", "passwd": "password", "pwd": "password", "passphrase": "password",
-    "passcode": "password",
+    "passcode": "password", "pw": "password",
     "secret": "secret", "token": "token", "apikey": "key", "secretkey": "key", "privatekey": "key",
 }  # fmt: skip
 _NOT_ENDING: Final = frozenset(_WORDS["names"]["ending"].split())
@@ -68,20 +83,36 @@ def kind(name: str) -> str:
     behind = words[place + 1 :]
     if any(word in _ABOUT for word in behind) and tuple(words[-2:]) != ("secret", "id"):
         return ""
-    return found if _PUBLIC.isdisjoint(words[:place]) or found == "password" else ""
+    if found == "password" or _OPEN.isdisjoint(words[:place]):
+        return found if found == "password" or _PUBLIC.isdisjoint(words[max(0, place - 1) : place]) else ""
+    return ""
 
 
 @functools.lru_cache(maxsize=4096)
 def weak(name: str) -> bool:
     """Whether a long random value of this name is a secret."""
     words = _words(name)
-    while words and words[-1] in _FORMS:
+    while words and (words[-1] in _FORMS or words[-1].isdigit()):
         words = words[:-1]
     if words[-2:] == ("session", "id"):
         return True
+    if words[-2:-1] == ("gpg",):  # a fingerprint
+        return False
     if words and words[-1].endswith("salt"):
         return True
+    if words and words[-1].endswith("key") and words[-1] not in _KEYLESS:
+        return _PUBLIC.isdisjoint(words) or "encryption" in words
     return bool(words) and words[-1] in _WEAK and (_PUBLIC.isdisjoint(words) or "encryption" in words)
+
+
+def key(name: str) -> bool:
+    """Whether this names a key, of whatever."""
+    return any(word.endswith(("key", "keys")) for word in _words(name)[-1:])
+
+
+def pair(name: str) -> bool:
+    """Whether the value may be a user and a password in one."""
+    return _words(name)[-1:] in _PAIRS
 
 
 def collection(name: str) -> bool:
@@ -93,6 +124,8 @@ def _by_its_end(words: tuple[str, ...], found: str) -> str | None:
     """What the last words alone decide."""
     if words[-1:] == ("cookie",):
         return "cookie"
+    if words[-2:] in _PHRASES or any(words[at : at + len(each)] == each for each in _FOREIGN for at in range(3)):
+        return "password"
     if (words[-2:-1] and words[-1] == "auth") or words[-1:] == ("basicauth",) or words[-2:] in _USER:
         return "basic-auth"
     if found:

@@ -6,11 +6,12 @@ too little.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from kubescript.redaction import announced, encoded, idioms, names
+from kubescript.redaction import announced, commands, encoded, idioms, names
 
 __all__ = ["PROBES", "Probe"]
 
@@ -28,14 +29,17 @@ _DOUBLE: Final = r"""\\*" """.rstrip()
 _SPACE: Final = r"(?:[ \t\r\n]|\\+[nrt])*"
 _BLANK: Final = r"[ \t]"
 _NAME: Final = rf"(?i:{names.PATTERN})[A-Za-z0-9_.-]*"
-_COMMANDS: Final = (
-    "mysql|mysqldump|mysqladmin|mysqlsh|mariadb|sshpass|redis-cli|mongo|mongosh|mongodump|curl|wget|docker|podman|"
-    "skopeo|crane|helm|oc|az|useradd|mongoimport|mongoexport|mongorestore|ldapsearch|ldapadd|ldapmodify|rabbitmqadmin|cqlsh|sqlcmd|htpasswd|psql|nats"
+_LONG: Final = [re.escape(program) for program, first in commands.FIRST.items() if not first]
+_SHORT: Final = "|".join(
+    rf"{program}(?:\\*[\"'])?,?[ \t]*\\*[\"']?(?:{'|'.join(first.split())})"
+    for program, first in commands.FIRST.items()
+    if first
 )
+_TOGETHER: Final = 12
 _SIGNED: Final = "code|sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|key|auth"
 _RANDOM: Final = (
     "keys?|encrypt|inline[-_](?:string|bytes)|hmac[-_]?encoded|keyfile[-_]contents|"
-    "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper"
+    "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper|cookie|iv|login|community|honeycomb-team|claim|[-_](?:user|credentials|creds)"
 )
 _WRITTEN: Final = "value|plain|plaintext|literal|cleartext|inline|raw|default|val"
 _CONTENT: Final = "value|val|content|contents"
@@ -57,9 +61,20 @@ def _hidden() -> Iterator[Probe]:
                 yield Probe("base64", piece.decode().replace("+", r"\+"))
 
 
+def _programs() -> Iterator[Probe]:
+    """A program and its first argument, in a shell's line or in a list. Of many words in one pattern hyperscan makes a
+    slow one."""
+    lead = "(?:^|[^A-Za-z0-9_.-])"
+    for at in range(0, len(_LONG), _TOGETHER):
+        some = "|".join(_LONG[at : at + _TOGETHER])
+        yield Probe("command", rf"{lead}(?:{some})(?:\.sh|\.exe)?(?:[ \t]+|\\*[\"'],? *\\*[\"'])[^ \t]")
+    yield Probe("command", rf"{lead}(?:{_SHORT})")
+
+
 PROBES: Final = (
     # password=…, "token": "…", api_key: …; at the value's first character, unless that opens an object or a list
     Probe("pair", rf"{_NAME}{_QUOTE}?\]?{_BLANK}*(?::=|=>|::|[:=]|\\+u003[adAD])[ \t\r\n]*[^ \t\r\n{{[]"),
+    Probe("pair", rf"(?i:{names.RARE})[A-Za-z0-9_.-]*{_QUOTE}?{_BLANK}*(?:=>|[:=])[ \t\r\n]*[^ \t\r\n{{[]"),
     # | password | … |, password → …, password -> …; {{"password": {{plain: …
     Probe("pair", rf"{_NAME}{_BLANK}*(?:\||\xe2\x94\x82|\xe2\x86\x92| ->){_BLANK}*[^ \t\r\n|]"),
     Probe("pair", rf"{_NAME}{_QUOTE}?{_BLANK}*[:=]{_BLANK}*\{{[ \t\r\n]*{_QUOTE}?(?:{_WRITTEN})"),
@@ -89,6 +104,10 @@ PROBES: Final = (
     # {"name": "DB_PASSWORD", "value": "…; at the value's opening quote
     Probe("variable", rf"{_NAME}{_QUOTE}{_SPACE},[^{{}}]*{_QUOTE}(?:{_CONTENT}){_QUOTE}{_SPACE}:{_SPACE}{_DOUBLE}"),
     Probe(
+        "variable",
+        rf"(?i:{_RANDOM}|key[-_]?(?:base|v?[0-9])|{names.RARE}[A-Za-z0-9_.-]*){_QUOTE}{_SPACE},{_SPACE}{_QUOTE}(?:{_CONTENT}){_QUOTE}{_SPACE}:{_SPACE}{_DOUBLE}",
+    ),
+    Probe(
         "variable-reversed",
         rf'"value{_DOUBLE}{_SPACE}:{_SPACE}{_DOUBLE}[^"]*"{_SPACE},{_SPACE}{_DOUBLE}(?:name|key){_DOUBLE}{_SPACE}:{_SPACE}'
         rf"{_DOUBLE}[A-Za-z0-9_.-]*(?i:{names.PATTERN})",
@@ -96,13 +115,13 @@ PROBES: Final = (
     # name: DB_PASSWORD⏎ value: …
     Probe("variable-yaml", rf"{_NAME}{_QUOTE}?(?:[ \t\r\n]|\\+[nrt])+(?:{_CONTENT}):{_BLANK}"),
     # "--password", "…; at the next element's opening quote
-    Probe("argument", rf"{_NAME}{_DOUBLE}{_SPACE},{_SPACE}{_DOUBLE}"),
+    Probe("argument", rf"(?:{_NAME}|--(?:user|auth|login)){_DOUBLE}{_SPACE},{_SPACE}{_DOUBLE}"),
     # --password … in a command line
     # is what `spaced` finds; and
     Probe("flag", r"(?:requirepass|masterauth|auth-pass [A-Za-z0-9_.-]+)[ \t]+[^ \t\r\n]"),
     # mysql -u root -p…
-    Probe("command", rf"(?:{_COMMANDS})(?:[ \t\\\",][^\r\n{{}}\]]*)?[ \t\"]--?(?:p|a|u|w|P|b)"),
-    Probe("command", r"--from-literal[= ]|rabbitmqctl |sqlplus "),
+    *_programs(),
+    Probe("command", r"--from-literal[= ]"),
     # what formats have of their own
     Probe("element", rf"{_NAME}(?:[ :][^<>]*)?(?:>|\\+u003e)(?:<!\[CDATA\[)?[^<\\ \t\r\n]"),
     Probe("element", rf"{_NAME}(?:</(?:key|name)>|\\*[\"'] ?/?>){_SPACE}<(?:string|value)>[^<]"),
@@ -121,7 +140,7 @@ PROBES: Final = (
     Probe("encoded-url", r"(?i)%3a%2f%2f[^ \t\r\n\"'&]+%40"),
     Probe("jwk", r"\"kty\\*\""),
     # a value that is random, of a name that says little
-    Probe("weak", rf"(?i:{_RANDOM}){_QUOTE}?{_BLANK}*[:=]>?{_BLANK}*{_QUOTE}?[A-Za-z0-9+/_=~-]{{12}}"),
+    Probe("weak", rf"(?i:{_RANDOM}){_QUOTE}?{_BLANK}*[:=]>?{_BLANK}*{_QUOTE}?[A-Za-z0-9+/_=~-]{{8}}"),
     Probe("url", r"://[^ \t\r\n\"'<>@]+@"),
     Probe("dsn", r":[^ \t\r\n:@/\"']+@(?:tcp|udp|unix)\("),
     Probe("oracle", r"jdbc:oracle:[a-z]+:[^/ \t\r\n\"]+/[^@ \t\r\n\"]+@"),

@@ -12,7 +12,6 @@ from typing import Final
 from kubescript.redaction import (
     announced,
     columns,
-    commands,
     flags,
     formats,
     idioms,
@@ -30,7 +29,6 @@ READERS: Final[dict[str, Callable[[bytes, int], Iterator[Span]]]] = {
     "pair": pairs.pair,
     "variable-yaml": variables.variable_yaml,
     "flag": flags.flag,
-    "command": commands.command,
     "weak": variables.weak,
     "url": urls.url,
     "dsn": urls.dsn,

@@ -25,13 +25,14 @@ _MEMBER: Final = re.compile(
 _LISTED: Final = re.compile(rb'"([^"\\]{1,200})"\s*:\s*\[\s*"\Z')
 _REVERSED: Final = re.compile(rb'"value"\s*:\s*"(?=(?:[^"\\]|\\.)*+"\s*,\s*"(?:name|key)"\s*:\s*"[^"]*\Z)', re.DOTALL)
 _ARGUMENT: Final = re.compile(rb'"(--?[A-Za-z0-9_.-]{1,80})"\s*,\s*"\Z')
+_NEXT_FLAG: Final = re.compile(rb'--?[a-z][a-z-]*["=]')
 _AFTER_KEY: Final = re.compile(rb"\s*:")
 _ESCAPES: Final = re.compile(rb"\\(?:u00([2-7][0-9a-fA-F])|.)", re.DOTALL)
 _BLANK: Final = b" \t\r\n"
 _BACK: Final = 420
 _FAR_BACK: Final = 4_200
 _BACKSLASH: Final = ord("\\")
-_WEAK: Final = 12
+_WEAK: Final = 8
 """Letters of the value that the probe has read beyond its beginning."""
 
 
@@ -110,7 +111,8 @@ def _named(probe: str, data: bytes, end: int) -> String | None:
         return String(end, end_of(data, end), _text(name), "env-")
     if probe == "argument" and (match := _ARGUMENT.search(head)) is not None:
         stop = end_of(data, end)
-        return String(end, stop, _text(match[1]), "flag-") if not _AFTER_KEY.match(data, stop + 1) else None
+        is_value = not _AFTER_KEY.match(data, stop + 1) and not _NEXT_FLAG.match(data, end)
+        return String(end, stop, _text(match[1]), "flag-") if is_value else None
     if probe == "member" and (match := _MEMBER.search(head)) is not None:
         return String(end, end_of(data, end), _text(match[1]))
     if probe == "listed" and (match := _LISTED.search(head)) is not None and not match[1].lower().endswith(b"s"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections import Counter
@@ -9,7 +10,7 @@ from typing import Final
 
 from kubescript.redaction import masks, names
 
-__all__ = ["entropy", "is_random", "is_secret", "is_secret_in_prose", "is_status"]
+__all__ = ["entropy", "is_drawn", "is_random", "is_secret", "is_secret_in_prose", "is_status", "is_weak_secret"]
 
 _NOTHING: Final = re.compile(
     rb"(?i:~|true|false|yes|no|on|off|none|null|nil|n/?a|undefined|enabled?|disabled?|optional|required|default|auto|"
@@ -45,10 +46,10 @@ _SHORT: Final = re.compile(rb".{1,3}|[a-z]{1,5}")
 """No token, no key: `A`, `root`."""
 _DURATION: Final = re.compile(rb"(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h|d|w))+")
 _NUMBER: Final = re.compile(rb"[+-]?\d+(?:\.\d+)?(?:[kKMG]i?)?")
-_URL: Final = re.compile(rb"[a-z][a-z0-9+.-]*://[^\s]*")
-_DNS: Final = re.compile(rb"[a-z]+[0-9]{0,3}(?:[-./][a-z0-9]+)*")
+_URL: Final = re.compile(rb"(?:jdbc:)?[a-z][a-z0-9+.-]*://[^\s]*")
+_DNS: Final = re.compile(rb"[a-z]+[0-9]{0,3}(?:[-./_][a-z0-9]+)*")
 _CODE: Final = re.compile(
-    rb"[A-Za-z_]\w*(?:(?:\??\.|::|->)\w+)+[(\[].*|(?:getenv|env|var|lookup|file|secret)[(\[].*|"
+    rb"[a-z]\w*(?:\.\w+)*\[:?[\"']?[A-Za-z_][\w-]*[\"']?\]|[A-Za-z_]\w*(?:(?:\??\.|::|->)\w+)+[(\[].*|(?:getenv|env|var|lookup|file|secret)[(\[].*|"
     rb"(?:[a-z]+(?:_[a-z0-9]+)+|[a-z]{2,}(?:[A-Z][a-z]+)+)\(.*|[a-z]{3,}\d?[a-z]*\((?:\$.*|[a-z]\w*\(.*|.*\);?)|"
     rb"(?:settings|config|cfg|self|this|req|request|ctx|params|ngx|args|options|opts|env|conf|props|var|local|module|data|"
     rb"each|input|event|state)(?:\??\.[A-Za-z_]\w*)+;?",
@@ -74,6 +75,22 @@ _OBJECT: Final = re.compile(rb"(?=[^-/]*[-/])[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?(?:
 """`namespace/name`, as controllers log what they work on."""
 _FILE_NAME: Final = re.compile(
     rb"/[^/]*\.(?:parquet|csv|json|gz|zst|log|sql|tar|zip|db|ya?ml|txt|html?|js|css|png|avro|orc)\Z"
+)
+_UUID: Final = re.compile(rb"(?:[a-z]{2,8}-)?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_USER_DRAWN: Final = re.compile(
+    rb"(?!system:)[A-Za-z][\w.@+-]{0,80}:(?=[^\s:/]*[0-9])(?=[^\s:/]*[A-Za-z])[^\s:/]{6,200}"
+)
+_PARTS: Final = re.compile(rb"[,;\s]+|:[ ]|(?<=^base64):")
+_DRAWN: Final = re.compile(rb"[A-Za-z0-9!@#$%^&*+=?_~-]{8,}")
+_CLASSES: Final = bytes(
+    ord("a")
+    if chr(code).islower()
+    else ord("A")
+    if chr(code).isupper()
+    else ord("0")
+    if chr(code).isdigit()
+    else ord("_")
+    for code in range(256)
 )
 _HEX: Final = re.compile(rb"[0-9a-f]+|[0-9A-F]+")
 
@@ -107,8 +124,11 @@ def _is_harmless(value: bytes, kind: str) -> bool:
     if (_NUMBER.fullmatch(value) and len(value) < 12) or _DURATION.fullmatch(value) or _SHORT.fullmatch(value):
         return True
     if kind == "authorization":
+        if re.fullmatch(rb"[A-Z]{2,12}|[A-Z][a-z]+(?:[,/][A-Z]\w*)*", value):  # a mode of it
+            return True
         return _PATTERN.fullmatch(value.partition(b" ")[2]) is not None
-    return (kind != "dsn" and _URL.fullmatch(value) is not None) or (kind in _NAMED and _is_name(value, kind))
+    has_user = kind == "dsn" and re.search(rb"[@=]", value) is not None
+    return (not has_user and _URL.fullmatch(value) is not None) or (kind in _NAMED and _is_name(value, kind))
 
 
 def is_secret_in_prose(value: bytes, kind: str) -> bool:
@@ -136,6 +156,24 @@ def is_random(value: bytes) -> bool:
     if _OBJECT.fullmatch(value) and any(part.isalpha() and len(part) > 2 for part in re.split(rb"[-./]", value)):
         return False
     return entropy(value) >= (3.0 if _HEX.fullmatch(value) else 3.7)
+
+
+def is_weak_secret(value: bytes, name: str) -> bool:
+    """Whether the value of a name that alone would not tell is drawn by lot; of a list, one of its parts."""
+    if _UUID.fullmatch(value):
+        return names.key(name)
+    if _USER_DRAWN.fullmatch(value) and names.pair(name):
+        return True
+    return any(is_random(part) or is_drawn(part) for part in _PARTS.split(value) if len(part) >= 8)
+
+
+def is_drawn(value: bytes) -> bool:
+    """Whether small letters, capitals and digits stand mixed as in no word, name or version."""
+    if len(value) > 200 or not _DRAWN.fullmatch(value):
+        return False
+    classes = value.translate(_CLASSES)
+    changes = sum(one != two for one, two in itertools.pairwise(classes))
+    return {ord("a"), ord("A"), ord("0")} <= set(classes) and changes >= 0.4 * len(value)
 
 
 def entropy(value: bytes) -> float:

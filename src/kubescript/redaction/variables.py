@@ -11,6 +11,8 @@ from kubescript.redaction.spans import Span
 
 __all__ = ["quoted", "variable_text", "variable_yaml", "weak"]
 
+_READ: Final = 8
+"""Letters of the value that the probe has read."""
 _BACK: Final = 200
 """Bytes looked at before a value, for its name."""
 _BARE: Final = re.compile(rb"(?:[^\s\"'`&;,<>\\]|\\(?![\"'nrt])|[&;,](?![\w.\-%]*[=:]|\s|\Z|[\"'}\]]))+")
@@ -63,17 +65,17 @@ def quoted(text: bytes, end: int) -> Iterator[Span]:
 
 def weak(text: bytes, end: int) -> Iterator[Span]:
     """A random value of a name that alone would not tell."""
-    start = end - 12
+    start = end - _READ
     match = re.compile(
         rb"([A-Za-z0-9_.\-]{1,100})(?:\\{0,7}[\"'`])?[ \t]{0,3}[:=]>?[ \t]{0,3}(?:\\{0,7}[\"'`])?\Z"
     ).search(text[max(0, start - _BACK) : start])
     if match is None:
         return
     name = match[1].decode()
-    value = re.compile(rb"[A-Za-z0-9+/_=.~-]{12,4096}").match(text, start)
+    value = re.compile(rb"[A-Za-z0-9+/_=.~-]{8,4096}").match(text, start)
     if value is None or names.kind(name):
         return
-    if names.weak(name) and values.is_random(value[0]):
+    if names.weak(name) and values.is_weak_secret(value[0], name):
         yield Span(value.start(), value.end(), "key")
     elif name.lower() in {"auth", "_auth"} and keys.is_basic(value[0]):
         yield Span(value.start(), value.end(), "basic-auth")

@@ -41,6 +41,10 @@ _RANDOM: Final = (
     "keys?|encrypt|inline[-_](?:string|bytes)|hmac[-_]?encoded|keyfile[-_]contents|"
     "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper|cookie|iv|login|community|honeycomb-team|claim|[-_](?:user|credentials|creds)"
 )
+_WEAK: Final = (
+    "[a-z0-9_.-]keys?|encrypt|inline[-_](?:string|bytes)|hmac[-_]?encoded|keyfile[-_]contents|"
+    "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper|cookie|iv|login|community|honeycomb-team|claim|[-_](?:user|credentials|creds)"
+)
 _WRITTEN: Final = "value|plain|plaintext|literal|cleartext|inline|raw|default|val"
 _CONTENT: Final = "value|val|content|contents"
 _SAID: Final = "identified with [A-Za-z0-9_]+ by|password|passwd|passphrase|pwd|token|secret|api key|identified by"
@@ -140,7 +144,12 @@ PROBES: Final = (
     Probe("encoded-url", r"(?i)%3a%2f%2f[^ \t\r\n\"'&]+%40"),
     Probe("jwk", r"\"kty\\*\""),
     # a value that is random, of a name that says little
-    Probe("weak", rf"(?i:{_RANDOM}){_QUOTE}?{_BLANK}*[:=]>?{_BLANK}*{_QUOTE}?[A-Za-z0-9+/_=~-]{{8}}"),
+    Probe("weak", rf"(?i:{_WEAK}){_QUOTE}?{_BLANK}*[:=]>?{_BLANK}*{_QUOTE}?[A-Za-z0-9+/_=~-]{{8}}"),
+    # `key` alone is what every map calls its keys
+    Probe(
+        "weak-key",
+        rf"(?:^|[^A-Za-z0-9_.-])(?i:keys?){_QUOTE}?{_BLANK}*[:=]>?{_BLANK}*{_QUOTE}?[A-Za-z0-9+/_=~-]{{12}}",
+    ),
     Probe("url", r"://[^ \t\r\n\"'<>@]+@"),
     Probe("dsn", r":[^ \t\r\n:@/\"']+@(?:tcp|udp|unix)\("),
     Probe("oracle", r"jdbc:oracle:[a-z]+:[^/ \t\r\n\"]+/[^@ \t\r\n\"]+@"),

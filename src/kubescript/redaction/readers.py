@@ -30,6 +30,7 @@ READERS: Final[dict[str, Callable[[bytes, int], Iterator[Span]]]] = {
     "variable-yaml": variables.variable_yaml,
     "flag": flags.flag,
     "weak": variables.weak,
+    "weak-key": variables.weak_key,
     "url": urls.url,
     "dsn": urls.dsn,
     "oracle": urls.oracle,

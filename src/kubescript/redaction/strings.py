@@ -32,7 +32,7 @@ _BLANK: Final = b" \t\r\n"
 _BACK: Final = 420
 _FAR_BACK: Final = 4_200
 _BACKSLASH: Final = ord("\\")
-_WEAK: Final = 8
+_READ: Final = {"weak": 8, "weak-key": 12}
 """Letters of the value that the probe has read beyond its beginning."""
 
 
@@ -55,7 +55,7 @@ def located(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]:
         string = None
         if probe == "columns" and _is_between(data, end - 1):
             continue
-        if end > done or probe in {"weak", "variable-reversed"}:
+        if end > done or probe in {*_READ, "variable-reversed"}:
             string = _named(probe, data, end)
         last = end - 2 if probe == "base64" and _is_quote(data, end - 1) else end - 1
         if string is None and end > done and not _is_quote(data, last):
@@ -102,8 +102,8 @@ def escaped(content: bytes) -> bytes:
 
 def _named(probe: str, data: bytes, end: int) -> String | None:
     """The string whose name the probe has found."""
-    if probe in {"pair", "weak"}:
-        start = end if probe == "pair" else end - _WEAK
+    if probe == "pair" or probe in _READ:
+        start = end - _READ.get(probe, 0)
         key = _key_before(data, start)
         return String(start, end_of(data, start), _text(key)) if key is not None else None
     head = data[max(0, end - _BACK) : end]

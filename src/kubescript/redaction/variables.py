@@ -9,7 +9,7 @@ from typing import Final
 from kubescript.redaction import extents, keys, names, pairs, sentences, values
 from kubescript.redaction.spans import Span
 
-__all__ = ["quoted", "variable_text", "variable_yaml", "weak"]
+__all__ = ["quoted", "variable_text", "variable_yaml", "weak", "weak_key"]
 
 _READ: Final = 8
 """Letters of the value that the probe has read."""
@@ -61,6 +61,11 @@ def quoted(text: bytes, end: int) -> Iterator[Span]:
     says = (joined and kind != "secret") or (values.is_random(value) and re.search(rb"[A-Z]", value))
     if says and values.is_secret_in_prose(value, kind) and sentences.is_odd(value) and b" " not in value:
         yield Span(start, stop, kind)
+
+
+def weak_key(text: bytes, end: int) -> Iterator[Span]:
+    """The same of `key` alone, of whose value the probe has read more."""
+    return weak(text, end - 4)
 
 
 def weak(text: bytes, end: int) -> Iterator[Span]:

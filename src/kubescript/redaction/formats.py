@@ -14,13 +14,15 @@ __all__ = ["READERS", "jwk"]
 _BACK: Final = 300
 _AHEAD: Final = 8_300
 _ELEMENT: Final = re.compile(rb"<(?:[\w-]{1,40}:)?([A-Za-z0-9_.\-]{1,100})(?: [^<>]{0,200})?>\Z")
+_CALLED: Final = re.compile(rb"(?:name|key|id)=[\"']([A-Za-z0-9_.:\-]{1,100})[\"'](?: [^<>]{0,200})?>\Z")
+_WRAPPED: Final = re.compile(rb"<(?:[\w-]{1,40}:)?([A-Za-z0-9_.\-]{1,100})>\s{0,80}<[Vv]alue>\Z")
 _NESTED: Final = re.compile(
     rb"(?:<(?:key|name)>|(?:name|key)=[\"'])([A-Za-z0-9_.\-]{1,100})(?:</(?:key|name)>|[\"'] ?/?>)"
     rb"\s{0,80}<(?:string|value)>\Z"
 )
 """A property list's and a bean's: the name in an element of its own."""
 _ATTRIBUTE: Final = re.compile(
-    rb"(?:name|key|id)=[\"']([A-Za-z0-9_.\-]{1,100})[\"']\s{1,10}value=[\"']\Z", re.IGNORECASE
+    rb"(?:name|key|id)=[\"']([A-Za-z0-9_.:\-]{1,100})[\"']\s{1,10}value=[\"']\Z", re.IGNORECASE
 )
 _NETRC: Final = re.compile(rb"(?:login|machine)[ \t]+\S{1,200}\s{1,20}password[ \t]+\Z")
 _PGPASS: Final = re.compile(rb"(?m)^[^:\s#]{1,200}:(?:\d{2,5}|\*):[^:\s]{1,100}:[^:\s]{1,100}:(\S{1,4096})[ \t]*$")
@@ -49,7 +51,8 @@ def element(text: bytes, end: int) -> Iterator[Span]:
         yield from _named(_ELEMENT, text, cdata, rb"<!\[CDATA\[[^\r\n]{1,65536}?(?=\]\]>)", skip=9)
         return
     yield from _named(_ELEMENT, text, at, rb"[^<\r\n]{1,65536}(?=</)")
-    yield from _named(_NESTED, text, at, rb"[^<\r\n]{1,65536}(?=</)")
+    for around in (_NESTED, _CALLED, _WRAPPED):
+        yield from _named(around, text, at, rb"[^<\r\n]{1,65536}(?=</)")
 
 
 def attribute(text: bytes, end: int) -> Iterator[Span]:

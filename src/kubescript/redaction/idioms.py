@@ -23,6 +23,10 @@ _OF_USER: Final = (
     rb"(?i:user(?:name)?)[\"']?(?:[ \t]*[=:]|[ \t])[ \t]*[\"']?(?!system:)[A-Za-z][\w.-]{0,60}:"
     rb"((?=[^\s\"'/]*[0-9])(?=[^\s\"'/]*[A-Za-z])[^\s:\"'/,;)}\]]{8,300})(?![:/])"
 )
+_USERINFO: Final = re.compile(
+    rb"(?<![\w/.@-])(?!sips?:|mailto:|acct:|xmpp:)[A-Za-z][\w.-]{0,60}:"
+    rb"((?=[^\s:@/]*\d)(?=[^\s:@/]*[A-Za-z])[^\s:@/\"']{6,100})@[\w.-]{1,200}:\d{4,5}"
+)
 _IDIOMS: Final = tuple(
     re.compile(each, re.MULTILINE)
     for each in (
@@ -32,9 +36,29 @@ _IDIOMS: Final = tuple(
         rb"\"(?i:auth)\"[ ](?:\"[^\"\s]{1,100}\"[ ](?!\"(?i:setname)\"))?\"([^\"\s]{4,300})\"",
         rb"^[ \t]*user[ ]\S{1,100}[ ](?:[^\n>]{0,200}[ ])?>(\S{4,300})",
         rb"^[ \t]*\\*\"\w{1,60}\\*\"[ ]\\*\"((?=[^\"\s]*[0-9])[^\"\s\\]{8,300})\\*\"[ \t]*$",
-        rb"htpasswd[ ]-[A-Za-z]*b[A-Za-z]*(?:[ ]-\S+)*[ ]\S{1,200}[ ]\S{1,100}[ ]([^\s\"']{4,300})",
-        rb"mc[ ](?:alias|config host)[ ](?:set|add)[ ]\S{1,100}[ ]\S{1,200}[ ]\S{1,100}[ ]([^\s\"']{4,300})",
-        rb"(?:echo|printf)[ ](?:-n[ ]|'?%s'?[ ])?([\"']?)([^\s\"'|$]{4,300})\1[ ]{0,4}\|[^|\n]{1,300}--password-stdin",
+        (
+            rb"(?:echo|printf)[ ](?:-n[ ]|-e[ ]|'?%s(?:\\n)?'?[ ])?([\"']?)([^\s\"'|$]{4,300})\1[ ]{0,4}\|[ ]{0,4}(?:sudo[ ])?(?:[^|\n]{1,300}"
+            rb"(?:--password-stdin|--stdin|-S\b)|(?:kinit|smbpasswd|elasticsearch-keystore|cryptsetup|gpg)\b)"
+        ),
+        rb"(?:echo|printf)[ ](?:-n[ ])?[\"']?((?=\S*\d)(?=\S*[A-Z])[A-Za-z0-9+/]{10,4000}={0,2})[\"']?[ ]{0,4}\|[ ]{0,4}base64[ ](?:-d|-D|--decode)",
+        rb"^(?:CONFIG[ ]SET[ ]requirepass|AUTH)[ ](?:[\w.-]{1,60}[ ])?((?=\S*\d)(?=\S*[A-Za-z])\S{4,300})[ \t]*$",
+        rb"SETUSER[ ]\S{1,100}[ ](?:[^\n>]{0,200}[ ])?>(\S{4,300})",
+        rb"LOGIN[ ]\"?[\w.@-]{1,100}\"?[ ]\"?((?=\S*\d)(?=\S*[A-Za-z])[^\s\"]{6,300})\"?[ \t]*$",
+        rb":[ ](?:PSK|EAP|XAUTH|RSA[ ]\S{1,60})[ ]\"([^\"\n]{4,300})\"",
+        rb"^[\w.@*-]{1,60}[ \t]+[\w.*-]{1,60}[ \t]+((?=\S*\d)(?=\S*[A-Za-z])\S{6,200})[ \t]+(?:\*|\d+(?:\.\d+){3})[ \t]*$",
+        rb"^[ \t]*[\w.-]{1,60}:\{(?:PLAIN|PLAIN-MD5|CLEAR|CLEARTEXT)\}([^:\s]{4,200})",
+        rb"^(?:\[[\w.-]{1,200}\]|[\w-]{1,60}(?:\.[\w-]{1,60}){1,8}|\*)(?::\d{2,5}[ \t]+|:|[ \t]+)[\w.@+-]{1,100}:(\S{6,200})[ \t]*$",
+        rb"^[ \t]*(?:ro|rw)community6?[ ]((?!public\b|private\b)\S{4,100})",
+        rb"^[ \t]*createUser[ ]\S{1,60}[ ](?:MD5|SHA\S{0,4})[ ]\"?([^\s\"]{4,100})",
+        rb"^[ \t]*createUser[ ]\S{1,60}[ ](?:MD5|SHA\S{0,4})[ ]\S{4,100}[ ](?:AES|DES)\S{0,4}[ ]\"?([^\s\"]{4,100})",
+        rb"<auth-user-pass>\s{1,4}\S{1,100}\s{1,4}(\S{4,300})",
+        rb"^[ \t]*rootpw[ ]+(?:--plaintext[ ]+)?((?!--|\$|\{)\S{4,100})[ \t]*$",
+        rb"^[ \t]*d-i[ ]\S{0,60}password\S{0,20}[ \t]+(?:password|string)[ \t]+((?!true|false)\S{4,100})",
+        rb"^[ \t]*send(?:[ ]--)?[ ]\"((?=[^\"\n]*\d)(?=[^\"\n]*[A-Za-z])[^\"\s\\]{6,100})(?:\\r|\\n)\"",
+        rb"334[ ]UGFzc3dvcmQ6[ \t]*\r?\n[^\n]{0,12}?([A-Za-z0-9+/]{8,400}={0,2})[ \t]*$",
+        rb"[?&]u=[^&\s]{1,60}&p=([^&\s\"']{4,200})",
+        rb"s:\d{1,3}:\"[\w.-]*pass(?:word|wd)?\";s:\d{1,4}:\"([^\"\n]{4,300})\"",
+        rb"cs(\d)Label=[\w.-]*(?:password|token|secret)[\w.-]*[ ]cs\1=(\S{4,300})",
         rb"stats[ ]auth[ ][^\s:]{1,100}:(\S{4,300})",
         _OF_USER,
     )
@@ -69,6 +93,13 @@ def login_module(text: bytes, end: int) -> Iterator[Span]:
         yield Span(value.start(), value.end(), "password")
 
 
+def userinfo(text: bytes, end: int) -> Iterator[Span]:
+    """`user:hunter2@host:5432`, without a scheme."""
+    for match in _USERINFO.finditer(text, max(0, end - _BACK), min(len(text), end + 1)):
+        if match.end() >= end - 2 and values.is_secret(match[1], "password"):
+            yield Span(*match.span(1), "url-password")
+
+
 def idiom(text: bytes, end: int) -> Iterator[Span]:
     """Everything else, each by the words around it."""
     begin = text.rfind(b"\n", max(0, end - _BACK), max(0, end - 1)) + 1
@@ -85,6 +116,7 @@ READERS: Final[dict[str, Callable[[bytes, int], Iterator[Span]]]] = {
     "compared": compared,
     "login-module": login_module,
     "idiom": idiom,
+    "userinfo": userinfo,
 }
 """By the probe that calls for them."""
 
@@ -101,7 +133,28 @@ PROBES: Final = (
     ("idiom", r"\\*\"(?i:auth)\\*\" \\*\"[^\" ]"),
     ("idiom", r"user [^ \t\r\n]+ (?:[^\r\n>]* )?(?:>|\\+u003e)[^ ]"),
     ("idiom", r"(?:^|\n|\\n)\\*\"[A-Za-z0-9_]+\\*\" \\*\"[A-Za-z0-9]"),
-    ("idiom", r"htpasswd -[A-Za-z]*b|mc (?:alias set|config host add) |--password-stdin|stats auth "),
+    ("idiom", r"--password-stdin|stats auth |SETUSER |<auth-user-pass>|334 UGFzc3dvcmQ6|cs[1-6]Label="),
+    (
+        "idiom",
+        r"\| *(?:sudo )?(?:[^|\r\n]* (?:-S|--stdin)|kinit|smbpasswd|elasticsearch-keystore|base64 (?:-d|-D|--decode)|cryptsetup|gpg)",
+    ),
+    ("idiom", r"(?:^|\n|\\n)(?:AUTH|CONFIG SET requirepass) [^ \t\r\n]"),
+    ("idiom", r"LOGIN \\*\"?[A-Za-z0-9_.@-]+\\*\"? \\*\"?[^ \t\r\n]"),
+    ("idiom", r": (?:PSK|EAP|XAUTH|RSA [^ \r\n]+) \\*\""),
+    (
+        "idiom",
+        r"(?:^|\n|\\n)[A-Za-z0-9_.@*-]+[ \t]+[A-Za-z0-9_.*-]+[ \t]+[^ \t\r\n]+[ \t]+(?:\*|[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+)[ \t]*(?:$|\n|\\n|\")",
+    ),
+    ("idiom", r":\{(?:PLAIN|CLEAR)"),
+    (
+        "idiom",
+        r"(?:^|\n|\\n)(?:\[[A-Za-z0-9.-]+\]|[A-Za-z0-9-]+\.[A-Za-z0-9.-]+|\*)(?::[0-9]+[ \t]+|:|[ \t]+)[A-Za-z0-9_.@+-]+:[^ \t\r\n:]{6}",
+    ),
+    ("idiom", r"(?:ro|rw)community6? |createUser |rootpw |d-i passwd/"),
+    ("idiom", r"send (?:-- )?\\*\"[^\"\r\n ]{6}"),
+    ("idiom", r"[?&]u=[^&\s]+&p=[^&\s]{4}"),
+    ("userinfo", r"@[A-Za-z0-9.-]+:[0-9]{4,5}(?:[/?; \t\r\n\"'\\]|$)"),
+    ("idiom", r"s:[0-9]+:\\*\"[A-Za-z0-9_.-]*pass[a-z]*\\*\";s:"),
     (
         "idiom",
         r"(?i)user(?:name)?\\*[\"']?(?:[ \t]*[=:]|[ \t])[ \t]*\\*[\"']?[A-Za-z][A-Za-z0-9_.-]*:[^ \t\r\n:/\"']{8}",

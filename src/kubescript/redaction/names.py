@@ -19,7 +19,7 @@ PATTERN: Final = (
     r"basic[-_.]?auth|user[-_]?pass|"
     r"(?:api|access|private|encryption|encrypt|signing|master|account|shared|storage|client|license|licence|auth|"
     r"service|write|deploy|app|application|hmac|jwt|session|sas|fernet|csrf|sodium|nonce|sec|"
-    r"root|recovery|unseal|server|host|tls|ssh|integration|enc|crypto|setup|join|sdk|gossip|agent|consumer|"
+    r"root|recovery|unseal|server|host|tls|ssh|integration|"
     r"routing|ingest|subscription|admin|user|aes|rsa|crypt|cipher|cookie)[-_. ]?key|"
     r"authorization|authtok|jitconfig|pw\b|user[-_.]?info|[a-z0-9][-_.]auth\b|dsn\b|connection[-_.]?string|cookie)"
 )

@@ -15,7 +15,7 @@ _BACK: Final = 200
 """Bytes looked at before a value, for its name."""
 _NAME: Final = re.compile(
     rb"((?:[A-Za-z]{1,20} )?[A-Za-z0-9_.\-]{1,120})(\\{0,7}[\"'`])?\]?([ \t]{0,20})"
-    rb"(:=|=>|=|::?|\\{1,8}u003[adAD]|\||\xe2\x94\x82|\xe2\x86\x92|->)([ \t\r\n]{0,24})\Z"
+    rb"([?:]{0,2}=|=>|<-|=|::?|\\{1,8}u003[adAD]|\||\xe2\x94\x82|\xe2\x86\x92|->)([ \t\r\n]{0,24})\Z"
 )
 _LINE_START: Final = re.compile(rb"(?:^|[\n\r]|\\n)[ \t]{0,200}(?:- )?[\"']?\Z")
 _BARE: Final = re.compile(rb"(?:[^\s\"'`&;,<>\\]|\\(?![\"'nrt])|[&;,](?![\w.\-%]*[=:]|\s|\Z|[\"'}\]]))+")
@@ -28,7 +28,7 @@ _LEAD: Final = re.compile(
     rb"(?:[A-Z][a-z]+ value|(?:the )?(?:given|provided|current|new|old) value|got|was)[:=]?[ \t]{1,4}(?=\\*[\"'`])|"
     rb"(?:new )?(?:(?!Get|Read|Load|Env|Lookup|Fetch|From)[A-Z]\w{0,30}|string|str|bytes|\[\]byte|"
     rb"(?:non)?sensitive|base64encode|some|just)"
-    rb"(?:\(\d{0,9}\)?[ ]?|\([A-Z]\w{0,20}\()(?=\\*[\"'`])|[burfRL@$]{1,2}(?=[\"'])|"
+    rb"(?:\(\d{0,9}\)?[ ]?|\([A-Z]\w{0,20}\()(?=\\*[\"'`])|[burfRLNE@$]{1,2}(?=[\"'])|"
     rb"(?:[A-Za-z_]{1,20}\.)?(?:from_?[hH]ex|b64decode|from_?base64|fromBase64)\((?=[\"'])|"
     rb"os\.(?:environ\.get|getenv)\([\"'][A-Z0-9_]{1,60}[\"'],[ ]?(?=[\"'])|<<(?=[\"'])|"
     rb"\{?[ \t\r\n]{0,40}\\*[\"']?(?:value|plain|plaintext|literal|cleartext|inline|raw|default|val)"

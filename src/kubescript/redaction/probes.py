@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from kubescript.redaction import announced, commands, encoded, idioms, names
+from kubescript.redaction import announced, calls, commands, encoded, idioms, names, statements
 
 __all__ = ["PROBES", "Probe"]
 
@@ -39,16 +39,19 @@ _TOGETHER: Final = 12
 _SIGNED: Final = "code|sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|key|auth"
 _RANDOM: Final = (
     "keys?|encrypt|inline[-_](?:string|bytes)|hmac[-_]?encoded|keyfile[-_]contents|"
-    "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper|cookie|iv|login|community|honeycomb-team|claim|[-_](?:user|credentials|creds)"
+    "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper|cookie|iv|login|community|honeycomb-team|[-_](?:user|credentials|creds)"
 )
 _WEAK: Final = (
     "[a-z0-9_.-]keys?|encrypt|inline[-_](?:string|bytes)|hmac[-_]?encoded|keyfile[-_]contents|"
-    "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper|cookie|iv|login|community|honeycomb-team|claim|[-_](?:user|credentials|creds)"
+    "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper|cookie|iv|login|community|honeycomb-team|[-_](?:user|credentials|creds)"
 )
 _WRITTEN: Final = "value|plain|plaintext|literal|cleartext|inline|raw|default|val"
 _CONTENT: Final = "value|val|content|contents"
-_SAID: Final = "identified with [A-Za-z0-9_]+ by|password|passwd|passphrase|pwd|token|secret|api key|identified by"
-_VERBS: Final = "is|was|to|set to|changed to|with|of"
+_HOLDS: Final = "[A-Za-z]*[vV]alue|val|contents?|text|data|string"
+_SAID: Final = r"password|passwd|passphrase|passwort|kennwort|contrase\xc3\xb1a|senha|parola|pwd|token|secret|api key"
+_VERBS: Final = (
+    r"is|was|to|set to|changed to|has been|have been|will be|with|of|for|from|lautet|ist|es|est|\xc3\xa8|\xc3\xa9"
+)
 _ESC: Final = r"(?:\x1b|\\+u001[bB])\["
 _PERCENT: Final = r"%(?:25){0,3}"
 _MIN_PIECE: Final = 4
@@ -77,7 +80,7 @@ def _programs() -> Iterator[Probe]:
 
 PROBES: Final = (
     # password=…, "token": "…", api_key: …; at the value's first character, unless that opens an object or a list
-    Probe("pair", rf"{_NAME}{_QUOTE}?\]?{_BLANK}*(?::=|=>|::|[:=]|\\+u003[adAD])[ \t\r\n]*[^ \t\r\n{{[]"),
+    Probe("pair", rf"{_NAME}{_QUOTE}?\]?{_BLANK}*(?:[?:]{{1,2}}=|=>|::|<-|[:=]|\\+u003[adAD])[ \t\r\n]*[^ \t\r\n{{[]"),
     Probe("pair", rf"(?i:{names.RARE})[A-Za-z0-9_.-]*{_QUOTE}?{_BLANK}*(?:=>|[:=])[ \t\r\n]*[^ \t\r\n{{[]"),
     # | password | … |, password → …, password -> …; {{"password": {{plain: …
     Probe("pair", rf"{_NAME}{_BLANK}*(?:\||\xe2\x94\x82|\xe2\x86\x92| ->){_BLANK}*[^ \t\r\n|]"),
@@ -106,10 +109,10 @@ PROBES: Final = (
     # "passwords": ["…; at the first one's opening quote
     Probe("list", rf"{_NAME}{_QUOTE}{_SPACE}:{_SPACE}\[{_SPACE}{_DOUBLE}"),
     # {"name": "DB_PASSWORD", "value": "…; at the value's opening quote
-    Probe("variable", rf"{_NAME}{_QUOTE}{_SPACE},[^{{}}]*{_QUOTE}(?:{_CONTENT}){_QUOTE}{_SPACE}:{_SPACE}{_DOUBLE}"),
+    Probe("variable", rf"{_NAME}{_QUOTE}{_SPACE},[^{{}}]*{_QUOTE}(?:{_HOLDS}){_QUOTE}{_SPACE}:{_SPACE}{_DOUBLE}"),
     Probe(
         "variable",
-        rf"(?i:{_RANDOM}|key[-_]?(?:base|v?[0-9])|{names.RARE}[A-Za-z0-9_.-]*){_QUOTE}{_SPACE},{_SPACE}{_QUOTE}(?:{_CONTENT}){_QUOTE}{_SPACE}:{_SPACE}{_DOUBLE}",
+        rf"(?i:{_RANDOM}|key[-_]?(?:base|v?[0-9])|{names.RARE}[A-Za-z0-9_.-]*){_QUOTE}{_SPACE},{_SPACE}{_QUOTE}(?:{_HOLDS}){_QUOTE}{_SPACE}:{_SPACE}{_DOUBLE}",
     ),
     Probe(
         "variable-reversed",
@@ -117,7 +120,7 @@ PROBES: Final = (
         rf"{_DOUBLE}[A-Za-z0-9_.-]*(?i:{names.PATTERN})",
     ),
     # name: DB_PASSWORD⏎ value: …
-    Probe("variable-yaml", rf"{_NAME}{_QUOTE}?(?:[ \t\r\n]|\\+[nrt])+(?:{_CONTENT}):{_BLANK}"),
+    Probe("variable-yaml", rf"(?:{_NAME}|(?i:{_RANDOM})){_QUOTE}?(?:[ \t\r\n]|\\+[nrt])+(?:{_CONTENT}):{_BLANK}"),
     # "--password", "…; at the next element's opening quote
     Probe("argument", rf"(?:{_NAME}|--(?:user|auth|login)){_DOUBLE}{_SPACE},{_SPACE}{_DOUBLE}"),
     # --password … in a command line
@@ -128,8 +131,10 @@ PROBES: Final = (
     Probe("command", r"--from-literal[= ]"),
     # what formats have of their own
     Probe("element", rf"{_NAME}(?:[ :][^<>]*)?(?:>|\\+u003e)(?:<!\[CDATA\[)?[^<\\ \t\r\n]"),
+    Probe("element", rf"(?:name|key|id)=[\"'][A-Za-z0-9_.:-]*{_NAME}[\"'](?: [^<>]*)?>[^<\\ \t\r\n]"),
+    Probe("element", rf"{_NAME}>{_SPACE}<[Vv]alue>[^<]"),
     Probe("element", rf"{_NAME}(?:</(?:key|name)>|\\*[\"'] ?/?>){_SPACE}<(?:string|value)>[^<]"),
-    Probe("attribute", rf"{_NAME}{_QUOTE}{_SPACE}(?i:value)={_QUOTE}"),
+    Probe("attribute", rf"(?:{_NAME}|(?i:{_WEAK})){_QUOTE}{_SPACE}(?i:value)={_QUOTE}"),
     Probe("call", rf"{_NAME}[\"']{_SPACE},{_SPACE}\\*[\"']"),
     Probe("call", rf"(?i:{_RANDOM})[\"']{_SPACE},{_SPACE}\\*[\"']"),
     Probe("call", rf"{_NAME}\(\\*[\"']"),
@@ -159,6 +164,14 @@ PROBES: Final = (
     Probe("pem", r"PuTTY-User-Key-File-"),
     Probe("scheme", r"(?i)(?:bearer|basic|negotiate|digest|apikey|token|ssws)[ \t]+[A-Za-z0-9._~+/=-]{8}"),
     Probe("said", rf"(?i)(?:{_SAID}){_BLANK}+(?:{_VERBS})?{_BLANK}*[\"'`]?[^ \t\r\n]{{4}}"),
+    Probe(
+        "foreign",
+        r"(?i)(?:\xe5\xaf\x86\xe7\xa0\x81|\xe5\x8f\xa3\xe4\xbb\xa4|\xe3\x83\x91\xe3\x82\xb9\xe3\x83\xaf\xe3\x83\xbc\xe3\x83\x89|"
+        r"\xeb\xb9\x84\xeb\xb0\x80\xeb\xb2\x88\xed\x98\xb8|[\xd0][\xbf\x9f]\xd0\xb0\xd1\x80\xd0\xbe\xd0\xbb\xd1\x8c|"
+        r"\xc5\x9fifre|jelsz\xc3\xb3|contrase\xc3\xb1a|has\xc5\x82o|l\xc3\xb6senord|mot de passe|m\xe1\xba\xadt kh\xe1\xba\xa9u)"
+        r"\\*[\"'`]?[ \t]*(?:[:=]|\xef\xbc\x9a|\xe3\x81\xaf)[ \t]*[^ \t\r\n]",
+    ),
+    Probe("login-sentence", r"(?i)(?:credentials?|log[ -]?in|sign[ -]?in)[^\r\n/\"{}]* ?/ ?[`\"']?[A-Za-z0-9]"),
     Probe("hash", r"\$(?:2[abxy]?|apr1|1|5|6|y|argon2(?:id?|d)|scrypt|pbkdf2[a-z0-9-]*)\$[^ \t\r\n\"$]{2}"),
     # the end of a padded run; what compressed and nested data begin with; every rule's own words in base64
     Probe("base64", r"[A-Za-z0-9+/]=(?:=|[^=A-Za-z0-9]|$)"),
@@ -170,6 +183,6 @@ PROBES: Final = (
     *_hidden(),
     # escapes that hide letters from the scan; Go writes none but \u003c \u003e \u0026 and those of control characters
     Probe("escape", r"(?i)\\u00(?:2[0-57-9a-f]|3[0-9abdf]|[4-7][0-9a-f])|\\/"),
-    *(Probe(*each) for each in idioms.PROBES),
+    *(Probe(*each) for part in (idioms, calls, statements) for each in part.PROBES),
     Probe("manifest", rf"(?i)kind{_QUOTE}?{_BLANK}*:{_BLANK}*{_QUOTE}?Secret\b"),
 )

@@ -11,6 +11,7 @@ from typing import Final
 
 from kubescript.redaction import (
     announced,
+    calls,
     columns,
     flags,
     formats,
@@ -18,6 +19,7 @@ from kubescript.redaction import (
     keys,
     pairs,
     sentences,
+    statements,
     urls,
     variables,
 )
@@ -38,6 +40,8 @@ READERS: Final[dict[str, Callable[[bytes, int], Iterator[Span]]]] = {
     "jwt": keys.jwt,
     "scheme": keys.scheme,
     "said": sentences.said,
+    "login-sentence": sentences.login,
+    "foreign": sentences.foreign,
     "hash": keys.password_hash,
     "announced": announced.announced,
     "columns": columns.columns,
@@ -48,5 +52,7 @@ READERS: Final[dict[str, Callable[[bytes, int], Iterator[Span]]]] = {
     **formats.READERS,
     "spaced": flags.spaced,
     **idioms.READERS,
+    **calls.READERS,
+    **statements.READERS,
 }
 """By the probe that calls for them."""

@@ -1,4 +1,4 @@
-"""`password is hunter2`, `IDENTIFIED BY 'hunter2'`: what sentences and statements tell."""
+"""What sentences tell: `password is hunter2`, `log in with admin / hunter2`, in several languages."""
 
 from __future__ import annotations
 
@@ -9,26 +9,72 @@ from typing import Final
 from kubescript.redaction import names, values
 from kubescript.redaction.spans import Span
 
-__all__ = ["is_odd", "said"]
+__all__ = ["foreign", "is_mixed", "is_odd", "login", "said"]
 
 _SAID: Final = re.compile(
-    rb"(?i)(password|passwd|passphrase|pwd|token|secret|api key|"
-    rb"identified (?:with \w{1,40} )?by|(?<=_password )by)[ \t]{1,2}"
-    rb"(is|was|to|set to|changed to|with|of)?[ \t]{0,2}([\"'`]?)([^\s]{4,200})"
+    rb"(?i)(password|passwd|passphrase|passwort|kennwort|contrase\xc3\xb1a|senha|parola|pwd|token|secret|api key|(?<=_password )by)"
+    rb"[ \t]{1,2}(?:(?:for|of|f\xc3\xbcr|de)[ ](?:user[ ]|role[ ])?[\w@.\"'-]{1,60}[ ])?"
+    rb"((?:(?:has|have)[ ]been[ ]|will[ ]be[ ])?"
+    rb"(?:is|was|to|set to|changed to|reset to|with|of|lautet|ist|es|est|\xc3\xa8|\xc3\xa9|:=))?[ \t]{0,2}([\"'`]?)([^\s]{4,200})"
+)
+_MADE: Final = re.compile(
+    rb"(?i)(?:generated|created|temporary|initial|default|new|one-time|random|bootstrap|using|with)"
+    rb"(?:[ ][a-z]{1,12}){0,2}[ ](password|passphrase|token|secret|key|pin|code)[ ]([\"'`]?)([^\s\"'`]{6,200})"
+)
+_CHANGED: Final = re.compile(
+    rb"(?i)(?:password|passwd|passphrase|token|secret|key)[ ](?:was[ ]|has been[ ])?(?:changed|rotated|updated|reset|renamed)?"
+    rb"[ ]?from[ ][\"'`]?([^\s\"'`]{6,200})[\"'`]?[ ]to[ ][\"'`]?([^\s\"'`]{6,200})"
+)
+_LOGIN: Final = re.compile(
+    rb"(?i)(?:credentials?|log[ -]?in|sign[ -]?in|admin access)[^\n/]{0,40}?[ :`\"'][\w.@-]{1,40}[`\"']?[ ]?/[ ]?[`\"']?"
+    rb"((?=[^\s`\"'/]*\d)(?=[^\s`\"'/]*[A-Za-z])[^\s`\"'/]{8,100})[`\"']?(?=[\s.,;)]|\Z)"
+)
+_FOREIGN: Final = re.compile(
+    rb"(?i)(?:\xe5\xaf\x86\xe7\xa0\x81|\xe5\x8f\xa3\xe4\xbb\xa4|\xe3\x83\x91\xe3\x82\xb9\xe3\x83\xaf\xe3\x83\xbc\xe3\x83\x89|"
+    rb"\xeb\xb9\x84\xeb\xb0\x80\xeb\xb2\x88\xed\x98\xb8|\xd0\xbf\xd0\xb0\xd1\x80\xd0\xbe\xd0\xbb\xd1\x8c|\xd0\x9f\xd0\xb0\xd1\x80\xd0\xbe\xd0\xbb\xd1\x8c|"
+    rb"\xc5\x9fifre|jelsz\xc3\xb3|contrase\xc3\xb1a|has\xc5\x82o|l\xc3\xb6senord|mot de passe|m\xe1\xba\xadt kh\xe1\xba\xa9u)"
+    rb"[\"'`]?[ \t]{0,4}(?:[:=]|\xef\xbc\x9a|\xe3\x81\xaf)[ \t]{0,4}[\"'`]?([^\s\"'`,;]{5,300})"
 )
 
 
 def said(text: bytes, end: int) -> Iterator[Span]:
-    """`password is hunter2`, `IDENTIFIED BY 'hunter2'`."""
-    begin = max(0, end - 50)
-    for match in _SAID.finditer(text, begin, min(len(text), end + 200)):
+    """`password is hunter2`, `password for jane has been set to hunter2`."""
+    begin, stop = max(0, end - 90), min(len(text), end + 200)
+    for match in _SAID.finditer(text, begin, stop):
         kind = names.kind(match[1].decode()) or "password"
         quoted = bool(match[3])
         value = match[4].split(match[3])[0] if quoted else match[4].rstrip(b".,;:!?)")
         random = values.is_random(value) and re.search(rb"[A-Z]", value) is not None
-        spoken = random or bool(match[2]) or (quoted and match[1].lower() in {b"identified by", b"password", b"by"})
-        if match.end(3) < end + 4 and spoken and values.is_secret_in_prose(value, kind) and is_odd(value):
+        spoken = random or bool(match[2]) or (quoted and match[1].lower() in {b"password", b"by"})
+        if spoken and values.is_secret_in_prose(value, kind) and is_odd(value):
             yield Span(match.start(4), match.start(4) + len(value), kind)
+    for match in _MADE.finditer(text, begin, stop):
+        value = match[3].rstrip(b".,;:!?)")
+        if is_mixed(value) and values.is_secret_in_prose(value, match[1].decode().lower()):
+            yield Span(match.start(3), match.start(3) + len(value), "password")
+    for match in _CHANGED.finditer(text, begin, stop):
+        for group in (1, 2):
+            if is_mixed(match[group]) and values.is_secret_in_prose(match[group], "password"):
+                yield Span(*match.span(group), "password")
+
+
+def login(text: bytes, end: int) -> Iterator[Span]:
+    """`log in with admin / hunter2`."""
+    for match in _LOGIN.finditer(text, max(0, end - 100), min(len(text), end + 200)):
+        if values.is_secret(match[1], "password"):
+            yield Span(*match.span(1), "password")
+
+
+def foreign(text: bytes, end: int) -> Iterator[Span]:
+    """A password's word in another language, and a sign."""
+    for match in _FOREIGN.finditer(text, max(0, end - 60), min(len(text), end + 300)):
+        if is_odd(match[1]) and values.is_secret(match[1], "password"):
+            yield Span(*match.span(1), "password")
+
+
+def is_mixed(value: bytes) -> bool:
+    """Letters and digits, as no word of a sentence has and no version."""
+    return re.search(rb"[0-9]", value) is not None and re.search(rb"[A-Za-z]{3}|[A-Za-z]\d+[A-Za-z]", value) is not None
 
 
 def is_odd(value: bytes) -> bool:

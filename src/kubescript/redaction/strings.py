@@ -16,7 +16,7 @@ __all__ = ["String", "end_of", "escaped", "located", "plain", "unescaped"]
 
 _CONTENT: Final = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _NAMED: Final = re.compile(
-    rb'"(?:(?:[A-Za-z]*[nN]ame|[A-Za-z]*[kK]ey|variable|param|path)"\s*:\s*"|type"\s*:\s*"(?=password"))((?:[^"\\]|\\.){1,200})"',
+    rb'"(?:(?:[A-Za-z]*[nN]ame|[A-Za-z]*[kK]ey|variable|param|path|id|field|setting|label|option|property|attribute|header|title)"\s*:\s*"|type"\s*:\s*"(?=password"))((?:[^"\\]|\\.){1,200})"',
     re.DOTALL,
 )
 _MEMBER: Final = re.compile(

@@ -34,6 +34,10 @@ def variable_yaml(text: bytes, end: int) -> Iterator[Span]:
     if kind:
         for span in pairs.values_at(text, end, kind, in_prose=False, whole_line=True, head=head):
             yield Span(span.start, span.end, f"env-{kind}")
+    elif match is not None and names.weak(name := match[1].decode()):
+        start, stop = extents.extent(text, end, whole_line=True, head=head, stops=_BARE)
+        if values.is_weak_secret(text[start:stop], name):
+            yield Span(start, stop, "env-key")
 
 
 def variable_text(text: bytes, end: int) -> Iterator[Span]:

@@ -1,0 +1,65 @@
+"""Calls that take a user and a password, or a key, by their places: `HTTPBasicAuth("ci", "…")`, `Fernet(b"…")`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from kubescript.redaction import sentences, values
+from kubescript.redaction.spans import Span
+
+__all__ = ["PROBES", "READERS"]
+
+_BACK: Final = 400
+_STRING: Final = rb"[bBNLrR@]?(?:\"[^\"\n]{0,300}\"|'[^'\n]{0,300}')"
+_LOGIN: Final = (
+    "basic_?auth|auth_basic|credentials?|getconnection|pdo|__construct|mysqli?_connect|mysqli|pg_connect|login|auth|"
+    "userpassword|ldap_bind|ftp_login|imap_open|mysql|postgresql|remotesecure|sp_addlogin|sp_password|signin|smtpauth"
+)
+_LAST: Final = re.compile(
+    rb"(?i)(?:" + _LOGIN.encode() + rb")[\"']?[ ]{0,2}(?:=[ ]?)?[( ][ ]?"
+    rb"(?:[^()\n\"']{0,100}|" + _STRING + rb"){0,8}" + _STRING + rb"[^()\n\"']{0,40},[ ]{0,4}[bNL]?(\\{0,3}[\"'])\Z"
+)
+_END: Final = re.compile(rb"[ ]{0,4}(?:[);\n]|\Z|,[ ]{0,2}(?:\[|[\w.]+\)|\{))")
+_ALONE: Final = re.compile(
+    rb"(?i)(?:fernet|serializer|secretkeyspec|securestring|signer|client\.login|\.sign\([^()\n\"']{1,60},|"
+    rb"hmac\.new|createhmac\([\"']\w{1,20}[\"'],)[( ][ ]?[b]?([\"'])\Z"
+)
+
+
+def last(text: bytes, end: int) -> Iterator[Span]:
+    """The last string of a call that logs in, behind the user's."""
+    at = end - 1
+    head = _LAST.search(text[max(0, at - _BACK) : at])
+    if head is None:
+        return
+    stop = text.find(head[1], at, at + 300)
+    if stop > at and _END.match(text, stop + len(head[1])) and _is_password(text[at:stop]):
+        yield Span(at, stop, "password")
+
+
+def alone(text: bytes, end: int) -> Iterator[Span]:
+    """The key that a signer, or a cipher, is made with."""
+    at = end - 1
+    head = _ALONE.search(text[max(0, at - _BACK) : at])
+    stop = text.find(head[1], at, at + 300) if head is not None else -1
+    if stop - at >= 8 and values.is_secret_in_prose(text[at:stop], "password") and b" " not in text[at:stop]:
+        yield Span(at, stop, "key")
+
+
+def _is_password(value: bytes) -> bool:
+    plain = b" " not in value and b"://" not in value and re.fullmatch(rb"[a-z]+|[\w.-]+@[\w.]+", value) is None
+    return plain and sentences.is_odd(value) and values.is_secret_in_prose(value, "password")
+
+
+READERS: Final[dict[str, Callable[[bytes, int], Iterator[Span]]]] = {"login": last, "signer": alone}
+"""By the probe that calls for them."""
+PROBES: Final = (
+    ("login", rf"(?i:{_LOGIN})[\"']? ?=? ?[( ][^()\r\n]*,[ ]*[bNL]?\\*[\"'][^\"' ]"),
+    (
+        "signer",
+        r"(?i)(?:fernet|serializer|secretkeyspec|securestring|signer|client\.login|hmac\.new)[( ] ?b?[\"'][^\"' ]",
+    ),
+    ("signer", r"(?i)\.sign\([^()\r\n\"']*, ?[\"'][^\"' ]"),
+)

@@ -141,19 +141,13 @@ PROBES: Final = (
     ("idiom", r"(?:^|\n|\\n)(?:AUTH|CONFIG SET requirepass) [^ \t\r\n]"),
     ("idiom", r"LOGIN \\*\"?[A-Za-z0-9_.@-]+\\*\"? \\*\"?[^ \t\r\n]"),
     ("idiom", r": (?:PSK|EAP|XAUTH|RSA [^ \r\n]+) \\*\""),
-    (
-        "idiom",
-        r"(?:^|\n|\\n)[A-Za-z0-9_.@*-]+[ \t]+[A-Za-z0-9_.*-]+[ \t]+[^ \t\r\n]+[ \t]+(?:\*|[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+)[ \t]*(?:$|\n|\\n|\")",
-    ),
+    ("idiom", r"[^ \t\r\n*][ \t]+\*[ \t]*(?:\n|\\n|\")"),
     ("idiom", r":\{(?:PLAIN|CLEAR)"),
-    (
-        "idiom",
-        r"(?:^|\n|\\n)(?:\[[A-Za-z0-9.-]+\]|[A-Za-z0-9-]+\.[A-Za-z0-9.-]+|\*)(?::[0-9]+[ \t]+|:|[ \t]+)[A-Za-z0-9_.@+-]+:[^ \t\r\n:]{6}",
-    ),
+    ("idiom", r"(?:\]:[0-9]+[ \t]+|(?:^|\n|\\n|\")\*:)[A-Za-z0-9_.@+-]+:[^ \t\r\n:]"),
     ("idiom", r"(?:ro|rw)community6? |createUser |rootpw |d-i passwd/"),
     ("idiom", r"send (?:-- )?\\*\"[^\"\r\n ]{6}"),
     ("idiom", r"[?&]u=[^&\s]+&p=[^&\s]{4}"),
-    ("userinfo", r"@[A-Za-z0-9.-]+:[0-9]{4,5}(?:[/?; \t\r\n\"'\\]|$)"),
+    ("userinfo", r"@[A-Za-z][A-Za-z.-]*[0-9]{0,2}(?:\.[A-Za-z0-9.-]+)?:[0-9]{4,5}[/?; \t\r\n\"'\\]"),
     ("idiom", r"s:[0-9]+:\\*\"[A-Za-z0-9_.-]*pass[a-z]*\\*\";s:"),
     (
         "idiom",

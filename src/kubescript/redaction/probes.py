@@ -45,6 +45,8 @@ _WEAK: Final = (
     "[a-z0-9_.-]keys?|encrypt|inline[-_](?:string|bytes)|hmac[-_]?encoded|keyfile[-_]contents|"
     "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper|cookie|iv|login|community|honeycomb-team|[-_](?:user|credentials|creds)"
 )
+_COMMON: Final = "pass|secret|token|key|pwd|cred"
+"""Words of credentials' names, where few texts have the rest of the pattern."""
 _WRITTEN: Final = "value|plain|plaintext|literal|cleartext|inline|raw|default|val"
 _CONTENT: Final = "value|val|content|contents"
 _HOLDS: Final = "[A-Za-z]*[vV]alue|val|contents?|text|data|string"
@@ -95,8 +97,8 @@ PROBES: Final = (
     Probe("announced", rf"(?i:{announced.WORDS})[^\r\n:=\"]*:{_BLANK}*(?:\r?\n{_BLANK}*){{0,3}}[^ \t\r\n]"),
     Probe("columns", rf"{_NAME}(?:\\+[\"'`]|['`])?{_BLANK}*(?:[,;\t|\n\\]|\r\n|  )"),
     Probe("columns", rf"{_NAME}\"(?:[;\t|]|\r?\n|,\"[A-Za-z0-9 _.-]*\"[,\r\n])"),
-    Probe("insert", rf"{_NAME}[^()]*\){_SPACE}(?i:values){_SPACE}\("),
-    Probe("multipart", rf"name=\\*\"[A-Za-z0-9_.-]*{_NAME}\\*\"(?:\r?\n|\\+r\\+n|\\+n){{2}}[^\r\n]"),
+    Probe("insert", rf"\){_SPACE}(?i:values){_SPACE}\("),
+    Probe("multipart", r"name=\\*\"[A-Za-z0-9_.-]+\\*\"(?:\r?\n|\\+r\\+n|\\+n){2}[^\r\n]"),
     # %22password%22%3A…
     Probe("percent", rf"{_NAME}(?i:{_PERCENT}(?:20|22|27|5d))*(?i:{_PERCENT}3[ad])"),
     # colours stand between a name and its value
@@ -131,10 +133,11 @@ PROBES: Final = (
     Probe("command", r"--from-literal[= ]"),
     # what formats have of their own
     Probe("element", rf"{_NAME}(?:[ :][^<>]*)?(?:>|\\+u003e)(?:<!\[CDATA\[)?[^<\\ \t\r\n]"),
-    Probe("element", rf"(?:name|key|id)=[\"'][A-Za-z0-9_.:-]*{_NAME}[\"'](?: [^<>]*)?>[^<\\ \t\r\n]"),
-    Probe("element", rf"{_NAME}>{_SPACE}<[Vv]alue>[^<]"),
-    Probe("element", rf"{_NAME}(?:</(?:key|name)>|\\*[\"'] ?/?>){_SPACE}<(?:string|value)>[^<]"),
-    Probe("attribute", rf"(?:{_NAME}|(?i:{_WEAK})){_QUOTE}{_SPACE}(?i:value)={_QUOTE}"),
+    Probe(
+        "element", rf"(?:name|key|id)=[\"'][A-Za-z0-9_.:-]*(?i:{_COMMON})[A-Za-z0-9_.-]*[\"'](?: [^<>]*)?>[^<\\ \t\r\n]"
+    ),
+    Probe("element", rf">{_SPACE}<(?:string|[vV]alue)>[^<]"),
+    Probe("attribute", rf"(?:name|key|id)={_QUOTE}[A-Za-z0-9_.:-]+{_QUOTE}{_SPACE}(?i:value)={_QUOTE}"),
     Probe("call", rf"{_NAME}[\"']{_SPACE},{_SPACE}\\*[\"']"),
     Probe("call", rf"(?i:{_RANDOM})[\"']{_SPACE},{_SPACE}\\*[\"']"),
     Probe("call", rf"{_NAME}\(\\*[\"']"),

@@ -64,6 +64,6 @@ PROBES: Final = (
     ("statement", r"(?i)(?:password from|identified by|identified with [a-z0-9_]+ by) "),
     ("statement", r"(?i)(?:pragma (?:hex|re)?key|attach [^;\r\n]+ key|create (?:or replace )?(?:persistent )?secret) "),
     ("statement", r"(?i)(?:^|\n|\\n)[ \t]*conn(?:ect)? [a-z0-9_$#]+/[^ \t\r\n]"),
-    ("statement", rf"(?i)where [`\"]?[a-z_]+[`\"]? ?= ?'[a-z0-9_.-]*{names.PATTERN}"),
-    ("statement", rf"(?i)[ (][a-z_]+ ?= ?'[a-z0-9_.-]*{names.PATTERN}[a-z0-9_.-]*', ?[a-z_]+ ?= ?'"),
+    ("statement", r"(?i)where [`\"]?[a-z_]+[`\"]? ?= ?'[a-z0-9_.-]*(?:pass|secret|token|key|pwd)"),
+    ("statement", r"(?i)[ (][a-z_]+ ?= ?'[a-z0-9_.-]*(?:pass|secret|token|key|pwd)[a-z0-9_.-]*', ?[a-z_]+ ?= ?'"),
 )

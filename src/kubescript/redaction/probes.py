@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from kubescript.redaction import announced, calls, commands, encoded, idioms, names, statements
+from kubescript.redaction import announced, bracketed, calls, commands, encoded, idioms, names, statements
 
 __all__ = ["PROBES", "Probe"]
 
@@ -186,6 +186,6 @@ PROBES: Final = (
     *_hidden(),
     # escapes that hide letters from the scan; Go writes none but \u003c \u003e \u0026 and those of control characters
     Probe("escape", r"(?i)\\u00(?:2[0-57-9a-f]|3[0-9abdf]|[4-7][0-9a-f])|\\/"),
-    *(Probe(*each) for part in (idioms, calls, statements) for each in part.PROBES),
+    *(Probe(*each) for part in (idioms, calls, statements, bracketed) for each in part.PROBES),
     Probe("manifest", rf"(?i)kind{_QUOTE}?{_BLANK}*:{_BLANK}*{_QUOTE}?Secret\b"),
 )

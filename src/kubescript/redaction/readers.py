@@ -11,6 +11,7 @@ from typing import Final
 
 from kubescript.redaction import (
     announced,
+    bracketed,
     calls,
     columns,
     flags,
@@ -53,6 +54,7 @@ READERS: Final[dict[str, Callable[[bytes, int], Iterator[Span]]]] = {
     "spaced": flags.spaced,
     **idioms.READERS,
     **calls.READERS,
+    **bracketed.READERS,
     **statements.READERS,
 }
 """By the probe that calls for them."""

@@ -20,6 +20,8 @@ __all__ = ["FIRST", "Word", "command", "is_secret", "secrets"]
 
 _BACK: Final = 4_096
 _AHEAD: Final = 8_192
+_DEPTH: Final = 2
+"""Quotes within quotes."""
 _WORDS: Final = 200
 """Words of one command that are looked at."""
 _WORD: Final = re.compile(
@@ -97,31 +99,31 @@ def _valued(option: bytes, word: Word, after: Word | None) -> Word | None:
 
 def _placed(place: tuple[bytes, ...], words: Sequence[Word]) -> Iterator[Word]:
     """What stands at a place, behind the words before it; options are passed over."""
-    lead = [sign for sign in place if sign not in _SIGNS and not sign.endswith(b"_")]
+    lead = [sign for sign in place if sign not in _SIGNS]
     at = next((at for at in range(len(words)) if [word.text for word in words[at : at + len(lead)]] == lead), None)
-    if at is None:
-        return
-    rest = [word for word in words[at + len(lead) :] if not word.text.startswith(b"-") and word.text not in lead]
-    named = ""
-    for sign, word in zip(place[len(lead) :], rest, strict=False):
-        if sign == b"?":
-            named = names.kind(word.text.rpartition(b":")[2].decode("utf-8", "replace"))
-            if not named:
-                return
-        elif sign == b"*" and not _SETTING.match(word.text):
-            yield word
-        elif sign in {b"*:", b"*/"}:
-            if (pair := re.fullmatch(rb"[\w.@-]+" + sign[1:] + rb"([^\s@]+)(?:@\S*)?", word.text)) is not None:
-                yield word.part(pair.start(1), pair.end(1))
-        elif sign == b"//_" and not word.text.startswith(b"//"):
+    rest = [word for word in words[at + len(lead) :] if not word.text.startswith(b"-")] if at is not None else []
+    for number, (sign, word) in enumerate(zip(place[len(lead) :], rest, strict=False)):
+        if not _fits(sign, word.text):
             return
+        if sign in {b"*:", b"*/"} and (pair := _PAIRS[sign].fullmatch(word.text)) is not None:
+            yield word.part(*pair.span(1))
+        elif sign == b"*":
+            yield word
         elif sign == b"=*":
-            for each in rest[rest.index(word) :]:
-                if b"=" in each.text:
-                    yield each.part(each.text.index(b"=") + 1)
+            yield from (each.part(each.text.index(b"=") + 1) for each in rest[number:] if b"=" in each.text)
 
 
-_SIGNS: Final = frozenset({b"_", b"?", b"*", b"*:", b"*/", b"=*"})
+def _fits(sign: bytes, word: bytes) -> bool:
+    """Whether a word can stand where this sign does."""
+    if sign == b"?":
+        return bool(names.kind(word.rpartition(b":")[2].decode("utf-8", "replace")))
+    if sign == b"//_":
+        return word.startswith(b"//")
+    return sign != b"*" or not _SETTING.match(word)
+
+
+_PAIRS: Final = {sign: re.compile(rb"[\w.@-]+" + sign[1:] + rb"([^\s@]+)(?:@\S*)?") for sign in (b"*:", b"*/")}
+_SIGNS: Final = frozenset({b"_", b"?", b"*", b"*:", b"*/", b"=*", b"//_"})
 
 
 def _split(words: object) -> tuple[bytes, ...]:
@@ -179,15 +181,23 @@ def command(text: bytes, end: int) -> Iterator[Span]:
     limit = min(len(text), end + _AHEAD)
     line_end = _LINE_END.search(text, end, limit)
     stop = line_end.start() if line_end is not None else limit
-    words = [_bare(found[0], found.start()) for found in _WORD.finditer(text, start, stop)]
-    for word in secrets(words):
-        value = _bare(word.text, word.start)
-        if is_secret(value.text):
-            yield Span(value.start, value.start + len(value.text), "flag-password")
+    yield from _line(text, start, stop)
     for literal in _LITERAL.finditer(text, start, stop):
         if values.is_secret(literal[1], "password"):
             yield Span(literal.start(1), literal.end(1), "flag-password")
     yield Span(stop, stop, "")
+
+
+def _line(text: bytes, start: int, stop: int, depth: int = 0) -> Iterator[Span]:
+    words: list[Word] = []
+    for found in _WORD.finditer(text, start, stop):
+        words.append(_bare(found[0], found.start()))
+        if b" " in found[0] and depth < _DEPTH:  # what `sh -c` gets, what a message quotes
+            yield from _line(text, found.start() + 1, found.end() - 1, depth + 1)
+    for word in secrets(words):
+        value = _bare(word.text, word.start)
+        if is_secret(value.text):
+            yield Span(value.start, value.start + len(value.text), "flag-password")
 
 
 def is_secret(value: bytes) -> bool:

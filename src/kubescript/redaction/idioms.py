@@ -20,7 +20,7 @@ _COMPARED: Final = re.compile(rb"([A-Za-z0-9_.\-]{1,100})[\"'\])]{0,3}[ \t]{0,4}
 _MIXED: Final = re.compile(rb"(?=[^\s\"']*[0-9])(?=[^\s\"']*[A-Za-z])[^\s:\"'\\]{8,}")
 _LOGIN_MODULE: Final = 2_000
 _OF_USER: Final = (
-    rb"(?i:user(?:name)?)[\"']?(?:[ \t]*[=:]|[ \t])[ \t]*[\"']?(?!system:)[A-Za-z][\w.-]{0,60}:"
+    rb"(?i:user(?:name)?|--auth|--login|--creds|--credentials)[\"']?(?:[ \t]*[=:]|[ \t])[ \t]*[\"']?(?!system:)[A-Za-z][\w.-]{0,60}:"
     rb"((?=[^\s\"'/]*[0-9])(?=[^\s\"'/]*[A-Za-z])[^\s:\"'/,;)}\]]{8,300})(?![:/])"
 )
 _USERINFO: Final = re.compile(
@@ -146,12 +146,12 @@ PROBES: Final = (
     ("idiom", r"(?:\]:[0-9]+[ \t]+|(?:^|\n|\\n|\")\*:)[A-Za-z0-9_.@+-]+:[^ \t\r\n:]"),
     ("idiom", r"(?:ro|rw)community6? |createUser |rootpw |d-i passwd/"),
     ("idiom", r"send (?:-- )?\\*\"[^\"\r\n ]{6}"),
-    ("idiom", r"[?&]u=[^&\s]+&p=[^&\s]{4}"),
+    ("idiom", r"[?&]u=[^&\s\\]+(?:&|\\+u0026)p=[^&\s]{4}"),
     ("userinfo", r"@[A-Za-z][A-Za-z.-]*[0-9]{0,2}(?:\.[A-Za-z0-9.-]+)?:[0-9]{4,5}[/?; \t\r\n\"'\\]"),
     ("idiom", r"s:[0-9]+:\\*\"[A-Za-z0-9_.-]*pass[a-z]*\\*\";s:"),
     (
         "idiom",
-        r"(?i)user(?:name)?\\*[\"']?(?:[ \t]*[=:]|[ \t])[ \t]*\\*[\"']?[A-Za-z][A-Za-z0-9_.-]*:[^ \t\r\n:/\"']{8}",
+        r"(?i)(?:user(?:name)?|--auth|--login|--creds|--credentials)\\*[\"']?(?:[ \t]*[=:]|[ \t])[ \t]*\\*[\"']?[A-Za-z][A-Za-z0-9_.-]*:[^ \t\r\n:/\"']{8}",
     ),
 )
 """Where to look: an id, and hyperscan's pattern, which ends at one place per candidate."""

@@ -26,7 +26,7 @@ PATTERN: Final = (
 """What hyperscan and `re` look for before a separator; generous, `kind` decides."""
 
 RARE: Final = (
-    r"(?:senha|mot_?de_?passe|mdp\b|clave\b|parola?\b|sifre|haslo|heslo|jelszo|losenord|passord|salasana|adgangskode|lozinka|"
+    r"(?:senha|mot_?de_?passe|mdp(?:\b|_)|clave\b|parola?\b|sifre|haslo|heslo|jelszo|losenord|passord|salasana|adgangskode|lozinka|"
     r"mat_khau|mnemonic|(?:seed|recovery|backup)[-_. ]?(?:phrase|codes?))"
 )
 """The same, of names that are looked for in fewer places: of other languages, of what is written on paper."""

@@ -14,9 +14,9 @@ from security_tests.redaction import corpus, engine, judge, report
 from security_tests.redaction.sheet import Document
 
 Count = Callable[[int], None]
-PARTS = {"main": corpus.main(), "held out": corpus.held_out(), "third": corpus.third()}
+PARTS = {"main": corpus.main(), "held out": corpus.held_out(), "third": corpus.third(), "grammar": corpus.grammar()}
 EVERYTHING = tuple(document for part in PARTS.values() for document in part)
-LIMITS = {"main": (0.99, 0.001), "held out": (0.97, 0.001), "third": (0.789, 0.015)}
+LIMITS = {"main": (0.99, 0.001), "held out": (0.985, 0.001), "third": (0.789, 0.015), "grammar": (0.96, 0.001)}
 """Least recall, and most harm, of each part. The held-out figures began with what the rules do to forms that their author had not
 seen; they are published as they are, and may only get better."""
 

@@ -13,6 +13,7 @@ def main() -> None:
         ("main", corpus.main()),
         ("held out", corpus.held_out()),
         ("third", corpus.third()),
+        ("grammar", corpus.grammar()),
     ):
         figures = report.measure(documents)
         print(f"{name}: {figures.line}")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 
 from security_tests.redaction import first_heldout, lookalikes, planting, specials
+from security_tests.redaction.grammar import documents as by_grammar
 from security_tests.redaction.second import documents as second
 from security_tests.redaction.sheet import Document
 from security_tests.redaction.third import documents as last
 
-__all__ = ["held_out", "main", "third"]
+__all__ = ["grammar", "held_out", "main", "third"]
 
 
 @functools.cache
@@ -28,3 +29,9 @@ def held_out() -> tuple[Document, ...]:
 def third() -> tuple[Document, ...]:
     """Every document of the part that was held out last."""
     return tuple(last.documents())
+
+
+@functools.cache
+def grammar() -> tuple[Document, ...]:
+    """Every document of the part whose forms were written by the grammars that carry them, before the rules for them."""
+    return tuple(by_grammar.documents())

@@ -84,9 +84,13 @@ def measure(documents: Iterable[Document]) -> Figures:
 def page() -> str:
     """The page of the docs."""
     main = measure(corpus.main())
-    held_out = {"held out": measure(corpus.held_out()), "third": measure(corpus.third())}
+    held_out = {
+        "held out": measure(corpus.held_out()),
+        "third": measure(corpus.third()),
+        "grammar": measure(corpus.grammar()),
+    }
     return _PAGE.format(
-        main=main.line, held_out=held_out["held out"].line, third=held_out["third"].line,
+        main=main.line, held_out=held_out["held out"].line, third=held_out["third"].line, grammar=held_out["grammar"].line, grammar_first=_GRAMMAR_FIRST,
         first=_FIRST, second_first=_SECOND_FIRST, third_first=_THIRD_FIRST,
         kinds=_table(main), places="\n".join(_places(part, figures) for part, figures in held_out.items()),
         lookalikes=_survivors(main, *held_out.values()),
@@ -136,6 +140,11 @@ _THIRD_FIRST: Final = (
     "been read, for its notation. At its first measurement, by rules that had been mended by the second part, 79.00 % of its secrets were masked (598 of 757), 1.50 % of its look-alikes and 0.84 % "
     "of its other values touched. One label was corrected afterwards, in favour of the rules: the e-mail address that anonymous FTP wants for a password."
 )
+_GRAMMAR_FIRST: Final = (
+    "The part `grammar` was written by somebody who knew the rules, form by form from what carries a secret: notations, command lines, statements, "
+    "calls, sentences, environments of widely used charts. It was finished before it was run: at its first measurement 66.74 % of its secrets were "
+    "masked (half of it is command lines, each counted in three places). Then the rules were made more general."
+)
 _PAGE: Final = """\
 # Redaction: the figures
 
@@ -149,12 +158,15 @@ through base64, gzip, escapes or JSON in JSON.
 | main | {main} |
 | held out | {held_out} |
 | third | {third} |
+| grammar | {grammar} |
 
 Three parts were kept from whoever wrote the rules until they had been measured on them. The first is known by now, and part of main. {first}
 
 {second_first}
 
 {third_first}
+
+{grammar_first}
 
 The corpus holds what its authors could think of. A recall measured on it is no promise for forms that are not in it: a password in a field
 that nothing calls a password, in a text that nothing gives away, is not found by any rule.

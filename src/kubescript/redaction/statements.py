@@ -13,7 +13,8 @@ __all__ = ["PROBES", "READERS"]
 
 _BACK: Final = 300
 _AHEAD: Final = 500
-_TEXT: Final = rb"[NE]?(?:'((?:[^'\n]|''){1,300})'|\"([^\"\n]{1,300})\")"
+_TEXT: Final = rb"[NE]?(?:'((?:[^'\n]|''){1,300})|\"([^\"\n]{1,300}))"
+"""Not to its end: a longer one is followed as far as it goes (`spans.whole`)."""
 _STATEMENTS: Final = tuple(
     re.compile(each, re.IGNORECASE | re.MULTILINE)
     for each in (

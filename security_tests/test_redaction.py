@@ -150,7 +150,7 @@ LONG = (
 
 
 @pytest.mark.promise("S-01", "S-04")
-@pytest.mark.parametrize("size", [60, 150, 350, 2_000, 4_000])
+@pytest.mark.parametrize("size", [60, 150, 350, 2_000, 4_000, 4_090, 4_100, 9_000, 20_000, 70_000])
 def test_a_value_is_masked_whole(size: int, attacks: Count) -> None:
     """However long a value is, no part of it stays readable, in any notation; and its mask is not masked again."""
     attacks(len(LONG))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from kubescript.redaction import names, values
+from kubescript.redaction import names, spans, values
 from kubescript.redaction.spans import Span
 
 __all__ = ["READERS", "jwk"]
@@ -25,9 +25,12 @@ _ATTRIBUTE: Final = re.compile(
     rb"(?:name|key|id)=[\"']([A-Za-z0-9_.:\-]{1,100})[\"']\s{1,10}value=[\"']\Z", re.IGNORECASE
 )
 _NETRC: Final = re.compile(rb"(?:login|machine)[ \t]+\S{1,200}\s{1,20}password[ \t]+\Z")
-_PGPASS: Final = re.compile(rb"(?m)^[^:\s#]{1,200}:(?:\d{2,5}|\*):[^:\s]{1,100}:[^:\s]{1,100}:(\S{1,4096})[ \t]*$")
+_PGPASS: Final = re.compile(
+    rb"(?m)^[^:\s#]{1,200}:(?:\d{2,5}|\*):[^:\s]{1,100}:[^:\s]{1,100}:(\S{4096}|\S{1,4095}(?=[ \t]*$))"
+)
 _CHPASSWD: Final = re.compile(rb"(?m)^[ \t]+(?:- )?[\"']?[a-z_][\w-]{0,40}:(?![ \t])([^\s\"']{3,200})")
 _PIPED: Final = re.compile(rb"[\"' ][a-z_][\w-]{0,40}:([^\s\"':]{3,4096})[\"']?\s*\|\s*(?:sudo )?\Z")
+_PIPE: Final = re.compile(rb"[\"']?\s{0,20}\|\s{0,20}(?:sudo )?\Z")
 _ENCODED_URL: Final = re.compile(rb"%3A%2F%2F[^%\s&\"']{0,100}%3A((?:[^\s&\"'%]|%(?!40)..){1,300})%40", re.IGNORECASE)
 _CALL: Final = re.compile(rb"\(\s{0,4}[\"']([A-Za-z0-9_.\-]{1,100})[\"']\s{0,4},\s{0,40}[\"']\Z")
 _SETTER: Final = re.compile(rb"([A-Za-z0-9_.]{1,100})\([\"']\Z")
@@ -50,9 +53,9 @@ def element(text: bytes, end: int) -> Iterator[Span]:
     if (cdata := text.rfind(b"<![CDATA[", max(0, at - 12), at)) >= 0:
         yield from _named(_ELEMENT, text, cdata, rb"<!\[CDATA\[[^\r\n]{1,65536}?(?=\]\]>)", skip=9)
         return
-    yield from _named(_ELEMENT, text, at, rb"[^<\r\n]{1,65536}(?=</)")
+    yield from _named(_ELEMENT, text, at, rb"[^<\r\n]{65536}|[^<\r\n]{1,65535}(?=</)")
     for around in (_NESTED, _CALLED, _WRAPPED):
-        yield from _named(around, text, at, rb"[^<\r\n]{1,65536}(?=</)")
+        yield from _named(around, text, at, rb"[^<\r\n]{65536}|[^<\r\n]{1,65535}(?=</)")
 
 
 def attribute(text: bytes, end: int) -> Iterator[Span]:
@@ -118,6 +121,9 @@ def chpasswd(text: bytes, end: int) -> Iterator[Span]:
     if (piped := _PIPED.search(before)) is not None:
         begin = max(0, end - _AHEAD // 2)
         yield Span(begin + piped.start(1), begin + piped.end(1), "password")
+    elif (pipe := _PIPE.search(before)) is not None:
+        long = spans.filled(text, max(0, end - _AHEAD // 2) + pipe.start(), "password")
+        yield from [long] if long is not None else []
     if text[end : end + 1] == b":":
         block = re.compile(rb":[ \t]*\r?\n(?:[ \t]+[^\n]*(?:\n|\Z)){0,40}").match(text, end, end + _AHEAD)
         for match in _CHPASSWD.finditer(text, end, block.end() if block is not None else end):

@@ -72,6 +72,7 @@ def listed(text: bytes, end: int) -> Iterator[Span]:
     if match is None or not kind or match[1].lower().endswith(b"s"):
         return
     stop = text.find(match[2], end, end + _AHEAD)
+    stop = end + _AHEAD if stop < 0 < len(text) - end - _AHEAD else stop
     if stop > end and values.is_secret(text[end:stop], kind):
         yield Span(end, stop, kind)
 

@@ -9,13 +9,15 @@ from typing import Final
 
 from kubescript.redaction import masks
 
-__all__ = ["Span", "apply", "clear_of_masks", "merged", "whole"]
+__all__ = ["Span", "apply", "clear_of_masks", "filled", "merged", "whole"]
 
 _BOUND: Final = 64
 """Bytes of a value that every rule reads."""
 _FAR: Final = 8_000
 """Bytes from which on a rule may have given up."""
 _RUN: Final = re.compile(rb"(?:[A-Za-z0-9+/_=-]|[.~](?=[A-Za-z0-9]))*")
+_LONG: Final = 2_048
+_LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=.~-"
 _WORD: Final = re.compile(rb"[A-Za-z0-9+_-]{2}")
 _BARE: Final = re.compile(rb"[^\s\"'`]*")
 _QUOTES: Final = {mark: re.compile(rb"[^\r\n" + mark + rb"]*") for mark in (b'"', b"'", b"`")}
@@ -30,6 +32,8 @@ class Span:
     kind: str
     replacement: bytes | None = None
     """What to write there; None: the value's placeholder."""
+    begins_before: bool = False
+    """Whether the rule, which was read from the end, gave up before it found the beginning."""
 
 
 def merged(found: Iterable[Span]) -> list[Span]:
@@ -46,13 +50,26 @@ def merged(found: Iterable[Span]) -> list[Span]:
 def whole(text: bytes, found: list[Span]) -> list[Span]:
     """The spans, in order, each to the end of its value: a rule reads a bounded piece, and the rest is as secret."""
     result: list[Span] = []
-    for span in found:
+    for each in found:
+        span = replace(each, start=_start(text, each, result[-1].end if result else 0)) if each.begins_before else each
         end = _end(text, span) if span.replacement is None else span.end
         if result and span.start < result[-1].end:
             result[-1] = replace(result[-1], end=max(end, result[-1].end), replacement=None)
         else:
             result.append(span if end == span.end else replace(span, end=end))
     return result
+
+
+def filled(text: bytes, end: int, kind: str) -> Span | None:
+    """What ends here, when it is one unbroken value so long that no rule reads back to its beginning."""
+    start = end - _LONG
+    is_run = start > 0 and not text[start:end].rstrip(_LETTERS)
+    return Span(start, end, kind, begins_before=True) if is_run else None
+
+
+def _start(text: bytes, span: Span, low: int) -> int:
+    """Where it begins; what lies before is read once, for it is bounded by the span before."""
+    return low + len(text[low : span.start].rstrip(_LETTERS))
 
 
 def _end(text: bytes, span: Span) -> int:

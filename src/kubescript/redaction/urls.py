@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript.redaction import values
+from kubescript.redaction import spans, values
 from kubescript.redaction.spans import Span
 
 __all__ = ["dsn", "oracle", "query", "url"]
@@ -35,6 +35,9 @@ def url(text: bytes, end: int) -> Iterator[Span]:
         if values.is_secret(match[2], "password"):
             yield Span(begin + match.start(2), begin + match.end(2), "url-password")
         return
+    if begin == 0 and (long := spans.filled(text, end - 1, "url-password")) is not None:
+        yield long
+        return
     token = _URL_TOKEN.match(head)
     if token is not None and values.is_random(token[1]):
         yield Span(begin + token.start(1), begin + token.end(1), "url-token")
@@ -53,7 +56,10 @@ def oracle(text: bytes, end: int) -> Iterator[Span]:
 def _first(pattern: re.Pattern[bytes], text: bytes, end: int, kind: str) -> Iterator[Span]:
     begin = max(0, end - _AHEAD // 2)
     match = pattern.search(text[begin:end])
-    if match is not None and values.is_secret(match[1], "password"):
+    if match is None:
+        long = spans.filled(text, text.rfind(b"@", begin, end), kind)
+        yield from [long] if long is not None else []
+    elif values.is_secret(match[1], "password"):
         yield Span(begin + match.start(1), begin + match.end(1), kind)
 
 

@@ -24,6 +24,10 @@ FLOODS: Final[dict[str, str]] = {
     "masks": "«redacted:jwt:3f9a0b1c»", "open masks": "«redacted:", "braces": "{", "brackets": "[", "open objects": '{"a":', "JSON strings": '{"a":"b"}',
     "tags": "<password>", "assignments": "a=b;", "KEY=": "API_KEY=x ", "hash heads": "$2y$10$", "commas": ",", "entities": "&quot;", "percent": "%70",
     "unicode escapes": "\\u0070", "cookies": "Cookie: a=b; ", "YAML keys": "password:\n  ", "Slack": "xoxb-1-", "key words": "secret token password key credential ", "accents": "ä€😀",
+    "commands": "mysql -u root -p", "command words": "mysql a b c d e f g h i j k l m n ", "quoted commands": "sh -c 'mysql -p \"redis-cli -a x\"' ", "open quotes": "mysql '", "identified": "identified by x ",
+    "statements": "where name = 'password' ", "assigned": " k='password', v='", "login calls": 'auth("a", "b", ', "signers": "fernet('", "tokens maps": "tokens { a = b ", "tokens blocks": "keys:\n  a: b\n",
+    "defaults": 'variable "password" { default = "', "arrows": 'token = "a" -> "b" ', "rows of one": "password | x ", "bracketed": "password=[", "pipes": "echo x | kinit ", "accounts": "a:b1@c.d:5432/", "sentences": "password for a has been ",
+    "sign in": "log in with a / b ", "DSN ends": "@tcp(", "Oracle": "jdbc:oracle:thin:u/x@", "foreign": "密码:", "weak": "api_salt=abcdefgh ",
 }  # fmt: skip
 
 

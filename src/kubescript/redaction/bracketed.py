@@ -15,7 +15,7 @@ _BACK: Final = 160
 _NAME: Final = re.compile(rb"([A-Za-z0-9_.\-]{1,100})[\"']?(?:[:=]>?[ ]?[\[(<]{1,2}|\()\Z")
 _VALUE: Final = re.compile(rb"([^\s\[\](){}\"',;<>]{6,4096})[\])>]")
 _ROW: Final = re.compile(rb"(?m)^[ \t]*([A-Za-z0-9_.\-]{1,100})[ \t]+\|[ \t]+(\S{4,4096})[ \t]*$")
-_OTHER: Final = re.compile(rb"[\"'][ ]->[ ]\"([^\"\n]{4,4096})\"")
+_OTHER: Final = re.compile(rb"[\"'][ ]->[ ]\"([^\"\n]{4,400})")
 _DEFAULT: Final = re.compile(
     rb"(?s)(?:variable|option|add_argument|Option|Argument)[ (]{0,2}[\"'][-]{0,2}([\w-]{1,80})[\"'][^}]{0,200}?\bdefault[ ]{0,4}=[ ]{0,4}[\"']([^\"'\n]{4,300})[\"']"
 )
@@ -55,12 +55,12 @@ def row(text: bytes, end: int) -> Iterator[Span]:
 
 def planned(text: bytes, end: int) -> Iterator[Span]:
     """`token = "…" -> "…"`: what it becomes."""
-    start = text.rfind(b"\n", max(0, end - 4_300), end) + 1
+    start = text.rfind(b"\n", max(0, end - 300), end) + 1
     name = re.compile(rb"[ \t~+-]{0,40}[\"']?([A-Za-z0-9_.\-]{1,100})[\"']?[ ]{0,40}[=:][ ]{0,4}[\"']").match(
         text, start
     )
     kind = names.kind(name[1].decode()) if name is not None else ""
-    for other in _OTHER.finditer(text, start, min(len(text), end + 4_300)) if kind else ():
+    for other in _OTHER.finditer(text, start, min(len(text), end + 600)) if kind else ():
         if values.is_secret(other[1], kind):
             yield Span(*other.span(1), kind)
 

@@ -11,16 +11,17 @@ from kubescript.redaction.spans import Span
 
 __all__ = ["PROBES", "READERS"]
 
-_BACK: Final = 400
-_STRING: Final = rb"[bBNLrR@]?(?:\"[^\"\n]{0,300}\"|'[^'\n]{0,300}')"
+_BACK: Final = 250
+_STRING: Final = rb"(?:\"[^\"\n]*+\"|'[^'\n]*+')"
 _LOGIN: Final = (
     "basic_?auth|auth_basic|credentials?|getconnection|pdo|__construct|mysqli?_connect|mysqli|pg_connect|login|auth|"
     "userpassword|ldap_bind|ftp_login|imap_open|mysql|postgresql|remotesecure|sp_addlogin|sp_password|signin|smtpauth"
 )
 _LAST: Final = re.compile(
-    rb"(?i)(?:" + _LOGIN.encode() + rb")[\"']?[ ]{0,2}(?:=[ ]?)?[( ][ ]?"
-    rb"(?:[^()\n\"']{0,100}|" + _STRING + rb"){0,8}" + _STRING + rb"[^()\n\"']{0,40},[ ]{0,4}[bNL]?(\\{0,3}[\"'])\Z"
+    rb"(?i)(?:" + _LOGIN.encode() + rb")[\"']?[ ]{0,2}(?:=[ ]?)?[( ]((?:[^()\n\"']++|" + _STRING + rb")++)([\"'])\Z"
 )
+"""Without a choice to make: what is within quotes is one step, and what is without another."""
+_BEFORE: Final = re.compile(rb"[\"'][^\"']{0,40},[ ]{0,4}[bNL]?\Z")
 _END: Final = re.compile(rb"[ ]{0,4}(?:[);\n]|\Z|,[ ]{0,2}(?:\[|[\w.]+\)|\{))")
 _ALONE: Final = re.compile(
     rb"(?i)(?:fernet|serializer|secretkeyspec|securestring|signer|client\.login|\.sign\([^()\n\"']{1,60},|"
@@ -31,12 +32,13 @@ _ALONE: Final = re.compile(
 def last(text: bytes, end: int) -> Iterator[Span]:
     """The last string of a call that logs in, behind the user's."""
     at = end - 1
-    head = _LAST.search(text[max(0, at - _BACK) : at])
-    if head is None:
+    head = _LAST.search(text[max(0, at - _BACK) : at].replace(b"\\", b""))
+    if head is None or not _BEFORE.search(head[1]):
         return
-    stop = text.find(head[1], at, at + 300)
-    if stop > at and _END.match(text, stop + len(head[1])) and _is_password(text[at:stop]):
-        yield Span(at, stop, "password")
+    stop = text.find(head[2], at, at + 300)
+    closing = stop - 1 if text[stop - 1 : stop] == b"\\" else stop
+    if stop > at and _END.match(text, stop + 1) and _is_password(text[at:closing]):
+        yield Span(at, closing, "password")
 
 
 def alone(text: bytes, end: int) -> Iterator[Span]:

@@ -28,6 +28,8 @@ _WORD: Final = re.compile(
     rb"(?:[^\s\"'\\;|&`]|\\[^\n]|\"(?:[^\"\\]|\\.)*+\"|'[^']*+'|(?<=[\w:%])&(?=[\w!%^*+=@-])|[\"'])+|[;|&`\n]",
     re.DOTALL,
 )
+_ROOM, _LEAST = 2_000, 12
+"""Words that all commands of a line may have, and each when there are more: a line may name a program in every word."""
 _SETTING: Final = re.compile(rb"[a-z_]{2,20}=[^=]")
 _PUBLISHED: Final = frozenset({b"public", b"private"})
 """What every agent of SNMP calls its communities."""
@@ -153,18 +155,21 @@ for _each in _DATA:
 
 def secrets(words: Sequence[Word]) -> Iterator[Word]:
     """The passwords among the words of a command line; several commands may follow each other in it."""
+    room = _ROOM
     for at, word in enumerate(words):
         for command in _TABLE.get(_called(word.text), ()):
-            yield from command.secrets(_arguments(words, at + 1))
+            arguments = _arguments(words, at + 1, max(_LEAST, min(_WORDS, room)))
+            room -= len(arguments)
+            yield from command.secrets(arguments)
 
 
 def _called(word: bytes) -> bytes:
     return word.rpartition(b"/")[2].removesuffix(b".sh").removesuffix(b".exe")
 
 
-def _arguments(words: Sequence[Word], at: int) -> list[Word]:
+def _arguments(words: Sequence[Word], at: int, most: int) -> list[Word]:
     found: list[Word] = []
-    for word in words[at : at + _WORDS]:
+    for word in words[at : at + most]:
         if word.text in _ENDS:
             break
         found.append(word)

@@ -208,7 +208,7 @@ def test_what_came_in_any_order_is_given_again(plane: ControlPlane, tmp_path: Pa
     file = tmp_path / "audit.jsonl"
     scripts = (*UNORDERED, "import random\nrandom.random()", "import datetime\nstr(datetime.datetime.now())")
     answers = ask(plane.kubeconfig, "--audit", str(file), "--audit-keep", "responses", scripts=scripts)
-    assert [len(answers), answers[0], answers[5][:4]] == [len(scripts), "[1,1,1,0]", "403 "]
+    assert [len(answers), answers[0], answers[5][:4]] == [len(scripts), "[1,1,1,0]\n[no such namespace: none]", "403 "]
     done = trails.run("audit", "replay", str(file))
     told = [line.split()[1] for line in done.stdout.splitlines()]
     assert told == ["same"] * len(UNORDERED) + ["differs"] * 2, done.stdout + done.stderr

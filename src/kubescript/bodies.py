@@ -28,6 +28,9 @@ CLOSED: Final = "closed"
 """The reader stopped before the end: its own choice, nothing failed."""
 _TAIL: Final = 64
 """Bytes of a chunk's end that are looked at for the closing brace; API servers end with it or a newline."""
+_EMPTY_LIST: Final = b'"items":[]'
+_SMALL: Final = 512
+"""Bytes an empty list may have."""
 
 
 class Body:
@@ -42,10 +45,16 @@ class Body:
         self._tally = tally
         self._finish = finish
         self.size = 0
+        self._start = b""
         self.fault = ""
         self.redacted: dict[str, int] = {}
         self._lock = threading.Lock()
         self._ended = False
+
+    @property
+    def is_empty_list(self) -> bool:
+        """Whether it was a list without items, and nothing but."""
+        return self.size <= _SMALL and _EMPTY_LIST in self._start
 
     def close(self) -> None:
         """End a pending read. Any thread, any number of times."""
@@ -79,6 +88,7 @@ class Body:
         last = b""
         for chunk in self._response.chunks:
             self.size += len(chunk)
+            self._start = (self._start + chunk)[:_SMALL] if self.size <= _SMALL else b""
             self._tally.count(size=len(chunk))
             last = chunk[-_TAIL:].rstrip() or last
             yield chunk

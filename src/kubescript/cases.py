@@ -69,5 +69,7 @@ class Case:
             self.note(self.tally.failed, body.fault)
         for kind, count in body.redacted.items():
             self.tally.note(self.tally.redacted, kind, count)
+        if self.call.verb == "list" and self.call.namespace and status == 200:
+            self.tally.absences.listed(self.ledger.context, self.call.namespace, empty=body.is_empty_list)
         done = self.ended(status=status, fault=body.fault, size=body.size)
         self.ledger.keep(replace(done, redacted=body.redacted))

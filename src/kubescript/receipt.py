@@ -30,6 +30,7 @@ def notes(tally: tallies.Tally, script: str, outcome: types.Outcome) -> list[str
         ("denied", tally.denied),
         ("failed", tally.failed),
         ("partial", tally.pages.notes()),
+        ("no such namespace", tally.absent),
         ("warning", tally.warnings),
     )
     said = [f"{kind}: {_counted(texts)}" for kind, texts in kinds if texts]

@@ -163,6 +163,7 @@ class Session:
         style = self._style(tally)
         outcome = self._runner.run(self._job(asked, where, tally, entry, style))
         self._runner.later(functools.partial(_record, outcome))
+        self._look_for_absent(asked, tally)
         notes = receipt.notes(tally, asked.script, outcome)
         ours = tuple(tally.told)
         answer = output.render(outcome, asked.limits, notes, source=tally.source, style=style, ours=ours)
@@ -173,6 +174,19 @@ class Session:
             answer = self._unanswered(error, "answer withheld")
         self._observe(_evaluation(outcome, tally, answer, waited_ms))
         return answer
+
+    def _look_for_absent(self, asked: _Asked, tally: tallies.Tally) -> None:
+        """Note the namespaces that a script listed and that are not there; a replay notes what was noted then."""
+        if tally.recalled is not None:
+            return
+
+        def handle(
+            call: protocol.Call, timeout_s: float, cancel: cancellation.Cancellation
+        ) -> tuple[protocol.Reply, types.Response | None]:
+            return self._door.handle(call, tallies.Tally(journal=tally.journal), timeout_s, cancel)
+
+        for context, namespace in tally.absences.confirmed(handle, asked.switch):
+            tally.note(tally.absent, f"{context}: {namespace}" if context else namespace)
 
     def _job(
         self,

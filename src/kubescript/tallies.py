@@ -10,7 +10,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import Final
 
-from kubescript import fencing, paging, records
+from kubescript import absences, fencing, paging, records
 
 __all__ = ["Tally"]
 
@@ -28,6 +28,8 @@ class Tally:
     bytes: int = 0
     pages: paging.Pages = field(default_factory=paging.Pages, compare=False)
     """Lists read page by page."""
+    absences: absences.Absences = field(default_factory=absences.Absences, compare=False)
+    """Namespaces it has listed."""
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
     denied: dict[str, int] = field(default_factory=dict)
     """`list secrets (policy.denied_resource)` → how often."""
@@ -35,6 +37,8 @@ class Tally:
     """`403 list nodes`, `cluster.timeout list pods` → how often."""
     warnings: dict[str, int] = field(default_factory=dict)
     """What the API server or the snapshot warned of."""
+    absent: dict[str, int] = field(default_factory=dict)
+    """Namespaces that were listed and do not exist."""
     redacted: dict[str, int] = field(default_factory=dict)
     """Kind of secret → how many values of it were masked."""
     told: list[str] = field(default_factory=list)
@@ -62,7 +66,7 @@ class Tally:
         self.note(self.redacted, kind)
 
     def note(self, notes: dict[str, int], text: str, times: int = 1) -> None:
-        """Count `text` in one of the four; new texts beyond the cap are dropped, known ones still counted."""
+        """Count `text` in one of them; new texts beyond the cap are dropped, known ones still counted."""
         with self.lock:
             if text in notes or len(notes) < _MAX_NOTES:
                 notes[text] = notes.get(text, 0) + times

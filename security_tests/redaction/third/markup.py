@@ -17,6 +17,7 @@ import urllib.parse
 from collections.abc import Callable
 from typing import Any, Final
 
+from security_tests.redaction.chance import Chance
 from security_tests.redaction.sheet import Sheet
 from security_tests.redaction.third import makers
 
@@ -34,7 +35,7 @@ _CODES: Final[dict[str, Callable[[str], str]]] = {
     "url": lambda text: urllib.parse.quote(text, safe=""), "xml": html.escape,
     "sq": lambda text: text.replace("'", "''"), "esc": lambda text: text.replace("\n", "\\n"),
     "indent2": lambda text: text.replace("\n", "\n  "), "indent4": lambda text: text.replace("\n", "\n    "),
-    "indent8": lambda text: text.replace("\n", "\n        "),
+    "indent8": lambda text: text.replace("\n", "\n        "), "indent20": lambda text: text.replace("\n", "\n" + 20 * " "),
     "log": lambda text: "\n".join(f"2026-03-04T05:06:07.{n:03}Z stdout F {line}" for n, line in enumerate(text.split("\n"), 1)),
 }  # fmt: skip
 
@@ -52,8 +53,9 @@ def sections(text: str) -> dict[str, str]:
 class Writer:
     """Writes the texts of one document."""
 
-    def __init__(self, sheet: Sheet) -> None:
+    def __init__(self, sheet: Sheet, made: Callable[[Chance, str], makers.Made] = makers.made) -> None:
         self.sheet = sheet
+        self._made = made
         self._named: dict[str, makers.Made] = {}
 
     def text(self, kind: str, spot: str, form: str, whole: bool = False) -> str:
@@ -98,7 +100,7 @@ class Writer:
         maker, _, name = call.partition("@")
         if name in self._named:
             return self._named[name]
-        result = makers.made(self.sheet.chance, maker)
+        result = self._made(self.sheet.chance, maker)
         if name:
             self._named[name] = result
         return result

@@ -116,7 +116,9 @@ def test_everything_an_api_server_says(
 def test_results_stay_json_when_masked_again(attacks: Count) -> None:
     """The last look at a result on its way out leaves it valid JSON, whatever it holds."""
     masking = engine.fresh()
-    documents = [one for one in (*corpus.main(), *corpus.held_out(), *corpus.third()) if one.form == "json"]
+    documents = [
+        one for one in (*corpus.main(), *corpus.held_out(), *corpus.third(), *corpus.fourth()) if one.form == "json"
+    ]
     attacks(len(documents))
     for document in documents:
         for result in (

@@ -311,7 +311,7 @@ def test_a_cut_token_is_a_token(name: str, masking: redaction.Engine, attacks: C
 
 
 @pytest.mark.promise("S-01", "S-05")
-@pytest.mark.parametrize("part", [corpus.main, corpus.held_out, corpus.third])
+@pytest.mark.parametrize("part", [corpus.main, corpus.held_out, corpus.third, corpus.fourth])
 def test_a_cut_log_gives_no_half_secret(
     part: Callable[[], tuple[Document, ...]], masking: redaction.Engine, attacks: Count
 ) -> None:

@@ -14,6 +14,7 @@ def main() -> None:
         ("held out", corpus.held_out()),
         ("third", corpus.third()),
         ("grammar", corpus.grammar()),
+        ("fourth", corpus.fourth()),
     ):
         figures = report.measure(documents)
         print(f"{name}: {figures.line}")

@@ -88,9 +88,11 @@ def page() -> str:
         "held out": measure(corpus.held_out()),
         "third": measure(corpus.third()),
         "grammar": measure(corpus.grammar()),
+        "fourth": measure(corpus.fourth()),
     }
     return _PAGE.format(
         main=main.line, held_out=held_out["held out"].line, third=held_out["third"].line, grammar=held_out["grammar"].line, grammar_first=_GRAMMAR_FIRST,
+        fourth=held_out["fourth"].line, fourth_first=_FOURTH_FIRST,
         first=_FIRST, second_first=_SECOND_FIRST, third_first=_THIRD_FIRST,
         kinds=_table(main), places="\n".join(_places(part, figures) for part, figures in held_out.items()),
         lookalikes=_survivors(main, *held_out.values()),
@@ -145,6 +147,13 @@ _GRAMMAR_FIRST: Final = (
     "calls, sentences, environments of widely used charts. It was finished before it was run: at its first measurement 66.74 % of its secrets were "
     "masked (half of it is command lines, each counted in three places). Then the rules were made more general."
 )
+_FOURTH_FIRST: Final = (
+    "The fourth, `fourth` above, is a sample as an audit of a mixed estate would take it: three quarters of its secrets stand in ordinary places, a quarter in "
+    "unusual ones. It was written and committed by somebody who had read neither the rules nor their documentation, these figures or the cases of the other parts. "
+    "Measured before anybody had seen it, by the rules of before the part `grammar`: 89.71 % masked (523 of 583; ordinary places 95.22 %, unusual ones 72.92 %); by the "
+    "rules after it, still unseen: 94.68 % (552 of 583; 98.41 % and 83.33 %), 0.23 % of its look-alikes (8 of 3,477; all 8 among the 815 that its "
+    "texts hold, the other 2,662 are what an API server writes) and 0.14 % of its other values touched. No label was changed."
+)
 _PAGE: Final = """\
 # Redaction: the figures
 
@@ -159,14 +168,17 @@ through base64, gzip, escapes or JSON in JSON.
 | held out | {held_out} |
 | third | {third} |
 | grammar | {grammar} |
+| fourth | {fourth} |
 
-Three parts were kept from whoever wrote the rules until they had been measured on them. The first is known by now, and part of main. {first}
+Four parts were kept from whoever wrote the rules until they had been measured on them. The first is known by now, and part of main. {first}
 
 {second_first}
 
 {third_first}
 
 {grammar_first}
+
+{fourth_first}
 
 The corpus holds what its authors could think of. A recall measured on it is no promise for forms that are not in it: a password in a field
 that nothing calls a password, in a text that nothing gives away, is not found by any rule.

@@ -22,6 +22,8 @@ from security_tests.redaction.fourth import (
     messages,
     objects,
     plain_environment,
+    plain_estate,
+    plain_estate_logs,
     plain_files,
     plain_logs,
     plain_objects,
@@ -75,6 +77,7 @@ def documents() -> Iterator[Document]:
         (files_java, "files", _file), (files_web, "files", _file), (files_infrastructure, "files", _file), (files_data, "files", _file),
         (plain_files, "plain files", _file), (objects, "objects", _object), (plain_objects, "plain objects", _object),
         (logs, "logs", _log), (plain_logs, "plain logs", _log), (messages, "events", _events),
+        (plain_estate, "plain files of the estate", _file), (plain_estate_logs, "plain logs of the estate", _log),
     ):  # fmt: skip
         for heading, form in markup.sections(module.TEXT).items():
             case = _Case(spot, heading)

@@ -16,17 +16,21 @@ from security_tests.redaction.fourth import (
     files_data,
     files_infrastructure,
     files_java,
+    files_operations,
     files_web,
     logs,
     makers,
     messages,
     objects,
+    objects_unusual,
     plain_environment,
     plain_estate,
     plain_estate_logs,
+    plain_estate_programs,
     plain_files,
     plain_logs,
     plain_objects,
+    plain_programs,
     vendors,
 )
 from security_tests.redaction.sheet import Document, Sheet
@@ -74,10 +78,10 @@ def documents() -> Iterator[Document]:
     """Every one of the part."""
     for module, spot, write in (
         (environment, "env", _pod), (commands, "commands", _pod), (vendors, "env of charts", _pod), (plain_environment, "plain env", _pod),
-        (files_java, "files", _file), (files_web, "files", _file), (files_infrastructure, "files", _file), (files_data, "files", _file),
-        (plain_files, "plain files", _file), (objects, "objects", _object), (plain_objects, "plain objects", _object),
+        (files_java, "files", _file), (files_web, "files", _file), (files_infrastructure, "files", _file), (files_operations, "files", _file), (files_data, "files", _file),
+        (plain_files, "plain files", _file), (plain_programs, "plain files", _file), (objects, "objects", _object), (objects_unusual, "objects", _object), (plain_objects, "plain objects", _object),
         (logs, "logs", _log), (plain_logs, "plain logs", _log), (messages, "events", _events),
-        (plain_estate, "plain files of the estate", _file), (plain_estate_logs, "plain logs of the estate", _log),
+        (plain_estate, "plain files of the estate", _file), (plain_estate_programs, "plain files of the estate", _file), (plain_estate_logs, "plain logs of the estate", _log),
     ):  # fmt: skip
         for heading, form in markup.sections(module.TEXT).items():
             case = _Case(spot, heading)

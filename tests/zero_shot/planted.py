@@ -116,4 +116,56 @@ PLANTED: dict[str, Any] = {
     "one-node-deployments": {"ml/labeler": "worker-a2", "shop/email-worker": "worker-b1"},
     "stuck-namespaces": {"legacy": ["NamespaceContentRemaining", "NamespaceFinalizersRemaining"]},
     "young-namespaces": ["preview-42", "sandbox"],
+    "lost-node-timeline": [
+        "created", "condition DiskPressure", "condition MemoryPressure", "condition NetworkUnavailable",
+        "condition PIDPressure", "condition Ready", "lease renewed", "event NodeNotReady", "event LeaseNotRenewed",
+    ],
+    "shop-configmap-uses": {
+        "catalog-config": ["Deployment/catalog:projected"], "common": ["Deployment/orders:env"],
+        "feature-flags": ["Deployment/storefront:envFrom", "Deployment/wishlist:envFrom"],
+        "nginx-conf": ["Deployment/image-resizer:env"],
+    },
+    "ingress-certificates": {
+        "data/airflow": "none", "monitoring/grafana": "Ready", "payments/gateway": "Ready",
+        "payments/portal": "DoesNotExist", "preview-42/web": "Pending", "shop/search": "none",
+        "shop/storefront": "Ready", "staging/web": "Expired",
+    },
+    "shared-repositories": {
+        "docker.io/istio/proxyv2": ["payments", "shop"], "docker.io/library/busybox": ["data", "sandbox"],
+        f"{R}/batch/report": ["batch", "staging"], f"{R}/payments/api": ["payments", "staging"],
+        f"{R}/shop/email-worker": ["shop", "staging"],
+        f"{R}/shop/storefront": ["preview-42", "shop", "staging"],
+    },
+    "revision-tags": {
+        "payments/api": "0.89.0 -> 11.3.0", "payments/fraud": "0.89.0 -> 0.4.0",
+        "platform/policy-webhook": "0.89.0 -> 0.7.0", "shop/cart": "0.89.0 -> 2.4.1",
+        "shop/checkout": "0.89.0 -> 3.1.0", "shop/promo": "0.89.0 -> 1.0.0",
+        "shop/recommendations": "0.89.0 -> 2.0.0-rc9", "shop/storefront": "0.89.0 -> 5.2.0",
+        "staging/old-ui": "0.89.0 -> 4.9.0",
+    },
+    "undeclared-ports": {
+        "kube-system/coredns": ["53"], "monitoring/grafana": ["3000"],
+        "monitoring/kube-state-metrics": ["http-metrics"], "payments/gateway": ["grpc"],
+        "platform/ingress-nginx": ["443", "80"],
+    },
+    "network-sources": {
+        **{f"shop/{app}": [] for app in (
+            "cart", "catalog", "checkout", "email-worker", "image-resizer", "orders", "recommendations", "redis",
+            "search", "wishlist",
+        )},
+        **{f"payments/{app}": ["*"] for app in (
+            "exporter", "fraud", "postgres", "reconciler", "wallet", "webhooks",
+        )},
+        "payments/api": ["monitoring", "platform"], "payments/gateway": ["monitoring", "platform"],
+        "payments/ledger": [], "shop/storefront": ["monitoring", "platform"],
+    },
+    "delete-pods-payments": [
+        "Group:platform-team", "Group:sre", "ServiceAccount:batch/ci-deployer", "ServiceAccount:platform/vault",
+        "User:alice@example.com", "User:carol@example.com",
+    ],
+    "cert-lifetime-used": [
+        ["staging/web-tls", 102.9], ["payments/portal-tls", 96.2], ["data/kafka-tls", 86.2],
+        ["monitoring/grafana-tls", 67.3],
+    ],
+    "misspelt-name": ["NetworkPolicy/shop/allow-legacy", "Service/shop/storefront-v2"],
 }  # fmt: skip

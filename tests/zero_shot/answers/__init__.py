@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from tests.zero_shot.answers import (
     access,
+    causes,
     custom,
+    grants,
     images,
     jobs,
     limits,
     logs,
     network,
     nodes,
+    owners,
     pods,
+    references,
     rollouts,
+    room,
+    routes,
     runs,
     settings,
+    shares,
     specs,
     storage,
     usage,
@@ -22,4 +29,4 @@ from tests.zero_shot.answers import (
 )
 from tests.zero_shot.answers.cluster import ANSWERS, Cluster
 
-__all__ = ["ANSWERS", "Cluster", "access", "custom", "images", "jobs", "limits", "logs", "network", "nodes", "pods", "rollouts", "runs", "settings", "specs", "storage", "usage", "workloads"]  # fmt: skip
+__all__ = ["ANSWERS", "Cluster", "access", "causes", "custom", "grants", "images", "jobs", "limits", "logs", "network", "nodes", "owners", "pods", "references", "rollouts", "room", "routes", "runs", "settings", "shares", "specs", "storage", "usage", "workloads"]  # fmt: skip

@@ -55,7 +55,7 @@ def _node(op: Any, value: Any, chance: random.Random) -> bytes:
         return chance.choice((bytes, bytes.upper, bytes.lower))(inner) if value[1] & re.IGNORECASE else inner
     if op in {codes.MAX_REPEAT, codes.MIN_REPEAT}:
         least, most, inner = value
-        count = chance.choice((least, least, min(most, least + 1), min(most, least + chance.randrange(40))))
+        count = min(most, least + chance.choice((0, 0, 1, 1, 1, chance.randrange(40))))
         return b"".join(_sequence(inner, chance) for _ in range(count))
     return b""  # what has no width: the caller asks Python whether it holds
 

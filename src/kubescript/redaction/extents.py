@@ -5,13 +5,20 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["end_of_word", "extent", "is_yaml"]
+__all__ = ["end_of_word", "extent", "is_passphrase", "is_yaml", "passphrase"]
 
 _BACK: Final = 200
 """Bytes looked at before a value, for its name."""
 _AHEAD: Final = 8_192
 """Bytes of a value that are looked at."""
 _PEM_BYTES: Final = 65_536
+_PLAIN_WORDS: Final = re.compile(
+    rb"[A-Za-z\x80-\xff]{2,20}(?:[ ][A-Za-z\x80-\xff]{2,20}){3,11}\d{0,6}(?=[ \t]*(?:\r?\n|\\n|[\"'`)\]};,]|\Z))"
+)
+_SENTENCE: Final = re.compile(
+    rb"(?i)\b(?:or|and|to|for|is|was|are|not|must|cannot|can|should|may|with|without|if|as|has|have|will|be|been|when|the|a|an|via|by|of|in|on|"
+    rb"from|at|user|host|failed|invalid|required|please|your|this|that|it|password|passwort|passwd|token|secret|key|muss|f\xc3\xbcr|mit|de|la|el|le|o)\b"
+)
 _BLOCK: Final = re.compile(rb"[|>][+-]?\d?[ \t]*\r?\n")
 
 
@@ -30,6 +37,17 @@ def extent(text: bytes, at: int, *, whole_line: bool, head: bytes, stops: re.Pat
     bare = stops.match(text, at, limit)
     stop = bare.end() if bare is not None else at
     return at, _unclosed(text, at, stop)
+
+
+def passphrase(text: bytes, at: int) -> int:
+    """Where the four words or more end that begin here and make no sentence; -1 when there are none."""
+    words = _PLAIN_WORDS.match(text, at)
+    return words.end() if words is not None and not _SENTENCE.search(words[0]) else -1
+
+
+def is_passphrase(value: bytes) -> bool:
+    """Whether a value is such words and nothing else."""
+    return passphrase(value, 0) == len(value)
 
 
 def _unclosed(text: bytes, at: int, stop: int) -> int:

@@ -31,8 +31,7 @@ _IDIOMS: Final = tuple(
     re.compile(each, re.MULTILINE)
     for each in (
         rb"(?:[->]|C:)[ ]?PASS[ ]([^\s]{4,200})",
-        rb"AUTH[ ](?:PLAIN|LOGIN)[ ]([A-Za-z0-9+/]{8,400}={0,2})",
-        rb"AUTH[ ]LOGIN\s+(?:[^\n]{0,40}\n)[<> -]{0,6}([A-Za-z0-9+/]{8,400}={0,2})",
+        rb"AUTH[ ]PLAIN[ ]([A-Za-z0-9+/]{8,400}={0,2})",
         rb"\"(?i:auth)\"[ ](?:\"[^\"\s]{1,100}\"[ ](?!\"(?i:setname)\"))?\"([^\"\s]{4,300})\"",
         rb"^[ \t]*user[ ]\S{1,100}[ ](?:[^\n>]{0,200}[ ])?>(\S{4,300})",
         rb"^[ \t]*\\*\"\w{1,60}\\*\"[ ]\\*\"((?=[^\"\s]*[0-9])[^\"\s\\]{8,300})\\*\"[ \t]*$",
@@ -41,21 +40,21 @@ _IDIOMS: Final = tuple(
             rb"(?:--password-stdin|--stdin|-S\b)|(?:kinit|smbpasswd|elasticsearch-keystore|cryptsetup|gpg)\b)"
         ),
         rb"(?:echo|printf)[ ](?:-n[ ])?[\"']?((?=\S*\d)(?=\S*[A-Z])[A-Za-z0-9+/]{10,4000}={0,2})[\"']?[ ]{0,4}\|[ ]{0,4}base64[ ](?:-d|-D|--decode)",
-        rb"^(?:CONFIG[ ]SET[ ]requirepass|AUTH)[ ](?:[\w.-]{1,60}[ ])?((?=\S*\d)(?=\S*[A-Za-z])\S{4,300})[ \t]*$",
+        rb"^(?:CONFIG[ ]SET[ ]requirepass|AUTH(?![ ](?:LOGIN|PLAIN)))[ ](?:[\w.-]{1,60}[ ])?((?=\S*\d)(?=\S*[A-Za-z])\S{4,300})[ \t]*$",
         rb"SETUSER[ ]\S{1,100}[ ](?:[^\n>]{0,200}[ ])?>(\S{4,300})",
         rb"LOGIN[ ]\"?[\w.@-]{1,100}\"?[ ]\"?((?=\S*\d)(?=\S*[A-Za-z])[^\s\"]{6,300})\"?[ \t]*$",
         rb":[ ](?:PSK|EAP|XAUTH|RSA[ ]\S{1,60})[ ]\"([^\"\n]{4,300})\"",
         rb"^[\w.@*-]{1,60}[ \t]+[\w.*-]{1,60}[ \t]+((?=\S*\d)(?=\S*[A-Za-z])\S{6,200})[ \t]+(?:\*|\d+(?:\.\d+){3})[ \t]*$",
         rb"^[ \t]*[\w.-]{1,60}:\{(?:PLAIN|PLAIN-MD5|CLEAR|CLEARTEXT)\}([^:\s]{4,200})",
         rb"^(?:\[[\w.-]{1,200}\]|[\w-]{1,60}(?:\.[\w-]{1,60}){1,8}|\*)(?::\d{2,5}[ \t]+|:|[ \t]+)[\w.@+-]{1,100}:(\S{6,200})[ \t]*$",
-        rb"^[ \t]*(?:ro|rw)community6?[ ]((?!public\b|private\b)\S{4,100})",
-        rb"^[ \t]*createUser[ ]\S{1,60}[ ](?:MD5|SHA\S{0,4})[ ]\"?([^\s\"]{4,100})",
-        rb"^[ \t]*createUser[ ]\S{1,60}[ ](?:MD5|SHA\S{0,4})[ ]\S{4,100}[ ](?:AES|DES)\S{0,4}[ ]\"?([^\s\"]{4,100})",
+        rb"(?:^|[:;])[ \t]*(?:ro|rw)community6?[ ]((?!public\b|private\b)\S{4,100})",
+        rb"^[ \t]*createUser[ ]\S{1,60}[ ](?:MD5|SHA\S{0,4})[ ](?:\\*\"([^\"\n\\]{4,100})|([^\s\"\\]{4,100}))",
+        rb"^[ \t]*createUser[ ]\S{1,60}[ ](?:MD5|SHA\S{0,4})[ ](?:\"[^\"\n]{4,100}\"|\S{4,100})[ ](?:AES|DES)\S{0,4}[ ](?:\"([^\"\n]{4,100})|([^\s\"]{4,100}))",
         rb"<auth-user-pass>\s{1,4}\S{1,100}\s{1,4}(\S{4,300})",
         rb"^[ \t]*rootpw[ ]+(?:--plaintext[ ]+)?((?!--|\$|\{)\S{4,100})[ \t]*$",
         rb"^[ \t]*d-i[ ]\S{0,60}password\S{0,20}[ \t]+(?:password|string)[ \t]+((?!true|false)\S{4,100})",
         rb"^[ \t]*send(?:[ ]--)?[ ]\"((?=[^\"\n]*\d)(?=[^\"\n]*[A-Za-z])[^\"\s\\]{6,100})(?:\\r|\\n)\"",
-        rb"334[ ]UGFzc3dvcmQ6[ \t]*\r?\n[^\n]{0,12}?([A-Za-z0-9+/]{8,400}={0,2})[ \t]*$",
+        rb"334[ ]UGFzc3dvcmQ6[ \t]*\r?\n[^\n]{0,60}?(?:^|[\s>:-])([A-Za-z0-9+/]{8,400}={0,2})[ \t]*\r?$",
         rb"[?&]u=[^&\s]{1,60}&p=([^&\s\"']{4,200})",
         rb"s:\d{1,3}:\"[\w.-]*pass(?:word|wd)?\";s:\d{1,4}:\"([^\"\n]{4,300})\"",
         rb"cs(\d)Label=[\w.-]*(?:password|token|secret)[\w.-]*[ ]cs\1=(\S{4,300})",
@@ -107,7 +106,7 @@ def idiom(text: bytes, end: int) -> Iterator[Span]:
     begin = max(begin, end - _BACK, 0)
     for pattern in _IDIOMS:
         for match in pattern.finditer(text, begin, min(len(text), end + _BACK)):
-            group = pattern.groups
+            group = match.lastindex or 0
             if match.start() <= end and values.is_secret(match[group], "password"):
                 yield Span(match.start(group), match.end(group), "password")
 

@@ -44,6 +44,8 @@ _PHRASES: Final = frozenset(
 )
 """What is written down on paper, to get back in."""
 _FOREIGN: Final = frozenset({("mot", "de", "passe"), ("mat", "khau")})
+_LENGTHS: Final = frozenset(_WORDS["names"]["lengths"].split())
+_COMMAND_AUTH: Final = frozenset({("rediscli", "auth"), ("redis", "auth"), ("cli", "auth")})
 _OPEN: Final = frozenset({"public", "pub"})
 _PAIRS: Final = frozenset({("auth",), ("login",), ("user",), ("username",), ("account",), ("credentials",), ("creds",)})
 _COLLECTIONS: Final = frozenset({("secrets",), ("tokens",), ("passwords",)})
@@ -57,8 +59,8 @@ _ENDINGS: Final = {
     "secret": "secret", "token": "token", "apikey": "key", "secretkey": "key", "privatekey": "key",
 }  # fmt: skip
 _NOT_ENDING: Final = frozenset(_WORDS["names"]["ending"].split())
-_HOST: Final = re.compile(r"\.(?:io|com|org|net|dev)\Z")
-_CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_HOST: Final = re.compile(r"\.(?:io|com|org|net|dev|ya?ml|json|toml|ini|conf|cfg|properties|xml|env)\Z")
+_CAMEL: Final = re.compile(r"[A-Z]+(?![a-zß-ÿ])|[A-Z]?[a-zß-ÿ]+|[0-9]+")
 
 
 @functools.lru_cache(maxsize=4096)
@@ -82,6 +84,8 @@ def kind(name: str) -> str:
         return whole
     behind = words[place + 1 :]
     if any(word in _ABOUT for word in behind) and tuple(words[-2:]) != ("secret", "id"):
+        return ""
+    if not _LENGTHS.isdisjoint(words[:place]):
         return ""
     if found == "password" or _OPEN.isdisjoint(words[:place]):
         return found if found == "password" or _PUBLIC.isdisjoint(words[max(0, place - 1) : place]) else ""
@@ -124,7 +128,9 @@ def _by_its_end(words: tuple[str, ...], found: str) -> str | None:
     """What the last words alone decide."""
     if words[-1:] == ("cookie",):
         return "cookie"
-    if words[-2:] in _PHRASES or any(words[at : at + len(each)] == each for each in _FOREIGN for at in range(3)):
+    if words[-2:] in _PHRASES or words[-2:] in _COMMAND_AUTH:
+        return "password"
+    if any(words[at : at + len(each)] == each and _ABOUT.isdisjoint(words) for each in _FOREIGN for at in range(3)):
         return "password"
     if (words[-2:-1] and words[-1] == "auth") or words[-1:] == ("basicauth",) or words[-2:] in _USER:
         return "basic-auth"

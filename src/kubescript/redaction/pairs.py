@@ -23,7 +23,7 @@ _FORM: Final = re.compile(rb"(?:[^\s\"'`&;,<>\\]|\\(?![\"'nrt])|[&;,](?![\w.\-%]
 """The same behind `=`: a colon behind an ampersand is part of the value."""
 _FIELD: Final = re.compile(rb"[\w.\-\"']{1,100}:(?:\s|\Z)")
 _LEAD: Final = re.compile(
-    rb"&?[A-Za-z_][\w.<>?\[\]]{0,30}[ \t]{0,4}=[ \t]{1,4}(?=[\"'`])|"
+    rb"&?[A-Za-z_][\w.<>?\[\]]{0,30}(?:[ ]\|[ ]\w{1,20})?[ \t]{0,4}=[ \t]{1,4}(?:[A-Z]\w{0,30}\()?(?=[\"'`])|"
     rb"(?:!!?[\w/.-]{0,40}|&[\w-]{1,40})[ \t]{1,4}(?=\S)|-[ \t]{1,4}(?=\S)|"
     rb"(?:[A-Z][a-z]+ value|(?:the )?(?:given|provided|current|new|old) value|got|was)[:=]?[ \t]{1,4}(?=\\*[\"'`])|"
     rb"(?:new )?(?:(?!Get|Read|Load|Env|Lookup|Fetch|From)[A-Z]\w{0,30}|string|str|bytes|\[\]byte|"
@@ -35,6 +35,12 @@ _LEAD: Final = re.compile(
     rb"\\*[\"']?[ \t]{0,4}[:=][ \t]{1,4}(?=\S)"
 )
 """What may stand between a name and its value: `Invalid value: "…"`, `Some("…")`, `string(12) "…"`, `{plain: …`."""
+_ABOUT: Final = re.compile(rb"(?i)(?:checksum|sha\d{0,3}|hash|digest)/\Z|://\Z")
+"""Before a name: what follows is that thing's checksum, or the name is a user's in an address."""
+_QUOTE_INSIDE: Final = re.compile(
+    rb"[^\s\"'`\\,;{}\[\]<>()]{1,200}[\"'`][^\s\"'`\\,;:{}\[\]<>()=][^\s\"'`\\,;]{0,200}(?=[ \t]*(?:\r?\n|\Z))"
+)
+_SENTENCE: Final = re.compile(rb"[A-Z\x80-\xff][^\r\n=\"]{8,80}(?=\r?\n|\Z)")
 _URN: Final = re.compile(rb"(?:arn|urn):[^\s\"']{0,150}\Z")
 _RULED: Final = frozenset({b"|", b"\xe2\x94\x82", b"->", b"\xe2\x86\x92"})
 _SHELL_COMMAND: Final = re.compile(rb"`[a-z][\w./-]* [^`\r\n]*`")
@@ -57,12 +63,27 @@ def pair(text: bytes, end: int) -> Iterator[Span]:
     if b"\n" in match[5] and _FIELD.match(text, at):  # what is below the name has a name of its own
         return
     starts_line = _LINE_START.search(head[: match.start()]) is not None
+    if starts_line and match[4] in b":=" and not match[2] and (long := _unquoted(text, at)) is not None:
+        if values.is_secret(text[at:long], kind):
+            yield Span(at, long, kind)
+        return
     whole_line = starts_line and match[4] == b":" and lead is None
     stops = _FORM if match[4] == b"=" else _BARE
     in_prose = _in_prose(text, at, match, starts_line=starts_line)
     for span in values_at(text, at, kind, in_prose=in_prose, whole_line=whole_line, head=head, stops=stops):
         if not (names.collection(name) and values.is_status(text[span.start : span.end])):
             yield span
+
+
+def _unquoted(text: bytes, at: int) -> int | None:
+    """The end of a value to the end of its line that has several words, or a quote inside; None when it has neither."""
+    if (end := extents.passphrase(text, at)) >= 0 and text[end : end + 1] in b"\r\n":
+        return end
+    inner = _QUOTE_INSIDE.match(text, at)
+    if inner is not None:
+        return inner.end()
+    sentence = _SENTENCE.match(text, at)
+    return at if sentence is not None and values.is_label(sentence[0]) else None
 
 
 def _in_prose(text: bytes, at: int, match: re.Match[bytes], *, starts_line: bool) -> bool:
@@ -78,10 +99,13 @@ def _is_no_pair(text: bytes, at: int, head: bytes, match: re.Match[bytes]) -> bo
     """Whether what looks like a name and a value is something else."""
     if match[1] == b"PASS" and match[4] == b":":  # what a test run says
         return True
+    before = head[: match.start(1)]
+    if _ABOUT.search(before) or (match[4] == b":" and not match[2] and not match[5] and before.endswith(b"/")):
+        return True  # registry.example.com/token-service:1.2.3
     if _URN.search(head, 0, match.start(1)) or (match[4] in _RULED and not _in_row(text, at, head)):
         return True
     first = text[at : at + 1]
-    if first == b"`" and _SHELL_COMMAND.match(text, at):
+    if first == b"`" and _SHELL_COMMAND.match(text, at) and extents.passphrase(text, at + 1) < 0:
         return True
     if _in_expansion(head, match) and (first in b"?+" or match[1].lower().endswith(b"s")):
         return True

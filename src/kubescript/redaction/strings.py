@@ -24,6 +24,11 @@ _MEMBER: Final = re.compile(
 )
 _LISTED: Final = re.compile(rb'"([^"\\]{1,200})"\s*:\s*\[\s*"\Z')
 _REVERSED: Final = re.compile(rb'"value"\s*:\s*"(?=(?:[^"\\]|\\.)*+"\s*,\s*"(?:name|key)"\s*:\s*"[^"]*\Z)', re.DOTALL)
+_CHALLENGE: Final = re.compile(
+    rb'"token"\s*:\s*"[\w-]{16,128}"\s*,[^{}]{0,300}"type"\s*:\s*"(?:http|dns|tls-alpn)-01"|'
+    rb'"type"\s*:\s*"(?:http|dns|tls-alpn)-01"[^{}]{0,300}"token"\s*:'
+)
+"""What an ACME server asks to be published."""
 _ARGUMENT: Final = re.compile(rb'"(--?[A-Za-z0-9_.-]{1,80})"\s*,\s*"\Z')
 _NEXT_FLAG: Final = re.compile(rb'--?[a-z][a-z-]*["=]')
 _AFTER_KEY: Final = re.compile(rb"\s*:")
@@ -105,6 +110,8 @@ def _named(probe: str, data: bytes, end: int) -> String | None:
     if probe == "pair" or probe in _READ:
         start = end - _READ.get(probe, 0)
         key = _key_before(data, start)
+        if key == b"token" and _CHALLENGE.search(data, max(0, start - _BACK), end + _BACK):
+            return String(start, end_of(data, start))
         return String(start, end_of(data, start), _text(key)) if key is not None else None
     head = data[max(0, end - _BACK) : end]
     if probe == "variable" and (name := _name_before(head)) is not None:

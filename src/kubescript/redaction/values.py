@@ -10,13 +10,24 @@ from typing import Final
 
 from kubescript.redaction import masks, names
 
-__all__ = ["entropy", "is_drawn", "is_random", "is_secret", "is_secret_in_prose", "is_status", "is_weak_secret"]
+__all__ = [
+    "entropy",
+    "is_drawn",
+    "is_label",
+    "is_random",
+    "is_secret",
+    "is_secret_in_prose",
+    "is_status",
+    "is_weak_secret",
+]
 
 _NOTHING: Final = re.compile(
     rb"(?i:~|true|false|yes|no|on|off|none|null|nil|n/?a|undefined|enabled?|disabled?|optional|required|default|auto|"
     rb"invalid|incorrect|expired|missing|wrong|rejected|denied|failed|mismatch|changed|updated|created|rotated|revoked|"
     rb"found|absent|accepted|ok|valid|verified|refreshed|"
-    rb"unset|empty|unknown|hidden|masked|redacted|omitted|string|str|text|object|always|never|"
+    rb"unset|empty|unknown|hidden|masked|redacted|omitted|string|str|text|object|always|never|todo|tbd|fixme|placeholder|"
+    rb"ja|nein|oui|non|s\xc3\xad|sim|n\xc3\xa3o|replace[-_ ]?(?:me|this|with)[a-z_ -]*|(?:your|insert|put|enter)[-_][a-z_-]*[-_](?:here|key|token|"
+    rb"password|secret)|\(?known(?: after apply\))?|[*\xe2\x80\xa2]{3,}[/)\]]|"
     rb"\[?<?\(?(?:redacted|hidden|masked|secret|password|token|none|nil|omitted|sensitive|filtered|unset|empty)\)?>?\]?)"
 )
 _REFERENCE: Final = re.compile(
@@ -31,16 +42,19 @@ _REFERENCE: Final = re.compile(
 )
 _PUBLISHED: Final = re.compile(
     rb"(?:ssh-(?:ed25519|rsa|dss)|ecdsa-sha2-nistp\d+) AAAA[^\r\n]*|system:[a-z][\w.-]*(?::[\w.-]+)*|"
-    rb"(?:[\w.-]*+:[x*!]?:\d++:\d++:[^\n:]*+:[^\n:]*+:[^\n:]*+\n?)++|hmac-sha\d+:[0-9a-f]+|ENC\[[^\]]*\]|Ag[A-Za-z0-9+/]{300,}={0,2}"
+    rb"(?:[\w.-]*+:[x*!]?:\d++:\d++:[^\n:]*+:[^\n:]*+:[^\n:]*+\n?)++|hmac-sha\d+:[0-9a-f]+|ENC\[[^\]]*\]|\{cipher\}[0-9a-f]+|"
+    rb"[a-z0-9.-]*/[A-Z][A-Za-z]+:[\w.-]+/[\w.-]+|Ag[A-Za-z0-9+/]{300,}={0,2}"
 )
-"""Public keys, identities, keyed hashes, and what sops and Sealed Secrets have encrypted."""
+"""Public keys, identities, keyed hashes, what sops, Spring and Sealed Secrets have encrypted, what Argo CD tracks."""
 _PATTERN: Final = re.compile(rb"(?:\\[SsWwDd]|\.[*+]|\[\^|\^[\[(.\\]|\(\?)\S*")
 """A regular expression."""
 _KEY_OF: Final = re.compile(
     rb"(?=.{3,200}\Z)[a-z0-9][a-z0-9.-]*[=/][a-z.-]*(?:password|passwd|token|key|secret|credential)s?[a-z.-]*"
 )
 """`object=key`, as references to a Secret are written."""
-_PATH: Final = re.compile(rb"(?:[A-Za-z]:\\|\.{0,2}/|~/)(?:[\w.@:\-]+[/\\])*[\w.@:\-]*(?: \w+=\w+)*")
+_PATH: Final = re.compile(
+    rb"(?:[A-Za-z]:\\|\.{0,2}/|~/|(?:\$\{[^{}]*\}|\$\w+|%\w+%)[/\\])(?:[\w.@:\-]+[/\\])*[\w.@:\-]*(?: \w+=\w+)*"
+)
 _FILE: Final = re.compile(rb"[\w./-]+\.(?:ya?ml|json|pem|crt|cer|key|txt|conf|cfg|toml|ini|env|jks|p12|pfx|sock)")
 _SHORT: Final = re.compile(rb".{1,3}|[a-z]{1,5}")
 """No token, no key: `A`, `root`."""
@@ -51,6 +65,8 @@ _DNS: Final = re.compile(rb"[a-z]+[0-9]{0,3}(?:[-./_][a-z0-9]+)*")
 _CODE: Final = re.compile(
     rb"[a-z]\w*(?:\.\w+)*\[:?[\"']?[A-Za-z_][\w-]*[\"']?\]|[A-Za-z_]\w*(?:(?:\??\.|::|->)\w+)+[(\[].*|(?:getenv|env|var|lookup|file|secret)[(\[].*|"
     rb"(?:[a-z]+(?:_[a-z0-9]+)+|[a-z]{2,}(?:[A-Z][a-z]+)+)\(.*|[a-z]{3,}\d?[a-z]*\((?:\$.*|[a-z]\w*\(.*|.*\);?)|"
+    rb"_[a-z]{1,15}|Secret(?:Str|Bytes|String)(?:[ ]?=.*)?|(?:str|string|bytes|SecretStr|Optional\[[\w.]+\])(?:[ ]?\|[ ]?\w+)?[ ]=[ ][A-Za-z_.]+.*|"
+    rb"[a-z]+(?:_[a-z0-9]+)+(?:\.[A-Za-z_]\w*)+(?:\[.*)?|"
     rb"(?:settings|config|cfg|self|this|req|request|ctx|params|ngx|args|options|opts|env|conf|props|var|local|module|data|"
     rb"each|input|event|state)(?:\??\.[A-Za-z_]\w*)+;?",
     re.DOTALL,
@@ -58,10 +74,22 @@ _CODE: Final = re.compile(
 """What a program calls to get the value."""
 _DEFAULT: Final = re.compile(rb"\$\{\w+:?[-=]([^${}]+)\}")
 """A shell's variable with a literal in its place."""
-_NEVER: Final = (_NOTHING, _REFERENCE, _PUBLISHED, _PATTERN, _KEY_OF, _PATH, _FILE, _CODE)
+_TEMPLATED: Final = re.compile(
+    rb"[a-z][a-z0-9+.-]*://[^\s:/@]*:(?:\{\{[^{}]*\}\}|\$\{[^{}]*\}|\$\([^()]*\)|\$\w+|%\w+%|<[^<>]*>|\*+)@[^\s@]*"
+)
+"""An address with a blank to fill in for its password."""
+_NEVER: Final = (_TEMPLATED, _NOTHING, _REFERENCE, _PUBLISHED, _PATTERN, _KEY_OF, _PATH, _FILE, _CODE)
 _NAMED: Final = frozenset({"secret", "credential", "token", "key"})
 """Kinds whose fields often hold the name of a Secret or of a key in one."""
-_WORDS: Final = re.compile(rb"(?:[A-Za-z\x80-\xff]+[?.!,:]?(?: |\Z)){1,10}")
+_WORDS: Final = re.compile(rb"(?:(?:[A-Za-z\x80-\xff']+|\d{1,3})[?.!,:]?(?: |\Z)[?!:]?){1,14}")
+_LABELS: Final = frozenset(
+    "key keys passe jeton clave chave chiave clé cle schlüssel contraseña zugriff acceso acesso accès d'accès acces adgang".encode().split()
+)
+_VERSION: Final = re.compile(rb"v?\d+(?:\.\d+){1,3}(?:[-+][\w.]+)?")
+_COUNTED: Final = re.compile(rb"[a-z]+(?:_[a-z]+)*=\d{1,9}")
+_LOADED: Final = re.compile(rb"[\w.-]{1,80}:/[\w./-]+")
+"""`name:path`, as systemd loads credentials."""
+_DSN_SECRET: Final = re.compile(rb"@|(?i:pass|pwd|key|token|secret|signature|credential|auth)[\w ]*=")
 _COOKIE: Final = re.compile(
     rb"(?i)(?:\A|;\s*)(?!(?:path|domain|expires|max-age|samesite)=)[^=;\s]+=\"?(?:[^\s;\"]{12,}|(?=[^\s;]*\d)(?=[^\s;]*[a-z])[^\s;]{8,})"
 )
@@ -101,17 +129,17 @@ def is_secret(value: bytes, kind: str) -> bool:
     if default := _DEFAULT.fullmatch(stripped):
         return is_secret(default[1], kind)
     bare = stripped.rstrip(b",;")
-    if not bare or masks.is_masked(stripped) or any(shape.fullmatch(bare) for shape in _NEVER) or _is_label(bare):
+    if not bare or masks.is_masked(stripped) or any(shape.fullmatch(bare) for shape in _NEVER) or is_label(bare):
         return False
     return kind == "password" or not _is_harmless(stripped, kind)
 
 
-def _is_label(value: bytes) -> bool:
+def is_label(value: bytes) -> bool:
     """What stands on a form beside a password's field, in whatever language: nothing but words, one a credential's."""
     if len(value) > 80 or not _WORDS.fullmatch(value):
         return False
     words = re.findall(rb"[^ ?.!,:]+", value)
-    said = any(names.kind(word.decode("utf-8", "replace").lower()) or word.lower() == b"key" for word in words)
+    said = any(names.kind(word.decode("utf-8", "replace").lower()) or word.lower() in _LABELS for word in words)
     return said and (len(words) > 1 or value[:1].isupper())
 
 
@@ -127,7 +155,11 @@ def _is_harmless(value: bytes, kind: str) -> bool:
         if re.fullmatch(rb"[A-Z]{2,12}|[A-Z][a-z]+(?:[,/][A-Z]\w*)*", value):  # a mode of it
             return True
         return _PATTERN.fullmatch(value.partition(b" ")[2]) is not None
-    has_user = kind == "dsn" and re.search(rb"[@=]", value) is not None
+    if _VERSION.fullmatch(value) or _COUNTED.fullmatch(value) or (kind == "credential" and _LOADED.fullmatch(value)):
+        return True
+    has_user = kind == "dsn" and _DSN_SECRET.search(value) is not None
+    if kind == "dsn" and not has_user:
+        return True
     return (not has_user and _URL.fullmatch(value) is not None) or (kind in _NAMED and _is_name(value, kind))
 
 

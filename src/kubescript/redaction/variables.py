@@ -23,6 +23,11 @@ _PRINTED: Final = re.compile(
     rb"(?i:name|key|path|param(?:eter)?|variable|setting|option)\\*[\"'`]?\s{0,4}(?:=>|[:=])\s{0,4}\\*[\"'`]?([/A-Za-z0-9_.\-]{1,100})\\*[\"'`]?"
     rb"[,;]?\s{0,40}:?\\*[\"'`]?(?i:value|contents?)\\*[\"'`]?\s{0,4}(?:=>|[:=])\s{0,4}\Z"
 )
+_ENCRYPTED: Final = re.compile(rb"ENC\[[^\]\s]*\Z")
+"""Before the parts of what sops has written."""
+_OTHER_KEY: Final = re.compile(
+    rb"(?i)\b(?:partition|sort|primary|foreign|cache|hash|range|routing|row|index|public)[ ]keys?\W*\Z"
+)
 _BESIDE: Final = re.compile(rb"([A-Za-z0-9_.\-]{1,100})\\{0,7}[\"'`]?(?:[ \t]{1,20}|[ \t]{0,4},[ \t]{0,4})(?:<<)?\Z")
 
 
@@ -82,7 +87,9 @@ def weak(text: bytes, end: int) -> Iterator[Span]:
         return
     name = match[1].decode()
     value = re.compile(rb"[A-Za-z0-9+/_=.~-]{8,4096}").match(text, start)
-    if value is None or names.kind(name):
+    if value is None or names.kind(name) or _ENCRYPTED.search(text, max(0, start - _BACK), start):
+        return
+    if name.lower() in {"key", "keys"} and _OTHER_KEY.search(text, max(0, start - _BACK), start):
         return
     if names.weak(name) and values.is_weak_secret(value[0], name):
         yield Span(value.start(), value.end(), "key")

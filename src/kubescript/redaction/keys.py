@@ -14,6 +14,10 @@ __all__ = ["is_basic", "jwt", "password_hash", "pem", "scheme"]
 _PEM_BYTES: Final = 65_536
 _PUBLIC_KEY: Final = re.compile(rb"(?i)-----BEGIN [A-Z0-9 -]{0,40}PUBLIC KEY")
 _KEY_END: Final = re.compile(rb"(?i)-----END [A-Z0-9 -]{0,40}KEY(?: [A-Z0-9 ]{1,20})?-----|Private-MAC: [0-9a-f]+")
+_CARRIED: Final = re.compile(
+    rb"[^\r\n]{0,200}(?:\r?\n[^\r\n]{0,200}?[\s>\]|][A-Za-z0-9+/]{40,100}={0,2}[ \t\"',]{0,4}(?=\r?\n|\Z))*"
+)
+"""Lines of a key behind what a runtime, or a program, writes before each."""
 _PUTTY: Final = re.compile(
     rb"(?:[^\r\n]{0,200}\r?\n){1,400}?Private-Lines: \d{1,4}\r?\n"
     rb"((?:[A-Za-z0-9+/=]{1,100}\r?\n){0,399}[A-Za-z0-9+/=]{1,100}|\xc2\xab[^\r\n]{1,120})\r?\nPrivate-MAC"
@@ -52,6 +56,9 @@ def pem(text: bytes, end: int) -> Iterator[Span]:
         yield Span(start, close.end(), "private-key")
         return
     body = re.compile(rb"(?:[A-Za-z0-9+/=:,\-\s]|\\[nr\\])*").match(text, end, limit)
+    carried = _CARRIED.match(text, end, limit)
+    if body is not None and carried is not None and carried.end() > body.end():
+        body = carried
     yield Span(start, body.end() if body is not None else end, "private-key")
 
 

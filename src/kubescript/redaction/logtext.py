@@ -21,8 +21,18 @@ _TAIL: Final = 2_000
 _ENDS: Final = b"-----END "
 _STAMP: Final = re.compile(
     rb"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)[ \t]|"
-    rb"\[?[A-Za-z0-9 :.,/_-]{0,60}\][ \t]*|[a-z0-9_.-]{1,60}[ \t]*\|[ \t]?"
+    rb"\[?[A-Za-z0-9 :.,/_-]{0,200}\][ \t]*|[a-z0-9_.-]{1,60}[ \t]*\|[ \t]?|std(?:out|err)[ ][FP][ ]|"
+    rb"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[\d.,]*Z?[ \t]|(?:[CS]|client|server)?[:>][ ]|[<>-]{1,3}[ ]"
 )
+_CARRIED: Final = re.compile(
+    rb"[^\r\n]{0,400}?(?:[\s>\]|:]|[:,=]\s?\\{0,3}\")[A-Za-z0-9+/]{40,100}={0,2}(?:\\{1,3}[nr]){0,2}(?:\\{0,3}\"[^\r\n]{0,400})?[\s\"',}]*\Z"
+)
+"""A key's line in a log of JSON, or behind whatever a program writes before each line."""
+_DIGIT: Final = re.compile(rb"[0-9]")
+_FIELD_ABOVE: Final = re.compile(
+    rb"form-data;[^\r\n]{0,200}\bname=\"([A-Za-z0-9_.-]{1,100})\"\s*\Z|334 UGFzc3dvcmQ6\s*\Z"
+)
+"""A form's field, and SMTP's question for a password: the value is on a line below."""
 _KEY_LINE: Final = re.compile(rb"(?:[A-Za-z0-9+/]{1,100}={0,2}|[A-Za-z-]+: [^\r\n]{0,100}|)[\s\"',]*\Z")
 _MANY: Final = 1_000
 _DENSE: Final = 64
@@ -55,6 +65,8 @@ class LogText:
         self._cut = cut
         """The asker chose the byte it ends at, which may lie in a token that then looks like none."""
         self._in_key = 0
+        self._lead = b""
+        """What stands before the first line of a key, with its digits as noughts."""
         self._block = 0
         """The least indentation of the lines of a block that is masked."""
         self._before = b""
@@ -101,6 +113,8 @@ class LogText:
         bare = encoded.colourless(line[-_TAIL:]).rstrip()
         said = bare[:-1] if bare.endswith(b":") else b""
         self._announcing, self._blank = (said if said and announced.kind(said, next_line=True) else b""), 0
+        if (above := _FIELD_ABOVE.search(bare)) is not None and names.kind((above[1] or b"password").decode()):
+            self._announcing = b"the password"
 
     def _ended(self, line: bytes) -> bytes:
         """The last line of a log that was cut, without its last word."""
@@ -122,8 +136,8 @@ class LogText:
         return self._judged(line, bare) if touched else line
 
     def _judged(self, line: bytes, bare: bytes) -> bytes:
-        if _BEGINS.search(bare):
-            self._in_key = 1
+        if (begins := _BEGINS.search(bare)) is not None:
+            self._in_key, self._lead = 1, _DIGIT.sub(b"0", bare[: begins.start()])
         if (opened := _OPENS_BLOCK.fullmatch(bare)) is not None and names.kind(opened[2].decode()):
             self._block = len(opened[1]) + 1
         if (head := columns.header(bare)) is not None:
@@ -158,14 +172,15 @@ class LogText:
 
     def _key_line(self, line: bytes) -> bytes:
         """A line within a private key goes; the first that cannot be one ends it."""
-        bare = line.strip()
+        bare = line[len(self._lead) :] if _DIGIT.sub(b"0", line[: len(self._lead)]) == self._lead else line
+        bare = bare.strip()
         while (stamp := _STAMP.match(bare)) is not None and stamp.end():
             bare = bare[stamp.end() :]
         self._in_key += 1
-        if bare.startswith(_ENDS):
+        if _ENDS in bare:
             self._in_key = 0
             return b""
-        if _KEY_LINE.match(bare) and self._in_key < _MAX_KEY_LINES:
+        if (_KEY_LINE.match(bare) or _CARRIED.match(line)) and self._in_key < _MAX_KEY_LINES:
             return b""
         self._in_key = 0
         return self._line(line, touched=True)

@@ -15,7 +15,8 @@ _PEM_BYTES: Final = 65_536
 _PUBLIC_KEY: Final = re.compile(rb"(?i)-----BEGIN [A-Z0-9 -]{0,40}PUBLIC KEY")
 _KEY_END: Final = re.compile(rb"(?i)-----END [A-Z0-9 -]{0,40}KEY(?: [A-Z0-9 ]{1,20})?-----|Private-MAC: [0-9a-f]+")
 _CARRIED: Final = re.compile(
-    rb"[^\r\n]{0,200}(?:\r?\n[^\r\n]{0,200}?[\s>\]|][A-Za-z0-9+/]{40,100}={0,2}[ \t\"',]{0,4}(?=\r?\n|\Z))*"
+    rb"[^\r\n]{0,200}(?:\r?\n[^\r\n]{0,200}?[\s>\]|\"][A-Za-z0-9+/]{40,100}={0,2}"
+    rb"(?:[ \t\"',]{0,4}|\\{1,3}n\\{0,3}\"[^\r\n]{0,200}|\"[,}][^\r\n]{0,200})(?=\r?\n|\Z))*"
 )
 """Lines of a key behind what a runtime, or a program, writes before each."""
 _PUTTY: Final = re.compile(

@@ -12,7 +12,7 @@ __all__ = ["LogText"]
 
 _LINES: Final = re.compile(rb"[^\n]*\n|[^\n]+\Z")
 _BEGINS: Final = re.compile(
-    rb"(?i)-----BEGIN (?![A-Z0-9 -]{0,40}PUBLIC)[A-Z0-9 -]{0,40}KEY(?: [A-Z0-9 ]{1,20})?-----\s*\Z"
+    rb"(?i)-----BEGIN (?![A-Z0-9 -]{0,40}PUBLIC)[A-Z0-9 -]{0,40}KEY(?: [A-Z0-9 ]{1,20})?-----(?:(?:\\{1,3}[nr]){0,2}\\{0,3}\"[^\r\n]{0,400})?\s*\Z"
 )
 _ESC: Final = b"\x1b["
 _BLANK_LINES: Final = 2
@@ -28,6 +28,8 @@ _CARRIED: Final = re.compile(
     rb"[^\r\n]{0,400}?(?:[\s>\]|:]|[:,=]\s?\\{0,3}\")[A-Za-z0-9+/]{40,100}={0,2}(?:\\{1,3}[nr]){0,2}(?:\\{0,3}\"[^\r\n]{0,400})?[\s\"',}]*\Z"
 )
 """A key's line in a log of JSON, or behind whatever a program writes before each line."""
+_TAIL_OF_JSON: Final = re.compile(rb"(?:\\{1,3}[nr]){0,2}\\{0,3}\"[,}][^\r\n]{0,400}\Z")
+_HEADER: Final = re.compile(rb"Content-[\w-]{1,40}: ")
 _DIGIT: Final = re.compile(rb"[0-9]")
 _FIELD_ABOVE: Final = re.compile(
     rb"form-data;[^\r\n]{0,200}\bname=\"([A-Za-z0-9_.-]{1,100})\"\s*\Z|334 UGFzc3dvcmQ6\s*\Z"
@@ -74,6 +76,8 @@ class LogText:
         self._announcing = b""
         """The line that ends with a colon before this one, and how many blank ones came since."""
         self._blank = 0
+        self._asked = ""
+        """The kind of the value on the next line that has one."""
         self._columns: columns.Columns | None = None
         """The head of the table that is being printed."""
 
@@ -103,7 +107,7 @@ class LogText:
 
     def _is_waiting(self) -> bool:
         """Whether something over several lines is going on."""
-        return bool(self._in_key or self._block or self._columns or self._announcing)
+        return bool(self._asked or self._in_key or self._block or self._columns or self._announcing)
 
     def _note(self, line: bytes) -> None:
         if not line.strip():
@@ -114,7 +118,9 @@ class LogText:
         said = bare[:-1] if bare.endswith(b":") else b""
         self._announcing, self._blank = (said if said and announced.kind(said, next_line=True) else b""), 0
         if (above := _FIELD_ABOVE.search(bare)) is not None and names.kind((above[1] or b"password").decode()):
-            self._announcing = b"the password"
+            self._asked = names.kind((above[1] or b"password").decode())
+        elif not _HEADER.match(bare):
+            self._asked = ""
 
     def _ended(self, line: bytes) -> bytes:
         """The last line of a log that was cut, without its last word."""
@@ -147,6 +153,15 @@ class LogText:
 
     def _below(self, line: bytes, bare: bytes) -> bytes | None:
         """A line whose meaning a line above it has told; None when none has, or this is no such line."""
+        if self._asked and bare.strip() and not _HEADER.match(bare):
+            start = _unstamped(bare)
+            start += len(bare[start:]) - len(bare[start:].lstrip())
+            value = bare[start:].rstrip()
+            return (
+                self._masked(line, start, start + len(value), self._asked)
+                if values.is_secret(value, self._asked)
+                else None
+            )
         cells = self._columns.cells(bare) if self._columns is not None else None
         if cells is None:
             self._columns = None
@@ -173,7 +188,7 @@ class LogText:
     def _key_line(self, line: bytes) -> bytes:
         """A line within a private key goes; the first that cannot be one ends it."""
         bare = line[len(self._lead) :] if _DIGIT.sub(b"0", line[: len(self._lead)]) == self._lead else line
-        bare = bare.strip()
+        bare = _TAIL_OF_JSON.sub(b"", bare.strip())
         while (stamp := _STAMP.match(bare)) is not None and stamp.end():
             bare = bare[stamp.end() :]
         self._in_key += 1

@@ -12,7 +12,7 @@ import tomllib
 from pathlib import Path
 from typing import Final
 
-__all__ = ["HIDDEN", "PATTERN", "RARE", "collection", "key", "kind", "pair", "weak"]
+__all__ = ["HIDDEN", "PATTERN", "RARE", "VENDORS", "collection", "is_vendor", "key", "kind", "pair", "weak"]
 
 PATTERN: Final = (
     r"(?:passw|passphrase|passcode|pass\b|pwd|kennwort|wachtwoord|contrase|psk|secret|token|credential|creds\b|bearer|"
@@ -26,8 +26,10 @@ PATTERN: Final = (
 """What hyperscan and `re` look for before a separator; generous, `kind` decides."""
 
 RARE: Final = (
-    r"(?:senha|mot_?de_?passe|mdp(?:\b|_)|clave\b|parola?\b|sifre|haslo|heslo|jelszo|losenord|passord|salasana|adgangskode|lozinka|"
-    r"mat_khau|mnemonic|(?:seed|recovery|backup)[-_. ]?(?:phrase|codes?))"
+    r"(?:senha|mot_?de_?passe|mdp(?:\b|_)|clave(?:\b|_)|parola?(?:\b|_)|sifre|haslo|heslo|jelszo|losenord|passord|salasana|adgangskode|"
+    r"lozinka|mat_khau|mnemonic|(?:seed|recovery|backup)[-_. ]?(?:phrase|codes?)|kodeord|losung|pasuwa|geheim|segreto|secreto|"
+    r"segredo|hemlig|hemmelig|salaisuus|tajn[ey]|gizli|sandi(?:\b|_)|jeton|gettone|schl(?:ue|u|\xc3\xbc)ssel|cle_|_cle\b|clef|llave|chave|chiave|"
+    r"sleutel|klucz|klic(?:\b|_)|nyckel|nokkel|nogle|avain|anahtar|kagi|[a-z]_?pin\b|_pat\b)"
 )
 """The same, of names that are looked for in fewer places: of other languages, of what is written on paper."""
 
@@ -49,6 +51,31 @@ _COMMAND_AUTH: Final = frozenset({("rediscli", "auth"), ("redis", "auth"), ("cli
 _OPEN: Final = frozenset({"public", "pub"})
 _PAIRS: Final = frozenset({("auth",), ("login",), ("user",), ("username",), ("account",), ("credentials",), ("creds",)})
 _COLLECTIONS: Final = frozenset({("secrets",), ("tokens",), ("passwords",)})
+_KEYS_ABROAD: Final = tuple(_WORDS["names"]["abroad"].split())
+"""How compounds end that say `key` in other languages."""
+VENDORS: Final = tuple(_WORDS["names"]["vendors"].split())
+_VENDORS: Final = frozenset(VENDORS)
+_NO_KEYS: Final = frozenset(
+    {
+        "name",
+        "sid",
+        "user",
+        "username",
+        "account",
+        "email",
+        "phone",
+        "project",
+        "app",
+        "site",
+        "dataset",
+        "org",
+        "team",
+        "workspace",
+        "channel",
+        "release",
+        "tracker",
+    }
+)
 _FORMS: Final = frozenset(
     {"value", "data", "b64", "base64", "hex", "raw", "string", "bytes", "encoded", "contents", "base", "v"}
 )
@@ -69,6 +96,8 @@ def kind(name: str) -> str:
     if _HOST.search(name):  # `rbac.authorization.k8s.io`: a group of the API, a host
         return ""
     words = _words(name)
+    if words[:1] == ("dsenha",):  # -Dsenha=…
+        return "password"
     found, place = "", -1
     for at, word in enumerate(words):
         known = _SECRETS.get(word, "") or _ending(word)
@@ -106,12 +135,24 @@ def weak(name: str) -> bool:
         return True
     if words and words[-1].endswith("key") and words[-1] not in _KEYLESS:
         return _PUBLIC.isdisjoint(words) or "encryption" in words
+    if _is_abroad(words) or (not _VENDORS.isdisjoint(words) and words[-1] not in _ABOUT and words[-1] not in _NO_KEYS):
+        return _PUBLIC.isdisjoint(words)
     return bool(words) and words[-1] in _WEAK and (_PUBLIC.isdisjoint(words) or "encryption" in words)
 
 
 def key(name: str) -> bool:
     """Whether this names a key, of whatever."""
-    return any(word.endswith(("key", "keys")) for word in _words(name)[-1:])
+    words = _words(name)
+    return any(word.endswith(("key", "keys", "sdk", "pat")) for word in words[-1:]) or _is_abroad(words)
+
+
+def _is_abroad(words: tuple[str, ...]) -> bool:
+    return any(word in _KEYS_ABROAD or (len(word) > 8 and word.endswith(_KEYS_ABROAD)) for word in words[:4])
+
+
+def is_vendor(name: str) -> bool:
+    """Whether a vendor's name is in it, whose random values are keys."""
+    return not _VENDORS.isdisjoint(_words(name))
 
 
 def pair(name: str) -> bool:
@@ -130,6 +171,8 @@ def _by_its_end(words: tuple[str, ...], found: str) -> str | None:
         return "cookie"
     if words[-2:] in _PHRASES or words[-2:] in _COMMAND_AUTH:
         return "password"
+    if words[-1:] == ("pin",) and (len(words) > 1 or not found):
+        return "pin"
     if any(words[at : at + len(each)] == each and _ABOUT.isdisjoint(words) for each in _FOREIGN for at in range(3)):
         return "password"
     if (words[-2:-1] and words[-1] == "auth") or words[-1:] == ("basicauth",) or words[-2:] in _USER:

@@ -54,6 +54,9 @@ def pair(text: bytes, end: int) -> Iterator[Span]:
     match = _NAME.search(head)
     name = match[1].decode("ascii", "replace") if match is not None else ""
     kind = names.kind(name)
+    if match is not None and name and not kind and names.weak(name):
+        yield from _weak(text, at, name)
+        return
     if match is None or not kind or _is_no_pair(text, at, head, match):
         return
     if _in_expansion(head, match):
@@ -73,6 +76,13 @@ def pair(text: bytes, end: int) -> Iterator[Span]:
     for span in values_at(text, at, kind, in_prose=in_prose, whole_line=whole_line, head=head, stops=stops):
         if not (names.collection(name) and values.is_status(text[span.start : span.end])):
             yield span
+
+
+def _weak(text: bytes, at: int, name: str) -> Iterator[Span]:
+    """A random value of a name that says `key` in another language, or a vendor's name."""
+    start, stop = extents.extent(text, at, whole_line=False, head=b"", stops=_FORM)
+    if values.is_weak_secret(text[start:stop], name):
+        yield Span(start, stop, "key")
 
 
 def _unquoted(text: bytes, at: int) -> int | None:

@@ -50,6 +50,7 @@ _WEAK: Final = (
     "[a-z0-9_.-]keys?|encrypt|inline[-_](?:string|bytes)|hmac[-_]?encoded|keyfile[-_]contents|"
     "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper|cookie|iv|login|community|honeycomb-team|[-_](?:user|credentials|creds)"
 )
+_VENDOR: Final = "|".join(names.VENDORS)
 _COMMON: Final = "pass|secret|token|key|pwd|cred"
 """Words of credentials' names, where few texts have the rest of the pattern."""
 _WRITTEN: Final = "value|plain|plaintext|literal|cleartext|inline|raw|default|val"
@@ -89,6 +90,11 @@ PROBES: Final = (
     # password=…, "token": "…", api_key: …; at the value's first character, unless that opens an object or a list
     Probe("pair", rf"{_NAME}{_QUOTE}?\]?{_BLANK}*(?:[?:]{{1,2}}=|=>|::|<-|[:=]|\\+u003[adAD])[ \t\r\n]*[^ \t\r\n{{[]"),
     Probe("pair", rf"(?i:{names.RARE})[A-Za-z0-9_.-]*{_QUOTE}?{_BLANK}*(?:=>|[:=])[ \t\r\n]*[^ \t\r\n{{[]"),
+    Probe("pair", rf"(?i:{_VENDOR})[A-Za-z0-9_]*{_QUOTE}?{_BLANK}*[:=]{_BLANK}*{_QUOTE}?[A-Za-z0-9]"),
+    Probe(
+        "variable",
+        rf"(?i:{_VENDOR})[A-Za-z0-9_]*{_QUOTE}{_SPACE},{_SPACE}{_QUOTE}(?:{_HOLDS}){_QUOTE}{_SPACE}:{_SPACE}{_DOUBLE}",
+    ),
     # | password | … |, password → …, password -> …; {{"password": {{plain: …
     Probe("pair", rf"{_NAME}{_BLANK}*(?:\||\xe2\x94\x82|\xe2\x86\x92| ->){_BLANK}*[^ \t\r\n|]"),
     Probe("pair", rf"{_NAME}{_QUOTE}?{_BLANK}*[:=]{_BLANK}*\{{[ \t\r\n]*{_QUOTE}?(?:{_WRITTEN})"),
@@ -139,7 +145,8 @@ PROBES: Final = (
     # what formats have of their own
     Probe("element", rf"{_NAME}(?:[ :][^<>]*)?(?:>|\\+u003e)(?:<!\[CDATA\[)?[^<\\ \t\r\n]"),
     Probe(
-        "element", rf"(?:name|key|id)=[\"'][A-Za-z0-9_.:-]*(?i:{_COMMON})[A-Za-z0-9_.-]*[\"'](?: [^<>]*)?>[^<\\ \t\r\n]"
+        "element",
+        rf"(?:name|key|id)=[\"'][A-Za-z0-9_.:-]*(?i:{_COMMON}|senha|clave|passe|geheim|heslo|haslo|parol)[A-Za-z0-9_.-]*[\"'](?: [^<>]*)?>[^<\\ \t\r\n]",
     ),
     Probe("element", rf">{_SPACE}<(?:string|[vV]alue)>[^<]"),
     Probe("attribute", rf"(?:name|key|id)={_QUOTE}[A-Za-z0-9_.:-]+{_QUOTE}{_SPACE}(?i:value)={_QUOTE}"),

@@ -86,6 +86,7 @@ _LABELS: Final = frozenset(
     "key keys passe jeton clave chave chiave clé cle schlüssel contraseña zugriff acceso acesso accès d'accès acces adgang".encode().split()
 )
 _VERSION: Final = re.compile(rb"v?\d+(?:\.\d+){1,3}(?:[-+][\w.]+)?")
+_PIN: Final = re.compile(rb"\d{4,12}")
 _COUNTED: Final = re.compile(rb"[a-z]+(?:_[a-z]+)*=\d{1,9}")
 _LOADED: Final = re.compile(rb"[\w.-]{1,80}:/[\w./-]+")
 """`name:path`, as systemd loads credentials."""
@@ -105,6 +106,7 @@ _FILE_NAME: Final = re.compile(
     rb"/[^/]*\.(?:parquet|csv|json|gz|zst|log|sql|tar|zip|db|ya?ml|txt|html?|js|css|png|avro|orc)\Z"
 )
 _UUID: Final = re.compile(rb"(?:[a-z]{2,8}-)?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_PREFIXED_UUID: Final = re.compile(rb"(?:sdk|mob|api)-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _USER_DRAWN: Final = re.compile(
     rb"(?!system:)[A-Za-z][\w.@+-]{0,80}:(?=[^\s:/]*[0-9])(?=[^\s:/]*[A-Za-z])[^\s:/]{6,200}"
 )
@@ -131,11 +133,15 @@ def is_secret(value: bytes, kind: str) -> bool:
     bare = stripped.rstrip(b",;")
     if not bare or masks.is_masked(stripped) or any(shape.fullmatch(bare) for shape in _NEVER) or is_label(bare):
         return False
+    if kind == "pin":
+        return _PIN.fullmatch(stripped) is not None
     return kind == "password" or not _is_harmless(stripped, kind)
 
 
 def is_label(value: bytes) -> bool:
     """What stands on a form beside a password's field, in whatever language: nothing but words, one a credential's."""
+    if not re.search(rb"[!-~]", value):
+        return True
     if len(value) > 80 or not _WORDS.fullmatch(value):
         return False
     words = re.findall(rb"[^ ?.!,:]+", value)
@@ -192,9 +198,11 @@ def is_random(value: bytes) -> bool:
 
 def is_weak_secret(value: bytes, name: str) -> bool:
     """Whether the value of a name that alone would not tell is drawn by lot; of a list, one of its parts."""
-    if _UUID.fullmatch(value):
+    if _UUID.fullmatch(value) or _PREFIXED_UUID.fullmatch(value):
         return names.key(name)
     if _USER_DRAWN.fullmatch(value) and names.pair(name):
+        return True
+    if names.is_vendor(name) and is_random(value.rpartition(b":")[2]):
         return True
     return any(is_random(part) or is_drawn(part) for part in _PARTS.split(value) if len(part) >= 8)
 

@@ -29,7 +29,7 @@ RARE: Final = (
     r"(?:senha|mot_?de_?passe|mdp(?:\b|_)|clave(?:\b|_)|parola?(?:\b|_)|sifre|haslo|heslo|jelszo|losenord|passord|salasana|adgangskode|"
     r"lozinka|mat_khau|mnemonic|(?:seed|recovery|backup)[-_. ]?(?:phrase|codes?)|kodeord|losung|pasuwa|geheim|segreto|secreto|"
     r"segredo|hemlig|hemmelig|salaisuus|tajn[ey]|gizli|sandi(?:\b|_)|jeton|gettone|schl(?:ue|u|\xc3\xbc)ssel|cle_|_cle\b|clef|llave|chave|chiave|"
-    r"sleutel|klucz|klic(?:\b|_)|nyckel|nokkel|nogle|avain|anahtar|kagi|[a-z]_?pin\b|_pat\b)"
+    r"[a-z]_?pin\b|_pat\b)"
 )
 """The same, of names that are looked for in fewer places: of other languages, of what is written on paper."""
 

@@ -50,13 +50,18 @@ _WEAK: Final = (
     "[a-z0-9_.-]keys?|encrypt|inline[-_](?:string|bytes)|hmac[-_]?encoded|keyfile[-_]contents|"
     "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper|cookie|iv|login|community|honeycomb-team|[-_](?:user|credentials|creds)"
 )
-_VENDOR: Final = "|".join(names.VENDORS)
+_VENDOR: Final = "|".join(
+    [*names.VENDORS, *"sleutel klucz klic nyckel nokkel nogle avain anahtar kagi".split()]
+).upper()
 _COMMON: Final = "pass|secret|token|key|pwd|cred"
 """Words of credentials' names, where few texts have the rest of the pattern."""
 _WRITTEN: Final = "value|plain|plaintext|literal|cleartext|inline|raw|default|val"
 _CONTENT: Final = "value|val|content|contents"
 _HOLDS: Final = "[A-Za-z]*[vV]alue|val|contents?|text|data|string"
-_SAID: Final = r"password|passwd|passphrase|passwort|kennwort|contrase\xc3\xb1a|senha|parola|pwd|token|secret|api key"
+_SAID: Final = (
+    r"password|passwd|passphrase|passwort|kennwort|contrase\xc3\xb1a|senha|parola|pwd|[ ]pw|mot de passe|wachtwoord|has\xc5\x82o|heslo|"
+    r"l\xc3\xb6senord|passord|salasana|token|secret|api key"
+)
 _VERBS: Final = (
     r"is|was|to|set to|changed to|has been|have been|will be|with|of|for|from|lautet|ist|es|est|\xc3\xa8|\xc3\xa9"
 )
@@ -90,11 +95,9 @@ PROBES: Final = (
     # password=…, "token": "…", api_key: …; at the value's first character, unless that opens an object or a list
     Probe("pair", rf"{_NAME}{_QUOTE}?\]?{_BLANK}*(?:[?:]{{1,2}}=|=>|::|<-|[:=]|\\+u003[adAD])[ \t\r\n]*[^ \t\r\n{{[]"),
     Probe("pair", rf"(?i:{names.RARE})[A-Za-z0-9_.-]*{_QUOTE}?{_BLANK}*(?:=>|[:=])[ \t\r\n]*[^ \t\r\n{{[]"),
-    Probe("pair", rf"(?i:{_VENDOR})[A-Za-z0-9_]*{_QUOTE}?{_BLANK}*[:=]{_BLANK}*{_QUOTE}?[A-Za-z0-9]"),
-    Probe(
-        "variable",
-        rf"(?i:{_VENDOR})[A-Za-z0-9_]*{_QUOTE}{_SPACE},{_SPACE}{_QUOTE}(?:{_HOLDS}){_QUOTE}{_SPACE}:{_SPACE}{_DOUBLE}",
-    ),
+    # PAGERDUTY_INTEGRATION=…, in capitals only: many words in small letters make every scan slow
+    Probe("pair", rf"(?:{_VENDOR})[A-Z0-9_]*{_QUOTE}?{_BLANK}*[:=]{_BLANK}*{_QUOTE}?[A-Za-z0-9]"),
+    Probe("variable", rf"(?:{_VENDOR})[A-Z0-9_]*{_QUOTE},{_QUOTE}(?:value){_QUOTE}{_SPACE}:{_SPACE}{_DOUBLE}"),
     # | password | … |, password → …, password -> …; {{"password": {{plain: …
     Probe("pair", rf"{_NAME}{_BLANK}*(?:\||\xe2\x94\x82|\xe2\x86\x92| ->){_BLANK}*[^ \t\r\n|]"),
     Probe("pair", rf"{_NAME}{_QUOTE}?{_BLANK}*[:=]{_BLANK}*\{{[ \t\r\n]*{_QUOTE}?(?:{_WRITTEN})"),

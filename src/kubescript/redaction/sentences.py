@@ -6,16 +6,17 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript.redaction import names, values
+from kubescript.redaction import extents, names, values
 from kubescript.redaction.spans import Span
 
 __all__ = ["foreign", "is_mixed", "is_odd", "login", "said"]
 
 _SAID: Final = re.compile(
-    rb"(?i)(password|passwd|passphrase|passwort|kennwort|contrase\xc3\xb1a|senha|parola|pwd|token|secret|api key|(?<=_password )by)"
-    rb"[ \t]{1,2}(?:(?:for|of|f\xc3\xbcr|de)[ ](?:user[ ]|role[ ])?[\w@.\"'-]{1,60}[ ])?"
+    rb"(?i)(password|passwd|passphrase|passwort|kennwort|contrase\xc3\xb1a|senha|parola|pwd|\bpw|mot de passe|wachtwoord|has\xc5\x82o|heslo|"
+    rb"l\xc3\xb6senord|passord|salasana|token|secret|api key|(?<=_password )by)"
+    rb"[ \t]{1,2}(?:(?:for|of|f\xc3\xbcr|de)[ ](?:user[ ]|role[ ])?(?:the[ ])?(?:[\w@.\"'-]{1,60}[ ]){1,4}?)?"
     rb"((?:(?:has|have)[ ]been[ ]|will[ ]be[ ])?"
-    rb"(?:is|was|to|set to|changed to|reset to|with|of|lautet|ist|es|est|\xc3\xa8|\xc3\xa9|:=))?[ \t]{0,2}([\"'`]?)([^\s]{4,200})"
+    rb"(?:is|was|to|set to|changed to|reset to|with|of|lautet|ist|war|es|est|\xc3\xa8|\xc3\xa9|jest|\xc3\xa4r|er|on|:=))?[ \t]{0,2}(\xc2\xab[ ]?|[\"'`]?)((?<=[\"'`])[^\"'`\n]{4,200}|[^\s]{4,200})"
 )
 _MADE: Final = re.compile(
     rb"(?i)(?:generated|created|temporary|initial|default|new|one-time|random|bootstrap|using|with)"
@@ -25,6 +26,13 @@ _CHANGED: Final = re.compile(
     rb"(?i)(?:password|passwd|passphrase|token|secret|key)[ ](?:was[ ]|has been[ ])?(?:changed|rotated|updated|reset|renamed)?"
     rb"[ ]?from[ ][\"'`]?([^\s\"'`]{6,200})[\"'`]?[ ]to[ ][\"'`]?([^\s\"'`]{6,200})"
 )
+_WORDS_ABROAD: Final = frozenset(
+    "passwort|kennwort|contraseña|senha|wachtwoord|hasło|heslo|lösenord|passord|salasana|mot de passe".encode().split(
+        b"|"
+    )
+)
+_TYPED: Final = re.compile(rb"(?=\S*\d)(?=\S*[A-Za-z])[^\s:/=]{6,60}")
+"""A value as people type it, behind a word that no sentence goes on from with a number."""
 _LOGIN: Final = re.compile(
     rb"(?i)(?:credentials?|log[ -]?in|sign[ -]?in|admin access)[^\n/]{0,40}?[ :`\"'][\w.@-]{1,40}[`\"']?[ ]?/[ ]?[`\"']?"
     rb"((?=[^\s`\"'/]*\d)(?=[^\s`\"'/]*[A-Za-z])[^\s`\"'/]{8,100})[`\"']?(?=[\s.,;)]|\Z)"
@@ -39,14 +47,18 @@ _FOREIGN: Final = re.compile(
 
 def said(text: bytes, end: int) -> Iterator[Span]:
     """`password is hunter2`, `password for jane has been set to hunter2`."""
-    begin, stop = max(0, end - 90), min(len(text), end + 200)
+    begin, stop = max(0, end - 110), min(len(text), end + 200)
     for match in _SAID.finditer(text, begin, stop):
         kind = names.kind(match[1].decode()) or "password"
-        quoted = bool(match[3])
+        quoted = bool(match[3]) and match[3] != b"\xc2\xab "
         value = match[4].split(match[3])[0] if quoted else match[4].rstrip(b".,;:!?)")
         random = values.is_random(value) and re.search(rb"[A-Z]", value) is not None
-        spoken = random or bool(match[2]) or (quoted and match[1].lower() in {b"password", b"by"})
-        if spoken and values.is_secret_in_prose(value, kind) and is_odd(value):
+        spoken = (
+            random or bool(match[2]) or (bool(match[3]) and match[1].lower() in {b"password", b"by", b"mot de passe"})
+        )
+        foreign_word = match[1].lower() in _WORDS_ABROAD and _TYPED.fullmatch(value) is not None
+        phrase = quoted and spoken and extents.is_passphrase(value)
+        if phrase or ((spoken or foreign_word) and values.is_secret_in_prose(value, kind) and is_odd(value)):
             yield Span(match.start(4), match.start(4) + len(value), kind)
     for match in _MADE.finditer(text, begin, stop):
         value = match[3].rstrip(b".,;:!?)")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript.redaction import commands, formats
+from kubescript.redaction import commands, formats, names
 from kubescript.redaction.strings import String
 
 __all__ = ["located"]
@@ -15,6 +15,7 @@ _NAMED_LIST: Final = re.compile(rb'"([^"\\]{1,200})"\s*:\s*\[\s*\Z')
 _BACK: Final = 2_048
 _MOST: Final = 400
 """Arguments that are looked at."""
+_MEMBER: Final = re.compile(rb'\s*+"((?:[^"\\]|\\.)*+)"\s*+:\s*+"((?:[^"\\]|\\.)*+)"\s*+,?', re.DOTALL)
 _STRING: Final = re.compile(rb'"((?:[^"\\]|\\.)*+)"\s*+(,|\])?\s*+', re.DOTALL)
 
 
@@ -23,6 +24,8 @@ def located(data: bytes, probe: str, end: int) -> Iterator[String]:
     if probe == "jwk":
         for span in formats.jwk(data, end):
             yield String(span.start, span.end, "privateKey")
+    elif probe == "map":
+        yield from _members(data, end)
     elif probe == "list":
         yield from _items(data, end - 1)
     elif probe == "command":
@@ -35,6 +38,20 @@ def _items(data: bytes, place: int) -> Iterator[String]:
     while name is not None and (part := _STRING.match(data, place)) is not None:
         yield String(part.start(1), part.end(1), name[1].decode("utf-8", "replace"))
         place = part.end()
+
+
+def _members(data: bytes, place: int) -> Iterator[String]:
+    """The strings of an object whose members are tokens, whatever they are called."""
+    is_private = data.endswith(b"{", 0, place) and b"secureJsonData" in data[max(0, place - 40) : place]
+    for _ in range(_MOST):
+        member = _MEMBER.match(data, place)
+        if member is None:
+            return
+        name = member[1].decode("utf-8", "replace")
+        yield String(
+            member.start(2), member.end(2), "secret" if is_private else "tokenValue" if names.kind(name) else "key"
+        )
+        place = member.end()
 
 
 def _in_list(data: bytes, end: int) -> Iterator[String]:

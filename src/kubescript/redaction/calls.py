@@ -15,7 +15,7 @@ _BACK: Final = 250
 _STRING: Final = rb"(?:\"[^\"\n]*+\"|'[^'\n]*+')"
 _LOGIN: Final = (
     "basic_?auth|auth_basic|credentials?|getconnection|pdo|__construct|mysqli?_connect|mysqli|pg_connect|login|auth|"
-    "userpassword|ldap_bind|ftp_login|imap_open|mysql|postgresql|remotesecure|sp_addlogin|sp_password|signin|smtpauth"
+    "userpassword|ldap_bind|ftp_login|imap_open|mysql|postgresql|remotesecure|connect|passwordauthentication|usernamepasswordcredentials|sp_addlogin|sp_password|signin|smtpauth"
 )
 _LAST: Final = re.compile(
     rb"(?i)(?:" + _LOGIN.encode() + rb")[\"']?[ ]{0,2}(?:=[ ]?)?[( ]((?:[^()\n\"']++|" + _STRING + rb")++)([\"'])\Z"

@@ -60,6 +60,26 @@ _IDIOMS: Final = tuple(
         rb"cs(\d)Label=[\w.-]*(?:password|token|secret)[\w.-]*[ ]cs\1=(\S{4,300})",
         rb"stats[ ]auth[ ][^\s:]{1,100}:(\S{4,300})",
         _OF_USER,
+        rb"(?i:password|passwd|passwort|kennwort|senha|token|secret)(?::\*\*|\*\*:)[ ]`?([^\s`]{5,200})",
+        rb"(?i:password|passwd|passwort)[ ]\.{3,80}[ ](\S{5,200})",
+        rb"chpasswd[ ]*<<<[ ]*[\"']?[\w.-]{1,60}:([^\s\"']{4,200})",
+        rb"(?i:networkcredential)\([^,()\n]{1,80},[ ]?\"([^\"\n]{4,200})\"",
+        rb"\b(?:p|pw|pass|passwd)[ ]={2,3}[ ]?[\"'](?=[^\"'\n]*\d)([^\"'\n]{6,200})[\"']",
+        rb"(?i:key)\w{0,30}[ ]?=[ ]?[\w.:()]{0,60}(?i:decode)\w{0,20}\([\"']([A-Za-z0-9+/]{20,300}={0,2})[\"']",
+        rb"(?i)\w{0,40}(?:password|passwd|pwd|secret|token)\w{0,20}[ ]as[ ]string[ ]=[ ]\"([^\"\n]{4,300})\"",
+        rb"/user:\S{1,80}[ ](?!/)([^\s/]{4,100})",
+        rb"(?i)[ ]/(?:rp|pw|pwd|password|pass)[ :](?!/)(\S{4,100})",
+        rb"[ \t]([A-Za-z0-9+/]{43}=)[ \t]+[A-Za-z0-9+/]{43}=[ \t]+\d{1,5}[ \t]+(?:off|0x)",
+        rb"(?i)\bvalue:?[ ]\\*[\"']([^\"'\n]{4,300})[\"'][ ](?:for|of|in)[ ][\w.\[\]-]{0,80}(?:password|passwd|passwort|secret|token|apikey|pwd)\b",
+        rb"(?i)(?:pass|pwd|secret|token)\w{0,20}[ ](?:has|with|is)[ ](?:the[ ]|a[ ])?(?:literal[ ]|plain[ ]|invalid[ ])?value[ ]\\*[\"']([^\"'\n\\]{4,300})",
+        rb"\{(?:default_pass|password|passwd|pass|cookie|secret)[ ]?,[ ]?(?:<<)?[\"']?((?=[^{}]*[A-Z0-9])[^\s\"'{},<>]{5,300})[\"']?(?:>>)?\}",
+        rb"\{(?:password|passwd|secret|token)[ ]((?=[^{}]*\d)[^\s{}]{6,200})\}",
+        rb"(?i)(?:pw|password|passwd|secret|token)\\*\"?[ ]{0,20}[=:][ ]{0,4}\\*\"[^\"\n]{1,300}\"[ ]->[ ]\\*\"([^\"\n]{4,300})\"",
+        rb"BUNDLE_[A-Z0-9_]{1,100}[\"']?[:=][ ]?[\"']?[\w.-]{1,60}:([^\s\"']{4,200})",
+        rb"(?i:<apikeys>)\s{0,80}<add[ ]key=\"[^\"]{1,200}\"[ ]value=\"([^\"]{8,300})",
+        rb"(?i)\b(?:pin|otp|one[- ]time (?:code|password)|(?:verification|security|login) code)\b[^\n:=\d]{0,40}(?:[ ]is[ ]|:[ ]?)(\d{4,10})\b",
+        rb"clear-text=[\"']([^\"'\n]{4,300})",
+        rb"(?i:pwd|password)=\{([^{}\n]{4,300})\}",
     )
 )
 
@@ -79,10 +99,11 @@ def listed(text: bytes, end: int) -> Iterator[Span]:
 def compared(text: bytes, end: int) -> Iterator[Span]:
     """`if ($http_x_api_key != "…")`."""
     match = _COMPARED.search(text[max(0, end - 200) : end])
-    value = re.compile(rb"[^\s\"']{12,8192}").match(text, end)
+    value = re.compile(rb"[^\s\"']{8,8192}").match(text, end)
     name = match[1].decode() if match is not None else ""
     kind = names.kind(name) or ("key" if name and names.weak(name) else "")
-    if kind and value is not None and values.is_random(value[0]):
+    typed = kind == "password" and value is not None and _MIXED.fullmatch(value[0])
+    if kind and value is not None and (typed or values.is_random(value[0])):
         yield Span(value.start(), value.end(), kind)
 
 
@@ -141,6 +162,27 @@ PROBES: Final = (
     ("idiom", r"\|[^|\r\n]* (?:-S|--stdin)"),
     ("idiom", r"(?:^|\n|\\n)(?:AUTH|CONFIG SET requirepass) [^ \t\r\n]"),
     ("idiom", r"LOGIN \\*\"?[A-Za-z0-9_.@-]+\\*\"? \\*\"?[^ \t\r\n]"),
+    ("idiom", r"(?i)(?:password|passwd|passwort|kennwort|senha|token|secret)(?::\*\*|\*\*:| \.\.\.)"),
+    ("idiom", r"chpasswd *<<<|(?i)networkcredential\(|<apikeys>| as string = \\*\""),
+    ("idiom", r"[^A-Za-z](?:p|pw|pass|passwd) ===? ?\\*[\"']"),
+    ("idiom", r"(?i)key[a-z0-9_]* ?= ?[a-z0-9_.:()]*decode[a-z0-9_]*\(\\*[\"']"),
+    ("idiom", r"/user:[^ \t\r\n]+ [^ /\t\r\n]"),
+    ("idiom", r"(?i) /(?:rp|pw|pwd|password|pass)[ :][^ /\t\r\n]"),
+    ("idiom", r"=[ \t]+[0-9]+[ \t]+off"),
+    ("idiom", r"(?i)value:? \\*[\"'][^\"'\r\n]+[\"'] (?:for|of|in) [a-z0-9_.\[\]-]*(?:pass|secret|token|apikey|pwd)"),
+    (
+        "idiom",
+        r"(?i)(?:pass|pwd|secret|token)[a-z0-9_]* (?:has|with|is) (?:the |a )?(?:literal |plain |invalid )?value \\*[\"']",
+    ),
+    ("idiom", r"\{(?:default_pass|password|passwd|pass|cookie|secret|token)(?: ?,| [^ {}])"),
+    ("idiom", r"\\*\" -> \\*\"[^\"]"),
+    ("idiom", r"BUNDLE_[A-Z0-9_]+[\"']?[:=]"),
+    (
+        "idiom",
+        r"(?i)(?:pin|otp|one[- ]time (?:code|password)|(?:verification|security|login) code)[^\r\n:=0-9]*(?: is |: ?)[0-9]{4}",
+    ),
+    ("idiom", r"clear-text=[\"'][^\"']"),
+    ("idiom", r"(?i:pwd|password)=\{[^{}\r\n]"),
     ("idiom", r": (?:PSK|EAP|XAUTH|RSA [^ \r\n]+) \\*\""),
     ("idiom", r"[^ \t\r\n*][ \t]+\*[ \t]*(?:\n|\\n|\")"),
     ("idiom", r":\{(?:PLAIN|CLEAR)"),

@@ -48,7 +48,7 @@ _B64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/
 _MANY: Final = 5_000
 _DENSE: Final = 32
 """Bytes per candidate: more than `_MANY` that are closer are written to keep us busy, and go as a whole."""
-_PARTS: Final = frozenset({"command", "jwk", "list"})
+_PARTS: Final = frozenset({"command", "jwk", "list", "map"})
 """Probes that lead to a part of a string."""
 _BASIC: Final = frozenset({"auth", "_auth"})
 """What Docker and npm call `user:password` in base64."""

@@ -30,7 +30,8 @@ _LEAD: Final = re.compile(
     rb"(?:non)?sensitive|base64encode|some|just)"
     rb"(?:\(\d{0,9}\)?[ ]?|\([A-Z]\w{0,20}\()(?=\\*[\"'`])|[burfRLNE@$]{1,2}(?=[\"'])|"
     rb"(?:[A-Za-z_]{1,20}\.)?(?:from_?[hH]ex|b64decode|from_?base64|fromBase64)\((?=[\"'])|"
-    rb"os\.(?:environ\.get|getenv)\([\"'][A-Z0-9_]{1,60}[\"'],[ ]?(?=[\"'])|<<(?=[\"'])|"
+    rb"process\.env\.[A-Z0-9_]{1,60}[ ]?(?:\|\||\?\?)[ ]?(?=[\"'`])|ENV(?:\[[\"']\w{1,60}[\"']\][ ]?\|\||\.fetch\([\"']\w{1,60}[\"'],)[ ]?(?=[\"'])|"
+    rb"std::string\((?=[\"'])|os\.(?:environ\.get|getenv)\([\"'][A-Z0-9_]{1,60}[\"'],[ ]?(?=[\"'])|<<(?=[\"'])|"
     rb"\{?[ \t\r\n]{0,40}\\*[\"']?(?:value|plain|plaintext|literal|cleartext|inline|raw|default|val)"
     rb"\\*[\"']?[ \t]{0,4}[:=][ \t]{1,4}(?=\S)"
 )
@@ -44,7 +45,9 @@ _SENTENCE: Final = re.compile(rb"[A-Z\x80-\xff][^\r\n=\"]{8,80}(?=\r?\n|\Z)")
 _URN: Final = re.compile(rb"(?:arn|urn):[^\s\"']{0,150}\Z")
 _RULED: Final = frozenset({b"|", b"\xe2\x94\x82", b"->", b"\xe2\x86\x92"})
 _SHELL_COMMAND: Final = re.compile(rb"`[a-z][\w./-]* [^`\r\n]*`")
-_SCHEME: Final = re.compile(rb"(?i:bearer|basic|token|digest|apikey|negotiate|ssws)[ \t]+")
+_SCHEME: Final = re.compile(
+    rb"(?:(?i:bearer|basic|token|digest|apikey|negotiate|ssws)|[A-Z][A-Za-z-]{2,20}(?=[ ][A-Za-z0-9._~+/=-]{20}))[ \t]+"
+)
 
 
 def pair(text: bytes, end: int) -> Iterator[Span]:

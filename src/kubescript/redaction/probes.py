@@ -41,7 +41,11 @@ _SHORT: Final = "|".join(
     if first
 )
 _TOGETHER: Final = 12
-_SIGNED: Final = "code|sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|key|auth"
+_SIGNED: Final = "code|sig|csrf|signature|x-amz-signature|x-amz-security-token|x-goog-signature|key|auth"
+_CALLED: Final = (
+    r"hooks?|webhooks?|webhookb2/[a-z0-9@-]+|incomingwebhook|invites?|invitations?|triggers?|integrations/v[0-9]/[a-z]+|activate|confirm|"
+    r"magic|magic-link|reset|reset-password|verify|join|share|t"
+)
 _RANDOM: Final = (
     "keys?|encrypt|inline[-_](?:string|bytes)|hmac[-_]?encoded|keyfile[-_]contents|"
     "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper|cookie|iv|login|community|honeycomb-team|[-_](?:user|credentials|creds)"
@@ -124,6 +128,8 @@ PROBES: Final = (
     ),
     # "passwords": ["…; at the first one's opening quote
     Probe("list", rf"{_NAME}{_QUOTE}{_SPACE}:{_SPACE}\[{_SPACE}{_DOUBLE}"),
+    Probe("list", rf"[A-Za-z_-]*[kK]eys\"{_SPACE}:{_SPACE}\[{_SPACE}{_DOUBLE}"),
+    Probe("map", rf"\"(?:tokens|bearer|secureJsonData|passwords|api_?[kK]eys)\"{_SPACE}:{_SPACE}\{{"),
     # {"name": "DB_PASSWORD", "value": "…; at the value's opening quote
     Probe("variable", rf"{_NAME}{_QUOTE}{_SPACE},[^{{}}]*{_QUOTE}(?:{_HOLDS}){_QUOTE}{_SPACE}:{_SPACE}{_DOUBLE}"),
     Probe(
@@ -177,11 +183,15 @@ PROBES: Final = (
     Probe("dsn", r":[^ \t\r\n:@/\"']+@(?:tcp|udp|unix)\("),
     Probe("oracle", r"jdbc:oracle:[a-z]+:[^/ \t\r\n\"]+/[^@ \t\r\n\"]+@"),
     Probe("query", rf"(?i)(?:[?&;]|u0026)(?:{_SIGNED})=[A-Za-z0-9%+/_.-]{{12}}"),
+    Probe("url-path", rf"(?i)/(?:{_CALLED})/[A-Za-z0-9_=-]{{16}}"),
     Probe("jwt", r"eyJ[A-Za-z0-9_-]{10}"),
     Probe("pem", r"-----BEGIN (?i)[A-Z0-9 -]{0,40}KEY"),
     Probe("pem", r"PuTTY-User-Key-File-"),
     Probe("scheme", r"(?i)(?:bearer|basic|negotiate|digest|apikey|token|ssws)[ \t]+[A-Za-z0-9._~+/=-]{8}"),
     Probe("said", rf"(?i)(?:{_SAID}){_BLANK}+(?:{_VERBS})?{_BLANK}*[\"'`]?[^ \t\r\n]{{4}}"),
+    Probe(
+        "said", rf"(?i)(?:{_SAID}){_BLANK}(?:for|of){_BLANK}(?:the |user |role )?[A-Za-z0-9@._-]+{_BLANK}+[^ \t\r\n]"
+    ),
     Probe(
         "foreign",
         r"(?i)(?:\xe5\xaf\x86\xe7\xa0\x81|\xe5\x8f\xa3\xe4\xbb\xa4|\xe3\x83\x91\xe3\x82\xb9\xe3\x83\xaf\xe3\x83\xbc\xe3\x83\x89|"

@@ -38,6 +38,7 @@ READERS: Final[dict[str, Callable[[bytes, int], Iterator[Span]]]] = {
     "dsn": urls.dsn,
     "oracle": urls.oracle,
     "query": urls.query,
+    "url-path": urls.path,
     "jwt": keys.jwt,
     "scheme": keys.scheme,
     "said": sentences.said,

@@ -13,7 +13,7 @@ __all__ = ["PROBES", "READERS"]
 
 _BACK: Final = 300
 _AHEAD: Final = 500
-_TEXT: Final = rb"[NE]?(?:'((?:[^'\n]|''){1,300})|\"([^\"\n]{1,300}))"
+_TEXT: Final = rb"[NE]?(?:'((?:[^'\n]|''){1,300})|\"((?:[^\"\\\n]|\\.){1,300}))"
 """Not to its end: a longer one is followed as far as it goes (`spans.whole`)."""
 _STATEMENTS: Final = tuple(
     re.compile(each, re.IGNORECASE | re.MULTILINE)
@@ -23,6 +23,8 @@ _STATEMENTS: Final = tuple(
         rb"identified[ ][^;\n]{1,200}[ ]replace[ ]" + _TEXT,
         rb"identified[ ](?:with[ ]\w{1,40}[ ])?by[ ](?:password[ ])?" + _TEXT,
         rb"identified[ ]by[ ](?!values\b|password\b)(?:values[ ])?((?=\S*\d)[^\s\"';]{4,100})",
+        rb"set[ ]password[ ](?:for[ ][^;\n=]{1,100})?=[ ]?(?:password\()?" + _TEXT,
+        rb"set[ ]\"?[\w.]{0,80}(?:secret|password|key|token)\"?[ ](?:to|=)[ ]" + _TEXT,
         rb"pragma[ ](?:hex|re)?key[ ]?=[ ]?" + _TEXT,
         rb"attach[ ][^;\n]{1,200}[ ]key[ ]" + _TEXT,
         rb"\bsecret[ ]{1,4}=?[ ]{0,4}'([^'\n]{4,300})'[ ]{0,4}[,);]",
@@ -63,6 +65,8 @@ READERS: Final[dict[str, Callable[[bytes, int], Iterator[Span]]]] = {"statement"
 """By the probe that calls for them."""
 PROBES: Final = (
     ("statement", r"(?i)(?:password from|identified by|identified with [a-z0-9_]+ by) "),
+    ("statement", r"(?i)set password (?:for |=)"),
+    ("statement", r"(?i)set \\*\"?[a-z_.]*(?:secret|password|key|token)\\*\"? (?:to|=) "),
     ("statement", r"(?i)(?:pragma (?:hex|re)?key|attach [^;\r\n]+ key|create (?:or replace )?(?:persistent )?secret) "),
     ("statement", r"(?i)(?:^|\n|\\n)[ \t]*conn(?:ect)? [a-z0-9_$#]+/[^ \t\r\n]"),
     ("statement", r"(?i)where [`\"]?[a-z_]+[`\"]? ?= ?'[a-z0-9_.-]*(?:pass|secret|token|key|pwd)"),

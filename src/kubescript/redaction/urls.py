@@ -9,7 +9,7 @@ from typing import Final
 from kubescript.redaction import spans, values
 from kubescript.redaction.spans import Span
 
-__all__ = ["dsn", "oracle", "query", "url"]
+__all__ = ["dsn", "oracle", "path", "query", "url"]
 
 _AHEAD: Final = 8_192
 """Bytes of a value that are looked at."""
@@ -20,6 +20,8 @@ _URL_REST: Final = re.compile(rb"[^\s/?#\"'<>@:]{1,300}@(?=[\w.-])")
 """Of a password with an at sign, what follows that."""
 _DSN: Final = re.compile(rb":([^ \t\r\n:@/\"']{1,4096})@(?:tcp|udp|unix)\(\Z")
 _ORACLE: Final = re.compile(rb"jdbc:oracle:[a-z]{1,8}:[^/\s\"]{1,60}/([^@\s\"]{1,4096})@\Z")
+_PATH: Final = re.compile(rb"[A-Za-z0-9_=-]{16,300}")
+_UUID: Final = re.compile(rb"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _QUERY: Final = re.compile(rb"([A-Za-z0-9%+/_.=-]{12,2048})")
 
 
@@ -61,6 +63,13 @@ def _first(pattern: re.Pattern[bytes], text: bytes, end: int, kind: str) -> Iter
         yield from [long] if long is not None else []
     elif values.is_secret(match[1], "password"):
         yield Span(begin + match.start(1), begin + match.end(1), kind)
+
+
+def path(text: bytes, end: int) -> Iterator[Span]:
+    """What lets anybody call a webhook, or accept an invitation: a part of its address."""
+    part = _PATH.match(text, end - 16)
+    if part is not None and (values.is_random(part[0]) or _UUID.fullmatch(part[0])):
+        yield Span(part.start(), part.end(), "url-token")
 
 
 def query(text: bytes, end: int) -> Iterator[Span]:

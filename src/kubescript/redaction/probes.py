@@ -44,7 +44,7 @@ _TOGETHER: Final = 12
 _SIGNED: Final = "code|sig|csrf|signature|x-amz-signature|x-amz-security-token|x-goog-signature|key|auth"
 _CALLED: Final = (
     r"hooks?|webhooks?|webhookb2/[a-z0-9@-]+|incomingwebhook|invites?|invitations?|triggers?|integrations/v[0-9]/[a-z]+|activate|confirm|"
-    r"magic|magic-link|reset|reset-password|verify|join|share|t"
+    r"magic|magic-link|reset|reset-password|verify|join|share"
 )
 _RANDOM: Final = (
     "keys?|encrypt|inline[-_](?:string|bytes)|hmac[-_]?encoded|keyfile[-_]contents|"
@@ -54,9 +54,9 @@ _WEAK: Final = (
     "[a-z0-9_.-]keys?|encrypt|inline[-_](?:string|bytes)|hmac[-_]?encoded|keyfile[-_]contents|"
     "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper|cookie|iv|login|community|honeycomb-team|[-_](?:user|credentials|creds)"
 )
-_VENDOR: Final = "|".join(
-    [*names.VENDORS, *"sleutel klucz klic nyckel nokkel nogle avain anahtar kagi".split()]
-).upper()
+_CAPITALS: Final = [
+    word.upper() for word in (*names.VENDORS, *"sleutel klucz klic nyckel nokkel nogle avain anahtar kagi".split())
+]
 _COMMON: Final = "pass|secret|token|key|pwd|cred"
 """Words of credentials' names, where few texts have the rest of the pattern."""
 _WRITTEN: Final = "value|plain|plaintext|literal|cleartext|inline|raw|default|val"
@@ -95,13 +95,19 @@ def _programs() -> Iterator[Probe]:
     yield Probe("command", rf"{lead}(?:{_SHORT})")
 
 
+def _capitals() -> Iterator[Probe]:
+    """`PAGERDUTY_INTEGRATION=…`: in capitals only, for more words in small letters make every scan slow."""
+    for at in range(0, len(_CAPITALS), _TOGETHER):
+        name = rf"(?:{'|'.join(_CAPITALS[at : at + _TOGETHER])})[A-Z0-9_]*{_QUOTE}?"
+        yield Probe("pair", rf"{name}{_BLANK}*[:=]{_BLANK}*{_QUOTE}?[A-Za-z0-9]")
+        yield Probe("variable", rf"{name},{_QUOTE}value{_QUOTE}{_SPACE}:{_SPACE}{_DOUBLE}")
+
+
 PROBES: Final = (
     # password=…, "token": "…", api_key: …; at the value's first character, unless that opens an object or a list
     Probe("pair", rf"{_NAME}{_QUOTE}?\]?{_BLANK}*(?:[?:]{{1,2}}=|=>|::|<-|[:=]|\\+u003[adAD])[ \t\r\n]*[^ \t\r\n{{[]"),
     Probe("pair", rf"(?i:{names.RARE})[A-Za-z0-9_.-]*{_QUOTE}?{_BLANK}*(?:=>|[:=])[ \t\r\n]*[^ \t\r\n{{[]"),
-    # PAGERDUTY_INTEGRATION=…, in capitals only: many words in small letters make every scan slow
-    Probe("pair", rf"(?:{_VENDOR})[A-Z0-9_]*{_QUOTE}?{_BLANK}*[:=]{_BLANK}*{_QUOTE}?[A-Za-z0-9]"),
-    Probe("variable", rf"(?:{_VENDOR})[A-Z0-9_]*{_QUOTE},{_QUOTE}(?:value){_QUOTE}{_SPACE}:{_SPACE}{_DOUBLE}"),
+    *_capitals(),
     # | password | … |, password → …, password -> …; {{"password": {{plain: …
     Probe("pair", rf"{_NAME}{_BLANK}*(?:\||\xe2\x94\x82|\xe2\x86\x92| ->){_BLANK}*[^ \t\r\n|]"),
     Probe("pair", rf"{_NAME}{_QUOTE}?{_BLANK}*[:=]{_BLANK}*\{{[ \t\r\n]*{_QUOTE}?(?:{_WRITTEN})"),

@@ -21,7 +21,7 @@ _LINE_START: Final = re.compile(rb"(?:^|[\n\r]|\\n)[ \t]{0,200}(?:- )?[\"']?\Z")
 _BARE: Final = re.compile(rb"(?:[^\s\"'`&;,<>\\]|\\(?![\"'nrt])|[&;,](?![\w.\-%]*[=:]|\s|\Z|[\"'}\]]))+")
 _FORM: Final = re.compile(rb"(?:[^\s\"'`&;,<>\\]|\\(?![\"'nrt])|[&;,](?![\w.\-%]*=|\s|\Z|[\"'}\]]))+")
 """The same behind `=`: a colon behind an ampersand is part of the value."""
-_FIELD: Final = re.compile(rb"[\w.\-\"']{1,100}:(?:\s|\Z)")
+_FIELD: Final = re.compile(rb"[\w.\-\"']{1,100}(?::(?:\s|\Z)|=(?![=\s]|\Z))")
 _LEAD: Final = re.compile(
     rb"&?[A-Za-z_][\w.<>?\[\]]{0,30}(?:[ ]\|[ ]\w{1,20})?[ \t]{0,4}=[ \t]{1,4}(?:[A-Z]\w{0,30}\()?(?=[\"'`])|"
     rb"(?:!!?[\w/.-]{0,40}|&[\w-]{1,40})[ \t]{1,4}(?=\S)|-[ \t]{1,4}(?=\S)|"

@@ -78,7 +78,7 @@ _TEMPLATED: Final = re.compile(
     rb"[a-z][a-z0-9+.-]*://[^\s:/@]*:(?:\{\{[^{}]*\}\}|\$\{[^{}]*\}|\$\([^()]*\)|\$\w+|%\w+%|<[^<>]*>|\*+)@[^\s@]*"
 )
 """An address with a blank to fill in for its password."""
-_NEVER: Final = (_TEMPLATED, _NOTHING, _REFERENCE, _PUBLISHED, _PATTERN, _KEY_OF, _PATH, _FILE, _CODE)
+_NEVER: Final = (_NOTHING, _REFERENCE, _PUBLISHED, _PATTERN, _KEY_OF, _PATH, _FILE, _CODE)
 _NAMED: Final = frozenset({"secret", "credential", "token", "key"})
 """Kinds whose fields often hold the name of a Secret or of a key in one."""
 _WORDS: Final = re.compile(rb"(?:(?:[A-Za-z\x80-\xff']+|\d{1,3})[?.!,:]?(?: |\Z)[?!:]?){1,14}")
@@ -132,6 +132,8 @@ def is_secret(value: bytes, kind: str) -> bool:
         return is_secret(default[1], kind)
     bare = stripped.rstrip(b",;")
     if not bare or masks.is_masked(stripped) or any(shape.fullmatch(bare) for shape in _NEVER) or is_label(bare):
+        return False
+    if b"://" in bare and _TEMPLATED.fullmatch(bare):
         return False
     if kind == "pin":
         return _PIN.fullmatch(stripped) is not None

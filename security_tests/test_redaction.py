@@ -24,9 +24,9 @@ PARTS = {
 EVERYTHING = tuple(document for part in PARTS.values() for document in part)
 LIMITS = {
     "main": (0.99, 0.001),
-    "held out": (0.985, 0.001),
-    "third": (0.789, 0.015),
-    "grammar": (0.96, 0.001),
+    "held out": (0.993, 0.001),
+    "third": (0.99, 0.001),
+    "grammar": (0.985, 0.001),
     "fourth": (0.946, 0.0085),
 }
 """Least recall, and most harm, of each part. The held-out figures began with what the rules do to forms that their author had not

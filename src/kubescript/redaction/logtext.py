@@ -12,7 +12,8 @@ __all__ = ["LogText"]
 
 _LINES: Final = re.compile(rb"[^\n]*\n|[^\n]+\Z")
 _BEGINS: Final = re.compile(
-    rb"(?i)-----BEGIN (?![A-Z0-9 -]{0,40}PUBLIC)[A-Z0-9 -]{0,40}KEY(?: [A-Z0-9 ]{1,20})?-----(?:(?:\\{1,3}[nr]){0,2}\\{0,3}\"[^\r\n]{0,400})?\s*\Z"
+    rb"(?i)-----BEGIN (?![A-Z0-9 -]{0,40}PUBLIC)[A-Z0-9 -]{0,40}KEY(?: [A-Z0-9 ]{1,20})?-----"
+    rb"(?:(?:\\{1,3}[nr]){0,2}\\{0,3}\"[^\r\n]{0,400})?\s*\Z"
 )
 _ESC: Final = b"\x1b["
 _BLANK_LINES: Final = 2

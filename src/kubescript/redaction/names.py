@@ -26,10 +26,11 @@ PATTERN: Final = (
 """What hyperscan and `re` look for before a separator; generous, `kind` decides."""
 
 RARE: Final = (
-    r"(?:senha|mot_?de_?passe|mdp(?:\b|_)|clave(?:\b|_)|parola?(?:\b|_)|sifre|haslo|heslo|jelszo|losenord|passord|salasana|adgangskode|"
-    r"lozinka|mat_khau|mnemonic|(?:seed|recovery|backup)[-_. ]?(?:phrase|codes?)|kodeord|losung|pasuwa|geheim|segreto|secreto|"
-    r"segredo|hemlig|hemmelig|salaisuus|tajn[ey]|gizli|sandi(?:\b|_)|jeton|gettone|schl(?:ue|u|\xc3\xbc)ssel|cle_|_cle\b|clef|llave|chave|chiave|"
-    r"[a-z]_?pin\b|_pat\b)"
+    r"(?:senha|mot_?de_?passe|mdp(?:\b|_)|clave(?:\b|_)|parola?(?:\b|_)|sifre|haslo|heslo|jelszo|losenord|passord|salasana|"
+    r"adgangskode|lozinka|mat_khau|mnemonic|(?:seed|recovery|backup)[-_. ]?(?:phrase|codes?)|kodeord|losung|"
+    r"pasuwa|geheim|segreto|secreto|"
+    r"segredo|hemlig|hemmelig|salaisuus|tajn[ey]|gizli|sandi(?:\b|_)|jeton|gettone|schl(?:ue|u|\xc3\xbc)ssel|"
+    r"cle_|_cle\b|clef|llave|chave|chiave|[a-z]_?pin\b|_pat\b)"
 )
 """The same, of names that are looked for in fewer places: of other languages, of what is written on paper."""
 
@@ -96,8 +97,6 @@ def kind(name: str) -> str:
     if _HOST.search(name):  # `rbac.authorization.k8s.io`: a group of the API, a host
         return ""
     words = _words(name)
-    if words[:1] == ("dsenha",):  # -Dsenha=…
-        return "password"
     found, place = "", -1
     for at, word in enumerate(words):
         known = _SECRETS.get(word, "") or _ending(word)
@@ -111,10 +110,8 @@ def kind(name: str) -> str:
             place = at
     if (whole := _by_its_end(words, found)) is not None:
         return whole
-    behind = words[place + 1 :]
-    if any(word in _ABOUT for word in behind) and tuple(words[-2:]) != ("secret", "id"):
-        return ""
-    if not _LENGTHS.isdisjoint(words[:place]):
+    is_about = not _ABOUT.isdisjoint(words[place + 1 :]) and tuple(words[-2:]) != ("secret", "id")
+    if is_about or not _LENGTHS.isdisjoint(words[:place]):
         return ""
     if found == "password" or _OPEN.isdisjoint(words[:place]):
         return found if found == "password" or _PUBLIC.isdisjoint(words[max(0, place - 1) : place]) else ""
@@ -169,17 +166,19 @@ def _by_its_end(words: tuple[str, ...], found: str) -> str | None:
     """What the last words alone decide."""
     if words[-1:] == ("cookie",):
         return "cookie"
-    if words[-2:] in _PHRASES or words[-2:] in _COMMAND_AUTH:
-        return "password"
-    if words[-1:] == ("pin",) and (len(words) > 1 or not found):
+    if words[-1:] == ("pin",):
         return "pin"
-    if any(words[at : at + len(each)] == each and _ABOUT.isdisjoint(words) for each in _FOREIGN for at in range(3)):
+    if words[-2:] in _PHRASES or words[-2:] in _COMMAND_AUTH or (_ABOUT.isdisjoint(words) and _says_password(words)):
         return "password"
     if (words[-2:-1] and words[-1] == "auth") or words[-1:] == ("basicauth",) or words[-2:] in _USER:
         return "basic-auth"
     if found:
         return None
     return "dsn" if words[-2:] == ("connection", "string") else ""
+
+
+def _says_password(words: tuple[str, ...]) -> bool:
+    return any(words[at : at + len(each)] == each for each in _FOREIGN for at in range(3))
 
 
 def _ending(word: str) -> str:
@@ -190,4 +189,4 @@ def _ending(word: str) -> str:
 
 
 def _words(name: str) -> tuple[str, ...]:
-    return tuple(word.lower() for word in _CAMEL.findall(name))
+    return tuple(word.lower() for word in _CAMEL.findall(name.removeprefix("-D")))  # -D: Java's properties

@@ -55,7 +55,8 @@ _WEAK: Final = (
     "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper|cookie|iv|login|community|honeycomb-team|[-_](?:user|credentials|creds)"
 )
 _CAPITALS: Final = [
-    word.upper() for word in (*names.VENDORS, *"sleutel klucz klic nyckel nokkel nogle avain anahtar kagi".split())
+    word.upper()
+    for word in (*names.VENDORS, "sleutel", "klucz", "klic", "nyckel", "nokkel", "nogle", "avain", "anahtar", "kagi")
 ]
 _COMMON: Final = "pass|secret|token|key|pwd|cred"
 """Words of credentials' names, where few texts have the rest of the pattern."""

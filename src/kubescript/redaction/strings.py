@@ -109,10 +109,7 @@ def _named(probe: str, data: bytes, end: int) -> String | None:
     """The string whose name the probe has found."""
     if probe == "pair" or probe in _READ:
         start = end - _READ.get(probe, 0)
-        key = _key_before(data, start)
-        if key == b"token" and _CHALLENGE.search(data, max(0, start - _BACK), end + _BACK):
-            return String(start, end_of(data, start))
-        return String(start, end_of(data, start), _text(key)) if key is not None else None
+        return _member(data, start, end)
     head = data[max(0, end - _BACK) : end]
     if probe == "variable" and (name := _name_before(head)) is not None:
         return String(end, end_of(data, end), _text(name), "env-")
@@ -125,6 +122,15 @@ def _named(probe: str, data: bytes, end: int) -> String | None:
     if probe == "listed" and (match := _LISTED.search(head)) is not None and not match[1].lower().endswith(b"s"):
         return String(end, end_of(data, end), _text(match[1]))
     return _before_name(data, end) if probe == "variable-reversed" else None
+
+
+def _member(data: bytes, start: int, end: int) -> String | None:
+    """The value that begins at `start`, by its key; one that an ACME server asks to be published has no name."""
+    key = _key_before(data, start)
+    if key is None:
+        return None
+    is_public = key == b"token" and _CHALLENGE.search(data, max(0, start - _BACK), end + _BACK) is not None
+    return String(start, end_of(data, start), "" if is_public else _text(key))
 
 
 def _key_before(data: bytes, start: int) -> bytes | None:

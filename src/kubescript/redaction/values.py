@@ -6,6 +6,7 @@ import itertools
 import math
 import re
 from collections import Counter
+from collections.abc import Callable
 from typing import Final
 
 from kubescript.redaction import masks, names
@@ -26,8 +27,9 @@ _NOTHING: Final = re.compile(
     rb"invalid|incorrect|expired|missing|wrong|rejected|denied|failed|mismatch|changed|updated|created|rotated|revoked|"
     rb"found|absent|accepted|ok|valid|verified|refreshed|"
     rb"unset|empty|unknown|hidden|masked|redacted|omitted|string|str|text|object|always|never|todo|tbd|fixme|placeholder|"
-    rb"ja|nein|oui|non|s\xc3\xad|sim|n\xc3\xa3o|replace[-_ ]?(?:me|this|with)[a-z_ -]*|(?:your|insert|put|enter)[-_][a-z_-]*[-_](?:here|key|token|"
-    rb"password|secret)|\(?known(?: after apply\))?|[*\xe2\x80\xa2]{3,}[/)\]]|"
+    rb"ja|nein|oui|non|s\xc3\xad|sim|n\xc3\xa3o|"
+    rb"replace[-_ ]?(?:me|this|with)[a-z_ -]*|"
+    rb"(?:your|insert|put|enter)[-_][a-z_-]*[-_](?:here|key|token|password|secret)|\(?known(?: after apply\))?|[*\xe2\x80\xa2]{3,}[/)\]]|"
     rb"\[?<?\(?(?:redacted|hidden|masked|secret|password|token|none|nil|omitted|sensitive|filtered|unset|empty)\)?>?\]?)"
 )
 _REFERENCE: Final = re.compile(
@@ -53,7 +55,7 @@ _KEY_OF: Final = re.compile(
 )
 """`object=key`, as references to a Secret are written."""
 _PATH: Final = re.compile(
-    rb"(?:[A-Za-z]:\\|\.{0,2}/|~/|(?:\$\{[^{}]*\}|\$\w+|%\w+%)[/\\])(?:[\w.@:\-]+[/\\])*[\w.@:\-]*(?: \w+=\w+)*"
+    rb"(?:[A-Za-z]:\\|\.{0,2}/|~/|(?:\$\{[^{}]*\}|\$[A-Z_]+|%\w+%)[/\\])(?:[\w.@:\-]+[/\\])*[\w.@:\-]*(?: \w+=\w+)*"
 )
 _FILE: Final = re.compile(rb"[\w./-]+\.(?:ya?ml|json|pem|crt|cer|key|txt|conf|cfg|toml|ini|env|jks|p12|pfx|sock)")
 _SHORT: Final = re.compile(rb".{1,3}|[a-z]{1,5}")
@@ -63,9 +65,11 @@ _NUMBER: Final = re.compile(rb"[+-]?\d+(?:\.\d+)?(?:[kKMG]i?)?")
 _URL: Final = re.compile(rb"(?:jdbc:)?[a-z][a-z0-9+.-]*://[^\s]*")
 _DNS: Final = re.compile(rb"[a-z]+[0-9]{0,3}(?:[-./_][a-z0-9]+)*")
 _CODE: Final = re.compile(
-    rb"[a-z]\w*(?:\.\w+)*\[:?[\"']?[A-Za-z_][\w-]*[\"']?\]|[A-Za-z_]\w*(?:(?:\??\.|::|->)\w+)+[(\[].*|(?:getenv|env|var|lookup|file|secret)[(\[].*|"
+    rb"[a-z]\w*(?:\.\w+)*\[:?[\"']?[A-Za-z_][\w-]*[\"']?\]|[A-Za-z_]\w*(?:(?:\??\.|::|->)\w+)+[(\[].*|"
+    rb"(?:getenv|env|var|lookup|file|secret)[(\[].*|"
     rb"(?:[a-z]+(?:_[a-z0-9]+)+|[a-z]{2,}(?:[A-Z][a-z]+)+)\(.*|[a-z]{3,}\d?[a-z]*\((?:\$.*|[a-z]\w*\(.*|.*\);?)|"
-    rb"_[a-z]{1,15}|Secret(?:Str|Bytes|String)(?:[ ]?=.*)?|(?:str|string|bytes|SecretStr|Optional\[[\w.]+\])(?:[ ]?\|[ ]?\w+)?[ ]=[ ][A-Za-z_.]+.*|"
+    rb"_[a-z]{1,15}|Secret(?:Str|Bytes|String)(?:[ ]?=.*)?|"
+    rb"(?:str|string|bytes|SecretStr|Optional\[[\w.]+\])(?:[ ]?\|[ ]?\w+)?[ ]=[ ][A-Za-z_.]+.*|"
     rb"[a-z]+(?:_[a-z0-9]+)+(?:\.[A-Za-z_]\w*)+(?:\[.*)?|"
     rb"(?:settings|config|cfg|self|this|req|request|ctx|params|ngx|args|options|opts|env|conf|props|var|local|module|data|"
     rb"each|input|event|state)(?:\??\.[A-Za-z_]\w*)+;?",
@@ -83,7 +87,7 @@ _NAMED: Final = frozenset({"secret", "credential", "token", "key"})
 """Kinds whose fields often hold the name of a Secret or of a key in one."""
 _WORDS: Final = re.compile(rb"(?:(?:[A-Za-z\x80-\xff']+|\d{1,3})[?.!,:]?(?: |\Z)[?!:]?){1,14}")
 _LABELS: Final = frozenset(
-    "key keys passe jeton clave chave chiave clé cle schlüssel contraseña zugriff acceso acesso accès d'accès acces adgang".encode().split()
+    "key keys passe jeton clave chave chiave clé schlüssel contraseña zugriff acceso acesso accès d'accès".encode().split()
 )
 _VERSION: Final = re.compile(rb"v?\d+(?:\.\d+){1,3}(?:[-+][\w.]+)?")
 _PIN: Final = re.compile(rb"\d{4,12}")
@@ -153,22 +157,37 @@ def is_label(value: bytes) -> bool:
 
 def _is_harmless(value: bytes, kind: str) -> bool:
     """What may be a password, and is hardly a token or a key: a number, an address, an object's name."""
-    if kind == "cookie":
-        return not _COOKIE.search(value) and (b"=" in value or len(value) < 12 or b" " in value)
-    if kind == "basic-auth":
-        return not (_USER_PASSWORD.fullmatch(value) or _USER_SLASH.fullmatch(value) or is_random(value))
+    if kind in _JUDGED:
+        return _JUDGED[kind](value)
     if (_NUMBER.fullmatch(value) and len(value) < 12) or _DURATION.fullmatch(value) or _SHORT.fullmatch(value):
         return True
     if kind == "authorization":
-        if re.fullmatch(rb"[A-Z]{2,12}|[A-Z][a-z]+(?:[,/][A-Z]\w*)*", value):  # a mode of it
+        if _MODE.fullmatch(value):
             return True
         return _PATTERN.fullmatch(value.partition(b" ")[2]) is not None
-    if _VERSION.fullmatch(value) or _COUNTED.fullmatch(value) or (kind == "credential" and _LOADED.fullmatch(value)):
+    if kind == "dsn":
+        return _DSN_SECRET.search(value) is None
+    return _is_object(value, kind)
+
+
+def _is_no_cookie(value: bytes) -> bool:
+    return not _COOKIE.search(value) and (b"=" in value or len(value) < 12 or b" " in value)
+
+
+def _is_no_login(value: bytes) -> bool:
+    return not (_USER_PASSWORD.fullmatch(value) or _USER_SLASH.fullmatch(value) or is_random(value))
+
+
+_JUDGED: Final[dict[str, Callable[[bytes], bool]]] = {"cookie": _is_no_cookie, "basic-auth": _is_no_login}
+_MODE: Final = re.compile(rb"[A-Z]{2,12}|[A-Z][a-z]+(?:[,/][A-Z]\w*)*")
+"""Of an authorization: which one it is."""
+
+
+def _is_object(value: bytes, kind: str) -> bool:
+    """An address, a version, a count, or what has a name of its own."""
+    if _VERSION.fullmatch(value) or _COUNTED.fullmatch(value) or _URL.fullmatch(value):
         return True
-    has_user = kind == "dsn" and _DSN_SECRET.search(value) is not None
-    if kind == "dsn" and not has_user:
-        return True
-    return (not has_user and _URL.fullmatch(value) is not None) or (kind in _NAMED and _is_name(value, kind))
+    return (kind == "credential" and _LOADED.fullmatch(value) is not None) or (kind in _NAMED and _is_name(value, kind))
 
 
 def is_secret_in_prose(value: bytes, kind: str) -> bool:

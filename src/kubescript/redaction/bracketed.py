@@ -26,6 +26,10 @@ _MEMBER: Final = re.compile(rb"[\w.-]{1,80}\\{0,3}[\"']?\s{0,4}[:=]\s{0,4}\\{0,3
 _BLOCK: Final = re.compile(
     rb"(?im)^([ ]{0,40})(?:tokens|passwords|api_?keys|keys):[ ]*\r?\n((?:\1[ ]+[\w.-]{1,80}:[ ]+\S{1,4096}[ ]*(?:\r?\n|\Z)){1,100})"
 )
+_ARRAY: Final = re.compile(
+    rb"(?i)([\w-]{0,60}(?:keys|tokens|secrets|passwords))\\{0,3}[\"']?[ ]?[=:][ ]?\[([^\[\]]{1,4000})\]"
+)
+_ITEM: Final = re.compile(rb"[\"']([A-Za-z0-9+/=_.~-]{16,4096})\\{0,3}[\"']")
 _UUID: Final = re.compile(rb"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 
 
@@ -83,12 +87,22 @@ def collected(text: bytes, end: int) -> Iterator[Span]:
                     yield Span(*member.span(1), "token")
 
 
+def array(text: bytes, end: int) -> Iterator[Span]:
+    """`hmac_keys = ["…", "…"]`: what is drawn by lot among its items."""
+    for block in _ARRAY.finditer(text, max(0, end - 100), min(len(text), end + 4_100)):
+        name = block[1].decode()
+        for item in _ITEM.finditer(text, *block.span(2)) if names.kind(name) or names.weak(name) else ():
+            if values.is_random(item[1]) or values.is_drawn(item[1]):
+                yield Span(*item.span(1), "key")
+
+
 READERS: Final[dict[str, Callable[[bytes, int], Iterator[Span]]]] = {
     "bracketed": bracketed,
     "row": row,
     "planned": planned,
     "default": default,
     "collected": collected,
+    "array": array,
 }
 """By the probe that calls for them."""
 _COMMON: Final = "pass|secret|token|key|pwd|cred|auth"
@@ -97,6 +111,7 @@ PROBES: Final = (
     ("row", rf"(?i)(?:{_COMMON})[a-z0-9_.-]*[ \t]+\|[ \t]+[^ \t\r\n|]"),
     ("planned", r"[\"'] -> \\*\"[^\"]"),
     ("default", r"default *= *\\*[\"'][^\"'\r\n]"),
+    ("array", r"(?i)(?:keys|tokens|secrets|passwords)\\*[\"']? ?[=:] ?\[ ?\\*[\"']"),
     (
         "collected",
         r"(?i)(?:tokens|passwords|api_?keys|[^a-z0-9_-]keys|secrets|credentials)\\*[\"']?(?: *[:=]? *\{[^}]|: *\r?\n)",

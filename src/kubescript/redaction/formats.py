@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from kubescript.redaction import names, spans, values
+from kubescript.redaction import extents, names, spans, values
 from kubescript.redaction.spans import Span
 
 __all__ = ["READERS", "jwk"]
@@ -74,6 +74,9 @@ def spaced(text: bytes, end: int) -> Iterator[Span]:
     at = end - 1
     match = _SPACED.search(text[max(0, at - _BACK) : at])
     kind = names.kind(match[1].decode()) if match is not None else ""
+    if kind and (end := extents.passphrase(text, at)) >= 0:
+        yield Span(at, end, kind)
+        return
     word = _WORD.match(text, at, at + _AHEAD) if kind else None
     if word is not None and b"://" not in word[1] and _is_spaced(word[1], kind):
         yield Span(word.start(1), word.end(1), kind)

@@ -30,7 +30,7 @@ RARE: Final = (
     r"adgangskode|lozinka|mat_khau|mnemonic|(?:seed|recovery|backup)[-_. ]?(?:phrase|codes?)|kodeord|losung|"
     r"pasuwa|geheim|segreto|secreto|"
     r"segredo|hemlig|hemmelig|salaisuus|tajn[ey]|gizli|sandi(?:\b|_)|jeton|gettone|schl(?:ue|u|\xc3\xbc)ssel|"
-    r"cle_|_cle\b|clef|llave|chave|chiave|[a-z]_?pin\b|_pat\b)"
+    r"cle_|_cle\b|clef|llave|chave|chiave|[a-z-]_?pin\b|_pat\b)"
 )
 """The same, of names that are looked for in fewer places: of other languages, of what is written on paper."""
 
@@ -94,7 +94,7 @@ _CAMEL: Final = re.compile(r"[A-Z]+(?![a-zß-ÿ])|[A-Z]?[a-zß-ÿ]+|[0-9]+")
 @functools.lru_cache(maxsize=4096)
 def kind(name: str) -> str:
     """`password`, `token`, … when what has this name is a credential; empty when it is not."""
-    if _HOST.search(name):  # `rbac.authorization.k8s.io`: a group of the API, a host
+    if _HOST.search(name) and "account.key" not in name:  # `rbac.authorization.k8s.io`: a group of the API, a host
         return ""
     words = _words(name)
     found, place = "", -1

@@ -48,11 +48,11 @@ _CALLED: Final = (
 )
 _RANDOM: Final = (
     "keys?|encrypt|inline[-_](?:string|bytes)|hmac[-_]?encoded|keyfile[-_]contents|"
-    "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper|cookie|iv|login|community|honeycomb-team|[-_](?:user|credentials|creds)"
+    "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper|cookie|iv|login|community|[^A-Za-z]pat|honeycomb-team|[-_](?:user|credentials|creds)"
 )
 _WEAK: Final = (
     "[a-z0-9_.-]keys?|encrypt|inline[-_](?:string|bytes)|hmac[-_]?encoded|keyfile[-_]contents|"
-    "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper|cookie|iv|login|community|honeycomb-team|[-_](?:user|credentials|creds)"
+    "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper|cookie|iv|login|community|[^A-Za-z]pat|honeycomb-team|[-_](?:user|credentials|creds)"
 )
 _CAPITALS: Final = [
     word.upper()
@@ -195,7 +195,7 @@ PROBES: Final = (
     Probe("pem", r"-----BEGIN (?i)[A-Z0-9 -]{0,40}KEY"),
     Probe("pem", r"PuTTY-User-Key-File-"),
     Probe("scheme", r"(?i)(?:bearer|basic|negotiate|digest|apikey|token|ssws)[ \t]+[A-Za-z0-9._~+/=-]{8}"),
-    Probe("said", rf"(?i)(?:{_SAID}){_BLANK}+(?:{_VERBS})?{_BLANK}*[\"'`]?[^ \t\r\n]{{4}}"),
+    Probe("said", rf"(?i)(?:{_SAID}){_BLANK}+(?:{_VERBS})?{_BLANK}*(?:[\"'`]|\xc2\xab ?)?[^ \t\r\n]{{4}}"),
     Probe(
         "said", rf"(?i)(?:{_SAID}){_BLANK}(?:for|of){_BLANK}(?:the |user |role )?[A-Za-z0-9@._-]+{_BLANK}+[^ \t\r\n]"
     ),

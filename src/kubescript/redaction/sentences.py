@@ -20,7 +20,11 @@ _SAID: Final = re.compile(
 )
 _MADE: Final = re.compile(
     rb"(?i)(?:generated|created|temporary|initial|default|new|one-time|random|bootstrap|using|with)"
-    rb"(?:[ ][a-z]{1,12}){0,2}[ ](password|passphrase|token|secret|key|pin|code)[ ]([\"'`]?)([^\s\"'`]{6,200})"
+    rb"(?:[ ][a-z]{1,12}){0,2}[ ](password|passphrase|passwort|pw|token|secret|key|pin|code)[ ]([\"'`]?)([^\s\"'`]{6,200})"
+)
+_FOR: Final = re.compile(
+    rb"(?i)\b(?:password|passwd|passwort|passphrase|pw|token|secret|key)[ ](?:for|of|f\xc3\xbcr|von)[ ][^\n:=\"'`]{1,60}?(?:[ ](?:is|was|ist|to)|:)"
+    rb"[ ][\"'`]?([^\s\"'`]{6,200})"
 )
 _CHANGED: Final = re.compile(
     rb"(?i)(?:password|passwd|passphrase|token|secret|key)[ ](?:was[ ]|has been[ ])?(?:changed|rotated|updated|reset|renamed)?"
@@ -64,6 +68,10 @@ def said(text: bytes, end: int) -> Iterator[Span]:
         value = match[3].rstrip(b".,;:!?)")
         if is_mixed(value) and values.is_secret_in_prose(value, match[1].decode().lower()):
             yield Span(match.start(3), match.start(3) + len(value), "password")
+    for match in _FOR.finditer(text, begin, stop):
+        value = match[1].rstrip(b".,;:!?)")
+        if is_mixed(value) and values.is_secret_in_prose(value, "password"):
+            yield Span(match.start(1), match.start(1) + len(value), "password")
     for match in _CHANGED.finditer(text, begin, stop):
         for group in (1, 2):
             if is_mixed(match[group]) and values.is_secret_in_prose(match[group], "password"):

@@ -29,7 +29,8 @@ _NOTHING: Final = re.compile(
     rb"unset|empty|unknown|hidden|masked|redacted|omitted|string|str|text|object|always|never|todo|tbd|fixme|placeholder|"
     rb"ja|nein|oui|non|s\xc3\xad|sim|n\xc3\xa3o|"
     rb"replace[-_ ]?(?:me|this|with)[a-z_ -]*|"
-    rb"(?:your|insert|put|enter)[-_][a-z_-]*[-_](?:here|key|token|password|secret)|\(?known(?: after apply\))?|[*\xe2\x80\xa2]{3,}[/)\]]|"
+    rb"(?:your|insert|put|enter)[-_][a-z_-]*[-_](?:here|key|token|password|secret)|"
+    rb"\(?known(?: after apply\))?|[*\xe2\x80\xa2]{3,}[/)\]]|"
     rb"\[?<?\(?(?:redacted|hidden|masked|secret|password|token|none|nil|omitted|sensitive|filtered|unset|empty)\)?>?\]?)"
 )
 _REFERENCE: Final = re.compile(
@@ -87,7 +88,7 @@ _NAMED: Final = frozenset({"secret", "credential", "token", "key"})
 """Kinds whose fields often hold the name of a Secret or of a key in one."""
 _WORDS: Final = re.compile(rb"(?:(?:[A-Za-z\x80-\xff']+|\d{1,3})[?.!,:]?(?: |\Z)[?!:]?){1,14}")
 _LABELS: Final = frozenset(
-    "key keys passe jeton clave chave chiave clé schlüssel contraseña zugriff acceso acesso accès d'accès".encode().split()
+    "key keys passe jeton clave chave chiave clé schlüssel contraseña acceso acesso accès d'accès".encode().split()
 )
 _VERSION: Final = re.compile(rb"v?\d+(?:\.\d+){1,3}(?:[-+][\w.]+)?")
 _PIN: Final = re.compile(rb"\d{4,12}")
@@ -112,6 +113,7 @@ _FILE_NAME: Final = re.compile(
 _UUID: Final = re.compile(rb"(?:[a-z]{2,8}-)?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _PREFIXED_UUID: Final = re.compile(rb"(?:sdk|mob|api)-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _USER_DRAWN: Final = re.compile(
+    rb"[a-z]{3,20}/(?=\S*\d)(?=\S*[A-Z])(?=\S*[^\w./-])[^\s/]{8,100}|"
     rb"(?!system:)[A-Za-z][\w.@+-]{0,80}:(?=[^\s:/]*[0-9])(?=[^\s:/]*[A-Za-z])[^\s:/]{6,200}"
 )
 _PARTS: Final = re.compile(rb"[,;\s]+|:[ ]|(?<=^base64):")

@@ -79,7 +79,7 @@ _IDIOMS: Final = tuple(
         rb"(?i:<apikeys>)\s{0,80}<add[ ]key=\"[^\"]{1,200}\"[ ]value=\"([^\"]{8,300})",
         rb"(?i)\b(?:pin|otp|one[- ]time (?:code|password)|(?:verification|security|login) code)\b[^\n:=\d]{0,40}(?:[ ]is[ ]|:[ ]?)(\d{4,10})\b",
         rb"clear-text=[\"']([^\"'\n]{4,300})",
-        rb"(?i:pwd|password)=\{([^{}\n]{4,300})\}",
+        rb"(?i:pwd|password)=\{(?=[^{}\n]*\d)([^{}\n]{4,300})\}",
     )
 )
 

@@ -27,6 +27,10 @@ FLOODS: Final[dict[str, str]] = {
     "commands": "mysql -u root -p", "command words": "mysql a b c d e f g h i j k l m n ", "quoted commands": "sh -c 'mysql -p \"redis-cli -a x\"' ", "open quotes": "mysql '", "identified": "identified by x ",
     "statements": "where name = 'password' ", "assigned": " k='password', v='", "login calls": 'auth("a", "b", ', "signers": "fernet('", "tokens maps": "tokens { a = b ", "tokens blocks": "keys:\n  a: b\n",
     "defaults": 'variable "password" { default = "', "arrows": 'token = "a" -> "b" ', "rows of one": "password | x ", "bracketed": "password=[", "pipes": "echo x | kinit ", "accounts": "a:b1@c.d:5432/", "sentences": "password for a has been ",
+    "settings": "PASSWORD=\n", "plain words": "password=anchor falcon meadow ", "quotes inside": 'password=a"b', "said for": "password for a of b ", "values for": 'value "a" for ', "decoded": "key = a.decode(b",
+    "webhooks": "/hooks/abcdefgh12345678", "key lists": "hmac_keys = [", "vendors": "ALGOLIA_ADMIN=a", "PINs": "pin for the ", "multipart": 'form-data; name="password"\n', "SMTP": "334 UGFzc3dvcmQ6\n",
+    "keys in JSON": '{"log":"' + f"{_DASHES}BEGIN " + f"PRIVATE KEY{_DASHES}" + '\\n"}\n', "stamps": "[a] [b] [c] ", "token members": '"tokens":{"a":"b",', "Markdown": "**Password:** ", "as string": 'x token as string = "',
+    "tuples": "{password,a", "arrows in JSON": '"pw": "a" -> "', "abroad": "clave_api: x ", "challenges": '"token":"abcdefgh12345678","type":"',
     "sign in": "log in with a / b ", "DSN ends": "@tcp(", "Oracle": "jdbc:oracle:thin:u/x@", "foreign": "密码:", "weak": "api_salt=abcdefgh ",
 }  # fmt: skip
 

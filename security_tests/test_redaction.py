@@ -27,7 +27,7 @@ LIMITS = {
     "held out": (0.993, 0.001),
     "third": (0.99, 0.001),
     "grammar": (0.985, 0.001),
-    "fourth": (0.946, 0.0085),
+    "fourth": (0.957, 0.005),
 }
 """Least recall, and most harm, of each part. The held-out figures began with what the rules do to forms that their author had not
 seen; they are published as they are, and may only get better."""

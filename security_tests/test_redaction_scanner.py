@@ -34,7 +34,7 @@ def made(pattern: str) -> Iterator[bytes]:
 def sampled() -> Iterator[bytes]:
     """Pieces of every document of the corpus."""
     chance = random.Random("pieces")
-    for part in (corpus.main, corpus.held_out, corpus.third, corpus.grammar):
+    for part in (corpus.main, corpus.held_out, corpus.third, corpus.grammar, corpus.fourth):
         for document in part():
             at = chance.randrange(max(1, len(document.body) - PIECE))
             yield document.body[at : at + PIECE]

@@ -47,7 +47,8 @@ _URN: Final = re.compile(rb"(?:arn|urn):[^\s\"']{0,150}\Z")
 _RULED: Final = frozenset({b"|", b"\xe2\x94\x82", b"->", b"\xe2\x86\x92"})
 _SHELL_COMMAND: Final = re.compile(rb"`[a-z][\w./-]* [^`\r\n]*`")
 _SCHEME: Final = re.compile(
-    rb"(?:(?i:bearer|basic|token|digest|apikey|negotiate|ssws)|[A-Z][A-Za-z-]{2,20}(?=[ ](?:[A-Za-z0-9._~+/=-]{20}|\xc2\xabredacted:)))[ \t]+"
+    rb"(?:(?i:bearer|basic|token|digest|apikey|negotiate|ssws)|"
+    rb"[A-Z][A-Za-z-]{2,20}(?=[ ](?:[A-Za-z0-9._~+/=-]{20}|\xc2\xabredacted:)))[ \t]+"
 )
 
 

@@ -48,11 +48,11 @@ _CALLED: Final = (
 )
 _RANDOM: Final = (
     "keys?|encrypt|inline[-_](?:string|bytes)|hmac[-_]?encoded|keyfile[-_]contents|"
-    "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper|cookie|iv|login|community|[^A-Za-z]pat|honeycomb-team|[-_](?:user|credentials|creds)"
+    "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper|cookie|iv|login|community|honeycomb-team|[-_](?:user|credentials|creds)"
 )
 _WEAK: Final = (
     "[a-z0-9_.-]keys?|encrypt|inline[-_](?:string|bytes)|hmac[-_]?encoded|keyfile[-_]contents|"
-    "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper|cookie|iv|login|community|[^A-Za-z]pat|honeycomb-team|[-_](?:user|credentials|creds)"
+    "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper|cookie|iv|login|community|honeycomb-team|[-_](?:user|credentials|creds)"
 )
 _CAPITALS: Final = [
     word.upper()
@@ -181,6 +181,7 @@ PROBES: Final = (
     Probe("jwk", r"\"kty\\*\""),
     # a value that is random, of a name that says little
     Probe("weak", rf"(?i:{_WEAK}){_QUOTE}?{_BLANK}*[:=]>?{_BLANK}*{_QUOTE}?[A-Za-z0-9+/_=~-]{{8}}"),
+    Probe("weak", rf"[ _{{](?:pat|PAT){_QUOTE}?{_BLANK}*[:=]{_BLANK}*{_QUOTE}?[A-Za-z0-9+/_=~-]{{8}}"),
     # `key` alone is what every map calls its keys
     Probe(
         "weak-key",

@@ -11,7 +11,7 @@ import pytest
 
 from kubescript import fencing
 from tests import clients
-from tests.controlplane import cluster, logs
+from tests.controlplane import cluster, logs, writer
 from tests.controlplane.fixture import facts
 
 Ask = Callable[[str], str]
@@ -135,3 +135,44 @@ def test_a_long_log_is_cut_to_its_last_lines(live: Ask) -> None:
     assert "index not loaded" in answer
     assert len(answer.splitlines()) < 510
     assert "lines" in answer.splitlines()[-1], answer[-300:]
+
+
+KEY_LINES = 26
+HIDDEN = "".join(f"{'MIIEowIBAAKCAQEA' + 'qX7' * 16:.60}{n:04d}\n" for n in range(KEY_LINES))
+WRITTEN = (
+    "starting\n-----BEGIN RSA PRIVATE KEY-----\n" + HIDDEN + "-----END RSA PRIVATE KEY-----\n"
+    "spec:\n  password: >-\n    folded-canary-77x\nname,password\nalice,Zx81lmN0pQ\nready\n"
+)  # fmt: skip
+
+
+@pytest.fixture
+def telling(kubeconfig: Path) -> Iterator[None]:
+    """A pod whose log holds a key, a folded value and a table."""
+    status = {"name": "app", "image": "a", "imageID": "", "ready": True, "restartCount": 0, "state": {"running": {}}}
+    pod = {
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "telling", "namespace": "default", "annotations": {logs.VERBATIM: WRITTEN}},
+        "spec": {"nodeName": "node-a2", "containers": [{"name": "app", "image": "a"}]},
+        "status": {"phase": "Running", "containerStatuses": [status]},
+    }  # fmt: skip
+    made = writer.Writer(kubeconfig)
+    made.create(pod)
+    yield
+    made.delete(pod, now=True)
+
+
+@pytest.mark.promise("S-05")
+@pytest.mark.usefixtures("telling")
+def test_the_end_of_a_log_is_masked_like_the_whole(live: Ask) -> None:
+    """Whoever asks for one line more each time puts no key, no folded value and no row of a table together."""
+    read = "v1.read_namespaced_pod_log('telling', 'default', {})"
+    whole = live(read.format(""))
+    for asked in (
+        f"''.join({read.format('tail_lines=n')} for n in range(1, 40))",
+        read.format("since_seconds=3600"),
+        read.format("tail_lines=9, limit_bytes=90"),
+    ):
+        told = whole + live(asked)
+        assert [line for line in (*HIDDEN.splitlines(), "folded-canary", "Zx81lm") if line in told] == []
+    assert live(read.format("tail_lines=1")).startswith("ready\n")
+    assert live(f"len({read.format('tail_lines=3')}.splitlines())").startswith("3")

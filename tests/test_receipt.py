@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kubescript import output, receipt, tallies, types
 from tests import trails
 
 PASSWORD = "hunter2-canary-receipt"
@@ -68,3 +69,20 @@ def test_what_is_masked_elsewhere_is_always_told(saved: str) -> None:
     """Few objects hold such values outside of variables, and who reads one should know."""
     script = "len(k8s.coreV1().list_namespaced_config_map('shop'))"
     assert "[redacted: 1 " in trails.run("run", "-", "--snapshot", saved, script=script).stdout
+
+
+def test_many_things_of_a_kind_leave_room_for_the_others() -> None:
+    """What differs in the namespace alone is told as one, of many the first five are named, and no kind takes another's
+    place."""
+    tally = tallies.Tally()
+    for number in range(9):
+        tally.note(tally.denied, f"list secrets in namespace team-{number} (policy.denied_resource)")
+        tally.note(tally.failed, f"404 list {'x' * 60}{number}.example.com in namespace a")
+    tally.note(tally.failed, "cluster.unreachable list pods")
+    tally.note(tally.absent, "shpo")
+    told = receipt.notes(tally, "", types.Outcome())
+    assert told[0] == "denied: list secrets in 9 namespaces (policy.denied_resource)"
+    assert told[1].endswith(", and 5 more") and told[2] == "no such namespace: shpo"
+    line = output.render(types.Outcome(result=b"0"), types.Limits(), told).text.splitlines()[-1]
+    assert "in 9 namespaces" in line and "no such namespace: shpo]" in line and " …;" in line
+    assert len(line.encode()) <= 512

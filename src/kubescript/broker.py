@@ -30,6 +30,7 @@ from kubescript import (
     resolver,
     tallies,
     types,
+    windows,
 )  # fmt: skip
 from kubescript.cluster import base
 from kubescript.sandbox import protocol
@@ -150,7 +151,7 @@ class Broker:
         try:
             self._decide(case)
             case.tally.journal.before(case.call)
-            return self._cluster.perform(case.call, case.left, case.cancel)
+            return self._cluster.perform(windows.widened(case.call), case.left, case.cancel)
         except errors.KubescriptError:
             raise
         except Exception:
@@ -206,7 +207,9 @@ class Broker:
             response = case.tally.pages.followed(case.call, case.ledger.told(case.kind), response)
         body = bodies.Body(response, case.tally, functools.partial(case.end, response.status), json=promised)
         echoes = response.status >= 400 or case.call.verb not in _ASKING
-        chunks = body.masked(self._redact_echo if echoes else self._redact, case.call)
+        chunks = body.masked(self._redact_echo if echoes else self._redact, windows.widened(case.call))
+        if response.status == 200:
+            chunks = windows.narrowed(case.call, chunks)
         return replace(response, chunks=chunks, close=body.close)
 
 

@@ -153,11 +153,13 @@ def _hidden(outcome: types.Outcome) -> str:
 
 
 def _note_line(notes: Sequence[str]) -> str:
-    """One line in brackets, cut to the room that is kept for it; empty when there is nothing to say."""
+    """One line in brackets, in the room that is kept for it: each note has its share. Empty when all is told."""
     if not notes:
         return ""
-    line = "; ".join(notes).replace("\n", " ")
-    return "[" + truncation.cut_text(line, _NOTE_ROOM - 16, 1).text + "]"
+    share, said = (_NOTE_ROOM - 16) // len(notes) - 4, [note.replace("\n", " ") for note in notes]
+    if _size("; ".join(said)) > _NOTE_ROOM - 16:
+        said = [note if _size(note) <= share else truncation.cut_text(note, share, 1).text + " …" for note in said]
+    return "[" + "; ".join(said) + "]"
 
 
 def _result(result: bytes, room: int, lines: int, style: Style) -> _Body:

@@ -22,6 +22,13 @@ _LOOKS: Final = re.compile(
 """What a script says that looks where variables are, or at objects as a whole."""
 
 
+_NAMESPACE: Final = re.compile(r"in namespace \S+")
+_SPREAD: Final = 3
+"""Namespaces from which on they are counted instead of named."""
+_NAMED: Final = 5
+"""Things of a kind that are named."""
+
+
 def notes(tally: tallies.Tally, script: str, outcome: types.Outcome) -> list[str]:
     """A phrase for each kind of thing that is missing."""
     if tally.recalled is not None:
@@ -52,4 +59,16 @@ def _masked(outcome: types.Outcome) -> bool:
 
 
 def _counted(texts: Mapping[str, int]) -> str:
-    return ", ".join(text if count == 1 else f"{text} x{count}" for text, count in dict(texts).items())
+    """All of one kind: what differs in the namespace alone is one thing, and of many the first are named."""
+    groups: dict[str, dict[str, int]] = {}
+    for text, count in dict(texts).items():
+        groups.setdefault(_NAMESPACE.sub("in {}", text, count=1), {})[text] = count
+    told = [phrase for template, group in groups.items() for phrase in _phrases(template, group)]
+    more = [f"and {len(told) - _NAMED} more"] if len(told) > _NAMED else []
+    return ", ".join([*told[:_NAMED], *more])
+
+
+def _phrases(template: str, group: Mapping[str, int]) -> list[str]:
+    if len(group) < _SPREAD:
+        return [text if count == 1 else f"{text} x{count}" for text, count in group.items()]
+    return [template.replace("in {}", f"in {len(group)} namespaces", 1)]

@@ -7,6 +7,7 @@ import re
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
 from kubescript import config, errors, request
 from kubescript.redaction import logtext, masker, masks, probes, segments, tables, tokens
@@ -14,6 +15,9 @@ from kubescript.redaction import logtext, masker, masks, probes, segments, table
 __all__ = ["Engine"]
 
 log = logging.getLogger(__name__)
+
+_BEGINNINGS: Final = frozenset({"tailLines", "sinceSeconds", "sinceTime"})
+"""Where a log begins whose beginning the asker chose."""
 
 
 class Engine:
@@ -82,7 +86,8 @@ class Engine:
         chunks, is_json = _sniffed(chunks)
         is_secret = call.is_resource and call.resource == "secrets" and not call.group
         if call.subresource == "log" or not is_json:
-            judge: Callable[[bytes], bytes] = logtext.LogText(rules, found, cut="limitBytes" in dict(call.query))
+            asked = dict(call.query).keys()
+            judge = logtext.LogText(rules, found, cut="limitBytes" in asked, headless=bool(_BEGINNINGS & asked))
             return _each(segments.lines(chunks), judge)
         if ";as=Table" in call.accept:
             cells = tables.Cells(rules, found)

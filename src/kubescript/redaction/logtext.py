@@ -37,6 +37,7 @@ _FIELD_ABOVE: Final = re.compile(
 )
 """A form's field, and SMTP's question for a password: the value is on a line below."""
 _KEY_LINE: Final = re.compile(rb"(?:[A-Za-z0-9+/]{1,100}={0,2}|[A-Za-z-]+: [^\r\n]{0,100}|)[\s\"',]*\Z")
+_WITHIN_KEY: Final = re.compile(rb"\s*[A-Za-z0-9+/]{60,100}={0,2}\s*")
 _MANY: Final = 1_000
 _DENSE: Final = 64
 """Bytes per candidate: when there are more, looking for them once is enough."""
@@ -62,11 +63,13 @@ def _indent(line: bytes) -> int:
 class LogText:
     """One log on its way through."""
 
-    def __init__(self, rules: masker.Masker, found: masker.Found, *, cut: bool = False) -> None:
+    def __init__(self, rules: masker.Masker, found: masker.Found, *, cut: bool = False, headless: bool = False) -> None:
         self._rules = rules
         self._found = found
         self._cut = cut
         """The asker chose the byte it ends at, which may lie in a token that then looks like none."""
+        self._headless = headless
+        """The asker chose the line it begins at, which may lie in a key, and no other line has come yet."""
         self._in_key = 0
         self._lead = b""
         """What stands before the first line of a key, with its digits as noughts."""
@@ -89,7 +92,8 @@ class LogText:
         hits = [end for _, end in self._rules.scanner.scan(scanned, most)]
         everything = len(hits) > most
         whole = not self._cut or block.endswith(b"\n")
-        if not hits and not self._is_waiting() and b"value" not in block and whole:
+        waits = self._is_waiting() or self._headless
+        if not hits and not waits and b"value" not in block and whole:
             self._before = block[block.rfind(b"\n", 0, -1) + 1 :]
             for line in block[-_TAIL:].splitlines()[-_BLANK_LINES - 2 :]:
                 self._note(line)
@@ -132,6 +136,11 @@ class LogText:
         if self._in_key:
             return self._key_line(line)
         bare = line.rstrip(b"\r\n")
+        if self._headless and bare.strip():
+            self._headless = False
+            if _WITHIN_KEY.fullmatch(bare, start := _unstamped(bare)):
+                self._in_key = 1
+                return self._masked(line, start, len(bare), "cut")
         if self._block and bare.strip():
             if _indent(bare) >= self._block:
                 return self._masked(line, _indent(bare), len(bare.rstrip()), "secret")

@@ -35,7 +35,10 @@ _ALL_BUT_EQUAL: Final = 0.9
 """difflib ratios: Certificat and Certificate 0.95, networking.k8s.io and gateway.networking.k8s.io 0.81."""
 _SHAPES: Final = {
     "group": (re.compile(r"\*|[a-z0-9]([a-z0-9.-]*[a-z0-9])?|"), "an API group: `cert-manager.io`, without a version"),
-    "kind": (re.compile(r"\*|[A-Za-z][A-Za-z0-9-]*|"), "a kind as in manifests: `Certificate`"),
+    "kind": (
+        re.compile(r"\*|[A-Za-z][A-Za-z0-9-]*|"),
+        "a kind as in manifests (`Certificate`), or `resource` in its place (`pods/log`)",
+    ),
     "resource": (
         re.compile(r"\*|[a-z0-9][a-z0-9.-]*(/[a-z0-9-]+)?|"),
         "a plural as in RBAC: `certificates`, `pods/log`",

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import anyio
 import pytest
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from kubescript import errors
 from kubescript.audit import chain, place, trail, verify
@@ -94,7 +96,9 @@ def test_without_the_key_nobody_can_continue_or_check_a_keyed_chain(file: Path, 
     (tmp_path / "key").write_bytes(KEY)
     lines = filled(file, key=KEY)
     trails.verified(file, "--key", str(tmp_path / "key"))
-    assert trails.run("audit", "verify", str(file)).returncode == 2
+    unchecked = trails.run("audit", "verify", str(file))
+    assert (unchecked.returncode, "whole" in unchecked.stdout) == (2, False)
+    assert unchecked.stdout.startswith("7 records in 1 file NOT CHECKED: "), unchecked.stdout
     with pytest.raises(errors.AuditError):
         trail.Trail(file).append({"type": "call"})
     file.unlink()
@@ -177,6 +181,104 @@ REPLACED: dict[str, Callable[[Path], object]] = {
 }
 
 
+def emptied(file: Path) -> None:
+    os.truncate(file, 0)
+
+
+def swapped(file: Path) -> None:
+    """Ours keeps a name, and another chain gets its place."""
+    strange = other(file)
+    file.rename(file.with_name("audit.old"))
+    strange.rename(file)
+
+
+REMOVED: dict[str, Callable[[Path], object]] = {
+    "emptied": emptied,
+    "removed": Path.unlink,
+    "moved away": lambda file: file.rename(file.with_name("audit.old")),
+    "moved away for another": swapped,
+}
+
+
+@pytest.mark.promise("A-03")
+@pytest.mark.parametrize("max_bytes", [0, 1_500], ids=["one file", "files set aside"])
+@pytest.mark.parametrize("case", REMOVED)
+def test_what_is_taken_away_under_a_running_server_shows(
+    case: str, max_bytes: int, file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Somebody empties, removes or moves the file between two records: log and record have the hash that is gone, verify
+    fails, and the server goes on."""
+    book = trail.Trail(file, max_bytes=max_bytes)
+    for number in range(9):
+        book.append({"type": "call", "number": number}, sync=False)
+    head = book.head
+    assert len(list(file.parent.iterdir())) == (2 if max_bytes else 1)
+    REMOVED[case](file)
+    book.append({"type": "call"}, sync=False)
+    book.append({"type": "call"}, sync=False)
+    (told,) = [one for one in caplog.records if getattr(one, "event", "") == "audit.replaced"]
+    assert head.hash in told.getMessage()
+    every = file.parent.glob("audit.jsonl*")
+    (replaced,) = [found for one in every for found in trails.records(one, "replaced")]
+    assert (replaced["record"], replaced["head"]) == (head.seq - 1, head.hash)
+    assert trails.run("audit", "verify", str(file)).returncode == 1
+    assert trails.records(file)[-1]["type"] == "call"
+
+
+@pytest.mark.promise("A-03")
+@pytest.mark.parametrize("case", ["emptied", "removed", "moved away"])
+def test_a_server_tells_what_was_taken_from_it(case: str, file: Path, tmp_path: Path) -> None:
+    """A real server between two scripts: its log says audit.replaced, both scripts are answered, verify fails."""
+    errlog = tmp_path / "log"
+
+    async def talk() -> None:
+        flags = ["--toolsets", "code", "--snapshot", str(trails.snapshot(tmp_path)), "--audit", str(file)]
+        server = StdioServerParameters(command=clients.KUBESCRIPT, args=flags)
+        with errlog.open("w") as log:
+            async with Client(stdio_client(server, log)) as client:
+                assert clients.text(await clients.evaluate(client, trails.COUNT)) == "1"
+                REMOVED[case](file)
+                assert clients.text(await clients.evaluate(client, trails.COUNT)) == "1"
+
+    anyio.run(talk)
+    assert errlog.read_text().count('"event":"audit.replaced"') == 1
+    done = trails.run("audit", "verify", str(file))
+    assert (done.returncode, "stood here once" in done.stdout) == (1, True), done.stdout
+
+
+def test_a_file_that_is_put_back_is_not_missed(file: Path) -> None:
+    """Moved away and back before the next record, or while none could be written: all is there, and nothing is told."""
+    book = trail.Trail(file)
+    book.append({"type": "call"})
+    away = file.with_name("away")
+    file.rename(away)
+    away.rename(file)
+    book.append({"type": "call"})
+    file.rename(away)
+    file.mkdir()
+    with pytest.raises(errors.AuditError):
+        book.append({"type": "call"})
+    file.rmdir()
+    away.rename(file)
+    book.append({"type": "call"})
+    assert "1 could not be written" in trails.verified(file)
+
+
+def test_two_servers_both_miss_what_was_removed(file: Path) -> None:
+    """The file goes while two servers write it: it is on record, and the chain that follows is still one."""
+    one, two = trail.Trail(file), trail.Trail(file)
+    for _ in range(3):
+        one.append({"type": "call"}, sync=False)
+        two.append({"type": "call"}, sync=False)
+    file.unlink()
+    for _ in range(3):
+        one.append({"type": "call"}, sync=False)
+        two.append({"type": "call"}, sync=False)
+    assert 1 <= len(trails.records(file, "replaced")) <= 2
+    numbers = [record["seq"] for record in trails.records(file)]
+    assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+
+
 @pytest.mark.promise("A-03")
 @pytest.mark.parametrize("case", REPLACED)
 def test_another_chain_in_its_place_shows(case: str, file: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -196,10 +298,10 @@ def test_another_chain_in_its_place_shows(case: str, file: Path, caplog: pytest.
 
 
 def test_what_is_put_there_holds_up_nobody(file: Path) -> None:
-    """A pipe, a link or a folder where the file was is an error at once; a file again, and the chain goes on."""
+    """A pipe, a link or a folder where the file was is an error at once; the file again, and the chain goes on."""
     book = trail.Trail(file)
     book.append({"type": "call"})
-    file.unlink()
+    file.rename(file.with_name("away"))
     for put, take in PUT_THERE:
         put(file)
         started = time.monotonic()
@@ -207,6 +309,7 @@ def test_what_is_put_there_holds_up_nobody(file: Path) -> None:
             book.append({"type": "call"})
         assert time.monotonic() - started < 2
         take(file)
+    file.with_name("away").rename(file)
     book.append({"type": "call"})
     assert "3 could not be written" in trails.verified(file)
 

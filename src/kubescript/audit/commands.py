@@ -90,7 +90,8 @@ def _judged(file: Path, key_file: Path | None, anchor: str = "") -> tuple[int, s
     report = checking.verify(file, place.read_key(key_file), anchor)
     if not report.whole:
         return _BROKEN, checking.told(report)
-    return _UNKNOWN if report.keyed and key_file is None else 0, checking.told(report)
+    checked = key_file is not None or not report.keyed
+    return 0 if checked else _UNKNOWN, checking.told(report, checked=checked)
 
 
 def _judging(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -17,7 +17,7 @@ from typing import BinaryIO, Final
 
 from kubescript.audit import chain
 
-__all__ = ["Part", "first", "frozen", "head", "next_name", "set_aside", "surplus"]
+__all__ = ["Part", "begins", "first", "frozen", "head", "is_set_aside", "next_name", "set_aside", "surplus"]
 
 _PATIENCE_S: Final = 2.0
 """A server holds the lock for a tenth of a millisecond; one stopped while it held it stops no reader."""
@@ -148,10 +148,24 @@ def surplus(path: Path, keep: int) -> list[Path]:
 
 def first(path: Path) -> int | None:
     """The number of the first record there is; None when there is none."""
-    for one in (*set_aside(path), path):
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError), _regular(one) as stream:
-            return int(json.loads(stream.readline(chain.MAX_LINE))["seq"])
+    found = map(begins, (*set_aside(path), path))
+    return next((number for number in found if number is not None), None)
+
+
+def begins(path: Path) -> int | None:
+    """The number of the first record of one file; None when it has none."""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError), _regular(path) as stream:
+        return int(json.loads(stream.readline(chain.MAX_LINE))["seq"])
     return None
+
+
+def is_set_aside(path: Path, found: os.stat_result) -> bool:
+    """Whether this is one of the full ones, whoever moved it there."""
+    for one in set_aside(path):
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(one.lstat(), found):
+                return True
+    return False
 
 
 def head(path: Path, key: bytes | None) -> chain.Head:

@@ -110,7 +110,9 @@ def read_key(path: Path | None) -> bytes | None:
     except OSError as error:
         raise unavailable(path, os.strerror(error.errno or 0), "check audit.key_file") from None
     if len(key) < _MIN_KEY:
-        raise unavailable(path, f"has fewer than {_MIN_KEY} bytes", "make one: openssl rand -hex 32")
+        raise unavailable(
+            path, f"has fewer than {_MIN_KEY} bytes", "make one: (umask 077; openssl rand -hex 32 > FILE)"
+        )
     return key
 
 

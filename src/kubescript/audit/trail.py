@@ -48,7 +48,7 @@ class Trail:
         self._head = chain.Head()
         self._lost = 0
         self._missing: chain.Head | None = None
-        """Our last record, when another chain was put where it was."""
+        """The last record we saw, when the chain no longer holds it."""
 
     @property
     def head(self) -> chain.Head:
@@ -142,14 +142,19 @@ class Trail:
                 raise
 
     def _look_for(self, old: os.stat_result) -> None:
-        """The file we wrote is no longer at its place. Set aside, it still has a name. When it has none, and the
-        chain that is there begins before our last record, that one is gone."""
-        first = files.first(self.path) if not old.st_nlink else None
+        """The file we wrote is no longer at its place. Set aside, it is one of FILE.N. When it has no name at all, or
+        one elsewhere, and the chain that is there begins before our last record, that one is gone."""
+        if not old.st_nlink:
+            first = files.first(self.path)
+        else:
+            first = None if files.is_set_aside(self.path, old) else files.begins(self.path)
         if first is not None and first < self._head.seq:
             self._missing = self._head
 
     def _look_back(self, descriptor: int, size: int) -> None:
         """Others may have appended to the file, but where we stopped must still stand what we wrote."""
+        if size < self._size:  # nobody cuts what is written: a torn write is taken back before the lock is let go
+            self._missing = self._head
         tail = f'"hash":"{self._head.hash}"}}\n'.encode()
         if len(tail) <= self._size <= size and os.pread(descriptor, len(tail), self._size - len(tail)) != tail:
             self._missing = self._head
@@ -158,11 +163,12 @@ class Trail:
         """On record and in the log, which is kept elsewhere: nobody else knows of that hash."""
         if self._missing is None:
             return
-        lost, self._missing = self._missing, None
+        lost = self._missing
         number = lost.seq - 1
         text = "audit %s was replaced: record %d, hash %s, is gone"
         log.error(text, self.path, number, lost.hash, extra={"event": "audit.replaced"})
         self._write({"type": "replaced", "time": clock.now(), "record": number, "head": lost.hash})
+        self._missing = None
 
     def _catch_up(self, descriptor: int, size: int) -> None:
         """Go on where the file ends, whoever wrote it; what a crash tore is ended by a newline and named."""
@@ -171,8 +177,8 @@ class Trail:
         before = files.set_aside(self.path) if last is None else []
         if last is not None:
             self._adopt(chain.Head(last["seq"] + 1, last["hash"]))
-        elif before:
-            self._adopt(files.head(before[-1], self._key))
+        else:
+            self._adopt(files.head(before[-1], self._key) if before else chain.Head())
         self._size = size
         if torn:
             self._append(b"\n")
@@ -184,9 +190,12 @@ class Trail:
         self._tell_missing()
 
     def _adopt(self, head: chain.Head) -> None:
-        """Go on from the file's end, unless it has less than we have seen: what was cut off must show as missing."""
+        """Go on from the chain's end, unless it has less than we have seen, as after `rm`, `mv` or `: >`: what is gone
+        must show as missing. Servers that set files aside leave an end that is no less."""
         if head.seq >= self._head.seq:
             self._head = head
+        else:
+            self._missing = self._head
 
     def _begin(self, previous: str) -> None:
         """The first record of a file: it carries the last hash of the one before, as every record does."""

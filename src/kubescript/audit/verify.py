@@ -148,7 +148,9 @@ class _Checker:
         report.records += 1
         if record.get("type") == "replaced":
             raise _Broken(
-                "changed", f"record {record['record']} stood here once, and another chain was put in its place"
+                "changed",
+                f"record {record['record']} stood here once; under a running server the file was emptied, moved away, "
+                "removed or replaced",
             )
         report.anchored = report.anchored or record["hash"] == self._anchor
         report.repairs += record.get("type") == "repair"
@@ -172,22 +174,23 @@ def _moved(part: files.Part, number: int, head: chain.Head) -> str:
     return "removed"
 
 
-def told(report: Report) -> str:
-    """The report as a person reads it."""
+def told(report: Report, *, checked: bool = True) -> str:
+    """The report as a person reads it; not `checked`: of a keyed chain whose key was not given."""
     if report.broken is not None:
         found = report.broken
         whole = f"{report.records} records before it are whole"
         return f"BROKEN {found.file} line {found.line}: {found.kind}: {found.why}; {whole}"
     if report.missing:
         return f"BROKEN {_without(report)}"
-    parts = [f"{report.records} records in {report.files} {'files' if report.files != 1 else 'file'} are whole"]
+    verdict = "are whole" if checked else "NOT CHECKED: their hashes are keyed; give --key FILE"
+    parts = [f"{report.records} records in {report.files} {'files' if report.files != 1 else 'file'} {verdict}"]
     if report.first:
         parts.append(f"the chain begins at record {report.first}: older files are not here")
     if report.repairs:
         parts.append(f"{report.repairs} torn by a crash and mended")
     if report.gaps:
         parts.append(f"{report.gaps} could not be written when they should have been")
-    if report.keyed:
+    if report.keyed and checked:
         parts.append("keyed")
     return "; ".join(parts) + f"\nhead {report.head.hash} (record {report.head.seq - 1})"
 

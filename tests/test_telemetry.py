@@ -207,7 +207,7 @@ def test_a_server_that_is_told_to_end_sends_what_it_has(tmp_path: Path) -> None:
     [
         (
             {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "KUBESCRIPT_TEST_WITHOUT": "otel"},
-            ("not installed", "pip install 'kubescript[otel]'"),
+            ("not installed", "pip install '.[otel]'"),
         ),
         (
             {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"},

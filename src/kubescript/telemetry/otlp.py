@@ -1,4 +1,4 @@
-"""Traces and metrics over OTLP/HTTP, when an endpoint is configured. Loaded only then; needs `kubescript[otel]`.
+"""Traces and metrics over OTLP/HTTP, when an endpoint is configured. Loaded only then; needs the extra `otel`.
 
 What is sent is in `spans` and `instruments`. A receiver that is down costs a bounded queue of spans and a line of the
 log for each batch that is lost.
@@ -102,7 +102,7 @@ def _check(source: str) -> None:
             raise errors.ConfigError(
                 f"{source} is set, but the package {module} is not installed",
                 code="config.otel",
-                remedy="install it: pip install 'kubescript[otel]'; or unset the endpoint",
+                remedy="install it, in a checkout of kubescript: pip install '.[otel]'; or unset the endpoint",
             )
     for name in (_PROTOCOL, "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL"):
         if os.environ.get(name, "http/protobuf") != "http/protobuf":

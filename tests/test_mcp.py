@@ -192,11 +192,16 @@ def test_progress_reaches_a_client_that_asked(flags: list[str]) -> None:
 
 
 def test_without_a_toolset_there_is_no_tool(flags: list[str]) -> None:
-    """Code mode is opt-in: a server that was not told `--toolsets code` offers nothing."""
+    """Code mode is opt-in: a server that was not told `--toolsets code` offers nothing, and says how
+    to turn it on."""
 
     async def ask() -> None:
         async with clients.connect("stdio", [*flags, "--toolsets", ""]) as client:
             assert (await client.list_tools()).tools == []
+            said = client.instructions or ""
+            assert "evaluate_script" not in said and "--toolsets code" in said
+        async with clients.connect("stdio", flags) as client:
+            assert "evaluate_script" in (client.instructions or "")
 
     anyio.run(ask)
 

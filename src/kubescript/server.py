@@ -43,6 +43,10 @@ _INSTRUCTIONS = (
     "One tool, evaluate_script, runs a Python script beside the Kubernetes API server and returns the last expression. "
     "Put the whole question into one script and return only what answers it."
 )
+_NO_TOOLSET = (
+    "No toolset is on, so this server offers no tool. Tell its operator: start it with --toolsets code "
+    '(or KUBESCRIPT_TOOLSETS=code, or toolsets = ["code"] in its configuration file).'
+)
 
 
 def build(toolsets: Sequence[base.Toolset], warm_up: Callable[[], None]) -> lowlevel.Server[Any]:
@@ -63,7 +67,7 @@ def build(toolsets: Sequence[base.Toolset], warm_up: Callable[[], None]) -> lowl
     server: lowlevel.Server[Any] = lowlevel.Server(
         "kubescript",
         version=kubescript.__version__,
-        instructions=_INSTRUCTIONS,
+        instructions=_INSTRUCTIONS if tools else _NO_TOOLSET,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         **catalogue.handlers(toolsets),

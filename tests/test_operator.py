@@ -13,11 +13,13 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from kubescript import demonstration
@@ -99,6 +101,26 @@ def test_a_mistake_is_named_in_few_lines(case: str, files: Path) -> None:
     assert "Traceback" not in done.stderr and len(done.stderr.splitlines()) <= 7
 
 
+def test_a_snapshot_of_nothing_is_a_failure(files: Path) -> None:
+    """Where nothing could be saved, exit code and stderr say so; the same command saves what there is."""
+    secret = '{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a", "namespace": "b"}}'
+    (files / "denied.json").write_text(secret)
+    done = command("snapshot", "out", "--snapshot", "denied.json", cwd=files)
+    assert done.returncode == 1 and "holds no object" in done.stderr, done.stdout
+    assert "0 objects" in done.stdout and "Traceback" not in done.stderr
+    assert command("snapshot", "out2", *SNAPSHOT, cwd=files).returncode == 0
+
+
+@pytest.mark.parametrize("words", ["serve", "run -", "doctor"])
+def test_an_unknown_toolset_is_refused_by_every_command(words: str, files: Path) -> None:
+    """A misspelt `toolsets` in a file is one mistake, whoever reads the file."""
+    (files / "cod.toml").write_text('toolsets = ["cod"]\n')
+    done = command(*words.split(), "--config", "cod.toml", *SNAPSHOT, cwd=files, script="1")
+    assert (done.returncode, done.stdout) == (1, "") and "unknown toolset `cod`" in done.stderr, done.stderr
+    (files / "cod.toml").write_text('toolsets = ["code"]\n')
+    assert command(*words.split(), "--config", "cod.toml", *SNAPSHOT, cwd=files, script="1").returncode == 0
+
+
 @pytest.mark.parametrize("name", ["nowhere", "folder", "junk.json", "empty"])
 def test_a_kubeconfig_that_cannot_be_read_is_told_and_stops_no_server(name: str, files: Path) -> None:
     """It may come while the server runs: a warning at the start, an error of each call, a fault for `doctor`."""
@@ -111,6 +133,74 @@ def test_a_kubeconfig_that_cannot_be_read_is_told_and_stops_no_server(name: str,
     done = command("doctor", *flags, cwd=files)
     assert done.returncode == 1 and "WRONG" in done.stdout
     assert "Traceback" not in done.stderr
+
+
+def test_doctor_says_what_it_has_not_asked(files: Path) -> None:
+    """A live cluster is not connected to, a kubeconfig that is not there is wrong wherever it is named, and without one
+    that is said."""
+    dead = {
+        "current-context": "d",
+        "contexts": [{"name": "d", "context": {"cluster": "d", "user": "u"}}],
+        "clusters": [{"name": "d", "cluster": {"server": f"https://127.0.0.1:{clients.free_port()}"}}],
+    }
+    (files / "dead.kc").write_text(json.dumps(dead))
+    bare = {name: value for name, value in os.environ.items() if not name.startswith("KUBE")} | {"HOME": str(files)}
+
+    def told(*flags: str, **variables: str) -> tuple[int, str]:
+        command = [clients.KUBESCRIPT, "doctor", *flags]
+        done = subprocess.run(command, cwd=files, env=bare | variables, capture_output=True, text=True, timeout=60)
+        return done.returncode, done.stdout
+
+    for code, said in (told("--kubeconfig", "dead.kc"), told(KUBECONFIG="dead.kc")):
+        assert (code, "not asked: only its configuration was read" in said) == (0, True), said
+    code, said = told(KUBECONFIG="nowhere.kc")
+    assert (code, "WRONG   the cluster" in said, "nowhere.kc" in said) == (1, True, True), said
+    code, said = told()
+    assert (code, "not asked: any cluster; there is no kubeconfig" in said) == (0, True), said
+    assert "the cluster of this pod" in told(KUBERNETES_SERVICE_HOST="10.0.0.1")[1]
+    assert "not asked" not in told(*SNAPSHOT)[1]
+
+
+UNSTARTED = """
+import os, resource, sys
+from kubescript import cli
+from kubescript.sandbox import spawner
+program = "/tmp" if sys.argv[1] == "no" else "/bin/true"  # another user may not reach this interpreter
+spawner.Spawner.__init__.__defaults__ = ((program,),)
+if sys.argv[1] != "no":
+    os.setgroups([])
+    os.setuid(54_321)
+    resource.setrlimit(resource.RLIMIT_NPROC, (int(sys.argv[1]),) * 2)
+sys.argv = ["kubescript", "doctor"]
+cli.main()
+"""
+
+
+@pytest.mark.parametrize(("case", "words"), [("no", "execute"), ("1", "ulimit -u"), ("2", "ulimit -u")])
+def test_a_sandbox_that_cannot_be_started_is_said_in_a_line(case: str, words: str) -> None:
+    """A limit on processes, or an interpreter that may not be executed: why, what to do, exit code 1."""
+    if case != "no" and os.geteuid() != 0:
+        pytest.skip("needs root to become a user without other processes")
+    done = subprocess.run([sys.executable, "-c", UNSTARTED, case], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (1, ""), done.stderr
+    assert "could not be started" in done.stderr and words in done.stderr and "Traceback" not in done.stderr
+
+
+def test_the_http_server_says_where_it_listens(files: Path) -> None:
+    """One line of the log has the URL, also of a port the kernel chose, the clusters and the toolsets."""
+    server = subprocess.Popen(
+        [clients.KUBESCRIPT, "--toolsets", "code", *SNAPSHOT, "--transport", "http", "--port", "0"],
+        cwd=files, env={**os.environ, "KUBESCRIPT_SANDBOX__STRICT": "false"}, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert server.stderr is not None
+        line = next(line for line in server.stderr if "http.listening" in line)
+        url, rest = json.loads(line)["message"].removeprefix("listening at ").split(";", 1)
+        assert httpx2.get(url.replace("/mcp", "/health")).json() == {"status": "healthy"}
+        assert "clusters: " in rest and rest.endswith("toolsets: code") and ":0/" not in url
+    finally:
+        server.terminate()
+        server.communicate(timeout=20)
 
 
 def test_serve_is_the_default(files: Path) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kubescript.telemetry import otlp
     from kubescript.toolsets import base
 
-__all__ = ["TOOLSETS", "Application", "checked", "opened", "policy_of"]
+__all__ = ["TOOLSETS", "Application", "check_toolsets", "checked", "opened", "policy_of"]
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +40,7 @@ class Application:
     """The parts of one running server, and their common end."""
 
     def __init__(self, settings: config.Settings, source: spawner.Spawner) -> None:
+        check_toolsets(settings)
         self.settings = settings
         self.redaction = _redaction(settings)
         self.audit = recorder.opened(settings.audit, self.redaction.text)
@@ -133,10 +134,14 @@ TOOLSETS: Final[dict[str, Callable[[Application], base.Toolset]]] = {"code": _co
 """By the name that `--toolsets` takes."""
 
 
-def _chosen(settings: config.Settings) -> tuple[str, ...]:
+def check_toolsets(settings: config.Settings) -> None:
+    """Raises ConfigError for a toolset that there is not."""
     unknown = [name for name in settings.toolsets if name not in TOOLSETS]
     if unknown:
         raise errors.ConfigError(f"unknown toolset `{unknown[0]}`; there is: {', '.join(TOOLSETS)}")
+
+
+def _chosen(settings: config.Settings) -> tuple[str, ...]:
     if not settings.toolsets:
         log.warning(
             "no toolset is enabled, so no tool is offered; pass --toolsets code", extra={"event": "toolsets.none"}

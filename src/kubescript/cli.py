@@ -108,7 +108,7 @@ def _serve(context: click.Context, flags: dict[str, object]) -> None:
         if opened.settings.transport == "stdio":
             process.leave_when_told(opened, context.find_root().obj)
         with contextlib.suppress(KeyboardInterrupt):
-            anyio.run(transports.serve, server, opened.settings, opened.state, opened.scrape)
+            anyio.run(transports.serve, server, opened.settings, opened.state, opened.scrape, opened.contexts)
 
 
 @cli.command()
@@ -186,6 +186,8 @@ def snapshot(context: click.Context, /, out: Path, namespaces: str | None, logs:
         )  # fmt: skip
         opened.contexts.tell()
     process.tell(_saved(report))
+    if not report.objects:
+        raise click.ClickException("the snapshot holds no object: check --context, --namespaces and what RBAC allows")
 
 
 def _names(namespaces: str | None) -> tuple[str, ...] | None:
@@ -288,7 +290,12 @@ def main() -> None:
     gc.disable()  # importing thousands of classes makes no garbage, and looking for some takes a seventh of the start
     process.open_streams()
     source = spawner.Spawner()
-    source.start()
+    try:
+        with _reported():
+            source.start()
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
     try:
         code = process.run(cli, source)
     finally:

@@ -3,6 +3,7 @@ name, and under which rules."""
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 from dataclasses import asdict, dataclass
@@ -54,6 +55,8 @@ class Cluster:
     problem: str = ""
     rules: tuple[denials.Finding, ...] = ()
     """What is to be said of the rules."""
+    asked: bool = True
+    """Whether all there is to know was looked at; False when a live cluster has not been connected to."""
 
     @property
     def healthy(self) -> bool:
@@ -65,6 +68,8 @@ class Cluster:
         mark = "ok     " if self.healthy else "WRONG  "
         rules = f"denied: {', '.join(self.denied) or 'nothing'}"
         line = f"{mark} {self.name}: {self.source}, {'read-only' if self.read_only else 'WRITABLE'}, {rules}"
+        if not self.asked:
+            line += "; not asked: only its configuration was read"
         said = [self.problem, *(finding.text for finding in self.rules)]
         return "\n".join([line, *(f"        → {text}" for text in said if text)])
 
@@ -75,7 +80,7 @@ class Report:
 
     layers: tuple[protocol.Layer, ...]
     contexts: tuple[Cluster, ...] = ()
-    """The default one first; empty when no setting names a cluster or a rule for it."""
+    """The default one first; empty when neither a setting nor the environment names a cluster or a rule for it."""
     audit: tuple[bool, str] = (True, "")
     """Whether the audit record is as the operator wants it, and what to say of it."""
 
@@ -123,12 +128,15 @@ class Report:
         lines.append(f"{'ok     ' if self.audit[0] else 'FAILED '} {'audit':<13} {self.audit[1]}")
         lines.append("missing: " + ", ".join(self.missing) if self.missing else "every layer holds")
         lines.extend(context.as_text() for context in self.contexts)
+        if not self.contexts:
+            lines.append(f"not asked: {_unnamed()}")
         return "\n".join(lines)
 
 
 def examine(settings: config.Settings, source: spawner.Spawner) -> Report:
     """Fork a worker and read what it reports of its own lockdown. Needs no cluster; one whose rules only discovery can
-    confirm is asked."""
+    confirm is asked. Raises ConfigError for settings that no server takes."""
+    application.check_toolsets(settings)
     runner = executor.Executor(
         source, memory_bytes=settings.limits.memory_mib * config.MIB, cpu_seconds=60, spares=0, strict=False
     )
@@ -138,7 +146,7 @@ def examine(settings: config.Settings, source: spawner.Spawner) -> Report:
 def _clusters(settings: config.Settings) -> tuple[Cluster, ...]:
     if settings.contexts:
         return tuple(_cluster(settings.of_context(name), name) for name in settings.context_names)
-    named = settings.snapshot or settings.context or settings.kubeconfig or settings.denied_resources
+    named = settings.snapshot or settings.context or settings.denied_resources or kubeconfig.source(settings.kubeconfig)
     return (_cluster(settings, settings.context or "the cluster"),) if named else ()
 
 
@@ -155,7 +163,15 @@ def _cluster(settings: config.Settings, name: str) -> Cluster:
     elif not settings.snapshot.exists():
         problem = f"there is no snapshot at {settings.snapshot}"
     denied = tuple(rule.id for rule in (*rules.defaults, *rules.rules))
-    return Cluster(name, source, rules.read_only, denied, problem, tuple(application.checked(settings, name)))
+    asked = bool(problem) or settings.snapshot is not None or not all(rule.built_in for rule in rules.rules)
+    return Cluster(name, source, rules.read_only, denied, problem, tuple(application.checked(settings, name)), asked)
+
+
+def _unnamed() -> str:
+    """The cluster that nothing names."""
+    if os.environ.get("KUBERNETES_SERVICE_HOST"):
+        return "the cluster of this pod, as its service account"
+    return "any cluster; there is no kubeconfig (--kubeconfig, KUBECONFIG, ~/.kube/config)"
 
 
 def _platform() -> str:

@@ -6,21 +6,24 @@ Beside it stand /health for probes, /info for people and /metrics for Prometheus
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import signal
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp.server.lowlevel import server as lowlevel
 
-from kubescript import config, errors
+from kubescript import config, contexts, errors
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
 __all__ = ["Scrape", "State", "serve"]
+
+log = logging.getLogger(__name__)
 
 State = Callable[[], dict[str, object]]
 """What /info tells."""
@@ -35,11 +38,16 @@ _ORIGINS: Final = tuple(f"http://{host}" for host in _HOSTS)
 
 
 async def serve(
-    server: lowlevel.Server[Any], settings: config.Settings, state: State, scrape: Scrape | None = None
+    server: lowlevel.Server[Any],
+    settings: config.Settings,
+    state: State,
+    scrape: Scrape | None = None,
+    clusters: contexts.Contexts | None = None,
 ) -> None:
-    """Serve until the client hangs up (stdio) or the process is told to end (http)."""
+    """Serve until the client hangs up (stdio) or the process is told to end (http). The names of `clusters` are for
+    the log."""
     if settings.transport == "http":
-        await _serve_http(server, settings, state, scrape)
+        await _serve_http(server, settings, state, scrape, clusters.names if clusters is not None else ())
     else:
         await _serve_stdio(server)
 
@@ -52,7 +60,11 @@ async def _serve_stdio(server: lowlevel.Server[Any]) -> None:
 
 
 async def _serve_http(
-    server: lowlevel.Server[Any], settings: config.Settings, state: State, scrape: Scrape | None
+    server: lowlevel.Server[Any],
+    settings: config.Settings,
+    state: State,
+    scrape: Scrape | None,
+    clusters: Sequence[str],
 ) -> None:
     import uvicorn
 
@@ -65,7 +77,21 @@ async def _serve_http(
     options = uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=5)
     with _listener(settings) as listener:
         _end_in_order()
+        _tell(listener, settings, clusters)
         await uvicorn.Server(options).serve([listener])
+
+
+def _tell(listener: socket.socket, settings: config.Settings, clusters: Sequence[str]) -> None:
+    """Where clients find us, once they do: with port 0 nobody else knows."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    log.info(
+        "listening at http://%s:%d/mcp; clusters: %s; toolsets: %s",
+        host,
+        listener.getsockname()[1],
+        ", ".join(filter(None, clusters)) or "not known before the first call",
+        ", ".join(settings.toolsets) or "none",
+        extra={"event": "http.listening"},
+    )
 
 
 def _listener(settings: config.Settings) -> socket.socket:

@@ -6,6 +6,7 @@ One thread per fork server reads its reports; everything else happens in the cal
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import os
 import select
@@ -27,6 +28,12 @@ __all__ = ["COMMAND", "Spawner", "Worker"]
 COMMAND: Final = (sys.executable, "-I", "-m", "kubescript.sandbox.launch")
 """By name: the host must not import what only scripts need. -I: no PYTHON* variable, no user's packages, no current
 folder."""
+_REMEDY: Final = {
+    errno.EAGAIN: "too many processes: raise `ulimit -u`, TasksMax or the pod's pids limit, or end some",
+    errno.ENOMEM: "the machine or its control group has no memory left: raise the limit, or end something",
+    errno.EACCES: "let this user execute it: chmod, or a file system that is not mounted noexec",
+    errno.ENOENT: "the interpreter is gone: install kubescript again",
+}
 
 
 class Worker:
@@ -158,7 +165,12 @@ class _ForkServer:
         with theirs:
             self.process = _launch(command, theirs.fileno())
         self._listener = threading.Thread(target=self._listen, name="kubescript-spawner", daemon=True)
-        self._listener.start()
+        try:
+            self._listener.start()
+        except RuntimeError:  # a thread is a process to the limits of the kernel
+            self._link.close()
+            self.process.wait()
+            raise _unstarted(errno.EAGAIN) from None
 
     def fork(self, memory_bytes: int, cpu_seconds: int) -> Worker | None:
         """Ask for a worker; None when the process is gone."""
@@ -223,6 +235,22 @@ class _ForkServer:
 
 
 def _launch(command: Sequence[str], descriptor: int) -> subprocess.Popen[bytes]:
+    """Raises WorkerError when the kernel starts no process for us."""
+    try:
+        return _started(command, descriptor)
+    except OSError as error:
+        raise _unstarted(error.errno or 0) from None
+
+
+def _unstarted(number: int) -> errors.WorkerError:
+    return errors.WorkerError(
+        f"the sandbox's process {sys.executable} could not be started: {os.strerror(number)}",
+        code="worker.spawn",
+        remedy=_REMEDY.get(number, "see what keeps this user from starting processes"),
+    )
+
+
+def _started(command: Sequence[str], descriptor: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(  # noqa: S603 - the command is ours, never a caller's text
         [*command, str(descriptor)],
         env={},  # no variable of ours: tokens, proxies and paths live there

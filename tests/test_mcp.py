@@ -369,6 +369,29 @@ def test_logs_and_events_make_every_phrase_untrusted() -> None:
     anyio.run(ask)
 
 
+def test_advice_of_a_limit_is_not_marked(tmp_path: Path) -> None:
+    """What the server says of its limits, and Python of an index, stands outside the mark, after events too; a pod's
+    words raised with the same type stand inside."""
+    file = tmp_path / "kubescript.toml"
+    file.write_text("[limits]\napi_calls = 3\n")
+    flags = ["--snapshot", str(demonstration.SNAPSHOT), "--config", str(file)]
+    read = "events = k8s.coreV1().list_event_for_all_namespaces()"
+    loop = "while True: k8s.coreV1().list_node()  # until it is over"
+
+    async def ask() -> None:
+        async with clients.connect("stdio", flags) as client:
+            for script, start in (
+                (f"{read}\n{loop}", "LimitExceeded: more than 3 API calls; list once"),
+                (f"{read}\n[1][events.items and 5]", "IndexError: list index out of range"),
+                (f"{read}\nraise IndexError(events[0].message)", "[untrusted "),
+                (f"{read}\ntry:\n    {loop}\nexcept Exception as e: raise type(e)(events[0].message)", "[untrusted "),
+            ):
+                text = clients.whole(await clients.evaluate(client, script))
+                assert text.startswith(start), text
+
+    anyio.run(ask)
+
+
 def test_progress_texts_are_clean(flags: list[str]) -> None:
     """A client's progress bar gets no escape sequence either."""
     seen: list[str | None] = []

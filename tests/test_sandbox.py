@@ -150,6 +150,16 @@ def test_calls_beyond_the_limit_are_refused_and_then_end_the_script(bench: Bench
     assert bench.works()
 
 
+@pytest.mark.parametrize("end", ["type(e)('told')", "type(e)('told', 'policy.denied')", "type(e)('told', ['x'])"])
+def test_a_script_may_raise_the_limits_error_itself(bench: Bench, end: str) -> None:
+    """With whatever code: it is an exception of the script's, and no violation of the worker's protocol."""
+    wait = "while True:\n            try: k8s.coreV1().list_node()\n            except ApiException: pass"
+    outcome = bench.run(f"try:\n    if True:\n        {wait}\nexcept Exception as e: raise {end}", api_calls=1)
+    assert outcome.fault is not None
+    assert (outcome.fault.code, outcome.fault.type) == ("script.exception", "LimitExceeded"), outcome.fault
+    assert bench.works()
+
+
 def test_the_call_limit_is_an_error_a_script_can_catch(bench: Bench) -> None:
     """Results gathered before the limit are not lost."""
     script = (

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-__all__ = ["ROOM", "Source", "bare", "fence", "is_prose"]
+__all__ = ["ROOM", "Source", "bare", "fence", "is_prose", "own"]
 
 Source = Literal["nothing", "cluster", "workload"]
 """The least trustworthy thing a script has read: no byte of the cluster, its objects, or its logs and events."""
@@ -68,6 +68,19 @@ _MIXED: Final = re.compile(
     "[A-Za-z][\u0391-\u03bb\u03bd-\u03ff\u0400-\u052f]|[\u0391-\u03bb\u03bd-\u03ff\u0400-\u052f][A-Za-z]"
 )
 """Greek or Cyrillic letters that pass for Latin ones beside them: no language mixes them, and mu is a unit."""
+_EMPTY: Final = r"(?P<name>max|min)\(\) (?:arg is an empty sequence|iterable argument is empty)"
+_FIXED: Final = re.compile(
+    r"\A(?:(?:(?:list|tuple|string|pop|list assignment|range object) index out of range"
+    r"|pop from (?:an )?empty (?:list|set|deque)|substring not found|list\.remove\(x\): x not in list"
+    r"|(?:float |integer )?(?:division|modulo|division or modulo) by zero|dictionary changed size during iteration"
+    r"|(?:not enough|too many) values to unpack \(expected \d{1,9}(?:, got \d{1,9})?\)"
+    r"|printed more than \d{1,12} bytes; print less, or return a summary as the last expression"
+    rf"|{_EMPTY})(?:; write (?P=name)\(\.\.\., default=0\)|; missing lists are empty: write `x\[0\] if x else None`)?)"
+    r"(?=\n  |\Z)"
+)
+"""Whole messages of the interpreter's and of the worker's, with their hints. No place in them holds more than a number,
+so it does not matter who raised them."""
+_FRAME: Final = re.compile(r"(?m)^  line \d{1,9}(?: in (?P<name>[\w<>]{1,100}))?: `(?P<line>.*)`$")
 _STRING: Final = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"')
 
 
@@ -95,6 +108,21 @@ def is_prose(text: str, source: Source, *, as_json: bool = False) -> bool:
         return False
     bounds = _BOUNDS[source]
     return any(_holds_prose(part, bounds) for part in (_strings(text) if as_json else (text,)))
+
+
+def own(fault: str, script: str) -> list[str]:
+    """The parts of an error's text that nobody in the cluster can have written: messages that are the same whatever was
+    read, and the lines of the script that it points to."""
+    lines = {line.strip() for line in script.splitlines()}
+    parts = [found[0]] if (found := _FIXED.match(fault)) else []
+    return parts + [frame[0] for frame in _FRAME.finditer(fault) if _is_quoted(frame, script, lines)]
+
+
+def _is_quoted(frame: re.Match[str], script: str, lines: set[str]) -> bool:
+    """Whether the script has this line, or one that begins so when it is cut, and this function."""
+    name, line = frame["name"] or "", frame["line"]
+    known = line in lines or (line.endswith("…") and any(each.startswith(line[:-1]) for each in lines))
+    return known and (name in script or name.startswith("<"))
 
 
 def _strings(text: str) -> Iterator[str]:

@@ -17,7 +17,19 @@ import anyio
 import anyio.from_thread
 import anyio.to_thread
 
-from kubescript import admission, bodies, cancellation, config, errors, output, receipt, records, tallies, types
+from kubescript import (
+    admission,
+    bodies,
+    cancellation,
+    config,
+    errors,
+    fencing,
+    output,
+    receipt,
+    records,
+    tallies,
+    types,
+)
 from kubescript.sandbox import conversation, executor, protocol
 from kubescript.telemetry import evaluation
 
@@ -165,7 +177,7 @@ class Session:
         self._runner.later(functools.partial(_record, outcome))
         self._look_for_absent(asked, tally)
         notes = receipt.notes(tally, asked.script, outcome)
-        ours = tuple(tally.told)
+        ours = (*tally.told, *outcome.told, *fencing.own(outcome.fault.message if outcome.fault else "", asked.script))
         answer = output.render(outcome, asked.limits, notes, source=tally.source, style=style, ours=ours)
         try:
             if entry is not None:

@@ -64,6 +64,8 @@ class Outcome:
     dropped_bytes: int = 0
     """Printed beyond the output limit, and not kept."""
     usage: Usage = field(default_factory=Usage)
+    told: tuple[str, ...] = ()
+    """What the host told the script of its limits, word by word: the server's own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,8 @@ class Answers:
         self.calls = 0
         self.fetched = 0
         """Bytes of bodies."""
+        self.told: dict[str, None] = {}
+        """What the script was told of its limits, each text once."""
         self._unwanted: set[int] = set()
         self._streams: dict[int, _Stream] = {}
 
@@ -142,19 +144,23 @@ class Answers:
         if self.calls > limit + _CALLS_BEYOND_LIMIT:
             raise errors.LimitExceeded(message, code="limit.calls")
         if self.calls > limit:
-            return _refused("limit.calls", message)
-        if self.fetched > self._limits.response_bytes:
-            size = self._limits.response_bytes >> 20
-            return _refused("limit.bytes", f"API answers exceed {size} MiB; use limit=, selectors or one namespace")
+            return self._refused("limit.calls", message)
+        if fault := self._too_many_bytes():
+            return protocol.Reply(0, fault=fault), None
         if call.stream and len(self._streams) >= _MAX_STREAMS:
-            return _refused("limit.watches", f"more than {_MAX_STREAMS} watches are open; end one with stop()")
+            return self._refused("limit.watches", f"more than {_MAX_STREAMS} watches are open; end one with stop()")
         return None
+
+    def _refused(self, code: str, message: str) -> tuple[protocol.Reply, None]:
+        """Why a call is not made, in our words."""
+        self.told[message] = None
+        return protocol.Reply(0, fault=protocol.ScriptFault(code, message)), None
 
     def _in_time(self, call: protocol.Call) -> tuple[protocol.Reply, types.Response | None]:
         try:
             left = self._remaining()
         except TimeoutError:
-            return _refused("cluster.timeout", "the script's time is over")
+            return self._refused("cluster.timeout", "the script's time is over")
         return self._on_call(call, left)
 
     def _listen(self) -> None:
@@ -166,7 +172,10 @@ class Answers:
     def _too_many_bytes(self) -> protocol.ScriptFault | None:
         if self.fetched <= self._limits.response_bytes:
             return None
-        return protocol.ScriptFault("limit.bytes", f"API answers exceed {self._limits.response_bytes >> 20} MiB")
+        size = self._limits.response_bytes >> 20
+        message = f"API answers exceed {size} MiB; use limit=, selectors or one namespace"
+        self.told[message] = None
+        return protocol.ScriptFault("limit.bytes", message)
 
 
 class _Stream:
@@ -189,7 +198,3 @@ class _Stream:
     def close(self) -> None:
         """End what the cluster still sends."""
         self._response.close()
-
-
-def _refused(code: str, message: str) -> tuple[protocol.Reply, None]:
-    return protocol.Reply(0, fault=protocol.ScriptFault(code, message)), None

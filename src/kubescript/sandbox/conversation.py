@@ -121,6 +121,7 @@ class Conversation:
             fault=fault,
             dropped_bytes=max(0, done.dropped_bytes),
             usage=self._usage(used or end),
+            told=tuple(self._answers.told),
         )
 
     def _turn(self) -> None:

@@ -43,6 +43,8 @@ _AT_HAND: Final = {"Counter": collections.Counter, "defaultdict": collections.de
 _REHEARSALS: Final = 8
 """Runs after which CPython 3.11 and later have specialized a function."""
 
+_LIMITS: Final = frozenset({"limit.bytes", "limit.calls", "limit.output", "limit.watches"})
+"""Codes of a LimitExceeded that is ours. A script may raise one with a code of its own, or none."""
 _LIMIT_HINTS: Final = {
     "limit.memory": "keep only the fields you need, page with limit=500, or aggregate while you iterate",
     "limit.depth": "use a loop instead of deep recursion",
@@ -175,8 +177,12 @@ def _failure(error: BaseException, program: compiler.Program, start: protocol.St
     if isinstance(error, RecursionError):
         return _limit("limit.depth", f"the script nested more than {start.depth} calls")
     kind, message = compiler.describe_failure(error, program)
-    code = error.code if isinstance(error, errors.LimitExceeded) else "script.exception"
-    return protocol.Done(fault=protocol.ScriptFault(code, message, kind))
+    return protocol.Done(fault=protocol.ScriptFault(_code(error), message, kind))
+
+
+def _code(error: BaseException) -> str:
+    code: object = error.code if isinstance(error, errors.LimitExceeded) else ""
+    return code if isinstance(code, str) and code in _LIMITS else "script.exception"
 
 
 def _limit(code: str, what: str, hint: str = "") -> protocol.Done:

@@ -17,6 +17,22 @@ DOCS = Path(__file__).resolve().parent.parent / "sdk_docs"
 HEADER = "<!-- Written by scripts/generate_sdk_docs.py; edit that, not this. -->\n"
 COMMON = ("pretty", "watch", "allow_watch_bookmarks", "send_initial_events", "shard_selector")
 """Parameters left out of the pages: ignored, refused with a hint, or of use to watchers only."""
+REFUSED = ("connect_", "log_file_")
+"""Methods that no setting allows, by how their names begin."""
+NOTES = {
+    "CoreV1Api": """\
+- exec, attach, portforward and proxy (the methods `connect_…`) are refused, whatever the settings say. Read the logs,
+the status and the events instead.
+- Secrets are denied unless the operator says otherwise. Their names and keys are visible in what refers to them: `env`
+(`value_from.secret_key_ref`), `env_from`, `volumes`, `image_pull_secrets` of pods, `tls` of ingresses.
+- Logs are not followed: `follow=True` is refused, and `watch.Watch().stream(k8s.coreV1().read_namespaced_pod_log, …)`
+gives the lines that there are, then ends.
+""",
+    "LogsApi": """\
+Refused, whatever the settings say: `/logs` are files of the API server's machine. A pod's log is
+`k8s.coreV1().read_namespaced_pod_log(name, namespace, tail_lines=50)`.
+""",
+}
 
 OBJECTS = """
 # Objects
@@ -171,6 +187,10 @@ DIFFERENCES = """
 | `utils.create_from_yaml` | not there: no files and no YAML; `utils.create_from_dict(None, manifest)` is |
 | dynamic `get(header_params=…)` | `Accept` may ask for `PartialObjectMetadata`; other headers are refused |
 | a 404 names nothing | its text names similar objects, from one list of names that is asked for when it is read |
+| `connect_…` (exec, attach, portforward, proxy), `LogsApi` | refused, whatever the settings say |
+| Secrets are read as RBAC permits | denied unless the operator says otherwise; what refers to them has names and keys |
+| logs are followed | `follow=True` is refused; `watch.Watch().stream(api.read_namespaced_pod_log, …)` gives the lines \
+there are, then ends |
 | `stream`, `informer`, `leaderelection`, `aio` | not there |
 """
 
@@ -191,9 +211,9 @@ def file_name(api: str) -> str:
 
 
 def client_page(api: str) -> str:
-    """One API class: each method with its request."""
-    lines = [f"{HEADER}# {api}", "", f"`k8s.{helptext.accessor(api)}()`", ""]
-    for name in tables.operations(api):
+    """One API class: each method that can work, with its request."""
+    lines = [f"{HEADER}# {api}", "", f"`k8s.{helptext.accessor(api)}()`", "", *filter(None, [NOTES.get(api, "")])]
+    for name in (each for each in tables.operations(api) if not each.startswith(REFUSED)):
         operation = tables.operation(api, name)
         optional = [each for each in operation.parameters[operation.required :] if each not in COMMON]
         lines.append(
@@ -204,7 +224,7 @@ def client_page(api: str) -> str:
             lines.append(f"  body: {operation.body}")
         if optional:
             lines.append(f"  optional: {', '.join(optional)}")
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def index_page() -> str:

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 from kubernetes import client as official
 
+from kubescript import errors, policy
 from kubescript.sdk import tables
+from tests import test_policy
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 TRANSPORT = {
@@ -87,6 +89,28 @@ def test_every_official_model_is_in_the_table_with_its_fields() -> None:
 def test_generated_files_are_up_to_date(script: str) -> None:
     """Running the generator again gives the same bytes."""
     assert subprocess.run([sys.executable, str(SCRIPTS / script), "--check"], check=False).returncode == 0
+
+
+def test_the_documentation_lists_what_can_work() -> None:
+    """Every method that no setting allows is missing from its page, and no other is."""
+    docs = runpy.run_path(str(SCRIPTS / "generate_sdk_docs.py"))
+    for api in tables.apis():
+        page = docs["client_page"](api)
+        listed = {name for name in tables.operations(api) if f"**{name}**(" in page}
+        assert listed == {name for name in tables.operations(api) if _can_work(tables.operation(api, name))}, api
+        assert len(listed) == len(tables.operations(api)) or "efused" in page.split("- **")[0], api
+
+
+def _can_work(operation: tables.Operation) -> bool:
+    """Whether a server that permits all it can would send the request."""
+    if operation.verb in {"HEAD", "OPTIONS"}:
+        return False  # the protocol has no such methods
+    path = re.sub(r"[{}_]", "", operation.path.strip("/"))
+    rules = policy.Policy(read_only=False, defaults=(), resolve=lambda *_: "Thing")
+    try:
+        return test_policy.ask(operation.verb, path, rules).verdict == "allow"
+    except errors.RequestError:
+        return False
 
 
 def test_the_documentation_stays_small() -> None:

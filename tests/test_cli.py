@@ -67,6 +67,30 @@ def test_doctor_tells_each_layer() -> None:
     assert "seccomp" in kubescript("doctor").stdout
 
 
+def test_doctor_says_when_redaction_is_off(tmp_path: Path) -> None:
+    """A line when secrets are not masked, none when they are; either way it is no fault."""
+    file = tmp_path / "kubescript.toml"
+    file.write_text("[redaction]\nenabled = false\n")
+    off, on = kubescript("doctor", "--config", str(file)), kubescript("doctor")
+    assert "OFF     redaction" in off.stdout and "OFF" not in on.stdout
+    assert off.returncode == on.returncode
+    told = json.loads(kubescript("doctor", "--json", "--config", str(file)).stdout)
+    assert told["redaction"] == {"enabled": False}
+
+
+def test_a_server_does_not_start_with_a_dead_rule(saved: Path, tmp_path: Path) -> None:
+    """Nor with an exception for everything: the error names the setting. Mended, it serves."""
+    file = tmp_path / "kubescript.toml"
+    rule = '[[redaction.rules]]\nid = "acme"\nregex = "acme_[a-z0-9]{8}"\nprobe = "%s"\n'
+    for text, said in ((rule % "acme-", "redaction.rules"), ('[redaction]\nallow = [""]\n', "redaction.allow")):
+        file.write_text(text)
+        done = kubescript("run", "-", "--snapshot", str(saved), "--config", str(file), script="1")
+        assert done.returncode != 0 and said in done.stderr, done
+    file.write_text(rule % "acme_")
+    done = kubescript("run", "-", "--snapshot", str(saved), "--config", str(file), script="'acme' + '_0123abcd'")
+    assert done.stdout.startswith("«redacted:acme:"), done
+
+
 def test_demo_answers_three_questions() -> None:
     """`kubescript demo` shows three scripts, their answers, and bytes fetched and returned."""
     done = kubescript("demo")

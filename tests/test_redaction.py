@@ -17,7 +17,7 @@ import pytest
 from hypothesis import strategies
 
 from kubescript import errors, redaction, request
-from kubescript.redaction import masks, segments
+from kubescript.redaction import masks, reach, segments, tokens
 
 JWT = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
 GITHUB = "ghp_Ab3dEf9hIj1kLm2nOp4qRs5tUv6wXy7zA8b9"
@@ -381,6 +381,60 @@ def test_settings() -> None:
                         ({"rules": [{"id": "x", "regex": "abc("}]}, "`x`"), ({"allow": ["("]}, "regular expression")):  # fmt: skip
         with pytest.raises(errors.ConfigError, match=said):
             redaction.Engine(redaction.Settings.model_validate(wrong)).prepare()
+
+
+DEAD = {
+    "another word": ("acme-", "acme_[a-z0-9]{8}"),
+    "letters that are swapped": ("amce_", "acme_[a-z0-9]{8}"),
+    "the other case": ("ACME_", "acme_[a-z0-9]{8}"),
+    "only what stands before": ("token=", "(?<=token=)[a-z0-9]{8}"),
+    "a class of others": ("acme_[A-F]", "acme_[0-9]{8}"),
+    "the second of two": ("(?:foo|bar)_x", "(?:foo|bar)_[0-9]+"),
+}
+ALIVE = {
+    "the other case, said so": ("ACME_", "(?i)acme_[a-z0-9]{8}"),
+    "with what stands before": ("token=a", "(?<=token=)[a-z0-9]{8}"),
+    "a class": (r"[a-z]{4}_\w", "acme_[a-z0-9]{8}"),
+    "an end of it": ("_[0-9]", "(?:foo|bar)(?:_[0-9]+)?"),
+    "what cannot be told": (r"acme_", r"(a|b)_\1"),
+    "hyperscan's own": (r"\x{61}cme_", "acme_[a-z0-9]{8}"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", DEAD)
+def test_a_rule_whose_probe_finds_nothing_is_an_error(case: str) -> None:
+    """It would be dead, and nobody would notice."""
+    probe, regex = DEAD[case]
+    rule = {"id": "acme", "regex": regex, "probe": probe}
+    with pytest.raises(errors.ConfigError, match=r"probe of `acme`.*never ends within"):
+        redaction.Engine(redaction.Settings.model_validate({"rules": [rule]}))
+
+
+@pytest.mark.parametrize("case", ALIVE)
+def test_a_probe_that_may_find_something_is_none(case: str) -> None:
+    """Nothing is said of what works, or cannot be told."""
+    probe, regex = ALIVE[case]
+    redaction.Engine(redaction.Settings.model_validate({"rules": [{"id": "acme", "regex": regex, "probe": probe}]}))
+
+
+def test_no_shipped_rule_passes_for_dead() -> None:
+    """All their probes find something, as their own tests show."""
+    assert all(reach.meets(rule.probe, rule.regex.pattern.decode()) for rule in tokens.shipped())
+
+
+@pytest.mark.parametrize("pattern", ["", "x*", ".", ".+", r"\S", "a|", "[^ ]{3}", "(?i)fixture|"])
+def test_an_exception_for_everything_is_an_error(pattern: str) -> None:
+    """It would switch redaction off in silence; the error says what to write."""
+    with pytest.raises(errors.ConfigError, match=r"redaction.allow.*every value.*\^fixture-"):
+        redaction.Engine(redaction.Settings(allow=(pattern,)))
+    redaction.Engine(redaction.Settings(allow=("^fixture-", "[0-9]", r"\Aa+\Z")))
+
+
+def test_two_rules_with_one_id_are_an_error() -> None:
+    """Nobody could tell them apart in a placeholder, or switch one off."""
+    rules = [{"id": "acme", "regex": "acme_[a-z]{8}"}, {"id": "acme", "regex": "acme-[a-z]{8}"}]
+    with pytest.raises(errors.ConfigError, match="two rules have the id `acme`"):
+        redaction.Engine(redaction.Settings.model_validate({"rules": rules}))
 
 
 def test_switched_off() -> None:

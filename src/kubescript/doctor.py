@@ -83,6 +83,8 @@ class Report:
     """The default one first; empty when neither a setting nor the environment names a cluster or a rule for it."""
     audit: tuple[bool, str] = (True, "")
     """Whether the audit record is as the operator wants it, and what to say of it."""
+    redaction: bool = True
+    """Whether secrets are masked; the operator's decision, so no fault when they are not."""
 
     @property
     def healthy(self) -> bool:
@@ -111,7 +113,7 @@ class Report:
         report = {
             "healthy": self.healthy, "missing": self.missing, "platform": _platform(), "layers": rows,
             "contexts": [asdict(context) for context in self.contexts],
-            "audit": {"ok": self.audit[0], "detail": self.audit[1]},
+            "audit": {"ok": self.audit[0], "detail": self.audit[1]}, "redaction": {"enabled": self.redaction},
         }  # fmt: skip
         return orjson.dumps(report, option=orjson.OPT_INDENT_2).decode()
 
@@ -126,6 +128,10 @@ class Report:
             if not layer.active and layer.name in _REMEDY:
                 lines.append(f"        {'':<13} → {_REMEDY[layer.name]}")
         lines.append(f"{'ok     ' if self.audit[0] else 'FAILED '} {'audit':<13} {self.audit[1]}")
+        if not self.redaction:
+            lines.append(
+                f"OFF     {'redaction':<13} scripts, and so the model, see every secret (redaction.enabled = false)"
+            )
         lines.append("missing: " + ", ".join(self.missing) if self.missing else "every layer holds")
         lines.extend(context.as_text() for context in self.contexts)
         if not self.contexts:
@@ -140,7 +146,7 @@ def examine(settings: config.Settings, source: spawner.Spawner) -> Report:
     runner = executor.Executor(
         source, memory_bytes=settings.limits.memory_mib * config.MIB, cpu_seconds=60, spares=0, strict=False
     )
-    return Report(runner.probe(), _clusters(settings), recorder.state(settings.audit))
+    return Report(runner.probe(), _clusters(settings), recorder.state(settings.audit), settings.redaction.enabled)
 
 
 def _clusters(settings: config.Settings) -> tuple[Cluster, ...]:

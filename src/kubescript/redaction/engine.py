@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from kubescript import config, errors, request
-from kubescript.redaction import logtext, masker, masks, probes, segments, tables, tokens
+from kubescript.redaction import logtext, masker, masks, probes, reach, segments, tables, tokens
 
 __all__ = ["Engine"]
 
@@ -18,6 +18,8 @@ log = logging.getLogger(__name__)
 
 _BEGINNINGS: Final = frozenset({"tailLines", "sinceSeconds", "sinceTime"})
 """Where a log begins whose beginning the asker chose."""
+_UNLIKE: Final = tuple(text * 64 for text in (b"a", b"Z", b"7", b"-", b"\xc3\xa9"))
+"""Values that have nothing in common: what is found in all of them is found in any."""
 
 
 class Engine:
@@ -130,11 +132,18 @@ def _extra(settings: config.Redaction) -> list[tokens.Rule]:
 
 def _patterns(allowed: Iterable[str]) -> list[re.Pattern[bytes]]:
     try:
-        return [re.compile(pattern.encode()) for pattern in allowed]
+        patterns = [re.compile(pattern.encode()) for pattern in allowed]
     except re.error as error:
         raise errors.ConfigError(
             f"setting `redaction.allow`: {error.pattern!r} is no regular expression: {error}"
         ) from None
+    for pattern in patterns:
+        if pattern.search(b"") or all(pattern.search(text) for text in _UNLIKE):
+            raise errors.ConfigError(
+                f"setting `redaction.allow`: {pattern.pattern.decode()!r} is found in every value, so nothing would be "
+                "masked; write what only the values have that may be seen, such as `^fixture-`"
+            )
+    return patterns
 
 
 def _check_ids(settings: config.Redaction, rules: masker.Masker) -> None:
@@ -147,3 +156,10 @@ def _check_ids(settings: config.Redaction, rules: masker.Masker) -> None:
     for rule in settings.rules:
         if rule.id in known:
             raise errors.ConfigError(f"setting `redaction.rules`: `{rule.id}` is taken by a rule that is shipped")
+        if sum(each.id == rule.id for each in settings.rules) > 1:
+            raise errors.ConfigError(f"setting `redaction.rules`: two rules have the id `{rule.id}`")
+        if rule.probe and not reach.meets(rule.probe, rule.regex):
+            raise errors.ConfigError(
+                f"setting `redaction.rules`: the probe of `{rule.id}`, {rule.probe!r}, never ends within what "
+                "its regex matches, so the rule would find nothing; write a part of what that matches, or no probe"
+            )

@@ -437,6 +437,32 @@ def test_two_rules_with_one_id_are_an_error() -> None:
         redaction.Engine(redaction.Settings.model_validate({"rules": rules}))
 
 
+NAMED = {
+    "an assignment": "APP_TOKEN={}",
+    "a shell's": "export APP_TOKEN='{}'",
+    "YAML": "kind: X\nAPP_TOKEN: {}\nb: c",
+    "JSON in a string": '{{"APP_TOKEN": "{}"}}',
+    "JSON in a log": 'level=info {{"APP_TOKEN":"{}"}}',
+    "an environment in YAML": "env:\n- name: APP_TOKEN\n  value: {}\n",
+    "a flag": "run --APP_TOKEN {}",
+    "a flag with a sign": "run --APP_TOKEN={}",
+    "a list of arguments": '["run", "--APP_TOKEN", "{}"]',
+}
+
+
+@pytest.mark.parametrize("where", NAMED)
+def test_allowed_names_hold_in_text(where: str) -> None:
+    """Their values are shown in whatever notation, unless a shape gives them away; other names' are masked as ever."""
+    engine = redaction.Engine(redaction.Settings(allow_names=("APP_TOKEN",)))
+    plain = NAMED[where].format("q8Zr3TnB5wLx7VdK2m")
+    document = dumped({"kind": "ConfigMap", "data": {"file": plain}})
+    assert engine.text(plain, lambda _: None) == plain
+    assert masked(engine, document) == document
+    for secret in (NAMED[where].format(GITHUB), plain.replace("APP_", "OTHER_"), plain.replace("APP_", "MY_APP_")):
+        assert "«redacted:" in engine.text(secret, lambda _: None), secret
+        assert "«redacted:".encode() in masked(engine, dumped({"data": {"file": secret}})), secret
+
+
 def test_switched_off() -> None:
     """Off is off: bodies and texts are passed on as they are."""
     engine = redaction.Engine(redaction.Settings(enabled=False))

@@ -20,6 +20,7 @@ from kubescript.redaction import (
     arguments,
     commands,
     encoded,
+    exceptions,
     keys,
     manifests,
     masks,
@@ -78,6 +79,7 @@ class Masker:
         self._mask = mask
         self._allowed = tuple(allowed)
         self._allowed_names = allowed_names
+        self._readers = exceptions.applied(readers.READERS, allowed_names)
         self._deadline = math.inf
 
     def speaking(self, mask: masks.Masks) -> Masker:
@@ -186,7 +188,7 @@ class Masker:
     def _kind(self, string: String, content: bytes) -> str:
         """What the value of this name is; empty when it is no secret."""
         name = string.name
-        if not name or name in self._allowed_names or self._is_allowed(content):
+        if not name or {name, name.lstrip("-")} & self._allowed_names or self._is_allowed(content):
             return ""
         kind = names.kind(name)
         if kind and names.collection(name) and values.is_status(content):
@@ -213,7 +215,7 @@ class Masker:
                         done[name] = span.end
                         if span.kind:
                             yield span
-            elif (reader := readers.READERS.get(name)) is not None:
+            elif (reader := self._readers.get(name)) is not None:
                 yield from reader(content, end)
         yield from manifests.yaml_values(content, [end for probe, end in hits if self._ids[probe] == "manifest"])
 

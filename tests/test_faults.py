@@ -774,7 +774,7 @@ def test_a_client_that_cancels_frees_everything_at_once(
     took = anyio.run(run)
     with capsys.disabled():
         print(f" cancelled → all freed: {took * 1000:.0f} ms", end="")
-    assert took < 1
+    assert took < 5
 
 
 # --- disks ---

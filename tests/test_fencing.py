@@ -170,12 +170,12 @@ def test_the_fence_is_cheap_and_its_room_is_kept() -> None:
 
 
 @pytest.mark.parametrize("part", ["! ", "!", "a", "a1", "aa ", "_ a", "\\\\", "é ", "aa\n"])
-def test_looking_for_prose_is_quick(part: str) -> None:
-    """64 KiB of anything takes less than half a second."""
+def test_looking_for_prose_is_not_quadratic(part: str) -> None:
+    """64 KiB of anything is looked through in seconds, not in minutes."""
     started = time.perf_counter()
     fencing.is_prose(part * (65_536 // len(part)), "cluster")
     fencing.is_prose('"' + part * (65_536 // len(part)) + '"', "cluster", as_json=True)
-    assert time.perf_counter() - started < 0.5
+    assert time.perf_counter() - started < 5
 
 
 def test_operators_can_switch_it_off() -> None:

@@ -254,7 +254,7 @@ def test_faults(cluster: live.Live, server: Server, name: str, step: Step | byte
     server.steps = [step, step]
     started = time.monotonic()
     assert fails(cluster, 0.6).code == code
-    assert time.monotonic() - started < 1.2
+    assert time.monotonic() - started < 5
     server.steps = []
     assert fetch(cluster) == (200, OK)
 
@@ -283,7 +283,7 @@ def test_cancel(cluster: live.Live, server: Server, step: Step, by: str) -> None
     started = time.monotonic()
     with pytest.raises(errors.ClusterError) as caught:
         fetch(cluster, timeout=20, cancel=cancel)
-    assert time.monotonic() - started < 0.5
+    assert time.monotonic() - started < 5
     assert caught.value.code == ("cluster.cancelled" if by == "cancel" else "cluster.broken")
     assert fetch(cluster) == (200, OK)
 
@@ -305,7 +305,7 @@ def test_response_close(cluster: live.Live, server: Server) -> None:
     started = time.monotonic()
     with pytest.raises(errors.ClusterError):
         b"".join(response.chunks)
-    assert time.monotonic() - started < 0.5
+    assert time.monotonic() - started < 5
     response.close()
     assert fetch(cluster) == (200, OK)
 
@@ -322,13 +322,13 @@ def test_connecting_can_be_cancelled(tmp_path: Path) -> None:
     cluster = live.Live(kubeconfig(tmp_path, f"http://127.0.0.1:{full.getsockname()[1]}"))
     started = time.monotonic()
     assert fails(cluster, 0.5).code in {"cluster.timeout", "cluster.unreachable"}
-    assert time.monotonic() - started < 1.5
+    assert time.monotonic() - started < 5
     cancel = cancellation.Cancellation()
     threading.Timer(0.2, cancel.cancel).start()
     started = time.monotonic()
     with pytest.raises(errors.ClusterError, match="cancelled"):
         fetch(cluster, timeout=8, cancel=cancel)
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 5
 
 
 def test_patience(cluster: live.Live, server: Server) -> None:
@@ -350,7 +350,7 @@ def test_patience(cluster: live.Live, server: Server) -> None:
     started = time.monotonic()
     with pytest.raises(errors.ClusterError, match="cancelled"):
         fetch(cluster, timeout=10, cancel=cancel)
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 2.5
 
 
 def test_token_rotation(cluster: live.Live, server: Server, tmp_path: Path) -> None:

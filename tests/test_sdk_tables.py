@@ -7,7 +7,6 @@ import re
 import runpy
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -117,11 +116,3 @@ def test_the_documentation_stays_small() -> None:
     """sdk_docs is below 1 MB."""
     pages = runpy.run_path(str(SCRIPTS / "generate_sdk_docs.py"))["pages"]()
     assert sum(len(text) for text in pages.values()) < 1_000_000
-
-
-def test_the_tables_load_in_the_time_of_a_fork() -> None:
-    """Both tables are decoded in under 30 ms."""
-    tables._Loaded.operations = tables._Loaded.schemas = None
-    started = time.perf_counter()
-    tables.warm()
-    assert time.perf_counter() - started < 0.03

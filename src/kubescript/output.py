@@ -21,7 +21,10 @@ __all__ = ["Mask", "Style", "render"]
 Mask = Callable[[str], str]
 """Masks what is secret in one text."""
 
-_NOTE_ROOM: Final = 512
+_NOTE_ROOM: Final = 768
+_SMALL_NOTE_ROOM: Final = 512
+_SMALL: Final = 8 * 1024
+"""Bytes of an answer below which its notes get less room."""
 """Bytes kept free for notes, whatever the script printed."""
 _NO_RESULT: Final = "(no result: {hint})"
 _OURS: Final = frozenset(
@@ -83,14 +86,15 @@ def render(
     """The answer for `outcome`, at most `limits.output_bytes` long. `notes` name what the result lacks, one phrase
     each; `source` is the least trustworthy thing the script has read. Texts in `ours` are the server's own words: they
     make no answer prose of the cluster."""
-    room = limits.output_bytes - _NOTE_ROOM - fencing.ROOM
+    notes_room = _NOTE_ROOM if limits.output_bytes >= _SMALL else _SMALL_NOTE_ROOM
+    room = limits.output_bytes - notes_room - fencing.ROOM
     fault = _fault_body(outcome.fault, room, style) if outcome.fault is not None else None
     printed, note = _prints(outcome, limits, room - _size(fault.text) if fault else room, style)
     body = fault or _body(outcome, limits, room - _size(printed), style, alone=not printed)
     missing = [note, body.note, _hidden(outcome), *map(style.text, notes)]
     ours = tuple(map(style.text, ours))
     content, marked = _content(printed, body, source if style.mark else "nothing", ours)
-    text = "\n".join(filter(None, (content, _note_line([note for note in missing if note]))))
+    text = "\n".join(filter(None, (content, _note_line([note for note in missing if note], notes_room - 16))))
     return types.Answer(
         text,
         is_error=fault is not None,
@@ -152,13 +156,17 @@ def _hidden(outcome: types.Outcome) -> str:
     return f"hidden characters removed: {count}" if count else ""
 
 
-def _note_line(notes: Sequence[str]) -> str:
-    """One line in brackets, in the room that is kept for it: each note has its share. Empty when all is told."""
+def _note_line(notes: Sequence[str], room: int) -> str:
+    """One line in brackets, in the room that is kept for it. Empty when all is told."""
     if not notes:
         return ""
-    share, said = (_NOTE_ROOM - 16) // len(notes) - 4, [note.replace("\n", " ") for note in notes]
-    if _size("; ".join(said)) > _NOTE_ROOM - 16:
-        said = [note if _size(note) <= share else truncation.cut_text(note, share, 1).text + " …" for note in said]
+    said = [note.replace("\n", " ") for note in notes]
+    left = room - 2 * len(said)
+    for number, at in enumerate(sorted(range(len(said)), key=lambda at: _size(said[at]))):
+        share = left // (len(said) - number)  # what the short ones leave, the long ones have
+        if _size(said[at]) > share:
+            said[at] = truncation.cut_text(said[at], share - 4, 1).text + " …"
+        left -= _size(said[at])
     return "[" + "; ".join(said) + "]"
 
 

@@ -25,7 +25,7 @@ _LOOKS: Final = re.compile(
 _NAMESPACE: Final = re.compile(r"in namespace \S+")
 _SPREAD: Final = 3
 """Namespaces from which on they are counted instead of named."""
-_NAMED: Final = 5
+_NAMED: Final = 8
 """Things of a kind that are named."""
 
 

@@ -45,8 +45,8 @@ def source(path: Path | None = None) -> str | None:
         return str(path.expanduser())
     if variable := os.environ.get("KUBECONFIG"):
         return variable
-    default = Path("~/.kube/config").expanduser()
-    return str(default) if default.is_file() else None
+    default = Path(os.path.expanduser("~/.kube/config"))  # noqa: PTH111  whoever has no home has no such file
+    return str(default) if default.is_absolute() and default.is_file() else None
 
 
 def contexts(path: Path | None = None) -> list[Context]:

@@ -28,7 +28,7 @@ _OFF_ONLY: Final = {
     "follow": "logs cannot be followed here: read the last lines with tailLines=, or sinceSeconds=",
     "insecureSkipTLSVerifyBackend": "the kubelet's certificate is always verified: leave this parameter out",
 }
-"""Flags that may be given, but not set."""
+"""Flags that may be declined; nothing of them is sent."""
 _MAX_KEYS: Final = 64
 _MAX_VALUE: Final = 16 * 1024
 """Characters of one value; a continue token is about 200."""
@@ -39,7 +39,7 @@ _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 
 
 def check(query: tuple[tuple[str, str], ...], *, tunnel: bool, resource: bool) -> tuple[tuple[str, str], ...]:
-    """The query, unchanged, when every key is known and occurs once and every value fits. Raises RequestError."""
+    """The query as it is sent, when every key is known and occurs once and every value fits. Raises RequestError."""
     if len(query) > _MAX_KEYS:
         raise errors.RequestError(f"more than {_MAX_KEYS} query parameters", code="request.query")
     seen = set()
@@ -52,7 +52,7 @@ def check(query: tuple[tuple[str, str], ...], *, tunnel: bool, resource: bool) -
             raise errors.RequestError(f"query parameter {key} is given twice", code="request.query")
         seen.add(key)
         _check_value(key, value)
-    return query
+    return tuple(pair for pair in query if pair[0] not in _OFF_ONLY)
 
 
 def selected_name(selector: str) -> str:

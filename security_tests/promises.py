@@ -42,6 +42,7 @@ PROMISES: Final = (
     Promise("M-01", "manifest", "Each promise has a test and each test a promise.", "style guide 26"),
     Promise("L-01", "language", "No script reaches an object outside data, SDK and allowed library.", "decision 2, field notes 5c"),
     Promise("L-02", "language", "A program made of any allowed constructs binds no module, frame, code, file or foreign type.", "issue 4"),
+    Promise("L-03", "language", "No library function sets, reads or calls a dunder name on a script's behalf.", "red team: copy, SimpleNamespace, dataclass"),
     Promise("K-01", "kernel", "A system call off the list is refused or kills the worker.", "decision 2"),
     Promise("K-02", "kernel", "No file, folder or device can be opened, made or changed.", "decision 2"),
     Promise("K-03", "kernel", "No socket of any family can be made, and the one there is leads to the host only.", "decision 2"),

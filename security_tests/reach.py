@@ -68,7 +68,7 @@ _HOMES: Final = (
     "hashlib _hashlib hmac ipaddress urllib.parse difflib time dataclasses calendar numbers copy binascii json.decoder "
     "tomllib tomllib._parser zlib zoneinfo._common _thread _blake2 _sha1 _sha2 _sha3 _md5 _sha256 _sha512 _random "
     "_functools _contextvars kubescript.sandbox.guards kubescript.sandbox.reflection kubescript.sandbox.stdlib kubescript.sandbox.classes "
-    "kubescript.sandbox.namespace kubescript.sandbox.timezones kubescript.sdk.ages"
+    "kubescript.sandbox.namespace kubescript.sandbox.wrappers kubescript.sandbox.copying kubescript.sandbox.shims kubescript.sandbox.timezones kubescript.sdk.ages"
 )
 HOMES: Final = frozenset(_HOMES.split()) | {__name__}
 """Modules whose types a script may meet. A new one is looked at before it is added."""

@@ -209,7 +209,7 @@ def test_untrusted_side_imports_nothing_of_the_host() -> None:
     network."""
     done = subprocess.run([sys.executable, "-c", IMPORTS_NOTHING_OF_OURS], capture_output=True, text=True, check=True)
     ours, others = done.stdout.splitlines()
-    own = "classes compiler ending failures formatting guards names namespace reflection refusals shims stdlib surroundings timezones transformer"
+    own = "classes compiler copying ending failures formatting guards names namespace reflection refusals shims stdlib surroundings timezones transformer wrappers"
     assert set(ours.split()) == {
         "kubescript",
         "kubescript.sandbox",

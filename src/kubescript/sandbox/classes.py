@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from kubescript.sandbox import formatting, names
 
-__all__ = ["ENUMS", "METACLASSES", "MODULE", "SEALED", "Factory", "is_script_class"]
+__all__ = ["ENUMS", "METACLASSES", "MODULE", "SEALED", "Factory", "SimpleNamespace", "is_script_class"]
 
 MODULE: Final = "script"
 """`__module__` of a script's classes: a name under which there is nothing of ours."""
@@ -90,6 +90,25 @@ class Str(str):  # noqa: SLOT000  scripts subclass it and set attributes
 
 ENUMS: Final = {cls.__name__: cls for cls in (Enum, IntEnum, StrEnum, Flag, IntFlag)}
 
+
+class SimpleNamespace(types.SimpleNamespace):
+    """types.SimpleNamespace whose attributes have names that a script may write.
+
+    Attack: `SimpleNamespace(**{"__reduce_ex__": f})`, an object that answers what the library asks of its insides.
+    """
+
+    def __init__(self, /, **attributes: Any) -> None:
+        for name in attributes:
+            try:
+                names.access(name, store=True)
+            except names.Refused as refused:
+                raise TypeError(str(refused)) from None
+        super().__init__(**attributes)
+
+    def __repr__(self) -> str:
+        return "namespace" + super().__repr__().removeprefix(type(self).__name__)
+
+
 SEALED: Final = frozenset(ENUMS.values())
 """Classes of ours with a metaclass for scripts: shared, hence read-only."""
 
@@ -109,7 +128,7 @@ BASES: Final = frozenset(EXCEPTIONS.values()) | {
     *(collections.UserDict, collections.UserList),
     *(getattr(collections.abc, name) for name in collections.abc.__all__),
     *(abc.ABC, typing.Generic, typing.Protocol, _NAMED_TUPLE, _TYPED_DICT),
-    *(contextlib.ContextDecorator, contextlib.AbstractContextManager),
+    contextlib.AbstractContextManager,
 }
 """Types that are not the script's and may be inherited from."""
 
@@ -117,6 +136,8 @@ _PYTHONS: Final = (
     "module qualname doc annotations classcell firstlineno static_attributes orig_bases annotate annotate_func "
     "conditional_annotations classdictcell classdict type_params total"
 )
+_RESERVED: Final = frozenset({"_is_protocol", "_is_runtime_protocol"})
+"""Flags by which `isinstance(x, Protocol)` would ask any object for any name."""
 _FROM_PYTHON: Final = frozenset(f"__{name}__" for name in _PYTHONS.split())
 """Names the interpreter itself puts into a class body."""
 
@@ -143,6 +164,23 @@ def _metaclass(bases: tuple[type, ...]) -> type:
     return max(twins or [ScriptType], key=lambda twin: len(twin.__mro__))
 
 
+def _without_dunders(getter: Any) -> types.FunctionType:
+    """A script's `__getattr__`, which is never asked for a dunder name.
+
+    The library looks up many hooks on the object (`__deepcopy__`, `__mro_entries__`, `__typing_subst__`, …) and hands
+    its insides to what it finds.
+    """
+    if type(getter) is not types.FunctionType:
+        raise TypeError("write __getattr__ as a method: `def __getattr__(self, name):`")
+
+    def __getattr__(self: Any, name: str) -> Any:  # noqa: N807  the name that dir() and errors show
+        if name.startswith("__"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getter(self, name)
+
+    return __getattr__  # type: ignore[return-value]
+
+
 class Factory:
     """What `__metaclass__` is in a script. Called by the class statement with names, bases and body."""
 
@@ -155,6 +193,9 @@ class Factory:
     def __call__(self, name: str, bases: tuple[type, ...], body: dict[str, Any], **options: Any) -> Any:
         """The class."""
         for key in body:
-            if key.startswith("__") and key not in names.DEFINABLE and key not in _FROM_PYTHON:
+            dunder = key.startswith("__") and key not in names.DEFINABLE and key not in _FROM_PYTHON
+            if dunder or key in _RESERVED:
                 raise TypeError(f"a class cannot define {key}")
+        if "__getattr__" in body:
+            body["__getattr__"] = _without_dunders(body["__getattr__"])
         return _metaclass(bases)(name, _guarded(bases), body, **options)

@@ -44,7 +44,7 @@ _WRITABLE: Final[frozenset[type]] = frozenset(
         *(list, dict, bytearray),
         *(collections.defaultdict, collections.Counter, collections.deque, collections.OrderedDict),
         *(collections.ChainMap, collections.UserDict, collections.UserList),
-        *(types.SimpleNamespace, decimal.Context),
+        *(classes.SimpleNamespace, decimal.Context),
     }
 )
 _TUPLE_NAMES: Final = frozenset({"_asdict", "_replace", "_make", "_fields", "_field_defaults"})
@@ -96,16 +96,25 @@ def special(obj: Any, name: str) -> Any:
         raise AttributeError("the attribute `obj` of an AttributeError is not available: use error.name or str(error)")
     if name == "register" and issubclass(kind, abc.ABCMeta) and not classes.is_script_class(obj):
         raise AttributeError("`register` of a shared class is not available: inherit from it")
+    if name == "__members__":
+        # Attack: `RegexFlag.__members__ | spy` hands the dict behind the proxy to `spy.__ror__`, for writing.
+        return types.MappingProxyType(dict(read(obj, name)))
     return formatting.safe(read(obj, name))
 
 
 def protocol(obj: Any, name: str) -> Any:
-    """`obj.__method__` on the script's own classes and objects, on `super()`, and on builtin types.
+    """`obj.__method__` on the script's own classes and objects, on their `super()`, and on builtin types.
 
-    Attack: `json.__init__("json", {"loads": evil})`, which would fill one of our objects anew.
+    Attack: `json.__init__("json", {"loads": evil})`, which would fill one of our objects anew, and
+    `super(type(error), error).__init__(…)`, which does so by the class above.
     """
     kind = type(obj)
-    if kind is super or kind in _BUILTIN or kind in _METACLASSES or type(kind) in _METACLASSES:
+    if kind is super:
+        kind = obj.__self_class__
+        if classes.is_script_class(kind):
+            return read(obj, name)
+        raise AttributeError(f"super() of a {kind.__name__} is not for scripts")
+    if kind in _BUILTIN or kind in _METACLASSES or type(kind) in _METACLASSES:
         return read(obj, name)
     if kind is type and obj in _BUILTIN:
         return read(obj, name)

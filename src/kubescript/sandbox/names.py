@@ -80,8 +80,8 @@ INTROSPECTION: Final = (
 Attack: `del A._abc_impl` on an abstract class of the script, whose `register` then fills the one of its shared base.
 """
 
-SPECIAL: Final = frozenset({"format", "format_map", "obj", "register"})
-"""Public names that mean something dangerous on one type: str, AttributeError, ABCMeta. They are judged when read."""
+SPECIAL: Final = frozenset({"format", "format_map", "obj", "register", "__members__"})
+"""Names that mean something dangerous on one type: str, AttributeError, ABCMeta, Enum. They are judged when read."""
 
 _ADVICE: Final = {
     "__class__": "use type(x)",
@@ -126,7 +126,7 @@ def access(name: str, *, store: bool = False) -> Access:
         raise Refused(
             f"the attribute `{name}` is not available: {_ADVICE.get(name, 'scripts cannot inspect frames or code')}"
         )
-    if name in SPECIAL:
+    if name in SPECIAL and not (store and name in TEXTS):
         return Access.SPECIAL
     if not name.startswith("_"):
         return Access.PUBLIC

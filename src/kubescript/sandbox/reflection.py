@@ -61,7 +61,7 @@ def vars_(*objects: Any) -> dict[str, Any]:
     if len(objects) != 1:
         raise TypeError("vars() takes one object here: names are simply there, use them")
     obj = objects[0]
-    if type(type(obj)) in classes.METACLASSES or type(obj) is types.SimpleNamespace:
+    if type(type(obj)) in classes.METACLASSES or type(obj) is classes.SimpleNamespace:
         return dict(getattr(obj, "__dict__", {}))
     if getattr(type(obj), "_guarded_writes", False) is True and hasattr(type(obj), "to_dict"):
         return obj.to_dict()  # type: ignore[no-any-return]

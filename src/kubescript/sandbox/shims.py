@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-import copy
 import dataclasses
 import functools
 import gzip
 import json
+import keyword
 import sys
 import types
 import typing
@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from kubescript.sandbox import classes, guards, reflection
+from kubescript.sandbox import classes, copying, guards, names, reflection, wrappers
 
 __all__ = ["MEMBERS"]
 
@@ -97,7 +97,19 @@ def _dataclass(cls: type | None = None, /, **options: Any) -> Any:
     if cls is None:
         return lambda late: _dataclass(late, **options)
     _own_class(cls, "dataclass")
+    _check_fields(cls)
     return dataclasses.dataclass(**options)(cls)
+
+
+def _check_fields(cls: type) -> None:
+    """Attack: a field named `f, self.f(eval)`, which `dataclass` would write into the code it executes."""
+    for name in vars(cls).get("__annotations__", {}):
+        if type(name) is not str or not name.isidentifier() or keyword.iskeyword(name):
+            raise TypeError(f"field names must be identifiers, not {name!r}")
+        try:
+            names.check_identifier(name)
+        except names.Refused as refused:
+            raise TypeError(str(refused)) from None
 
 
 def _fields(obj: Any) -> tuple[dataclasses.Field[Any], ...]:
@@ -115,7 +127,7 @@ def _convert(value: Any, make: Callable[[Any], Any]) -> Any:
         return type(value)(_convert(item, make) for item in value)
     if type(value) is dict:
         return {_convert(key, make): _convert(item, make) for key, item in value.items()}
-    return copy.deepcopy(value)
+    return copying.deep(value)
 
 
 def _asdict(obj: Any, *, dict_factory: Callable[[list[tuple[str, Any]]], Any] = dict) -> Any:
@@ -141,26 +153,7 @@ def _replace(obj: Any, /, **changes: Any) -> Any:
     return dataclasses.replace(obj, **changes)
 
 
-def _deepcopy(value: Any) -> Any:
-    """copy.deepcopy without `memo`, which would be filled with the private parts of what is copied."""
-    return copy.deepcopy(value)
-
-
 # --- functools, operator ----------------------------------------------------------------------------------------------
-
-
-def _wraps(wrapped: Any, **unused: Any) -> Callable[[Any], Any]:
-    """functools.wraps that copies name and docstring, nothing else: `assigned` would read and write any attribute."""
-    if unused:
-        raise TypeError("functools.wraps takes the wrapped function only")
-
-    def decorate(wrapper: Any) -> Any:
-        if type(wrapper) is types.FunctionType and wrapper.__module__ == classes.MODULE:
-            wrapper.__name__ = wrapper.__qualname__ = str(getattr(wrapped, "__name__", wrapper.__name__))
-            wrapper.__doc__ = getattr(wrapped, "__doc__", None)
-        return wrapper
-
-    return decorate
 
 
 def _total_ordering(cls: type) -> type:
@@ -186,6 +179,13 @@ def _attrgetter(*paths: str) -> Callable[[Any], Any]:
 def _methodcaller(name: str, /, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
     """operator.methodcaller through the attribute guard."""
     return lambda obj: guards.dynamic(obj, name)(*args, **kwargs)
+
+
+class _Annotated:
+    """typing.Annotated for scripts: the type alone. Python's own, called, sets `__orig_class__` on what it returns."""
+
+    def __class_getitem__(cls, annotated: tuple[Any, ...]) -> Any:
+        return annotated[0]
 
 
 # --- compression ------------------------------------------------------------------------------------------------------
@@ -235,11 +235,15 @@ MEMBERS: Final[dict[str, dict[str, object]]] = {
         "astuple": _astuple,
         "replace": _replace,
     },
-    "copy": {"deepcopy": _deepcopy},
+    "copy": {"copy": copying.shallow, "deepcopy": copying.deep},
+    "types": {"SimpleNamespace": classes.SimpleNamespace},
+    "typing": {"Annotated": _Annotated},
     "enum": dict(classes.ENUMS),
-    "functools": {"wraps": _wraps, "total_ordering": _total_ordering},
+    "functools": {"total_ordering": _total_ordering},
     "operator": {"attrgetter": _attrgetter, "methodcaller": _methodcaller},
     "zlib": {"decompress": _inflate},
     "gzip": {"decompress": _gunzip, "compress": _gzip},
 }
+for _module, _members in wrappers.MEMBERS.items():
+    MEMBERS.setdefault(_module, {}).update(_members)
 """Module ▶ name ▶ what stands in its place."""

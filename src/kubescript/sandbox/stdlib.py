@@ -17,10 +17,16 @@ from typing import Any, Final, NoReturn
 
 from kubescript.sandbox import shims, timezones
 
-__all__ = ["HOMES", "MODULES", "ModuleProxy", "warm"]
+__all__ = ["HOMES", "MODULES", "Module", "ModuleProxy", "warm"]
 
 
-class ModuleProxy:
+class Module:
+    """What stands for a module in a script: the only kind of object that an import walks through or ends at."""
+
+    __slots__ = ()
+
+
+class ModuleProxy(Module):
     """A read-only bag of names that stands for a module.
 
     It must have no `__name__`: when `from x import y` finds no `y`, Python looks for `sys.modules[x.__name__ + ".y"]`
@@ -56,7 +62,7 @@ class ModuleProxy:
 
 
 EXPORTS: Final[dict[str, str]] = {
-    "abc": "ABC abstractmethod",
+    "abc": "ABC",
     "base64": "b64encode b64decode standard_b64encode standard_b64decode urlsafe_b64encode urlsafe_b64decode "
     "b32encode b32decode "
     "b32hexencode b32hexdecode b16encode b16decode a85encode a85decode b85encode b85decode encodebytes decodebytes",
@@ -71,8 +77,8 @@ EXPORTS: Final[dict[str, str]] = {
     "collections.abc": "Awaitable Callable ByteString Collection Container Coroutine Generator Hashable ItemsView "
     "Iterable Iterator "
     "KeysView Mapping MappingView MutableMapping MutableSequence MutableSet Reversible Sequence Set Sized ValuesView",
-    "contextlib": "AbstractContextManager ContextDecorator ExitStack closing contextmanager nullcontext suppress",
-    "copy": "copy Error",
+    "contextlib": "AbstractContextManager ExitStack closing nullcontext suppress",
+    "copy": "Error",
     "csv": "reader writer DictReader DictWriter QUOTE_ALL QUOTE_MINIMAL QUOTE_NONE QUOTE_NONNUMERIC Error",
     "dataclasses": "FrozenInstanceError InitVar KW_ONLY MISSING field is_dataclass",
     "datetime": "MAXYEAR MINYEAR UTC date datetime time timedelta timezone tzinfo",
@@ -84,7 +90,7 @@ EXPORTS: Final[dict[str, str]] = {
     "enum": "auto unique",
     "fnmatch": "fnmatch fnmatchcase filter translate",
     "fractions": "Fraction",
-    "functools": "cache cached_property cmp_to_key lru_cache partial reduce",
+    "functools": "cached_property cmp_to_key partial reduce",
     "hashlib": "md5 sha1 sha224 sha256 sha384 sha512 sha3_224 sha3_256 sha3_384 sha3_512 blake2b blake2s new "
     "pbkdf2_hmac "
     "algorithms_guaranteed",
@@ -122,8 +128,8 @@ EXPORTS: Final[dict[str, str]] = {
     "strftime strptime "
     "struct_time time time_ns timezone tzname altzone daylight",
     "tomllib": "loads TOMLDecodeError",
-    "types": "MappingProxyType NoneType SimpleNamespace",
-    "typing": "AbstractSet Annotated Any AnyStr BinaryIO Callable ClassVar Collection Concatenate Container "
+    "types": "MappingProxyType NoneType",
+    "typing": "AbstractSet Any AnyStr BinaryIO Callable ClassVar Collection Concatenate Container "
     "ContextManager Counter "
     "DefaultDict Deque Dict Final FrozenSet Generator Generic Hashable IO ItemsView Iterable Iterator KeysView List "
     "Literal "

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from kubescript.sandbox import stdlib
+
 __all__ = ["URLLIB3", "ConfigurationModule", "nothing"]
 
 
@@ -12,7 +14,7 @@ def nothing(*_args: object, **_kwargs: object) -> None:
     """Accepted, and without effect."""
 
 
-class ConfigurationModule:
+class ConfigurationModule(stdlib.Module):
     """`client.configuration`, whose settings old scripts write to."""
 
     _guarded_writes = True

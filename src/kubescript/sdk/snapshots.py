@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import datetime
 import decimal
 import enum
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Self
 
+from kubescript.sandbox import copying
 from kubescript.sdk import names, shapes, timestamps
 
 __all__ = ["Snapshot", "json_data", "snapshot"]
@@ -77,8 +77,8 @@ class Snapshot(dict[str, Any]):
 
     __copy__ = copy
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Snapshot:
-        return Snapshot({key: copy.deepcopy(value, memo) for key, value in self.items()}, self._shape)
+    def __deepcopy__(self, _memo: object) -> Snapshot:
+        return Snapshot({key: copying.deep(value) for key, value in self.items()}, self._shape)
 
     def __or__(self, other: Mapping[str, Any]) -> Snapshot:  # type: ignore[override]
         joined = self.copy()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from kubescript.sandbox import stdlib
 from kubescript.sdk import (
     client,
     dynamic,
@@ -36,7 +37,7 @@ _EXCEPTIONS: Final[dict[str, object]] = {
 }
 
 
-class VirtualModule:
+class VirtualModule(stdlib.Module):
     """What a script holds after an import: read-only attributes, no way to a module."""
 
     __slots__ = ("_exports", "_name")

@@ -1,0 +1,347 @@
+"""Layer 1: no callable that a script can import sets, reads or calls a dunder name on the script's behalf.
+
+Every exported callable, every method of a sample of each kind of object, and every subscription is given objects that
+remember which underscored names were looked up on them, set or deleted. The table below is all there is. An attack
+with `copy`, `dataclass` and `SimpleNamespace` once got from such a lookup to `eval`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fnmatch
+import itertools
+import re
+import signal
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Final
+
+import pytest
+
+from kubescript.sandbox import compiler, namespace, reflection, stdlib
+from kubescript.sdk import helpers
+from security_tests import reach
+from security_tests.test_language import ORDINARY, SAFE, evaluate
+
+pytestmark = pytest.mark.promise("L-03")
+
+SUBSCRIPTIONS: Final = {
+    *("typing.*", "builtins.Dict", "builtins.List", "builtins.Tuple", "builtins.Optional"),
+    "sample _*GenericAlias.copy_with",
+}
+LOOKED_UP: Final[dict[str, set[str]]] = {
+    # `isinstance` and `issubclass` of whatever the library does with its arguments.
+    "__class__": {"*"},
+    "__bases__": {"builtins.isinstance", "builtins.issubclass"},
+    # The listing of `dir` is filtered before a script sees it.
+    "__dict__": {"builtins.dir"},
+    # Texts, copied to a descriptor or function of the caller's own.
+    "__annotations__": {"builtins.classmethod", "builtins.staticmethod"},
+    "__module__": {"builtins.classmethod", "builtins.staticmethod"},
+    "__qualname__": {"builtins.classmethod", "builtins.staticmethod"},
+    "__name__": {
+        *("builtins.classmethod", "builtins.staticmethod", "builtins.lru_cache", "functools.lru_cache"),
+        *("functools.cache", "contextlib.contextmanager", "functools.wraps"),
+    },
+    "__doc__": {
+        *("builtins.classmethod", "builtins.staticmethod", "builtins.property", "builtins.lru_cache"),
+        *("functools.lru_cache", "functools.cache", "functools.cached_property", "contextlib.contextmanager", "functools.wraps"),
+        "sample property.getter",
+    },
+    # The members of an enumeration, which `unique` only compares.
+    "__members__": {"enum.unique"},
+    # The type variables of a subscription; a script's own class cannot answer a dunder name (classes.Factory).
+    "__parameters__": SUBSCRIPTIONS,
+    "__typing_subst__": SUBSCRIPTIONS,
+    "__typing_is_unpacked_typevartuple__": SUBSCRIPTIONS,
+    # The parts of a network, from what is taken for one.
+    "_prefixlen": {"ipaddress.collapse_addresses"},
+    "_ip": {"sample IPv4Network.*"},
+    "_version": {"sample IPv4Network.*"},
+}  # fmt: skip
+"""Name ▶ patterns of the callables that look it up on an object given to them. Nothing is ever set or deleted."""
+
+
+class Spy:
+    """Goes along with whatever it is asked for, and remembers the underscored names."""
+
+    log: ClassVar[set[tuple[str, str]]] = set()
+
+    def __getattribute__(self, name: str) -> Any:
+        if name.startswith("_"):
+            Spy.log.add(("get", name))
+        return object.__getattribute__(self, name)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return Spy()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        Spy.log.add(("set", name))
+
+    def __delattr__(self, name: str) -> None:
+        Spy.log.add(("delete", name))
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([1])
+
+    def __len__(self) -> int:
+        return 0
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return Spy()
+
+    def __getitem__(self, key: object) -> Any:
+        raise KeyError(key)
+
+    def __index__(self) -> int:
+        return 1
+
+    def __float__(self) -> float:
+        return 1.0
+
+    def __str__(self) -> str:
+        return "spy"
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_: object) -> bool:
+        return True
+
+    def __lt__(self, other: object) -> bool:
+        return False
+
+
+ARGUMENTS: Final[list[Callable[[Any], tuple[Any, ...]]]] = [
+    lambda spy: (spy,),
+    lambda spy: (spy, spy),
+    lambda spy: (spy, spy, spy),
+    lambda spy: ("a", spy),
+    lambda spy: (1, spy),
+    lambda spy: (b"a", spy),
+    lambda spy: ([spy],),
+    lambda spy: ([spy, spy],),
+    lambda spy: ([spy], spy),
+    lambda spy: ({"a": spy},),
+    lambda spy: (spy, [spy]),
+    lambda spy: (spy, "a"),
+    lambda spy: (len, [spy]),
+    lambda spy: ((spy, spy),),
+]
+
+
+class TooLongError(BaseException):
+    """A callable that would loop over its own endless product."""
+
+
+def _callables() -> dict[str, Any]:
+    """Everything that a script can call without having made it, by its path."""
+    extra = {"k8s": reach.Handle(), **helpers.GLOBALS}
+    scope: dict[str, Any] = namespace.build_globals(print_=reach.silent, extra=extra, importable={})
+    found = {f"builtins.{name}": value for name, value in scope["__builtins__"].items() if not name.startswith("_")}
+    for module, proxy in stdlib.MODULES.items():
+        found |= {f"{module}.{name}": getattr(proxy, name) for name in dir(proxy)}
+    samples: Any = compiler.run(compiler.compile_script(reach.SAMPLES), scope)
+    for number, sample in enumerate(samples):
+        for name in reflection.listing(sample):
+            with contextlib.suppress(AttributeError):
+                found[f"sample {number}: {type(sample).__name__}.{name}"] = reflection.get(sample, name)
+    return {path: value for path, value in found.items() if callable(value) and not isinstance(value, Spy)}
+
+
+def _provoke(value: Any, arguments: tuple[Any, ...]) -> None:
+    """Calls it, goes on with what it gives, and subscribes it."""
+    with contextlib.suppress(Exception, SystemExit):
+        given = value(*arguments)
+        if hasattr(type(given), "__next__"):
+            list(itertools.islice(given, 5))
+        elif callable(given) and not isinstance(given, type):
+            given(Spy())
+    with contextlib.suppress(Exception):
+        value[arguments]
+
+
+def _is_listed(path: str, name: str) -> bool:
+    path = re.sub(r"^sample \d+: ", "sample ", path)
+    return any(fnmatch.fnmatchcase(path, pattern) for pattern in LOOKED_UP.get(name, ()))
+
+
+def _too_long(*_: object) -> None:
+    raise TooLongError
+
+
+def test_no_callable_looks_up_a_dunder_name_but_the_listed_ones() -> None:
+    """Whatever is called with whatever, no name is set, and only names of the table are read."""
+    stdlib.warm()
+    before = signal.signal(signal.SIGVTALRM, _too_long)
+    unexpected, seen, count = [], set(), 0
+    try:
+        for path, value in sorted(_callables().items()):
+            count += 1
+            Spy.log = set()
+            for make in ARGUMENTS:
+                signal.setitimer(signal.ITIMER_VIRTUAL, 0.3)
+                with contextlib.suppress(TooLongError):
+                    _provoke(value, make(Spy()))
+                signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            for how, name in Spy.log:
+                seen.add(name)
+                if how != "get" or not _is_listed(path, name):
+                    unexpected.append((path, how, name))
+    finally:
+        signal.signal(signal.SIGVTALRM, before)
+    assert not unexpected
+    assert count > 900
+    assert seen >= {"__class__", "__doc__", "__members__"}  # the spies do see what happens
+
+
+# --- what got through once --------------------------------------------------------------------------------------------
+
+ESCAPES: Final = {
+    "namespace-dunder": "import types\ntypes.SimpleNamespace(**{'__reduce_ex__': lambda *a: 'x'})",
+    "namespace-guard": "import types\ntypes.SimpleNamespace(**{'_getattr_': 1})",
+    "namespace-by-json": "json.loads('{\"__deepcopy__\": 1}', object_hook=lambda d: types.SimpleNamespace(**d))",
+    "format-of-a-class": "from typing.Text import format as f\nf('{0._secret}', k8s)",
+    "format-of-a-class-as": "import typing.Text.format as f\nf('{0._secret}', k8s)",
+    "member-of-a-class": "from datetime.datetime import now",
+    "member-of-a-value": "from os.environ import get",
+    "super-of-a-proxy": "super(type(json), json).__init__()",
+    "super-of-an-error": "super(type(k8s), k8s).__init__({'token': 1})",
+    "abstract-host": "from abc import abstractmethod\nabstractmethod(k8s)",
+    "annotated-call": "import typing\ntyping.Annotated[k8s.ask, 1]().__orig_class__",
+    "getattr-object": "class A:\n    __getattr__ = k8s",
+    "getattr-partial": "import functools\nclass A:\n    __getattr__ = functools.partial(print)",
+    "protocol-flag": "class P(typing.Protocol):\n    _is_runtime_protocol = True\n    _secret: dict\nisinstance(k8s, P)",
+    "enum-members-store": "import enum\nclass A(enum.Enum):\n    X = 1\nsetattr(A, '__members__', {})",
+    "copy-host": "copy.copy(k8s)",
+    "deepcopy-host": "copy.deepcopy([k8s])",
+    "copy-generator": "copy.copy(x for x in [1])",
+    "replace-memo": "copy.deepcopy([], {})",
+}  # fmt: skip
+
+DATACLASS: Final = """
+import copy, dataclasses, types
+class A:
+    x: int
+held = types.SimpleNamespace(a=1)
+try:
+    held = types.SimpleNamespace(**{"__reduce_ex__": lambda protocol: (lambda: A, (), {"__annotations__": {
+        "f, self.f(eval), self.f(__import__)": int}})})
+except TypeError:
+    pass
+copy.copy(held)
+dataclasses.dataclass(A)
+[f.name for f in dataclasses.fields(A)] == ["x"] and 'safe'
+"""
+
+HOOKS: Final = """
+import copy
+asked = []
+class A:
+    def __getattr__(self, name):
+        asked.append(name)
+        return lambda *values: asked.extend(values)
+copy.deepcopy([A(), {"a": A()}])
+copy.copy(A())
+class B(typing.Generic[typing.TypeVar("T")]): pass
+try:
+    class C(A()): pass
+except TypeError:
+    pass
+list(itertools.tee(iter([A()])))
+typing.Union[int, A()] if False else None
+next(iter([A()]))
+'safe' if not [name for name in asked if str(name).startswith("_")] else asked
+"""
+
+MEMBERS: Final = """
+class Spy:
+    def __ror__(self, other):
+        other["INJECTED"] = 1
+        return other
+    def __eq__(self, other):
+        other["INJECTED"] = 1
+        return True
+re.RegexFlag.__members__ | Spy()
+try:
+    re.RegexFlag.__members__ == Spy()
+except TypeError:
+    pass
+'safe' if "INJECTED" not in re.RegexFlag.__members__ else 'leak'
+"""
+
+OVERWRITE: Final = """
+import copy, types
+evil = lambda *a, **k: "evil"
+class State:
+    def __getattr__(self, name):
+        return lambda *a: (lambda: json, (), {"loads": evil})
+for make in (lambda: copy.copy(State()), lambda: copy.deepcopy([State()])):
+    make()
+'safe' if json.loads("1") == 1 else 'leak'
+"""
+
+
+@pytest.mark.parametrize("attack", ESCAPES.values(), ids=ESCAPES)
+def test_the_attack_raises_and_the_next_script_works(attack: str) -> None:
+    """A dunder name is neither set, read nor called for a script, nor anything fetched past the guards."""
+    outcome, detail = evaluate(attack)
+    assert outcome in {"raised", "refused"}, (outcome, detail)
+    assert reach.SECRET not in str(detail)
+    assert evaluate(ORDINARY) == ("value", '{"a": 2}  1')
+
+
+@pytest.mark.parametrize(
+    "attack", [DATACLASS, HOOKS, MEMBERS, OVERWRITE], ids=["dataclass", "hooks", "members", "overwrite"]
+)
+def test_the_attack_gets_nothing(attack: str) -> None:
+    """The script ran to its end and found that it had got nothing."""
+    assert evaluate(attack) == ("value", SAFE)
+    assert evaluate(ORDINARY) == ("value", '{"a": 2}  1')
+
+
+COPIES: Final = {
+    "json": ("a = {'x': [1, {'y': (2, [3])}]}\nb = copy.deepcopy(a)\nb['x'][1]['y'][1].append(4)\n[a, b]", [{"x": [1, {"y": (2, [3])}]}, {"x": [1, {"y": (2, [3, 4])}]}]),
+    "shared": ("a = [1]\nb = copy.deepcopy([a, a])\nb[0] is b[1] and b[0] is not a", True),
+    "cycle": ("a = []\na.append(a)\nb = copy.deepcopy(a)\nb[0] is b and b is not a", True),
+    "object": ("class A:\n    def __init__(self): self.x = [1]; self._y = 2\na = A()\nb, c = copy.deepcopy(a), copy.copy(a)\n[b.x, b.x is a.x, c.x is a.x, b._y]", [[1], False, True, 2]),
+    "object-cycle": ("class A: pass\na = A()\na.me = a\nb = copy.deepcopy(a)\nb.me is b", True),
+    "dict-class": ("class D(dict): pass\nd = D(a=[1])\nd.x = 1\ne = copy.deepcopy(d)\ne['a'].append(2)\n[dict(d), dict(e), e.x, type(e) is D]", [{"a": [1]}, {"a": [1, 2]}, 1, True]),
+    "slots": ("@dataclass(slots=True, frozen=True)\nclass P:\n    x: list\np = P([1])\nq = copy.deepcopy(p)\n[q == p, q.x is p.x]", [True, False]),
+    "collections": ("from collections import *\nd = defaultdict(list, a=[1])\no = OrderedDict(b=1, a=2)\no.move_to_end('b')\n[copy.deepcopy(d)['z'], list(copy.copy(o)), copy.copy(deque([1, 2], 2)).maxlen, copy.copy(Counter('aab'))['a']]".replace("from collections import *", "from collections import defaultdict, OrderedDict, deque, Counter"), [[], ["a", "b"], 2, 2]),
+    "user-dict": ("from collections import UserDict\nu = UserDict(a=[1])\nv = copy.copy(u)\nv['b'] = 2\n[dict(u), dict(v)]", [{"a": [1]}, {"a": [1], "b": 2}]),
+    "namedtuple": ("P = namedtuple('P', 'x y')\np = P([1], 2)\nq = copy.deepcopy(p)\n[q.x, q.x is p.x, type(q) is P]", [[1], False, True]),
+    "namespace": ("n = types.SimpleNamespace(a=[1], _b=2)\nm = copy.deepcopy(n)\n[m.a is n.a, m._b if False else m.a, repr(n)]", [False, [1], "namespace(a=[1], _b=2)"]),
+    "unchanging": ("import datetime, decimal\nx = [1, 'a', None, datetime.date(2026, 1, 1), decimal.Decimal(1), len, int]\n[a is b for a, b in zip(x, copy.deepcopy(x))]", [True] * 7),
+    "error": ("class E(Exception): pass\ne = copy.copy(E('x', 1))\n[e.args, type(e) is E]", [("x", 1), True]),
+    "enum": ("class C(Enum):\n    A = 1\ncopy.deepcopy([C.A])[0] is C.A", True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("script", "value"), COPIES.values(), ids=COPIES)
+def test_copies_are_what_python_makes(script: str, value: object) -> None:
+    """copy and deepcopy of data and of the script's own objects work as in Python."""
+    assert evaluate(f"import copy, types\n{script}") == ("value", value)
+
+
+WRAPPERS: Final = {
+    "cache": ("calls = []\n@cache\ndef f(x):\n    'twice'\n    calls.append(x)\n    return x * 2\n[f(2), f(2), calls, f.cache_info().hits, f.__name__, f.__doc__]", [4, 4, [2], 1, "f", "twice"]),
+    "lru-cache": ("@functools.lru_cache(maxsize=1)\ndef f(x): return x\n[f(1), f(2), f.cache_info().currsize]", [1, 2, 1]),
+    "cache-of-a-builtin": ("f = cache(len)\n[f('abc'), f.__name__]", [3, "len"]),
+    "cache-of-a-method": ("class A:\n    @cache\n    def f(self): return 1\nA().f()", 1),
+    "recursion": ("@cache\ndef fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)\nfib(90)", 2880067194370816120),
+    "context": ("from contextlib import contextmanager\nlog = []\n@contextmanager\ndef c(x):\n    log.append('in')\n    try:\n        yield x\n    finally:\n        log.append('out')\nwith c(1) as v: log.append(v)\nlog", ["in", 1, "out"]),
+    "context-swallows": ("from contextlib import contextmanager\n@contextmanager\ndef c():\n    try:\n        yield\n    except ValueError:\n        pass\nwith c(): raise ValueError\n'on'", "on"),
+    "context-raises": ("from contextlib import contextmanager\n@contextmanager\ndef c(): yield\ntry:\n    with c(): raise StopIteration('x')\nexcept StopIteration as e:\n    r = str(e)\nr", "x"),
+    "context-decorates": ("from contextlib import contextmanager\nlog = []\n@contextmanager\ndef c():\n    log.append(1)\n    yield\n@c()\ndef f(x): return x\n[f(2), f(3), log]", [2, 3, [1, 1]]),
+    "abstract": ("from abc import ABC, abstractmethod\nclass A(ABC):\n    @property\n    @abstractmethod\n    def x(self): ...\nclass B(A):\n    x = 1\ntry:\n    A()\nexcept TypeError:\n    r = B().x\nr", 1),
+    "annotated": ("from typing import Annotated\n@dataclass\nclass A:\n    x: Annotated[int, 'why'] = 1\nA().x", 1),
+    "getattr": ("class A:\n    def __getattr__(self, name): return name * 2\n[A().ab, getattr(A(), 'c'), hasattr(A(), '__iter__')]", ["abab", "cc", False]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("script", "value"), WRAPPERS.values(), ids=WRAPPERS)
+def test_wrappers_are_what_python_has(script: str, value: object) -> None:
+    """Caches, context managers and abstract methods work as in Python."""
+    assert evaluate(f"import functools\nfrom functools import cache\n{script}") == ("value", value)

@@ -459,6 +459,16 @@ def test_a_script_that_is_ended_is_on_record_with_its_calls(file: Path, tmp_path
     trails.verified(file)
 
 
+def test_an_answer_that_was_cut_is_on_record_as_cut(file: Path, tmp_path: Path) -> None:
+    """The limit stands in the record exactly when the answer says that something of it is missing."""
+    flags = ["--snapshot", str(trails.snapshot(tmp_path)), "--audit", str(file)]
+    sizes = (64_000, 64_700, 64_800, 64_900, 65_000, 66_000)
+    cut = ["result cut by" in trails.run("run", "-", *flags, script=f"'x' * {size}").stdout for size in sizes]
+    assert cut[0] is False
+    assert cut[-1] is True
+    assert [record["limits"] for record in trails.records(file, "script")] == [["limit.output"] * was for was in cut]
+
+
 @pytest.mark.promise("A-01")
 def test_a_full_disk_refuses_and_withholds_until_there_is_room(file: Path, tmp_path: Path) -> None:
     """While nothing can be written no answer leaves, the error names what the operator can do, and then all works again;

@@ -12,14 +12,12 @@ from typing import Any, Final
 from kubescript import records, request, tallies, types
 from kubescript.audit import clock, show
 
-__all__ = ["Redact", "Subject", "Words", "call", "limits_hit", "refused", "script", "sent", "unmasked"]
+__all__ = ["Redact", "Subject", "Words", "call", "refused", "script", "sent", "unmasked"]
 
 Redact = Callable[[str, Callable[[str], None]], str]
 """Masks secrets in a text and tells the kind of each to the second argument."""
 
 _MAX_TEXT: Final = 300
-_NOTE_ROOM: Final = 512
-"""Bytes of an answer kept for notes (`output`)."""
 _FIELDS: Final = ("verb", "group", "version", "resource", "subresource", "namespace", "name")
 
 
@@ -93,7 +91,7 @@ def script(
         **subject.fields("script"),
         "script_bytes": size,
         "code": answer.code or "ok",
-        "limits": limits_hit(limits, outcome),
+        "limits": _limits_hit(limits, outcome, answer),
         "calls": usage.api_calls,
         "not_allowed": sum(tally.denied.values()),
         "fetched_bytes": usage.bytes_fetched,
@@ -110,7 +108,7 @@ def refused(subject: Subject, size: int, code: str) -> dict[str, Any]:
     return {**subject.fields("script"), "script_bytes": size, "code": code, "limits": [], "calls": 0}
 
 
-def limits_hit(limits: types.Limits, outcome: types.Outcome) -> list[str]:
+def _limits_hit(limits: types.Limits, outcome: types.Outcome, answer: types.Answer) -> list[str]:
     """Every limit the script ran into, also those whose errors it caught."""
     fault = outcome.fault.code if outcome.fault is not None else ""
     hit = {fault} if fault.startswith("limit.") else set()
@@ -118,16 +116,9 @@ def limits_hit(limits: types.Limits, outcome: types.Outcome) -> list[str]:
         hit.add("limit.calls")
     if outcome.usage.bytes_fetched > limits.response_bytes:
         hit.add("limit.bytes")
-    if outcome.dropped_bytes or _was_cut(limits, outcome):
+    if answer.cut:
         hit.add("limit.output")
     return sorted(hit)
-
-
-def _was_cut(limits: types.Limits, outcome: types.Outcome) -> bool:
-    """Prints have half of the answer when there is a result, too."""
-    room = limits.output_bytes - _NOTE_ROOM
-    printed, result = len(outcome.printed.encode()), len(outcome.result or b"")
-    return printed + result > room or (outcome.result is not None and printed > room // 2)
 
 
 def _target(parsed: request.Request, words: Words) -> dict[str, Any]:

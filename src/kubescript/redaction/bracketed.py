@@ -22,7 +22,7 @@ _DEFAULT: Final = re.compile(
 _MAP: Final = re.compile(
     rb"(?i)(?<![A-Za-z0-9_-])(?:tokens|passwords|api_?keys|keys|secrets|credentials)\\{0,3}[\"']?[ ]{0,4}[:=]?[ ]{0,4}\{([^{}]{1,4000})\}"
 )
-_MEMBER: Final = re.compile(rb"[\w.-]{1,80}\\{0,3}[\"']?\s{0,4}[:=]\s{0,4}\\{0,3}[\"']?([A-Za-z0-9+/=_.~-]{8,4096})")
+_MEMBER: Final = re.compile(rb"[\w.-]\\{0,3}[\"']?\s{0,4}[:=]\s{0,4}\\{0,3}[\"']?([A-Za-z0-9+/=_.~-]{8,4096})")
 _BLOCK: Final = re.compile(
     rb"(?im)^([ ]{0,40})(?:tokens|passwords|api_?keys|keys):[ ]*\r?\n((?:\1[ ]+[\w.-]{1,80}:[ ]+\S{1,4096}[ ]*(?:\r?\n|\Z)){1,100})"
 )

@@ -22,6 +22,12 @@ _SENTENCE: Final = re.compile(
 _BLOCK: Final = re.compile(rb"[|>][+-]?\d?[ \t]*\r?\n")
 
 
+_STOP: Final = re.compile(rb"[ \t]#|\\n|\r?\n|\r")
+"""What a line ends with, or what in it is a comment's."""
+_FIELDS: Final = re.compile(rb"(?m)^[ \t-]*+(?:[\w.\"'][\w.\-\"']*+|(?<=-)):(?:[ \t]|$)")
+"""Lines of YAML; the last dash may be a name."""
+
+
 def extent(text: bytes, at: int, *, whole_line: bool, head: bytes, stops: re.Pattern[bytes]) -> tuple[int, int]:
     """Where the value that begins at `at` begins and ends, without its quotes."""
     limit = min(len(text), at + _AHEAD)
@@ -31,12 +37,23 @@ def extent(text: bytes, at: int, *, whole_line: bool, head: bytes, stops: re.Pat
     if block := _BLOCK.match(text, at, limit):
         return _block(text, block.end(), head)
     if whole_line:
-        line = re.compile(rb"[^\r\n]*?(?=[ \t]+#|[ \t]*(?:\r?\n|\\n|\Z))").match(text, at, limit)
-        if line is not None and line.end() > at:
-            return at, at + len(line[0].rstrip(b","))
+        line = _line(text, at, limit)
+        if line:
+            return at, at + len(line.rstrip(b","))
     bare = stops.match(text, at, limit)
     stop = bare.end() if bare is not None else at
     return at, _unclosed(text, at, stop)
+
+
+def _line(text: bytes, at: int, limit: int) -> bytes:
+    """What stands before a comment or the end of the line, without the blanks behind it; nothing when a carriage return
+    stands within the line."""
+    stop = _STOP.search(text, at, limit)
+    if stop is None:
+        return text[at:limit].rstrip(b" \t")
+    if stop[0] == b"\r":
+        return b""
+    return text[at : stop.start()].rstrip(b" \t")
 
 
 def passphrase(text: bytes, at: int) -> int:
@@ -96,7 +113,7 @@ def is_yaml(text: bytes, at: int) -> bool:
     if line[:1] in b" \t" and line:
         return True
     around = text[max(0, at - 400) : at + 400]
-    return len(re.findall(rb"(?m)^[ \t-]*[\w.\-\"']+:(?:[ \t]|$)", around)) > 1
+    return len(_FIELDS.findall(around)) > 1
 
 
 def end_of_word(text: bytes, start: int, stop: int) -> int:

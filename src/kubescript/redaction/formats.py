@@ -44,7 +44,7 @@ _SPACED: Final = re.compile(
     rb"([A-Za-z0-9_.\-]{1,100})[ \t]{1,20}\Z"
 )
 _WORD: Final = re.compile(rb"[\"']?([^\s\"']{4,8192})[\"']?[ \t]*(?=\r?\n|\Z)")
-_JWK: Final = re.compile(rb'\\*"(?:d|p|q|dp|dq|qi|k)\\*"\s{0,4}:\s{0,4}\\*"([A-Za-z0-9_-]{16,2048})')
+_JWK: Final = re.compile(rb'"(?:d|p|q|dp|dq|qi|k)\\*+"\s{0,4}:\s{0,4}\\*+"([A-Za-z0-9_-]{16,2048})')
 
 
 def element(text: bytes, end: int) -> Iterator[Span]:

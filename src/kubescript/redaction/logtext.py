@@ -13,8 +13,9 @@ __all__ = ["LogText"]
 _LINES: Final = re.compile(rb"[^\n]*\n|[^\n]+\Z")
 _BEGINS: Final = re.compile(
     rb"(?i)-----BEGIN (?![A-Z0-9 -]{0,40}PUBLIC)[A-Z0-9 -]{0,40}KEY(?: [A-Z0-9 ]{1,20})?-----"
-    rb"(?:(?:\\{1,3}[nr]){0,2}\\{0,3}\"[^\r\n]{0,400})?\s*\Z"
+    rb"(?:(?:\\{1,3}[nr]){0,2}\\{0,3}\"[^\r\n]{0,400})?\Z"
 )
+"""At the end of a line without the blanks there."""
 _ESC: Final = b"\x1b["
 _BLANK_LINES: Final = 2
 """Between what announces a value and the value."""
@@ -26,9 +27,14 @@ _STAMP: Final = re.compile(
     rb"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[\d.,]*Z?[ \t]|(?:[CS]|client|server)?[:>][ ]|[<>-]{1,3}[ ]"
 )
 _CARRIED: Final = re.compile(
-    rb"[^\r\n]{0,400}?(?:[\s>\]|:]|[:,=]\s?\\{0,3}\")[A-Za-z0-9+/]{40,100}={0,2}(?:\\{1,3}[nr]){0,2}(?:\\{0,3}\"[^\r\n]{0,400})?[\s\"',}]*\Z"
+    rb"[^\r\n]{0,400}?(?:[\s>\]|:]|[:,=]\s?\\{0,3}\")[A-Za-z0-9+/]{40,100}={0,2}(?:\\{1,3}[nr]){0,2}(?:\\{0,3}\"[^\r\n]{0,400})?[\s\"',}]?\Z"
 )
-"""A key's line in a log of JSON, or behind whatever a program writes before each line."""
+"""A key's line in a log of JSON, or behind whatever a program writes before each; its end was cut by `_cut_behind`."""
+_AROUND: Final = b" \t\n\r\f\v\"',}"
+"""What may stand at the end of such a line, as often as it likes."""
+_CARRIED_BYTES: Final = 1_024
+"""Bytes of the longest one."""
+_JSON_BYTES: Final = 420
 _TAIL_OF_JSON: Final = re.compile(rb"(?:\\{1,3}[nr]){0,2}\\{0,3}\"[,}][^\r\n]{0,400}\Z")
 _HEADER: Final = re.compile(rb"Content-[\w-]{1,40}: ")
 _DIGIT: Final = re.compile(rb"[0-9]")
@@ -36,15 +42,17 @@ _FIELD_ABOVE: Final = re.compile(
     rb"form-data;[^\r\n]{0,200}\bname=\"([A-Za-z0-9_.-]{1,100})\"\s*\Z|334 UGFzc3dvcmQ6\s*\Z"
 )
 """A form's field, and SMTP's question for a password: the value is on a line below."""
-_KEY_LINE: Final = re.compile(rb"(?:[A-Za-z0-9+/]{1,100}={0,2}|[A-Za-z-]+: [^\r\n]{0,100}|)[\s\"',]*\Z")
+_KEY_LINE: Final = re.compile(rb"(?:[A-Za-z0-9+/]{1,100}={0,2}|[A-Za-z-]++: [^\r\n]{0,100}|)[\s\"',]?\Z")
 _WITHIN_KEY: Final = re.compile(rb"\s*[A-Za-z0-9+/]{60,100}={0,2}\s*")
 _MANY: Final = 1_000
 _DENSE: Final = 64
 """Bytes per candidate: when there are more, looking for them once is enough."""
 _MAX_KEY_LINES: Final = 400
-_LAST_WORD: Final = re.compile(rb"[^\s\"'\xab\xbb]{8,}\Z")
+_WORD: Final = bytes(set(range(256)) - set(b" \t\n\r\f\v\"'\xab\xbb"))
+"""What a word is made of; of one that was cut the last has at least so many."""
+_LAST_WORD: Final = 8
 _NAME: Final = re.compile(rb"[\"']?(?:name|key)[\"']?:[ \t]*[\"']?([A-Za-z0-9_.-]{1,100})[\"']?,?\s*\Z")
-_VALUE: Final = re.compile(rb"[ \t]*[\"']?value[\"']?:[ \t]*[\"']?([^\r\n]*?)[\"']?,?\s*\Z")
+_VALUE: Final = re.compile(rb"[ \t]*+[\"']?value[\"']?:[ \t]*+[\"']?+")
 _OPENS_BLOCK: Final = re.compile(rb"([ \t]*(?:- )?)[\"']?([A-Za-z0-9_.-]{1,100})[\"']?:[ \t]*[|>][+-]?\d?\s*")
 
 
@@ -54,6 +62,17 @@ def _unstamped(line: bytes) -> int:
     while (stamp := _STAMP.match(line, at)) is not None and stamp.end() > at:
         at = stamp.end()
     return at
+
+
+def _cut_behind(line: bytes, signs: bytes) -> bytes:
+    """The line without the signs at its end but for the first of them, which may belong to what is before."""
+    return line[: len(line.rstrip(signs)) + 1]
+
+
+def _unquoted(value: bytes) -> bytes:
+    """The value without the comma, and the quote before that, at its end."""
+    bare = value.removesuffix(b",")
+    return bare[:-1] if bare[-1:] in {b'"', b"'"} else bare
 
 
 def _indent(line: bytes) -> int:
@@ -129,8 +148,8 @@ class LogText:
 
     def _ended(self, line: bytes) -> bytes:
         """The last line of a log that was cut, without its last word."""
-        word = _LAST_WORD.search(line)
-        return self._masked(line, word.start(), word.end(), "cut") if word is not None else line
+        start = len(line.rstrip(_WORD))
+        return self._masked(line, start, len(line), "cut") if len(line) - start >= _LAST_WORD else line
 
     def _line(self, line: bytes, *, touched: bool) -> bytes:
         if self._in_key:
@@ -152,7 +171,7 @@ class LogText:
         return self._judged(line, bare) if touched else line
 
     def _judged(self, line: bytes, bare: bytes) -> bytes:
-        if (begins := _BEGINS.search(bare)) is not None:
+        if (begins := _BEGINS.search(bare.rstrip())) is not None:
             self._in_key, self._lead = 1, _DIGIT.sub(b"0", bare[: begins.start()])
         if (opened := _OPENS_BLOCK.fullmatch(bare)) is not None and names.kind(opened[2].decode()):
             self._block = len(opened[1]) + 1
@@ -185,12 +204,15 @@ class LogText:
 
     def _variable(self, bare: bytes) -> tuple[int, int, str] | None:
         """`value: …` after a line with a credential's name: where the value is, and its kind."""
-        value = _VALUE.match(bare) if b"value" in bare[:200] else None
-        name = _NAME.search(self._before.rstrip()) if value is not None else None
+        lead = _VALUE.match(bare) if b"value" in bare[:200] else None
+        name = _NAME.search(self._before.rstrip()) if lead is not None else None
         kind = names.kind(name[1].decode()) if name is not None else ""
-        if value is None or not kind or not values.is_secret(value[1], kind):
+        if lead is None or not kind:
             return None
-        return value.start(1), value.end(1), f"env-{kind}"
+        value = _unquoted(bare[lead.end() :].rstrip())
+        if b"\r" in value or b"\n" in value or not values.is_secret(value, kind):
+            return None
+        return lead.end(), lead.end() + len(value), f"env-{kind}"
 
     def _masked(self, line: bytes, start: int, end: int, kind: str) -> bytes:
         return line[:start] + self._rules.masked(kind, line[start:end], self._found) + line[end:]
@@ -198,14 +220,16 @@ class LogText:
     def _key_line(self, line: bytes) -> bytes:
         """A line within a private key goes; the first that cannot be one ends it."""
         bare = line[len(self._lead) :] if _DIGIT.sub(b"0", line[: len(self._lead)]) == self._lead else line
-        bare = _TAIL_OF_JSON.sub(b"", bare.strip())
-        while (stamp := _STAMP.match(bare)) is not None and stamp.end():
-            bare = bare[stamp.end() :]
+        bare = bare.strip()
+        bare = bare[:-_JSON_BYTES] + _TAIL_OF_JSON.sub(b"", bare[-_JSON_BYTES:])
+        bare = bare[_unstamped(bare) :]
         self._in_key += 1
         if _ENDS in bare:
             self._in_key = 0
             return b""
-        if (_KEY_LINE.match(bare) or _CARRIED.match(line)) and self._in_key < _MAX_KEY_LINES:
+        carried = _cut_behind(line, _AROUND)
+        is_carried = len(carried) <= _CARRIED_BYTES and _CARRIED.match(carried) is not None
+        if (_KEY_LINE.match(_cut_behind(bare, _AROUND[:-1])) or is_carried) and self._in_key < _MAX_KEY_LINES:
             return b""
         self._in_key = 0
         return self._line(line, touched=True)

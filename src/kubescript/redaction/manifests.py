@@ -22,9 +22,11 @@ _FIELDS: Final = re.compile(rb'"(data|stringData)"\s*:\s*\{')
 _LAST_APPLIED: Final = re.compile(rb'"kubectl\.kubernetes\.io/last-applied-configuration"\s*:\s*"')
 _KIND: Final = re.compile(rb'[^\\]"\s*:\s*"(?i:Secret)\Z')
 _MEMBER: Final = re.compile(rb'\s*+"(?:[^"\\]++|\\.)*+"\s*+:\s*+(?:"((?:[^"\\]++|\\.)*+)"|null)\s*+,?', re.DOTALL)
-_TOKEN: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[{}]', re.DOTALL)
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)|[{}]', re.DOTALL)
+"""A string that never ends goes to the end: otherwise each escaped quote in it would be read as the next beginning."""
 _BLOCK: Final = re.compile(rb"(?m)^([ \t]*(?:- )?)[\"']?(?:data|stringData)[\"']?:[ \t]*\r?\n")
-_LINE: Final = re.compile(rb"([ \t]*)([\"']?[\w.\-]+[\"']?):[ \t]*([^\r\n]*?)[ \t]*(?:\r?\n|\Z)")
+_LINE: Final = re.compile(rb"[ \t]*+[\"']?+[\w.\-]++[\"']?+:[ \t]*+([^\r\n]*+)(?:\r?\n|\Z)")
+"""Possessive, and the blanks behind the value are cut off afterwards: 600 of them cost seconds otherwise."""
 _SEPARATOR: Final = re.compile(rb"(?m)^---")
 _MAX_BYTES: Final = 2 * 1024 * 1024
 
@@ -48,6 +50,7 @@ def owned_values(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[Strin
     wanted = [end - 1 for probe, end in hits if probe == "manifest" and _KIND.search(data, max(0, end - 40), end)]
     if not wanted:
         return
+    places: list[tuple[int, int]] = []
     stack: list[list[int]] = []  # of each open object: where it begins, and whether it is a Secret
     at = 0
     for token in _TOKEN.finditer(data):
@@ -60,7 +63,11 @@ def owned_values(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[Strin
         elif token[0] == b"}" and stack:
             start, is_secret = stack.pop()
             if is_secret:
-                yield from json_values(data, start, token.end())
+                while places and places[-1][0] > start:  # a Secret within this one would be read again
+                    places.pop()
+                places.append((start, token.end()))
+    for start, end in places:
+        yield from json_values(data, start, end)
 
 
 def yaml_values(text: bytes, places: Iterable[int]) -> Iterator[Span]:
@@ -72,16 +79,20 @@ def yaml_values(text: bytes, places: Iterable[int]) -> Iterator[Span]:
         opening = text.rfind(b"\n---", max(0, place - _MAX_BYTES), place)
         closing = _SEPARATOR.search(text, place, place + _MAX_BYTES)
         done = closing.start() if closing is not None else min(len(text), place + _MAX_BYTES)
-        for block in _BLOCK.finditer(text, max(0, opening), done):
-            yield from _block(text, block.end(), done, _indent(block[1]))
+        read = max(0, opening, place - _MAX_BYTES)
+        for block in _BLOCK.finditer(text, read, done):
+            if block.start() >= read:  # of a block within a block each line has a value, or goes as a whole
+                spans, read = _block(text, block.end(), done, _indent(block[1]))
+                yield from spans
 
 
 def _indent(lead: bytes) -> int:
     return len(lead.expandtabs())
 
 
-def _block(text: bytes, place: int, end: int, depth: int) -> Iterator[Span]:
-    """The values of one block, whose lines are indented deeper than its name."""
+def _block(text: bytes, place: int, end: int, depth: int) -> tuple[list[Span], int]:
+    """The values of one block, whose lines are indented deeper than its name, and where it ends."""
+    found: list[Span] = []
     own: int | None = None
     while place < end:
         stop = text.find(b"\n", place, end)
@@ -89,13 +100,16 @@ def _block(text: bytes, place: int, end: int, depth: int) -> Iterator[Span]:
         line = text[place:stop]
         indent = _indent(line[: len(line) - len(line.lstrip(b" \t"))])
         if line.strip() and indent <= depth:
-            return
+            break
         match = _LINE.match(line)
         own = indent if own is None and line.strip() else own
         if match is not None and indent == own:
-            if match[3] and not re.fullmatch(rb"[|>][+-]?\d?|[\"']{2}", match[3]):
-                yield Span(place + match.start(3), place + match.end(3), KIND)
+            value = match[1].rstrip(b" \t")
+            if value and not re.fullmatch(rb"[|>][+-]?\d?|[\"']{2}", value):
+                start = place + match.start(1)
+                found.append(Span(start, start + len(value), KIND))
         elif line.strip():
             lead = len(line) - len(line.lstrip())
-            yield Span(place + lead, place + len(line.rstrip()), KIND)
+            found.append(Span(place + lead, place + len(line.rstrip()), KIND))
         place = stop
+    return found, place

@@ -56,9 +56,10 @@ class String:
 def located(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]:
     """The strings that hits (a probe, and where its match ends) point to; one may come twice, then with a name."""
     done = 0
+    blanks = _Blanks(data)
     for probe, end in hits:
         string = None
-        if probe == "columns" and _is_between(data, end - 1):
+        if probe == "columns" and _is_quote(data, blanks.before(end - 1) - 1):  # behind a string's end, so in none
             continue
         if end > done or probe in {*_READ, "variable-reversed"}:
             string = _named(probe, data, end)
@@ -66,6 +67,7 @@ def located(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]:
         if string is None and end > done and not _is_quote(data, last):
             start = _start(data, done, last)
             string = String(start, end_of(data, start)) if start >= 0 else None
+            done = max(done, last)  # no quote is between: where none is at all, each hit would look for one
         if string is not None:
             yield string
             done = max(done, string.end + 1)
@@ -176,11 +178,22 @@ def _is_quote(data: bytes, at: int) -> bool:
     return data[at : at + 1] == b'"' and not _is_escaped(data, at)
 
 
-def _is_between(data: bytes, at: int) -> bool:
-    """Whether this byte stands behind a string's end, so that it is in none."""
-    while at > 0 and data[at - 1] in _BLANK:
-        at -= 1
-    return _is_quote(data, at - 1)
+class _Blanks:
+    """Where the blanks before a place begin, for places in their order: a run of them is walked through once."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._start, self._end = 0, 0
+
+    def before(self, at: int) -> int:
+        """The first place from which on nothing but blanks comes before `at`."""
+        place = at
+        while place > self._end and self._data[place - 1] in _BLANK:
+            place -= 1
+        if place == self._end:
+            place = self._start
+        self._start, self._end = place, at
+        return place
 
 
 def _is_escaped(data: bytes, at: int) -> bool:
@@ -189,9 +202,9 @@ def _is_escaped(data: bytes, at: int) -> bool:
         return False
     before = data[max(0, at - 64) : at]
     count = len(before) - len(before.rstrip(b"\\"))
-    if count == len(before) == 64:  # rare, and never cheap
-        before = data[:at]
-        count = at - len(before.rstrip(b"\\"))
+    while count == len(before) < at:  # rare; looking at all that comes before would cost as much for each
+        before = data[max(0, at - 2 * count) : at]
+        count = len(before) - len(before.rstrip(b"\\"))
     return count % 2 == 1
 
 

@@ -68,7 +68,7 @@ _DNS: Final = re.compile(rb"[a-z]+[0-9]{0,3}(?:[-./_][a-z0-9]+)*")
 _CODE: Final = re.compile(
     rb"[a-z]\w*(?:\.\w+)*\[:?[\"']?[A-Za-z_][\w-]*[\"']?\]|[A-Za-z_]\w*(?:(?:\??\.|::|->)\w+)+[(\[].*|"
     rb"(?:getenv|env|var|lookup|file|secret)[(\[].*|"
-    rb"(?:[a-z]+(?:_[a-z0-9]+)+|[a-z]{2,}(?:[A-Z][a-z]+)+)\(.*|[a-z]{3,}\d?[a-z]*\((?:\$.*|[a-z]\w*\(.*|.*\);?)|"
+    rb"(?:[a-z]+(?:_[a-z0-9]+)+|[a-z]{2,}(?:[A-Z][a-z]+)+)\(.*|[a-z]{3,}+(?:\d[a-z]*+)?\((?:\$.*|[a-z]\w*\(.*|.*\);?)|"
     rb"_[a-z]{1,15}|Secret(?:Str|Bytes|String)(?:[ ]?=.*)?|"
     rb"(?:str|string|bytes|SecretStr|Optional\[[\w.]+\])(?:[ ]?\|[ ]?\w+)?[ ]=[ ][A-Za-z_.]+.*|"
     rb"[a-z]+(?:_[a-z0-9]+)+(?:\.[A-Za-z_]\w*)+(?:\[.*)?|"
@@ -95,7 +95,8 @@ _PIN: Final = re.compile(rb"\d{4,12}")
 _COUNTED: Final = re.compile(rb"[a-z]+(?:_[a-z]+)*=\d{1,9}")
 _LOADED: Final = re.compile(rb"[\w.-]{1,80}:/[\w./-]+")
 """`name:path`, as systemd loads credentials."""
-_DSN_SECRET: Final = re.compile(rb"@|(?i:pass|pwd|key|token|secret|signature|credential|auth)[\w ]*=")
+_DSN_NAME: Final = re.compile(rb"(?i)pass|pwd|key|token|secret|signature|credential|auth")
+_NO_NAME: Final = re.compile(rb"[^\w ]")
 _COOKIE: Final = re.compile(
     rb"(?i)(?:\A|;\s*)(?!(?:path|domain|expires|max-age|samesite)=)[^=;\s]+=\"?(?:[^\s;\"]{12,}|(?=[^\s;]*\d)(?=[^\s;]*[a-z])[^\s;]{8,})"
 )
@@ -168,8 +169,14 @@ def _is_harmless(value: bytes, kind: str) -> bool:
             return True
         return _PATTERN.fullmatch(value.partition(b" ")[2]) is not None
     if kind == "dsn":
-        return _DSN_SECRET.search(value) is None
+        return not _has_secret(value)
     return _is_object(value, kind)
+
+
+def _has_secret(dsn: bytes) -> bool:
+    """Whether a connection string has a user, or a setting with a credential's name."""
+    settings = (_NO_NAME.split(part)[-1] for part in dsn.split(b"=")[:-1])
+    return b"@" in dsn or any(_DSN_NAME.search(setting) for setting in settings)
 
 
 def _is_no_cookie(value: bytes) -> bool:

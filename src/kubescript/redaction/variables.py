@@ -20,8 +20,8 @@ _YAML_NAME: Final = re.compile(
     rb"(?:name|key|path)[\"']?:[ \t]*[\"']?([/A-Za-z0-9_.-]{1,100})[\"']?[ \t]*\r?\n[ \t]*(?:value|contents?):[ \t]\Z"
 )
 _PRINTED: Final = re.compile(
-    rb"(?i:name|key|path|param(?:eter)?|variable|setting|option)\\*[\"'`]?\s{0,4}(?:=>|[:=])\s{0,4}\\*[\"'`]?([/A-Za-z0-9_.\-]{1,100})\\*[\"'`]?"
-    rb"[,;]?\s{0,40}:?\\*[\"'`]?(?i:value|contents?)\\*[\"'`]?\s{0,4}(?:=>|[:=])\s{0,4}\Z"
+    rb"(?i:name|key|path|param(?:eter)?|variable|setting|option)\\*+[\"'`]?\s{0,4}(?:=>|[:=])\s{0,4}\\*+[\"'`]?([/A-Za-z0-9_.\-]{1,100})\\*+[\"'`]?"
+    rb"[,;]?\s{0,40}:?\\*+[\"'`]?(?i:value|contents?)\\*+[\"'`]?\s{0,4}(?:=>|[:=])\s{0,4}\Z"
 )
 _ENCRYPTED: Final = re.compile(rb"ENC\[[^\]\s]*\Z")
 """Before the parts of what sops has written."""

@@ -5,9 +5,13 @@ from __future__ import annotations
 import contextlib
 import itertools
 import threading
+import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
-__all__ = ["Cancellation"]
+from kubescript import errors
+
+__all__ = ["Cancellation", "Patience"]
 
 
 class Cancellation:
@@ -46,3 +50,27 @@ class Cancellation:
         finally:
             with self._lock:
                 self._closers.pop(key, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long somebody waits for a text that is being masked."""
+
+    deadline: float
+    """By `time.monotonic`."""
+    cancelled: Callable[[], bool] = bool
+
+    def __call__(self) -> None:
+        """Raises LimitExceeded (limit.time, limit.cancelled) when nobody waits any more."""
+        if self.cancelled():
+            raise errors.LimitExceeded("the call was cancelled while its answer was masked", code="limit.cancelled")
+        if time.monotonic() > self.deadline:
+            raise errors.LimitExceeded(
+                "masking the answer took longer than the call may take, so it is withheld; return and print less, or "
+                "raise timeout_ms"
+            )
+
+    @classmethod
+    def of(cls, seconds: float) -> Patience:
+        """So long from now on."""
+        return cls(time.monotonic() + seconds)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import urllib.parse
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final
 
 from kubescript import paths, payload, query
@@ -45,6 +46,8 @@ class Request:
     """What the user agent says beside our name and version; ours alone, no word of it a caller's."""
     deadline: float = math.inf
     """When its answer is of no use any more, by `time.monotonic`."""
+    cancelled: Callable[[], bool] = field(default=bool, repr=False, compare=False)
+    """Whether nobody waits for its answer any more."""
 
 
 CONNECT: Final = frozenset({"exec", "attach", "portforward", "proxy"})

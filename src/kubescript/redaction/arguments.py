@@ -19,8 +19,9 @@ _MEMBER: Final = re.compile(rb'\s*+"((?:[^"\\]|\\.)*+)"\s*+:\s*+"((?:[^"\\]|\\.)
 _STRING: Final = re.compile(rb'"((?:[^"\\]|\\.)*+)"\s*+(,|\])?\s*+', re.DOTALL)
 
 
-def located(data: bytes, probe: str, end: int) -> Iterator[String]:
-    """The parts of a document's strings that a command, or a key in JSON, makes secret."""
+def located(data: bytes, probe: str, end: int, lists: set[int]) -> Iterator[String]:
+    """The parts of a document's strings that a command, or a key in JSON, makes secret; `lists`: the lists of arguments
+    that were looked at, to be kept from one hit to the next."""
     if probe == "jwk":
         for span in formats.jwk(data, end):
             yield String(span.start, span.end, "privateKey")
@@ -29,7 +30,7 @@ def located(data: bytes, probe: str, end: int) -> Iterator[String]:
     elif probe == "list":
         yield from _items(data, end - 1)
     elif probe == "command":
-        yield from _in_list(data, end)
+        yield from _in_list(data, end, lists)
 
 
 def _items(data: bytes, place: int) -> Iterator[String]:
@@ -54,9 +55,13 @@ def _members(data: bytes, place: int) -> Iterator[String]:
         place = member.end()
 
 
-def _in_list(data: bytes, end: int) -> Iterator[String]:
-    """The passwords among the arguments of the list in which the program's name ends shortly before this place."""
+def _in_list(data: bytes, end: int, done: set[int]) -> Iterator[String]:
+    """The passwords among the arguments of the list in which the program's name ends shortly before this place. `done`
+    has the lists that were read: one may name a program in every argument."""
     start = data.rfind(b"[", max(0, end - _BACK), end) + 1
+    if start in done:
+        return
+    done.add(start)
     words: list[commands.Word] = []
     place = start
     while start and len(words) < _MOST and (part := _STRING.match(data, place)) is not None:

@@ -96,10 +96,13 @@ def _trimmed(line: bytes, start: int, end: int) -> tuple[int, int]:
 
 
 def columns(text: bytes, end: int) -> Iterator[Span]:
-    """The secret cells below the head in which a name was found."""
+    """The secret cells below the head in which a name was found. A span without a kind says how far the head was read:
+    one may have two hundred names."""
     start = text.rfind(b"\n", max(0, end - _HEAD_BYTES), max(0, end - 1)) + 1
     stop = text.find(b"\n", max(start, end - 1), end + _HEAD_BYTES)
     head = header(text[start:stop]) if stop >= 0 else None
+    if head is not None:
+        yield Span(stop, stop, "")
     for _ in range(_ROWS if head is not None else 0):
         place, stop = stop + 1, text.find(b"\n", stop + 1)
         stop = len(text) if stop < 0 else stop

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import re
 import secrets
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from kubescript import config, errors, request
+from kubescript import cancellation, config, errors, request
 from kubescript.redaction import logtext, masker, masks, probes, reach, segments, tables, tokens
 
 __all__ = ["Engine"]
@@ -18,6 +20,7 @@ log = logging.getLogger(__name__)
 
 _BEGINNINGS: Final = frozenset({"tailLines", "sinceSeconds", "sinceTime"})
 """Where a log begins whose beginning the asker chose."""
+_TEXT_S: Final = 10.0
 _UNLIKE: Final = tuple(text * 64 for text in (b"a", b"Z", b"7", b"-", b"\xc3\xa9"))
 """Values that have nothing in common: what is found in all of them is found in any."""
 
@@ -73,18 +76,20 @@ class Engine:
         """A body that may repeat what the script has sent: an error, the answer to a write or a question."""
         return self._masked(self._maskers()[1], call, chunks, found) if self._enabled else chunks
 
-    def text(self, text: str, found: Callable[[str], None]) -> str:
-        """Any text that leaves the server: a result, prints, an error, a log line."""
+    def text(self, text: str, found: Callable[[str], None], check: masker.Check | None = None) -> str:
+        """Any text that leaves the server: a result, prints, an error, a log line. Raises what `check` raises, which is
+        asked again and again; without it, LimitExceeded after ten seconds."""
         if not self._enabled:
             return text
         content = text.encode("utf-8", "surrogatepass")
-        masked = self._maskers()[1].text(content, found)
+        rules = self._maskers()[1].until(check or cancellation.Patience.of(_TEXT_S))
+        masked = rules.text(content, found)
         return text if masked is content else masked.decode("utf-8", "surrogatepass")
 
     def _masked(
         self, rules: masker.Masker, call: request.Request, chunks: Iterator[bytes], found: Callable[[str], None]
     ) -> Iterator[bytes]:
-        rules = rules.until(call.deadline)
+        rules = rules.until(functools.partial(_check, call))
         chunks, is_json = _sniffed(chunks)
         is_secret = call.is_resource and call.resource == "secrets" and not call.group
         if call.subresource == "log" or not is_json:
@@ -98,6 +103,16 @@ class Engine:
         if call.verb == "watch":
             return _each(segments.lines(chunks), lambda block: _events(rules, block, found, is_secret=is_secret))
         return _each(segments.documents(chunks), lambda piece: rules.document(piece, found, secrets=is_secret))
+
+
+def _check(call: request.Request) -> None:
+    """Raises ClusterError when nobody waits for the answer any more."""
+    if call.cancelled():
+        raise errors.ClusterError("the call was cancelled while its answer was masked", code="cluster.cancelled")
+    if time.monotonic() > call.deadline:
+        raise errors.ClusterError(
+            "the answer could not be masked within the script's time; ask for less of it", code="cluster.timeout"
+        )
 
 
 def _events(rules: masker.Masker, block: bytes, found: Callable[[str], None], *, is_secret: bool) -> bytes:

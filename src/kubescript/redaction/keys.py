@@ -9,9 +9,12 @@ from typing import Final
 from kubescript.redaction import encoded, masks, values
 from kubescript.redaction.spans import Span
 
-__all__ = ["is_basic", "jwt", "password_hash", "pem", "scheme"]
+__all__ = ["Endings", "is_basic", "jwt", "password_hash", "pem", "scheme"]
 
 _PEM_BYTES: Final = 65_536
+_END_BYTES: Final = 100
+"""Bytes of the longest end of a key."""
+_PUTTY_HEAD: Final = b"PuTTY-User-Key-File-"
 _PUBLIC_KEY: Final = re.compile(rb"(?i)-----BEGIN [A-Z0-9 -]{0,40}PUBLIC KEY")
 _KEY_END: Final = re.compile(rb"(?i)-----END [A-Z0-9 -]{0,40}KEY(?: [A-Z0-9 ]{1,20})?-----|Private-MAC: [0-9a-f]+")
 _CARRIED: Final = re.compile(
@@ -25,7 +28,8 @@ _PUTTY: Final = re.compile(
 )
 """Of a PuTTY file, what is private."""
 _PUTTY_MASKED: Final = re.compile(rb"(?:[^\r\n]{0,200}\r?\n){1,400}?Private-Lines: \d{1,4}\r?\n\xc2\xabredacted:")
-_JWT: Final = re.compile(rb"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)*")
+_JWT: Final = re.compile(rb"eyJ[A-Za-z0-9_-]{8,8192}+\.[A-Za-z0-9_-]{8,65536}+(?:\.[A-Za-z0-9_-]{0,8192}+){0,16}+")
+"""What is longer is followed as far as it goes (`spans.whole`)."""
 _TOKEN68: Final = re.compile(rb"[A-Za-z0-9._~+/-]{8,4096}=*")
 _HASH: Final = re.compile(
     rb"\$(?:2[abxy]?\$\d\d\$[./A-Za-z0-9]{53}|(?:apr1|1|5|6)\$(?:rounds=\d+\$)?[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{22,90}"
@@ -40,19 +44,37 @@ def jwt(text: bytes, end: int) -> Iterator[Span]:
         yield Span(match.start(), match.end(), "jwt")
 
 
-def pem(text: bytes, end: int) -> Iterator[Span]:
+class Endings:
+    """Where private keys end in a text, for places in their order: no byte is searched twice."""
+
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+        self._next: re.Match[bytes] | None = None
+        self._searched = 0
+
+    def after(self, place: int, limit: int) -> re.Match[bytes] | None:
+        """The first end of a key between the two."""
+        if self._next is None or self._next.start() < place:
+            start = max(place, self._searched - _END_BYTES)
+            self._next = _KEY_END.search(self._text, start, limit)
+            self._searched = limit if self._next is None else self._next.end()
+        return self._next if self._next is not None and self._next.end() <= limit else None
+
+
+def pem(text: bytes, end: int, endings: Endings) -> Iterator[Span]:
     """A private key from its first line to its last, or as far as it goes."""
     limit = min(len(text), end + _PEM_BYTES)
-    if (lines := _PUTTY.match(text, end, limit)) is not None:
-        if not masks.is_masked(lines[1]):
-            yield Span(lines.start(1), lines.end(1), "private-key")
-        return
-    if _PUTTY_MASKED.match(text, end, limit):
-        return
+    if text.endswith(_PUTTY_HEAD, 0, end) and text.find(b"Private-Lines: ", end, limit) >= 0:
+        if (lines := _PUTTY.match(text, end, limit)) is not None:
+            if not masks.is_masked(lines[1]):
+                yield Span(lines.start(1), lines.end(1), "private-key")
+            return
+        if _PUTTY_MASKED.match(text, end, limit):
+            return
     start = max(text.rfind(b"-----BEGIN", max(0, end - 80), end), text.rfind(b"PuTTY", max(0, end - 30), end))
     if start < 0 or _PUBLIC_KEY.match(text, start):
         return
-    close = _KEY_END.search(text, end, limit)
+    close = endings.after(end, limit)
     if close is not None:
         yield Span(start, close.end(), "private-key")
         return

@@ -7,17 +7,17 @@ bytes stay as they were sent, so that neither numbers nor the order of fields ch
 from __future__ import annotations
 
 import copy
-import math
+import functools
 import re
-import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import orjson
 
-from kubescript import errors
 from kubescript.redaction import (
     arguments,
+    columns,
     commands,
     encoded,
     exceptions,
@@ -36,10 +36,12 @@ from kubescript.redaction import (
 from kubescript.redaction.spans import Span
 from kubescript.redaction.strings import String
 
-__all__ = ["Found", "Masker"]
+__all__ = ["Check", "Found", "Masker"]
 
 Found = Callable[[str], None]
 """Told the kind of each value that is masked."""
+Check = Callable[[], None]
+"""Asked before each step, for what a pod writes may be made to cost; raises when nobody waits for the text any more."""
 
 _MAX_DEPTH: Final = 8
 """Texts within texts; what is wrapped deeper is masked as a whole."""
@@ -54,8 +56,13 @@ _PARTS: Final = frozenset({"command", "jwk", "list", "map"})
 _BASIC: Final = frozenset({"auth", "_auth"})
 """What Docker and npm call `user:password` in base64."""
 _MIN_BASE64: Final = 12
-_QUOTED: Final = re.compile(rb"(?:[^\s\"'`<>&;\\%]|%[0-9A-Fa-f]{2})+\Z")
+_NOT_QUOTED: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
+_OF_QUOTED: Final = bytes(set(range(256)) - set(b" \t\n\r\f\v\"'`<>&;\\"))
+"""What a percent-encoded run is made of."""
 _QUOTED_RUN: Final = re.compile(rb"(?:[^\s\"'`<>&;\\%]|%[0-9A-Fa-f]{2}){1,16384}")
+_LETTERS: Final = re.compile(rb"[A-Za-z0-9+/]*+")
+_MOST_FAILURES: Final = 32
+"""Beginnings at which a run of base64 is tried."""
 _STANDARD: Final = re.compile(rb"[A-Za-z0-9+/]+={0,2}")
 _WRAPPED: Final = re.compile(rb"(?:[A-Za-z0-9+/]{60,}(?:\r?\n|\\n)[ \t]*)+[A-Za-z0-9+/]+={0,2}")
 
@@ -80,7 +87,7 @@ class Masker:
         self._allowed = tuple(allowed)
         self._allowed_names = allowed_names
         self._readers = exceptions.applied(readers.READERS, allowed_names)
-        self._deadline = math.inf
+        self._check: Check = _patient
 
     def speaking(self, mask: masks.Masks) -> Masker:
         """The same rules with other masks."""
@@ -88,10 +95,10 @@ class Masker:
         other._mask = mask
         return other
 
-    def until(self, deadline: float) -> Masker:
-        """The same rules, which give up at a time of `time.monotonic`: nobody waits for their work any more."""
+    def until(self, check: Check) -> Masker:
+        """The same rules, which give up as soon as `check` raises."""
         other = copy.copy(self)
-        other._deadline = deadline
+        other._check = check
         return other
 
     def text(self, content: bytes, found: Found, depth: int = 0) -> bytes:
@@ -101,6 +108,7 @@ class Masker:
         return content if masked is bare else masked
 
     def _text(self, content: bytes, found: Found, depth: int) -> bytes:
+        self._check()
         if content[:1] in b'{["' and content and _is_json(content):
             return self.document(content, found, depth)
         most = max(_MANY, len(content) // _DENSE)
@@ -126,7 +134,7 @@ class Masker:
             hits = self._hits(data)
         parts, done = [], 0
         for string in self._strings(data, hits, secrets=secrets):
-            self._check_time()
+            self._check()
             if string.start < done:
                 continue
             raw = data[string.start : string.end]
@@ -150,12 +158,13 @@ class Masker:
     def _strings(data: bytes, hits: list[tuple[str, int]], *, secrets: bool) -> list[String]:
         """The strings to look at, in order; what a Secret holds before what a name says, and that before a mere hit."""
         chosen: dict[int, String] = {}
+        lists: set[int] = set()
         for string in strings.located(data, hits):
             if string.start not in chosen or not chosen[string.start].name:
                 chosen[string.start] = string
         for probe, end in hits:
             if probe in _PARTS:
-                for string in arguments.located(data, probe, end):
+                for string in arguments.located(data, probe, end, lists):
                     if probe == "command" or string.start not in chosen or not chosen[string.start].name:
                         chosen[string.start] = string
         for string in manifests.json_values(data) if secrets else manifests.owned_values(data, hits):
@@ -202,16 +211,16 @@ class Masker:
     # Texts
 
     def _spans(self, content: bytes, hits: list[scanner.Hit], found: Found, depth: int) -> Iterator[Span]:
-        openers = {"base64": self._base64, "percent": self._percent, "pem": _key_block, "command": _command_line}
+        openers = self._openers(content, found, depth)
         done = dict.fromkeys(openers, 0)
         for probe, end in hits:
             name = self._ids[probe]
-            self._check_time()
+            self._check()
             if probe >= self._own:
                 yield from self._rules[probe - self._own].spans(content, end)
             elif name in openers:
                 if end > done[name]:
-                    for span in openers[name](content, end, found, depth):
+                    for span in openers[name](end):
                         done[name] = span.end
                         if span.kind:
                             yield span
@@ -219,31 +228,44 @@ class Masker:
                 yield from reader(content, end)
         yield from manifests.yaml_values(content, [end for probe, end in hits if self._ids[probe] == "manifest"])
 
-    def _check_time(self) -> None:
-        """What a pod writes may be made to cost; a script's time is all it may have. Raises ClusterError."""
-        if time.monotonic() > self._deadline:
-            raise errors.ClusterError(
-                "the answer could not be masked within the script's time; ask for less of it", code="cluster.timeout"
-            )
+    def _openers(self, content: bytes, found: Found, depth: int) -> dict[str, Callable[[int], Iterator[Span]]]:
+        """The readers of what goes on far behind a hit, for one text: a hit in what was read is passed over. A span
+        without a kind says how far that is."""
+        failures: Counter[int] = Counter()
+        return {
+            "base64": lambda end: self._base64(content, end, found, depth, failures),
+            "percent": lambda end: self._percent(content, end, found, depth),
+            "pem": functools.partial(keys.pem, content, endings=keys.Endings(content)),
+            "command": functools.partial(commands.command, content),
+            "columns": functools.partial(columns.columns, content),
+            "jwt": functools.partial(keys.jwt, content),
+        }
 
-    def _base64(self, content: bytes, end: int, found: Found, depth: int) -> Iterator[Span]:
-        """The run around a place, when what it decodes to has secrets; a span without a kind says how far it was
-        read."""
+    def _base64(self, content: bytes, end: int, found: Found, depth: int, failures: Counter[int]) -> Iterator[Span]:
+        """The run around a place, when what it decodes to has secrets. `failures` counts, by its end, how often a run
+        could not be decoded: each hit in it is a new beginning, and would read it again."""
         at = end - 3  # within the run, whichever probe it was
-        start = at - len(content[max(0, at - 65_536) : at]) + len(content[max(0, at - 65_536) : at].rstrip(_B64))
+        head = content[max(0, at - 65_536) : at]
+        start = at - len(head) + len(head.rstrip(_B64))
+        longest = start
         for pattern in (_WRAPPED, encoded.RUN, _STANDARD):
             run = pattern.match(content, start)
             if run is None or len(run[0]) < _MIN_BASE64:
                 continue
-            decoded = encoded.decode(re.sub(rb"\\n|\s", b"", run[0])) if run is not None else None
-            if run is not None and decoded is not None:
+            longest = max(longest, run.end())
+            decoded = encoded.decode(re.sub(rb"\\n|\s", b"", run[0]))
+            if decoded is not None:
                 yield self._inside(run, decoded, found, depth)
                 return
+        failures[longest] += 1
+        letters = _LETTERS.match(content, start)
+        same = letters.end() if letters is not None else start  # hits up to here begin where this one does
+        read = longest if failures[longest] >= _MOST_FAILURES else same
+        yield Span(read, read, "")
 
     def _percent(self, content: bytes, end: int, found: Found, depth: int) -> Iterator[Span]:
         """The percent-encoded run around a place, likewise."""
-        before = _QUOTED.search(content[max(0, end - 4_096) : end])
-        run = _QUOTED_RUN.match(content, end - len(before[0]) if before is not None else end)
+        run = _QUOTED_RUN.match(content, _quoted_from(content[max(0, end - 4_096) : end], end))
         if run is None:
             return
         plain = encoded.unquoted(run[0])
@@ -270,6 +292,10 @@ class Masker:
         return any(pattern.search(value) for pattern in self._allowed)
 
 
+def _patient() -> None:
+    """Somebody waits."""
+
+
 def _is_json(content: bytes) -> bool:
     try:
         orjson.loads(content)
@@ -278,11 +304,10 @@ def _is_json(content: bytes) -> bool:
     return True
 
 
-def _key_block(content: bytes, end: int, _found: Found, _depth: int) -> Iterator[Span]:
-    """A private key's lines: first lines one after the other would each be searched for their last one."""
-    return keys.pem(content, end)
-
-
-def _command_line(content: bytes, end: int, _found: Found, _depth: int) -> Iterator[Span]:
-    """The passwords of a line, which is read once however many programs it names."""
-    return commands.command(content, end)
+def _quoted_from(head: bytes, end: int) -> int:
+    """Where the percent-encoded run begins with which `head` ends; that ends at `end`. Read from its end: a search
+    for a pattern would begin anew at each byte."""
+    start = len(head.rstrip(_OF_QUOTED))
+    for broken in _NOT_QUOTED.finditer(head, start):
+        start = broken.end()
+    return end - len(head) + start

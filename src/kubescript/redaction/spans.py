@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -50,9 +51,10 @@ def merged(found: Iterable[Span]) -> list[Span]:
 def whole(text: bytes, found: list[Span]) -> list[Span]:
     """The spans, in order, each to the end of its value: a rule reads a bounded piece, and the rest is as secret."""
     result: list[Span] = []
+    reach: dict[re.Pattern[bytes], tuple[int, int]] = {}
     for each in found:
         span = replace(each, start=_start(text, each, result[-1].end if result else 0)) if each.begins_before else each
-        end = _end(text, span) if span.replacement is None else span.end
+        end = _end(text, span, reach) if span.replacement is None else span.end
         if result and span.start < result[-1].end:
             result[-1] = replace(result[-1], end=max(end, result[-1].end), replacement=None)
         else:
@@ -72,7 +74,8 @@ def _start(text: bytes, span: Span, low: int) -> int:
     return low + len(text[low : span.start].rstrip(_LETTERS))
 
 
-def _end(text: bytes, span: Span) -> int:
+def _end(text: bytes, span: Span, reach: dict[re.Pattern[bytes], tuple[int, int]]) -> int:
+    """Where its value ends. `reach` holds what was read last: a run with a thousand spans in it is read once."""
     size, rest = span.end - span.start, _BARE
     if size < _BOUND or not span.end < len(text):
         return span.end
@@ -82,21 +85,26 @@ def _end(text: bytes, span: Span) -> int:
         rest = _RUN
     else:
         return span.end
-    match = rest.match(text, span.end)
-    return match.end() if match is not None else span.end
+    start, end = reach.get(rest, (0, -1))
+    if not start <= span.end <= end:
+        match = rest.match(text, span.end)
+        end = match.end() if match is not None else span.end
+        reach[rest] = span.end, end
+    return end
 
 
 def clear_of_masks(text: bytes, found: Iterable[Span]) -> Iterator[Span]:
     """Without what is masked already; a span that holds a placeholder and more reaches to that one's end."""
     placeholders = [match.span() for match in masks.PLACEHOLDER.finditer(text)]
+    starts, ends = [start for start, _ in placeholders], [end for _, end in placeholders]
     for span in found:
-        touched = [each for each in placeholders if each[0] < span.end and span.start < each[1]]
-        if not touched:
+        first, last = bisect.bisect_right(ends, span.start), bisect.bisect_left(starts, span.end) - 1
+        if first > last:
             yield span
-        elif touched[0][0] < span.start:  # what was read begins with a placeholder's own words
+        elif starts[first] < span.start:  # what was read begins with a placeholder's own words
             continue
-        elif not masks.is_masked(text[span.start : max(span.end, touched[-1][1])]):
-            yield replace(span, end=max(span.end, touched[-1][1]))
+        elif not masks.is_masked(text[span.start : max(span.end, ends[last])]):
+            yield replace(span, end=max(span.end, ends[last]))
 
 
 def apply(text: bytes, found: list[Span], mask: Callable[[str, bytes], bytes]) -> bytes:

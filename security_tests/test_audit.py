@@ -264,7 +264,7 @@ def test_a_script_whose_answer_fails_is_on_record(bench: benches.Bench, file: Pa
     script works."""
     server = Server(bench, snapshot.Snapshot(trails.snapshot(tmp_path)), file)
 
-    def broken(text: str, _found: Callable[[str], None]) -> str:
+    def broken(text: str, _found: Callable[[str], None], _check: Callable[[], None]) -> str:
         if "12321" in text:
             raise RuntimeError(SECRET)
         return text

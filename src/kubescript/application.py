@@ -13,7 +13,19 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import kubescript
-from kubescript import broker, config, contexts, denials, errors, logs, policy, redaction, resolver, session
+from kubescript import (
+    broker,
+    cancellation,
+    config,
+    contexts,
+    denials,
+    errors,
+    logs,
+    policy,
+    redaction,
+    resolver,
+    session,
+)
 from kubescript.audit import recorder
 from kubescript.cluster import base as cluster_base
 from kubescript.cluster import kubeconfig
@@ -30,6 +42,7 @@ __all__ = ["TOOLSETS", "Application", "check_toolsets", "checked", "opened", "po
 
 log = logging.getLogger(__name__)
 
+_LOGGING_S: Final = 0.5
 _DISCOVERY_S: Final = 10.0
 """What a cluster may take to tell what the rules for it name."""
 _CPU_MARGIN_S: Final = 5
@@ -43,7 +56,7 @@ class Application:
         check_toolsets(settings)
         self.settings = settings
         self.redaction = _redaction(settings)
-        self.audit = recorder.opened(settings.audit, self.redaction.text)
+        self.audit = recorder.opened(settings.audit, self._told)
         self.contexts = contexts.Contexts(_doors(settings, self.redaction))
         self.cluster, self.broker = self.contexts.default.cluster, self.contexts.default.broker
         self.executor = executor.Executor(
@@ -69,7 +82,18 @@ class Application:
         """What the first script would otherwise wait for. Raises WorkerError, ConfigError."""
         self.executor.start()
         self.redaction.prepare()
-        logs.mask_with(lambda line: self.redaction.text(line, lambda _: None))
+        logs.mask_with(self._logged)
+
+    def _told(self, text: str, found: Callable[[str], None]) -> str:
+        """A text for the audit trail or a span, masked; what cannot be masked in time is withheld."""
+        try:
+            return self.redaction.text(text, found)
+        except errors.LimitExceeded:
+            return "(withheld: it could not be masked in time)"
+
+    def _logged(self, line: str) -> str:
+        """A line of the log, which may be written on the event loop. Raises LimitExceeded: it is not logged then."""
+        return self.redaction.text(line, lambda _: None, cancellation.Patience.of(_LOGGING_S))
 
     def _observe(self) -> None:
         """Let Prometheus and an OTLP receiver see what is served, where they are asked for. Loads nothing otherwise."""
@@ -85,7 +109,7 @@ class Application:
             self._exporter = otlp.Exporter(
                 self.settings.telemetry,
                 lambda: self.session.load,
-                lambda text: self.redaction.text(text, lambda _: None),
+                lambda text: self._told(text, lambda _: None),
             )
             self.session.observers.append(self._exporter.observe)
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from kubescript import errors, request, tallies, types
 
-__all__ = ["CLOSED", "Body", "Found", "Mask", "Redactor"]
+__all__ = ["CLOSED", "Body", "Check", "Found", "Mask", "Redactor"]
 
 log = logging.getLogger(__name__)
 
@@ -22,8 +22,10 @@ Found = Callable[[str], None]
 """Told the kind of each value that was masked."""
 Redactor = Callable[[request.Request, Iterator[bytes], Found], Iterator[bytes]]
 """Masks secret values in a body on its way to the script."""
-Mask = Callable[[str, Found], str]
-"""Masks secret values in a text that leaves, and tells the kind of each."""
+Check = Callable[[], None]
+"""Raises KubescriptError when nobody waits for a text any more."""
+Mask = Callable[[str, Found, Check], str]
+"""Masks secret values in a text that leaves, and tells the kind of each. Raises what the check raises."""
 CLOSED: Final = "closed"
 """The reader stopped before the end: its own choice, nothing failed."""
 _TAIL: Final = 64

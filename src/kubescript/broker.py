@@ -49,7 +49,7 @@ def _unchanged(_call: request.Request, chunks: Iterator[bytes], _found: bodies.F
     return chunks
 
 
-def _unmasked(text: str, _found: bodies.Found) -> str:
+def _unmasked(text: str, _found: bodies.Found, _check: bodies.Check) -> str:
     return text
 
 
@@ -134,7 +134,13 @@ class Broker:
             ledger.keep(records.Record(f"unparsed {call.method}", "refuse", fault=error.code))
             return _fault(error), None
         agent = ledger.tally.journal.agent
-        parsed = replace(parsed, audit_id=str(uuid.uuid4()), agent=agent, deadline=started + timeout_s)
+        parsed = replace(
+            parsed,
+            audit_id=str(uuid.uuid4()),
+            agent=agent,
+            deadline=started + timeout_s,
+            cancelled=lambda: cancel.cancelled,
+        )
         case = cases.Case(parsed, ledger, started, cancel)
         try:
             response = self._performed(case)

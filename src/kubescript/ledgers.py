@@ -7,13 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Final
 
 import msgspec
 
-from kubescript import bodies, records, tallies
+from kubescript import bodies, cancellation, errors, records, tallies
 from kubescript.sandbox import protocol
 
 __all__ = ["Ledger"]
+
+_MASKING_S: Final = 1.0
+"""Seconds that one header or error text may take; they are short, unless somebody made one to cost."""
+_WITHHELD: Final = "(withheld: it could not be masked in time)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +47,13 @@ class Ledger:
         self.tally.journal.record(record)
 
     def text(self, text: str) -> str:
-        """`text`, masked."""
-        return self.mask(text, self.tally.found) if text else text
+        """`text`, masked; one that takes too long is withheld."""
+        if not text:
+            return text
+        try:
+            return self.mask(text, self.tally.found, cancellation.Patience.of(_MASKING_S))
+        except errors.LimitExceeded:
+            return _WITHHELD
 
     def masked(self, reply: protocol.Reply) -> protocol.Reply:
         """The reply, masked: an API server's reason phrase, headers and error texts are its words as much as its bodies

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
@@ -40,6 +41,8 @@ log = logging.getLogger(__name__)
 OnProgress = Callable[[float, float | None, str], Coroutine[None, None, None]]
 """Tells the client: done, total, text."""
 _NOBODY: Final = types.Caller()
+_MASKING_S: Final = 2.0
+"""Seconds that masking an answer may take at least: a script that used all of its time has prints, too."""
 _BUG: Final = "kubescript failed; its log says why"
 
 
@@ -92,6 +95,8 @@ class _Asked:
     on_progress: OnProgress | None
     switch: cancellation.Cancellation = field(default_factory=cancellation.Cancellation)
     since: float = field(default_factory=time.monotonic)
+    gone: threading.Event = field(default_factory=threading.Event)
+    """Set when the client has cancelled; `switch` is also thrown when the script's time is over."""
 
     @property
     def ms_ago(self) -> float:
@@ -140,7 +145,7 @@ class Session:
             failure = errors.KubescriptError(_BUG, code="internal")
         failure = await self._refused(asked, failure)
         self._observe(evaluation.Evaluation(failure.code, waited_ms=asked.ms_ago))
-        return self._unanswered(failure, "script not run")
+        return await anyio.to_thread.run_sync(self._unanswered, failure, "script not run")
 
     async def _refused(self, asked: _Asked, error: errors.KubescriptError) -> errors.KubescriptError:
         """Put a script that was not run on record; gives the reason, or why even that was not possible."""
@@ -157,7 +162,7 @@ class Session:
         log.warning("%s: %s", what, failure.message, extra={"code": failure.code, "remedy": failure.remedy})
         text = f"error {failure.code}: {failure.message}"
         if failure.message != _BUG:  # what writes answers may be what failed
-            text = self._style(tallies.Tally()).text(text)
+            text = self._short(text)
         return types.Answer(text, is_error=True, code=failure.code)
 
     async def _run(self, asked: _Asked, waited_ms: float) -> types.Answer:
@@ -165,6 +170,7 @@ class Session:
         try:
             return await anyio.to_thread.run_sync(work, limiter=self._threads, abandon_on_cancel=True)
         except anyio.get_cancelled_exc_class():
+            asked.gone.set()
             asked.switch.cancel()
             raise
 
@@ -172,13 +178,19 @@ class Session:
         where = self._door.names, self._door.namespace
         entry = self._audit.begin(asked.script, asked.caller, asked.limits, where) if self._audit is not None else None
         tally = tallies.Tally(journal=records.NOWHERE if entry is None else entry)
-        style = self._style(tally)
+        deadline = time.monotonic() + asked.limits.timeout_ms / 1000
+        style = self._style(tally, cancellation.Patience(deadline + _MASKING_S, asked.gone.is_set))
         outcome = self._runner.run(self._job(asked, where, tally, entry, style))
         self._runner.later(functools.partial(_record, outcome))
         self._look_for_absent(asked, tally)
         notes = receipt.notes(tally, asked.script, outcome)
         ours = (*tally.told, *outcome.told, *fencing.own(outcome.fault.message if outcome.fault else "", asked.script))
-        answer = output.render(outcome, asked.limits, notes, source=tally.source, style=style, ours=ours)
+        deadline = max(deadline, time.monotonic() + _MASKING_S)
+        style = self._style(tally, cancellation.Patience(deadline, asked.gone.is_set))
+        try:
+            answer = output.render(outcome, asked.limits, notes, source=tally.source, style=style, ours=ours)
+        except errors.LimitExceeded as error:
+            answer = self._unanswered(error, "answer withheld")
         try:
             if entry is not None:
                 entry.close(outcome, answer, tally, notes)  # raises rather than let an answer leave unrecorded
@@ -224,12 +236,19 @@ class Session:
             cancellation=asked.switch,
         )
 
-    def _style(self, tally: tallies.Tally) -> output.Style:
+    def _short(self, text: str) -> str:
+        """The text of an error of the host's, as any text leaves; nothing of it when that takes too long."""
+        try:
+            return self._style(tallies.Tally(), cancellation.Patience.of(_MASKING_S)).text(text)
+        except errors.LimitExceeded as error:
+            return f"error {error.code}: {error.message}"
+
+    def _style(self, tally: tallies.Tally, patience: cancellation.Patience) -> output.Style:
         """How this script's answer is written: the one seam for redaction of what leaves."""
         mask = self._mask
 
         def masked(text: str) -> str:
-            return mask(text, tally.found) if mask is not None else text
+            return mask(text, tally.found, patience) if mask is not None else text
 
         chosen = self._settings.output
         return output.Style(masked if mask is not None else None, chosen.mark_untrusted, chosen.structured)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import functools
 
-from security_tests.redaction import first_heldout, lookalikes, planting, specials
-from security_tests.redaction.fourth import documents as last
+from security_tests.redaction import documents_fourth, documents_third, first_heldout, lookalikes, planting, specials
 from security_tests.redaction.grammar import documents as by_grammar
 from security_tests.redaction.second import documents as second
 from security_tests.redaction.sheet import Document
-from security_tests.redaction.third import documents as incidents
 
 __all__ = ["fourth", "grammar", "held_out", "main", "third"]
 
@@ -29,13 +27,13 @@ def held_out() -> tuple[Document, ...]:
 @functools.cache
 def third() -> tuple[Document, ...]:
     """Every document of the part that was held out after the second."""
-    return tuple(incidents.documents())
+    return tuple(documents_third.documents())
 
 
 @functools.cache
 def fourth() -> tuple[Document, ...]:
     """Every document of the part that was held out last, a sample of what an audit finds."""
-    return tuple(last.documents())
+    return tuple(documents_fourth.documents())
 
 
 @functools.cache

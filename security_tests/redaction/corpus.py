@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import functools
 
-from security_tests.redaction import documents_fourth, documents_third, first_heldout, lookalikes, planting, specials
-from security_tests.redaction.grammar import documents as by_grammar
-from security_tests.redaction.second import documents as second
+from security_tests.redaction import (
+    documents_fourth,
+    documents_grammar,
+    documents_second,
+    documents_third,
+    first_heldout,
+    lookalikes,
+    planting,
+    specials,
+)
 from security_tests.redaction.sheet import Document
 
 __all__ = ["fourth", "grammar", "held_out", "main", "third"]
@@ -21,7 +28,7 @@ def main() -> tuple[Document, ...]:
 @functools.cache
 def held_out() -> tuple[Document, ...]:
     """Every document of the part whose forms whoever wrote the rules had not seen at its first measurement."""
-    return tuple(second.documents())
+    return tuple(documents_second.documents())
 
 
 @functools.cache
@@ -39,4 +46,4 @@ def fourth() -> tuple[Document, ...]:
 @functools.cache
 def grammar() -> tuple[Document, ...]:
     """Every document of the part whose forms were written by the grammars that carry them, before the rules for them."""
-    return tuple(by_grammar.documents())
+    return tuple(documents_grammar.documents())

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Hashable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-__all__ = ["sections"]
+import yaml
+
+__all__ = ["forms", "sections"]
 
 _FOLDER: Final = Path(__file__).parent / "corpora"
 _HEADING: Final = re.compile(r"^=== ", re.MULTILINE)
 
 
+@functools.cache
 def sections(name: str) -> dict[str, str]:
     """The texts of a .txt file by their headings; `=== name` begins one, and what stands before the first is a comment."""
     found: dict[str, str] = {}
@@ -20,6 +25,22 @@ def sections(name: str) -> dict[str, str]:
         assert heading not in found, heading
         found[heading.strip()] = body.rstrip("\n")
     return found
+
+
+@functools.cache
+def forms(name: str) -> Any:
+    """What a .yaml file holds: texts by the names of their cases, or a list of texts."""
+    return yaml.load(_text(f"{name}.yaml"), _Reader)  # a safe reader too
+
+
+class _Reader(yaml.CSafeLoader):
+    """A safe reader that refuses a name that stands twice, of which YAML would keep the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        """The mapping, after a look at its names."""
+        names = [key.value for key, _ in node.value]
+        assert len(names) == len(set(names)), names
+        return super().construct_mapping(node, deep)
 
 
 def _text(file: str) -> str:

@@ -25,9 +25,9 @@ __all__ = ["Made", "Writer"]
 Made = tuple[str, tuple[str, ...]]
 """A value, and the pieces of it that must not be readable; none means the usual ones."""
 
-_FREE: Final = re.compile(r"<=([a-z][a-z0-9 ]*(?:@\w+)?)=>")
+_FREE: Final = re.compile(r"<=([A-Za-z][\w ]*?(?:@\w+)?)=>")
 _EITHER: Final = re.compile(r"<~(.+?)~>")
-_SECRET: Final = re.compile(r"<%([a-z:].*?)%>")
+_SECRET: Final = re.compile(r"<%([A-Za-z:].*?)%>")
 _KEPT: Final = re.compile(r"<#(.+?)#>", re.DOTALL)
 _BLOCK: Final = re.compile(r"<(b64|gz|json|url|xml|hex)\{((?:(?!<(?:b64|gz|json|url|xml|hex)\{).)*?)\}\1>", re.DOTALL)
 _CODES: Final[dict[str, Callable[[str], str]]] = {

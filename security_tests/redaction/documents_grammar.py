@@ -1,4 +1,4 @@
-"""The documents of the part that goes by grammars."""
+"""The documents of the part that goes by grammars: notations, command lines, languages, environments, messages."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import shlex
 from collections.abc import Iterator
 from typing import Any, Final
 
-from security_tests.redaction import scenery
+from security_tests.redaction import makers_by_kind, scenery
 from security_tests.redaction.chance import Chance
-from security_tests.redaction.grammar import commands, environments, files, lines, plain, statements
-from security_tests.redaction.second.markup import Writer
+from security_tests.redaction.datafiles import forms, sections
+from security_tests.redaction.notation import Writer
 from security_tests.redaction.sheet import Document, Sheet
 
 __all__ = ["documents"]
@@ -22,30 +22,30 @@ def documents() -> Iterator[Document]:
     """Every form twice, with other values."""
     for repeat in range(_REPEATS):
         yield _environments(f"grammar environments {repeat}")
-        for at, names in _groups(commands.COMMANDS):
-            yield _arguments(f"grammar arguments {repeat}.{at}", names)
+        for at, some in _groups(forms("grammar_commands")):
+            yield _arguments(f"grammar arguments {repeat}.{at}", some)
         yield _scripts(f"grammar scripts {repeat}")
-        for at, names in _groups(files.FILES):
-            yield _files(f"grammar files {repeat}.{at}", names)
-        for at, names in _groups(statements.STATEMENTS):
-            yield _statements(f"grammar statements {repeat}.{at}", names)
+        for at, some in _groups(forms("grammar_files")):
+            yield _files(f"grammar files {repeat}.{at}", some)
+        for at, some in _groups(forms("grammar_statements")):
+            yield _statements(f"grammar statements {repeat}.{at}", some)
         yield _events(f"grammar events {repeat}")
-        for at, names in _groups(lines.LINES):
-            yield _log(f"grammar log {repeat}.{at}", names)
+        for at, some in _groups(forms("grammar_logs")):
+            yield _log(f"grammar log {repeat}.{at}", some)
         yield _plain_arguments(f"grammar plain arguments {repeat}")
         yield _plain_texts(f"grammar plain texts {repeat}")
         yield _plain_log(f"grammar plain log {repeat}")
 
 
-def _groups(forms: dict[str, Any]) -> Iterator[tuple[int, list[str]]]:
-    names = list(forms)
+def _groups(cases: dict[str, str]) -> Iterator[tuple[int, dict[str, str]]]:
+    names = list(cases)
     for at in range(0, len(names), _TOGETHER):
-        yield at, names[at : at + _TOGETHER]
+        yield at, {name: cases[name] for name in names[at : at + _TOGETHER]}
 
 
 def _open(name: str) -> tuple[Sheet, Writer]:
     sheet = Sheet(Chance(name))
-    return sheet, Writer(sheet)
+    return sheet, Writer(sheet, makers_by_kind.made)
 
 
 def _list(sheet: Sheet, name: str, kind: str, path: str, items: list[Any]) -> Document:
@@ -75,20 +75,20 @@ def _configmaps(sheet: Sheet, name: str, texts: dict[str, str]) -> Document:
 def _environments(name: str) -> Document:
     sheet, writer = _open(name)
     containers = []
-    for text in environments.ENVIRONMENTS.values():
+    for text in sections("grammar_environments").values():
         env = []
-        for line in text.strip().split("\n"):
+        for line in text.split("\n"):
             key, _, form = line.removeprefix("~").partition("=")
             env.append({"name": key, "value": writer.text(key, "env", form, whole=line.startswith("~"))})
         containers.append({"env": env})
     return _pods(sheet, name, containers)
 
 
-def _arguments(name: str, cases: list[str]) -> Document:
+def _arguments(name: str, cases: dict[str, str]) -> Document:
     """Each command as a list, and in the text that a shell is given."""
     sheet, writer = _open(name)
     containers: list[dict[str, Any]] = []
-    for case, form in ((case, commands.COMMANDS[case]) for case in cases):
+    for case, form in cases.items():
         if not {"|", "&&", ";"} & set(shlex.split(form)):
             containers.append({"command": [writer.text(case, "arguments", one) for one in _words(form)]})
         containers.append({"command": ["/bin/sh", "-c"], "args": [f"set -e; {writer.text(case, 'sh -c', form)}"]})
@@ -102,8 +102,8 @@ def _words(form: str) -> list[str]:
         .replace("%>", "\ue011")
         .replace("<=", "\ue012")
         .replace("=>", "\ue013")
-        .replace("<?", "\ue014")
-        .replace("?>", "\ue015")
+        .replace("<~", "\ue014")
+        .replace("~>", "\ue015")
     )
     parts, depth, quote = [""], 0, ""
     for letter in marked:
@@ -114,7 +114,7 @@ def _words(form: str) -> list[str]:
             parts.append("")
         elif letter not in "'\"":
             parts[-1] += letter
-    back = (("\ue010", "<%"), ("\ue011", "%>"), ("\ue012", "<="), ("\ue013", "=>"), ("\ue014", "<?"), ("\ue015", "?>"))
+    back = (("\ue010", "<%"), ("\ue011", "%>"), ("\ue012", "<="), ("\ue013", "=>"), ("\ue014", "<~"), ("\ue015", "~>"))
     for mark, sign in back:
         parts = [part.replace(mark, sign) for part in parts]
     return parts
@@ -123,26 +123,25 @@ def _words(form: str) -> list[str]:
 def _scripts(name: str) -> Document:
     sheet, writer = _open(name)
     texts = {}
-    for at, cases in _groups(commands.COMMANDS):
-        body = "\n".join(writer.text(case, "script", commands.COMMANDS[case]) for case in cases)
+    for at, cases in _groups(forms("grammar_commands")):
+        body = "\n".join(writer.text(case, "script", form) for case, form in cases.items())
         texts[f"run-{at}.sh"] = f"#!/bin/sh\nset -eu\n{body}\necho done\n"
     return _configmaps(sheet, name, texts)
 
 
-def _files(name: str, cases: list[str]) -> Document:
+def _files(name: str, cases: dict[str, str]) -> Document:
     sheet, writer = _open(name)
-    return _configmaps(sheet, name, {case: writer.text(case, "file", files.FILES[case]) for case in cases})
+    return _configmaps(sheet, name, {case: writer.text(case, "file", form) for case, form in cases.items()})
 
 
-def _statements(name: str, cases: list[str]) -> Document:
+def _statements(name: str, cases: dict[str, str]) -> Document:
     """Line by line, so that a leak goes by its line's name."""
     sheet, writer = _open(name)
     texts = {
         case: "\n".join(
-            writer.text(f"{case}: {' '.join(line.split()[:3])}", "statement", line)
-            for line in statements.STATEMENTS[case].split("\n")
+            writer.text(f"{case}: {' '.join(line.split()[:3])}", "statement", line) for line in form.split("\n")
         )
-        for case in cases
+        for case, form in cases.items()
     }
     return _configmaps(sheet, name, texts)
 
@@ -151,21 +150,21 @@ def _events(name: str) -> Document:
     sheet, writer = _open(name)
     items = [
         {"metadata": scenery.meta(sheet, "web-0.1"), "reason": "Failed", "message": writer.text(case, "event", form)}
-        for case, form in lines.MESSAGES.items()
+        for case, form in forms("grammar_messages").items()
     ]
     return _list(sheet, name, "Event", "api/v1/namespaces/shop/events", items)
 
 
-def _log(name: str, names: list[str]) -> Document:
+def _log(name: str, cases: dict[str, str]) -> Document:
     sheet, writer = _open(name)
-    body = "".join(f"{writer.text(case, 'log', lines.LINES[case])}\nreconciled\n" for case in names)
+    body = "".join(f"{writer.text(case, 'log', form)}\nreconciled\n" for case, form in cases.items())
     return sheet.finish(name, "api/v1/namespaces/shop/pods/web-0/log", body, "text", accept="text")
 
 
 def _plain_arguments(name: str) -> Document:
     sheet, writer = _open(name)
     containers: list[dict[str, Any]] = []
-    for form in plain.COMMANDS:
+    for form in forms("grammar_plain_commands"):
         case = form.split()[0]
         containers.append({"command": [writer.text(case, "plain argument", one, whole=True) for one in form.split()]})
         containers.append({"args": ["-c", writer.text(case, "plain command", form, whole=True)]})
@@ -176,14 +175,17 @@ def _plain_texts(name: str) -> Document:
     """Each line in a file of its own, and all commands in one."""
     sheet, writer = _open(name)
     texts = {
-        f"line-{at}": f"{writer.text('', 'plain text', line, whole=True)}\n" for at, line in enumerate(plain.TEXTS)
+        f"line-{at}": f"{writer.text('', 'plain text', line, whole=True)}\n"
+        for at, line in enumerate(forms("grammar_plain_logs"))
     }
-    script = [writer.text(line.split()[0], "plain script", line, whole=True) for line in plain.COMMANDS]
+    script = [
+        writer.text(line.split()[0], "plain script", line, whole=True) for line in forms("grammar_plain_commands")
+    ]
     return _configmaps(sheet, name, texts | {"run.sh": "\n".join(script) + "\n"})
 
 
 def _plain_log(name: str) -> Document:
     sheet, writer = _open(name)
-    texts = [*plain.TEXTS, *plain.COMMANDS]
+    texts = [*forms("grammar_plain_logs"), *forms("grammar_plain_commands")]
     body = "".join(f"{writer.text('', 'plain log line', line, whole=True)}\n" for line in texts)
     return sheet.finish(name, "api/v1/namespaces/shop/pods/web-0/log", body, "text", accept="text")

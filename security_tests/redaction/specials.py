@@ -82,7 +82,7 @@ def _gcp(s: Sheet, secret: Callable[..., str]) -> str:
         "type": "service_account", "project_id": "shop-prod", "private_key_id": c.hex(40), "private_key": secret(key),
         "client_email": s.keep("client_email", f"{c.word()}@shop-prod.iam.gserviceaccount.com"), "client_id": c.digits(21),
         "token_uri": s.keep("token_uri", "https://oauth2.googleapis.com/token"),
-    }, indent=2)  # fmt: skip
+    }, indent=2, ensure_ascii=False)  # fmt: skip
 
 
 def _tfstate(s: Sheet, secret: Callable[..., str]) -> str:
@@ -100,6 +100,7 @@ def _tfstate(s: Sheet, secret: Callable[..., str]) -> str:
             "resources": [{"type": "aws_db_instance", "instances": [{"attributes": attributes}]}],
         },
         indent=2,
+        ensure_ascii=False,
     )
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 import pytest
 
 from kubescript import errors, redaction
-from security_tests.redaction import corpus, engine, hostile, judge
+from security_tests.redaction import corpus, engine, floods, judge
 from security_tests.redaction.chance import Chance
 from security_tests.redaction.sheet import Document
 
@@ -30,7 +30,7 @@ that backtracks costs thousands of times as much at this size."""
 @pytest.fixture(scope="module")
 def masking() -> redaction.Engine:
     warm = engine.fresh()
-    engine.masked(warm, hostile.log(hostile.benign(10_000)))
+    engine.masked(warm, floods.log(floods.benign(10_000)))
     return warm
 
 
@@ -51,18 +51,18 @@ def plain(masking: redaction.Engine) -> Callable[[int], float]:
 
     def cost(size: int) -> float:
         if size not in costs:
-            costs[size] = min(seconds(masking, hostile.log(hostile.benign(size)))[0] for _ in range(3))
+            costs[size] = min(seconds(masking, floods.log(floods.benign(size)))[0] for _ in range(3))
         return costs[size]
 
     return cost
 
 
 @pytest.mark.promise("S-07")
-@pytest.mark.parametrize("name", hostile.FLOODS)
+@pytest.mark.parametrize("name", floods.FLOODS)
 def test_floods(name: str, masking: redaction.Engine, plain: Callable[[int], float], attacks: Count) -> None:
     """A megabyte of half a secret, again and again, as a log and inside JSON, costs a bounded multiple of a plain log."""
     attacks(2)
-    for document in (hostile.log(hostile.flood(name, SIZE)), hostile.in_configmap(hostile.flood(name, SIZE))):
+    for document in (floods.log(floods.flood(name, SIZE)), floods.in_configmap(floods.flood(name, SIZE))):
         spent, output = seconds(masking, document)
         print(f"{name}: {spent / plain(SIZE):.1f} times a plain log")
         assert spent < TIMES * plain(SIZE)
@@ -79,7 +79,7 @@ def test_ten_megabytes_in_a_line(
 ) -> None:
     """Ten megabytes without a line break cost no more per byte than one."""
     attacks(1)
-    spent, _ = seconds(masking, hostile.log(hostile.flood(name, LARGE)))
+    spent, _ = seconds(masking, floods.log(floods.flood(name, LARGE)))
     assert spent < TIMES * plain(LARGE)
 
 
@@ -96,7 +96,7 @@ def leaks(output: bytes, value: str = PASSWORD) -> bool:
 def test_bombs(layers: int, masking: redaction.Engine, attacks: Count) -> None:
     """A gigabyte's worth of zeros in a few kilobytes of base64 is not unpacked into memory."""
     attacks(1)
-    document = hostile.in_configmap(hostile.bomb(200 << 20, layers))
+    document = floods.in_configmap(floods.bomb(200 << 20, layers))
     tracemalloc.start()
     spent, output = seconds(masking, document)
     _, peak = tracemalloc.get_traced_memory()
@@ -111,7 +111,7 @@ def test_what_is_too_large_to_look_into_is_masked(masking: redaction.Engine, att
     """A password behind forty megabytes of padding in a compressed value does not pass because nobody looks that far."""
     attacks(1)
     packed = base64.b64encode(gzip.compress(b"x\n" * (20 << 20) + LINE.encode(), mtime=0)).decode()
-    _, output = seconds(masking, hostile.in_configmap(packed))
+    _, output = seconds(masking, floods.in_configmap(packed))
     assert packed[-60:] not in output.decode()
 
 
@@ -123,7 +123,7 @@ def test_layers_of_base64(layers: int, masking: redaction.Engine, attacks: Count
     text = LINE
     for _ in range(layers):
         text = base64.b64encode(text.encode()).decode()
-    for document in (hostile.in_configmap(text), hostile.log(f"value {text} end\n")):
+    for document in (floods.in_configmap(text), floods.log(f"value {text} end\n")):
         output = engine.masked(masking, document).decode()
         for _ in range(layers + 1):
             assert PASSWORD not in output
@@ -145,17 +145,17 @@ def test_depth(
 ) -> None:
     """JSON of any depth is masked or refused, in bounded time, and its password does not pass."""
     attacks(1)
-    text = hostile.deep(levels, LINE, *(("[", "]") if shape == "lists" else ('{"a":', "}")))
+    text = floods.deep(levels, LINE, *(("[", "]") if shape == "lists" else ('{"a":', "}")))
     body = f'{{"metadata":{{"name":"x"}},"data":{text}}}'
     document = (
-        hostile.log(text + "\n")
+        floods.log(text + "\n")
         if shape == "JSON in a log"
         else Document("deep", ("api", "v1", "namespaces", "shop", "configmaps", "x"), body.encode(), (), ())
     )
     spent, output = seconds(masking, document)
     assert PASSWORD.encode() not in output
     assert spent < TIMES * plain(SIZE)
-    assert not leaks(engine.masked(masking, hostile.log(LINE)))
+    assert not leaks(engine.masked(masking, floods.log(LINE)))
 
 
 def escaped(text: str) -> str:
@@ -213,7 +213,7 @@ def test_broken_encodings_hide_nothing(name: str, masking: redaction.Engine, att
     """Bytes that are no text, before, in or behind a value, do not switch the search off."""
     attacks(2)
     for seed in ("", "pieces"):
-        assert PASSWORD.encode() not in engine.masked(masking, hostile.log(BROKEN[name]), seed)
+        assert PASSWORD.encode() not in engine.masked(masking, floods.log(BROKEN[name]), seed)
 
 
 FORGED = "«redacted:jwt:3f9a0b1c»"
@@ -223,7 +223,7 @@ FORGED = "«redacted:jwt:3f9a0b1c»"
 def test_forged_masks_are_not_counted(masking: redaction.Engine, attacks: Count) -> None:
     """What looks like a mask and came from a pod is not reported as something masked."""
     attacks(2)
-    for document in (hostile.log(f"{FORGED} and {FORGED}\n"), hostile.in_configmap(f"{FORGED}\nport=1")):
+    for document in (floods.log(f"{FORGED} and {FORGED}\n"), floods.in_configmap(f"{FORGED}\nport=1")):
         counts: Counter[str] = Counter()
         engine.masked(masking, document, found=counts)
         assert counts.total() == 0
@@ -242,7 +242,7 @@ def test_a_forged_mask_hides_nothing(name: str, masking: redaction.Engine, attac
     attacks(3)
     variable = json.dumps({"spec": {"env": [{"name": "DB_PASSWORD", "value": HIDDEN[name].partition("=")[2]}]}})
     pod = Document("forged", ("api", "v1", "namespaces", "shop", "pods", "x"), variable.encode(), (), ())
-    for document in (hostile.log(HIDDEN[name] + "\n"), hostile.in_configmap(HIDDEN[name] + "\nport=1"), pod):
+    for document in (floods.log(HIDDEN[name] + "\n"), floods.in_configmap(HIDDEN[name] + "\nport=1"), pod):
         assert not leaks(engine.masked(masking, document)), document.name
         assert PASSWORD not in masking.text(HIDDEN[name], lambda _: None)
 
@@ -339,7 +339,7 @@ def test_a_body_that_breaks_off_gives_no_half_value(masking: redaction.Engine, a
     """When the API server dies in the middle of a token, what is passed on before the error holds no part of it."""
     attacks(2)
     token = TOKENS["GitHub token"]
-    for document in (hostile.log(f"using {token} now\n"), hostile.in_configmap(f"using {token} now")):
+    for document in (floods.log(f"using {token} now\n"), floods.in_configmap(f"using {token} now")):
         at = document.body.index(token.encode()) + 30
 
         def chunks(document: Document = document, at: int = at) -> Iterator[bytes]:
@@ -357,7 +357,7 @@ def test_a_body_that_breaks_off_gives_no_half_value(masking: redaction.Engine, a
 def test_a_guess_is_masked_otherwise(masking: redaction.Engine, attacks: Count) -> None:
     """A script's own words, masked on their way out, do not get the mask that the same value has in the cluster."""
     attacks(1)
-    inside = {match[0] for match in judge.MASK.finditer(engine.masked(masking, hostile.log(LINE)).decode())}
+    inside = {match[0] for match in judge.MASK.finditer(engine.masked(masking, floods.log(LINE)).decode())}
     outside = {match[0] for match in judge.MASK.finditer(masking.text(LINE, lambda _: None))}
     assert inside and outside and not inside & outside
 
@@ -372,11 +372,11 @@ def flooded(form: str) -> tuple[Document, Iterator[bytes]]:
     """A hundred megabytes of secrets: a log, and one value of a ConfigMap that never ends."""
     block = (LINE * (1 << 18))[: 1 << 18].encode()
     if form == "log":
-        return hostile.log(""), (block for _ in range(HUNDRED_MEGABYTES >> 18))
+        return floods.log(""), (block for _ in range(HUNDRED_MEGABYTES >> 18))
     opening = b'{"kind":"ConfigMap","metadata":{"name":"x"},"data":{"text":"'
     value = block.replace(b"\n", b"\\n")[: 1 << 18]
     whole = iter([opening, *([value] * (24 << 2)), b'"}}'])
-    return hostile.in_configmap(""), whole
+    return floods.in_configmap(""), whole
 
 
 @pytest.mark.promise("S-07")
@@ -388,7 +388,7 @@ def test_a_deadline_ends_what_is_being_masked(form: str, masking: redaction.Engi
     started = time.monotonic()
     give_up(masking, form, started + TIME)
     assert time.monotonic() - started < TIME + GRACE
-    assert not leaks(engine.masked(masking, hostile.log(LINE)))
+    assert not leaks(engine.masked(masking, floods.log(LINE)))
 
 
 @pytest.mark.promise("S-07")

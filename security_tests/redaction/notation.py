@@ -2,6 +2,7 @@
 
 `<%maker%>` is a secret, `<#text#>` a look-alike, `<=maker=>` drawn without a label, `<~maker~>` may be masked or not.
 `<%maker|filter%>` is written as the filter does; `maker@name` draws once and repeats. `<b64{ … }b64>` encodes a whole text.
+`<%:text%>` is a secret of more than one piece: its text may draw values and encode them. `<#kind:::text#>` names the kind of look-alike.
 Sections start with `=== name` and may have a second word after `|`.
 """
 
@@ -14,24 +15,35 @@ import html
 import json
 import re
 import urllib.parse
+import zlib
 from collections.abc import Callable
 from typing import Any, Final
 
 from security_tests.redaction.chance import Chance
 from security_tests.redaction.sheet import Sheet
 
-__all__ = ["Made", "Writer"]
+__all__ = ["IN_ORDER", "Made", "Writer"]
 
 Made = tuple[str, tuple[str, ...]]
 """A value, and the pieces of it that must not be readable; none means the usual ones."""
 
-_FREE: Final = re.compile(r"<=([A-Za-z][\w ]*?(?:@\w+)?)=>")
-_EITHER: Final = re.compile(r"<~(.+?)~>")
-_SECRET: Final = re.compile(r"<%([A-Za-z:].*?)%>")
-_KEPT: Final = re.compile(r"<#(.+?)#>", re.DOTALL)
-_BLOCK: Final = re.compile(r"<(b64|gz|json|url|xml|hex)\{((?:(?!<(?:b64|gz|json|url|xml|hex)\{).)*?)\}\1>", re.DOTALL)
+_FREE: Final = r"<=(?P<free>[A-Za-z][\w -]*?(?:@\w+)?)=>"
+_EITHER: Final = r"<~(?P<either>.+?)~>"
+_SECRET: Final = r"<%(?P<secret>[A-Za-z:].*?)%>"
+_KEPT: Final = re.compile(r"<#(?:(?P<kind>[\w -]+):::)?(?P<text>.+?)#>", re.DOTALL)
+Order = tuple[re.Pattern[str], ...]
+_BY_LABEL: Final = (re.compile(_FREE), re.compile(_EITHER), re.compile(_SECRET))
+"""All values without a label are drawn first, then those that may be masked, then the secrets."""
+IN_ORDER: Final = (re.compile(f"{_FREE}|{_EITHER}|{_SECRET}"), re.compile(r"<\+(?P<free>[a-z][\w ]*)\+>"))
+"""All values are drawn in the order in which they stand, but those in `<+…+>` after the others."""
+_BLOCKS: Final = "b64|b64bare|b64lines|b64url|gz|zlib|json|url|xml|hex|indent2"
+_BLOCK: Final = re.compile(rf"<({_BLOCKS})\{{((?:(?!<(?:{_BLOCKS})\{{).)*?)\}}\1>", re.DOTALL)
 _CODES: Final[dict[str, Callable[[str], str]]] = {
     "b64": lambda text: base64.b64encode(text.encode()).decode(),
+    "b64bare": lambda text: base64.b64encode(text.encode()).decode().rstrip("="),
+    "b64lines": lambda text: base64.encodebytes(text.encode()).decode(),
+    "b64url": lambda text: base64.urlsafe_b64encode(text.encode()).decode(),
+    "zlib": lambda text: base64.b64encode(zlib.compress(text.encode())).decode(),
     "gz": lambda text: base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode(),
     "json": lambda text: json.dumps(text)[1:-1], "hex": lambda text: binascii.hexlify(text.encode()).decode(),
     "url": lambda text: urllib.parse.quote(text, safe=""), "xml": html.escape,
@@ -45,19 +57,23 @@ _CODES: Final[dict[str, Callable[[str], str]]] = {
 class Writer:
     """Writes the texts of one document."""
 
-    def __init__(self, sheet: Sheet, made: Callable[[Chance, str], Made]) -> None:
+    def __init__(self, sheet: Sheet, made: Callable[[Chance, str], Made], order: Order = _BY_LABEL) -> None:
         self.sheet = sheet
         self._made = made
+        self._order = order
         self._named: dict[str, Made] = {}
 
     def text(self, kind: str, spot: str, form: str, whole: bool = False) -> str:
         """The text, its values drawn and labelled; with `whole`, all of it is a look-alike."""
-        done = _FREE.sub(lambda m: self._value(m[1])[0], form)
-        done = _EITHER.sub(lambda m: self._undecided(m[1]), done)
-        done = _SECRET.sub(lambda m: self._planted(kind, spot, m[1]), done)
+        done = self._drawn(kind, spot, form)
         if whole:
             return self.sheet.keep(f"{spot}: {kind}", self._encoded(done))
-        return self._encoded(_KEPT.sub(lambda m: self.sheet.keep(f"beside a secret: {kind}", m[1]), done))
+        beside = f"beside a secret: {kind}"
+        return self._encoded(_KEPT.sub(lambda m: self.sheet.keep(m["kind"] or beside, m["text"]), done))
+
+    def plain(self, form: str) -> str:
+        """A text without labels."""
+        return self._encoded(self._drawn("", "", form))
 
     def lines(self, kind: str, spot: str, form: str) -> str:
         """A text of which every line is a look-alike of its own."""
@@ -71,6 +87,18 @@ class Writer:
             return [self.tree(kind, spot, value, whole) for value in form]
         return self.text(kind, spot, form, whole) if isinstance(form, str) and form else form
 
+    def _drawn(self, kind: str, spot: str, form: str) -> str:
+        def value(found: re.Match[str]) -> str:
+            if found.lastgroup == "free":
+                return self._value(found["free"])[0]
+            if found.lastgroup == "either":
+                return self._undecided(found["either"])
+            return self._planted(kind, spot, found["secret"])
+
+        for labels in self._order:
+            form = labels.sub(value, form)
+        return form
+
     def _encoded(self, text: str) -> str:
         while (done := _BLOCK.sub(lambda m: _CODES[m[1]](self.sheet.plain(m[2])), text)) != text:
             text = done
@@ -78,6 +106,8 @@ class Writer:
 
     def _planted(self, kind: str, spot: str, call: str) -> str:
         call, _, code = call.partition("|")
+        if call.startswith(":"):
+            call = f":{self.plain(call[1:])}"
         again = "@" in call and call.partition("@")[2] in self._named
         value, pieces = self._value(call)
         if not again:
@@ -89,6 +119,8 @@ class Writer:
         return self.sheet.either[-1]
 
     def _value(self, call: str) -> Made:
+        if call.startswith(":"):
+            return self._made(self.sheet.chance, call)
         maker, _, name = call.partition("@")
         if name in self._named:
             return self._named[name]

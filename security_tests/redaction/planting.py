@@ -8,9 +8,11 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from security_tests.redaction import kinds, scenery, spots
+from security_tests.redaction import kinds, makers_by_kind, scenery, spots
 from security_tests.redaction.chance import Chance
+from security_tests.redaction.datafiles import forms
 from security_tests.redaction.kinds import Kind
+from security_tests.redaction.notation import IN_ORDER, Writer
 from security_tests.redaction.sheet import LAST_APPLIED, Document, Sheet, compact
 
 __all__ = ["documents"]
@@ -81,25 +83,10 @@ def _log(kind: Kind, number: int) -> Document:
     )
 
 
-_NOISE: Final[tuple[tuple[str, Callable[[Chance], str]], ...]] = (
-    ("trace id in log", lambda c: f'level=info trace_id={c.hex(32)} span_id={c.hex(16)} msg="request served" status=200 took={c.number(1, 99)}ms'),
-    ("request id in log", lambda c: json.dumps({"level": "info", "requestId": c.uuid(), "path": f"/api/v1/orders/{c.digits(8)}", "status": 200})),
-    ("ETag in log", lambda c: f'10.42.0.9 - - [04/Mar/2026:05:06:07 +0000] "GET /static/app.{c.hex(20)}.js HTTP/1.1" 304 0 "W/\\"{c.hex(32)}\\""'),
-    ("commit in log", lambda c: f"checked out revision {c.hex(40)} of refs/heads/main"),
-    ("digest in log", lambda c: f"pulled image registry.example.com/shop/web@sha256:{c.hex(64)} in 2.1s"),
-    ("password in prose", lambda c: f'FATAL:  password authentication failed for user "{c.word()}"'),
-    ("klog line", lambda c: f'I0304 05:06:07.123456       1 reconciler.go:224] "operationExecutor.VerifyControllerAttachedVolume started for volume \\"kube-api-access-{c.suffix()}\\" (UniqueName: \\"kubernetes.io/projected/{c.uuid()}-kube-api-access-{c.suffix()}\\")"'),
-    ("Go stack frame", lambda c: f"\t/go/pkg/mod/k8s.io/client-go@v0.{c.number(20, 36)}.{c.number(0, 9)}/tools/cache/reflector.go:{c.number(100, 900)} +0x{c.hex(3)}"),
-    ("goroutine header", lambda c: f"goroutine {c.number(1, 900)} [select, {c.number(1, 60)} minutes]:"),
-    ("Java stack frame", lambda c: f"\tat com.example.{c.word()}.TokenService$$FastClassBySpringCGLIB$${c.hex(8)}.invoke(<generated>)"),
-    ("Redis key in log", lambda c: f"evicted key session:{c.word()}:{c.number(1000, 99999)} after ttl"),
-    ("lease in log", lambda c: f"successfully acquired lease kube-system/{c.word()}-leader as {c.word()}-{c.suffix(10)}-{c.suffix()}_{c.uuid()}"),
-)  # fmt: skip
-
-
 def _noise(sheet: Sheet) -> str:
-    label, line = _NOISE[sheet.chance.number(0, len(_NOISE) - 1)]
-    return sheet.keep(label, line(sheet.chance))
+    noise = list(forms("main_noise").items())
+    label, form = noise[sheet.chance.number(0, len(noise) - 1)]
+    return sheet.keep(label, Writer(sheet, makers_by_kind.made, IN_ORDER).plain(form))
 
 
 def _events(sheet: Sheet, name: str, some: list[Kind]) -> Document:

@@ -13,15 +13,16 @@ from kubescript import redaction
 from security_tests.redaction import corpus, engine, judge, report
 from security_tests.redaction.sheet import Document
 
+pytestmark = pytest.mark.repeatable
+
 Count = Callable[[int], None]
 PARTS = {
-    "main": corpus.main(),
-    "held out": corpus.held_out(),
-    "third": corpus.third(),
-    "grammar": corpus.grammar(),
-    "fourth": corpus.fourth(),
+    "main": corpus.main,
+    "held out": corpus.held_out,
+    "third": corpus.third,
+    "grammar": corpus.grammar,
+    "fourth": corpus.fourth,
 }
-EVERYTHING = tuple(document for part in PARTS.values() for document in part)
 LIMITS = {
     "main": (0.99, 0.001),
     "held out": (0.993, 0.001),
@@ -33,6 +34,11 @@ LIMITS = {
 seen; they are published as they are, and may only get better."""
 
 
+def everything() -> tuple[Document, ...]:
+    """Every document of every part."""
+    return tuple(document for part in PARTS.values() for document in part())
+
+
 @pytest.fixture(scope="module", params=PARTS)
 def part(request: pytest.FixtureRequest) -> str:
     return str(request.param)
@@ -40,7 +46,7 @@ def part(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def figures(part: str) -> report.Figures:
-    return report.measure(PARTS[part])
+    return report.measure(PARTS[part]())
 
 
 @pytest.mark.promise("S-01", "S-02")
@@ -64,16 +70,16 @@ def test_the_held_out_parts_are_large_enough(
     """What was held out has at least 150 secrets in 60 forms and 800 look-alikes; the third part 700 in 400 and 3,500,
     the fourth 580 in 360 and 3,800."""
     attacks(0)
-    planted = [secret for one in PARTS[held_out] for secret in one.secrets]
+    planted = [secret for one in PARTS[held_out]() for secret in one.secrets]
     assert len(planted) >= secrets and len({(one.kind, one.spot) for one in planted}) >= forms
-    assert sum(len(one.lookalikes) for one in PARTS[held_out]) >= lookalikes
+    assert sum(len(one.lookalikes) for one in PARTS[held_out]()) >= lookalikes
 
 
 @pytest.mark.promise("S-01", "S-02")
 def test_the_judge_can_say_no(attacks: Count) -> None:
     """Unmasked, every secret of the corpus counts as leaked; with everything masked, every look-alike as harmed."""
     attacks(0)
-    for document in EVERYTHING:
+    for document in everything():
         verdict = judge.judge(document, document.body)
         assert [secret for secret in document.secrets if secret not in verdict.leaked] == [], document.name
         assert verdict.harmed == () and verdict.changed == () and verdict.valid, document.name
@@ -91,7 +97,7 @@ def test_no_secret_of_the_corpus_stands_in_the_repository(attacks: Count) -> Non
         for path in folder.rglob("*.*")
         if path.suffix in {".py", ".md"}
     )
-    values = {secret.value for one in EVERYTHING for secret in one.secrets if len(secret.value) >= 12}
+    values = {secret.value for one in everything() for secret in one.secrets if len(secret.value) >= 12}
     assert [value for value in values if value in sources] == []
 
 
@@ -127,9 +133,9 @@ def test_json_stays_json(figures: report.Figures, attacks: Count) -> None:
 @pytest.mark.parametrize("seed", ["first", "second"])
 def test_pieces_make_no_difference(seed: str, attacks: Count) -> None:
     """A body that arrives in pieces of any sizes, single bytes among them, comes out as when it arrives whole."""
-    attacks(len(EVERYTHING))
+    attacks(len(everything()))
     masking = engine.fresh()
-    for document in EVERYTHING:
+    for document in everything():
         whole, counts, pieced = Counter[str](), Counter[str](), engine.masked(masking, document)
         assert engine.masked(masking, document, found=whole) == pieced
         assert engine.masked(masking, document, f"{seed}/{document.name}", counts) == pieced, document.name
@@ -139,9 +145,9 @@ def test_pieces_make_no_difference(seed: str, attacks: Count) -> None:
 @pytest.mark.promise("S-04")
 def test_masking_twice_changes_nothing(attacks: Count) -> None:
     """A masked body has nothing left to mask: masks are not masked again."""
-    attacks(len(EVERYTHING))
+    attacks(len(everything()))
     masking, changed = engine.fresh(), set()
-    for document in EVERYTHING:
+    for document in everything():
         once = engine.masked(masking, document)
         again = Document(document.name, document.path, once, (), (), document.query, document.accept, document.form)
         if engine.masked(masking, again) != once:

@@ -18,6 +18,8 @@ from security_tests.redaction import corpus, engine, floods, judge
 from security_tests.redaction.chance import Chance
 from security_tests.redaction.sheet import Document
 
+pytestmark = pytest.mark.repeatable
+
 Count = Callable[[int], None]
 
 SIZE = 1 << 20

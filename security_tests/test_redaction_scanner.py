@@ -19,6 +19,8 @@ BEFORE = (0, 1, 15, 16, 17, 20, 31, 33, 48, 65, 100)
 """Bytes before a match: a vector of the scanner holds 16, 32 or 64."""
 EVERY = scanner.Scanner([*PROBES, *(Probe(rule.id, rule.probe) for rule in shipped())])
 
+pytestmark = pytest.mark.repeatable
+
 Missed = list[tuple[str, bytes]]
 
 
@@ -26,7 +28,7 @@ def made(pattern: str) -> Iterator[bytes]:
     """Texts with a match of the pattern, at any distance from their beginning."""
     chance = random.Random(pattern)
     for _ in range(EACH):
-        before = bytes(chance.choice(b"abcdefghij 0123456789.:xyz_-|") for _ in range(chance.choice(BEFORE)))
+        before = bytes(chance.choices(b"abcdefghij 0123456789.:xyz_-|", k=chance.choice(BEFORE)))
         after = chance.choice((b"", b" x", b'"}', b"\n the next line, with words"))
         yield before + chance.choice((b" ", b"\n", b"", b'"')) + probing.example(pattern, chance) + after
 

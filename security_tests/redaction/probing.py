@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import random
 import re
+from collections.abc import Callable, Iterable
 from re import _constants as codes  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any, Final
@@ -25,43 +26,69 @@ def compiled(pattern: str) -> re.Pattern[bytes]:
     return re.compile(_FLAGS.sub(r"(?i:\1)", pattern).encode(), re.DOTALL)
 
 
-@functools.cache
-def _parsed(pattern: str) -> Any:
-    return parser.parse(_FLAGS.sub(r"(?i:\1)", pattern).encode(), re.DOTALL)
-
-
 def example(pattern: str, chance: random.Random) -> bytes:
     """One text that the pattern matches, at its beginning and most likely as a whole."""
-    return _sequence(_parsed(pattern), chance)
+    return _writer(pattern)(chance)
 
 
-def _sequence(nodes: Any, chance: random.Random) -> bytes:
-    return b"".join(_node(op, value, chance) for op, value in nodes)
+Writer = Callable[[random.Random], bytes]
+"""Writes one text of a part of a pattern."""
 
 
-def _node(op: Any, value: Any, chance: random.Random) -> bytes:
+@functools.cache
+def _writer(pattern: str) -> Writer:
+    """Made once for each pattern: of hundreds of patterns hundreds of texts are wanted."""
+    return _sequence(parser.parse(_FLAGS.sub(r"(?i:\1)", pattern).encode(), re.DOTALL))
+
+
+def _sequence(nodes: Any) -> Writer:
+    writers = [_node(op, value) for op, value in nodes]
+    if len(writers) == 1:
+        return writers[0]
+    return lambda chance: b"".join([write(chance) for write in writers])
+
+
+def _node(op: Any, value: Any) -> Writer:
     if op is codes.LITERAL:
-        return bytes([value])
+        text = bytes([value])
+        return lambda chance: text
     if op is codes.NOT_LITERAL:
-        return _one([byte for byte in _ANY if byte != value], chance)
+        return _one(byte for byte in _ANY if byte != value)
     if op is codes.ANY:
-        return _one(_ANY, chance)
+        return _one(_ANY)
     if op is codes.IN:
-        return _one(_class(value), chance)
+        return _one(_class(value))
     if op is codes.BRANCH:
-        return _sequence(chance.choice(value[1]), chance)
+        branches = [_sequence(branch) for branch in value[1]]
+        return lambda chance: chance.choice(branches)(chance)
     if op is codes.SUBPATTERN:
-        inner = _sequence(value[3], chance)
-        return chance.choice((bytes, bytes.upper, bytes.lower))(inner) if value[1] & re.IGNORECASE else inner
+        return _group(_sequence(value[3]), ignore_case=bool(value[1] & re.IGNORECASE))
     if op in {codes.MAX_REPEAT, codes.MIN_REPEAT}:
-        least, most, inner = value
-        count = min(most, least + chance.choice((0, 0, 1, 1, 1, chance.randrange(40))))
-        return b"".join(_sequence(inner, chance) for _ in range(count))
-    return b""  # what has no width: the caller asks Python whether it holds
+        return _repeat(*value)
+    return lambda chance: b""  # what has no width: the caller asks Python whether it holds
 
 
-def _one(choice: Any, chance: random.Random) -> bytes:
-    return bytes([chance.choice(choice)])
+def _group(inner: Writer, *, ignore_case: bool) -> Writer:
+    if not ignore_case:
+        return inner
+    return lambda chance: chance.choice((bytes, bytes.upper, bytes.lower))(inner(chance))
+
+
+def _repeat(least: int, most: int, inner: Any) -> Writer:
+    write = _sequence(inner)
+
+    def repeat(chance: random.Random) -> bytes:
+        more = int(chance.random() * 6)
+        count = least + (more > 1) if more < 5 else least + int(chance.random() * 40)
+        return b"".join([write(chance) for _ in range(min(most, count))])
+
+    return repeat
+
+
+def _one(choice: Iterable[int]) -> Writer:
+    texts = [bytes([byte]) for byte in choice]
+    size = len(texts)
+    return lambda chance: texts[int(chance.random() * size)]
 
 
 def _class(members: Any) -> list[int]:

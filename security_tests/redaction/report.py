@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -75,7 +76,8 @@ class Figures:
         return [f"{name} ({count})" for name, count in sorted(counts.items())]
 
 
-def measure(documents: Iterable[Document]) -> Figures:
+@functools.cache
+def measure(documents: tuple[Document, ...]) -> Figures:
     """Every document through a fresh engine."""
     masking = engine.fresh()
     return Figures(tuple(judge.judge(document, engine.masked(masking, document)) for document in documents))

@@ -3,9 +3,11 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# A file of tests stays in one process, and each process has an API server of its own.
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test check format security fuzz cluster bench generate clean
+.PHONY: help install demo quick test check format security fuzz cluster bench generate clean
 
 help:  ## Show this list.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -20,8 +22,13 @@ install: $(READY)  ## Install kubescript and its tools into .venv.
 demo: $(READY)  ## Run three scripts on a bundled snapshot of a broken cluster.
 	$(BIN)/kubescript demo
 
+quick: $(READY)  ## Format, lint and all tests that need neither a cluster nor seconds each; under a minute.
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(PYTEST) -m 'not cluster and not slow' tests security_tests
+
 test: check  ## Everything: format, types, imports, then all tests on a real API server.
-	$(BIN)/python -m pytest tests security_tests
+	$(PYTEST) --skip-unchanged tests security_tests
 
 check: $(READY)  ## Format, lint, types, import contract; seconds.
 	$(BIN)/ruff format --check .
@@ -34,7 +41,7 @@ format: $(READY)  ## Rewrite the code to the agreed format.
 	$(BIN)/ruff check --fix .
 
 security: $(READY)  ## The promises of docs/security.md, attack by attack.
-	$(BIN)/python -m pytest security_tests
+	$(PYTEST) security_tests
 
 fuzz: $(READY)  ## Two minutes of coverage-guided fuzzing of what the host reads from a worker.
 	$(BIN)/python -m pip install --quiet atheris

@@ -1,0 +1,99 @@
+"""What `make quick` and `make test` choose among all tests, and in which order they run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any, Final, cast
+
+import pytest
+
+from tests import unchanged
+from tests.compile_once import sitecustomize
+
+NEEDS_A_CLUSTER: Final = frozenset({"control_plane", "kubeconfig", "plane"})
+"""Fixtures that start an API server: what asks for one of them, however indirectly, is marked `cluster`."""
+FIRST: Final = ("tests/zero_shot/test_zero_shot.py",)
+"""Files that take longest: when a worker begins one of them last, the others wait for it."""
+STARTED: Final = pytest.StashKey[float]()
+PASSED: Final = Counter[str]()
+"""Repeatable tests that passed in this run, by the stamp of their module."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The flag of `make test`."""
+    parser.addoption(
+        "--skip-unchanged",
+        action="store_true",
+        help="leave out `repeatable` tests when nothing that decides them has changed since they passed",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Notes when the run began, and gives its processes one folder for compiled patterns."""
+    config.stash[STARTED] = getattr(config, "workerinput", {}).get("started") or time.time()
+    if sitecustomize.FOLDER not in os.environ:
+        with contextlib.suppress(OSError):  # where nothing can be written, as in a container, each process compiles
+            _share_patterns(config, tempfile.mkdtemp(prefix="kubescript-patterns-"))
+
+
+def _share_patterns(config: pytest.Config, folder: str) -> None:
+    """From here on, for this process and all it starts; until the run ends."""
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    paths = [str(Path(sitecustomize.__file__).parent), os.environ.get("PYTHONPATH", "")]
+    os.environ.update({sitecustomize.FOLDER: folder, "PYTHONPATH": os.pathsep.join(filter(None, paths))})
+    sys.meta_path.insert(0, sitecustomize.Finder())
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Every worker leaves out the same tests: those that had passed before the run began."""
+    node.workerinput["started"] = node.config.stash[STARTED]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Puts the longest files first, marks what needs a cluster, and leaves out what would only pass again."""
+    places = {name: place for place, name in enumerate(FIRST)}
+    items.sort(key=lambda item: places.get(_file(item), len(FIRST)))
+    for item in items:
+        if NEEDS_A_CLUSTER.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker("cluster")
+    repeatable: defaultdict[Path, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("repeatable"):
+            repeatable[item.path].append(item)
+    for path, tests in repeatable.items():
+        _leave_out(config, unchanged.stamp(path, [item.nodeid for item in tests]), tests)
+
+
+def _file(item: pytest.Item) -> str:
+    return item.nodeid.partition("::")[0]
+
+
+def _leave_out(config: pytest.Config, stamp: str, tests: list[pytest.Item]) -> None:
+    """Skips these tests if they have passed as they are; else has their reports say what to remember when they do."""
+    skipped = config.getoption("--skip-unchanged") and unchanged.passed(stamp, config.stash[STARTED])
+    for item in tests:
+        if skipped:
+            item.add_marker(pytest.mark.skip(reason="passed before, and nothing it depends on has changed"))
+        else:
+            item.user_properties.append(("repeatable", (stamp, len(tests))))
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Counts what passed of each module's repeatable tests; when all did, that is remembered."""
+    if report.when != "call" or not report.passed:
+        return
+    for name, value in report.user_properties:
+        if name == "repeatable":
+            stamp, every = cast("tuple[str, int]", value)
+            PASSED[stamp] += 1
+            if PASSED[stamp] == every:
+                unchanged.remember(stamp)

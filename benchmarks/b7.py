@@ -47,10 +47,10 @@ def work():
 """
 GUARDED = """\
 import sys
-from kubescript.sandbox import compiler, namespace, stdlib
+from kubescript.worker.language import compiler, builtins, stdlib
 stdlib.warm()
 def work():
-    scope = namespace.build_globals(print_=print, extra={}, importable={})
+    scope = builtins.build_globals(print_=print, extra={}, importable={})
     return compiler.run(compiler.compile_script(sys.argv[1]), scope)
 """
 LOOP = """

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from benchmarks import report
-from kubescript.sandbox import compiler, namespace, stdlib
+from kubescript.worker.language import builtins, compiler, stdlib
 
 __all__ = ["run"]
 
@@ -52,7 +52,7 @@ def _measure(source: str) -> tuple[float, float]:
         begin = time.perf_counter()
         exec(plain, scope)
         theirs.append((time.perf_counter() - begin) * 1000)
-        guarded = namespace.build_globals(print_=print, extra={}, importable={})
+        guarded = builtins.build_globals(print_=print, extra={}, importable={})
         begin = time.perf_counter()
         answer = compiler.run(program, guarded)
         ours.append((time.perf_counter() - begin) * 1000)

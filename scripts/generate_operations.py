@@ -1,4 +1,5 @@
-"""Writes sdk/operations.json and sdk/schemas.json from the installed official client. Run at development time only.
+"""Writes worker/sdk/operations.json and worker/sdk/schemas.json from the installed official client. Run at development
+time only.
 
 Every public method of every API class is *called* with marker arguments on a recording stand-in for `ApiClient`; what
 it would have sent (verb, path template, query names, body, media types) and the type it would have decoded are written
@@ -23,7 +24,7 @@ from typing import Any
 import msgspec
 from kubernetes import client
 
-SDK = Path(__file__).resolve().parent.parent / "src" / "kubescript" / "sdk"
+SDK = Path(__file__).resolve().parent.parent / "src" / "kubescript" / "worker" / "sdk"
 OPERATIONS = SDK / "operations.json"
 SCHEMAS = SDK / "schemas.json"
 

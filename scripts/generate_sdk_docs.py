@@ -11,7 +11,7 @@ import re
 import sys
 from pathlib import Path
 
-from kubescript.sdk import helptext, tables
+from kubescript.worker.sdk import helptext, operations
 
 DOCS = Path(__file__).resolve().parent.parent / "sdk_docs"
 HEADER = "<!-- Written by scripts/generate_sdk_docs.py; edit that, not this. -->\n"
@@ -213,8 +213,8 @@ def file_name(api: str) -> str:
 def client_page(api: str) -> str:
     """One API class: each method that can work, with its request."""
     lines = [f"{HEADER}# {api}", "", f"`k8s.{helptext.accessor(api)}()`", "", *filter(None, [NOTES.get(api, "")])]
-    for name in (each for each in tables.operations(api) if not each.startswith(REFUSED)):
-        operation = tables.operation(api, name)
+    for name in (each for each in operations.operations(api) if not each.startswith(REFUSED)):
+        operation = operations.operation(api, name)
         optional = [each for each in operation.parameters[operation.required :] if each not in COMMON]
         lines.append(
             f"- **{name}**({', '.join(operation.parameters[: operation.required])})"
@@ -232,7 +232,7 @@ def index_page() -> str:
     topics = "\n".join(
         f"- [{text.strip().splitlines()[0].removeprefix('# ')}]({name}.md)" for name, text in TOPICS.items()
     )
-    clients = "\n".join(f"- [{api}]({file_name(api)}): `k8s.{helptext.accessor(api)}()`" for api in tables.apis())
+    clients = "\n".join(f"- [{api}]({file_name(api)}): `k8s.{helptext.accessor(api)}()`" for api in operations.apis())
     return (
         f"{HEADER}# The script SDK\n\n```text\n{helptext.k8s()}\n```\n\n## Topics\n{topics}\n\n## Clients\n{clients}\n"
     )
@@ -241,7 +241,7 @@ def index_page() -> str:
 def pages() -> dict[str, str]:
     """Every page by file name."""
     topics = {f"{name}.md": HEADER + text.lstrip() for name, text in TOPICS.items()}
-    clients = {file_name(api): client_page(api) for api in tables.apis()}
+    clients = {file_name(api): client_page(api) for api in operations.apis()}
     if clash := topics.keys() & clients.keys():
         raise SystemExit(f"a topic and a client share a page: {sorted(clash)}")
     return {"index.md": index_page(), **topics, **clients}

@@ -24,7 +24,7 @@ import kubescript
 
 # What the trace knows of the package. `one_application` and `evaluate` are all that use it.
 from kubescript import application, config, demonstration, logs
-from kubescript.sandbox import spawner
+from kubescript.executor import spawner
 
 PACKAGE = Path(kubescript.__file__).parent
 SCRIPT = '[p.metadata.name for p in k8s.coreV1().list_namespaced_pod("default")]'

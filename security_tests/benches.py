@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from kubescript import types
-from kubescript.sandbox import conversation, executor, protocol, spawner
+from kubescript.executor import conversation, executor, spawner
+from kubescript.wire import protocol
 
 __all__ = ["HOSTILE", "MIB", "STRICT", "Bench", "children", "hostile", "no_cluster", "opened", "until"]
 

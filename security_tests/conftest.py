@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kubescript.sandbox import spawner
+from kubescript.executor import spawner
 from security_tests import benches, promises
 
 TALLY = "WALL_TALLY"

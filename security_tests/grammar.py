@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 from hypothesis import strategies as st
 
-from kubescript.sandbox import compiler, names, namespace, reflection, stdlib
+from kubescript.worker.language import builtins, compiler, identifiers, reflection, stdlib
 from security_tests import reach
 
 __all__ = ["KINDS", "Text", "programs"]
@@ -122,7 +122,7 @@ DUNDERS: Final = {
     "__instancecheck__": "cls, x",
 }
 """Method ▶ parameters. The last ones are refused, and only a bold author writes them."""
-_REFUSED_DUNDERS: Final = [name for name in DUNDERS if name not in names.DEFINABLE]
+_REFUSED_DUNDERS: Final = [name for name in DUNDERS if name not in identifiers.DEFINABLE]
 _SMALL: Final = {"__hash__": "1", "__len__": "2", "__bool__": "True", "__index__": "1", "__bytes__": "b'x'"}
 _TEXTUAL: Final = {"__str__", "__repr__", "__format__"}
 
@@ -136,7 +136,7 @@ OPERATORS: Final = _words("+ - % / // & | ^ == != < in is and or @ not_in")
 
 
 def _members() -> list[tuple[str, list[str]]]:
-    modules = {**stdlib.MODULES, **namespace._talking(lambda *_a, **_k: None)}
+    modules = {**stdlib.MODULES, **builtins._talking(lambda *_a, **_k: None)}
     listed = {
         name: [m for m in dir(proxy) if m not in ENDLESS.get(name, "").split()] for name, proxy in modules.items()
     }
@@ -156,7 +156,7 @@ ABSENT: Final = (
     "builtins",
     "re._parser",
     "random._os",
-    "kubescript.sdk",
+    "kubescript.worker.sdk",
 )
 
 # Recipes: $e is any expression, $f a callable, $n a name in a string, $c a class, $t a template text.
@@ -364,7 +364,7 @@ _CLUSTER_LINES: Final = "pods = k8s.coreV1().list_namespaced_pod('shop')\npod = 
 def _samples() -> dict[str, list[str]]:
     """Every name of the prelude, and its public attributes."""
     program = compiler.compile_script(PRELUDE)
-    scope = namespace.build_globals(print_=reach.silent, extra={"handle": reach.Handle()}, importable={})
+    scope = builtins.build_globals(print_=reach.silent, extra={"handle": reach.Handle()}, importable={})
     start = set(scope) - {"handle"}
     compiler.run(program, scope)
     return {name: reflection.listing(value) or ["x"] for name, value in scope.items() if name not in start} | CLUSTER

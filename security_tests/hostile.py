@@ -18,7 +18,9 @@ import time
 
 import msgspec
 
-from kubescript.sandbox import channel, forkserver, lockdown, protocol, worker
+from kubescript.confinement import lockdown
+from kubescript.wire import protocol
+from kubescript.worker import channel, forkserver, main
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -35,7 +37,7 @@ def frame(kind: int, payload: bytes | str = b"") -> bytes:
     return struct.pack("<IB", len(data), kind) + data
 
 
-def prepare(link: channel.Channel) -> worker.Evaluate:
+def prepare(link: channel.Channel) -> main.Evaluate:
     """Run the script with everything Python has, in a worker that is locked down like any other."""
     scope: dict[str, object] = {
         "ctypes": ctypes, "libc": libc, "mmap": mmap, "os": os, "syscall": syscall, "link": link, "time": time,

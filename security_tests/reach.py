@@ -9,8 +9,9 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, cast
 
-from kubescript.sandbox import compiler, names, namespace, reflection, stdlib
-from kubescript.sdk import helpers
+from kubescript.worker.language import builtins as script_builtins
+from kubescript.worker.language import compiler, identifiers, reflection, stdlib
+from kubescript.worker.sdk import helpers
 
 __all__ = ["SECRET", "Handle", "leak", "reachable", "silent", "walk"]
 
@@ -58,7 +59,7 @@ _MEDDLING: Final = (
     "class dict getattribute setattr delattr reduce reduce_ex subclasses globals code closure self func wrapped "
     "traceback get set delete new dir sizeof subclasshook init_subclass base bases mro"
 )
-MEDDLING: Final = names.INTROSPECTION | {f"__{name}__" for name in _MEDDLING.split()}
+MEDDLING: Final = identifiers.INTROSPECTION | {f"__{name}__" for name in _MEDDLING.split()}
 """Names of descriptors that read or write past the guards."""
 
 
@@ -67,8 +68,8 @@ _HOMES: Final = (
     "datetime decimal _decimal fractions statistics random string itertools operator _operator contextlib csv _csv _io "
     "hashlib _hashlib hmac ipaddress urllib.parse difflib time dataclasses calendar numbers copy binascii json.decoder "
     "tomllib tomllib._parser zlib zoneinfo._common _thread _blake2 _sha1 _sha2 _sha3 _md5 _sha256 _sha512 _random "
-    "_functools _contextvars kubescript.sandbox.guards kubescript.sandbox.reflection kubescript.sandbox.stdlib kubescript.sandbox.classes "
-    "kubescript.sandbox.namespace kubescript.sandbox.wrappers kubescript.sandbox.copying kubescript.sandbox.shims kubescript.sandbox.timezones kubescript.sdk.ages"
+    "_functools _contextvars kubescript.worker.language.guards kubescript.worker.language.reflection kubescript.worker.language.stdlib kubescript.worker.language.classes "
+    "kubescript.worker.language.builtins kubescript.worker.language.wrappers kubescript.worker.language.copying kubescript.worker.language.shims kubescript.worker.language.timezones kubescript.worker.sdk.ages"
 )
 HOMES: Final = frozenset(_HOMES.split()) | {__name__}
 """Modules whose types a script may meet. A new one is looked at before it is added."""
@@ -152,7 +153,7 @@ point = collections.namedtuple("Point", "x y")
 def reachable(limit: int = 60) -> Iterator[tuple[str, object]]:
     """Everything that attributes, items and `type(x)` lead to from a fresh namespace and a sample of each kind of
     object."""
-    scope = namespace.build_globals(print_=silent, extra={"k8s": Handle(), **helpers.GLOBALS}, importable={})
+    scope = script_builtins.build_globals(print_=silent, extra={"k8s": Handle(), **helpers.GLOBALS}, importable={})
     samples = compiler.run(compiler.compile_script(SAMPLES), scope)
     found: dict[str, object] = scope["__builtins__"]  # type: ignore[assignment]
     roots = [(name, value) for name, value in [*scope.items(), *found.items()] if not name.startswith("_")]
@@ -179,7 +180,7 @@ def walk(
         queue.extend(steps(path, value))
 
 
-PROBED: Final = sorted({*names.TEXTS, *names.PROTOCOL, "_secret", "gi_frame", "tb_frame", "obj", "mro"})
+PROBED: Final = sorted({*identifiers.TEXTS, *identifiers.PROTOCOL, "_secret", "gi_frame", "tb_frame", "obj", "mro"})
 
 
 def steps(path: str, value: Any) -> Iterator[tuple[str, object]]:

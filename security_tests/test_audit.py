@@ -22,7 +22,7 @@ from mcp_types import Implementation
 from kubescript import broker, config, contexts, policy, request, session, types
 from kubescript.audit import record, recorder, verify
 from kubescript.cluster import live, snapshot
-from kubescript.sandbox import spawner
+from kubescript.executor import spawner
 from security_tests import benches
 from security_tests import recorder as far_end
 from tests import clients, trails

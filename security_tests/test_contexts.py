@@ -20,7 +20,8 @@ import anyio
 import pytest
 
 from kubescript import application, config, tallies, types
-from kubescript.sandbox import protocol, spawner
+from kubescript.executor import spawner
+from kubescript.wire import protocol
 from security_tests import benches
 from security_tests.recorder import CANARY, Recorder
 
@@ -60,7 +61,7 @@ class Fleet:
 
 
 READ: Final = """
-from kubescript.sandbox import protocol
+from kubescript.wire import protocol
 kinds, result = frozenset(protocol.Kind), b""
 while True:
     kind, payload = link._frames.receive(kinds)

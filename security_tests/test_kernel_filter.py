@@ -9,7 +9,7 @@ from typing import Final
 import pyseccomp
 import pytest
 
-from kubescript.sandbox import lockdown, seccomp
+from kubescript.confinement import lockdown, seccomp
 from security_tests import bpf, test_kernel
 
 Count = Callable[[int], None]

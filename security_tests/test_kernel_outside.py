@@ -81,7 +81,7 @@ def whole(descriptor: int, start: int, end: int) -> bytes:
 HOST = textwrap.dedent("""
     import sys, threading, json
     from kubescript import types
-    from kubescript.sandbox import conversation, executor, spawner
+    from kubescript.executor import conversation, executor, spawner
     from kubescript.cluster import live
     from kubescript import broker, policy, tallies
     import os, signal, time

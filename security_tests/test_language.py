@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from kubescript.sandbox import compiler, namespace, stdlib
-from kubescript.sdk import helpers
+from kubescript.worker.language import builtins, compiler, stdlib
+from kubescript.worker.sdk import helpers
 from security_tests import reach
 
 pytestmark = pytest.mark.promise("L-01")
@@ -35,7 +35,7 @@ def evaluate(source: str) -> tuple[str, Any]:
     except compiler.ScriptRefused as error:
         return "refused", str(error)
     try:
-        return "value", compiler.run(program, namespace.build_globals(print_=reach.silent, extra=extra, importable={}))
+        return "value", compiler.run(program, builtins.build_globals(print_=reach.silent, extra=extra, importable={}))
     except Exception as error:
         compiler.describe_failure(error, program)
         return "raised", error
@@ -262,7 +262,7 @@ PATHS = (
     "functools.update_wrapper functools.partialmethod random.SystemRandom random._inst random._os operator.setitem operator.delitem "
     "enum.EnumMeta enum.sys abc.ABCMeta io.open io.FileIO contextlib.redirect_stdout contextlib.sys copy.copyreg csv.register_dialect "
     "logging.os logging.config warnings.sys urllib.request zoneinfo.TZPATH pprint.PrettyPrinter decimal.sys fractions.re "
-    "concurrent.futures collections.sys hashlib.file_digest secrets uuid kubescript kubescript.sandbox script _string "
+    "concurrent.futures collections.sys hashlib.file_digest secrets uuid kubescript kubescript.worker script _string "
     "__main__ encodings gzip.open base64.main bisect._bisect calendar.sys textwrap.re fnmatch.os difflib.re html.parser"
 )
 

@@ -27,8 +27,9 @@ import hypothesis
 import pytest
 from hypothesis import Phase, settings
 
-from kubescript.sandbox import compiler, formatting, guards, names, namespace, protocol, stdlib
-from kubescript.sdk import client, context, helpers, session, tables, virtual
+from kubescript.wire import protocol
+from kubescript.worker.language import builtins, compiler, formatting, guards, identifiers, stdlib
+from kubescript.worker.sdk import client, context, helpers, modules, operations, session
 from security_tests import grammar, reach
 
 PROGRAMS: Final = int(os.environ.get("KUBESCRIPT_TEST_FUZZ", "100"))
@@ -46,16 +47,16 @@ FUZZ: Final = settings(
 )
 
 SDK: Final = frozenset(
-    f"kubescript.sdk.{name}"
+    f"kubescript.worker.sdk.{name}"
     for name in (
         "client",
         "context",
         "lists",
-        "objects",
+        "views",
         "methods",
         "models",
         "errors",
-        "virtual",
+        "modules",
         "watch",
         "sequences",
         "ages",
@@ -70,7 +71,7 @@ SDK: Final = frozenset(
 def warm() -> None:
     """As in the fork server."""
     stdlib.warm()
-    tables.warm()
+    operations.warm()
     shared()  # as it is before any guard is opened
 
 
@@ -126,10 +127,10 @@ class World:
 
     def __post_init__(self) -> None:
         k8s = client.K8s(session.Session(Stage()))
-        modules = {name: virtual.VirtualModule(name, members) for name, members in virtual.exports(k8s).items()}
+        importable = {name: modules.VirtualModule(name, members) for name, members in modules.exports(k8s).items()}
         ctx = context.Context("test", "shop", 20_000, lambda *_: None)
         extra = {"k8s": k8s, "handle": reach.Handle(), "namespace": "shop", "ctx": ctx, **helpers.GLOBALS}
-        self.scope = namespace.build_globals(print_=self.print, extra=extra, importable=modules)
+        self.scope = builtins.build_globals(print_=self.print, extra=extra, importable=importable)
         for guard in GUARDS:
             self.builtins[guard] = self.watched(guard, self.builtins[guard])
 
@@ -311,13 +312,13 @@ def open_format(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def open_private(monkeypatch: pytest.MonkeyPatch) -> None:
     """`x._name` is read from anything."""
-    monkeypatch.setitem(guards._GUARDS, names.Access.PRIVATE, guards.read)
-    monkeypatch.setitem(namespace._BUILTINS, "_private_", guards.read)
+    monkeypatch.setitem(guards._GUARDS, identifiers.Access.PRIVATE, guards.read)
+    monkeypatch.setitem(builtins._BUILTINS, "_private_", guards.read)
 
 
 def open_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither the names nor the types of frames are refused."""
-    monkeypatch.setattr(names, "INTROSPECTION", frozenset())
+    monkeypatch.setattr(identifiers, "INTROSPECTION", frozenset())
     _open_types(monkeypatch)
 
 
@@ -330,7 +331,7 @@ def _open_types(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def open_dunders(monkeypatch: pytest.MonkeyPatch) -> None:
     """Any dunder may be read from anything, by a string at least."""
-    monkeypatch.setattr(names, "TEXTS", frozenset(grammar.DANGEROUS))
+    monkeypatch.setattr(identifiers, "TEXTS", frozenset(grammar.DANGEROUS))
     _open_types(monkeypatch)
 
 

@@ -17,8 +17,8 @@ from typing import Any, ClassVar, Final
 
 import pytest
 
-from kubescript.sandbox import compiler, namespace, reflection, stdlib
-from kubescript.sdk import helpers
+from kubescript.worker.language import builtins, compiler, reflection, stdlib
+from kubescript.worker.sdk import helpers
 from security_tests import reach
 from security_tests.test_language import ORDINARY, SAFE, evaluate
 
@@ -138,7 +138,7 @@ class TooLongError(BaseException):
 def _callables() -> dict[str, Any]:
     """Everything that a script can call without having made it, by its path."""
     extra = {"k8s": reach.Handle(), **helpers.GLOBALS}
-    scope: dict[str, Any] = namespace.build_globals(print_=reach.silent, extra=extra, importable={})
+    scope: dict[str, Any] = builtins.build_globals(print_=reach.silent, extra=extra, importable={})
     found = {f"builtins.{name}": value for name, value in scope["__builtins__"].items() if not name.startswith("_")}
     for module, proxy in stdlib.MODULES.items():
         found |= {f"{module}.{name}": getattr(proxy, name) for name in dir(proxy)}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kubescript.sandbox import lockdown
+from kubescript.confinement import lockdown
 from security_tests import benches, mutations, test_kernel, test_kernel_outside
 
 pytestmark = pytest.mark.skipif(

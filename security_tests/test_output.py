@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 
 from kubescript import output, types
-from kubescript.sandbox import protocol
+from kubescript.wire import protocol
 from security_tests import benches
 
 PAYLOADS: Final = {

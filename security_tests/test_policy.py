@@ -24,8 +24,9 @@ from hypothesis import strategies as st
 
 from kubescript import application, broker, config, paths, policy, query, resolver, tallies, types
 from kubescript.cluster import live
-from kubescript.sandbox import protocol, spawner
-from kubescript.sdk import tables
+from kubescript.executor import spawner
+from kubescript.wire import protocol
+from kubescript.worker.sdk import operations as sdk_operations
 from security_tests import recorder
 from security_tests.recorder import Info, Recorder, Seen
 
@@ -174,18 +175,20 @@ NOT_ON_THE_WIRE = {"HEAD", "OPTIONS"}
 """Methods that only the proxy operations have; the wire between worker and host has no word for them."""
 
 
-def operations() -> list[tables.Operation]:
+def operations() -> list[sdk_operations.Operation]:
     """Every method of the table that the sandbox's client is made from."""
-    return [tables.operation(api, name) for api in tables.apis() for name in tables.operations(api)]
+    return [
+        sdk_operations.operation(api, name) for api in sdk_operations.apis() for name in sdk_operations.operations(api)
+    ]
 
 
-def arguments(operation: tables.Operation) -> dict[str, Any]:
+def arguments(operation: sdk_operations.Operation) -> dict[str, Any]:
     """Marker arguments for everything the method requires."""
     wanted = {*operation.parameters[: operation.required], *operation.path_parameters}
     return {name: BODY if name == "body" else ARGUMENTS[name] for name in operation.parameters if name in wanted}
 
 
-def target(operation: tables.Operation) -> tuple[str, str]:
+def target(operation: sdk_operations.Operation) -> tuple[str, str]:
     """The method and path that this call would have on the wire."""
     return operation.verb, operation.path.rstrip("/").format(**ARGUMENTS)
 
@@ -239,7 +242,7 @@ def test_no_method_of_the_installed_client_is_missing() -> None:
         methods = {key for key, _ in inspect.getmembers(api, inspect.isfunction) if not key.startswith("_")}
         variants = ("_with_http_info", "_without_preload_content")
         plain = {key for key in methods if not key.endswith(variants)} - {"close"}
-        missing += [f"{name}.{key}" for key in plain - set(tables.operations(name))]
+        missing += [f"{name}.{key}" for key in plain - set(sdk_operations.operations(name))]
     assert not missing
 
 

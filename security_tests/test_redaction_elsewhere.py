@@ -16,7 +16,7 @@ import orjson
 import pytest
 
 from kubescript import application, config
-from kubescript.sandbox import spawner
+from kubescript.executor import spawner
 from security_tests.redaction import corpus, engine, judge, planted
 from security_tests.test_redaction_scripts import asked
 

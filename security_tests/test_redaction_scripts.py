@@ -16,7 +16,7 @@ import anyio
 import pytest
 
 from kubescript import application, broker, config, contexts, policy, resolver, session, types
-from kubescript.sandbox import spawner
+from kubescript.executor import spawner
 from security_tests.redaction import judge, planted
 from security_tests.redaction.transformations import TRANSFORMATIONS, Answered
 

@@ -23,7 +23,8 @@ from hypothesis import strategies
 
 from kubescript import broker, output, policy, tallies, types
 from kubescript.cluster import live
-from kubescript.sandbox import answers, batch, claims, conversation, framing, protocol
+from kubescript.executor import batch, claims, conversation, replies
+from kubescript.wire import framing, protocol
 from security_tests import benches
 
 Count = Callable[[int], None]
@@ -462,7 +463,7 @@ def recorder(tmp_path_factory: pytest.TempPathFactory, hostile: benches.Bench) -
 
 
 ASK = """
-from kubescript.sandbox import protocol
+from kubescript.wire import protocol
 sock.sendall(frame(4, {payload!r}))
 while link._frames.receive(frozenset(protocol.Kind))[0] is not protocol.Kind.END:
     pass
@@ -851,11 +852,11 @@ def test_without_its_bound_each_attack_on_answers_comes_through(
     assert (most(streams), most(calls)) == (8, 8)
     assert "STOP" in (converse(twice).fault or types.Fault("", "")).message
     with monkeypatch.context() as patch:
-        patch.setattr(answers, "_MAX_STREAMS", 100)
+        patch.setattr(replies, "_MAX_STREAMS", 100)
         assert most(streams) == 9
     with monkeypatch.context() as patch:
         patch.setattr(batch, "MAX_IN_FLIGHT", 100)
         assert most(calls) > 8
     with monkeypatch.context() as patch:
-        patch.setattr(answers.Answers, "stop", lambda _self, _number: None)
+        patch.setattr(replies.Answers, "stop", lambda _self, _number: None)
         assert converse(twice).fault is None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kubescript.sandbox import executor
+from kubescript.executor import executor
 from tests import stage
 from tests.controlplane import build, cluster, fixture
 from tests.controlplane.server import ControlPlane

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from kubescript import cancellation, types
-from kubescript.sandbox import conversation, executor, protocol, spawner
+from kubescript.executor import conversation, executor, spawner
+from kubescript.wire import protocol
 
 MIB = 1024 * 1024
 

@@ -32,21 +32,30 @@ def test_the_page_lists_the_layers_in_the_contracts_order(layers: list[str]) -> 
     assert above_the_wire == sorted(above_the_wire)
 
 
+SHARED = ("kubescript.wire", "kubescript.confinement")
+WORKER = "kubescript.worker"
+
+
+def modules() -> set[str]:
+    """Every module of the package."""
+    files = (path.relative_to(PACKAGE.parent) for path in PACKAGE.rglob("*.py") if path.name != "__init__.py")
+    return {".".join(path.with_suffix("").parts) for path in files}
+
+
+def below(module: str, *packages: str) -> bool:
+    """Whether the module is one of these, or inside one."""
+    return any(f"{module}.".startswith(f"{package}.") for package in packages)
+
+
 def test_every_host_module_has_its_layer() -> None:
     """A new module of the package must say where it stands."""
-    top = {
-        f"kubescript.{path.stem}"
-        for path in PACKAGE.iterdir()
-        if path.suffix == ".py" or (path / "__init__.py").exists()
-    }
-    sides = {"kubescript.__init__", "kubescript.sandbox", "kubescript.sdk"}
-    assert top - sides <= set(named(HOST))
+    outside = {module for module in modules() if not below(module, *SHARED, WORKER)}
+    assert {module for module in outside if not below(module, *named(HOST))} == set()
 
 
-def test_every_sandbox_module_is_on_one_side() -> None:
-    """What the fork server does not import is the host's, and is named in its contract."""
-    forbidden = set(CONTRACTS[2]["forbidden_modules"])
-    host = {module for module in named(HOST) if module.startswith("kubescript.sandbox.")}
-    shared = {"kubescript.sandbox.control", "kubescript.sandbox.framing", "kubescript.sandbox.protocol"}
-    assert host - shared <= forbidden
-    assert {module for module in named(HOST) if "sandbox" not in module} <= forbidden
+def test_every_module_is_on_one_side() -> None:
+    """What is neither the worker's nor shared is the host's, and is named in the contract of the worker."""
+    forbidden = CONTRACTS[2]["forbidden_modules"]
+    theirs = {module for module in modules() if below(module, *SHARED, WORKER)}
+    assert {module for module in theirs if below(module, *forbidden)} == set()
+    assert {module for module in modules() - theirs if not below(module, *forbidden)} == set()

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from kubescript import bodies, broker, cancellation, errors, policy, records, request, tallies, types
-from kubescript.sandbox import protocol
+from kubescript.wire import protocol
 
 
 class Fake:

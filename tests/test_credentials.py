@@ -28,7 +28,7 @@ from mcp.client import Client
 
 from kubescript import cancellation, request
 from kubescript.cluster import live
-from kubescript.sandbox import protocol
+from kubescript.wire import protocol
 from tests import clients
 from tests.controlplane.server import ControlPlane
 

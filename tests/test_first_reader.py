@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from kubescript.sandbox import compiler, namespace, protocol, stdlib
-from kubescript.sdk import context, errors, helpers, helptext, plain, virtual
+from kubescript.wire import protocol
+from kubescript.worker.language import builtins, compiler, stdlib
+from kubescript.worker.sdk import context, errors, helpers, helptext, modules, serialize
 from tests.test_sdk_client import DISCOVERY
 from tests.test_sdk_support import POD, Exchange, cluster
 
@@ -44,18 +45,18 @@ def warm() -> None:
 def scope(printed: list[str]) -> dict[str, object]:
     """The world of a script, as the worker builds it, over canned answers."""
     k8s, _ = cluster(copy.copy(ANSWERS))
-    modules = {name: virtual.VirtualModule(name, members) for name, members in virtual.exports(k8s).items()}
+    importable = {name: modules.VirtualModule(name, members) for name, members in modules.exports(k8s).items()}
     ctx = context.Context("test", "shop", 20_000, lambda *_: None)
     extra = {"k8s": k8s, "namespace": "shop", "ctx": ctx, **helpers.GLOBALS}
-    return namespace.build_globals(
-        print_=lambda *values, **_: printed.extend(map(str, values)), extra=extra, importable=modules
+    return builtins.build_globals(
+        print_=lambda *values, **_: printed.extend(map(str, values)), extra=extra, importable=importable
     )
 
 
 def result(script: str) -> Any:
     """The script's answer, through JSON."""
     program = compiler.compile_script(SETUP + script)
-    return json.loads(plain.encode(compiler.run(program, scope([]))))
+    return json.loads(serialize.encode(compiler.run(program, scope([]))))
 
 
 def failure(script: str) -> str:
@@ -65,7 +66,7 @@ def failure(script: str) -> str:
     except compiler.ScriptRefused as refused:
         return str(refused)
     with pytest.raises(BaseException) as caught:  # noqa: PT011  whatever the script raises
-        plain.encode(compiler.run(program, scope([])))
+        serialize.encode(compiler.run(program, scope([])))
     kind, message = compiler.describe_failure(caught.value, program)
     return f"{kind}: " + message.partition("\n")[0]
 

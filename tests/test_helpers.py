@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kubescript.sandbox import compiler, namespace, stdlib
-from kubescript.sdk import helpers, plain, virtual
+from kubescript.worker.language import builtins, compiler, stdlib
+from kubescript.worker.sdk import helpers, modules, serialize
 from tests.test_sdk_support import POD, cluster
 
 SETUP = """
@@ -39,15 +39,15 @@ def run(script: str) -> Any:
     """The script's value, in a world with one cluster of two pods."""
     pods = {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": [POD, CRASHING]}
     k8s, _ = cluster({"api/v1/namespaces/shop/pods": pods, "api/v1/pods": pods})
-    modules = {name: virtual.VirtualModule(name, members) for name, members in virtual.exports(k8s).items()}
+    importable = {name: modules.VirtualModule(name, members) for name, members in modules.exports(k8s).items()}
     extra = {"k8s": k8s, "namespace": "shop", **helpers.GLOBALS}
-    scope = namespace.build_globals(print_=lambda *_, **__: None, extra=extra, importable=modules)
+    scope = builtins.build_globals(print_=lambda *_, **__: None, extra=extra, importable=importable)
     return compiler.run(compiler.compile_script(SETUP + script), scope)
 
 
 def answer(script: str) -> Any:
     """The same, as the client gets it."""
-    return json.loads(plain.encode(run(script)))
+    return json.loads(serialize.encode(run(script)))
 
 
 QUANTITIES: dict[str, object] = {

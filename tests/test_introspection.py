@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import pytest
 
-from kubescript.sdk import catalogue, tables
+from kubescript.worker.sdk import builtin_kinds, operations
 from tests import clients
 from tests.test_sdk_support import Exchange, cluster
 
@@ -174,9 +174,9 @@ def test_a_cluster_without_openapi_is_explained_from_the_models() -> None:
 
 def test_the_catalogue_knows_every_built_in_kind() -> None:
     """Each kind with a read method is found by its plural, its kind and plural.group."""
-    for kind in catalogue.kinds():
+    for kind in builtin_kinds.kinds():
         for name in (kind.plural, kind.kind, f"{kind.plural}.{kind.group}".rstrip(".")):
-            found: Any = catalogue.find(name)
+            found: Any = builtin_kinds.find(name)
             assert found is not None and found.plural == kind.plural, (name, found)
-    assert {"pods", "deployments", "events", "ingresses", "cronjobs"} <= {kind.plural for kind in catalogue.kinds()}
-    assert all(kind.model in tables.models() for kind in catalogue.kinds())
+    assert {"pods", "deployments", "events", "ingresses", "cronjobs"} <= {kind.plural for kind in builtin_kinds.kinds()}
+    assert all(kind.model in operations.models() for kind in builtin_kinds.kinds())

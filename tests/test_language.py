@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kubescript.sandbox import compiler, namespace, refusals, stdlib
+from kubescript.worker.language import builtins, compiler, refusals, stdlib
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -38,7 +38,7 @@ def evaluate(source: str, printed: Printed | None = None) -> Any:
     extra = {"namespace": "default", "deployment": Replicas()}
     write = (printed if printed is not None else Printed()).write
     return compiler.run(
-        compiler.compile_script(source), namespace.build_globals(print_=write, extra=extra, importable={})
+        compiler.compile_script(source), builtins.build_globals(print_=write, extra=extra, importable={})
     )
 
 
@@ -47,7 +47,7 @@ def failure(source: str) -> tuple[str, str]:
     program = compiler.compile_script(source)
     extra = {"k8s": object(), "namespace": "default"}
     with pytest.raises(BaseException) as caught:  # noqa: PT011  whatever the script raises
-        compiler.run(program, namespace.build_globals(print_=Printed().write, extra=extra, importable={}))
+        compiler.run(program, builtins.build_globals(print_=Printed().write, extra=extra, importable={}))
     return compiler.describe_failure(caught.value, program)
 
 
@@ -644,7 +644,7 @@ def test_low_recursion_limit_does_not_hinder_compiling() -> None:
         program = compiler.compile_script("+".join(["1"] * 200))
     finally:
         sys.setrecursionlimit(before)
-    assert compiler.run(program, namespace.build_globals(print_=print, extra={}, importable={})) == 200
+    assert compiler.run(program, builtins.build_globals(print_=print, extra={}, importable={})) == 200
 
 
 def _here() -> int:
@@ -654,7 +654,7 @@ def _here() -> int:
 def test_program_runs_again_in_fresh_globals() -> None:
     """A program can run more than once; nothing is kept between the runs."""
     program = compiler.compile_script("n = 1\ndef f():\n    global n\n    n += 1\nf()\nn")
-    runs = [compiler.run(program, namespace.build_globals(print_=print, extra={}, importable={})) for _ in range(2)]
+    runs = [compiler.run(program, builtins.build_globals(print_=print, extra={}, importable={})) for _ in range(2)]
     assert runs == [2, 2]
 
 
@@ -662,7 +662,7 @@ def test_importable_modules_and_extra_names() -> None:
     """Modules and names given by the worker are found like any other, dotted ones too."""
     proxy = stdlib.ModuleProxy("kubernetes", {"client": stdlib.ModuleProxy("kubernetes.client", {"CoreV1Api": int})})
     source = "from kubernetes import client\nimport kubernetes.client as c\nfrom kubernetes.client import CoreV1Api\n(client is c, CoreV1Api(), k8s)"
-    scope = namespace.build_globals(print_=print, extra={"k8s": 5}, importable={"kubernetes": proxy})
+    scope = builtins.build_globals(print_=print, extra={"k8s": 5}, importable={"kubernetes": proxy})
     assert compiler.run(compiler.compile_script(source), scope) == (True, 0, 5)
 
 
@@ -673,8 +673,8 @@ def test_no_module_is_both_given_and_refused() -> None:
 
 def guard_names() -> Iterator[str]:
     """The guards, as the namespace installs them."""
-    builtins: Any = namespace.build_globals(print_=print, extra={}, importable={})["__builtins__"]
-    yield from (name for name in builtins if name.startswith("_"))
+    offered: Any = builtins.build_globals(print_=print, extra={}, importable={})["__builtins__"]
+    yield from (name for name in offered if name.startswith("_"))
 
 
 def test_every_guard_is_beyond_naming() -> None:

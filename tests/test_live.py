@@ -23,7 +23,7 @@ import pytest
 from kubescript import cancellation, errors, request
 from kubescript.cluster import live
 from kubescript.cluster.kubeconfig import contexts
-from kubescript.sandbox import protocol
+from kubescript.wire import protocol
 
 TOKEN = "sekret-token-0123456789"
 PODS = ("api", "v1", "pods")

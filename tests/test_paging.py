@@ -10,7 +10,7 @@ import pytest
 
 from kubescript import broker, policy, tallies
 from kubescript.cluster import live
-from kubescript.sandbox import protocol
+from kubescript.wire import protocol
 
 ALL = ("api", "v1", "pods")
 CUSTOM = ("apis", "cert-manager.io", "v1", "certificates")

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from kubescript import cancellation, errors
-from kubescript.sandbox import batch, protocol
+from kubescript.executor import batch
+from kubescript.wire import protocol
 from tests import stage
 from tests.stage import Bench
 

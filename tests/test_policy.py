@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from kubescript import errors, kinds, policy, request
-from kubescript.sandbox import protocol
+from kubescript.wire import protocol
 
 
 def ask(method: str, path: str, rules: policy.Policy | None = None, query: str = "") -> policy.Decision:

@@ -17,7 +17,8 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from kubescript import application, cancellation, config, request
-from kubescript.sandbox import protocol, spawner
+from kubescript.executor import spawner
+from kubescript.wire import protocol
 from security_tests.redaction import engine, planted
 from security_tests.redaction.transformations import TRANSFORMATIONS, Answered
 from security_tests.test_redaction_scripts import PREFACE, Ask, asked, rebuilt

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubescript import errors, request
-from kubescript.sandbox import protocol
+from kubescript.wire import protocol
 
 
 def call(method: str, path: str, query: str = "", body: bytes = b"null", **kwargs: str) -> protocol.Call:

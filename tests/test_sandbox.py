@@ -13,7 +13,8 @@ from collections.abc import Iterator
 import pytest
 
 from kubescript import cancellation, types
-from kubescript.sandbox import conversation, executor, protocol, spawner
+from kubescript.executor import conversation, executor, spawner
+from kubescript.wire import protocol
 
 MIB = 1024 * 1024
 

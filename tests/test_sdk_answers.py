@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubescript.sdk import utilities, virtual
+from kubescript.worker.sdk import modules, utilities
 from tests.test_sdk_support import POD, cluster
 
 
@@ -66,7 +66,7 @@ def test_create_from_dict_makes_each_object_in_its_place() -> None:
     k8s, canned = cluster(
         {"api/v1": {"resources": [{"name": "pods", "kind": "Pod", "namespaced": True, "verbs": ["create"]}]}}
     )
-    utils: Any = virtual.kubernetes_module(k8s).utils
+    utils: Any = modules.kubernetes_module(k8s).utils
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}}
     canned.answers["api/v1/namespaces/other/pods"] = POD
     utils.create_from_dict(
@@ -85,7 +85,7 @@ def test_create_from_dict_makes_each_object_in_its_place() -> None:
 def test_what_would_read_files_says_so() -> None:
     """The exact replacement."""
     k8s, _ = cluster()
-    utils: Any = virtual.kubernetes_module(k8s).utils
+    utils: Any = modules.kubernetes_module(k8s).utils
     for name in ("create_from_yaml", "create_from_directory"):
         with pytest.raises(AttributeError, match=r"utils\.create_from_dict\(None, manifest\)"):
             getattr(utils, name)

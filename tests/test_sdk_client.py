@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kubescript.sandbox import protocol
-from kubescript.sandbox.protocol import ScriptFault
-from kubescript.sdk import errors, helptext, tables, virtual, watch
+from kubescript.wire import protocol
+from kubescript.wire.protocol import ScriptFault
+from kubescript.worker.sdk import errors, helptext, modules, operations, watch
 from tests.test_sdk_support import POD, Exchange, cluster
 
 POD_PATH = ("api", "v1", "namespaces", "shop", "pods", "web")
@@ -32,7 +32,7 @@ POD_PATH = ("api", "v1", "namespaces", "shop", "pods", "web")
 def test_one_call_has_many_spellings(expression: str) -> None:
     """Any case, underscores or not, with or without call parentheses: the same request and a typed pod."""
     k8s, canned = cluster(DISCOVERY)
-    pod = eval(expression, {"k8s": k8s, "kubernetes": virtual.kubernetes_module(k8s)})
+    pod = eval(expression, {"k8s": k8s, "kubernetes": modules.kubernetes_module(k8s)})
     assert (canned.last.method, canned.last.path, canned.last.query) == ("GET", POD_PATH, ())
     assert canned.last.body == protocol.NULL
     assert repr(pod) == "<V1Pod shop/web Running>"
@@ -41,9 +41,9 @@ def test_one_call_has_many_spellings(expression: str) -> None:
 def test_every_method_of_every_api_can_be_called() -> None:
     """With its required arguments, each builds a request whose segments follow its template."""
     k8s, canned = cluster()
-    for api in tables.apis():
-        for name in tables.operations(api):
-            operation = tables.operation(api, name)
+    for api in operations.apis():
+        for name in operations.operations(api):
+            operation = operations.operation(api, name)
             required = operation.parameters[: operation.required]
             if operation.verb in ("HEAD", "OPTIONS"):  # of proxies only; refused before anything is sent
                 continue
@@ -145,7 +145,7 @@ def test_read_modify_replace_sends_the_changed_object() -> None:
 def test_models_build_bodies_and_check_names() -> None:
     """Constructors take either spelling and refuse a field that does not exist."""
     k8s, canned = cluster({"api/v1/namespaces/shop/pods": POD})
-    kube = virtual.kubernetes_module(k8s).client
+    kube = modules.kubernetes_module(k8s).client
     pod = kube.V1Pod(metadata=kube.V1ObjectMeta(name="web", generateName=None), spec={"nodeName": "n"})  # type: ignore[attr-defined]
     k8s.coreV1().create_namespaced_pod("shop", pod)
     assert json.loads(bytes(canned.last.body)) == {"metadata": {"name": "web"}, "spec": {"nodeName": "n"}}
@@ -315,7 +315,7 @@ def test_metrics_have_methods_and_types() -> None:
 def test_the_virtual_package_exports_what_scripts_import() -> None:
     """Every import models write resolves; loaders do nothing; nothing is a module."""
     k8s, _ = cluster()
-    modules = virtual.exports(k8s)
+    importable = modules.exports(k8s)
     for module, name in [
         ("kubernetes", "client"),
         ("kubernetes.client", "CoreV1Api"),
@@ -326,8 +326,8 @@ def test_the_virtual_package_exports_what_scripts_import() -> None:
         ("kubernetes.watch", "Watch"),
         ("kubernetes.utils", "parse_quantity"),
     ]:
-        assert name in modules[module] and type(modules[module][name]).__name__ != "module"
-    kube: Any = virtual.kubernetes_module(k8s)
+        assert name in importable[module] and type(importable[module][name]).__name__ != "module"
+    kube: Any = modules.kubernetes_module(k8s)
     assert kube.config.load_kube_config(context="x") is None and kube.client.rest.ApiException is errors.ApiException
     assert kube.utils.parse_quantity("1Ki") == 1024 and float(kube.utils.parse_quantity("250m")) == 0.25
     with pytest.raises(AttributeError, match="CoreV1Api"):

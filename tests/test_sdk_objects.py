@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from kubescript.sdk import objects, plain, shapes
+from kubescript.worker.sdk import schemas, serialize, views
 from tests.test_sdk_support import POD
 
 
 def pod() -> Any:
     """A typed view of a pod."""
-    return objects.View(copy.deepcopy(POD), shapes.shape_of("V1Pod"))
+    return views.View(copy.deepcopy(POD), schemas.shape_of("V1Pod"))
 
 
 def custom(**fields: Any) -> Any:
     """A view of an object without a model."""
-    return objects.View(
-        {"metadata": {"name": "c", "creationTimestamp": "2026-01-02T03:04:05Z"}, **fields}, shapes.OBJECT
+    return views.View(
+        {"metadata": {"name": "c", "creationTimestamp": "2026-01-02T03:04:05Z"}, **fields}, schemas.OBJECT
     )
 
 
@@ -100,7 +100,7 @@ def test_a_field_named_like_a_dict_method_is_both() -> None:
 
 def test_words_of_python_have_a_spelling() -> None:
     """`from` is `from_` or the official `_from`."""
-    rule = objects.View({"from": [{"podSelector": {}}]}, shapes.shape_of("V1NetworkPolicyIngressRule"))
+    rule = views.View({"from": [{"podSelector": {}}]}, schemas.shape_of("V1NetworkPolicyIngressRule"))
     assert len(rule.from_) == len(rule._from) == len(rule["from"]) == 1
 
 
@@ -124,7 +124,7 @@ def test_writes_reach_the_object() -> None:
     web.spec.containers[0].image = "i:2"
     web.metadata.deletion_timestamp = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
     del web.status
-    body = json.loads(bytes(plain.encode_body(web)))
+    body = json.loads(bytes(serialize.encode_body(web)))
     assert body["spec"]["nodeName"] == "n2" and body["spec"]["restartPolicy"] == "Never"
     assert body["spec"]["nodeSelector"] == {"disk": "ssd"} and body["spec"]["tolerations"] == [{"operator": "Exists"}]
     assert (
@@ -146,7 +146,7 @@ def test_to_dict_is_plain_snake_case_and_goes_back_into_a_body() -> None:
     assert type(found["status"]).__mro__[1] is dict and found["status"]["pod_ip"] == "10.0.0.1"
     assert found["status"]["host_ip"] is None and "host_ip" not in found["status"]
     assert found["metadata"]["creation_timestamp"].year == 2026
-    assert json.loads(bytes(plain.encode_body(found))) == POD
+    assert json.loads(bytes(serialize.encode_body(found))) == POD
 
 
 def test_equality_and_copies_are_by_value() -> None:
@@ -166,5 +166,5 @@ def test_repr_is_brief() -> None:
 
 def test_views_hold_data_and_shapes_only() -> None:
     """Were the attribute guard to fall, a view leads to JSON and tables, never to a session or transport."""
-    assert objects.View.__struct_fields__ == ("_data", "_shape", "_home")
+    assert views.View.__struct_fields__ == ("_data", "_shape", "_home")
     assert all(not name.startswith("_") for name in dir(pod()))

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kubescript.sdk import objects, plain, shapes
+from kubescript.worker.sdk import schemas, serialize, views
 from tests.test_sdk_support import POD, cluster
 
 
@@ -64,30 +64,30 @@ Point = collections.namedtuple("Point", "x y")
 )
 def test_python_values_have_a_json_form(value: Any, expected: Any) -> None:
     """Each common Python value is written in the obvious way."""
-    assert json.loads(plain.encode(value)) == expected
+    assert json.loads(serialize.encode(value)) == expected
 
 
 def test_objects_lose_their_bookkeeping() -> None:
     """managedFields, resourceVersion, uid, generation and last-applied-configuration cost tokens and go."""
     k8s, _ = cluster()
     for value in (k8s.coreV1().read_namespaced_pod("web", "shop"), k8s.coreV1().list_namespaced_pod("shop")[0]):
-        kept = plain.to_plain({"pod": value})["pod"]["metadata"]
+        kept = serialize.to_plain({"pod": value})["pod"]["metadata"]
         assert kept.keys() == {"name", "namespace", "creationTimestamp", "labels", "annotations"}
         assert kept["annotations"] == {"keep": "1"}
-    assert plain.to_plain(k8s.coreV1().list_namespaced_pod("shop"))[1]["status"] == POD["status"]
+    assert serialize.to_plain(k8s.coreV1().list_namespaced_pod("shop"))[1]["status"] == POD["status"]
 
 
 def test_what_is_asked_for_by_name_is_kept() -> None:
     """Pruning drops fields of objects, never a value the script chose."""
     k8s, _ = cluster()
-    assert plain.to_plain({"uid": k8s.coreV1().read_namespaced_pod("web", "shop").metadata.uid}) == {"uid": "u-1"}
+    assert serialize.to_plain({"uid": k8s.coreV1().read_namespaced_pod("web", "shop").metadata.uid}) == {"uid": "u-1"}
 
 
 def test_returning_does_not_change_the_object() -> None:
     """Pruning works on a copy."""
     k8s, _ = cluster()
     pod = k8s.coreV1().read_namespaced_pod("web", "shop")
-    plain.to_plain(pod)
+    serialize.to_plain(pod)
     assert pod.metadata.uid == "u-1"
 
 
@@ -127,8 +127,8 @@ def deep() -> list[Any]:
 )
 def test_what_has_no_json_form_is_named_with_its_path(value: Any, message: str) -> None:
     """The error says where in the result the trouble is."""
-    with pytest.raises(plain.NotPlainError, match=message):
-        plain.to_plain(value)
+    with pytest.raises(serialize.NotPlainError, match=message):
+        serialize.to_plain(value)
 
 
 NOISY = {
@@ -156,5 +156,5 @@ QUIET = {
 def test_empty_noise_goes_and_empty_meaning_stays() -> None:
     """Nulls, empty resources, status and strategy go, and the uids of references; `emptyDir: {}`, `podSelector: {}`, 0
     and false say something."""
-    assert plain.to_plain(objects.wrap(NOISY, shapes.FREE)) == QUIET
-    assert plain.to_plain(NOISY) == NOISY  # a dict of the script's own is what the script says
+    assert serialize.to_plain(views.wrap(NOISY, schemas.FREE)) == QUIET
+    assert serialize.to_plain(NOISY) == NOISY  # a dict of the script's own is what the script says

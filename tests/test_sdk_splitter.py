@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubescript.sdk import arrivals, lists, raw, shapes, splitter
+from kubescript.worker.sdk import lazy_json, lists, schemas, splitter, streaming
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=8) | st.sampled_from(
     ['},{"metadata":', '"items":[', "]}", "\\", '"']
@@ -71,7 +71,7 @@ def test_any_list_in_any_chunks_gives_the_items_of_json_loads(
     text = document(value, order, style)
     parted = split(cut(text, size))
     expected = json.loads(text)
-    assert [raw.whole(item) for item in parted.items] == (expected.get("items") or [])
+    assert [lazy_json.whole(item) for item in parted.items] == (expected.get("items") or [])
     assert parted.head.get("metadata") == expected.get("metadata")
 
 
@@ -96,7 +96,9 @@ def test_items_are_there_before_the_body_ends() -> None:
             taken.append(chunk)
             yield chunk
 
-    arriving = lists.ListObject(arrivals.Arrival(chunks(), lambda error: error), shapes.shape_of("V1Pod"), "V1PodList")
+    arriving = lists.ListObject(
+        streaming.Arrival(chunks(), lambda error: error), schemas.shape_of("V1Pod"), "V1PodList"
+    )
     first = next(iter(arriving))
     assert first.metadata.name == "pod-0"
     assert arriving.metadata.resource_version == "7"
@@ -114,7 +116,7 @@ def test_an_item_full_of_candidates_is_decoded_in_linear_time() -> None:
     """Text that imitates the mark thousands of times in one item costs one decoding of the rest, not one per mark."""
     nested = [{"metadata": {"n": n}} for n in range(20_000)]
     parted = split(cut(pods(3, nested=nested), 4_096))
-    assert [raw.whole(item)["nested"][-1] for item in parted.items] == [{"metadata": {"n": 19_999}}] * 3
+    assert [lazy_json.whole(item)["nested"][-1] for item in parted.items] == [{"metadata": {"n": 19_999}}] * 3
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b'{"items":[{"metadata":{}},{"metadata":', b"nonsense", pods(4)[:-3]])

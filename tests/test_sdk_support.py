@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kubescript.sandbox.protocol import Call, Reply, ScriptFault
-from kubescript.sdk import client, context, session, transport
+from kubescript.wire.protocol import Call, Reply, ScriptFault
+from kubescript.worker.sdk import client, context, session, transport
 
 POD: dict[str, Any] = {
     "apiVersion": "v1",

@@ -13,7 +13,7 @@ import pytest
 from kubernetes import client as official
 
 from kubescript import errors, policy
-from kubescript.sdk import tables
+from kubescript.worker.sdk import operations
 from tests import test_policy
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
@@ -50,9 +50,9 @@ def official_source(api: str, method: str) -> str:
 def test_every_official_method_is_in_the_table_with_its_parameters_path_and_verb(api: str) -> None:
     """Signature, path, verb and wire names agree with the client's source, read independently of the generator."""
     methods = official_methods(api)
-    assert set(tables.operations(api)) == set(methods)
+    assert set(operations.operations(api)) == set(methods)
     for name, method in methods.items():
-        operation, source = tables.operation(api, name), official_source(api, name)
+        operation, source = operations.operation(api, name), official_source(api, name)
         parameters = {k: v for k, v in inspect.signature(method).parameters.items() if k not in TRANSPORT}  # type: ignore[arg-type]
         assert operation.parameters == tuple(parameters)
         assert operation.required == sum(each.default is inspect.Parameter.empty for each in parameters.values())
@@ -68,12 +68,12 @@ def test_every_official_method_is_in_the_table_with_its_parameters_path_and_verb
 
 def test_nothing_but_the_official_apis_and_metrics_is_in_the_table() -> None:
     """The only class of our own is metrics.k8s.io, which the official client lacks."""
-    assert set(tables.apis()) - set(APIS) == {"MetricsV1beta1Api"}
+    assert set(operations.apis()) - set(APIS) == {"MetricsV1beta1Api"}
 
 
 def test_every_official_model_is_in_the_table_with_its_fields() -> None:
     """Attribute names, JSON names and types agree with attribute_map and openapi_types."""
-    from kubescript.sdk import models
+    from kubescript.worker.sdk import models
 
     for name in dir(official):
         model = getattr(official, name)
@@ -93,14 +93,16 @@ def test_generated_files_are_up_to_date(script: str) -> None:
 def test_the_documentation_lists_what_can_work() -> None:
     """Every method that no setting allows is missing from its page, and no other is."""
     docs = runpy.run_path(str(SCRIPTS / "generate_sdk_docs.py"))
-    for api in tables.apis():
+    for api in operations.apis():
         page = docs["client_page"](api)
-        listed = {name for name in tables.operations(api) if f"**{name}**(" in page}
-        assert listed == {name for name in tables.operations(api) if _can_work(tables.operation(api, name))}, api
-        assert len(listed) == len(tables.operations(api)) or "efused" in page.split("- **")[0], api
+        listed = {name for name in operations.operations(api) if f"**{name}**(" in page}
+        assert listed == {name for name in operations.operations(api) if _can_work(operations.operation(api, name))}, (
+            api
+        )
+        assert len(listed) == len(operations.operations(api)) or "efused" in page.split("- **")[0], api
 
 
-def _can_work(operation: tables.Operation) -> bool:
+def _can_work(operation: operations.Operation) -> bool:
     """Whether a server that permits all it can would send the request."""
     if operation.verb in {"HEAD", "OPTIONS"}:
         return False  # the protocol has no such methods

@@ -17,7 +17,7 @@ import yaml
 
 from kubescript import broker, cancellation, capture, errors, policy, request, tallies, types
 from kubescript.cluster import selectors, snapshot
-from kubescript.sandbox import protocol
+from kubescript.wire import protocol
 
 
 def ask(cluster: Any, path: str, query: str = "", accept: str = "json") -> tuple[int, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubescript.sandbox import compiler, namespace, shims, stdlib
+from kubescript.worker.language import builtins, compiler, shims, stdlib
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -19,7 +19,7 @@ def warm() -> None:
 
 def evaluate(source: str) -> Any:
     """Compile and run one script; its value."""
-    return compiler.run(compiler.compile_script(source), namespace.build_globals(print_=print, extra={}, importable={}))
+    return compiler.run(compiler.compile_script(source), builtins.build_globals(print_=print, extra={}, importable={}))
 
 
 USES: dict[str, tuple[str, object]] = {
@@ -196,7 +196,7 @@ def test_dir_lists_a_module() -> None:
 
 IMPORTS_NOTHING_OF_OURS = """
 import sys
-from kubescript.sandbox import compiler, namespace, stdlib
+from kubescript.worker.language import compiler, builtins, stdlib
 stdlib.warm()
 ours = {m for m in sys.modules if m.startswith("kubescript")}
 print(" ".join(sorted(ours)))
@@ -209,18 +209,19 @@ def test_untrusted_side_imports_nothing_of_the_host() -> None:
     network."""
     done = subprocess.run([sys.executable, "-c", IMPORTS_NOTHING_OF_OURS], capture_output=True, text=True, check=True)
     ours, others = done.stdout.splitlines()
-    own = "classes compiler copying ending failures formatting guards names namespace reflection refusals shims stdlib surroundings timezones transformer wrappers"
+    own = "builtins classes compiler copying failures formatting guards identifiers os_stub reflection refusals results shims stdlib timezones transformer wrappers"
     assert set(ours.split()) == {
         "kubescript",
-        "kubescript.sandbox",
-        *(f"kubescript.sandbox.{name}" for name in own.split()),
+        "kubescript.worker",
+        "kubescript.worker.language",
+        *(f"kubescript.worker.language.{name}" for name in own.split()),
     }
     assert others == "[]"
 
 
 OPENS_NOTHING = """
 import sys
-from kubescript.sandbox import compiler, namespace, stdlib
+from kubescript.worker.language import compiler, builtins, stdlib
 from tests import test_language, test_stdlib
 stdlib.warm()
 opened = []
@@ -228,7 +229,7 @@ opened = []
 telling = ("open", ("<script>", "rb", 0))
 sys.addaudithook(lambda event, args: opened.append((event, args)) if event in {"open", "import", "os.listdir", "os.scandir"} and (event, args) != telling else None)
 for source, _ in [*test_stdlib.USES.values(), *test_language.PROGRAMS.values()]:
-    scope = namespace.build_globals(print_=lambda *a, **k: None, extra={"deployment": test_language.Replicas()}, importable={})
+    scope = builtins.build_globals(print_=lambda *a, **k: None, extra={"deployment": test_language.Replicas()}, importable={})
     compiler.run(compiler.compile_script(source), scope)
     if opened:
         print(source, opened)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubescript.sandbox import stdlib
+from kubescript.worker.language import stdlib
 from tests.test_first_reader import failure, result
 
 

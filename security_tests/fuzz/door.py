@@ -19,7 +19,7 @@ from security_tests import fuzz
 
 with atheris.instrument_imports(include=["kubescript"]):
     from kubescript import errors, policy, request
-    from kubescript.sandbox import protocol
+    from kubescript.wire import protocol
     from security_tests import recorder, test_policy
 
 POLICIES = {

@@ -17,7 +17,7 @@ from security_tests import fuzz
 
 with atheris.instrument_imports(include=["kubescript"]):
     from kubescript import types
-    from kubescript.sandbox import protocol
+    from kubescript.wire import protocol
     from security_tests import test_wire
 
 HEAD = struct.Struct("<IB")

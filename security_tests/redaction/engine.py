@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kubescript import redaction, request
-from kubescript.sandbox import protocol
+from kubescript.wire import protocol
 from security_tests.redaction.sheet import Document
 
 __all__ = ["call", "chunked", "fresh", "masked"]

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Final
 
 from kubescript import cancellation, types
-from kubescript.sandbox import protocol
+from kubescript.wire import protocol
 
 __all__ = ["Absences", "Handle"]
 

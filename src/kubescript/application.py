@@ -29,7 +29,7 @@ from kubescript import (
 from kubescript.audit import recorder
 from kubescript.cluster import base as cluster_base
 from kubescript.cluster import kubeconfig
-from kubescript.sandbox import executor, spawner
+from kubescript.executor import executor, spawner
 from kubescript.telemetry import wanted
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from kubescript import (
     windows,
 )  # fmt: skip
 from kubescript.cluster import base
-from kubescript.sandbox import protocol
+from kubescript.wire import protocol
 
 __all__ = ["Broker"]
 

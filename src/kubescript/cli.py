@@ -20,7 +20,7 @@ import click
 import kubescript
 from kubescript import process
 from kubescript.audit import commands
-from kubescript.sandbox import spawner
+from kubescript.executor import spawner
 
 if TYPE_CHECKING:
     from kubescript import application, capture, config, types

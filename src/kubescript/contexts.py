@@ -14,7 +14,7 @@ from typing import Final
 
 from kubescript import broker, cancellation, denials, errors, tallies, types
 from kubescript.cluster import base
-from kubescript.sandbox import protocol
+from kubescript.wire import protocol
 
 __all__ = ["Contexts", "Door"]
 

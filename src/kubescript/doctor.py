@@ -14,7 +14,8 @@ import orjson
 from kubescript import application, config, denials, errors
 from kubescript.audit import recorder
 from kubescript.cluster import kubeconfig
-from kubescript.sandbox import executor, protocol, spawner
+from kubescript.executor import executor, spawner
+from kubescript.wire import protocol
 
 __all__ = ["Cluster", "Report", "examine"]
 

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from kubescript import bodies, cancellation, errors, records, tallies
-from kubescript.sandbox import protocol
+from kubescript.wire import protocol
 
 __all__ = ["Ledger"]
 

@@ -18,7 +18,7 @@ import click
 
 if TYPE_CHECKING:
     from kubescript import application
-    from kubescript.sandbox import spawner
+    from kubescript.executor import spawner
 
 __all__ = ["leave_when_told", "open_streams", "run", "tell"]
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from kubescript import broker, errors, records, tallies, types
-from kubescript.sandbox import protocol
+from kubescript.wire import protocol
 
 __all__ = ["NO_LIST", "SMALL_S", "Reader", "Refused", "fields"]
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kubescript import paths, payload, query
-from kubescript.sandbox import protocol
+from kubescript.wire import protocol
 
 __all__ = ["CONNECT", "Request", "describe", "parse"]
 

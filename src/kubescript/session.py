@@ -31,8 +31,9 @@ from kubescript import (
     tallies,
     types,
 )
-from kubescript.sandbox import conversation, executor, protocol
+from kubescript.executor import conversation, executor
 from kubescript.telemetry import evaluation
+from kubescript.wire import protocol
 
 __all__ = ["Audit", "Door", "Entry", "OnProgress", "Session"]
 

@@ -14,7 +14,7 @@ import click
 
 if TYPE_CHECKING:
     from kubescript import config
-    from kubescript.sandbox import executor
+    from kubescript.executor import executor
 
 __all__ = ["audit"]
 
@@ -228,7 +228,7 @@ def replay(context: click.Context, file: Path, out: Path | None, code: int, **ch
 def _runner(context: click.Context, settings: config.Settings) -> Iterator[executor.Executor]:
     """Runs scripts, confined as ever."""
     from kubescript import config
-    from kubescript.sandbox import executor
+    from kubescript.executor import executor
 
     runner = executor.Executor(
         context.find_root().obj, memory_bytes=settings.limits.memory_mib * config.MIB,

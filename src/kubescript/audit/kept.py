@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from kubescript import types
-from kubescript.sandbox import protocol
+from kubescript.wire import protocol
 
 __all__ = ["Changed", "Document", "Seen", "Skipped", "document", "read", "script", "shelf"]
 

@@ -16,7 +16,7 @@ from typing import Any
 import kubescript
 from kubescript import config, errors, records, request, tallies, types
 from kubescript.audit import clock, place, record, sight, store, trail
-from kubescript.sandbox import conversation
+from kubescript.executor import conversation
 
 __all__ = ["Recorder", "opened", "state"]
 

@@ -17,7 +17,8 @@ import anyio
 
 from kubescript import cancellation, config, errors, fencing, session, tallies, types
 from kubescript.audit import kept, reading, record, sight
-from kubescript.sandbox import executor, protocol
+from kubescript.executor import executor
+from kubescript.wire import protocol
 
 __all__ = ["Verdict", "replay"]
 

@@ -12,7 +12,8 @@ import msgspec
 
 from kubescript import errors, tallies, types
 from kubescript.audit import record, store
-from kubescript.sandbox import conversation, protocol
+from kubescript.executor import conversation
+from kubescript.wire import protocol
 
 __all__ = ["Sight", "fingerprint"]
 

@@ -1,0 +1,168 @@
+"""Answers that are fetched at the same time: a few calls in flight, each answer kept until its turn comes.
+
+Calls start in their order, at most `MAX_IN_FLIGHT` at once; one counts as in flight until its body has been read to the
+end. Small bodies are read ahead, so that they make room for the next call; of a large one the rest waits in its own
+connection, where the API server waits with it. What is held here stays below `MAX_AHEAD` times two pieces of a body.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from kubescript import errors, types
+from kubescript.wire import protocol
+
+__all__ = ["MAX_IN_FLIGHT", "Batch", "Fetched"]
+
+log = logging.getLogger(__name__)
+
+Fetch = Callable[[int], tuple[protocol.Reply, types.Response | None]]
+"""Makes the call of that place."""
+
+MAX_IN_FLIGHT: Final = 8
+MAX_AHEAD: Final = 32
+"""Calls that may have begun before the answer is sent that is due."""
+READ_AHEAD: Final = 256 * protocol.KIB
+"""Bytes of a body that are read before its turn."""
+_LISTEN_S: Final = 0.05
+_END_S: Final = 1.0
+"""Calls that were cut end at once; this is for one that does not."""
+
+
+class Fetched:
+    """One answer, its body begun."""
+
+    def __init__(self, reply: protocol.Reply, response: types.Response | None) -> None:
+        self.reply = reply
+        self._response = response
+        self._ahead: list[bytes] = []
+        self._broken: errors.KubescriptError | None = None
+        self.whole = response is None
+        """Nothing more will be read."""
+
+    def read_ahead(self) -> None:
+        """Read the beginning of the body, or all of a small one."""
+        size = 0
+        try:
+            while self._response is not None and not self.whole and size < READ_AHEAD:
+                chunk = next(self._response.chunks, None)
+                self.whole = chunk is None
+                self._ahead += [chunk] if chunk else []
+                size += len(chunk or b"")
+        except errors.KubescriptError as error:
+            self._broken, self.whole = error, True
+
+    def chunks(self) -> Iterator[bytes]:
+        """The body. Raises KubescriptError when it breaks off."""
+        while self._ahead:
+            yield self._ahead.pop(0)
+        if self._broken is not None:
+            raise self._broken
+        if not self.whole and self._response is not None:
+            yield from self._response.chunks
+
+    def close(self) -> None:
+        """Give up what is left of the body. Any thread, any number of times."""
+        if self._response is not None:
+            self._response.close()
+
+
+class Batch:
+    """Several calls under way. Closed by the thread that takes the answers, whatever happens."""
+
+    def __init__(self, fetch: Fetch, count: int) -> None:
+        self._fetch = fetch
+        self._count = count
+        self._changed = threading.Condition()
+        self._answers: dict[int, Fetched] = {}
+        self._begun = self._taken = self._in_flight = 0
+        self._closed = False
+        workers = range(min(count, MAX_IN_FLIGHT))
+        self._threads = [threading.Thread(target=self._work, name="kubescript-parallel", daemon=True) for _ in workers]
+        for thread in self._threads:
+            thread.start()
+
+    def answers(self, meanwhile: Callable[[], None]) -> Iterator[Fetched]:
+        """The answers in the order of the calls. `meanwhile` is called now and then while one is waited for."""
+        for index in range(self._count):
+            answer = self._take(index, meanwhile)
+            try:
+                yield answer
+            finally:
+                answer.close()
+                self._release(answer)
+
+    def close(self) -> None:
+        """Start no more calls, give up the answers that nobody took, and wait until no call is under way: each must be
+        on record before its script's answer leaves. Who gives calls up cuts them first."""
+        with self._changed:
+            self._closed = True
+            left, self._answers = list(self._answers.values()), {}
+            self._changed.notify_all()
+        for answer in left:
+            answer.close()
+        deadline = time.monotonic() + _END_S
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        if any(thread.is_alive() for thread in self._threads):
+            log.error("a parallel call does not end", extra={"event": "batch.bug"})
+
+    def _take(self, index: int, meanwhile: Callable[[], None]) -> Fetched:
+        while True:
+            with self._changed:
+                if self._changed.wait_for(lambda: index in self._answers, _LISTEN_S):
+                    self._taken += 1
+                    self._changed.notify_all()
+                    return self._answers.pop(index)
+            meanwhile()
+
+    def _release(self, answer: Fetched) -> None:
+        with self._changed:
+            if not answer.whole:
+                self._in_flight -= 1
+                self._changed.notify_all()
+
+    def _work(self) -> None:
+        while (index := self._claim()) is not None:
+            answer = self._answered(index)
+            with self._changed:
+                if answer.whole:
+                    self._in_flight -= 1
+                late = self._closed
+                if not late:
+                    self._answers[index] = answer
+                self._changed.notify_all()
+            if late:
+                answer.close()
+
+    def _claim(self) -> int | None:
+        """The next call that may begin. In their order: the answer that is due is always among those under way."""
+        with self._changed:
+            self._changed.wait_for(self._may_go_on)
+            if self._closed or self._begun == self._count:
+                return None
+            self._begun += 1
+            self._in_flight += 1
+            return self._begun - 1
+
+    def _may_go_on(self) -> bool:
+        ready = self._in_flight < MAX_IN_FLIGHT and self._begun - self._taken < MAX_AHEAD
+        return self._closed or self._begun == self._count or ready
+
+    def _answered(self, index: int) -> Fetched:
+        response = None
+        try:
+            reply, response = self._fetch(index)
+            answer = Fetched(reply, response)
+            answer.read_ahead()
+        except Exception:  # whoever waits for it must get an answer
+            log.exception("a parallel call failed in an unforeseen way", extra={"event": "batch.bug"})
+            if response is not None:
+                response.close()
+            fault = protocol.ScriptFault("internal", "the server failed to perform the call; its log says more")
+            return Fetched(protocol.Reply(0, fault=fault), None)
+        return answer

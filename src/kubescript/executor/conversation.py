@@ -1,0 +1,237 @@
+"""One script's conversation with its worker: the turns, the deadline, the counting.
+
+Every frame from the worker counts as hostile; at the first violation the worker is dropped and the script has failed,
+whatever it was about to say. See protocol.py for the turns.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from kubescript import cancellation, errors, types
+from kubescript.executor import claims, replies, usage
+from kubescript.wire import control, framing, protocol
+
+__all__ = ["Conversation", "Job", "OnCall", "OnProgress", "read_ready"]
+
+log = logging.getLogger(__name__)
+
+OnCall = replies.OnCall
+OnProgress = Callable[[protocol.Progress], None]
+
+_MAX_PROGRESS: Final = 10_000
+_TURN: Final = protocol.ASIDE | {protocol.Kind.CALL, protocol.Kind.BATCH, protocol.Kind.MORE, protocol.Kind.DONE}
+_FIRST: Final = frozenset({protocol.Kind.READY})
+_MAX_NAME: Final = 200
+_MAX_HINT: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One script and everything it may use."""
+
+    script: str
+    limits: types.Limits
+    namespace: str
+    context: str
+    on_call: OnCall
+    on_progress: OnProgress = lambda _: None
+    cancellation: cancellation.Cancellation = field(default_factory=cancellation.Cancellation)
+    contexts: tuple[str, ...] = ()
+    """The clusters it may name, the default one first."""
+    deadline: float | None = None
+    """time.monotonic() at which the script ends; None: its timeout from when it begins."""
+
+
+def read_ready(frames: framing.FrameSocket) -> protocol.Ready:
+    """The worker's first frame. Raises WorkerError when it does not come, or is not one."""
+    try:
+        _, payload = frames.receive(_FIRST)
+        ready = protocol.decode(payload, protocol.Ready)
+    except (protocol.ProtocolError, OSError) as error:
+        raise errors.WorkerError(f"the sandbox process did not start: {error}", code="worker.spawn") from error
+    if ready.version != protocol.VERSION:
+        raise errors.WorkerError("the sandbox process is of another version; restart the server", code="worker.spawn")
+    return ready
+
+
+class Conversation:
+    """Holds the turns of one job and remembers what the outcome needs."""
+
+    def __init__(self, job: Job, frames: framing.FrameSocket) -> None:
+        self._job = job
+        self._frames = frames
+        self._started = time.monotonic()
+        self._deadline = job.deadline or self._started + job.limits.timeout_ms / 1000
+        self._printed: list[bytes] = []
+        self._printed_bytes = 0
+        self._progress = 0
+        self._answers = replies.Answers(job.on_call, job.limits, frames, self._hear, self._remaining, self._cut)
+        self._over = False
+        """Whether the script ended with calls under way: not the client threw the switch then."""
+        self._done: protocol.Done | None = None
+
+    @property
+    def began(self) -> bool:
+        """Whether the worker has said anything: only then may its script have had an effect."""
+        return bool(self._done or self._answers.calls or self._printed or self._progress)
+
+    def hold(self) -> types.Fault | None:
+        """Talk until DONE or the first failure; gives the host's own reason to fail, if any."""
+        self._frames.deadline = self._deadline
+        if (unsendable := claims.unsendable(self._job.script)) is not None:
+            return unsendable
+        try:
+            self._frames.send_message(protocol.Kind.START, self._start())
+            while self._done is None:
+                self._turn()
+        except TimeoutError:
+            return self._out_of_time()
+        except (protocol.StreamClosed, OSError):
+            return types.Fault("worker.died", "")
+        except protocol.ProtocolError as error:
+            return types.Fault("worker.protocol", f"the sandbox process broke its protocol and was ended: {error}")
+        except errors.LimitExceeded as error:
+            return types.Fault(error.code, error.message)
+        finally:
+            self._answers.close()
+        return None
+
+    def outcome(
+        self, fault: types.Fault | None, used: usage.Consumption | None, end: control.Exited | None
+    ) -> types.Outcome:
+        """Everything that is known: of a worker that finished, what it `used`; of one that did not, how it was reaped
+        (`end`)."""
+        done = self._done or protocol.Done()
+        if fault is not None and fault.code == "worker.died":
+            fault = self._autopsy(end)
+        if fault is None and done.fault is not None:
+            room = self._job.limits.output_bytes // 2
+            fault = types.Fault(
+                done.fault.code, claims.cut(done.fault.message, room), claims.cut(done.fault.type, _MAX_NAME)
+            )
+        return types.Outcome(
+            printed=b"".join(self._printed).decode("utf-8", "replace"),
+            result=bytes(done.result) if done.result != protocol.NULL and fault is None else None,
+            hint=claims.cut(done.hint, _MAX_HINT),
+            fault=fault,
+            dropped_bytes=max(0, done.dropped_bytes),
+            usage=self._usage(used or end),
+            told=tuple(self._answers.told),
+        )
+
+    def _turn(self) -> None:
+        kind, payload = self._frames.receive(_TURN)
+        match kind:
+            case protocol.Kind.CALL:
+                self._answers.one(protocol.decode(payload, protocol.Call))
+            case protocol.Kind.BATCH:
+                self._answers.several(protocol.decode(payload, protocol.Batch).calls)
+            case protocol.Kind.MORE:
+                self._answers.more(protocol.decode(payload, protocol.More).answer)
+            case protocol.Kind.DONE:
+                self._done = claims.checked(protocol.decode(payload, protocol.Done))
+            case _:
+                self._aside(kind, payload)
+
+    def _hear(self) -> bool:
+        """Take what the worker says while an answer is on its way; what needs an answer itself waits for its turn."""
+        if self._frames.waiting() not in protocol.ASIDE:
+            return False
+        self._aside(*self._frames.receive(protocol.ASIDE))
+        return True
+
+    def _aside(self, kind: protocol.Kind, payload: bytes) -> None:
+        """What gets no answer."""
+        if kind is protocol.Kind.PRINT:
+            self._print(payload)
+        elif kind is protocol.Kind.PROGRESS:
+            self._report(protocol.decode(payload, protocol.Progress))
+        else:
+            self._answers.stop(protocol.decode(payload, protocol.Stop).answer)
+
+    def _print(self, text: bytes) -> None:
+        if not text:
+            raise protocol.ProtocolError("empty PRINT frame")  # costs its sender nothing, and the host a turn
+        room = self._job.limits.output_bytes - self._printed_bytes
+        self._printed.append(text[:room])
+        self._printed_bytes += len(text)
+        if len(text) > room:  # an honest worker has stopped its script before this
+            raise protocol.ProtocolError("more printed than announced")
+
+    def _report(self, progress: protocol.Progress) -> None:
+        self._progress += 1
+        if self._progress > _MAX_PROGRESS:
+            raise errors.LimitExceeded(f"more than {_MAX_PROGRESS} progress reports", code="limit.output")
+        self._job.on_progress(progress)
+
+    def _cut(self) -> None:
+        self._over = not self._job.cancellation.cancelled
+        self._job.cancellation.cancel()
+
+    def _start(self) -> protocol.Start:
+        job, limits = self._job, self._job.limits
+        return protocol.Start(
+            script=job.script,
+            namespace=job.namespace,
+            context=job.context,
+            contexts=job.contexts,
+            timeout_ms=limits.timeout_ms,
+            memory_bytes=limits.memory_bytes,
+            depth=limits.depth,
+            output_bytes=limits.output_bytes,
+            api_calls=limits.api_calls,
+            response_bytes=limits.response_bytes,
+        )
+
+    def _remaining(self) -> float:
+        remaining = self._deadline - time.monotonic()
+        if remaining <= 0:
+            raise TimeoutError
+        return remaining
+
+    def _out_of_time(self) -> types.Fault:
+        seconds = self._job.limits.timeout_ms / 1000
+        waited = f" after {self._answers.calls} API calls" if self._answers.calls else ""
+        return types.Fault(
+            "limit.time",
+            f"the script was ended at its {seconds:g} s deadline{waited}; narrow the query, avoid a call per object, "
+            "or pass a larger `timeout` (ms)",
+        )
+
+    def _autopsy(self, end: control.Exited | None) -> types.Fault:
+        """Say what a worker that ended without DONE most likely died of."""
+        if self._job.cancellation.cancelled and not self._over:
+            return types.Fault("cancelled", "the client cancelled the script")
+        status = end.status if end is not None else 0
+        if status == -signal.SIGSYS:
+            log.warning(
+                "worker killed by seccomp: it tried a forbidden system call", extra={"event": "sandbox.violation"}
+            )
+            return types.Fault("worker.died", "the script was ended: it tried a forbidden system call")
+        if status == -signal.SIGSEGV:
+            return types.Fault(
+                "limit.depth", "the script was ended: it nested data or calls too deeply for the interpreter"
+            )
+        if status == -signal.SIGKILL:
+            return types.Fault(
+                "worker.died",
+                "the sandbox process was killed (out of memory or processor time?); run it again, with less",
+            )
+        return types.Fault(
+            "worker.died", f"the sandbox process ended unexpectedly (status {status}); run the script again"
+        )
+
+    def _usage(self, known: usage.Consumption | control.Exited | None) -> types.Usage:
+        return types.Usage(
+            wall_ms=(time.monotonic() - self._started) * 1000,
+            cpu_ms=known.cpu_ms if known is not None else 0.0,
+            peak_bytes=known.peak_bytes if known is not None else 0,
+            api_calls=self._answers.calls,
+            bytes_fetched=self._answers.fetched,
+        )

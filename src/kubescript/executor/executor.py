@@ -1,0 +1,227 @@
+"""Keeps spare workers, forked and locked down ahead of time, and gives each to one script.
+
+The host's side of the wall. Knows nothing of Kubernetes: calls go to the `on_call` a job brings.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import logging
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from kubescript import errors, types
+from kubescript.executor import conversation, spawner, usage
+from kubescript.wire import framing, protocol
+
+__all__ = ["REQUIRED_LAYERS", "Executor", "missing"]
+
+log = logging.getLogger(__name__)
+
+REQUIRED_LAYERS: Final = frozenset(
+    {"descriptors", "rlimits", "identity", "capabilities", "parent_death", "no_new_privs", "landlock", "seccomp"}
+)
+"""What `sandbox.strict` insists on.
+
+Not among them is the network namespace, which the container profile of most clusters (RuntimeDefault) does not permit:
+without it seccomp still lets a worker make no socket, and Landlock lets none connect.
+"""
+
+_READY_TIMEOUT_S: Final = 20.0
+"""A fork takes milliseconds; only the very first worker also waits for the fork server's warm-up."""
+_REAP_TIMEOUT_S: Final = 2.0
+_GRACE_S: Final = 0.003
+"""Seconds between an answer and the work that only the next script needs: ending a process and forking one take two
+cores' attention."""
+
+
+def missing(layers: Iterable[protocol.Layer]) -> tuple[str, ...]:
+    """The required layers that do not hold, by name."""
+    return tuple(sorted(REQUIRED_LAYERS - {layer.name for layer in layers if layer.active}))
+
+
+class Executor:
+    """Runs scripts, each in a fresh process. Used from many threads at once."""
+
+    def __init__(
+        self, source: spawner.Spawner, *, memory_bytes: int, cpu_seconds: int, spares: int, strict: bool
+    ) -> None:
+        self._source = source
+        self._memory_bytes = memory_bytes
+        self._cpu_seconds = cpu_seconds
+        self._strict = strict
+        self._wanted = spares
+        self._spares: deque[spawner.Worker] = deque()
+        self._lock = threading.Lock()
+        self._janitor = _Janitor()
+        self._warned = False
+        self.layers: tuple[protocol.Layer, ...] = ()
+        """What the newest worker reported of its lockdown; empty before the first."""
+
+    @property
+    def spares(self) -> int:
+        """Workers that wait for a script."""
+        return len(self._spares)
+
+    def start(self) -> None:
+        """Put as many spares on their way as are missing."""
+        with self._lock:
+            while len(self._spares) < self._wanted:
+                self._spares.append(self._spawn())
+
+    def probe(self) -> tuple[protocol.Layer, ...]:
+        """Which layers hold in a fresh worker. Raises WorkerError when none comes up, or when strict and one is
+        missing."""
+        worker = self._take()
+        with contextlib.closing(worker):
+            self._greet(worker)
+        self.start()
+        return self.layers
+
+    def run(self, job: conversation.Job) -> types.Outcome:
+        """Run one script to its outcome; a script that fails, or is cancelled, has an outcome too.
+
+        Raises WorkerError when no worker can be had.
+        """
+        job = dataclasses.replace(job, on_call=self._overlapped(job.on_call))
+        started = time.monotonic()
+        outcome = self._attempt(job, self._take())
+        if outcome is None:  # a spare that died with its fork server, before the script did anything
+            deadline = started + job.limits.timeout_ms / 1000
+            outcome = self._attempt(dataclasses.replace(job, deadline=deadline), self._spawn())
+        if outcome is None:
+            raise errors.WorkerError(
+                "the sandbox process died twice before the script began; see the log", code="worker.spawn"
+            )
+        return outcome
+
+    def _attempt(self, job: conversation.Job, worker: spawner.Worker) -> types.Outcome | None:
+        """Run the script in this worker; None when the worker was dead already."""
+        dismiss = worker.close
+        try:
+            with job.cancellation.closing(worker.kill):
+                frames = self._greeted(worker)
+                if frames is None:
+                    return _cancelled() if job.cancellation.cancelled else None
+                talk = conversation.Conversation(job, frames)
+                fault = talk.hold()
+                used = usage.read(worker.pid) if fault is None else None
+            if used is not None:
+                dismiss = functools.partial(self.later, functools.partial(self._replace, worker))
+        finally:
+            dismiss()
+        if used is None:
+            worker.wait(_REAP_TIMEOUT_S)
+            if worker.exit is None and not talk.began:
+                return None
+            self.start()
+        return talk.outcome(fault, used, worker.exit)
+
+    def later(self, chore: Callable[[], None]) -> None:
+        """Do `chore` once the answer that is about to be given is on its way."""
+        self._janitor.later(chore)
+
+    def _replace(self, worker: spawner.Worker) -> None:
+        """End a worker that is done, and fork the spare that takes its place."""
+        worker.close()
+        with contextlib.suppress(errors.KubescriptError):  # the next script meets the same error, and reports it
+            self.start()
+
+    def _overlapped(self, on_call: conversation.OnCall) -> conversation.OnCall:
+        """Fork the next spare while this script waits for the API server."""
+
+        def answer(call: protocol.Call, timeout_s: float) -> tuple[protocol.Reply, types.Response | None]:
+            with contextlib.suppress(errors.KubescriptError):  # the next script meets the same error, and reports it
+                self.start()
+            return on_call(call, timeout_s)
+
+        return answer
+
+    def close(self) -> None:
+        """Drop the spares and start no more."""
+        self._janitor.close()
+        with self._lock:
+            self._wanted = 0
+            while self._spares:
+                self._spares.popleft().close()
+
+    def _spawn(self) -> spawner.Worker:
+        return self._source.spawn(self._memory_bytes, self._cpu_seconds)
+
+    def _take(self) -> spawner.Worker:
+        with self._lock:
+            while self._spares:
+                worker = self._spares.popleft()
+                if not worker.has_ended:
+                    return worker
+                worker.close()
+        return self._spawn()
+
+    def _greeted(self, worker: spawner.Worker) -> framing.FrameSocket | None:
+        """As `_greet`; None when the worker died before it was ready."""
+        try:
+            return self._greet(worker)
+        except errors.WorkerError as error:
+            if isinstance(error.__cause__, protocol.StreamClosed | ConnectionError):
+                return None
+            raise
+
+    def _greet(self, worker: spawner.Worker) -> framing.FrameSocket:
+        """Read the worker's READY and refuse one that is not locked down as the operator asked."""
+        frames = framing.FrameSocket(worker.socket, time.monotonic() + _READY_TIMEOUT_S)
+        ready = conversation.read_ready(frames)
+        self.layers = ready.layers
+        lacking = missing(ready.layers)
+        if lacking and not self._strict and not self._warned:
+            self._warned = True
+            log.warning(
+                "SCRIPTS ARE NOT FULLY CONFINED: %s missing on this machine",
+                ", ".join(lacking),
+                extra={
+                    "event": "sandbox.unconfined",
+                    "remedy": "run `kubescript doctor`; sandbox.strict = true refuses",
+                },
+            )
+        if lacking and self._strict:
+            raise errors.WorkerError(
+                "this machine cannot confine scripts: " + ", ".join(lacking) + " missing",
+                code="worker.lockdown",
+                remedy="run `kubescript doctor` for what to change, or set sandbox.strict = false and accept the risk",
+            )
+        return frames
+
+
+def _cancelled() -> types.Outcome:
+    return types.Outcome(fault=types.Fault("cancelled", "the client cancelled the script"))
+
+
+class _Janitor:
+    """Does, a moment later, what need not be done before an answer goes out."""
+
+    def __init__(self) -> None:
+        self._chores: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._awake_until = 0.0
+        self._thread = threading.Thread(target=self._work, name="kubescript-janitor", daemon=True)
+        self._thread.start()
+
+    def later(self, chore: Callable[[], None]) -> None:
+        """Take this chore, which must be short and must not raise."""
+        self._chores.put(chore)
+
+    def close(self) -> None:
+        """Do what was taken, and end the thread."""
+        self._chores.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        for chore in iter(self._chores.get, None):
+            if time.monotonic() >= self._awake_until:
+                time.sleep(_GRACE_S)
+                self._awake_until = time.monotonic() + _GRACE_S  # what came meanwhile has waited long enough
+            chore()

@@ -1,0 +1,201 @@
+"""What the host sends in answer to a worker's calls: one, several at a time, or a stream piece by piece.
+
+Counts calls and bytes against the limits. A worker may give an answer up at any time (STOP); what it asked of the
+cluster is then ended too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from kubescript import errors, types
+from kubescript.executor import batch
+from kubescript.wire import framing, protocol
+
+__all__ = ["Answers", "OnCall"]
+
+OnCall = Callable[[protocol.Call, float], tuple[protocol.Reply, types.Response | None]]
+"""Answers one call within so many seconds: the head, and the body when there is one. Never raises. Called from several
+threads at once."""
+
+_CALLS_BEYOND_LIMIT: Final = 100
+"""A script may catch the error that says its calls are used up; one that goes on regardless is ended."""
+_MAX_STREAMS: Final = 8
+"""Open at a time; each holds a connection."""
+_BODY_CAP: Final = protocol.CAPS[protocol.Kind.BODY]
+
+
+class Answers:
+    """The answers to one script's calls, one at a time on the wire."""
+
+    def __init__(
+        self,
+        on_call: OnCall,
+        limits: types.Limits,
+        frames: framing.FrameSocket,
+        hear: framing.Hear,
+        remaining: Callable[[], float],
+        cut: Callable[[], None],
+    ) -> None:
+        self._on_call = on_call
+        self._limits = limits
+        self._frames = frames
+        self._hear = hear
+        """Takes what the worker says while an answer is on its way."""
+        self._remaining = remaining
+        """Seconds until the deadline. Raises TimeoutError past it."""
+        self._cut = cut
+        """Ends the calls that are under way: the script is over, nobody waits for them."""
+        self.calls = 0
+        self.fetched = 0
+        """Bytes of bodies."""
+        self.told: dict[str, None] = {}
+        """What the script was told of its limits, each text once."""
+        self._unwanted: set[int] = set()
+        self._streams: dict[int, _Stream] = {}
+
+    def one(self, call: protocol.Call) -> None:
+        """Answer one call; of a stream only the head."""
+        reply, response = self._counted(call) or self._on_call(call, self._remaining())
+        if call.stream and response is not None:
+            self._streams[self.calls] = _Stream(response)
+            self._frames.send_message(protocol.Kind.REPLY, reply, self._hear)
+            return
+        with contextlib.closing(batch.Fetched(reply, response)) as answer:
+            self._send(self.calls, answer)
+
+    def several(self, calls: tuple[protocol.Call, ...]) -> None:
+        """Answer calls that are made at the same time, in their order."""
+        if any(call.stream for call in calls):
+            raise protocol.ProtocolError("a stream in a BATCH")
+        first = self.calls + 1
+        refused = [self._counted(call) for call in calls]
+
+        def fetch(index: int) -> tuple[protocol.Reply, types.Response | None]:
+            return refused[index] or self._in_time(calls[index])
+
+        with contextlib.closing(batch.Batch(fetch, len(calls))) as under_way:
+            try:
+                for number, answer in enumerate(under_way.answers(self._listen), first):
+                    self._send(number, answer)
+            except BaseException:
+                self._cut()
+                raise
+
+    def more(self, number: int) -> None:
+        """The next piece of a stream, or its end."""
+        if number not in self._streams:
+            raise protocol.ProtocolError("MORE of no open stream")
+        stream = self._streams[number]
+        try:
+            piece = stream.piece()
+            self.fetched += len(piece)
+            fault = self._too_many_bytes()
+        except errors.KubescriptError as error:
+            piece, fault = b"", protocol.ScriptFault(error.code, error.message)
+        if piece and fault is None:
+            self._frames.send(protocol.Kind.BODY, piece, self._hear)
+        else:
+            self._streams.pop(number, stream).close()  # STOP may have come first
+            self._frames.send_message(protocol.Kind.END, protocol.End(fault), self._hear)
+
+    def stop(self, number: int) -> None:
+        """The worker does not want the rest of this answer; it may be over already. Once for each."""
+        if number in self._unwanted or not 0 < number <= self.calls:
+            raise protocol.ProtocolError("STOP of an answer that is none")
+        self._unwanted.add(number)
+        if stream := self._streams.pop(number, None):
+            stream.close()
+
+    def close(self) -> None:
+        """End the streams that were left open."""
+        while self._streams:
+            self._streams.popitem()[1].close()
+
+    def _send(self, number: int, answer: batch.Fetched) -> None:
+        """Head, body, end."""
+        self._frames.send_message(protocol.Kind.REPLY, answer.reply, self._hear)
+        fault = self._pass_on(number, answer.chunks())
+        answer.close()
+        self._frames.send_message(protocol.Kind.END, protocol.End(fault), self._hear)
+
+    def _pass_on(self, number: int, chunks: Iterator[bytes]) -> protocol.ScriptFault | None:
+        """The body as it arrives; one that breaks off is a fault at its end, never a short success."""
+        while number not in self._unwanted:
+            try:
+                chunk = next(chunks, None)
+            except errors.KubescriptError as error:  # the cluster's; what the worker does wrong ends the script
+                return protocol.ScriptFault(error.code, error.message)
+            if chunk is None:
+                break
+            self.fetched += len(chunk)
+            if fault := self._too_many_bytes():
+                return fault
+            for start in range(0, len(chunk), _BODY_CAP):
+                self._frames.send(protocol.Kind.BODY, memoryview(chunk)[start : start + _BODY_CAP], self._hear)
+        return None
+
+    def _counted(self, call: protocol.Call) -> tuple[protocol.Reply, None] | None:
+        """Count a call; why it is not made, if it is not. Raises LimitExceeded when the script goes on regardless."""
+        self.calls += 1
+        limit = self._limits.api_calls
+        message = f"more than {limit} API calls; list once and filter in the script instead of one call per object"
+        if self.calls > limit + _CALLS_BEYOND_LIMIT:
+            raise errors.LimitExceeded(message, code="limit.calls")
+        if self.calls > limit:
+            return self._refused("limit.calls", message)
+        if fault := self._too_many_bytes():
+            return protocol.Reply(0, fault=fault), None
+        if call.stream and len(self._streams) >= _MAX_STREAMS:
+            return self._refused("limit.watches", f"more than {_MAX_STREAMS} watches are open; end one with stop()")
+        return None
+
+    def _refused(self, code: str, message: str) -> tuple[protocol.Reply, None]:
+        """Why a call is not made, in our words."""
+        self.told[message] = None
+        return protocol.Reply(0, fault=protocol.ScriptFault(code, message)), None
+
+    def _in_time(self, call: protocol.Call) -> tuple[protocol.Reply, types.Response | None]:
+        try:
+            left = self._remaining()
+        except TimeoutError:
+            return self._refused("cluster.timeout", "the script's time is over")
+        return self._on_call(call, left)
+
+    def _listen(self) -> None:
+        """Hear what the worker says while nothing is being sent."""
+        self._remaining()
+        while self._hear():
+            pass
+
+    def _too_many_bytes(self) -> protocol.ScriptFault | None:
+        if self.fetched <= self._limits.response_bytes:
+            return None
+        size = self._limits.response_bytes >> 20
+        message = f"API answers exceed {size} MiB; use limit=, selectors or one namespace"
+        self.told[message] = None
+        return protocol.ScriptFault("limit.bytes", message)
+
+
+class _Stream:
+    """The body of a stream, in pieces that fit a frame."""
+
+    def __init__(self, response: types.Response) -> None:
+        self._response = response
+        self._left = memoryview(b"")
+
+    def piece(self) -> memoryview | bytes:
+        """What has arrived, waiting for something to arrive; empty at the end. Raises KubescriptError."""
+        while not self._left:
+            chunk = next(self._response.chunks, None)
+            if chunk is None:
+                return b""
+            self._left = memoryview(chunk)
+        piece, self._left = self._left[:_BODY_CAP], self._left[_BODY_CAP:]
+        return piece
+
+    def close(self) -> None:
+        """End what the cluster still sends."""
+        self._response.close()

@@ -1,0 +1,261 @@
+"""The host's handle on the fork server: starts it, asks for workers, learns how they ended, restarts it when it died.
+
+One thread per fork server reads its reports; everything else happens in the callers' threads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import itertools
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from kubescript import errors
+from kubescript.wire import control
+
+__all__ = ["COMMAND", "Spawner", "Worker"]
+
+COMMAND: Final = (sys.executable, "-I", "-m", "kubescript.worker.launch")
+"""By name: the host must not import what only scripts need. -I: no PYTHON* variable, no user's packages, no current
+folder."""
+_REMEDY: Final = {
+    errno.EAGAIN: "too many processes: raise `ulimit -u`, TasksMax or the pod's pids limit, or end some",
+    errno.ENOMEM: "the machine or its control group has no memory left: raise the limit, or end something",
+    errno.EACCES: "let this user execute it: chmod, or a file system that is not mounted noexec",
+    errno.ENOENT: "the interpreter is gone: install kubescript again",
+}
+
+
+class Worker:
+    """One worker process as the host sees it."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.socket = sock
+        self.pid = 0
+        self.exit: control.Exited | None = None
+        """Set once the fork server has reaped it; stays None when the fork server itself died."""
+        self._pidfd = -1
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._doomed = False
+
+    def kill(self) -> None:
+        """End the process at once; safe to call from any thread, at any time, more than once."""
+        with self._lock:
+            self._doomed = True
+            self._signal()
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait until the process is reaped. False when it is not within `timeout_s` seconds."""
+        return self._ended.wait(timeout_s)
+
+    def close(self) -> None:
+        """Kill it and hang up; its end is still reported to `exit`."""
+        self.kill()
+        self.socket.close()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it is dead, as the kernel knows it this instant: a pidfd reads ready once its process is."""
+        with self._lock:
+            if self._pidfd < 0:
+                return self._ended.is_set()
+            poller = select.poll()
+            poller.register(self._pidfd, select.POLLIN)
+            return bool(poller.poll(0))
+
+    def forked(self, pid: int, pidfd: int) -> None:
+        """The spawner learned the process id; a kill asked for earlier happens now."""
+        with self._lock:
+            self.pid, self._pidfd = pid, pidfd
+            if self._doomed:
+                self._signal()
+
+    def ended(self, report: control.Exited | None) -> None:
+        """The spawner learned the end; the pidfd is released, so later kills do nothing."""
+        with self._lock:
+            self.exit = report
+            if self._pidfd >= 0:
+                os.close(self._pidfd)
+                self._pidfd = -1
+        self._ended.set()
+
+    def _signal(self) -> None:
+        if self._pidfd >= 0:  # a pidfd names this very process, never a later one that got the same number
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+
+
+class Spawner:
+    """Keeps one fork server running."""
+
+    def __init__(self, command: Sequence[str] = COMMAND) -> None:
+        self._command = command
+        self._lock = threading.Lock()
+        self._server: _ForkServer | None = None
+        self._closed = False
+
+    def start(self) -> None:
+        """Start the fork server. Called first thing, before settings or credentials are read."""
+        if sys.platform != "linux":
+            return  # `spawn` says why
+        with self._lock:
+            self._server = _ForkServer(self._command)
+
+    def close(self) -> None:
+        """End the fork server and with it every worker."""
+        with self._lock:
+            self._closed = True
+            server, self._server = self._server, None
+        if server is not None:
+            server.close()
+
+    def spawn(self, memory_bytes: int, cpu_seconds: int) -> Worker:
+        """A new worker, already on its way. Raises WorkerError when no fork server can be had."""
+        if sys.platform != "linux":
+            raise errors.WorkerError(
+                f"scripts run on Linux only: {sys.platform} has no seccomp, Landlock or namespaces to confine them",
+                code="worker.lockdown",
+                remedy="run kubescript in a Linux container or virtual machine (Docker Desktop, WSL 2)",
+            )
+        with self._lock:
+            if self._server is None or not self._server.alive:
+                self._server = self._restarted()
+            worker = self._server.fork(memory_bytes, cpu_seconds)
+            if worker is None:  # it died between the check and the request
+                self._server = self._restarted()
+                worker = self._server.fork(memory_bytes, cpu_seconds)
+        if worker is None:
+            raise errors.WorkerError("no sandbox process could be started", code="worker.spawn")
+        return worker
+
+    @property
+    def pid(self) -> int:
+        """Process id of the fork server, 0 when there is none."""
+        server = self._server
+        return server.process.pid if server is not None else 0
+
+    def _restarted(self) -> _ForkServer:
+        if self._closed:
+            raise errors.WorkerError("the server is shutting down", code="worker.spawn")
+        if self._server is not None:
+            self._server.close()
+        return _ForkServer(self._command)
+
+
+class _ForkServer:
+    """One fork server process and the workers it was asked for."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self.alive = True
+        self._tickets = itertools.count(1)
+        self._workers: dict[int, Worker] = {}
+        self._lock = threading.Lock()
+        self._link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self.process = _launch(command, theirs.fileno())
+        self._listener = threading.Thread(target=self._listen, name="kubescript-spawner", daemon=True)
+        try:
+            self._listener.start()
+        except RuntimeError:  # a thread is a process to the limits of the kernel
+            self._link.close()
+            self.process.wait()
+            raise _unstarted(errno.EAGAIN) from None
+
+    def fork(self, memory_bytes: int, cpu_seconds: int) -> Worker | None:
+        """Ask for a worker; None when the process is gone."""
+        ours, theirs = socket.socketpair()
+        worker = Worker(ours)
+        ticket = next(self._tickets)
+        request = control.ForkRequest(ticket, memory_bytes, cpu_seconds)
+        with theirs, self._lock:
+            self._workers[ticket] = worker
+            try:
+                socket.send_fds(self._link, [msgspec.json.encode(request)], [theirs.fileno()])
+            except OSError:
+                self.alive = False
+                del self._workers[ticket]
+                ours.close()
+                return None
+        return worker
+
+    def close(self) -> None:
+        """Hang up, which ends the process and its workers, and reap it."""
+        with contextlib.suppress(OSError):
+            self._link.shutdown(socket.SHUT_RDWR)
+        try:
+            self.process.wait(timeout=2)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self._listener.join()
+
+    def _listen(self) -> None:
+        decoder = msgspec.json.Decoder(control.Message)
+        while True:
+            payload, descriptors = self._receive()
+            if not payload:
+                break
+            self._report(decoder.decode(payload), descriptors)
+        self._release()
+
+    def _receive(self) -> tuple[bytes, list[int]]:
+        try:
+            payload, descriptors, _, _ = socket.recv_fds(self._link, control.MAX_MESSAGE, 1)
+        except OSError:
+            return b"", []
+        return payload, descriptors
+
+    def _report(self, message: control.Message, descriptors: list[int]) -> None:
+        with self._lock:
+            if isinstance(message, control.Forked):
+                self._workers[message.ticket].forked(message.pid, descriptors[0])
+            else:
+                self._workers.pop(message.ticket).ended(message)
+
+    def _release(self) -> None:
+        """The process is gone, and the kernel kills workers with their parent: tell whoever waits for one."""
+        with self._lock:
+            self.alive = False
+            workers, self._workers = list(self._workers.values()), {}
+            self._link.close()
+        for worker in workers:
+            worker.kill()
+            worker.ended(None)
+
+
+def _launch(command: Sequence[str], descriptor: int) -> subprocess.Popen[bytes]:
+    """Raises WorkerError when the kernel starts no process for us."""
+    try:
+        return _started(command, descriptor)
+    except OSError as error:
+        raise _unstarted(error.errno or 0) from None
+
+
+def _unstarted(number: int) -> errors.WorkerError:
+    return errors.WorkerError(
+        f"the sandbox's process {sys.executable} could not be started: {os.strerror(number)}",
+        code="worker.spawn",
+        remedy=_REMEDY.get(number, "see what keeps this user from starting processes"),
+    )
+
+
+def _started(command: Sequence[str], descriptor: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603 - the command is ours, never a caller's text
+        [*command, str(descriptor)],
+        env={},  # no variable of ours: tokens, proxies and paths live there
+        pass_fds=(descriptor,),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,  # on the stdio transport our stdout is the MCP wire
+        cwd="/",
+    )

@@ -1,1 +1,0 @@
-"""The wall: fork server, locked-down worker, and the wire between them and the host."""

@@ -1,0 +1,1 @@
+"""Everything that runs in the untrusted process, and nothing else. The host imports none of it."""

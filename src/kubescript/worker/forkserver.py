@@ -1,0 +1,126 @@
+"""The warm, clean parent of every worker: forks on request, reaps, and knows no secret.
+
+Started by the host (see spawner.py) before any setting or kubeconfig is read, with an empty environment and one
+descriptor: its end of a SOCK_SEQPACKET control socket. It imports what scripts need and nothing that ever holds a
+credential. It reads messages from the host only, never a byte from a worker. When the host is gone its control socket
+reads empty; the server then kills what it forked and ends, so no orphan is left even after `kill -9` of the host.
+"""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import gc
+import os
+import selectors
+import signal
+import socket
+import sys
+
+import msgspec
+
+from kubescript.confinement import lockdown, seccomp
+from kubescript.wire import control, protocol
+from kubescript.worker import main as worker_main
+
+__all__ = ["Server", "main"]
+
+
+class Server:
+    """Owns the link to the host and one pidfd per living child."""
+
+    def __init__(self, link: socket.socket, prepare: worker_main.Prepare) -> None:
+        self._link = link
+        self._prepare = prepare
+        self._layers: tuple[protocol.Layer, ...] = ()
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(link, selectors.EVENT_READ)
+        self._children: dict[int, tuple[int, int]] = {}
+        """pidfd to (pid, ticket)."""
+        self._space = lockdown.address_space()
+        self._decoder = msgspec.json.Decoder(control.ForkRequest)
+
+    def confine(self) -> None:
+        """Lock this process down as far as it can still fork; its children inherit that. Files cannot be opened from
+        here on."""
+        self._layers = lockdown.apply(lockdown.SERVER_STEPS, lockdown.Confinement(os.getppid(), 0, 0))
+
+    def serve(self) -> None:
+        """Answer until the host hangs up, then leave no child behind."""
+        try:
+            while self._turn():
+                pass
+        finally:
+            for pid, _ in self._children.values():
+                os.kill(pid, signal.SIGKILL)
+
+    def _turn(self) -> bool:
+        for key, _ in self._selector.select():
+            if key.fd == self._link.fileno():
+                if not self._answer():
+                    return False
+            else:
+                self._reap(key.fd)
+        return True
+
+    def _answer(self) -> bool:
+        payload, descriptors = _receive(self._link)
+        if not payload:
+            return False
+        request = self._decoder.decode(payload)
+        (descriptor,) = descriptors
+        self._fork(request, descriptor)
+        return True
+
+    def _fork(self, request: control.ForkRequest, descriptor: int) -> None:
+        parent = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            confinement = lockdown.Confinement(parent, self._space + request.memory_bytes, request.cpu_seconds)
+            worker_main.main(descriptor, confinement, self._layers, self._prepare)  # never returns
+        os.close(descriptor)
+        pidfd = os.pidfd_open(pid)
+        self._children[pidfd] = (pid, request.ticket)
+        self._selector.register(pidfd, selectors.EVENT_READ)
+        self._send(control.Forked(request.ticket, pid), pidfd)
+
+    def _reap(self, pidfd: int) -> None:
+        pid, ticket = self._children.pop(pidfd)
+        _, status, usage = os.wait4(pid, 0)
+        self._selector.unregister(pidfd)
+        os.close(pidfd)
+        cpu_ms = (usage.ru_utime + usage.ru_stime) * 1000
+        self._send(control.Exited(ticket, os.waitstatus_to_exitcode(status), cpu_ms, usage.ru_maxrss * 1024))
+
+    def _send(self, message: control.Message, *descriptors: int) -> None:
+        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))] if descriptors else []
+        with contextlib.suppress(BrokenPipeError):  # the host is gone; the next turn sees that and ends
+            self._link.sendmsg([msgspec.json.encode(message)], rights)
+
+
+def _receive(link: socket.socket) -> tuple[bytes, list[int]]:
+    payload, descriptors, _, _ = socket.recv_fds(link, control.MAX_MESSAGE, 1)
+    return payload, descriptors
+
+
+def main(prepare: worker_main.Prepare = worker_main.prepare) -> None:
+    """Warm up, confine this process, serve. `sys.argv[1]` is the control socket's descriptor.
+
+    `prepare` gives what a worker does with its script; the security tests pass one that assumes RestrictedPython has
+    fallen.
+    """
+    link = socket.socket(fileno=int(sys.argv[1]))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches the whole group; the host decides
+    worker_main.warm()
+    with contextlib.suppress(OSError):  # a missing libseccomp is reported by each worker's own step
+        seccomp.program(lockdown.WORKER_FD)
+    server = Server(link, prepare)
+    server.confine()
+    gc.collect()
+    gc.freeze()  # keeps the collector from touching, and so copying, pages shared with the children
+    gc.disable()
+    server.serve()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+"""Classes written by scripts: which bases and names they may have, and how the guards recognise their instances.
+
+Every class statement is compiled to `class X(…, metaclass=__metaclass__)`, and `__metaclass__` is `Factory` below. The
+class gets one of our metaclasses (a twin of the one its bases have), `type(type(x)) in METACLASSES` says "x belongs to
+the script": its attributes may be written, and its one-underscore names read.
+"""
+
+from __future__ import annotations
+
+import abc
+import builtins
+import collections
+import collections.abc
+import contextlib
+import enum
+import types
+import typing
+from typing import Any, Final
+
+from kubescript.worker.language import formatting, identifiers
+
+__all__ = ["ENUMS", "METACLASSES", "MODULE", "SEALED", "Factory", "SimpleNamespace", "is_script_class"]
+
+MODULE: Final = "script"
+"""`__module__` of a script's classes: a name under which there is nothing of ours."""
+
+
+class ScriptType(type):
+    """The metaclass of ordinary script classes."""
+
+
+class ScriptABCMeta(abc.ABCMeta):
+    """For abstract bases."""
+
+
+class ScriptProtocolMeta(type(typing.Protocol)):  # type: ignore[misc]
+    """For protocols."""
+
+
+class ScriptEnumMeta(enum.EnumMeta):
+    """For enumerations; without the functional call, which would take any names and any base."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if len(args) != 1 or kwargs or not cls.__members__:
+            raise TypeError("write the enumeration as a class: `class Color(Enum):` with one `NAME = value` per line")
+        return super().__call__(args[0])
+
+
+METACLASSES: Final = frozenset({ScriptType, ScriptABCMeta, ScriptProtocolMeta, ScriptEnumMeta})
+
+_NAMED_TUPLE, _TYPED_DICT = types.resolve_bases((typing.NamedTuple, typing.TypedDict))
+_TWINS: Final[dict[type, type]] = {
+    type: ScriptType,
+    abc.ABCMeta: ScriptABCMeta,
+    type(typing.Protocol): ScriptProtocolMeta,
+    type(_NAMED_TUPLE): type(_NAMED_TUPLE),
+    type(_TYPED_DICT): type(_TYPED_DICT),
+} | {meta: meta for meta in METACLASSES}
+
+
+class Enum(enum.Enum, metaclass=ScriptEnumMeta):
+    """enum.Enum for scripts."""
+
+
+class IntEnum(enum.IntEnum, metaclass=ScriptEnumMeta):
+    """enum.IntEnum for scripts."""
+
+
+class StrEnum(enum.StrEnum, metaclass=ScriptEnumMeta):
+    """enum.StrEnum for scripts."""
+
+    format = formatting.METHODS["format"]
+    format_map = formatting.METHODS["format_map"]
+
+
+class Flag(enum.Flag, metaclass=ScriptEnumMeta):
+    """enum.Flag for scripts."""
+
+
+class IntFlag(enum.IntFlag, metaclass=ScriptEnumMeta):
+    """enum.IntFlag for scripts."""
+
+
+class Str(str):  # noqa: SLOT000  scripts subclass it and set attributes
+    """What `class X(str)` inherits from: generated code (a dataclass with a field `format`) finds no raw method."""
+
+    format = formatting.METHODS["format"]
+    format_map = formatting.METHODS["format_map"]
+
+
+ENUMS: Final = {cls.__name__: cls for cls in (Enum, IntEnum, StrEnum, Flag, IntFlag)}
+
+
+class SimpleNamespace(types.SimpleNamespace):
+    """types.SimpleNamespace whose attributes have names that a script may write.
+
+    Attack: `SimpleNamespace(**{"__reduce_ex__": f})`, an object that answers what the library asks of its insides.
+    """
+
+    def __init__(self, /, **attributes: Any) -> None:
+        for name in attributes:
+            try:
+                identifiers.access(name, store=True)
+            except identifiers.Refused as refused:
+                raise TypeError(str(refused)) from None
+        super().__init__(**attributes)
+
+    def __repr__(self) -> str:
+        return "namespace" + super().__repr__().removeprefix(type(self).__name__)
+
+
+SEALED: Final = frozenset(ENUMS.values())
+"""Classes of ours with a metaclass for scripts: shared, hence read-only."""
+
+EXCEPTIONS: Final = {
+    name: value
+    for name, value in vars(builtins).items()
+    if not name.startswith("_")
+    and isinstance(value, type)
+    and issubclass(value, BaseException)
+    and not issubclass(value, BaseExceptionGroup)
+}
+"""Python's own, without groups."""
+
+BASES: Final = frozenset(EXCEPTIONS.values()) | {
+    *(object, int, float, complex, Str, bytes, bytearray, list, dict, tuple, set, frozenset),
+    *(collections.OrderedDict, collections.defaultdict, collections.Counter, collections.deque, collections.ChainMap),
+    *(collections.UserDict, collections.UserList),
+    *(getattr(collections.abc, name) for name in collections.abc.__all__),
+    *(abc.ABC, typing.Generic, typing.Protocol, _NAMED_TUPLE, _TYPED_DICT),
+    contextlib.AbstractContextManager,
+}
+"""Types that are not the script's and may be inherited from."""
+
+_PYTHONS: Final = (
+    "module qualname doc annotations classcell firstlineno static_attributes orig_bases annotate annotate_func "
+    "conditional_annotations classdictcell classdict type_params total"
+)
+_RESERVED: Final = frozenset({"_is_protocol", "_is_runtime_protocol"})
+"""Flags by which `isinstance(x, Protocol)` would ask any object for any name."""
+_FROM_PYTHON: Final = frozenset(f"__{name}__" for name in _PYTHONS.split())
+"""Names the interpreter itself puts into a class body."""
+
+
+def is_script_class(cls: object) -> bool:
+    """Whether a script wrote this class."""
+    return type(cls) in METACLASSES and cls not in SEALED
+
+
+def _is_allowed(base: type) -> bool:
+    return type(base) in METACLASSES or base in BASES or (base.__bases__ == (tuple,) and hasattr(base, "_fields"))
+
+
+def _guarded(bases: tuple[type, ...]) -> tuple[type, ...]:
+    return tuple(Str if base is str else base for base in bases)
+
+
+def _metaclass(bases: tuple[type, ...]) -> type:
+    for base in _guarded(bases):
+        if not isinstance(base, type) or not _is_allowed(base):
+            raise TypeError(f"cannot subclass {getattr(base, '__name__', base)!r}: hold one in an attribute instead")
+    kinds = {type(base) for base in bases}
+    twins = [_TWINS[kind] for kind in kinds if kind in _TWINS]
+    return max(twins or [ScriptType], key=lambda twin: len(twin.__mro__))
+
+
+def _without_dunders(getter: Any) -> types.FunctionType:
+    """A script's `__getattr__`, which is never asked for a dunder name.
+
+    The library looks up many hooks on the object (`__deepcopy__`, `__mro_entries__`, `__typing_subst__`, …) and hands
+    its insides to what it finds.
+    """
+    if type(getter) is not types.FunctionType:
+        raise TypeError("write __getattr__ as a method: `def __getattr__(self, name):`")
+
+    def __getattr__(self: Any, name: str) -> Any:  # noqa: N807  the name that dir() and errors show
+        if name.startswith("__"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getter(self, name)
+
+    return __getattr__  # type: ignore[return-value]
+
+
+class Factory:
+    """What `__metaclass__` is in a script. Called by the class statement with names, bases and body."""
+
+    __slots__ = ()
+
+    def __prepare__(self, name: str, bases: tuple[type, ...], **options: Any) -> Any:
+        """The mapping the class body fills: an enumeration has its own kind."""
+        return _metaclass(bases).__prepare__(name, _guarded(bases), **options)
+
+    def __call__(self, name: str, bases: tuple[type, ...], body: dict[str, Any], **options: Any) -> Any:
+        """The class."""
+        for key in body:
+            dunder = key.startswith("__") and key not in identifiers.DEFINABLE and key not in _FROM_PYTHON
+            if dunder or key in _RESERVED:
+                raise TypeError(f"a class cannot define {key}")
+        if "__getattr__" in body:
+            body["__getattr__"] = _without_dunders(body["__getattr__"])
+        return _metaclass(bases)(name, _guarded(bases), body, **options)

@@ -1,0 +1,200 @@
+"""Script text to a runnable program, or to findings that say what to write instead. Called by the worker.
+
+    compile_script   source ▶ tree ▶ transformer (names, guards) ▶ code
+    run              code + globals (builtins.py) ▶ value of the last expression, or NOTHING
+    describe_failure exception ▶ its type and a message with the script's own lines
+
+The script becomes the body of one function whose names are all declared global. So `return` works at the top level,
+functions see the script's variables as usual, and top-level loops run at the speed of a function's.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import contextlib
+import enum
+import inspect
+import re
+import sys
+import textwrap
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any, Final, Literal
+
+from kubescript.worker.language import failures, results, transformer
+from kubescript.worker.language.refusals import Finding, ScriptRefused
+
+__all__ = ["NOTHING", "Finding", "Program", "ScriptRefused", "compile_script", "describe_failure", "run"]
+
+MAX_SOURCE: Final = 256 * 1024
+"""Bytes of UTF-8. A script is a question, not a data set."""
+
+_COMPILE_DEPTH: Final = 3000
+"""Frames while compiling: the compiler's C stack holds, and a sum of 600 terms compiles."""
+
+_MAIN: Final = "_main_"
+_NOTHING: Final = "_nothing_"
+_FENCE: Final = re.compile(r"\A\s*(?P<mark>```|~~~)[\w+-]*[ \t]*\n(?P<body>.*?)(?:\n[ \t]*(?P=mark))?\s*\Z", re.DOTALL)
+_FENCED: Final = re.compile(r"^```(?:python|py)?[ \t]*\n(?P<body>.*?)\n```", re.DOTALL | re.MULTILINE)
+_DEEP: Final = (
+    "the script is too deeply nested: split the expression, or put the data into a JSON string for json.loads"
+)
+
+
+class _Nothing(enum.Enum):
+    NOTHING = "nothing"
+
+
+NOTHING: Final = _Nothing.NOTHING
+"""The script ended without a value."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A script that may be run."""
+
+    code: CodeType
+    source: str
+    """As compiled: without the Markdown fence, line numbers unchanged."""
+    returns: bool
+    """Whether it can have a value: a last expression, or `return` at the top level."""
+    hint: str
+    """How to return a value, for when there turns out to be none. Empty when it ended with `print(…)`."""
+    none: str
+    """Why the value may be None."""
+
+
+def compile_script(source: str) -> Program:
+    """Compile under the rules. Raises ScriptRefused with every finding."""
+    source = _clean(source)
+    try:
+        with warnings.catch_warnings(), _deep_enough():
+            warnings.simplefilter("ignore")  # an invalid escape in a script is no news for our stderr
+            return _compile(source)
+    except SyntaxError as error:
+        raise _syntax(error, source) from None
+    except (RecursionError, MemoryError):
+        raise _refuse(_DEEP) from None
+    except (ValueError, UnicodeError) as error:
+        raise _refuse(f"the script cannot be read: {error}") from None
+
+
+def run(program: Program, globals_: dict[str, Any]) -> object | Literal[_Nothing.NOTHING]:
+    """Execute in `globals_` and return the value. SystemExit ends the script; its text, if any, is the value."""
+    globals_["__builtins__"][_NOTHING] = NOTHING
+    try:
+        exec(program.code, globals_)
+        return globals_.pop(_MAIN)()  # type: ignore[no-any-return]
+    except SystemExit as end:
+        return NOTHING if end.code is None or isinstance(end.code, int) else end.code
+
+
+def describe_failure(error: BaseException, program: Program) -> tuple[str, str]:
+    """The exception's type name, and its message with the lines of the script that led to it."""
+    return failures.describe(error, program.source)
+
+
+@contextlib.contextmanager
+def _deep_enough() -> Iterator[None]:
+    """The script's own recursion limit may be low; walking its tree takes four frames for each level of nesting."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _COMPILE_DEPTH))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+# --- source -----------------------------------------------------------------------------------------------------------
+
+
+def _clean(source: str) -> str:
+    if len(source) > MAX_SOURCE or len(source.encode(errors="surrogatepass")) > MAX_SOURCE:
+        raise _refuse(f"the script is larger than {MAX_SOURCE // 1024} KiB: keep data out of it")
+    source = source.removeprefix("\ufeff").replace("\r\n", "\n")
+    if fenced := _FENCE.match(source) or _among_prose(source):
+        source = "\n" * source[: fenced.start("body")].count("\n") + fenced["body"]
+    first = next((line for line in source.splitlines() if line.strip() and not line.lstrip().startswith("#")), "")
+    return textwrap.dedent(source) if first[:1] in {" ", "\t"} else source
+
+
+def _among_prose(source: str) -> re.Match[str] | None:
+    """The one code block of an answer in words. Outside a long string, backticks are never Python."""
+    blocks = list(_FENCED.finditer(source))
+    before = source[: blocks[0].start()] if blocks else ""
+    in_string = any(before.count(quotes) % 2 for quotes in ('"' * 3, "'" * 3))
+    return blocks[0] if len(blocks) == 1 and not in_string and not _is_python(source) else None
+
+
+def _is_python(source: str) -> bool:
+    """Whether this is a script as it stands: one that quotes a block must not be taken for its quotation."""
+    try:
+        ast.parse(source, failures.FILENAME)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+# --- tree and code ----------------------------------------------------------------------------------------------------
+
+
+def _compile(source: str) -> Program:
+    tree = ast.parse(source, failures.FILENAME)
+    flags = _future_flags(tree)
+    hint, none = results.hint(tree.body), results.none(tree.body)
+    rules = transformer.Transformer()
+    rules.visit(tree)
+    rules.finish()
+    if rules.findings:
+        raise ScriptRefused(
+            "script.refused", tuple(sorted(set(rules.findings), key=lambda f: (f.line, f.column))), source
+        )
+    returns = results.return_last(tree.body) or rules.returns_early
+    code = compile(_wrap(tree, rules.bound), failures.FILENAME, "exec", flags=flags, dont_inherit=True, optimize=0)
+    _check_plain(code)
+    return Program(code, source, returns, hint, none)
+
+
+def _future_flags(tree: ast.Module) -> int:
+    """Take `from __future__ import …` out of the tree; only `annotations` still means something."""
+    flags = 0
+    for node in [n for n in tree.body if isinstance(n, ast.ImportFrom) and n.module == "__future__" and not n.level]:
+        known = {alias.name for alias in node.names}
+        if known <= set(__future__.all_feature_names):
+            tree.body.remove(node)
+            flags |= __future__.annotations.compiler_flag if "annotations" in known else 0
+    return flags
+
+
+def _wrap(tree: ast.Module, bound: set[str]) -> ast.Module:
+    names = sorted(bound)
+    head: list[ast.stmt] = [ast.Global(names)] if names else []
+    tail = ast.Return(ast.Name(_NOTHING, ast.Load()))
+    main = ast.parse(f"def {_MAIN}(): pass").body[0]
+    assert isinstance(main, ast.FunctionDef)
+    main.body = [*head, *tree.body, tail]
+    return ast.fix_missing_locations(ast.Module([main], []))
+
+
+def _check_plain(code: CodeType) -> None:
+    """Attack: a `yield` in a default or decorator would make the script's own function a generator that never runs."""
+    main = next(const for const in code.co_consts if isinstance(const, CodeType))
+    if main.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        raise _refuse("`yield` outside a function: append to a list, and end the script with its name")
+
+
+# --- refusals ---------------------------------------------------------------------------------------------------------
+
+
+def _refuse(message: str) -> ScriptRefused:
+    return ScriptRefused("script.refused", (Finding(0, 0, message),))
+
+
+def _syntax(error: SyntaxError, source: str) -> ScriptRefused:
+    reason = f"{error.msg}{failures.syntax_advice(error, source)}"
+    return ScriptRefused(
+        "script.syntax", (Finding(error.lineno or 0, max((error.offset or 1) - 1, 0), reason),), source
+    )

@@ -1,0 +1,220 @@
+"""A script's exception as text for the model: the script's own lines, message, a hint. Never a host frame."""
+
+from __future__ import annotations
+
+import datetime
+import difflib
+import sys
+from types import TracebackType
+from typing import Any, Final
+
+from kubescript.worker.language import refusals
+
+__all__ = ["FILENAME", "describe", "syntax_advice"]
+
+FILENAME: Final = "<script>"
+"""The file name of compiled scripts, by which their frames are told from ours."""
+
+_LINES: Final = 5
+"""Frames shown, the innermost ones: the error is there."""
+_TEXT: Final = 2000
+"""Characters of an exception's message."""
+_WIDTH: Final = 120
+"""Characters of a source line."""
+
+
+def describe(error: BaseException, source: str) -> tuple[str, str]:
+    """Type name and message. Runs the exception's `__str__`, which may be the script's."""
+    frames = _frames(error.__traceback__)
+    message = _message(error) + _advice(error, frames[-1][2] if frames else {})
+    lines = source.splitlines()
+    shown = [_line(number, name, lines) for number, name, _ in frames[-_LINES:]]
+    if len(frames) > _LINES:
+        shown.insert(0, f"… {len(frames) - _LINES} outer calls")
+    return type(error).__name__, "\n  ".join([message, *shown])
+
+
+def _frames(tb: TracebackType | None) -> list[tuple[int, str, dict[str, Any]]]:
+    found = []
+    while tb is not None:
+        code = tb.tb_frame.f_code
+        if code.co_filename == FILENAME:
+            found.append((tb.tb_lineno, code.co_name, tb.tb_frame.f_globals))
+        tb = tb.tb_next
+    return found
+
+
+def _line(number: int, name: str, lines: list[str]) -> str:
+    text = lines[number - 1].strip() if 0 < number <= len(lines) else ""
+    text = text if len(text) <= _WIDTH else text[:_WIDTH] + "…"
+    where = "" if name == "_main_" else f" in {name}"
+    return f"line {number}{where}: `{text}`"
+
+
+def _message(error: BaseException) -> str:
+    try:
+        text = _own_text(error) or str(error)
+    except BaseException as second:  # the script's own __str__ failed
+        return f"(its message could not be made: {type(second).__name__})"
+    return text if len(text) <= _TEXT else text[:_TEXT] + "…"
+
+
+def _own_text(error: BaseException) -> str:
+    """A KeyError's sentence without the quotes that `str` puts round it; its key alone stays as Python shows it."""
+    told = error.args[0] if type(error) is KeyError and len(error.args) == 1 else ""
+    return told if type(told) is str and "; " in told else ""
+
+
+# --- hints ------------------------------------------------------------------------------------------------------------
+
+
+def _advice(error: BaseException, namespace: dict[str, Any]) -> str:
+    try:
+        if isinstance(error, NameError) and not isinstance(error, UnboundLocalError):
+            return _about_name(error.name, namespace)
+        if isinstance(error, AttributeError):
+            return _about_attribute(error)
+        if isinstance(error, TypeError):
+            return _about_operands(str(error))
+        if isinstance(error, ValueError | IndexError) and str(error) in _EMPTY:
+            return f"; {_EMPTY[str(error)]}"
+    except BaseException:  # a hint is never worth a second failure: dir() runs code of the object
+        return ""
+    return ""
+
+
+def _about_name(name: str | None, namespace: dict[str, Any]) -> str:
+    if name is None:
+        return ""
+    builtins = namespace.get("__builtins__", {})
+    useful = [key for key in namespace if not key.startswith("_")]
+    if name in refusals.NAMES:
+        return f"; {refusals.NAMES[name]}"
+    if name in _USUAL:
+        return f"; write `{name} = {_USUAL[name]}` first" if _USUAL[name].startswith("k8s.") else f"; {_USUAL[name]}"
+    if line := builtins["_home_"](name) if "_home_" in builtins else "":
+        return f"; write `{line}` first"
+    near = difflib.get_close_matches(
+        name, [*useful, *(key for key in builtins if not key.startswith("_") and len(key) > 2)], n=1
+    )
+    meant = f"; did you mean `{near[0]}`?" if near else ""
+    return f"{meant or ';'} there are: {', '.join(useful[:30])}" if useful else meant
+
+
+_CURLY: Final = "\u201c\u201d\u2018\u2019"
+_GET = "write k8s.get('pods', namespace=namespace)"
+_CLIENTS = (
+    ("coreV1", "v1 core core_v1 core_v1_api core_api api v1_api"),
+    ("appsV1", "apps apps_v1 apps_v1_api apps_api"),
+    ("batchV1", "batch batch_v1 batch_v1_api batch_api"),
+    ("networkingV1", "networking networking_v1 net_v1 networking_v1_api"),
+    ("rbacV1", "rbac rbac_v1 rbac_v1_api"),
+    ("customObjects", "custom custom_api custom_objects custom_objects_api crd_api"),
+)
+_USUAL: Final = {
+    **{name: f"k8s.{accessor}()" for accessor, usual in _CLIENTS for name in usual.split()},
+    **dict.fromkeys(("kubectl", "kr8s", "oc"), _GET),
+    "tabulate": "write table(rows)",
+    **dict.fromkeys(("pd", "np", "pl"), "write lists and dicts, Counter, statistics, table(rows)"),
+    "humanize": "age(obj) prints like 3d4h",
+    "parse_cpu": "write quantity(text)",
+    "parse_memory": "write quantity(text)",
+    "kubernetes_client": "use k8s, or `from kubernetes import client` first",
+}
+"""Names that scripts often suppose are there ▶ how to make them, or what to write."""
+
+
+def _about_attribute(error: AttributeError) -> str:
+    if error.name is None or not hasattr(error, "obj") or not str(error).endswith(f"no attribute {error.name!r}"):
+        return ""  # what does not end as Python's message does has its hint already
+    if error.obj is None:
+        return f": the value before `.{error.name}` is None, as missing fields are; write `x and x.{error.name}`"
+    if type(error.obj) is str and error.name in _DATES:
+        return f"; {_TIMES}"
+    if told := _about_kind(error.obj, error.name):
+        return told
+    if error.obj is datetime.datetime and error.name in _IN_DATETIME:
+        return f"; write `{error.name}` alone, it is there without an import"
+    public = [name for name in dir(error.obj) if not name.startswith("_")]
+    same = [name for name in public if _plain(name) == _plain(error.name)]
+    near = same or difflib.get_close_matches(error.name, public, n=1)
+    return f"; did you mean `{near[0]}`?" if near else ""
+
+
+def _about_kind(value: object, name: str) -> str:
+    if isinstance(value, datetime.timedelta):
+        return "; write x.total_seconds() / 3600 for hours, x.days for days"
+    if type(value) is list and name not in _ALMOST_OF_LISTS:
+        return f": it is a list, write [x.{name} for x in it], or it[0].{name}"
+    return f": it is a dict, write `[{name!r}]` or `.get({name!r})`" if issubclass(type(value), dict) else ""
+
+
+_ALMOST_OF_LISTS: Final = frozenset({"add", "push", "length", "size", "len", "items", "keys", "values", "get"})
+_DATES: Final = frozenset(
+    {"isoformat", "strftime", "timestamp", "date", "time", "total_seconds", "tzinfo", "astimezone", "year", "days"}
+)
+_IN_DATETIME: Final = frozenset({"timedelta", "timezone"})
+_TIMES: Final = "camelCase and item timestamps are text; use .creation_timestamp, or datetime.fromisoformat(text)"
+_EMPTY: Final = {
+    "list index out of range": "missing lists are empty: write `x[0] if x else None`",
+    **{f"{name}() arg is an empty sequence": f"write {name}(..., default=0)" for name in ("max", "min")},
+    **{f"{name}() iterable argument is empty": f"write {name}(..., default=0)" for name in ("max", "min")},
+}
+"""The text of a ValueError or IndexError ▶ its hint."""
+_OPERANDS: Final = (
+    (("format string passed to NoneType",), "missing fields are None: write {x or 0:…}"),
+    (("'method' object is not iterable",), "call it: write () after its name"),
+    (("'method' object is not subscriptable",), "call it: write () before the bracket"),
+    (
+        ("not supported between instances of 'View' and 'View'",),
+        "give a key: sorted(pods, key=lambda p: p.metadata.name)",
+    ),
+    (("'View' object is not callable",), "it is an object: read a field of it"),
+    (("'ModuleProxy' object is not callable",), "this is the module: write datetime.datetime(…), or import the name"),
+    (("unhashable type: 'View'",), "take a name: p.metadata.name"),
+    (("unhashable type: 'ListView'",), "take a tuple of what you compare"),
+    (("offset-naive and offset-aware",), "use datetime.now(timezone.utc)"),
+    (("'Age'", " between "), "compare with timedelta(hours=1), or take .total_seconds()"),
+    (("'ListObject' object is not an iterator",), "write pods[0], or next(iter(pods))"),
+    (("for +: 'int' and 'str'",), "quantities are text: write quantity(x)"),
+    (("for +: 'float' and 'str'",), "quantities are text: write quantity(x)"),
+    (("between instances of 'str' and 'int'",), "quantities are text: write quantity(x)"),
+    (("between instances of 'int' and 'str'",), "quantities are text: write quantity(x)"),
+    (("'NoneType'", "'datetime."), "missing fields are None: leave them out with `if x`"),
+    (("'NoneType'", "'str'", " between "), "missing fields are None: write `x or ''`"),
+    (("'NoneType'", " between "), "missing fields are None: write `x or 0`"),
+    (("'NoneType'", "'str'", "operand type"), "missing fields are None: write `x or ''`"),
+    (("'NoneType'", "operand type"), "missing fields are None: write `x or 0`"),
+    (("'datetime.datetime'", "'str'"), _TIMES),
+)
+"""Parts of a TypeError's text ▶ its hint."""
+
+
+def _about_operands(text: str) -> str:
+    return next((f"; {hint}" for parts, hint in _OPERANDS if all(part in text for part in parts)), "")
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def syntax_advice(error: SyntaxError, source: str) -> str:
+    """What a model most often meant by a line Python cannot read."""
+    lines = source.splitlines()
+    line = lines[error.lineno - 1].strip() if error.lineno and error.lineno <= len(lines) else ""
+    if line.startswith(("kubectl ", "$ kubectl", "oc ", "helm ")):
+        return ': this is a shell command; write Python, such as `k8s.get("pods", namespace=namespace)`'
+    if any(quote in line for quote in _CURLY):
+        return ": write straight quotes"
+    if line.startswith(("!", "%")):
+        return ": notebook commands are not available; write Python"
+    if line.startswith(("const ", "let ", "var ", "//")) or "=>" in line or line.endswith("{"):
+        return ": scripts are Python"
+    return _newer(error.msg or "", line) if sys.version_info < (3, 12) else ""
+
+
+def _newer(told: str, line: str) -> str:
+    """What Python has learned since the one that runs here."""
+    if "f-string: " in told:
+        return ": inside the braces write the other kind of quotes, and no backslash"
+    return ": leave type aliases out" if line.startswith("type ") else ""

@@ -1,0 +1,111 @@
+"""The builtins that look into objects, for scripts: getattr, hasattr, setattr, delattr, vars, dir and type.
+
+Whatever they are asked goes to the guard that the compiled code would have called.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any, Final
+
+from kubescript.worker.language import classes, guards, identifiers
+
+__all__ = ["Type", "delete", "get", "has", "listing", "store", "vars_"]
+
+
+def get(obj: Any, name: Any, /, *default: Any) -> Any:
+    """`getattr` for scripts. A name that is refused raises even when a default is given."""
+    if len(default) > 1:
+        raise TypeError(f"getattr expected at most 3 arguments, got {2 + len(default)}")
+    reader = guards.by_name(name)
+    try:
+        value = reader(obj, name)
+    except AttributeError:
+        if default:
+            return default[0]
+        raise
+    return default[0] if default and value is None and _lacks(obj, name) else value
+
+
+def has(obj: Any, name: Any, /) -> bool:
+    """`hasattr` for scripts: false for what a script may not read. `hasattr(x, "__iter__")` answers for any object."""
+    if type(name) is str and name in identifiers.PROTOCOL:
+        return hasattr(type(obj), name)
+    try:
+        return guards.dynamic(obj, name) is not None or not _lacks(obj, name)
+    except AttributeError:
+        return False
+
+
+def _lacks(obj: Any, name: str) -> bool:
+    """Whether a name that reads as None is not there at all: objects without a model say so."""
+    return type(obj) in guards.READERS and bool(getattr(type(obj), "_lacks", lambda *_: False)(obj, name))
+
+
+def store(obj: Any, name: Any, value: Any, /) -> None:
+    """`setattr` for scripts."""
+    setattr(_target(obj, name), name, value)
+
+
+def delete(obj: Any, name: Any, /) -> None:
+    """`delattr` for scripts."""
+    delattr(_target(obj, name), name)
+
+
+def _target(obj: Any, name: Any) -> Any:
+    return guards.own(obj) if guards.access(name, store=True) is identifiers.Access.PRIVATE else guards.writable(obj)
+
+
+def vars_(*objects: Any) -> dict[str, Any]:
+    """`vars` for scripts: a copy, of the script's own objects, or `.to_dict()` of a Kubernetes object."""
+    if len(objects) != 1:
+        raise TypeError("vars() takes one object here: names are simply there, use them")
+    obj = objects[0]
+    if type(type(obj)) in classes.METACLASSES or type(obj) is classes.SimpleNamespace:
+        return dict(getattr(obj, "__dict__", {}))
+    if getattr(type(obj), "_guarded_writes", False) is True and hasattr(type(obj), "to_dict"):
+        return obj.to_dict()  # type: ignore[no-any-return]
+    raise TypeError(f"vars() of {guards.describe(obj)} is not available: use dir(x) and getattr(x, name)")
+
+
+def listing(*objects: Any) -> list[str]:
+    """`dir` for scripts: the public names."""
+    if len(objects) != 1:
+        raise TypeError("dir() takes one object here, such as dir(k8s)")
+    obj = objects[0]
+    return [name for name in dir(obj) if not name.startswith("_") and name not in identifiers.INTROSPECTION]
+
+
+# --- type(x) ----------------------------------------------------------------------------------------------------------
+
+_OPAQUE: Final = {
+    kind: type(kind.__name__, (), {"__slots__": ()}) for kind in (*guards.REFUSED_TYPES, types.FunctionType)
+}
+"""Stand-ins for types whose constructors make code: they have the name, and nothing else."""
+
+
+class _TypeOfTypes(type):
+    def __call__(cls, *args: Any) -> Any:
+        if len(args) != 1:
+            raise TypeError("type() takes one argument here: write a class statement to make a class")
+        kind = type(args[0])
+        return Type if issubclass(kind, type) else _OPAQUE.get(kind, kind)
+
+    def __instancecheck__(cls, obj: object) -> bool:
+        return isinstance(obj, type)
+
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return issubclass(kind, type)
+
+    def __repr__(cls) -> str:
+        return "<class 'type'>"
+
+
+class Type(metaclass=_TypeOfTypes):
+    """What `type` is in a script: tells the type of a value, makes none. `type[X]` is `type`."""
+
+    def __class_getitem__(cls, item: object) -> type:
+        return cls
+
+
+Type.__name__ = Type.__qualname__ = "type"

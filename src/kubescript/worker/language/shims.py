@@ -1,0 +1,249 @@
+"""Guarded replacements for library functions that read attributes by name, write to what they get, or evaluate text."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import dataclasses
+import functools
+import gzip
+import json
+import keyword
+import sys
+import types
+import typing
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from kubescript.worker.language import classes, copying, guards, identifiers, reflection, wrappers
+
+__all__ = ["MEMBERS"]
+
+MAX_INFLATED: Final = 64 * 1024 * 1024
+"""Bytes one decompression may give: a Helm release is under 1 MiB, a bomb is not."""
+
+# --- json -------------------------------------------------------------------------------------------------------------
+
+
+def _loads(text: str | bytes | bytearray, *, cls: None = None, **options: Any) -> Any:
+    """json.loads without `cls`."""
+    if cls is not None:
+        raise TypeError("json.loads(cls=…) is not available: use object_hook")
+    return json.loads(text, **options)
+
+
+def _dumps(value: object, *, cls: None = None, default: Callable[[Any], Any] | None = None, **options: Any) -> str:
+    """json.dumps without `cls`; dates become texts, sets lists, and SDK objects dicts."""
+    if cls is not None:
+        raise TypeError("json.dumps(cls=…) is not available: use default")
+    return json.dumps(value, default=_or_plain(default) if default else _plain, **options)
+
+
+def _or_plain(default: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A script's own `default`, where the official client's object needs one as well: its maps and lists are Python's
+    own, and the text that `default=str` would make of ours is no JSON."""
+
+    def convert(value: Any) -> Any:
+        return _plain(value) if _is_json(value) or (default in (str, repr) and _is_view(value)) else default(value)
+
+    return convert
+
+
+def _is_view(value: Any) -> bool:
+    """An object, map or list of the SDK."""
+    return getattr(type(value), "_guarded_writes", False) is True and isinstance(value, (Mapping, Sequence))
+
+
+def _is_json(value: Any) -> bool:
+    """A map or list of the SDK, or an object that it has no model of."""
+    return getattr(type(value), "_stands_in", False) is True and not (
+        value._shape.closed and isinstance(value, Mapping)
+    )
+
+
+def _plain(value: Any) -> object:
+    if _is_view(value):
+        return dict(value) if hasattr(value, "keys") else list(value)
+    if dataclasses.is_dataclass(value) and classes.is_script_class(type(value)):
+        return _asdict(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, (set, frozenset)):
+        return sorted(value, key=str)
+    for method in ("isoformat", "to_dict"):
+        if callable(found := reflection.get(value, method, None)) and not isinstance(value, type):
+            return found()
+    if isinstance(value, Iterable):
+        return list(value)
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+
+
+# --- dataclasses ------------------------------------------------------------------------------------------------------
+
+_script: Final = types.ModuleType(classes.MODULE)
+vars(_script).update(typing=typing, ClassVar=typing.ClassVar, InitVar=dataclasses.InitVar, KW_ONLY=dataclasses.KW_ONLY)
+sys.modules[classes.MODULE] = _script
+"""Where `dataclass` looks up what a text annotation such as "ClassVar[int]" means. Scripts cannot import it."""
+
+
+def _own_class(cls: object, what: str) -> None:
+    if not classes.is_script_class(cls):
+        raise TypeError(f"{what} works on classes and objects defined in the script")
+
+
+def _dataclass(cls: type | None = None, /, **options: Any) -> Any:
+    """dataclasses.dataclass, for classes of the script only: it writes to the class."""
+    if cls is None:
+        return lambda late: _dataclass(late, **options)
+    _own_class(cls, "dataclass")
+    _check_fields(cls)
+    return dataclasses.dataclass(**options)(cls)
+
+
+def _check_fields(cls: type) -> None:
+    """Attack: a field named `f, self.f(eval)`, which `dataclass` would write into the code it executes."""
+    for name in vars(cls).get("__annotations__", {}):
+        if type(name) is not str or not name.isidentifier() or keyword.iskeyword(name):
+            raise TypeError(f"field names must be identifiers, not {name!r}")
+        try:
+            identifiers.check_identifier(name)
+        except identifiers.Refused as refused:
+            raise TypeError(str(refused)) from None
+
+
+def _fields(obj: Any) -> tuple[dataclasses.Field[Any], ...]:
+    _own_class(obj if isinstance(obj, type) else type(obj), "fields")
+    return dataclasses.fields(obj)
+
+
+def _convert(value: Any, make: Callable[[Any], Any]) -> Any:
+    """Attack: an object of the SDK inside a script's dataclass; the real asdict would read its private fields."""
+    if dataclasses.is_dataclass(value) and classes.is_script_class(type(value)):
+        return make(value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*[_convert(item, make) for item in value])
+    if type(value) in {list, tuple, set, frozenset}:
+        return type(value)(_convert(item, make) for item in value)
+    if type(value) is dict:
+        return {_convert(key, make): _convert(item, make) for key, item in value.items()}
+    return copying.deep(value)
+
+
+def _asdict(obj: Any, *, dict_factory: Callable[[list[tuple[str, Any]]], Any] = dict) -> Any:
+    def make(value: Any) -> Any:
+        return dict_factory(
+            [(field.name, _convert(guards.dynamic(value, field.name), make)) for field in _fields(value)]
+        )
+
+    _own_class(type(obj), "asdict")
+    return make(obj)
+
+
+def _astuple(obj: Any, *, tuple_factory: Callable[[list[Any]], Any] = tuple) -> Any:
+    def make(value: Any) -> Any:
+        return tuple_factory([_convert(guards.dynamic(value, field.name), make) for field in _fields(value)])
+
+    _own_class(type(obj), "astuple")
+    return make(obj)
+
+
+def _replace(obj: Any, /, **changes: Any) -> Any:
+    _own_class(type(obj), "replace")
+    return dataclasses.replace(obj, **changes)
+
+
+# --- functools, operator ----------------------------------------------------------------------------------------------
+
+
+def _total_ordering(cls: type) -> type:
+    _own_class(cls, "total_ordering")
+    return functools.total_ordering(cls)
+
+
+def _follow(obj: Any, path: str) -> Any:
+    for name in path.split("."):
+        obj = guards.dynamic(obj, name)
+    return obj
+
+
+def _attrgetter(*paths: str) -> Callable[[Any], Any]:
+    """operator.attrgetter through the attribute guard."""
+    if not paths or any(type(path) is not str for path in paths):
+        raise TypeError("attribute name must be a plain string")
+    if len(paths) == 1:
+        return lambda obj: _follow(obj, paths[0])
+    return lambda obj: tuple(_follow(obj, path) for path in paths)
+
+
+def _methodcaller(name: str, /, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
+    """operator.methodcaller through the attribute guard."""
+    return lambda obj: guards.dynamic(obj, name)(*args, **kwargs)
+
+
+class _Annotated:
+    """typing.Annotated for scripts: the type alone. Python's own, called, sets `__orig_class__` on what it returns."""
+
+    def __class_getitem__(cls, annotated: tuple[Any, ...]) -> Any:
+        return annotated[0]
+
+
+# --- compression ------------------------------------------------------------------------------------------------------
+
+
+def _inflate(data: bytes, wbits: int = zlib.MAX_WBITS) -> bytes:
+    """zlib.decompress with a cap on what comes out."""
+    stream = zlib.decompressobj(wbits)
+    out = stream.decompress(data, MAX_INFLATED)
+    if stream.unconsumed_tail:
+        raise ValueError(f"the data inflates to more than {MAX_INFLATED >> 20} MiB")
+    if not stream.eof:
+        raise zlib.error("incomplete or truncated stream")
+    return out
+
+
+def _gunzip(data: bytes) -> bytes:
+    """gzip.decompress with a cap on what comes out; one member."""
+    return _inflate(data, zlib.MAX_WBITS | 16)
+
+
+def _gzip(data: bytes, compresslevel: int = 9) -> bytes:
+    return gzip.compress(data, compresslevel, mtime=0)
+
+
+def _unless_masked(decode: Callable[..., bytes]) -> Callable[..., bytes]:
+    """A decoder that says what it was given where it would only say that this is no base64."""
+
+    @functools.wraps(decode)
+    def decoded(text: Any, *args: Any, **options: Any) -> bytes:
+        if isinstance(text, str) and "\u00abredacted:" in text:
+            raise binascii.Error(f"{text[:60]} is a mask: values of Secrets do not enter scripts; their size is in it")
+        return decode(text, *args, **options)
+
+    return decoded
+
+
+MEMBERS: Final[dict[str, dict[str, object]]] = {
+    "base64": {
+        name: _unless_masked(getattr(base64, name)) for name in ("b64decode", "standard_b64decode", "urlsafe_b64decode")
+    },
+    "json": {"loads": _loads, "dumps": _dumps},
+    "dataclasses": {
+        "dataclass": _dataclass,
+        "fields": _fields,
+        "asdict": _asdict,
+        "astuple": _astuple,
+        "replace": _replace,
+    },
+    "copy": {"copy": copying.shallow, "deepcopy": copying.deep},
+    "types": {"SimpleNamespace": classes.SimpleNamespace},
+    "typing": {"Annotated": _Annotated},
+    "enum": dict(classes.ENUMS),
+    "functools": {"total_ordering": _total_ordering},
+    "operator": {"attrgetter": _attrgetter, "methodcaller": _methodcaller},
+    "zlib": {"decompress": _inflate},
+    "gzip": {"decompress": _gunzip, "compress": _gzip},
+}
+for _module, _members in wrappers.MEMBERS.items():
+    MEMBERS.setdefault(_module, {}).update(_members)
+"""Module ▶ name ▶ what stands in its place."""

@@ -1,0 +1,192 @@
+"""One script in one locked-down process: reads START, compiles, runs, answers its calls' results to it, sends DONE.
+
+From the host's point of view everything here is hostile. From the script's point of view this is the whole world. The
+fork server calls `warm` once and `main` in each child; nothing returns from `main`.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable
+from typing import Final, NoReturn
+
+import msgspec
+
+from kubescript.confinement import lockdown, scheduling
+from kubescript.wire import framing, protocol
+from kubescript.worker import channel, warmup
+from kubescript.worker.language import builtins, compiler, stdlib
+from kubescript.worker.sdk import (
+    builtin_kinds,
+    client,
+    context,
+    errors,
+    futures,
+    helpers,
+    helptext,
+    modules,
+    operations,
+    serialize,
+    session,
+)
+
+__all__ = ["Evaluate", "Prepare", "main", "prepare", "warm"]
+
+_BASE_DEPTH: Final = 40
+"""Frames of our own below and above the script's."""
+
+_AT_HAND: Final = {"Counter": collections.Counter, "defaultdict": collections.defaultdict}
+"""What scripts forget to import."""
+
+_REHEARSALS: Final = 8
+"""Runs after which CPython 3.11 and later have specialized a function."""
+
+_LIMITS: Final = frozenset({"limit.bytes", "limit.calls", "limit.output", "limit.watches"})
+"""Codes of a LimitExceeded that is ours. A script may raise one with a code of its own, or none."""
+_LIMIT_HINTS: Final = {
+    "limit.memory": "keep only the fields you need, page with limit=500, or aggregate while you iterate",
+    "limit.depth": "use a loop instead of deep recursion",
+}
+
+
+def warm() -> None:
+    """Load, in the fork server, all that scripts may use: after the lockdown no file can be opened.
+
+    Rehearsed a few times, with the host's part spoken in advance, the interpreter has specialized its bytecode, workers
+    copy a quarter fewer pages, and none has to work out the shapes of its frames.
+    """
+    stdlib.warm()
+    operations.warm()
+    builtin_kinds.kinds()
+    for _ in range(_REHEARSALS):
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            warmup.prompt(framing.FrameSocket(theirs))
+            theirs.shutdown(socket.SHUT_WR)  # the host's last word: after DONE nothing is waited for
+            link = channel.Channel(framing.FrameSocket(ours))
+            prepare(link)
+            warmup.converse(link)
+
+
+Evaluate = Callable[[protocol.Start], None]
+"""Runs one script and sends its DONE."""
+Prepare = Callable[[channel.Channel], Evaluate]
+"""Does ahead of time, in a spare worker, what does not depend on the script."""
+
+
+def main(
+    descriptor: int, confinement: lockdown.Confinement, inherited: tuple[protocol.Layer, ...], prepare: Prepare
+) -> NoReturn:
+    """Lock this process down, run its one script, and end."""
+    scheduling.lengthen()
+    frames = framing.FrameSocket(lockdown.adopt(descriptor))
+    layers = inherited + lockdown.apply(lockdown.WORKER_STEPS, confinement)
+    link = channel.Channel(frames)
+    evaluate = prepare(link)
+    try:
+        link.ready(protocol.Ready(protocol.VERSION, layers))
+        evaluate(link.start())
+    except (protocol.ProtocolError, OSError):
+        os._exit(1)  # the host hung up: nobody is left to tell
+    os._exit(0)
+
+
+def prepare(link: channel.Channel) -> Evaluate:
+    """Build a script's world; the returned function runs the script in it under RestrictedPython and sends its DONE."""
+    warmup.play(lambda k8s: _scope(link, k8s))
+    k8s = client.K8s(session.Session(link))
+    scope = _scope(link, k8s)
+    compiler.compile_script("0")  # touches the pages that the next script's tree will lie on
+
+    def evaluate(start: protocol.Start) -> None:
+        k8s._session.deadline = time.monotonic() + start.timeout_ms / 1000
+        k8s._announce(start.contexts)
+        ctx = context.Context(start.context, start.namespace, start.timeout_ms, link.progress, link.left)
+        complete = functools.partial(futures.complete, k8s._session.relay)
+        link.finish(_bounded(start, {**scope, "ctx": ctx, "namespace": start.namespace}, complete))
+
+    return evaluate
+
+
+def _scope(link: channel.Channel, k8s: client.K8s) -> dict[str, object]:
+    importable = {name: modules.VirtualModule(name, members) for name, members in modules.exports(k8s).items()}
+    extra = {"k8s": k8s, **helpers.GLOBALS, "help": _helper(link, k8s), **_AT_HAND}
+    return builtins.build_globals(print_=link.print, extra=extra, importable=importable)
+
+
+def _helper(link: channel.Channel, k8s: client.K8s) -> Callable[..., None]:
+    def help(subject: object = k8s) -> None:  # noqa: A001  the name that error messages show
+        """A few lines about an object, a method, or a kind named as for k8s.explain, printed."""
+        kind = type(subject) is str and subject not in operations.models()
+        link.print(_described(k8s, str(subject)) if kind else helptext.help_text(subject))
+
+    return help
+
+
+def _described(k8s: client.K8s, words: str) -> str:
+    """A kind or field; else the method, or the methods like that."""
+    if exact := [operations.operation(api, words) for api in operations.apis() if words in operations.operations(api)]:
+        return helptext.method(exact[0])
+    try:
+        return k8s.explain(words)
+    except errors.NotFoundException:
+        found = "" if "." in words else k8s.search(words)
+        if not found.startswith("k8s."):
+            raise
+        return found
+
+
+def _bounded(start: protocol.Start, scope: dict[str, object], complete: Callable[[], None]) -> protocol.Done:
+    reserve: list[bytes] = [bytes(1 << 20)]  # freed when memory runs out, so that there is room to say so
+    sys.setrecursionlimit(start.depth + _BASE_DEPTH)
+    try:
+        return _outcome(start, scope, complete)
+    except MemoryError:
+        reserve.clear()
+        return _limit("limit.memory", f"the script needed more than its {start.memory_bytes >> 20} MiB of memory")
+
+
+def _outcome(start: protocol.Start, scope: dict[str, object], complete: Callable[[], None]) -> protocol.Done:
+    try:
+        program = compiler.compile_script(start.script)
+    except compiler.ScriptRefused as error:
+        return protocol.Done(fault=protocol.ScriptFault(error.code, str(error)))
+    try:
+        value = compiler.run(program, scope)
+        complete()  # a write with async_req that nobody waited for
+        return _result(value, program)
+    except MemoryError:
+        raise
+    except BaseException as error:  # a script may raise anything, SystemExit included: this is its end, never ours
+        return _failure(error, program, start)
+
+
+def _result(value: object, program: compiler.Program) -> protocol.Done:
+    if value is compiler.NOTHING or value is None:
+        return protocol.Done(hint=program.hint if value is compiler.NOTHING else program.none)
+    encoded = serialize.encode(value)
+    if len(encoded) > protocol.CAPS[protocol.Kind.DONE] - 1024:
+        size = f"the result is {len(encoded) >> 20} MiB of JSON"
+        return _limit("limit.output", size, "return counts, names or the first few rows")
+    return protocol.Done(result=msgspec.Raw(encoded))
+
+
+def _failure(error: BaseException, program: compiler.Program, start: protocol.Start) -> protocol.Done:
+    if isinstance(error, RecursionError):
+        return _limit("limit.depth", f"the script nested more than {start.depth} calls")
+    kind, message = compiler.describe_failure(error, program)
+    return protocol.Done(fault=protocol.ScriptFault(_code(error), message, kind))
+
+
+def _code(error: BaseException) -> str:
+    code: object = error.code if isinstance(error, errors.LimitExceeded) else ""
+    return code if isinstance(code, str) and code in _LIMITS else "script.exception"
+
+
+def _limit(code: str, what: str, hint: str = "") -> protocol.Done:
+    return protocol.Done(fault=protocol.ScriptFault(code, f"{what}; {hint or _LIMIT_HINTS[code]}"))

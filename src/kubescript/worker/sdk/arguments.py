@@ -1,0 +1,232 @@
+"""From a Python call to a request: `list_namespaced_pod("shop", labelSelector="app=web")` to path, query and body.
+
+Parameters may be written as the official client does or in camelCase. Whatever does not fit is refused with the right
+spelling: an argument that is silently dropped would be a filter that does not filter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
+
+from kubescript.wire import protocol
+from kubescript.wire.protocol import Call
+from kubescript.worker.sdk import names, operations, selectors, serialize
+
+__all__ = ["bind", "path_segments"]
+
+ContentType = Literal["json", "json-patch", "merge-patch", "strategic-merge-patch", "apply-patch"]
+
+_IGNORED: Final = frozenset({"_request_timeout", "_return_http_data_only", "pretty", "_check_return_type"})
+_HARMLESS_DEFAULTS: Final = {"async_req": (None, False), "_preload_content": (None, True), "watch": (None, False)}
+_REFUSED: Final = {
+    "async_req": "only k8s.coreV1() and its like take it; for several calls at once use k8s.parallel([...])",
+    "_preload_content": "answers are lazy already; leave _preload_content out (obj.to_dict() gives plain data)",
+    "_headers": "a script cannot set HTTP headers; leave _headers out",
+    "_host_index": "there is one API server; leave _host_index out",
+    "_request_auth": "the server holds the credentials; leave _request_auth out",
+    "watch": "use watch.Watch().stream(k8s.coreV1().list_namespaced_pod, namespace=..., timeout_seconds=5)",
+}
+_SYNONYMS: Final = {
+    **dict.fromkeys(("selector", "labels", "label", "l", "labelselectors", "matchlabels"), "label_selector"),
+    **dict.fromkeys(("field", "fields", "fieldselectors", "filter"), "field_selector"),
+    **dict.fromkeys(("ns", "namespaces", "project"), "namespace"),
+    **dict.fromkeys(("pod", "podname", "deployment", "node", "nodename", "service", "id"), "name"),
+    **dict.fromkeys(("tail", "lines", "taillines"), "tail_lines"),
+    **dict.fromkeys(("since", "seconds"), "since_seconds"),
+    **dict.fromkeys(("prev", "p"), "previous"),
+    **dict.fromkeys(("containername", "c"), "container"),
+    **dict.fromkeys(("max", "maxitems", "count"), "limit"),
+    **dict.fromkeys(("timeout", "timeouts"), "timeout_seconds"),
+    **dict.fromkeys(("data", "patch", "manifest", "spec", "obj"), "body"),
+}
+"""Folded names that scripts use ▶ the parameter they mean."""
+_EVERYWHERE: Final = ("all", "*", "-A", "--all-namespaces", "all-namespaces")
+"""As a namespace's name: it would be one that is not there, and its list empty."""
+_MEDIA: Final[dict[str, ContentType]] = {
+    "application/json": "json",
+    "application/json-patch+json": "json-patch",
+    "application/merge-patch+json": "merge-patch",
+    "application/strategic-merge-patch+json": "strategic-merge-patch",
+    "application/apply-patch+yaml": "apply-patch",
+}
+
+
+_METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
+
+
+def bind(
+    operation: operations.Operation, args: Sequence[Any], kwargs: Mapping[str, Any], *, watch: bool = False
+) -> Call:
+    """The request for one method call. Raises TypeError naming the right parameters."""
+    values = _assign(operation, args, dict(kwargs))
+    media = values.pop("_content_type", None)
+    _require(operation, values)
+    path = path_segments(operation, values)
+    body = values.get("body") if operation.body else None
+    if watch:
+        values["watch"] = True
+    return Call(
+        method=_verb(operation),
+        path=path,
+        query=_query(operation, values),
+        body=protocol.NULL if body is None else serialize.encode_body(body),
+        content_type=_content_type(operation, body, media),
+        accept="text" if operation.returns == "str" else "json",
+    )
+
+
+def _verb(operation: operations.Operation) -> Any:
+    """The HTTP method. HEAD and OPTIONS exist only for proxies, which no script may use: the wire has no word for
+    them."""
+    if operation.verb in _METHODS:
+        return operation.verb
+    raise TypeError(f"{_title(operation)}: {operation.verb} requests to a proxy are not sent from here")
+
+
+def _assign(operation: operations.Operation, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Each given value under its official parameter name."""
+    if len(args) > operation.required:
+        raise TypeError(_nameless(operation, args[operation.required :]))
+    values: dict[str, Any] = dict(zip(operation.parameters, args, strict=False))
+    spellings = {names.fold(name): name for name in operation.parameters}
+    for given, value in kwargs.items():
+        if _is_transport_option(operation, given, value):
+            continue
+        name = given if given in operation.parameters else spellings.get(names.fold(given))
+        if given == "_content_type":
+            name = given
+        if name is None:
+            raise TypeError(_unknown(operation, given))
+        if name in values:
+            raise TypeError(f"{_title(operation)} got {name!r} twice")
+        values[name] = value
+    return {
+        name: value
+        for name, value in values.items()
+        if value is not None or name in operation.parameters[: operation.required]
+    }
+
+
+_TOLD: Final = ("label_selector", "field_selector", "container", "tail_lines", "body")
+"""What a nameless argument is most often meant to be."""
+
+
+def _nameless(operation: operations.Operation, extra: Sequence[Any]) -> str:
+    """The error for arguments after the required ones. By place the next would be `pretty`: a selector there would be
+    a filter that does not filter."""
+    known = [each for each in _TOLD if each in operation.parameters]
+    if known and isinstance(extra[0], str):
+        instead = f"write {'name' if known == ['body'] else known[0]}={extra[0]!r}"
+    else:
+        instead = f"name the others: {', '.join(f'{each}=...' for each in known)}" if known else "name the others"
+    return f"{_title(operation)} takes {operation.required} arguments without a name; {instead}"
+
+
+def _is_transport_option(operation: operations.Operation, given: str, value: Any) -> bool:
+    """Whether an argument is about HTTP rather than Kubernetes, and harmless. Raises TypeError when it is not
+    harmless."""
+    if given in _IGNORED:
+        return True
+    if given in _REFUSED and (given != "watch" or given in operation.parameters):
+        if value not in _HARMLESS_DEFAULTS.get(given, (None,)):
+            raise TypeError(f"{given}: {_REFUSED[given]}")
+        return True
+    return False
+
+
+def _unknown(operation: operations.Operation, given: str) -> str:
+    """The error for a parameter the method does not have."""
+    meant = _SYNONYMS.get(names.fold(given))
+    near = f"did you mean {meant!r}?" if meant in operation.parameters else None
+    near = near or names.suggestion(given, operation.parameters, 30)
+    text = f"{_title(operation)} has no parameter {given!r}; {near}"
+    if "namespace" not in (names.fold(given), meant) or "namespace" in operation.parameters:
+        return text
+    other = operation.name.replace("_for_all_namespaces", "").replace("list_", "list_namespaced_")
+    if other in operations.operations(operation.api):
+        return f"{operation.name} reads all namespaces; for one use {other}(namespace=...)"
+    return f"{operation.name} is not about a namespace; leave 'namespace' out"
+
+
+def _require(operation: operations.Operation, values: dict[str, Any]) -> None:
+    """Raises TypeError for a required argument that is missing or None."""
+    needed = operation.parameters[: operation.required]
+    missing = [name for name in needed if name not in values]
+    if missing:
+        every = _hint(operation, "namespace") if missing == ["namespace"] else ""
+        raise TypeError(f"{_title(operation)} is missing {', '.join(map(repr, missing))}{every}")
+    if "body" in needed and values["body"] is None:
+        raise TypeError(f"{_title(operation)}: body must be an object, not None")
+
+
+def path_segments(operation: operations.Operation, values: Mapping[str, Any]) -> tuple[str, ...]:
+    """The unquoted segments of the path; a proxied path is several."""
+    segments: list[str] = []
+    for part in operation.path.strip("/").split("/"):
+        if not part.startswith("{"):
+            segments.append(part)
+            continue
+        name = part[1:-1]
+        value = values[name]
+        everywhere = name == "namespace" and value in _EVERYWHERE and operation.verb == "GET" and "name" not in values
+        if not isinstance(value, str) or not value or everywhere:
+            raise TypeError(f"{_title(operation)}: {name} must be one name, not {value!r}{_hint(operation, name)}")
+        segments.extend(value.strip("/").split("/") if name in ("path", "logpath") else [value])
+    return tuple(segments)
+
+
+def _hint(operation: operations.Operation, name: str) -> str:
+    if name == "namespace" and "." in operation.name:  # the dynamic client's
+        return "; for all namespaces leave it out"
+    every = operation.name.replace("list_namespaced_", "list_") + "_for_all_namespaces"
+    return (
+        f"; for all namespaces use {every}()"
+        if name == "namespace" and every in operations.operations(operation.api)
+        else ""
+    )
+
+
+def _query(operation: operations.Operation, values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """The query's pairs in the signature's order."""
+    pairs: list[tuple[str, str]] = []
+    for name in operation.parameters:
+        if name in values and name != "body" and name not in operation.path_parameters:
+            wire, kind = operation.query(name)
+            each = selectors.text(values[name]) if name.endswith("_selector") else values[name]
+            several = isinstance(each, list | tuple)
+            pairs.extend((wire, _text(operation, name, kind, value)) for value in (each if several else [each]))
+    return tuple(pairs)
+
+
+def _text(operation: operations.Operation, name: str, kind: str, value: Any) -> str:
+    """One query value as text."""
+    if isinstance(value, bool):
+        value = "true" if value else "false"
+    if isinstance(value, Mapping):
+        return ",".join(f"{key}={each}" for key, each in value.items())
+    if isinstance(value, str) and (
+        kind in ("str", "object") or (kind == "int" and value.isdigit()) or value in ("true", "false")
+    ):
+        return value
+    if isinstance(value, int) and kind != "bool":
+        return str(value)
+    raise TypeError(f"{_title(operation)}: {name} must be {kind}, not {value!r}")
+
+
+def _content_type(operation: operations.Operation, body: Any, media: Any) -> ContentType:
+    """As the official client chooses: a list is a JSON patch, anything else the first merge patch the API accepts."""
+    if media is not None:
+        if media not in _MEDIA or (operation.verb == "PATCH") == (media == "application/json"):
+            raise TypeError(f"_content_type={media!r}: only PATCH has a choice: {', '.join(list(_MEDIA)[1:])}")
+        return _MEDIA[media]
+    if operation.verb != "PATCH":
+        return "json"
+    if isinstance(body, list):
+        return "json-patch"
+    return "strategic-merge-patch" if "application/strategic-merge-patch+json" in operation.media else "merge-patch"
+
+
+def _title(operation: operations.Operation) -> str:
+    """The method with its required parameters, for errors."""
+    return f"{operation.name}({', '.join(operation.parameters[: operation.required])})"

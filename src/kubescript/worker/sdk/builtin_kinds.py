@@ -1,0 +1,76 @@
+"""The built-in kinds, from the table of operations: found by any name kubectl knows, without asking the cluster."""
+
+from __future__ import annotations
+
+import functools
+from typing import Final, NamedTuple
+
+from kubescript.worker.sdk import names, operations
+
+__all__ = ["Kind", "find", "kinds"]
+
+
+class Kind(NamedTuple):
+    """One kind in one version."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    model: str
+
+    @property
+    def api_version(self) -> str:
+        """As in an object's apiVersion."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+
+_ABBREVIATIONS: Final = (
+    "po=pods svc=services deploy=deployments ds=daemonsets sts=statefulsets rs=replicasets cm=configmaps ns=namespaces "
+    "no=nodes pv=persistentvolumes pvc=persistentvolumeclaims sa=serviceaccounts ing=ingresses netpol=networkpolicies "
+    "hpa=horizontalpodautoscalers cj=cronjobs pdb=poddisruptionbudgets sc=storageclasses quota=resourcequotas "
+    "limits=limitranges ep=endpoints ev=events rc=replicationcontrollers crd=customresourcedefinitions "
+    "crds=customresourcedefinitions csr=certificatesigningrequests pc=priorityclasses"
+)
+_SHORT: Final = dict(each.split("=") for each in _ABBREVIATIONS.split())
+
+
+@functools.lru_cache(1)
+def kinds() -> tuple[Kind, ...]:
+    """Every built-in kind; stable versions first, the core group before all others."""
+    found: dict[tuple[str, str, str], Kind] = {}
+    for api in operations.apis():
+        for name in operations.operations(api):
+            operation = operations.operation(api, name)
+            segments = operation.path.strip("/").split("/")
+            if operation.verb == "GET" and segments[-1] == "{name}" and operation.returns in operations.models():
+                kind = _kind(segments, operation.returns)
+                found.setdefault((kind.group, kind.version, kind.plural), kind)
+    return tuple(sorted(found.values(), key=lambda kind: (_unstable(kind.version), bool(kind.group), kind.group)))
+
+
+def _unstable(version: str) -> tuple[bool, int]:
+    return ("alpha" in version or "beta" in version, -int(version.lstrip("v")[:1]))
+
+
+def _kind(segments: list[str], model: str) -> Kind:
+    group, version = ("", segments[1]) if segments[0] == "api" else (segments[1], segments[2])
+    return Kind(group, version, _bare(model, group, version), segments[-2], model)
+
+
+def _bare(model: str, group: str, version: str) -> str:
+    """V1Deployment is Deployment, CoreV1Event is Event."""
+    prefix = f"{version[:1].upper()}{version[1:]}"
+    return model.partition(prefix)[2] or model
+
+
+def find(name: str, api_version: str | None = None) -> Kind | None:
+    """The built-in kind of this name: Deployment, deployments, deploy, deployments.apps."""
+    wanted, _, group = name.lower().partition(".")
+    wanted = _SHORT.get(wanted, wanted)
+    for kind in kinds():
+        if names.fold(wanted) not in (kind.plural, kind.kind.lower()):
+            continue
+        if (not group or kind.group == group) and api_version in (None, kind.api_version):
+            return kind
+    return None

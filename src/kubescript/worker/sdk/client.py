@@ -1,0 +1,211 @@
+"""The `k8s` object: `k8s.coreV1().list_namespaced_pod("shop")`. Every API class and method comes from operations.json.
+
+Names are found in any case, with or without underscores; a name that does not exist is refused with the nearest that
+does.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any, Final
+
+from kubescript.worker.sdk import (
+    contexts,
+    discovery,
+    dynamic,
+    explain,
+    helpers,
+    helptext,
+    method_hints,
+    methods,
+    names,
+    openapi,
+    operations,
+    parallel,
+    search,
+    session,
+)
+
+__all__ = ["Api", "K8s"]
+
+_INFO: Final = "withhttpinfo"
+
+_ALIASES: Final = {
+    "rbacv1": "RbacAuthorizationV1Api",
+    "rbac": "RbacAuthorizationV1Api",
+    "metrics": "MetricsV1beta1Api",
+    "metricsv1": "MetricsV1beta1Api",
+    "flowcontrolv1": "FlowcontrolApiserverV1Api",
+    "events": "EventsV1Api",
+    "metricsv1beta1client": "MetricsV1beta1Api",
+}
+"""Folded names besides each class's own. `k8s.core()` and its like mean the stable version, not the list of
+versions."""
+
+_METHOD_ALIASES: Final = {
+    "MetricsV1beta1Api": {
+        "listnodemetricses": "list_node_metrics",
+        "listnodes": "list_node_metrics",
+        "getnodemetrics": "list_node_metrics",
+        "nodes": "list_node_metrics",
+        "topnodes": "list_node_metrics",
+        "listpods": "list_pod_metrics_for_all_namespaces",
+        "listpodmetrics": "list_pod_metrics_for_all_namespaces",
+        "listpodmetricses": "list_pod_metrics_for_all_namespaces",
+        "getpodmetrics": "list_pod_metrics_for_all_namespaces",
+        "pods": "list_pod_metrics_for_all_namespaces",
+        "toppods": "list_pod_metrics_for_all_namespaces",
+        "listnamespacedpodmetricses": "list_namespaced_pod_metrics",
+        "readpodmetrics": "read_namespaced_pod_metrics",
+        "getnamespacedpodmetrics": "read_namespaced_pod_metrics",
+    },
+}
+"""metrics.k8s.io has no official Python client, so scripts guess."""
+
+
+class Api:
+    """One API class, such as CoreV1Api. Calling it gives itself, so `k8s.coreV1().x` and `k8s.coreV1.x` are the
+    same."""
+
+    __slots__ = ("_name", "_session")
+
+    def __init__(self, session: session.Session, name: str) -> None:
+        self._session = session
+        self._name = name
+
+    def __call__(self, *args: object, **kwargs: object) -> Any:
+        """The same class: there is one connection. `k8s.logs("web-0", "shop")` is a pod's log."""
+        if self._name == "LogsApi" and (args or kwargs):
+            return Api(self._session, "CoreV1Api").read_namespaced_pod_log(*args, **kwargs)
+        if args and isinstance(args[0], str):
+            own = f"k8s.{helptext.accessor(self._name)}()"
+            raise TypeError(f"{own} takes no arguments; call its methods, or k8s.get('pods', namespace=...)")
+        return self
+
+    def __getattr__(self, name: str) -> methods.Method:
+        found, info = self._find(name)
+        if found is None and (current := method_hints.stable(self._name)):
+            return getattr(Api(self._session, current), name)  # type: ignore[no-any-return]
+        if found is None or name.startswith("__"):
+            raise AttributeError(method_hints.missing_method(self._name, name))
+        return methods.Method(self._session, operations.operation(self._name, found), info=info)
+
+    def _find(self, name: str) -> tuple[str | None, bool]:
+        known = operations.operations(self._name)
+        if name in known:
+            return name, False
+        wanted = names.fold(name)
+        info = wanted.endswith(_INFO)
+        wanted = wanted.removesuffix(_INFO)
+        alias = _METHOD_ALIASES.get(self._name, {}).get(wanted)
+        return alias or next((each for each in known if names.fold(each) == wanted), None), info
+
+    def __dir__(self) -> list[str]:
+        return list(operations.operations(self._name))
+
+    def __repr__(self) -> str:
+        return helptext.api(self._name)
+
+
+class K8s:
+    """The cluster, as a script sees it."""
+
+    __slots__ = ("_apis", "_contexts", "_discovery", "_dynamic", "_openapi", "_session")
+
+    def __init__(self, session: session.Session, known: contexts.Contexts[K8s] | None = None) -> None:
+        self._session = session
+        self._contexts: contexts.Contexts[K8s] = known or contexts.Contexts(self, self._beside)
+        self._apis = _accessors()
+        self._discovery: discovery.Discovery | None = None
+        self._dynamic: dynamic.DynamicClient | None = None
+        self._openapi = openapi.OpenApi(session)
+
+    @property
+    def name(self) -> str:
+        """The context of this cluster."""
+        return self._session.context or self._contexts.names[0]
+
+    def contexts(self) -> builtins.list[str]:
+        """The clusters this script may name, the default one first."""
+        return list(self._contexts.names)
+
+    def context(self, name: str | None = None) -> K8s:
+        """Another cluster, with the same methods: `k8s.context("prod-eu").coreV1().list_node()`."""
+        return self._contexts.get(name)
+
+    def _announce(self, known: tuple[str, ...]) -> None:
+        """What the host says there is, before the script begins."""
+        self._contexts.announce(known)
+        if self._contexts.several:  # so that errors name the default cluster too
+            self._session.context = known[0]
+
+    def _beside(self, name: str) -> K8s:
+        return K8s(self._session.beside(name), self._contexts)
+
+    def discovery(self) -> discovery.Discovery:
+        """Which kinds this cluster serves; asked once per script."""
+        if self._discovery is None:
+            self._discovery = discovery.Discovery(self._session)
+        return self._discovery
+
+    def dynamic(self, *_args: object, **_kwargs: object) -> dynamic.DynamicClient:
+        """Any kind by apiVersion and kind or by resource name, custom resources too."""
+        if self._dynamic is None:
+            self._dynamic = dynamic.DynamicClient(self._session, self.discovery())
+        return self._dynamic
+
+    def get(self, resource: str = "", name: str | None = None, namespace: str | None = None, **options: Any) -> Any:
+        """Like kubectl: `k8s.get("pods", namespace="shop")`, or with a name, `k8s.get("pods", "web", "shop")`."""
+        if not resource and not options.keys() & {"kind", "api_version"}:
+            raise TypeError("k8s.get() takes a kind: k8s.get('pods', namespace=...)")
+        return self.dynamic().get(resource, name=name, namespace=namespace, **options)
+
+    def list(self, resource: str, namespace: str | None = None, **options: Any) -> Any:
+        """Like `get` without a name: `k8s.list("pods", "shop")`."""
+        return self.dynamic().list(resource, namespace=namespace, **options)
+
+    def explain(self, path: str, *more: str, api_version: str | None = None) -> str:
+        """k8s.explain("deployment.spec.strategy"): a field's type, meaning and parts, from the cluster's OpenAPI."""
+        return explain.Explainer(self.discovery(), self._openapi).explain(path, *more, api_version=api_version)
+
+    def search(self, words: str) -> str:
+        """k8s.search("token review"): methods and kinds with these words in their names, best first."""
+        return search.search(words, self.discovery())
+
+    @property
+    def parallel(self) -> parallel.Parallel:
+        """Several calls at the same time: `k8s.parallel([lambda ns=ns: k8s.coreV1().list_namespaced_pod(ns) for ns in
+        names])`."""
+        return parallel.Parallel(self._session.relay)
+
+    def api(self, name: str) -> Api:
+        """An API class by its official name."""
+        return Api(self._session, name)
+
+    def __getattr__(self, name: str) -> Any:
+        wanted = names.fold(name)
+        if wanted in self._apis and not name.startswith("_"):
+            return self.api(self._apis[wanted])
+        if wanted in ("dynamicclient", "dynamic"):
+            return self.dynamic
+        if wanted in ("discoveryclient", "discovery"):
+            return self.discovery
+        if wanted in helpers.BY_NAME:
+            return helpers.BY_NAME[wanted]
+        raise AttributeError(method_hints.missing_client(name, self._apis, dir(self)))
+
+    def __dir__(self) -> builtins.list[str]:
+        own = ("context", "contexts", "discovery", "dynamic", "explain", "get", "list", "parallel", "search")
+        clients = (helptext.accessor(api) for api in operations.apis() if helptext.has_objects(api))
+        return sorted([*clients, *own, *helpers.GLOBALS])
+
+    def __repr__(self) -> str:
+        return helptext.k8s()
+
+
+def _accessors() -> dict[str, str]:
+    """Every folded spelling of every API class: CoreV1Api is corev1 and corev1api."""
+    found: dict[str, str] = {}
+    for api in operations.apis():
+        found[names.fold(api)] = found[names.fold(api.removesuffix("Api"))] = api
+    return found | _ALIASES

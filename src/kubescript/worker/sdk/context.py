@@ -1,0 +1,133 @@
+"""`ctx`: what a script may know of its own evaluation, and how it reports progress. Leads to no credential."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from kubescript.worker.sdk import names
+
+__all__ = ["Budget", "Context", "Left"]
+
+Report = Callable[[float, float | None, str], None]
+
+
+@dataclass(slots=True)
+class Left:
+    """What a script may still use. The host counts for itself."""
+
+    api_calls: int
+    response_bytes: int
+    output_bytes: int
+
+
+_NAMES: Final = ("api_calls", "response_bytes", "output_bytes", "remaining_ms")
+_WORDS: Final = {
+    **dict.fromkeys(("apicalls", "calls", "api", "requests", "apirequests", "callcount"), "api_calls"),
+    **dict.fromkeys(("responsebytes", "bytes", "apibytes", "bytesfetched", "databytes", "download"), "response_bytes"),
+    **dict.fromkeys(("outputbytes", "output", "answerbytes", "answer", "resultbytes", "printbytes"), "output_bytes"),
+    **dict.fromkeys(("remainingms", "ms", "timems", "timeoutms", "milliseconds"), "remaining_ms"),
+}
+"""Folded words, without `left` or `remaining` ▶ the name they mean."""
+
+
+class Budget(Mapping[str, int]):
+    """`ctx.budget`: what is left of API calls, bytes of their answers, bytes of output, and milliseconds."""
+
+    __slots__ = ("_deadline", "_left")
+
+    def __init__(self, left: Left, deadline: float) -> None:
+        self._left = left
+        self._deadline = deadline
+
+    def __call__(self) -> Budget:
+        """The same, as `ctx.budget`."""
+        return self
+
+    def __getattr__(self, name: str) -> int:
+        if not name.startswith("_") and (found := _meant(name)):
+            return self[found]
+        raise AttributeError(f"ctx.budget has no {name!r}; it has {', '.join(_NAMES)}")
+
+    def __getitem__(self, key: str) -> int:
+        name = _meant(key)
+        if name is None:
+            raise KeyError(f"{key!r}; there are {', '.join(_NAMES)}")
+        if name == "remaining_ms":
+            return max(0, round((self._deadline - time.monotonic()) * 1000))
+        return max(0, int(getattr(self._left, name)))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_NAMES)
+
+    def __len__(self) -> int:
+        return len(_NAMES)
+
+    def __dir__(self) -> list[str]:
+        return [*_NAMES, "get", "items", "keys", "values", "to_dict"]
+
+    def to_dict(self) -> dict[str, int]:
+        """A plain copy of this moment."""
+        return dict(self)
+
+    def __repr__(self) -> str:
+        mib, kib = self.response_bytes >> 20, self.output_bytes >> 10
+        return f"<left: {self.api_calls} API calls, {mib} MiB of answers, {kib} KiB of output, {self.remaining_ms} ms>"
+
+
+def _meant(word: object) -> str | None:
+    """The name for a word that scripts use: `calls_left`, `remaining_bytes` and the like."""
+    folded = names.fold(str(word))
+    return _WORDS.get(folded) or _WORDS.get(folded.replace("left", "").replace("remaining", "") or "ms")
+
+
+class Context:
+    """The evaluation this script belongs to."""
+
+    def __init__(self, name: str, namespace: str, timeout_ms: int, report: Report, left: Left | None = None) -> None:
+        self._name = name
+        self._namespace = namespace
+        self._deadline = time.monotonic() + timeout_ms / 1000
+        self._report = report
+        self._budget = Budget(left or Left(0, 0, 0), self._deadline)
+
+    @property
+    def name(self) -> str:
+        """The kubeconfig context, or the snapshot's name."""
+        return self._name
+
+    @property
+    def namespace(self) -> str:
+        """The default namespace, as the global `namespace`."""
+        return self._namespace
+
+    @property
+    def budget(self) -> Budget:
+        """What is left: `api_calls`, `response_bytes`, `output_bytes`, `remaining_ms`."""
+        return self._budget
+
+    @property
+    def remaining_ms(self) -> int:
+        """Milliseconds until the host ends the script."""
+        return self._budget["remaining_ms"]
+
+    @property
+    def time_left(self) -> float:
+        """Seconds until the host ends the script."""
+        return self.remaining_ms / 1000
+
+    def to_dict(self) -> dict[str, object]:
+        """What a script returns as `ctx`."""
+        return {"context": self._name, "namespace": self._namespace, **self._budget.to_dict()}
+
+    def progress(self, done: float, total: float | None = None, text: str = "", message: str = "") -> None:
+        """Tell the client how far the script is; shown only by clients that asked for progress."""
+        self._report(float(done), None if total is None else float(total), str(text or message))
+
+    def __repr__(self) -> str:
+        return (
+            f"<context {self._name!r}, namespace {self._namespace!r}, {self.remaining_ms} ms left; it has "
+            ".name, .remaining_ms, .budget, .progress(done, total, text)>"
+        )

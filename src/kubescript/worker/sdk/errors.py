@@ -1,0 +1,172 @@
+"""What a script may catch.
+
+    Exception
+    ├── ApiException                    the API server, the policy or the cluster said no; `.status`, `.reason`,
+    `.body`, `.message` │   ├── BadRequestException 400     ├── UnauthorizedException 401   ├── ForbiddenException 403
+    (policy denials too) │   ├── NotFoundException 404       ├── ConflictException 409       ├──
+    UnprocessableEntityException 422 │   └── ServiceException 5xx
+    └── LimitExceeded                   a budget of the script is used up; the host ends the script soon
+
+Names are the official client's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+
+from kubescript.wire.protocol import ScriptFault
+
+__all__ = [
+    "ApiException",
+    "BadRequestException",
+    "ConflictException",
+    "ForbiddenException",
+    "LimitExceeded",
+    "NotFoundException",
+    "ServiceException",
+    "UnauthorizedException",
+    "UnprocessableEntityException",
+    "from_answer",
+    "from_fault",
+]
+
+MAX_MESSAGE: Final = 2_000
+"""Characters of an API server's message that `str(error)` shows."""
+
+
+class ApiException(Exception):
+    """A call failed. `status` is the HTTP status, 0 when no API server was asked; `code` is set when kubescript itself
+    refused."""
+
+    def __init__(
+        self,
+        status: int | None = None,
+        reason: str | None = None,
+        http_resp: object = None,
+        *,
+        body: str | None = None,
+        data: object = None,
+        message: str = "",
+        headers: Mapping[str, str] | None = None,
+        code: str = "",
+        call: str = "",
+    ) -> None:
+        super().__init__(status, reason)
+        self.status = status
+        self.reason = reason
+        self.body = body
+        self.data = data
+        self.message = message or reason or ""
+        self.headers = dict(headers or {})
+        self.code = code
+        self.call = call
+        self._advice: Callable[[], str] | None = None
+        """What to write instead; worked out when the text is read, if it ever is."""
+
+    def __str__(self) -> str:
+        head = " ".join(str(part) for part in (self.status or "", self.code or self.reason or "") if part)
+        text = self.message[:MAX_MESSAGE]
+        told = ": ".join(part for part in (head, self.call, text if text != self.reason else "") if part)
+        hint = self._advice() if self._advice else ""
+        return f"{told}; {hint}" if hint else told
+
+
+class BadRequestException(ApiException):
+    """400: the request makes no sense to the API server."""
+
+
+class UnauthorizedException(ApiException):
+    """401: the API server does not know who asks."""
+
+
+class ForbiddenException(ApiException):
+    """403: RBAC or the policy does not allow it."""
+
+
+class NotFoundException(ApiException):
+    """404: no such object, or no such kind of object."""
+
+
+class ConflictException(ApiException):
+    """409: it exists already, or it changed since it was read."""
+
+
+class UnprocessableEntityException(ApiException):
+    """422: the object is invalid."""
+
+
+class ServiceException(ApiException):
+    """5xx: the API server, or something behind it, is in trouble."""
+
+
+class LimitExceeded(Exception):
+    """A budget of the script is used up; `code` says which, such as "limit.calls"."""
+
+    def __init__(self, message: str = "", code: str = "limit") -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+
+
+_BY_STATUS: Final[dict[int, type[ApiException]]] = {
+    400: BadRequestException,
+    401: UnauthorizedException,
+    403: ForbiddenException,
+    404: NotFoundException,
+    409: ConflictException,
+    422: UnprocessableEntityException,
+}
+
+
+def _class_for(status: int) -> type[ApiException]:
+    return ServiceException if 500 <= status <= 599 else _BY_STATUS.get(status, ApiException)
+
+
+def from_fault(fault: ScriptFault, status: int, call: str) -> Exception:
+    """The exception for a call that kubescript itself refused or could not perform."""
+    if fault.code.startswith("limit."):
+        return LimitExceeded(fault.message, fault.code)
+    shown = status if status >= 400 else 403 if fault.code.startswith("policy.") else 0
+    reason = _phrase(shown) or fault.code
+    body = _status(shown, reason, fault) if shown else None
+    return _class_for(shown)(shown, reason, body=body, message=fault.message, code=fault.code, call=call)
+
+
+def _status(code: int, reason: str, fault: ScriptFault) -> str:
+    """A refusal of ours as the API server would write it: scripts read `json.loads(error.body)["message"]`."""
+    told = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": fault.message}
+    return msgspec.json.encode({**told, "reason": reason, "code": code}).decode()
+
+
+def from_answer(status: int, reason: str, body: bytes, headers: Mapping[str, str], call: str) -> ApiException:
+    """The exception for an API server's answer of 400 and above."""
+    text = body.decode("utf-8", "replace")
+    message = _message(text)
+    if status == 404 and message == "404 page not found":
+        message = "the cluster serves no such kind; k8s.search('words') or k8s.discovery().api_resources() finds it"
+    if status == 400 and "field label not supported" in message:
+        message += "; filter in the script: [x for x in … if …]"
+    if status == 403 and "cannot" in message:
+        message += "; the cluster's RBAC says so, not this server's policy"
+    return _class_for(status)(status, reason or _phrase(status), body=text, message=message, headers=headers, call=call)
+
+
+def _message(text: str) -> str:
+    """The message of a Status object; else the text itself."""
+    try:
+        status: Any = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text.strip()
+    message = status.get("message") if isinstance(status, dict) else None
+    return message if isinstance(message, str) else text.strip()
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""

@@ -1,0 +1,75 @@
+"""A part of a row by its path: `read(pod, "spec.nodeName")`, `read(row, "count")`, `read(pair, 1)`, or by a function.
+
+Rows are views, dicts, tuples, lists, and objects of the script. Attributes are read through the script's own guard: a
+path reaches what the script could have written, and no more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from kubescript.worker.language import guards
+from kubescript.worker.sdk import names, sequences, views
+
+__all__ = ["MISSING", "Key", "missing_everywhere", "read"]
+
+Key = str | int | Callable[[Any], Any]
+
+MISSING: Final = type("Missing", (), {"__slots__": (), "__repr__": lambda _: "-"})()
+"""What a row without the part gives; a part that is there and null gives None."""
+
+_INDEX: Final = re.compile(r"\[(-?\d+)\]")
+
+
+def read(row: Any, key: Key) -> Any:
+    """The part of one row, or MISSING. A field that the row's kind does not have raises, naming the nearest."""
+    if callable(key):
+        return key(row)
+    if isinstance(key, int):
+        return _item(row, key)
+    if not isinstance(key, str):
+        raise TypeError(f"a column or key is a field's name, a number or a function, not a {type(key).__name__}")
+    value, rest = row, _INDEX.sub(r".\1", str.__str__(key)).strip(".")
+    while rest and value is not None and value is not MISSING:
+        if isinstance(value, Mapping) and not isinstance(value, views.View) and rest in value:
+            return value[rest]  # a key with dots in it
+        if _is_map(value):
+            return value.get(rest, MISSING)
+        step, _, rest = rest.partition(".")
+        value = _step(value, step)
+    return value
+
+
+def _is_map(value: Any) -> bool:
+    """A map from the user's keys to texts, such as labels: dots are part of a key."""
+    return isinstance(value, views.View) and value._shape.exact and not value._shape.element.name
+
+
+def _step(value: Any, step: str) -> Any:
+    if isinstance(value, views.View):
+        return getattr(value, step) if value._shape.closed and not step.startswith("_") else value.get(step, MISSING)
+    if isinstance(value, Mapping):
+        try:
+            return value[step] if step in value or type(value).__module__.startswith("kubescript.") else MISSING
+        except KeyError:
+            return MISSING
+    if step.lstrip("-").isdigit():
+        return _item(value, int(step))
+    if isinstance(value, sequences.ListView | list) or type(value) is tuple:
+        return [_step(each, step) for each in value]
+    return guards.dynamic(value, step)
+
+
+def _item(value: Any, position: int) -> Any:
+    try:
+        return value[position]
+    except (IndexError, KeyError):
+        return MISSING
+
+
+def missing_everywhere(key: Key, rows: Iterable[Any]) -> KeyError:
+    """The error for a name that no row has: a misspelt one must not read as a column of nothing."""
+    known = {str(name) for row in rows if isinstance(row, Mapping) for name in row}
+    return KeyError(f"no row has {key!r}; {names.suggestion(str(key), known, 20)}")

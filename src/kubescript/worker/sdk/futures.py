@@ -1,0 +1,172 @@
+"""Calls asked for now and waited for later: `async_req=True`, and `concurrent.futures` as far as scripts use it.
+
+There are no threads here. What was submitted begins when somebody waits for any of it, or when the script ends; then
+all of it is done, its API calls at the same time (see parallel.py).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, Self
+
+from kubescript.worker.sdk import batching, parallel
+
+__all__ = ["Future", "complete", "exports", "later"]
+
+
+class Future:
+    """What `executor.submit` gives, and a method with `async_req=True`."""
+
+    __slots__ = ("_callbacks", "_cancelled", "_link", "_outcome", "_task")
+
+    def __init__(self, link: batching.Relay, task: parallel.Task) -> None:
+        self._link = link
+        self._task = task
+        self._outcome: parallel.Outcome | None = None
+        self._cancelled = False
+        self._callbacks: list[Callable[[Future], Any]] = []
+
+    def result(self, timeout: float | None = None) -> Any:
+        """The value, or the exception raised."""
+        value, error = self._waited()
+        if error is not None:
+            raise error
+        return value
+
+    get = result
+
+    def exception(self, timeout: float | None = None) -> Exception | None:
+        """The exception, or None."""
+        return self._waited()[1]
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Have it done."""
+        self._waited()
+
+    def done(self) -> bool:
+        """True: asked for, it is done."""
+        self._waited()
+        return True
+
+    ready = done
+
+    def successful(self) -> bool:
+        """Whether it raised nothing."""
+        return self._waited()[1] is None
+
+    def running(self) -> bool:
+        """Nothing runs beside the script."""
+        return False
+
+    def cancel(self) -> bool:
+        """Leave it out, unless it is done."""
+        if self._outcome is None:
+            self._link.pending.remove(self)
+            self._outcome, self._cancelled = (None, CancelledError()), True
+        return self._cancelled
+
+    def cancelled(self) -> bool:
+        """Whether it was left out."""
+        return self._cancelled
+
+    def add_done_callback(self, function: Callable[[Future], Any]) -> None:
+        """Call it with this future once that is done."""
+        if self._outcome is None:
+            self._callbacks.append(function)
+        else:
+            function(self)
+
+    def _waited(self) -> parallel.Outcome:
+        if self._outcome is None:
+            complete(self._link)
+        assert self._outcome is not None
+        return self._outcome
+
+    def __repr__(self) -> str:
+        state = "pending" if self._outcome is None else "finished"
+        return f"<Future {state}: write .result() or .get() for the value>"
+
+
+def later(link: batching.Relay, task: parallel.Task) -> Future:
+    """Have `task` done when somebody waits for it."""
+    link.hold()
+    future = Future(link, task)
+    link.pending.append(future)
+    return future
+
+
+def complete(link: batching.Relay) -> None:
+    """Do all that is pending."""
+    link.hold()
+    while link.pending:
+        futures, link.pending = link.pending, []
+        plans = parallel.prepare(link, [each._task for each in futures])
+        for future, outcome in zip(futures, parallel.perform(link, plans), strict=True):
+            future._outcome = outcome
+            for function in future._callbacks:
+                function(future)
+
+
+class CancelledError(Exception):
+    """The future was cancelled."""
+
+
+class DoneAndNotDone(NamedTuple):
+    """What `wait` gives."""
+
+    done: set[Future]
+    not_done: set[Future]
+
+
+class Executor:
+    """`ThreadPoolExecutor`, without threads."""
+
+    _link: batching.Relay
+
+    def __init__(self, max_workers: int | None = None, *_args: object, **_options: object) -> None:
+        """However many workers are asked for, at most 8 calls are in flight."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
+        """Have fn(*args, **kwargs) done."""
+        return later(self._link, functools.partial(fn, *args, **kwargs))
+
+    def map(
+        self, fn: Callable[..., Any], *iterables: Iterable[Any], timeout: float | None = None, chunksize: int = 1
+    ) -> Iterator[Any]:
+        """The values of fn, in order. Raises what one of them raised when its turn comes."""
+        futures = [self.submit(fn, *each) for each in zip(*iterables, strict=False)]
+        return (future.result() for future in futures)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Have everything done."""
+        complete(self._link)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.shutdown()
+
+
+def _as_completed(fs: Iterable[Future] | Mapping[Future, Any], timeout: float | None = None) -> Iterator[Future]:
+    """The futures, each done; in the order given."""
+    for future in list(fs):
+        future.wait()
+        yield future
+
+
+def _wait(fs: Iterable[Future], timeout: float | None = None, return_when: str = "") -> DoneAndNotDone:
+    """Have all of them done."""
+    return DoneAndNotDone(set(_as_completed(fs)), set())
+
+
+_WORDS: Final = {name: name for name in ("ALL_COMPLETED", "FIRST_COMPLETED", "FIRST_EXCEPTION")}
+
+
+def exports(link: batching.Relay) -> dict[str, object]:
+    """The names of `concurrent.futures`."""
+    pool = type("ThreadPoolExecutor", (Executor,), {"_link": link})
+    names = {"ThreadPoolExecutor": pool, "ProcessPoolExecutor": pool, "Executor": pool, "Future": Future}
+    errors = {"CancelledError": CancelledError, "TimeoutError": TimeoutError}
+    return {**names, **errors, **_WORDS, "as_completed": _as_completed, "wait": _wait}

@@ -1,0 +1,102 @@
+"""What `help(...)` and `dir(...)` print: a few lines each, made from the tables."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from typing import Any
+
+from kubescript.worker.sdk import operations, views
+
+__all__ = ["accessor", "api", "dir_text", "has_objects", "help_text", "k8s", "method"]
+
+
+def accessor(api: str) -> str:
+    """How a script reaches an API class: CoreV1Api is `coreV1`."""
+    short = {"RbacAuthorizationV1Api": "rbacV1"}.get(api, api.removesuffix("Api"))
+    return short[0].lower() + short[1:]
+
+
+def has_objects(api: str) -> bool:
+    """Whether a class has more than the versions of its group, which `k8s.discovery()` tells."""
+    return len(operations.operations(api)) > 1 or api == "VersionApi"
+
+
+def k8s() -> str:
+    """The overview."""
+    clients = ", ".join(accessor(each) for each in operations.apis() if each[-5:-3] == "V1" or each[-5:-3] == "V2")
+    return (
+        "k8s: the cluster. k8s.coreV1().list_namespaced_pod('ns'), any official method, snake_case or camelCase.\n"
+        f"Clients: {clients}, metricsV1beta1, customObjects, version, and beta versions; dir(k8s) lists all.\n"
+        "Any kind: k8s.get('certificates.cert-manager.io', namespace='ns'), "
+        "k8s.dynamic().resources.get(api_version=..., kind=...).\n"
+        "What is served: k8s.discovery().api_resources(). "
+        "Objects: pod.status.pod_ip, pod['status']['podIP'], pod.to_dict().\n"
+        "Several clusters: k8s.contexts() lists their names, k8s.context(name).coreV1() asks one.\n"
+        "help(k8s.coreV1()) lists its methods, help(k8s.coreV1().list_namespaced_pod) its parameters; "
+        "k8s.explain('deployment.spec.strategy') describes a field, k8s.search('token review') finds methods.\n"
+        "Helpers: quantity('250m'), age(obj), table(rows), top(rows, key, n), "
+        "k8s.parallel([lambda: ..., ...]), ctx.budget."
+    )
+
+
+def api(name: str) -> str:
+    """One API class: its methods, those of a kind in one line."""
+    verbs: dict[str, list[str]] = {}
+    for each in operations.operations(name):
+        verb, _, rest = each.partition("_")
+        verbs.setdefault(rest, []).append(verb)
+    lines = [f"{'/'.join(found)}_{rest}" for rest, found in verbs.items() if found != ["connect"] and rest]
+    return f"{name}, k8s.{accessor(name)}():\n" + "\n".join(lines)
+
+
+def method(operation: operations.Operation) -> str:
+    """One method: signature, what it gives and the request it makes."""
+    required = [
+        f"{each}: {operation.body}" if each == "body" else each for each in operation.parameters[: operation.required]
+    ]
+    optional = [
+        f"{each}=None" for each in operation.parameters[operation.required :] if each not in ("pretty", "watch")
+    ]
+    return (
+        f"{operation.name}({', '.join(required + optional)}) -> {operation.returns or 'text'}\n"
+        f"{operation.verb} {operation.path}"
+    )
+
+
+def model(name: str) -> str:
+    """One model's fields."""
+    fields = operations.models()[name]
+    types = (entry if isinstance(entry, str) else entry[0] for entry in fields.values())
+    return f"{name}: " + ", ".join(f"{field}: {kind}" for field, kind in zip(fields, types, strict=True))
+
+
+def help_text(value: Any = None) -> str:
+    """What `help(value)` prints."""
+    if type(value) is str and value in operations.models():
+        return model(value)
+    if isinstance(value, views.View) and value._shape.name:
+        return model(value._shape.name)
+    if value is None:
+        return k8s()
+    if type(value).__module__.startswith("kubescript.worker.sdk"):
+        return repr(value)
+    if type(value) in (types.FunctionType, types.MethodType) and value.__module__.startswith("kubescript.worker.sdk"):
+        return function(value)
+    return (getattr(value, "__doc__", None) or repr(value))[:2_000]
+
+
+def function(value: Any) -> str:
+    """One of our functions: its parameters and what it is for."""
+    given = inspect.signature(value).parameters.values()
+    kept = [
+        each.replace(annotation=each.empty, default=each.empty if each.default == "" else each.default)
+        for each in given
+        if each.kind is not each.VAR_KEYWORD
+    ]
+    return f"{value.__name__}{inspect.Signature(kept)}: {inspect.cleandoc(value.__doc__ or '')}"
+
+
+def dir_text(value: Any) -> list[str]:
+    """What `dir(value)` gives: no underscore names."""
+    return sorted(name for name in dir(value) if not name.startswith("_"))

@@ -1,0 +1,163 @@
+"""`kubernetes.config` and what it configures: which cluster `client.CoreV1Api()` is for.
+
+Nothing is loaded: the server is connected already. What a loader chooses is one of the contexts the script may name. As
+officially, it holds for what is made afterwards; an `api_client` or a `configuration` of its own comes before it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn, Self
+
+from kubescript.worker.sdk import client, dynamic, serialize
+
+__all__ = ["ApiClass", "Choice", "Inert", "config", "dynamic_client", "stand_ins"]
+
+
+class Choice:
+    """The cluster that was loaded last."""
+
+    def __init__(self, k8s: client.K8s) -> None:
+        self.k8s = k8s
+
+    def named(self, context: Any) -> client.K8s:
+        """The cluster of this context. Raises ValueError, which is ConfigException here, when it is not on the list."""
+        unnamed = self.k8s.contexts() == [""]  # nobody knows what it is called: the first call says why
+        return self.k8s.context(None if unnamed else context)
+
+    def of(self, *given: object) -> client.K8s:
+        """The cluster of the first stand-in among what an API class was given; else the one loaded last."""
+        return next((each._k8s for each in given if isinstance(each, Inert)), self.k8s)
+
+
+class Inert:
+    """The server is already connected, so what would connect accepts anything and means no more than a cluster."""
+
+    _guarded_writes = True
+    _choice: Choice
+    _k8s: client.K8s
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        """Whatever it is configured with is dropped, but for which cluster it is."""
+        object.__setattr__(self, "_k8s", self._choice.of(*args, *kwargs.values()))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Nothing to close."""
+
+    def __setattr__(self, _name: str, _value: object) -> None:
+        """A setting, such as verify_ssl: dropped."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(
+            f"{type(self).__name__} is a stand-in without {name!r}: the server is connected already; "
+            "use k8s.coreV1() or k8s.get(...)"
+        )
+
+
+def stand_ins(choice: Choice) -> dict[str, Any]:
+    """`client.ApiClient` and `client.Configuration` of one script."""
+
+    class ApiClient(Inert):
+        """`client.ApiClient()`."""
+
+        _choice = choice
+
+        def close(self) -> None:
+            """Nothing to close."""
+
+        def sanitize_for_serialization(self, value: Any) -> Any:
+            """The value as plain camelCase data, as officially."""
+            return serialize.to_plain(value, prune=False)
+
+    class Configuration(Inert):
+        """`client.Configuration()`."""
+
+        _choice = choice
+
+        @classmethod
+        def get_default_copy(cls) -> Inert:
+            """A stand-in for the cluster loaded last."""
+            return cls()
+
+        @classmethod
+        def set_default(cls, default: object) -> None:
+            """What is made afterwards is for its cluster."""
+            choice.k8s = choice.of(default)
+
+        @property
+        def host(self) -> str:
+            """No address: scripts print it, none needs it."""
+            return "(the server's own)"
+
+    return {"ApiClient": ApiClient, "Configuration": Configuration}
+
+
+class ApiClass(client.Api):
+    """`client.CoreV1Api`: calling it chooses the cluster."""
+
+    __slots__ = ("_choice",)
+
+    def __init__(self, choice: Choice, name: str) -> None:
+        super().__init__(choice.k8s._session, name)
+        self._choice = choice
+
+    def __call__(self, *args: object, **kwargs: object) -> client.Api:
+        """The class for the cluster of its `api_client`, or for the one loaded last."""
+        return self._choice.of(*args, *kwargs.values()).api(self._name)
+
+
+def dynamic_client(choice: Choice) -> Any:
+    """`dynamic.DynamicClient`."""
+
+    def make(*args: object, **kwargs: object) -> dynamic.DynamicClient:
+        """A client for the cluster of its ApiClient."""
+        return choice.of(*args, *kwargs.values()).dynamic()
+
+    return make
+
+
+def config(choice: Choice, api_client: Any) -> dict[str, object]:
+    """`kubernetes.config`."""
+
+    def load(
+        config_file: object = None,
+        context: object = None,
+        client_configuration: object = None,
+        *_: object,
+        **__: object,
+    ) -> None:
+        """Choose a cluster by its context; nothing is read."""
+        chosen = choice.named(context)
+        if isinstance(client_configuration, Inert):
+            object.__setattr__(client_configuration, "_k8s", chosen)
+        else:
+            choice.k8s = chosen
+
+    def load_incluster(client_configuration: object = None, *_: object, **__: object) -> None:
+        """Choose the default cluster; nothing is read."""
+        load(None, None, client_configuration)
+
+    def new_client(config_file: object = None, context: object = None, *_: object, **__: object) -> Any:
+        """A client for one context."""
+        made = api_client()
+        object.__setattr__(made, "_k8s", choice.named(context))
+        return made
+
+    def contexts(*_args: object, **_kwargs: object) -> tuple[list[dict[str, object]], dict[str, object]]:
+        """The contexts a script may name, and the default one."""
+        found = [_entry(name or "kubescript") for name in choice.k8s.contexts()]
+        return found, found[0]
+
+    return {
+        **dict.fromkeys(("load_kube_config", "load_config", "load_kube_config_from_dict"), load),
+        "load_incluster_config": load_incluster,
+        **dict.fromkeys(("new_client_from_config", "new_client_from_config_dict"), new_client),
+        "list_kube_config_contexts": contexts,
+        "ConfigException": ValueError,
+    }
+
+
+def _entry(name: str) -> dict[str, object]:
+    return {"name": name, "context": {"cluster": name, "user": "kubescript"}}

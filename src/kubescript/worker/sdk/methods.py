@@ -1,0 +1,84 @@
+"""One API method as a script calls it: arguments to a request, the answer to a view."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from kubescript.wire.protocol import Call, Reply
+from kubescript.worker.sdk import answers, arguments, batching, futures, helptext, operations, schemas, session
+
+__all__ = ["Method", "Watchable"]
+
+
+class Watchable(batching.Sends):
+    """Something `watch.Watch().stream` can follow."""
+
+    def _watch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[session.Session, Call, schemas.Shape]:
+        """The watch request and the shape of one object."""
+        raise NotImplementedError
+
+
+class Method(Watchable):
+    """One API method."""
+
+    __slots__ = ("_info", "_operation", "_session")
+
+    def __init__(self, session: session.Session, operation: operations.Operation, *, info: bool) -> None:
+        self._session = session
+        self._operation = operation
+        self._info = info
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Make the call; with async_req=True when its answer is asked for."""
+        if kwargs.pop("async_req", False):
+            arguments.bind(self._operation, args, kwargs)  # what is wrong with them is better said here
+            return futures.later(self._session.relay, functools.partial(self, *args, **kwargs))
+        if kwargs.pop("_preload_content", True) is False:
+            return self._undecoded(args, kwargs)
+        value, reply = self._perform(arguments.bind(self._operation, args, kwargs))
+        return (value, reply.status, dict(reply.headers)) if self._info else value
+
+    def _undecoded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> answers.HttpAnswer:
+        call = arguments.bind(self._operation, args, kwargs)
+        return answers.HttpAnswer(self._session, call, follows=("follow", "true") in call.query)
+
+    def _perform(self, call: Call) -> tuple[Any, Reply]:
+        operation = self._operation
+        if operation.returns == "str" or (not operation.returns and operation.verb == "GET"):
+            return self._session.fetch_text(call)
+        shape = schemas.shape_of(operation.returns)
+        if operation.name.startswith("list_"):
+            return self._session.fetch_list(call, _item(shape), shape.name)
+        return self._session.fetch(call, schemas.OBJECT if shape is schemas.FREE else shape)
+
+    def _watch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[session.Session, Call, schemas.Shape]:
+        operation = self._operation
+        if "watch" not in operation.parameters and operation.returns != "str":
+            raise TypeError(f"{operation.name} cannot be watched; watch a list method, such as list_namespaced_pod")
+        follows = operation.returns == "str"
+        call = arguments.bind(operation, args, kwargs, watch=not follows)
+        return self._session, call, schemas.FREE if follows else _item(schemas.shape_of(operation.returns))
+
+    @property
+    def name(self) -> str:
+        """Its official name."""
+        return self._operation.name
+
+    @property
+    def takes_body(self) -> bool:  # type: ignore[override]
+        """It sends an object."""
+        return bool(self._operation.body)
+
+    @property
+    def is_text(self) -> bool:
+        """It gives text, such as a log."""
+        return self._operation.returns == "str"
+
+    def __repr__(self) -> str:
+        return helptext.method(self._operation)
+
+
+def _item(shape: schemas.Shape) -> schemas.Shape:
+    """The shape of a list's items."""
+    return shape.fields["items"].shape.element if "items" in shape.fields else schemas.OBJECT

@@ -1,0 +1,210 @@
+"""The virtual `kubernetes` package: what `from kubernetes import client, config, watch` gives a script.
+
+Everything is a stand-in made here; no module object is reachable. `exports` is for the import guard: dotted name to
+what it exports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from kubescript.worker.language import stdlib
+from kubescript.worker.sdk import (
+    client,
+    dynamic,
+    errors,
+    futures,
+    inert,
+    kubeconfig,
+    method_hints,
+    models,
+    names,
+    operations,
+    utilities,
+    watch,
+)
+
+__all__ = ["VirtualModule", "exports", "kubernetes_module"]
+
+_EXCEPTIONS: Final[dict[str, object]] = {
+    **{name: getattr(errors, name) for name in errors.__all__ if name.endswith("Exception")},
+    "OpenApiException": errors.ApiException,
+    "ApiTypeError": TypeError,
+    "ApiValueError": ValueError,
+    "ApiKeyError": KeyError,
+    "ApiAttributeError": AttributeError,
+}
+
+
+class VirtualModule(stdlib.Module):
+    """What a script holds after an import: read-only attributes, no way to a module."""
+
+    __slots__ = ("_exports", "_name")
+
+    _exports: Mapping[str, object]
+    _name: str
+
+    def __init__(self, name: str, exports: Mapping[str, object]) -> None:
+        object.__setattr__(self, "_name", name)
+        object.__setattr__(self, "_exports", exports)
+
+    def __getattr__(self, name: str) -> object:
+        try:
+            return self._exports[name]
+        except KeyError:
+            raise AttributeError(f"{self._name} has no {name!r}; {self._advice(name)}") from None
+
+    def _advice(self, name: str) -> str:
+        advice = getattr(self._exports, "advice", lambda _name: "")(name)
+        return advice or names.suggestion(name, self._exports)
+
+    def __setattr__(self, name: str, _value: object) -> None:
+        raise AttributeError(f"{self._name} cannot be changed")
+
+    def __dir__(self) -> list[str]:
+        return sorted(self._exports)
+
+    def __repr__(self) -> str:
+        return f"<module {self._name} (kubescript)>"
+
+
+class Advised(dict[str, object]):
+    """A module's members, and what to write instead of those it lacks."""
+
+    def __init__(self, members: Mapping[str, object], advice: Mapping[str, str]) -> None:
+        super().__init__(members)
+        self._advice = advice
+
+    def advice(self, name: str) -> str:
+        """Empty when nothing is known of the name."""
+        return self._advice.get(name, "")
+
+
+class _ClientExports(Mapping[str, object]):
+    """`kubernetes.client`: API classes, models and exceptions, each made when it is asked for."""
+
+    def __init__(self, choice: kubeconfig.Choice, more: Mapping[str, object]) -> None:
+        self._choice = choice
+        self._k8s = choice.k8s
+        self._more = more
+
+    def __getitem__(self, name: str) -> object:
+        folded = names.fold(name)
+        if name in self._more:
+            return self._more[name]
+        if folded.endswith("api") and (api := self._k8s._apis.get(folded)):
+            if name.endswith("_api"):  # a module of the official client
+                return VirtualModule(f"kubernetes.client.{name}", self)
+            return kubeconfig.ApiClass(self._choice, api)
+        if name in ("api", "models", "apis"):
+            return VirtualModule(f"kubernetes.client.{name}", self)
+        if name in operations.models():
+            return models.Model(name)
+        raise KeyError(name)
+
+    def advice(self, name: str) -> str:
+        """What to write instead of a class of a version that is gone."""
+        found = method_hints.current(names.fold(name), self._k8s._apis)
+        return f"clusters no longer serve that version; use {' or '.join(f'{api}' for api in found)}" if found else ""
+
+    def __iter__(self) -> Iterator[str]:
+        yield from (*operations.apis(), *operations.models(), *self._more)
+
+    def __len__(self) -> int:
+        return len(operations.apis()) + len(operations.models()) + len(self._more)
+
+
+def exports(k8s: client.K8s) -> Mapping[str, Mapping[str, object]]:
+    """Every virtual module's exports by its dotted name."""
+    choice = kubeconfig.Choice(k8s)
+    stand_ins = kubeconfig.stand_ins(choice)
+    config = kubeconfig.config(choice, stand_ins["ApiClient"])
+    utils, duration = utilities.members(choice), utilities.duration_members()
+    members: dict[str, Mapping[str, object]] = {
+        "client": _client(choice, stand_ins),
+        "config": config,
+        "dynamic": _dynamic(choice),
+        "watch": {"Watch": watch.Watch},
+        "utils": _utils(utils, duration),
+    }
+    top = {name: VirtualModule(f"kubernetes.{name}", members[name]) for name in members}
+    return {
+        "kubernetes": top,
+        **{f"kubernetes.{name}": each for name, each in members.items()},
+        **dict.fromkeys(("kubernetes.client.exceptions", "kubernetes.client.rest"), _EXCEPTIONS),
+        "kubernetes.client.api": members["client"],
+        "kubernetes.client.models": members["client"],
+        "kubernetes.dynamic.exceptions": _dynamic_exceptions(),
+        "kubernetes.config.config_exception": config,
+        "kubernetes.utils.quantity": utils,
+        "kubernetes.utils.duration": duration,
+        "kubernetes.client.api_client": stand_ins,
+        "kubernetes.client.configuration": stand_ins,
+        "kubernetes.dynamic.client": members["dynamic"],
+        **_urllib3(),
+        **_concurrent(k8s),
+    }
+
+
+def kubernetes_module(k8s: client.K8s) -> VirtualModule:
+    """What `import kubernetes` binds."""
+    return VirtualModule("kubernetes", exports(k8s)["kubernetes"])
+
+
+def _client(choice: kubeconfig.Choice, stand_ins: Mapping[str, object]) -> Mapping[str, object]:
+    """`kubernetes.client`."""
+    exceptions = VirtualModule("kubernetes.client.exceptions", _EXCEPTIONS)
+    return _ClientExports(choice, {
+        **_EXCEPTIONS,
+        **stand_ins,
+        "exceptions": exceptions,
+        "rest": exceptions,
+        "api_client": VirtualModule("kubernetes.client.api_client", stand_ins),
+        "configuration": inert.ConfigurationModule(stand_ins["Configuration"]),
+    })  # fmt: skip
+
+
+def _utils(utils: Mapping[str, object], duration: Mapping[str, object]) -> Mapping[str, object]:
+    """`kubernetes.utils`."""
+    modules = {"quantity": utils, "duration": duration}
+    inside = {name: VirtualModule(f"kubernetes.utils.{name}", each) for name, each in modules.items()}
+    return Advised({**utils, **inside}, utilities.ADVICE)
+
+
+def _urllib3() -> dict[str, Mapping[str, object]]:
+    """What scripts silence warnings with, and the errors they catch."""
+    exceptions = VirtualModule("urllib3.exceptions", inert.URLLIB3)
+    members = {"exceptions": exceptions, "disable_warnings": inert.nothing}
+    return {"urllib3": members, "urllib3.exceptions": inert.URLLIB3}
+
+
+def _concurrent(k8s: client.K8s) -> dict[str, Mapping[str, object]]:
+    """`concurrent.futures`, which asks the cluster for several things at the same time."""
+    members = futures.exports(k8s._session.relay)
+    return {"concurrent": {"futures": VirtualModule("concurrent.futures", members)}, "concurrent.futures": members}
+
+
+def _dynamic(choice: kubeconfig.Choice) -> dict[str, object]:
+    """`kubernetes.dynamic`."""
+    return {
+        "DynamicClient": kubeconfig.dynamic_client(choice),
+        "exceptions": VirtualModule("kubernetes.dynamic.exceptions", _dynamic_exceptions()),
+        **_dynamic_exceptions(),
+    }
+
+
+def _dynamic_exceptions() -> dict[str, object]:
+    return {
+        "ApiException": errors.ApiException,
+        "DynamicApiError": errors.ApiException,
+        "NotFoundError": errors.NotFoundException,
+        "ForbiddenError": errors.ForbiddenException,
+        "ConflictError": errors.ConflictException,
+        "UnauthorizedError": errors.UnauthorizedException,
+        "BadRequestError": errors.BadRequestException,
+        "UnprocessibleEntityError": errors.UnprocessableEntityException,
+        "InternalServerError": errors.ServiceException,
+        "ResourceNotFoundError": dynamic.ResourceNotFoundError,
+        "ResourceNotUniqueError": dynamic.ResourceNotFoundError,
+    }

@@ -1,0 +1,126 @@
+"""Short texts about objects: what `print(pod)` shows, and errors for fields that are not there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from kubescript.worker.sdk import lazy_json, names, places, schemas
+
+__all__ = ["describe", "is_method", "no_field", "no_list_field", "state"]
+
+MAX_TEXT: Final = 2_000
+"""Characters of a part without a name, such as a spec."""
+
+
+_LISTED: Final = 16
+"""Fields named where none is near: two lines, of a spec with forty."""
+
+_IDENTITY: Final = frozenset({"name", "namespace", "labels", "annotations", "uid"})
+
+
+def _identity(name: str, shape: schemas.Shape) -> str:
+    """Where a name is that was looked for in a spec, a status, or on a list. Many parts have one, none is meant."""
+    if name not in _IDENTITY or "metadata" in shape.fields:
+        return ""
+    if shape.name == "V1ListMeta":
+        return "the metadata of each item"
+    return "the object's metadata" if shape.name.endswith(("Spec", "Status")) else ""
+
+
+_WRITE: Final = "call the API: k8s.dynamic().resources.get(api_version=..., kind=...).{0}(...)"
+_METHODS: Final = {
+    "age": "write age(pod)",
+    "ready": "write any(c.type == 'Ready' and c.status == 'True' for c in pod.status.conditions)",
+    "logs": "write k8s.coreV1().read_namespaced_pod_log(name, namespace, tail_lines=50)",
+    "exec": "commands cannot be run in pods; use logs, events and status",
+    "port_forward": "ports cannot be forwarded; use status and endpoints",
+    "wait": "a script is short: read it again later, or watch.Watch().stream(...)",
+    "refresh": "read it again: k8s.get(kind, name, namespace)",
+    "exists": "read it, and catch ApiException with status 404",
+    "to_yaml": "return the object, or json.dumps(obj.to_dict())",
+    "yaml": "return the object, or json.dumps(obj.to_dict())",
+    "to_json": "return the object, or json.dumps(obj.to_dict())",
+    "json": "return the object, or json.dumps(obj.to_dict())",
+    "dict": "write obj.to_dict()",
+    "model_dump": "write obj.to_dict()",
+    **{name: _WRITE.format(name) for name in ("patch", "delete", "scale", "create", "update", "annotate", "label")},
+}
+"""Methods that objects of other clients have ▶ what does the same here."""
+
+
+def describe(data: Mapping[str, Any], shape: schemas.Shape) -> str:
+    """`<V1Pod shop/web-7f9c Running>` for an object with a name; the data itself, without its managedFields, for parts
+    and maps."""
+    plain = lazy_json.whole(data)
+    metadata = plain.get("metadata")
+    if isinstance(metadata, dict) and isinstance(metadata.get("name"), str):
+        place = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
+        words = [shape.name or str(plain.get("kind") or "object"), place + metadata["name"], state(plain)]
+        return f"<{' '.join(word for word in words if word)}>"
+    for each in (metadata, plain if shape.name == "V1ObjectMeta" else None):
+        if isinstance(each, dict):
+            each.pop("managedFields", None)
+    text = repr(plain)
+    if not shape.closed or len(text) <= MAX_TEXT:
+        return text
+    return f"{text[:MAX_TEXT]}… (cut; .to_dict() has all)"
+
+
+def state(plain: Mapping[str, Any]) -> str:
+    """One word of state, where the kind has one."""
+    status, spec = plain.get("status"), plain.get("spec")
+    if not isinstance(status, dict):
+        return ""
+    if isinstance(status.get("phase"), str):
+        return _trouble(status) or str(status["phase"])
+    if isinstance(spec, dict) and "replicas" in spec:
+        return f"{status.get('readyReplicas', 0)}/{spec['replicas']} ready"
+    return next((f"Ready={each.get('status')}" for each in _conditions(status) if each.get("type") == "Ready"), "")
+
+
+def _trouble(status: Mapping[str, Any]) -> str:
+    """Why a container of the pod does not run, as kubectl's STATUS column has it."""
+    for each in status.get("containerStatuses") or ():
+        states = each.get("state") or {}
+        waiting, ended = states.get("waiting") or {}, states.get("terminated") or {}
+        if reason := waiting.get("reason") or ended.get("reason"):
+            return "" if reason == "Completed" else str(reason)
+    return ""
+
+
+def _conditions(status: Mapping[str, Any]) -> list[dict[str, Any]]:
+    conditions = status.get("conditions")
+    return [each for each in conditions if isinstance(each, dict)] if isinstance(conditions, list) else []
+
+
+def is_method(name: str) -> bool:
+    """Whether objects of other libraries have a method of this name."""
+    return name in _METHODS
+
+
+def no_list_field(name: str, shape: schemas.Shape) -> str:
+    """The error for an attribute of a list, which most often is one of its elements'."""
+    what = f"this is a list of {shape.name}" if shape.name else "this is a list"
+    if name == "items":
+        return f"{what} already: leave .items out"
+    if name in ("keys", "values", "get"):
+        return f"{what}, no dict: loop over it"
+    return f"{what}, it has no {name!r}: write [each.{name} for each in it], or it[0].{name}"
+
+
+def no_field(name: str, shape: schemas.Shape, data: Mapping[str, Any], *, item: bool = False) -> str:
+    """Why there is no such field, and what to write instead."""
+    if name in _METHODS and not item and "metadata" in shape.fields:
+        return f"an object has no method {name!r}; {_METHODS[name]}"
+    if owner := _identity(name, shape):
+        return f"{shape.name} has no field {name!r}; it is in {owner}"
+    if shape.closed:
+        place = places.place_of(name, shape.name)
+        known = [each.strip("_") for each in shape.attributes]
+        told = f"it is in {place}" if place else names.suggestion(name, known, _LISTED)
+        return f"{shape.name} has no field {name!r}; {told}"
+    absent = f"no key {name!r}" if item else f"no field {name!r}"
+    there = names.suggestion(name, data).rstrip(".") if data else "it is empty"
+    close = " If" if there.endswith("?") else "; if"
+    return f"this object has {absent}; {there}{close} it may be absent, use .get({name!r})"

@@ -1,0 +1,89 @@
+"""The cluster's own description of its kinds: OpenAPI documents, one per group version, read once per script.
+
+A document is about a megabyte. It is split into schemas that stay undecoded until one is asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from kubescript.wire.protocol import Call
+from kubescript.worker.sdk import errors, schemas, session
+
+__all__ = ["OpenApi", "Schema"]
+
+Schema = dict[str, Any]
+
+_KIND: Final = "x-kubernetes-group-version-kind"
+_PREFIX: Final = "#/components/schemas/"
+
+
+class _Components(msgspec.Struct, gc=False):
+    schemas: dict[str, msgspec.Raw] = {}
+
+
+class _Document(msgspec.Struct, gc=False):
+    components: _Components = msgspec.field(default_factory=_Components)
+
+
+class OpenApi:
+    """The documents of one cluster."""
+
+    def __init__(self, session: session.Session) -> None:
+        self._session = session
+        self._documents: dict[str, dict[str, Any]] = {}
+
+    def kind(self, group: str, version: str, kind: str) -> Schema | None:
+        """The schema of one kind; None when the cluster has no description of it."""
+        schemas = self._schemas(group, version)
+        wanted = {"group": group, "version": version, "kind": kind}
+        for name in schemas:
+            if name.rpartition(".")[2] == kind and wanted in self._schema(schemas, name).get(_KIND, ()):
+                return self._schema(schemas, name)
+        return self._defined(group, version, kind)
+
+    def resolve(self, group: str, version: str, schema: Schema) -> tuple[Schema, str]:
+        """What a field's schema refers to, and its name; the field's own words stay in front."""
+        target = schema.get("$ref") or next((each.get("$ref") for each in schema.get("allOf") or ()), None)
+        if not isinstance(target, str):
+            return schema, ""
+        schemas = self._schemas(group, version)
+        name = target.removeprefix(_PREFIX)
+        found = self._schema(schemas, name) if name in schemas else {}
+        return {**found, **{key: value for key, value in schema.items() if key != "allOf"}}, name.rpartition(".")[2]
+
+    def _schema(self, schemas: dict[str, Any], name: str) -> Schema:
+        if isinstance(schemas[name], msgspec.Raw):
+            schemas[name] = msgspec.json.decode(schemas[name])
+        return schemas[name]  # type: ignore[no-any-return]
+
+    def _schemas(self, group: str, version: str) -> dict[str, Any]:
+        where = f"apis/{group}/{version}" if group else f"api/{version}"
+        if where not in self._documents:
+            self._documents[where] = self._read(where)
+        return self._documents[where]
+
+    def _read(self, where: str) -> dict[str, Any]:
+        """One document's schemas; none when there is no such document: a snapshot has none, an old server neither."""
+        try:
+            text, _ = self._session.fetch_text(Call("GET", ("openapi", "v3", *where.split("/"))))
+            return dict(msgspec.json.decode(text, type=_Document).components.schemas)
+        except (errors.ApiException, msgspec.DecodeError):
+            return {}
+
+    def _defined(self, group: str, version: str, kind: str) -> Schema | None:
+        """The schema in a CustomResourceDefinition: of a snapshot, which holds those but no OpenAPI."""
+        if "." not in group:
+            return None
+        path = ("apis", "apiextensions.k8s.io", "v1", "customresourcedefinitions")
+        try:
+            found, _ = self._session.fetch_list(Call("GET", path), schemas.OBJECT, "")
+            for spec in (each["spec"] for each in found):
+                if spec["group"] == group and spec["names"]["kind"] == kind:
+                    served = [each for each in spec["versions"] if each["name"] == version and each.get("schema")]
+                    return served[0]["schema"]["openAPIV3Schema"].to_dict() if served else None
+        except (errors.ApiException, KeyError, TypeError):
+            return None
+        return None

@@ -1,0 +1,172 @@
+"""`k8s.parallel([...])`: several API calls at the same time, at most 8 of them, results in order.
+
+What is given may be functions without arguments (a lambda, a `functools.partial`, a method), tuples of a method and its
+arguments, or values that are there already. A call that fails leaves its ApiException in its place.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeGuard
+
+from kubescript.wire.protocol import Call
+from kubescript.worker.sdk import batching, errors
+
+__all__ = ["Parallel", "Plan", "perform", "prepare"]
+
+Task = Callable[[], Any]
+Outcome = tuple[Any, Exception | None]
+
+_OPTIONS: Final = frozenset({"max_workers", "workers", "concurrency", "max_concurrency", "limit", "timeout", "n"})
+"""Keywords that mean nothing here: at most 8 calls are in flight whatever is asked for."""
+_EXAMPLE: Final = "k8s.parallel([lambda ns=ns: k8s.coreV1().list_namespaced_pod(ns) for ns in names])"
+
+
+class Parallel:
+    """k8s.parallel([lambda ns=ns: k8s.coreV1().list_namespaced_pod(ns) for ns in names]).
+
+    At most 8 API calls at a time, results in order; a failed call leaves its ApiException in its place. Also tuples
+    (k8s.coreV1().read_node, name), a dict of lambdas, or k8s.parallel(function, values). A function is run up to its
+    first call, then all of it."""
+
+    __slots__ = ("_relay",)
+
+    def __init__(self, link: batching.Relay) -> None:
+        self._relay = link
+
+    def __call__(self, *given: Any, return_exceptions: bool = True, **options: Any) -> Any:
+        """Results in order: of a list or generator of calls, of calls as arguments, or of a function for each value
+        (`k8s.parallel(read, names)`). Of a dict, a dict."""
+        if unknown := options.keys() - _OPTIONS:
+            raise TypeError(f"k8s.parallel has no option {min(unknown)!r}; write {_EXAMPLE}")
+        works = _works(given)
+        values = list(works.values()) if isinstance(works, dict) else list(works)
+        plans = prepare(self._relay, [_task(value) for value in values])
+        for plan in plans:
+            _kept(*plan.outcome)  # what is wrong with a script is better said before anything was sent
+        results = [_kept(*each, keep=return_exceptions) for each in perform(self._relay, plans)]
+        return dict(zip(works, results, strict=True)) if isinstance(works, dict) else results
+
+    def __repr__(self) -> str:
+        return f"{_EXAMPLE}: at most 8 calls at a time, results in order; a failed call is its ApiException"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One task, run up to its first call."""
+
+    task: Task
+    call: Call | None
+    """Its first call, if that can be made ahead."""
+    calls: bool
+    """Whether it made any; if not, `outcome` is all there is to it."""
+    outcome: Outcome = (None, None)
+
+
+def prepare(link: batching.Relay, tasks: Sequence[Task]) -> list[Plan]:
+    """Find each task's first call; none of them is made."""
+    link.hold()
+    plans = [_planned(link, task) for task in tasks]
+    _check_bound(plans)
+    return plans
+
+
+def perform(link: batching.Relay, plans: Sequence[Plan]) -> list[Outcome]:
+    """What each task gives, or raises. Their first calls are made at the same time."""
+    exchanges = link.batches([plan.call for plan in plans if plan.call is not None])
+    done = []
+    for plan in plans:
+        if plan.call is not None:
+            done.append(_outcome(functools.partial(link.again, plan.task, plan.call, next(exchanges))))
+        else:
+            done.append(_outcome(plan.task) if plan.calls else plan.outcome)
+    return done
+
+
+def _planned(link: batching.Relay, task: Task) -> Plan:
+    try:
+        calls, call, value = link.first(task)
+    except Exception as error:
+        return Plan(task, None, False, (None, error))
+    return Plan(task, call, calls, (value, None))
+
+
+def _outcome(task: Task) -> Outcome:
+    try:
+        return task(), None
+    except Exception as error:
+        return None, error
+
+
+def _kept(value: Any, error: Exception | None, *, keep: bool = True) -> Any:
+    """The result of one. A failed call stays in its place; any other exception is a mistake in the script."""
+    if error is None:
+        return value
+    failed = isinstance(error, errors.ApiException) or getattr(error, "code", "") in {"limit.calls", "limit.bytes"}
+    if keep and failed:
+        return error
+    raise error
+
+
+# --- what scripts give --------------------------------------------------------------------------------------------
+
+
+def _works(given: tuple[Any, ...]) -> Any:
+    """The works in what was given as arguments; by name when it is a dict."""
+    if len(given) == 1 and not _is_work(given[0]):
+        return given[0]
+    if len(given) == 2 and _is_function(given[0]) and not _is_work(given[1]):
+        return [functools.partial(given[0], value) for value in given[1]]
+    return given
+
+
+def _is_work(value: Any) -> bool:
+    """A function, or a tuple that begins with one and goes on with its arguments."""
+    if isinstance(value, tuple):
+        return bool(value) and _is_function(value[0]) and (len(value) == 1 or not all(map(_is_function, value)))
+    return _is_function(value)
+
+
+def _is_function(value: Any) -> TypeGuard[Callable[..., Any]]:
+    """Functions and methods; SDK lists can be called as well, and are values."""
+    return isinstance(value, _FUNCTIONS)
+
+
+_FUNCTIONS: Final = (
+    *(types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial, batching.Sends),
+    type(functools.cache(len)),
+)
+
+
+def _task(work: Any) -> Task:
+    if _is_function(work):
+        return work
+    if _is_work(work):
+        return _bound(work)
+    return lambda: work  # made already: `k8s.parallel([v1.list_node()])`
+
+
+def _bound(work: tuple[Any, ...]) -> Task:
+    """(method, a, b), (method, (a, b)), (method, (a,), {"limit": 5}) or (list method, a, {"limit": 5})."""
+    function, *args = work
+    options: dict[str, Any] = {}
+    packed = bool(args) and isinstance(args[0], list | tuple)
+    without_body = isinstance(function, batching.Sends) and not function.takes_body
+    if args and type(args[-1]) is dict and (without_body or (packed and len(args) == 2)):
+        options = args.pop()
+    if len(args) == 1 and isinstance(args[0], tuple if not options else list | tuple):
+        args = list(args[0])
+    return functools.partial(function, *args, **options)
+
+
+def _check_bound(plans: Sequence[Plan]) -> None:
+    """The classic slip of `[lambda: read(name) for name in names]`: each of them reads the last name."""
+    codes = {getattr(plan.task, "__code__", None) for plan in plans}
+    code = codes.pop() if len(plans) > 1 and len(codes) == 1 else None
+    if code is None or code.co_name != "<lambda>" or code.co_argcount or plans[0].call is None:
+        return
+    if all(plan.call == plans[0].call for plan in plans):
+        raise ValueError(f"all {len(plans)} lambdas make the same call; bind the loop variable: {_EXAMPLE}")

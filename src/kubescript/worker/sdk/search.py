@@ -1,0 +1,98 @@
+"""`k8s.search("token review")`: methods, kinds and fields whose names have these words, in any order and spelling."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from kubescript.worker.sdk import discovery, errors, helptext, names, operations
+
+__all__ = ["search"]
+
+MAX_LINES: Final = 10
+_NOISE: Final = frozenset({"a", "an", "the", "of", "for", "in", "all", "to", "how", "and", "my", "with", "api", "k8s"})
+_VERBS: Final = {"get": "read", "fetch": "read", "show": "read", "find": "list", "update": "patch", "remove": "delete"}
+_RANK: Final = {"list": 0, "read": 0, "create": 1, "get": 1, "patch": 2, "replace": 3, "delete": 4, "connect": 6}
+_VERSION: Final = re.compile(r"^(?:Core|Events)?V\d")
+
+
+class Hit(NamedTuple):
+    """One line of the answer."""
+
+    score: tuple[int, ...]
+    """Smaller is better."""
+    line: str
+
+
+def search(text: str, discovery: discovery.Discovery) -> str:
+    """At most ten lines, best first."""
+    words = _words(text)
+    if not words:
+        raise TypeError("search() takes a few words, such as 'token review'")
+    hits = sorted({*_methods(words), *_custom(words, discovery)}) or sorted(set(_fields(words)))
+    if not hits:
+        return f"nothing is called {text!r}; k8s.discovery().api_resources() lists the kinds, dir(k8s) the clients"
+    whole = [hit for hit in hits if not hit.score[0]]  # lines that lack a word only where none has all
+    return "\n".join(hit.line for hit in (whole or hits)[:MAX_LINES])
+
+
+def _words(text: str) -> list[str]:
+    split = re.findall(r"[a-z0-9]+", names.snake(str(text)).lower())
+    return [_VERBS.get(word, word) for word in split if word not in _NOISE] or split
+
+
+def _missed(words: list[str], own: list[str]) -> int:
+    """How many of the words are not there; a plural is there as its singular. Less than half is no hit: -1."""
+    tails = ["".join(own[place:]) for place in range(len(own))]  # "tokenreview" is there, "count" is not in "account"
+    missed = sum(not any(tail.startswith(_stem(word)) for tail in tails) for word in words)
+    return missed if missed * 2 <= len(words) and missed < len(words) else -1
+
+
+def _stem(word: str) -> str:
+    if len(word) > 4 and word.endswith("ies"):
+        return f"{word[:-3]}y"
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
+def _methods(words: list[str]) -> Iterator[Hit]:
+    for api in operations.apis():
+        if api == "LogsApi":
+            continue  # files of the control plane, which the policy never opens
+        unstable = "alpha" in api or "beta" in api
+        for name in operations.operations(api):
+            own = name.split("_")
+            missed = _missed(words, own)
+            if missed >= 0:
+                operation = operations.operation(api, name)
+                required = ", ".join(operation.parameters[: operation.required])
+                rank = 0 if own[0] in words else _RANK.get(own[0], 5)
+                score = (missed, int(unstable), rank, len(own))
+                yield Hit(score, f"k8s.{helptext.accessor(api)}().{name}({required})")
+
+
+def _custom(words: list[str], found: discovery.Discovery) -> Iterator[Hit]:
+    """Kinds of the cluster's own groups: the built-in ones have methods."""
+    for each in _custom_kinds(found):
+        missed = _missed(words, [*names.snake(each.kind).split("_"), each.name, *re.split(r"[.-]", each.group)])
+        if missed >= 0:
+            where = ", namespace=..." if each.namespaced else ""
+            yield Hit((missed, 0, 0, 0), f"k8s.get('{each.full_name}'{where})  # {each.kind}, {each.api_version}")
+
+
+def _custom_kinds(found: discovery.Discovery) -> Iterator[discovery.ApiResource]:
+    try:
+        for group in found.groups():
+            if "." in group.name and not group.name.endswith(".k8s.io"):
+                yield from found.server_resources_for_group_version(group.preferred_version.group_version)
+    except errors.ApiException:  # a group that is down, or discovery that is not allowed, must not hide the methods
+        return
+
+
+def _fields(words: list[str]) -> Iterator[Hit]:
+    """Fields of the models, when no method has the words."""
+    for model, attributes in operations.models().items():
+        for attribute in attributes:
+            own = attribute.strip("_").split("_")
+            if _missed(words, own) == 0 and "Alpha" not in model and "alpha" not in model and "beta" not in model:
+                yield Hit((0, len(own), len(model)), f"{_VERSION.sub('', model)}.{attribute}")

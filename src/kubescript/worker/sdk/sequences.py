@@ -1,0 +1,190 @@
+"""Lists as scripts see them, over plain JSON lists. Elements become views when they are touched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, MutableSequence
+from typing import Any, ClassVar, Final, Self
+
+import msgspec
+
+from kubescript.worker.sdk import lazy_json, object_text, schemas, views
+
+__all__ = ["FieldList", "ListView"]
+
+_Raw = msgspec.Raw
+_set_slot: Final = msgspec.Struct.__setattr__
+
+
+class ListView(msgspec.Struct, gc=False, eq=False, weakref=False):
+    """One JSON list; `_shape` is that of its elements."""
+
+    _data: list[Any]
+    _shape: schemas.Shape
+    _home: tuple[Any, str] | None = None
+    """Where an empty list belongs that is not in its object yet."""
+
+    _guarded_writes: ClassVar[bool] = True
+    _stands_in: ClassVar[bool] = True
+    """As of a View."""
+    __hash__ = None  # type: ignore[assignment]
+
+    def _all(self) -> list[Any]:
+        """The data; lists that are still arriving wait for the rest here."""
+        return self._data
+
+    def _own(self) -> list[Any]:
+        """The data, made part of its object first if it was an absent list until now."""
+        if self._home is not None:
+            parent, key = self._home
+            _set_slot(self, "_data", parent._own().setdefault(key, self._data))
+            _set_slot(self, "_home", None)
+        return self._all()
+
+    def _element(self, position: int) -> Any:
+        data = self._data
+        value = data[position]
+        if type(value) is _Raw:
+            value = data[position] = lazy_json.open_raw(value)
+        return views.View(value, self._shape) if type(value) is dict else views.wrap(value, self._shape)
+
+    def __iter__(self) -> Iterator[Any]:
+        position = 0
+        while position < len(self._data):
+            yield self._element(position)
+            position += 1
+
+    def __getitem__(self, index: int | slice) -> Any:
+        size = len(self._all())
+        if isinstance(index, slice):
+            return [self._element(position) for position in range(size)[index]]
+        if not isinstance(index, int):
+            raise TypeError(f"this is a list: use a number, not [{index!r}], or loop over it")
+        return self._element(index)
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._own()[index] = [views.unwrap(each) for each in value] if isinstance(index, slice) else views.unwrap(value)
+
+    def __delitem__(self, index: Any) -> None:
+        del self._own()[index]
+
+    def insert(self, index: int, value: Any) -> None:
+        """Put a value before `index`."""
+        self._own().insert(index, views.unwrap(value))
+
+    def append(self, value: Any) -> None:
+        """Put a value at the end."""
+        self._own().append(views.unwrap(value))
+
+    def extend(self, values: Any) -> None:
+        """Put values at the end."""
+        self._own().extend([views.unwrap(value) for value in values])
+
+    def pop(self, index: int = -1) -> Any:
+        """Remove an element and give it."""
+        value = self[index]
+        del self[index]
+        return value
+
+    def remove(self, value: Any) -> None:
+        """Remove the first element equal to `value`."""
+        del self[self.index(value)]
+
+    def clear(self) -> None:
+        """Remove all elements."""
+        self._own().clear()
+
+    def reverse(self) -> None:
+        """Turn the order round."""
+        self._own().reverse()
+
+    def sort(self, *, key: Callable[[Any], Any] | None = None, reverse: bool = False) -> None:
+        """Sort in place."""
+        ordered = sorted(self, key=key, reverse=reverse)
+        self._own()[:] = [views.unwrap(each) for each in ordered]
+
+    def index(self, value: Any) -> int:
+        """The position of the first element equal to `value`."""
+        for position, element in enumerate(self):
+            if element == value:
+                return position
+        raise ValueError(f"{value!r} is not in the list")
+
+    def count(self, value: Any) -> int:
+        """How many elements equal `value`."""
+        return sum(1 for element in self if element == value)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(object_text.no_list_field(name, self._shape))
+
+    def copy(self) -> list[Any]:
+        """A plain list of the elements."""
+        return list(self)
+
+    def to_dict(self) -> list[Any]:
+        """A detached plain list, as `to_dict()` of an object makes it."""
+        return [each.to_dict() if hasattr(each, "to_dict") else each for each in self]
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self), spec)
+
+    def __contains__(self, value: object) -> bool:
+        return any(element == value for element in self)
+
+    def __reversed__(self) -> Iterator[Any]:
+        return (self._element(position) for position in reversed(range(len(self._all()))))
+
+    def __add__(self, other: Any) -> list[Any]:
+        return [*self, *other]
+
+    def __radd__(self, other: Any) -> list[Any]:
+        return [*other, *self]
+
+    def __iadd__(self, other: Any) -> Self:
+        self.extend(other)
+        return self
+
+    def __mul__(self, times: int) -> list[Any]:
+        return list(self) * times
+
+    def __eq__(self, other: object) -> bool:
+        if other is None:
+            return self._home is not None
+        if not isinstance(other, list):
+            return NotImplemented
+        return bool(lazy_json.whole(self._all()) == lazy_json.whole(views.unwrap(other)))
+
+    def __ne__(self, other: object) -> bool:
+        equal = self.__eq__(other)  # written out: the base class has a __ne__ of its own, by identity
+        return equal if equal is NotImplemented else not equal
+
+    def __copy__(self) -> list[Any]:
+        return list(self)
+
+    def __deepcopy__(self, _memo: object) -> ListView:
+        return ListView(lazy_json.whole(self._all()), self._shape)
+
+    def __repr__(self) -> str:
+        if len(self._all()) > 5 and self._shape.closed:
+            return f"[{self._element(0)!r}, … {len(self._data)} {self._shape.name} in all]"
+        return "[" + ", ".join(repr(element) for element in self) + "]"
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """`isinstance(value, list)` is true: scripts that walk JSON ask that."""
+        return list
+
+
+class FieldList(ListView):
+    """A list field whose name is a dict method's; called, it is the method."""
+
+    _method: Callable[[], Any] = list
+
+    def __call__(self) -> Any:
+        """The dict method."""
+        return self._method()
+
+
+MutableSequence.register(ListView)

@@ -1,0 +1,261 @@
+"""Any script value as JSON: for the answer (`to_plain`, pruned of what nobody asked for) and for request bodies
+(`encode_body`).
+
+Generators are run up to a bound, cycles and values without a JSON form are named with their path: "result[0].owner is a
+function".
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import decimal
+import enum
+import fractions
+import ipaddress
+import math
+import types
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from kubescript.worker.language import classes
+from kubescript.worker.sdk import context, keys, lazy_json, lists, sequences, timestamps, views
+
+__all__ = ["NotPlainError", "encode", "encode_body", "to_plain"]
+
+MAX_ITERATED: Final = 100_000
+"""Elements taken from a generator."""
+MAX_DEPTH: Final = 200
+"""Levels of nesting; the encoder behind us recurses in C."""
+
+_PATH: Final = 60
+"""Characters of a path that is too deep."""
+
+PRUNED_METADATA: Final = frozenset({"managedFields", "resourceVersion", "uid", "generation", "selfLink"})
+"""Bookkeeping that costs tokens. A script that wants one returns it by name: `pod.metadata.uid`."""
+REFERENCES: Final = frozenset({"ownerReferences", "involvedObject", "regarding", "targetRef", "claimRef"})
+"""Fields that point to another object; its name is what a reader needs."""
+NOISE: Final = frozenset({
+    "annotations", "creationTimestamp", "labels", "loadBalancer", "resources", "securityContext", "status", "strategy",
+})  # fmt: skip
+"""Fields that say nothing when empty. Others do: `emptyDir: {}`, `podSelector: {}`."""
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+_TEXTS: Final = frozenset({
+    *(fractions.Fraction, complex),
+    *(ipaddress.IPv4Address, ipaddress.IPv6Address, ipaddress.IPv4Network, ipaddress.IPv6Network),
+})  # fmt: skip
+"""Values whose text says all of them."""
+
+
+class NotPlainError(TypeError):
+    """A value has no JSON form; the message names the path to it."""
+
+
+def to_plain(value: Any, name: str = "result", *, prune: bool = True) -> Any:
+    """JSON-able data: dicts with str keys, lists, str, int, float, bool, None. Raises NotPlainError with the path."""
+    return _Walk(prune).convert(value, name, ())
+
+
+def encode(value: Any) -> bytes:
+    """A script's value as JSON text, pruned. NaN and infinities become strings, since JSON has none."""
+    data = to_plain(value)
+    try:
+        return lazy_json.encode(data)
+    except UnicodeEncodeError:
+        return lazy_json.encode(_encodable(data))
+
+
+def _encodable(data: Any) -> Any:
+    """JSON data without half characters, which have no bytes; each becomes `?`, as in what is printed."""
+    if isinstance(data, str):
+        return data.encode("utf-8", "replace").decode()
+    if isinstance(data, dict):
+        return {_encodable(key): _encodable(each) for key, each in data.items()}
+    return [_encodable(each) for each in data] if isinstance(data, list) else data
+
+
+def encode_body(value: Any) -> msgspec.Raw:
+    """A request body as JSON text. Raises TypeError when it is not an object or a list."""
+    if isinstance(value, str | bytes):
+        raise TypeError("body must be a dict, a list or a client.V1… object, not text; decode it first")
+    return msgspec.Raw(lazy_json.encode(views.unwrap(value)))
+
+
+class _Walk:
+    """One conversion; `above` are the ids of the containers we are in."""
+
+    def __init__(self, prune: bool) -> None:
+        self._prune = prune
+
+    def convert(self, value: Any, path: str, above: tuple[int, ...]) -> Any:
+        """One value."""
+        kind = type(value)
+        if kind in (str, bool, type(None)):
+            return value
+        if isinstance(value, enum.Enum):
+            return self.convert(value.value, path, above)
+        if isinstance(value, int | float | decimal.Decimal):
+            return _number(value)
+        if isinstance(value, str):
+            return str.__str__(value)
+        if id(value) in above or len(above) > MAX_DEPTH:
+            raise NotPlainError(
+                f"{path} contains itself"
+                if id(value) in above
+                else f"{path[:_PATH]}… is nested deeper than {MAX_DEPTH} levels; return a part of it"
+            )
+        found = self._scalar(value)
+        return self._container(value, path, (*above, id(value))) if found is None else found
+
+    def _scalar(self, value: Any) -> str | None:
+        if isinstance(value, datetime.datetime | datetime.date):
+            return timestamps.format_time(value)
+        if isinstance(value, datetime.time):
+            return value.isoformat()
+        if isinstance(value, datetime.timedelta):
+            return str(value)
+        if isinstance(value, bytes | bytearray):
+            return keys.of_bytes(bytes(value))
+        if type(value) in _TEXTS:
+            return str(value)
+        return f"{type(value).__name__}: {value}" if isinstance(value, BaseException) else None
+
+    def _container(self, value: Any, path: str, above: tuple[int, ...]) -> Any:
+        if isinstance(value, views.View | sequences.ListView):
+            return self._view(lazy_json.whole(value._own()))
+        if isinstance(value, Mapping):
+            found: dict[str, Any] = {}
+            for key, each in value.items():
+                found[keys.unlike(keys.text(key), key, found)] = self.convert(each, f"{path}[{key!r}]", above)
+            return found
+        if isinstance(value, tuple) and hasattr(value, "_asdict"):
+            return {key: self.convert(each, f"{path}.{key}", above) for key, each in value._asdict().items()}
+        if isinstance(value, set | frozenset):
+            return self._elements(_ordered(value), path, above)
+        if isinstance(value, lists.ListObject | list | tuple | range | Iterator) or type(value).__name__ in (
+            "dict_keys",
+            "dict_values",
+            "dict_items",
+            "deque",
+        ):
+            return self._elements(value, path, above)
+        return self._object(value, path, above)
+
+    def _object(self, value: Any, path: str, above: tuple[int, ...]) -> Any:
+        """An object with fields: a dataclass, one of the script's own classes, `ctx`."""
+        if isinstance(value, context.Context):
+            return value.to_dict()
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            names = [field.name for field in dataclasses.fields(value)]
+        elif classes.is_script_class(type(value)):
+            names = [name for name in vars(value) if not name.startswith("_")]
+            if not names and (told := _told(value)) is not None:
+                return self.convert(told, path, above)
+        else:
+            kind = "class" if isinstance(value, type) else type(value).__name__
+            raise NotPlainError(f"{path} is {'an' if kind[0] in 'AEIOaeiou' else 'a'} {kind}{_instead(value)}")
+        return {name: self.convert(getattr(value, name), f"{path}.{name}", above) for name in names}
+
+    def _elements(self, values: Any, path: str, above: tuple[int, ...]) -> list[Any]:
+        found: list[Any] = []
+        for index, each in enumerate(values):
+            if isinstance(values, Iterator) and index >= MAX_ITERATED:
+                raise NotPlainError(f"{path} is a generator that gave more than {MAX_ITERATED} values; return a list")
+            found.append(self.convert(each, f"{path}[{index}]", above))
+        return found
+
+    def _view(self, data: Any) -> Any:
+        """Decoded JSON data, which has no cycles and nothing foreign in it; only pruned."""
+        if not self._prune:
+            return data
+        _prune(data)
+        return data
+
+
+def _told(value: Any) -> Any:
+    """What an object without public fields says of itself; None when its class has nothing for that."""
+    kind = type(value)
+    if callable(getattr(kind, "to_dict", None)):
+        return value.to_dict()
+    own = any("__str__" in vars(each) or "__repr__" in vars(each) for each in kind.__mro__[:-1])
+    return str(value) if own else None
+
+
+def _instead(value: Any) -> str:
+    """What to write for a value that is no data."""
+    if type(value).__module__ == "kubescript.worker.sdk.methods":  # by name: that module needs this one
+        return f": call it, {value.name}(...)"
+    if isinstance(value, types.FunctionType | types.MethodType | types.BuiltinFunctionType):
+        name = getattr(value, "__name__", "it").replace("<lambda>", "f")
+        return f": call it, {name}(...), and return what it gives"
+    if type(value).__module__.startswith("kubescript.worker.sdk.") and not isinstance(value, type):
+        return ", not data: call one of its methods"
+    if isinstance(value, type):
+        return f", {value.__name__}: return objects of it, or its name"
+    return ", which has no JSON form; return str, numbers, lists or dicts"
+
+
+def _prune(data: Any) -> None:
+    """Take bookkeeping and empty noise out of an object, of what is nested in it and of the items of a list."""
+    if isinstance(data, list):
+        for item in data:
+            _prune(item)
+    elif isinstance(data, dict):
+        if PRUNED_METADATA & data.keys() and "name" in data:  # a `metadata` by itself
+            _prune_metadata(data)
+        for key in [key for key, item in data.items() if _prune_field(key, item)]:
+            del data[key]
+
+
+def _prune_field(key: str, item: Any) -> bool:
+    """Prune one field; True when the field itself is to go."""
+    if key == "metadata" and isinstance(item, dict):
+        _prune_metadata(item)
+    elif key in REFERENCES:
+        for reference in item if isinstance(item, list) else [item]:
+            if isinstance(reference, dict):
+                _drop(reference, PRUNED_METADATA)
+    _prune(item)
+    return not item and item not in (0, False, "") and (item is None or key in NOISE)
+
+
+def _drop(data: dict[str, Any], keys: frozenset[str]) -> None:
+    for key in keys & data.keys():
+        del data[key]
+
+
+def _prune_metadata(metadata: dict[str, Any]) -> None:
+    _drop(metadata, PRUNED_METADATA)
+    annotations = metadata.get("annotations")
+    if isinstance(annotations, dict) and annotations.pop(LAST_APPLIED, None) is not None and not annotations:
+        del metadata["annotations"]
+
+
+def _number(value: Any) -> Any:
+    """A number JSON can hold exactly; NaN and infinities as text."""
+    if isinstance(value, decimal.Decimal):
+        return _decimal(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return int(value) if isinstance(value, int) and type(value) is not bool and type(value) is not int else value
+
+
+def _decimal(value: decimal.Decimal) -> int | float | str:
+    """The exact value: a JSON number where one holds it, else its text."""
+    if not value.is_finite() or abs(value) >= 10**30:
+        return str(value)
+    if value == value.to_integral_value():
+        return int(value)
+    near = float(value)
+    return near if decimal.Decimal(repr(near)) == value else str(value)
+
+
+def _ordered(values: Any) -> list[Any]:
+    try:
+        return sorted(values)
+    except TypeError:
+        return sorted(values, key=repr)

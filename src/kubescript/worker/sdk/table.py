@@ -1,0 +1,172 @@
+"""`table(rows)`: rows as compact aligned text, or as tab-separated values."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from kubescript.worker.language import classes
+from kubescript.worker.sdk import ages, cells, fields, object_text, views
+
+__all__ = ["rows_of", "table"]
+
+NO_ROWS: Final = "(no rows)"
+MAX_PADDING: Final = 60
+"""Columns are not padded further: one long message must not push all others out."""
+MAX_ROWS: Final = 100_000
+
+
+_USAGE: Final = {
+    **dict.fromkeys(("node", "nodes", "no"), "k8s.metricsV1beta1().list_node_metrics()"),
+    **dict.fromkeys(("pod", "pods", "po"), "k8s.metricsV1beta1().list_pod_metrics_for_all_namespaces()"),
+}
+"""What `kubectl top` is asked for ▶ the call."""
+
+
+class Column(NamedTuple):
+    """A heading and where its cells come from."""
+
+    title: str
+    key: fields.Key
+
+
+def table(
+    rows: Any,
+    columns: Any = None,
+    *,
+    tsv: bool = False,
+    headers: Any = None,
+    header: bool = True,
+    width: int = 120,
+    **ignored: Any,
+) -> str:
+    """Aligned text, or tab-separated, of dicts, tuples, dataclasses or objects of the cluster.
+
+    Columns are names, paths such as "spec.nodeName", numbers, functions, or {title: one of these}. width cuts cells.
+    """
+    if unknown := ignored.keys() - {"tablefmt", "title", "showindex", "sep"}:
+        raise TypeError(f"table() has no parameter {min(unknown)!r}; it has columns, tsv, headers, header, width")
+    found = rows_of(rows)
+    if not found:
+        return NO_ROWS
+    shown = _columns(columns if columns is not None else headers, found)
+    body = [[cells.text(_age_or(row, column.key)) for column in shown] for row in found]
+    _must_exist(shown, found, body)
+    titles = [column.title for column in shown]
+    lines = [titles, *body] if header and any(titles) else body
+    if tsv:
+        return "\n".join("\t".join(line) for line in lines)
+    return _aligned([[_cut(cell, width) for cell in line] for line in lines])
+
+
+def rows_of(rows: Any) -> list[Any]:
+    """The rows of whatever was given: a map of counts is pairs, one object is one row."""
+    if rows is None:
+        return []
+    if isinstance(rows, str | bytes):
+        usage = f"; for usage write {_USAGE[rows]}" if rows in _USAGE else ""
+        raise TypeError(f"table() and top() take a list of rows, not text{usage}")
+    if isinstance(rows, views.View) and "metadata" in rows:
+        return [rows]
+    if isinstance(rows, Mapping):
+        return [_merged(key, rows[key]) for key in list(rows)]
+    if not isinstance(rows, Iterable):
+        return [rows]
+    found = [row for row, _ in zip(rows, range(MAX_ROWS + 1), strict=False)]
+    if len(found) > MAX_ROWS:
+        raise ValueError(f"more than {MAX_ROWS} rows: aggregate them first")
+    return found
+
+
+def _merged(key: Any, value: Any) -> Any:
+    return {"key": key, **value} if isinstance(value, Mapping) else (key, value)
+
+
+def _columns(wanted: Any, rows: Sequence[Any]) -> list[Column]:
+    if wanted is None or wanted == "keys":
+        return _own_columns(rows)
+    if isinstance(wanted, Mapping):
+        return [Column(cells.text(title), key) for title, key in wanted.items()]
+    wanted = wanted.split(",") if isinstance(wanted, str) else list(wanted)
+    wanted = [pair for each in wanted for pair in (each.items() if isinstance(each, Mapping) else [each])]
+    by_place = isinstance(rows[0], list | tuple) and not hasattr(rows[0], "_fields")
+    return [_column(each, place if by_place else None) for place, each in enumerate(wanted)]
+
+
+def _column(wanted: Any, place: int | None) -> Column:
+    if isinstance(wanted, tuple | list) and len(wanted) == 2:
+        return Column(cells.text(wanted[0]), wanted[1])
+    if isinstance(wanted, str):
+        return Column(wanted.strip(), wanted.strip() if place is None else place)
+    title = getattr(wanted, "__name__", "") if callable(wanted) else str(wanted)
+    return Column(title.replace("<lambda>", ""), wanted)
+
+
+def _own_columns(rows: Sequence[Any]) -> list[Column]:
+    """The columns that the rows have of themselves, in the order they first come up."""
+    if all(isinstance(row, Mapping) and "metadata" in row for row in rows):
+        return _object_columns(rows)
+    titles: dict[str, fields.Key] = {}
+    for row in rows:
+        titles.update({each: each for each in _names(row) if each not in titles})
+    if titles:
+        return [Column(title, key) for title, key in titles.items()]
+    if isinstance(rows[0], list | tuple):
+        return [Column("", place) for place in range(max(len(row) for row in rows if isinstance(row, list | tuple)))]
+    return [Column("", _itself)]
+
+
+def _names(row: Any) -> list[str]:
+    if isinstance(row, Mapping):
+        return [str(key) for key in row]
+    if isinstance(row, tuple):
+        return list(getattr(row, "_fields", ()))
+    if dataclasses.is_dataclass(row) and not isinstance(row, type):
+        return [field.name for field in dataclasses.fields(row)]
+    return [name for name in vars(row) if not name.startswith("_")] if classes.is_script_class(type(row)) else []
+
+
+def _object_columns(rows: Sequence[Any]) -> list[Column]:
+    """As `kubectl get`: where it is, its name, its state in a word, its age."""
+    space = [Column("namespace", _metadata("namespace"))] if any(_metadata("namespace")(row) for row in rows) else []
+    kinds = {row.get("kind") for row in rows}
+    kind = [Column("kind", "kind")] if len(kinds) > 1 else []
+    return [*kind, *space, Column("name", _metadata("name")), Column("status", _state), Column("age", ages.age)]
+
+
+def _metadata(name: str) -> Callable[[Any], Any]:
+    return lambda row: row["metadata"].get(name)
+
+
+def _state(row: Any) -> str:
+    return object_text.state(row)
+
+
+def _itself(row: Any) -> Any:
+    return row
+
+
+def _age_or(row: Any, key: fields.Key) -> Any:
+    """A column "age" or "status" of a cluster's object is what kubectl has under that heading."""
+    if isinstance(key, str) and key.lower() in ("age", "status") and isinstance(row, views.View) and row._shape.name:
+        return ages.age(row) if key.lower() == "age" else _state(row)
+    return fields.read(row, key)
+
+
+def _must_exist(columns: Sequence[Column], rows: Sequence[Any], body: Sequence[Sequence[str]]) -> None:
+    for place, column in enumerate(columns):
+        if callable(column.key) or any(line[place] != cells.ABSENT for line in body):
+            continue
+        if all(fields.read(row, column.key) is fields.MISSING for row in rows):
+            raise fields.missing_everywhere(column.key, rows)
+
+
+def _cut(cell: str, width: int) -> str:
+    return cell if len(cell) <= width else cell[: max(width - 1, 1)] + "…"
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> str:
+    widths = [min(max(map(len, column)), MAX_PADDING) for column in zip(*lines, strict=True)]
+    padded = ("  ".join(cell.ljust(size) for cell, size in zip(line, widths, strict=True)).rstrip() for line in lines)
+    return "\n".join(padded)

@@ -1,0 +1,141 @@
+"""Plain data out of views and into them: `to_dict()`, and what a script assigns or sends as a body."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import enum
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Self
+
+from kubescript.worker.language import copying
+from kubescript.worker.sdk import names, schemas, timestamps
+
+__all__ = ["Snapshot", "json_data", "snapshot"]
+
+
+class Snapshot(dict[str, Any]):
+    """What `to_dict()` gives: a real dict, read and written by either spelling of a field. A known field that is absent
+    reads as None, as officially."""
+
+    __slots__ = ("_shape",)
+    _guarded_writes = True
+
+    def __init__(self, fields: Mapping[str, Any], shape: schemas.Shape) -> None:
+        super().__init__(fields)
+        self._shape = shape
+
+    def _held(self, key: Any) -> Any:
+        """The spelling under which this dict has, or would have, the field."""
+        if dict.__contains__(self, key) or not isinstance(key, str):
+            return key
+        field = self._shape.fields.get(key)
+        if field is not None:
+            return self._shape.spelling.get(field.key, field.key)
+        return names.spelled(key, self) or key
+
+    def __missing__(self, key: str) -> Any:
+        held = self._held(key)
+        if dict.__contains__(self, held):
+            return dict.__getitem__(self, held)
+        if held in self._shape.fields:
+            return None
+        raise KeyError(f"{key!r}; {names.suggestion(str(key), self)}")
+
+    def __contains__(self, key: object) -> bool:
+        return dict.__contains__(self, self._held(key))
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        dict.__setitem__(self, self._held(key), value)
+
+    def __delitem__(self, key: str) -> None:
+        dict.__delitem__(self, self._held(key))
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"to_dict() gives a dict: write [{name!r}] or .get({name!r})")
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The field's value, or `default`."""
+        return dict.get(self, self._held(key), default)
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """The field's value; written first when it is absent."""
+        return dict.setdefault(self, self._held(key), default)
+
+    def pop(self, key: str, *default: Any) -> Any:
+        """Remove a field and give its value."""
+        return dict.pop(self, self._held(key), *default)
+
+    def update(self, *others: Any, **fields: Any) -> None:
+        """Write several fields."""
+        for name, value in dict(*others, **fields).items():
+            self[name] = value
+
+    def copy(self) -> Snapshot:
+        """A shallow copy."""
+        return Snapshot(self, self._shape)
+
+    __copy__ = copy
+
+    def __deepcopy__(self, _memo: object) -> Snapshot:
+        return Snapshot({key: copying.deep(value) for key, value in self.items()}, self._shape)
+
+    def __or__(self, other: Mapping[str, Any]) -> Snapshot:  # type: ignore[override]
+        joined = self.copy()
+        joined.update(other)
+        return joined
+
+    def __ior__(self, other: Any) -> Self:  # type: ignore[override,misc]
+        self.update(other)
+        return self
+
+    def wire(self, name: str) -> str:
+        """The JSON key of one of its keys."""
+        field = self._shape.fields.get(name)
+        return field.key if field else name
+
+
+_BULKY: Final = {"V1ObjectMeta": "managedFields"}
+"""What the dynamic client's plain objects go without."""
+
+
+def snapshot(data: Mapping[str, Any], shape: schemas.Shape) -> Snapshot:
+    """A detached copy of decoded data: under the official client's attribute names, or of a dynamic object under its
+    JSON names."""
+    spelling, copied = shape.spelling, {}
+    dropped = _BULKY.get(shape.name) if shape.plain else None
+    for key, value in data.items():
+        field = shape.fields.get(key)
+        time = not shape.plain and field is not None and shape.fields[spelling.get(key, key)].time
+        if key != dropped:
+            copied[spelling.get(key, key)] = _copied(value, field.shape if field else shape.element, time=time)
+    return Snapshot(copied, shape)
+
+
+def _copied(value: Any, shape: schemas.Shape, *, time: bool = False) -> Any:
+    if isinstance(value, dict):
+        each_of = {key: _copied(each, shape.element) for key, each in value.items()} if shape.exact else None
+        return snapshot(value, shape) if each_of is None else each_of
+    if isinstance(value, list):
+        return [_copied(each, shape.element) for each in value]
+    return timestamps.parse_time(value) if time else value
+
+
+def json_data(value: Any, convert: Callable[[Any], Any]) -> Any:
+    """A Python value as JSON data; `convert` is called for everything inside. Raises TypeError for what JSON cannot
+    hold."""
+    if isinstance(value, Snapshot):
+        return {value.wire(key): convert(each) for key, each in value.items()}
+    if isinstance(value, Mapping):
+        return {str(key): convert(each) for key, each in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [convert(each) for each in (sorted(value) if isinstance(value, set | frozenset) else value)]
+    if isinstance(value, datetime.datetime | datetime.date):
+        return timestamps.format_time(value)
+    if isinstance(value, enum.Enum):
+        return convert(value.value)
+    if isinstance(value, str | int | float | decimal.Decimal):
+        return str(value) if isinstance(value, decimal.Decimal) else value
+    raise TypeError(
+        f"a Kubernetes object cannot hold a {type(value).__name__}; use dict, list, str, int, float, bool or None"
+    )

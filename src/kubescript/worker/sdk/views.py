@@ -1,0 +1,337 @@
+"""Views: Kubernetes objects as scripts see them, over plain JSON data.
+
+A view holds a dict of JSON data and the shape that says what its fields are called; nothing else. It answers
+`pod.status.pod_ip`, `pod.status.podIP`, `pod["status"]["podIP"]` and `pod.status.get("podIP")`, is a mapping to Python
+(`dict(view)`, `{**view}`, `match`, `isinstance(view, dict)`), and writes go to the data, so that read-modify-replace
+works.
+
+- A field the model knows but the object lacks reads as None, a list or map field as an empty one that joins the object
+when it is
+  first written to. A field the model does not know raises AttributeError (KeyError for items) naming the nearest.
+- A timestamp is an aware datetime by its snake_case attribute and JSON text everywhere else.
+- A field called `items`, `values` or `keys` is the field; called like the dict method, it does what the dict method
+does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, ItemsView, Iterator, Mapping
+from typing import Any, ClassVar, Final, Self
+
+import msgspec
+
+from kubescript.worker.language import guards
+from kubescript.worker.sdk import lazy_json, names, object_text, schemas, sequences, timestamps, to_dict
+
+__all__ = ["View", "unwrap", "wrap"]
+
+_Raw = msgspec.Raw
+_MISSING: Final = object()
+_METADATA: Final = frozenset({"name", "namespace", "labels", "annotations", "raw"})
+"""What an object answers for its metadata. `raw` is the object itself, which reads as plain data too."""
+_set_slot: Final = msgspec.Struct.__setattr__
+
+
+def wrap(value: Any, shape: schemas.Shape) -> Any:
+    """A view of a dict or list; any other value itself."""
+    kind = type(value)
+    if kind is dict:
+        return View(value, shape)
+    if kind is list:
+        return sequences.ListView(value, shape.element)
+    return value
+
+
+def unwrap(value: Any) -> Any:
+    """The JSON data behind a script's value, views at any depth included; the data of a view is shared, not copied."""
+    if type(value) in (str, int, float, bool, type(None)):
+        return value
+    if isinstance(value, View | sequences.ListView):
+        return value._own()
+    return to_dict.json_data(value, unwrap)
+
+
+class View(msgspec.Struct, gc=False, eq=False, weakref=False):
+    """One JSON object."""
+
+    _data: dict[str, Any]
+    _shape: schemas.Shape
+    _home: tuple[View, str] | None = None
+    """Where an empty map belongs that is not in the object yet."""
+
+    _guarded_writes: ClassVar[bool] = True
+    """RestrictedPython's write guard lets scripts assign to attributes and items."""
+    _stands_in: ClassVar[bool] = True
+    """With a `_home` it is empty and stands for a field that is not there; then `is None` is true of it."""
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getattr__(self, name: str) -> Any:
+        field = self._shape.fields.get(name)
+        if field is None:
+            return self._unlisted(name, AttributeError)
+        value = self._data.get(field.key)
+        if value is None:
+            return self._absent(field)
+        if type(value) is _Raw:
+            value = self._data[field.key] = lazy_json.open_raw(value)
+            if value is None:
+                return self._absent(field)
+        kind = type(value)
+        if kind is dict:
+            return View(value, field.shape)
+        if kind is list:
+            return sequences.ListView(value, field.shape.element)
+        return timestamps.parse_time(value) if field.time else value
+
+    def __getitem__(self, key: str) -> Any:
+        field = self._shape.fields.get(key)
+        if field is not None:
+            value = self._fetch(field.key)
+            return self._absent(field) if value is None else wrap(value, field.shape)
+        value = self._fetch(key)
+        if value is _MISSING or (value is None and key not in self._data):
+            return self._unlisted(key, KeyError)
+        return wrap(value, self._shape.element)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The field's value, or `default` when the object lacks it."""
+        field = self._shape.fields.get(key)
+        name, shape = (key, self._shape.element) if field is None else (field.key, field.shape)
+        if name not in self._data:
+            found = None if self._shape.exact else self._spelled(key)
+            return default if found is None else wrap(self._fetch(found), shape)
+        return wrap(self._fetch(name), shape)
+
+    def _fetch(self, key: str) -> Any:
+        """The decoded data under a JSON key, None when absent."""
+        value = self._data.get(key)
+        if type(value) is _Raw:
+            value = self._data[key] = lazy_json.open_raw(value)
+        return value
+
+    def _absent(self, field: schemas.Field) -> Any:
+        """What a known field reads as when the object lacks it."""
+        if field.absent is dict:
+            return View({}, field.shape, (self, field.key))
+        if field.absent is list:
+            return sequences.ListView([], field.shape.element, (self, field.key))
+        return None
+
+    def _spelled(self, name: str) -> str | None:
+        """A key that is present, unknown to the model, and spelled like `name` but for case and underscores."""
+        return names.spelled(name, (key for key in self._data if key not in self._shape.fields))
+
+    def _unlisted(self, name: str, error: type[Exception]) -> Any:
+        """A field the shape does not list: data newer than the model, a map's key, or a mistake."""
+        exact = self._shape.exact and error is KeyError
+        found = name if name in self._data else None if exact else self._spelled(name)
+        found = None if name.startswith("_") else found
+        if found is not None:
+            return wrap(self._fetch(found), self._shape.element)
+        if error is AttributeError and name in _METADATA and (own := self._metadata()) is not None:
+            return self if name == "raw" else getattr(own, name)
+        free = not (self._shape.exact or self._shape.closed)
+        if free and error is AttributeError and not name.startswith("_") and not self._mistaken(name):
+            return None  # as the official DynamicClient has it: no model says which fields a custom resource may have
+        raise error(object_text.no_field(name, self._shape, self._data, item=error is KeyError))
+
+    def _lacks(self, name: str) -> bool:
+        """Whether an object without a model has no such field; `hasattr` and the default of `getattr` go by it."""
+        free = not (self._shape.exact or self._shape.closed)
+        return free and name not in self._data and self._spelled(name) is None
+
+    def _mistaken(self, name: str) -> bool:
+        """Whether a name that is not there is most likely another one misspelled, or another library's method."""
+        return bool(names.nearest(name, self._data)) or ("metadata" in self._data and object_text.is_method(name))
+
+    def _metadata(self) -> Any:
+        """Of a whole object: the part that kr8s and kubectl's users read `.name` and `.labels` of."""
+        own = self.get("metadata")
+        return own if isinstance(own, View) and "name" in own else None
+
+    def _key(self, name: str) -> str:
+        """The JSON key a script means when it writes to `name`."""
+        field = self._shape.fields.get(name)
+        if field is not None:
+            return field.key
+        if name in self._data or not self._shape.closed:
+            return name if name in self._data or self._shape.exact else self._spelled(name) or name
+        told = object_text.no_field(name, self._shape, self._data)
+        raise AttributeError(f"{told}; values of your own go into a dict")
+
+    def _own(self) -> dict[str, Any]:
+        """The data, made part of its object first if it was an absent map until now."""
+        if self._home is not None:
+            parent, key = self._home
+            _set_slot(self, "_data", parent._own().setdefault(key, self._data))
+            _set_slot(self, "_home", None)
+        return self._data
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._own()[self._key(key)] = unwrap(value)
+
+    def __delattr__(self, name: str) -> None:
+        self._own().pop(self._key(name), None)
+
+    def __delitem__(self, key: str) -> None:
+        del self._own()[self._key(key)]
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """The field's value; written first when the object lacks it."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def update(self, *others: Any, **fields: Any) -> None:
+        """Write several fields."""
+        for name, value in dict(*others, **fields).items():
+            self[name] = value
+
+    def pop(self, key: str, *default: Any) -> Any:
+        """Remove a field and give its value."""
+        if key not in self and default:
+            return default[0]
+        value = self[key]
+        del self[key]
+        return value
+
+    def popitem(self) -> tuple[str, Any]:
+        """Remove the last field and give its name and value."""
+        if not self._data:
+            raise KeyError("popitem(): this object is empty")
+        name = next(reversed(self._data))
+        return name, self.pop(name)
+
+    def clear(self) -> None:
+        """Remove all fields."""
+        self._own().clear()
+
+    def __contains__(self, key: object) -> bool:
+        field = self._shape.fields.get(key) if isinstance(key, str) else None
+        if field or key in self._data or self._shape.exact or not isinstance(key, str):
+            return (field.key if field else key) in self._data
+        return self._spelled(key) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __bool__(self) -> bool:
+        return bool(self._data) or self._shape.closed
+
+    @property
+    def keys(self) -> Any:
+        """The dict method, or the field of this name."""
+        return _method_or_field(self, "keys", self._data.keys)
+
+    @property
+    def values(self) -> Any:
+        """The dict method, or the field of this name."""
+        return _method_or_field(self, "values", lambda: [self[key] for key in self._data])
+
+    @property
+    def items(self) -> Any:
+        """The dict method, or the field of this name."""
+        return _method_or_field(self, "items", self._pairs)
+
+    def _pairs(self) -> ItemsView[str, Any]:
+        """A dict's own kind of view, for `selector.items() <= labels.items()`: lists would compare by order."""
+        return {key: self[key] for key in self._data}.items()
+
+    def to_dict(self) -> dict[str, Any]:
+        """A detached plain dict: snake_case keys and datetimes as the official client gives it, JSON names and texts
+        of a dynamic or custom object. Absent fields are left out; reading one still gives None."""
+        data = lazy_json.whole(self._data)
+        return data if self._shape.exact else to_dict.snapshot(data, self._shape)
+
+    toDict = to_dict  # noqa: N815  what scripts that write camelCase throughout call it
+
+    def to_str(self) -> str:
+        """The object as text."""
+        return repr(self.to_dict())
+
+    def copy(self) -> View:
+        """An independent copy."""
+        return View(lazy_json.whole(self._data), self._shape)
+
+    def __copy__(self) -> View:
+        return self.copy()
+
+    def __deepcopy__(self, _memo: object) -> View:
+        return self.copy()
+
+    def __or__(self, other: Any) -> dict[str, Any]:
+        return {**self, **other}
+
+    def __ror__(self, other: Any) -> dict[str, Any]:
+        return {**other, **self}
+
+    def __ior__(self, other: Any) -> Self:
+        self.update(other)  # in place: a copy would be changed instead of the object
+        return self
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self), spec)
+
+    def __eq__(self, other: object) -> bool:
+        if other is None:
+            return self._home is not None
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        return bool(lazy_json.whole(self._data) == lazy_json.whole(unwrap(other)))
+
+    def __ne__(self, other: object) -> bool:
+        equal = self.__eq__(other)  # written out: the base class has a __ne__ of its own, by identity
+        return equal if equal is NotImplemented else not equal
+
+    def __repr__(self) -> str:
+        return object_text.describe(self._data, self._shape)
+
+    def __dir__(self) -> list[str]:
+        return self._shape.attributes or [*self._data, "get", "items", "keys", "to_dict", "values"]
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """`isinstance(view, dict)` is true: scripts that walk JSON ask that."""
+        return dict
+
+
+class FieldView(View):
+    """A map field whose name is a dict method's; called, it is the method."""
+
+    _method: Callable[[], Any] = list
+
+    def __call__(self) -> Any:
+        return self._method()
+
+
+def _method_or_field(view: View, name: str, method: Callable[[], Any]) -> Any:
+    """A dict method, unless the object has a field of this name: then the field, which can be called as the method."""
+    field = view._shape.fields.get(name)
+    if field is None and name not in view._data:
+        return method
+    value = view[name]
+    if isinstance(value, sequences.ListView):
+        return sequences.FieldList(value._data, value._shape, value._home, method)
+    if isinstance(value, View):
+        return FieldView(value._data, value._shape, value._home, method)
+    return method
+
+
+Mapping.register(View)
+
+_OWN: Final = frozenset(dir(View))
+_read_field: Final = View.__getattr__
+
+
+def _read(view: View, name: str) -> Any:
+    """`view.name` for the guard, which has looked at the name: methods first, then the object's fields."""
+    return getattr(view, name) if name in _OWN else _read_field(view, name)
+
+
+guards.READERS[View] = _read

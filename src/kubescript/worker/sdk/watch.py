@@ -1,0 +1,84 @@
+"""`watch.Watch().stream(method, ...)`: the events of a short watch, one at a time.
+
+A script's life is short, so a watch ends after `DEFAULT_SECONDS` unless it says otherwise, and in any case before the
+script does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from kubescript.wire.protocol import Call
+from kubescript.worker.sdk import errors, lazy_json, methods, schemas, session, views
+
+__all__ = ["DEFAULT_SECONDS", "Watch", "events"]
+
+DEFAULT_SECONDS: Final = 5
+_SPARE_SECONDS: Final = 2
+"""What a script has left after its longest watch."""
+
+
+def events(session: session.Session, call: Call, shape: schemas.Shape) -> Iterator[dict[str, Any]]:
+    """Each event as {"type", "object", "raw_object"}. Raises ApiException for an ERROR event, as officially."""
+    for line in session.lines(_in_time(call, session.seconds_left)):
+        if not line.strip():
+            continue
+        event = lazy_json.decode_all(line)
+        if event["type"] == "ERROR":
+            status = event["object"]
+            raise errors.ApiException(status.get("code"), status.get("reason"), message=status.get("message") or "")
+        plain = views.wrap(event["object"], schemas.OBJECT)
+        yield {"type": event["type"], "object": views.wrap(event["object"], shape), "raw_object": plain}
+
+
+class Watch:
+    """The official Watch: `for event in Watch().stream(k8s.coreV1().list_namespaced_pod, "shop"): ...`."""
+
+    def __init__(self, return_type: object = None) -> None:
+        self._stopped = False
+        self.resource_version: str | None = None
+
+    def stop(self) -> None:
+        """End the stream after the current event."""
+        self._stopped = True
+
+    def stream(self, method: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
+        """Events of a list method, or the lines of a log."""
+        if not isinstance(method, methods.Watchable):
+            raise TypeError(
+                "Watch().stream takes a list method without calling it, such as k8s.coreV1().list_namespaced_pod"
+            )
+        self._stopped = False
+        for name in ("watch", "follow", "_request_timeout", "_preload_content", "deserialize"):
+            kwargs.pop(name, None)
+        if isinstance(method, methods.Method) and method.is_text:
+            return self._until_stopped(_lines(*method._watch(args, kwargs)))
+        if "timeout_seconds" not in kwargs and "timeoutSeconds" not in kwargs:
+            kwargs["timeout_seconds"] = DEFAULT_SECONDS
+        return self._until_stopped(events(*method._watch(args, kwargs)))
+
+    def _until_stopped(self, found: Iterator[Any]) -> Iterator[Any]:
+        for each in found:
+            if isinstance(each, dict):
+                metadata = each["raw_object"].get("metadata")
+                self.resource_version = (metadata.get("resourceVersion") if metadata else None) or self.resource_version
+            yield each
+            if self._stopped:
+                return
+
+
+def _in_time(call: Call, left: float) -> Call:
+    """The watch, ended while the script can still return what it has seen."""
+    query = dict(call.query)
+    if int(query.get("timeoutSeconds") or 0) <= left - _SPARE_SECONDS:
+        return call
+    query["timeoutSeconds"] = str(max(1, int(left - _SPARE_SECONDS)))
+    return msgspec.structs.replace(call, query=tuple(query.items()))
+
+
+def _lines(session: session.Session, call: Call, _shape: schemas.Shape) -> Iterator[str]:
+    for line in session.lines(call):
+        yield line.decode("utf-8", "replace")

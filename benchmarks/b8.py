@@ -13,7 +13,8 @@ from typing import Any
 import orjson
 
 from benchmarks import b1, clusters, report, servers, stdio
-from kubescript import redaction, request
+from kubescript import redaction
+from kubescript.request import request
 from tests.controlplane import bulk
 
 __all__ = ["run"]

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from kubescript import kinds
+from kubescript.request import kinds
 
 TOKEN = "recorder-token-5e1f"
 CANARY = "c4n4ry-value-of-a-secret"

@@ -19,10 +19,13 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import Implementation
 
-from kubescript import broker, config, contexts, policy, request, session, types
+from kubescript import config, contexts, session, types
 from kubescript.audit import record, recorder, verify
+from kubescript.broker import broker
 from kubescript.cluster import live, snapshot
 from kubescript.executor import spawner
+from kubescript.policy import policy
+from kubescript.request import request
 from security_tests import benches
 from security_tests import recorder as far_end
 from tests import clients, trails

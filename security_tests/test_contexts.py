@@ -19,7 +19,8 @@ from typing import Any, Final
 import anyio
 import pytest
 
-from kubescript import application, config, tallies, types
+from kubescript import application, config, types
+from kubescript.broker import summary
 from kubescript.executor import spawner
 from kubescript.wire import protocol
 from security_tests import benches
@@ -275,7 +276,7 @@ def test_no_credential_and_no_call_crosses_over(fleet: Fleet, attacks: Count) ->
         for number in range(calls // threads):
             context = pick.choice([name for name in NAMES if name != "unlisted"] + [""])
             frame = protocol.Call("GET", (*path("configmaps").split("/"), f"{seed}-{number}"), context=context)
-            reply, response = door.handle(frame, tallies.Tally(), 20)
+            reply, response = door.handle(frame, summary.Tally(), 20)
             assert reply.fault is None and response is not None
             assert json.loads(b"".join(response.chunks))["metadata"]["name"] == f"{seed}-{number}"
             with lock:

@@ -22,9 +22,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubescript import application, broker, config, paths, policy, query, resolver, tallies, types
+from kubescript import application, config, types
+from kubescript.broker import broker, summary
 from kubescript.cluster import live
 from kubescript.executor import spawner
+from kubescript.policy import discovery, policy
+from kubescript.request import info, query
 from kubescript.wire import protocol
 from kubescript.worker.sdk import operations as sdk_operations
 from security_tests import recorder
@@ -68,34 +71,34 @@ ACCEPTS = {
 }  # fmt: skip
 
 
-def permitted(info: Info, *, read_only: bool) -> bool:
-    """Whether the promise lets this request through: written down a second time, independently of policy.py."""
-    if not info.is_resource:
-        return info.method == "GET" and DOCUMENT.fullmatch(info.path) is not None
-    if info.group in {"", "core"} and (
-        info.resource == "secrets" or (info.resource, info.subresource) == ("serviceaccounts", "token")
+def permitted(parsed: Info, *, read_only: bool) -> bool:
+    """Whether the promise lets this request through: written down a second time, independently of policy/policy.py."""
+    if not parsed.is_resource:
+        return parsed.method == "GET" and DOCUMENT.fullmatch(parsed.path) is not None
+    if parsed.group in {"", "core"} and (
+        parsed.resource == "secrets" or (parsed.resource, parsed.subresource) == ("serviceaccounts", "token")
     ):
         return False
-    if info.verb == "proxy" or info.subresource in TUNNELS:
+    if parsed.verb == "proxy" or parsed.subresource in TUNNELS:
         return False
     if (
-        info.group not in BUILT_IN
-        and not info.group.endswith(".k8s.io")
-        and info.subresource not in {"", "status", "scale"}
+        parsed.group not in BUILT_IN
+        and not parsed.group.endswith(".k8s.io")
+        and parsed.subresource not in {"", "status", "scale"}
     ):
         return False
-    if info.method == "GET":
-        return info.verb in {"get", "list", "watch"} and info.subresource in READABLE
-    asked = info.verb == "create" and f"{info.group}/{info.version}/{info.resource}" in QUESTIONS
-    return asked or (not read_only and info.subresource in WRITABLE)
+    if parsed.method == "GET":
+        return parsed.verb in {"get", "list", "watch"} and parsed.subresource in READABLE
+    asked = parsed.verb == "create" and f"{parsed.group}/{parsed.version}/{parsed.resource}" in QUESTIONS
+    return asked or (not read_only and parsed.subresource in WRITABLE)
 
 
 def judge(seen: list[Seen], port: int, *, read_only: bool) -> list[Info]:
     """Fail unless every request that reached the server was permitted and carried our headers alone."""
     found = []
     for one in seen:
-        info = recorder.read(one.line)
-        assert permitted(info, read_only=read_only), one.line
+        parsed = recorder.read(one.line)
+        assert permitted(parsed, read_only=read_only), one.line
         keys = [key for key, _ in one.query]
         assert set(keys) <= QUERY and len(keys) == len(set(keys)), one.line
         names = [name.lower() for name, _ in one.headers]
@@ -107,7 +110,7 @@ def judge(seen: list[Seen], port: int, *, read_only: bool) -> list[Info]:
             r"kubescript/[0-9.]+( \(evaluation=[0-9a-f]{32}; script=[0-9a-f]{16}\))?", one.header("User-Agent")[0]
         )
         assert all(re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", text) for text in one.header("Audit-ID"))
-        found.append(info)
+        found.append(parsed)
     return found
 
 
@@ -210,7 +213,7 @@ def test_every_method_of_the_official_client(form: str, product: Product, attack
         calls = [(one.api, one.name, arguments(one)) for one in batch]
         answer = product.ask(CALL_ALL.format(calls=calls, statement=STATEMENTS[form]))
         assert not answer.is_error, answer.text
-        reached = {(info.method, info.path) for info in product.judged()}
+        reached = {(parsed.method, parsed.path) for parsed in product.judged()}
         wanted = {target(one) for one in batch}
         read_only = product.parts.settings.read_only
         expected = {
@@ -358,7 +361,7 @@ with contextlib.suppress(ImportError):
 
 def resources(product: Product) -> list[Info]:
     """What reached the server beside discovery documents."""
-    return [info for info in product.judged() if info.is_resource]
+    return [parsed for parsed in product.judged() if parsed.is_resource]
 
 
 @pytest.mark.promise("P-02", "P-03", "P-04", "P-06")
@@ -372,7 +375,7 @@ def test_what_is_denied_is_denied_by_every_road(attack: str, product: Product) -
     assert recorder.CANARY not in answer.text and recorder.TOKEN not in answer.text
     assert answer.is_error and answer.code not in {"worker.protocol", "worker.died", "internal"}, answer.text
     assert product.ask("len(k8s.coreV1().list_namespaced_pod('a'))").text == "1"
-    assert [info.path for info in resources(product)] == ["/api/v1/namespaces/a/pods"]
+    assert [parsed.path for parsed in resources(product)] == ["/api/v1/namespaces/a/pods"]
 
 
 HARMLESS = (
@@ -468,10 +471,10 @@ def test_no_value_of_any_type_changes_what_is_asked(place: str, product: Product
     tries = ", ".join(f"tried(lambda: {PLACES[place].format(value)})" for value in CONFUSIONS.values())
     answer = product.ask(f"{PRELUDE}[{tries}]")
     assert not answer.is_error, answer.text
-    for info in resources(product):
-        assert info.method == "GET" or (place, info.method) == ("body", "PATCH"), info
-        assert info.resource in READS_OF or place in {"kind", "plural"}, info
-        assert info.verb != "watch" and info.resource != "secrets", info
+    for parsed in resources(product):
+        assert parsed.method == "GET" or (place, parsed.method) == ("body", "PATCH"), parsed
+        assert parsed.resource in READS_OF or place in {"kind", "plural"}, parsed
+        assert parsed.verb != "watch" and parsed.resource != "secrets", parsed
     assert recorder.CANARY not in answer.text
 
 
@@ -499,12 +502,12 @@ def test_a_query_value_stays_one_value(parameter: str, product: Product, attacks
     for name, text in INJECTIONS.items():
         answer = product.ask(f"len(k8s.coreV1().list_namespaced_config_map('a', {parameter}='{text}'))")
         seen = product.server.take()
-        (info,) = judge(seen, product.server.port, read_only=product.parts.settings.read_only) or (None,)
+        (parsed,) = judge(seen, product.server.port, read_only=product.parts.settings.read_only) or (None,)
         value = text.encode("latin-1", "backslashreplace").decode("unicode_escape")
-        if info is None:
+        if parsed is None:
             assert answer.is_error and not value.isprintable(), (name, answer.text)
             continue
-        assert (info.verb, info.path) == ("list", "/api/v1/namespaces/a/configmaps"), name
+        assert (parsed.verb, parsed.path) == ("list", "/api/v1/namespaces/a/configmaps"), name
         assert seen[0].query == [(wire[parameter], value)], name
 
 
@@ -540,7 +543,7 @@ def test_custom_resources_that_imitate_confuse_nobody(attack: str, product: Prod
     """A custom resource named like Secret is neither taken for one nor a way to one: only the core's own are denied."""
     script, path = IMITATION[attack]
     answer = product.ask(f"len({script})")
-    assert [info.path for info in resources(product)] == ([path] if path else [])
+    assert [parsed.path for parsed in resources(product)] == ([path] if path else [])
     assert answer.is_error is not bool(path), answer.text
 
 
@@ -568,7 +571,7 @@ def test_a_rule_that_names_a_kind_sees_through_other_names(tmp_path: Path) -> No
             product = Product(server, parts)
             for script, path in BY_KIND.items():
                 answer = product.ask(f"len({script})")
-                assert [info.path for info in resources(product)] == ([path] if path else []), (script, answer.text)
+                assert [parsed.path for parsed in resources(product)] == ([path] if path else []), (script, answer.text)
                 assert answer.is_error is not bool(path), answer.text
     source.close()
 
@@ -614,7 +617,7 @@ def knock(door: tuple[Door, Recorder, bool], frame: dict[str, Any]) -> list[Info
         call = protocol.decode(msgspec.json.encode(frame), protocol.Call)
     except protocol.ProtocolError:
         return []  # the worker is dropped for it
-    reply, response = handler.handle(call, tallies.Tally(), 10)
+    reply, response = handler.handle(call, summary.Tally(), 10)
     assert (reply.fault is None) is (response is not None)
     if response is not None:
         assert recorder.CANARY.encode() not in b"".join(response.chunks)
@@ -774,7 +777,7 @@ def test_no_call_whatever_reaches_more_than_is_permitted(door: tuple[Door, Recor
 
     attack()
     assert len(reached) > 50, "the fuzzer hits nothing that is permitted: it proves little"
-    assert len({(info.verb, info.resource, info.subresource) for info in reached}) > 8
+    assert len({(parsed.verb, parsed.resource, parsed.subresource) for parsed in reached}) > 8
 
 
 INVENTED = 1200
@@ -785,12 +788,12 @@ REMEMBERED = 1000
 def test_invented_groups_do_not_fill_the_host(door: tuple[Door, Recorder, bool], tmp_path: Path) -> None:
     """A rule names a kind, and calls name ever new groups: what the server remembers of them is bounded."""
     cluster = live.Live(door[1].kubeconfig(tmp_path))
-    kinds = resolver.KindResolver(cluster)
+    kinds = discovery.KindResolver(cluster)
     rules = policy.Policy(rules=(policy.DeniedResource(kind="Secret"),), resolve=kinds)
     handler = broker.Broker(cluster, rules)
     for number in range(INVENTED):
         call = protocol.Call("GET", ("apis", f"group-{number}.example", "v1", "things"))
-        reply, _ = handler.handle(call, tallies.Tally(), 10)
+        reply, _ = handler.handle(call, summary.Tally(), 10)
         assert reply.fault is not None and reply.fault.code == "policy.unresolved_kind"
     cluster.close()
     door[1].take()
@@ -820,11 +823,11 @@ MUTATIONS = {
     "verbs": Mutation(
         policy.Policy, "_verb", lambda _self, _call: policy.ALLOW, ("POST", "api/v1/namespaces/a/pods", "", "json")
     ),
-    "documents": Mutation(paths, "_is_document", lambda _segments: True, RAW["metrics"]),
+    "documents": Mutation(info, "_is_document", lambda _segments: True, RAW["metrics"]),
     "segments": Mutation(
-        paths, "_checked_path", lambda path: path, ("GET", "api/v1/namespaces/a/configmaps/CLIMB", "", "json")
+        info, "_checked_path", lambda path: path, ("GET", "api/v1/namespaces/a/configmaps/CLIMB", "", "json")
     ),
-    "names": Mutation(paths, "_check_names", lambda _info: None, RAW["capital resource"], ("denied resources",)),
+    "names": Mutation(info, "_check_names", lambda _info: None, RAW["capital resource"], ("denied resources",)),
     "query": Mutation(query, "check", lambda pairs, **_: pairs, RAW["impersonation"]),
 }
 

@@ -15,8 +15,10 @@ from pathlib import Path
 import anyio
 import pytest
 
-from kubescript import application, broker, config, contexts, policy, resolver, session, types
+from kubescript import application, config, contexts, session, types
+from kubescript.broker import broker
 from kubescript.executor import spawner
+from kubescript.policy import discovery, policy
 from security_tests.redaction import judge, planted
 from security_tests.redaction.transformations import TRANSFORMATIONS, Answered
 
@@ -56,7 +58,7 @@ def bare(source: spawner.Spawner, tmp_path_factory: pytest.TempPathFactory) -> I
     settings = config.Settings(snapshot=planted.snapshot(tmp_path_factory.mktemp("bare")))
     with application.opened(settings, source) as parts:
         door = broker.Broker(
-            parts.cluster, policy.Policy(True, (), policy.DEFAULT_RULES), resolve=resolver.KindResolver(parts.cluster)
+            parts.cluster, policy.Policy(True, (), policy.DEFAULT_RULES), resolve=discovery.KindResolver(parts.cluster)
         )
         yield asked(
             session.Session(settings, parts.executor, contexts.Contexts({"": contexts.Door(parts.cluster, door)}))

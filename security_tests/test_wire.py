@@ -21,9 +21,11 @@ import msgspec
 import pytest
 from hypothesis import strategies
 
-from kubescript import broker, output, policy, tallies, types
+from kubescript import output, types
+from kubescript.broker import broker, summary
 from kubescript.cluster import live
 from kubescript.executor import batch, claims, conversation, replies
+from kubescript.policy import policy
 from kubescript.wire import framing, protocol
 from security_tests import benches
 
@@ -452,7 +454,7 @@ def recorder(tmp_path_factory: pytest.TempPathFactory, hostile: benches.Bench) -
     }))  # fmt: skip
     cluster = live.Live(Path(path))
     door = broker.Broker(cluster, policy.Policy(False, (), ()))
-    hostile.on_call = lambda call, left: door.handle(call, tallies.Tally(), left)
+    hostile.on_call = lambda call, left: door.handle(call, summary.Tally(), left)
     answer = ask(hostile, {"method": "GET", "path": ["api", "v1", "pods"]})
     assert answer.fault is None
     assert made.heads[0].startswith("GET /api/v1/pods HTTP/1.1\r\n")

@@ -8,7 +8,10 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from kubescript import bodies, broker, cancellation, errors, policy, records, request, tallies, types
+from kubescript import cancellation, errors, types
+from kubescript.broker import body, broker, records, summary
+from kubescript.policy import policy
+from kubescript.request import request
 from kubescript.wire import protocol
 
 
@@ -63,18 +66,18 @@ def door(fake: Fake, kept: list[records.Record]) -> broker.Broker:
     return broker.Broker(fake, policy.Policy(), record=kept.append)
 
 
-def complete(tally: tallies.Tally) -> bool:
+def complete(tally: summary.Tally) -> bool:
     return not (tally.denied or tally.failed or tally.warnings)
 
 
 def works(door: broker.Broker) -> None:
-    reply, response = door.handle(PODS, tallies.Tally(), 5)
+    reply, response = door.handle(PODS, summary.Tally(), 5)
     assert reply.fault is None and response is not None and b"".join(response.chunks)
 
 
 def test_answer(door: broker.Broker, fake: Fake, kept: list[records.Record]) -> None:
     """An allowed call is performed, its bytes are counted, and one record tells of it when the body has ended."""
-    tally = tallies.Tally()
+    tally = summary.Tally()
     reply, response = door.handle(PODS, tally, 5)
     assert reply == protocol.Reply(200, "", "application/json") and response is not None and not kept
     assert b"".join(response.chunks) == b'{"items":[]}'
@@ -88,7 +91,7 @@ def test_answer(door: broker.Broker, fake: Fake, kept: list[records.Record]) -> 
 def test_denied(door: broker.Broker, fake: Fake, kept: list[records.Record]) -> None:
     """A denied call never reaches the cluster; the model is told why and what else to do; the receipt counts it without
     names."""
-    tally = tallies.Tally()
+    tally = summary.Tally()
     for _ in range(2):
         reply, response = door.handle(SECRETS, tally, 5)
         assert response is None and reply.status == 0 and reply.fault is not None
@@ -105,13 +108,13 @@ def test_a_plan_nobody_carries_out_is_denied(fake: Fake) -> None:
         def decide(self, call: request.Request) -> policy.Decision:
             return policy.Decision("plan")
 
-    reply, _ = broker.Broker(fake, Planning()).handle(PODS, tallies.Tally(), 5)
+    reply, _ = broker.Broker(fake, Planning()).handle(PODS, summary.Tally(), 5)
     assert reply.fault is not None and reply.fault.code == "policy.denied" and not fake.seen
 
 
 def test_unparsable(door: broker.Broker, fake: Fake, kept: list[records.Record]) -> None:
     """A call that makes no request is a fault, and noted: a script may swallow it and count what it did not get."""
-    tally = tallies.Tally()
+    tally = summary.Tally()
     reply, _ = door.handle(protocol.Call("GET", ("api", "v1", "..", "secrets")), tally, 5)
     assert reply.fault is not None and reply.fault.code == "request.path"
     assert tally.failed == {"request.path GET": 1} and not fake.seen and kept[0].call is None
@@ -132,7 +135,7 @@ FAILURES = [
 @pytest.mark.parametrize(("error", "code", "note"), FAILURES)
 def test_failures(door: broker.Broker, fake: Fake, error: Exception, code: str, note: str) -> None:
     """A cluster that cannot be asked, or a bug, becomes a fault and a line of the receipt; the door stays open."""
-    tally = tallies.Tally()
+    tally = summary.Tally()
     fake.answer = error
     reply, response = door.handle(PODS, tally, 5)
     assert response is None and reply.fault is not None and reply.fault.code == code
@@ -157,7 +160,7 @@ STATUSES += [(403, protocol.Call("GET", ("api", "v1", "namespaces", "a", "pods",
 def test_statuses(door: broker.Broker, fake: Fake, status: int, call: protocol.Call, noted: bool) -> None:
     """A refusal of the API server is an answer with its status, not a fault; it is noted unless the object is just not
     there."""
-    tally = tallies.Tally()
+    tally = summary.Tally()
     fake.answer = (status, [b"{}"], {})
     reply, _ = door.handle(call, tally, 5)
     assert reply.status == status and reply.fault is None
@@ -167,7 +170,7 @@ def test_statuses(door: broker.Broker, fake: Fake, status: int, call: protocol.C
 
 def test_broken_off(door: broker.Broker, fake: Fake, kept: list[records.Record]) -> None:
     """A body that breaks off raises its code, is noted and recorded once."""
-    tally = tallies.Tally()
+    tally = summary.Tally()
     fake.answer = (200, [b"{", errors.ClusterError("cut", code="cluster.broken")], {})
     _, response = door.handle(PODS, tally, 5)
     assert response is not None
@@ -180,7 +183,7 @@ def test_broken_off(door: broker.Broker, fake: Fake, kept: list[records.Record])
 
 def test_closed_early(door: broker.Broker, fake: Fake, kept: list[records.Record]) -> None:
     """A body nobody reads is closed and recorded, and counts as no failure."""
-    tally = tallies.Tally()
+    tally = summary.Tally()
     _, response = door.handle(PODS, tally, 5)
     assert response is not None
     response.close()
@@ -189,7 +192,7 @@ def test_closed_early(door: broker.Broker, fake: Fake, kept: list[records.Record
 
 def test_warnings(door: broker.Broker, fake: Fake) -> None:
     """What the server warns of reaches the receipt."""
-    tally = tallies.Tally()
+    tally = summary.Tally()
     fake.answer = (200, [b"{}"], {"warning": "only some namespaces"})
     door.handle(PODS, tally, 5)
     assert tally.warnings == {"only some namespaces": 1} and not complete(tally)
@@ -198,13 +201,13 @@ def test_warnings(door: broker.Broker, fake: Fake) -> None:
 def test_redaction(fake: Fake) -> None:
     """The redactor sees every body, errors included, and what it gives is all the script gets."""
 
-    def mask(call: request.Request, chunks: Iterator[bytes], found: bodies.Found) -> Iterator[bytes]:
+    def mask(call: request.Request, chunks: Iterator[bytes], found: body.Found) -> Iterator[bytes]:
         for chunk in chunks:
             found("password")
             yield chunk.replace(b"hunter2", b"<1>")
 
     fake.answer = (500, [b"password hunter2"], {})
-    tally = tallies.Tally()
+    tally = summary.Tally()
     kept: list[records.Record] = []
     _, response = broker.Broker(fake, policy.Policy(), redact=mask, record=kept.append).handle(PODS, tally, 5)
     assert response is not None and b"".join(response.chunks) == b"password <1>" and tally.bytes == 16
@@ -214,11 +217,11 @@ def test_redaction(fake: Fake) -> None:
 def test_redaction_fails_closed(fake: Fake) -> None:
     """A redactor that trips withholds the body as a fault; it neither passes it nor ends it short."""
 
-    def trips(call: request.Request, chunks: Iterator[bytes], found: bodies.Found) -> Iterator[bytes]:
+    def trips(call: request.Request, chunks: Iterator[bytes], found: body.Found) -> Iterator[bytes]:
         yield b"ok"
         raise ValueError(next(chunks))
 
-    tally = tallies.Tally()
+    tally = summary.Tally()
     door = broker.Broker(fake, policy.Policy(), redact=trips)
     _, response = door.handle(PODS, tally, 5)
     assert response is not None
@@ -230,7 +233,7 @@ def test_redaction_fails_closed(fake: Fake) -> None:
 
 def test_the_tally_is_bounded(door: broker.Broker) -> None:
     """A script that invents names cannot make the host remember them all."""
-    tally = tallies.Tally()
+    tally = summary.Tally()
     for number in range(1_000):
         door.handle(protocol.Call("GET", ("api", "v1", "namespaces", f"n{number}", "secrets")), tally, 5)
     assert tally.calls == 1_000 and len(tally.denied) == 100
@@ -240,13 +243,13 @@ def test_log(fake: Fake, caplog: pytest.LogCaptureFixture) -> None:
     """One structured line per call, without bodies or query values."""
     door = broker.Broker(fake, policy.Policy())
     body = msgspec.Raw(b'{"secret":"hunter2"}')
-    with caplog.at_level(logging.INFO, "kubescript.broker"):
+    with caplog.at_level(logging.INFO, "kubescript.broker.broker"):
         _, response = door.handle(
-            protocol.Call("GET", ("api", "v1", "pods"), (("labelSelector", "hunter2"),)), tallies.Tally(), 5
+            protocol.Call("GET", ("api", "v1", "pods"), (("labelSelector", "hunter2"),)), summary.Tally(), 5
         )
         assert response is not None
         b"".join(response.chunks)
-        door.handle(protocol.Call("POST", ("api", "v1", "namespaces", "a", "pods"), body=body), tallies.Tally(), 5)
+        door.handle(protocol.Call("POST", ("api", "v1", "namespaces", "a", "pods"), body=body), summary.Tally(), 5)
     assert [record.levelname for record in caplog.records] == ["INFO", "WARNING"]
     assert (
         caplog.records[0].__dict__["what"] == "list pods" and caplog.records[1].__dict__["rule"] == "policy.read_only"

@@ -26,8 +26,9 @@ import pytest
 import yaml
 from mcp.client import Client
 
-from kubescript import cancellation, request
+from kubescript import cancellation
 from kubescript.cluster import live
+from kubescript.request import request
 from kubescript.wire import protocol
 from tests import clients
 from tests.controlplane.server import ControlPlane

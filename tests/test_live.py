@@ -20,9 +20,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from kubescript import cancellation, errors, request
+from kubescript import cancellation, errors
 from kubescript.cluster import live
 from kubescript.cluster.kubeconfig import contexts
+from kubescript.request import request
 from kubescript.wire import protocol
 
 TOKEN = "sekret-token-0123456789"

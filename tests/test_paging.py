@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from kubescript import broker, policy, tallies
+from kubescript.broker import broker, summary
 from kubescript.cluster import live
+from kubescript.policy import policy
 from kubescript.wire import protocol
 
 ALL = ("api", "v1", "pods")
@@ -24,7 +25,7 @@ def door(kubeconfig: Path) -> Iterator[broker.Broker]:
     cluster.close()
 
 
-def page(door: broker.Broker, tally: tallies.Tally, path: tuple[str, ...], limit: int, token: str = "") -> str:
+def page(door: broker.Broker, tally: summary.Tally, path: tuple[str, ...], limit: int, token: str = "") -> str:
     """Read one page; gives the token of the next."""
     query = (("limit", str(limit)), *((("continue", token),) if token else ()))
     reply, response = door.handle(protocol.Call("GET", path, query), tally, 10)
@@ -35,7 +36,7 @@ def page(door: broker.Broker, tally: tallies.Tally, path: tuple[str, ...], limit
 @pytest.mark.parametrize("path", [ALL, CUSTOM], ids=["built in", "custom"])
 def test_a_first_page_alone_is_noted(path: tuple[str, ...], door: broker.Broker) -> None:
     """With its limit and what is left, wherever the API server puts the metadata."""
-    tally = tallies.Tally()
+    tally = summary.Tally()
     page(door, tally, path, 2)
     [(note, times)] = tally.pages.notes().items()
     assert (f"list {path[-1]}" in note, "first page of 2 only, " in note, " more)" in note, times) == (
@@ -49,7 +50,7 @@ def test_a_first_page_alone_is_noted(path: tuple[str, ...], door: broker.Broker)
 @pytest.mark.parametrize("path", [ALL, CUSTOM], ids=["built in", "custom"])
 def test_a_list_read_to_its_last_page_is_not_noted(path: tuple[str, ...], door: broker.Broker) -> None:
     """Whether there was one page or several."""
-    tally = tallies.Tally()
+    tally = summary.Tally()
     token, pages = page(door, tally, path, 1 if path is CUSTOM else 40), 1
     while token:
         token, pages = page(door, tally, path, 1 if path is CUSTOM else 40, token), pages + 1
@@ -60,7 +61,7 @@ def test_a_list_read_to_its_last_page_is_not_noted(path: tuple[str, ...], door: 
 
 def test_pages_are_counted_until_the_script_stops(door: broker.Broker) -> None:
     """Three pages of many are three pages."""
-    tally = tallies.Tally()
+    tally = summary.Tally()
     token = page(door, tally, ALL, 10)
     for _ in range(2):
         token = page(door, tally, ALL, 10, token)
@@ -70,7 +71,7 @@ def test_pages_are_counted_until_the_script_stops(door: broker.Broker) -> None:
 
 def test_two_lists_are_told_apart(door: broker.Broker) -> None:
     """The one that was finished is not noted, the other is."""
-    tally = tallies.Tally()
+    tally = summary.Tally()
     token = page(door, tally, ALL, 150)
     page(door, tally, ("api", "v1", "namespaces"), 1)
     page(door, tally, ALL, 150, token)
@@ -97,14 +98,16 @@ BODIES = {
 @pytest.mark.parametrize("name", BODIES)
 def test_only_the_lists_own_metadata_counts(name: str, size: int) -> None:
     """Whatever the items say, and wherever the pieces are cut."""
-    from kubescript import paging, request, types
+    from kubescript import types
+    from kubescript.broker import pagination
+    from kubescript.request import request
 
     body, partial = BODIES[name]
     if size < 1 << 20 and len(body) > 1_000:
         size = 777
     call = request.parse(protocol.Call("GET", ALL, (("limit", "5"),)))
     chunks = (body[at : at + size] for at in range(0, len(body), size))
-    pages = paging.Pages()
+    pages = pagination.Pages()
     response = pages.followed(call, "list pods", types.Response(200, "OK", "application/json", chunks, lambda: None))
     assert b"".join(response.chunks) == body
     assert bool(pages.notes()) == partial

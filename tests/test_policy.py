@@ -10,7 +10,9 @@ import re
 import msgspec
 import pytest
 
-from kubescript import errors, kinds, policy, request
+from kubescript import errors
+from kubescript.policy import policy
+from kubescript.request import kinds, request
 from kubescript.wire import protocol
 
 
@@ -63,7 +65,7 @@ def test_every_official_method() -> None:
 
 
 def test_the_table_knows_every_official_kind() -> None:
-    """Every built-in resource of the official client is in kinds.py: a newer client that adds one is noticed here."""
+    """Every built-in resource of the official client is in request/kinds.py: a newer client that adds one is noticed here."""
     for _, path in official_methods():
         parts = path.split("/")
         if (

@@ -16,8 +16,9 @@ import hypothesis
 import pytest
 from hypothesis import strategies
 
-from kubescript import errors, redaction, request
+from kubescript import errors, redaction
 from kubescript.redaction import masks, reach, segments, tokens
+from kubescript.request import request
 
 JWT = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
 GITHUB = "ghp_Ab3dEf9hIj1kLm2nOp4qRs5tUv6wXy7zA8b9"

@@ -16,8 +16,9 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from kubescript import application, cancellation, config, request
+from kubescript import application, cancellation, config
 from kubescript.executor import spawner
+from kubescript.request import request
 from kubescript.wire import protocol
 from security_tests.redaction import engine, planted
 from security_tests.redaction.transformations import TRANSFORMATIONS, Answered

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubescript import errors, request
+from kubescript import errors
+from kubescript.request import request
 from kubescript.wire import protocol
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from kubernetes import client as official
 
-from kubescript import errors, policy
+from kubescript import errors
+from kubescript.policy import policy
 from kubescript.worker.sdk import operations
 from tests import test_policy
 

@@ -15,8 +15,11 @@ from typing import Any
 import pytest
 import yaml
 
-from kubescript import broker, cancellation, capture, errors, policy, request, tallies, types
+from kubescript import cancellation, capture, errors, types
+from kubescript.broker import broker, summary
 from kubescript.cluster import selectors, snapshot
+from kubescript.policy import policy
+from kubescript.request import request
 from kubescript.wire import protocol
 
 
@@ -302,7 +305,7 @@ def test_capture_of_namespaces(tmp_path: Path) -> None:
         ask(cluster, "api/v1/nodes")
     ) == ["n1"]
     assert "captured namespaces: a" in hole(cluster, "api/v1/namespaces/b/pods")
-    tally = tallies.Tally()
+    tally = summary.Tally()
     broker.Broker(cluster, policy.Policy()).handle(protocol.Call("GET", ("api", "v1", "pods")), tally, 5)
     assert list(tally.warnings) == ["the snapshot holds pods of these namespaces only: a"]
 

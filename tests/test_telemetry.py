@@ -19,7 +19,9 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from opentelemetry.proto.trace.v1 import trace_pb2
 
-from kubescript import demonstration, records, request, types
+from kubescript import demonstration, types
+from kubescript.broker import records
+from kubescript.request import request
 from kubescript.telemetry import evaluation, instruments, labels, prometheus, spans
 from tests import clients, receiver, test_audit_chain
 

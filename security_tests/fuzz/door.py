@@ -18,7 +18,9 @@ import atheris
 from security_tests import fuzz
 
 with atheris.instrument_imports(include=["kubescript"]):
-    from kubescript import errors, policy, request
+    from kubescript import errors
+    from kubescript.policy import policy
+    from kubescript.request import request
     from kubescript.wire import protocol
     from security_tests import recorder, test_policy
 

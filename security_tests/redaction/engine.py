@@ -6,7 +6,8 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 
-from kubescript import redaction, request
+from kubescript import redaction
+from kubescript.request import request
 from kubescript.wire import protocol
 from security_tests.redaction.sheet import Document
 

@@ -13,23 +13,14 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import kubescript
-from kubescript import (
-    broker,
-    cancellation,
-    config,
-    contexts,
-    denials,
-    errors,
-    logs,
-    policy,
-    redaction,
-    resolver,
-    session,
-)
+from kubescript import cancellation, config, contexts, errors, logs, redaction, session
 from kubescript.audit import recorder
+from kubescript.broker import broker
 from kubescript.cluster import base as cluster_base
 from kubescript.cluster import kubeconfig
 from kubescript.executor import executor, spawner
+from kubescript.policy import discovery, policy
+from kubescript.policy import rules as policy_rules
 from kubescript.telemetry import wanted
 
 if TYPE_CHECKING:
@@ -204,7 +195,7 @@ def _door(settings: config.Settings, name: str, masking: redaction.Engine) -> co
     except errors.ClusterError as error:
         where = f"context {name}: " if name else ""
         raise errors.ConfigError(f"{where}{error.message}", remedy=error.remedy) from None
-    resolve, rules = resolver.KindResolver(cluster), policy_of(own)
+    resolve, rules = discovery.KindResolver(cluster), policy_of(own)
     door = broker.Broker(
         cluster,
         rules,
@@ -214,12 +205,12 @@ def _door(settings: config.Settings, name: str, masking: redaction.Engine) -> co
         mask=masking.text,
         context=name if several else "",
     )
-    return contexts.Door(cluster, door, denials.Denials(rules.rules, resolve, name if several else ""))
+    return contexts.Door(cluster, door, policy_rules.Denials(rules.rules, resolve, name if several else ""))
 
 
 def policy_of(settings: config.Settings) -> policy.Policy:
     """What the operator permits, of one cluster's settings. Raises ConfigError when a rule can never name anything."""
-    rules = tuple(denials.read(rule) for rule in settings.denied_resources)
+    rules = tuple(policy_rules.read(rule) for rule in settings.denied_resources)
     defaults = policy.DEFAULT_RULES if settings.deny_defaults else ()
     return policy.Policy(settings.read_only, rules, defaults)
 
@@ -236,7 +227,7 @@ def _can_be_named(settings: config.Settings) -> bool:
         return False
 
 
-def checked(settings: config.Settings, name: str) -> list[denials.Finding]:
+def checked(settings: config.Settings, name: str) -> list[policy_rules.Finding]:
     """What is to be said of the rules for one cluster. Asks it only where a rule names what is not built in."""
     rules = [rule for rule in policy_of(settings).rules if not rule.built_in]
     if not rules:
@@ -246,7 +237,7 @@ def checked(settings: config.Settings, name: str) -> list[denials.Finding]:
     except errors.ClusterError:  # what is wrong with it is told beside
         return []
     with contextlib.closing(cluster):
-        return denials.examine(rules, resolver.KindResolver(cluster), _DISCOVERY_S, name)
+        return policy_rules.examine(rules, discovery.KindResolver(cluster), _DISCOVERY_S, name)
 
 
 def _cluster(settings: config.Settings, *, checked: bool, patience_s: float | None) -> cluster_base.Cluster:

@@ -16,7 +16,8 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript import broker, errors, folder, reader, records, tails
+from kubescript import errors, folder, reader, tails
+from kubescript.broker import broker, records
 from kubescript.cluster import saved
 
 __all__ = ["Report", "capture"]

@@ -202,7 +202,7 @@ def _quieten_refusals() -> None:
     import logging
 
     told = "broker.call"
-    logging.getLogger("kubescript.broker").addFilter(lambda record: getattr(record, "event", "") != told)
+    logging.getLogger("kubescript.broker.broker").addFilter(lambda record: getattr(record, "event", "") != told)
 
 
 def _saved(report: capture.Report) -> str:

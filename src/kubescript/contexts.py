@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from kubescript import broker, cancellation, denials, errors, tallies, types
+from kubescript import cancellation, errors, types
+from kubescript.broker import broker, summary
 from kubescript.cluster import base
+from kubescript.policy import rules
 from kubescript.wire import protocol
 
 __all__ = ["Contexts", "Door"]
@@ -32,7 +34,7 @@ class Door:
 
     cluster: base.Cluster
     broker: broker.Broker
-    denials: denials.Denials | None = None
+    denials: rules.Denials | None = None
     """Told when the cluster has answered, so that it can be asked what its rules name."""
 
 
@@ -65,7 +67,7 @@ class Contexts:
     def handle(
         self,
         call: protocol.Call,
-        tally: tallies.Tally,
+        tally: summary.Tally,
         timeout_s: float,
         cancel: cancellation.Cancellation | None = None,
     ) -> tuple[protocol.Reply, types.Response | None]:
@@ -76,7 +78,7 @@ class Contexts:
         if door is None:
             return self.default.broker.refuse(call, tally, self._unknown(call.context)), None
         reply, response = door.broker.handle(call, tally, timeout_s * self._share, cancel)
-        answered = response is not None or (reply.fault is not None and reply.fault.code == denials.MISTAKEN)
+        answered = response is not None or (reply.fault is not None and reply.fault.code == rules.MISTAKEN)
         if answered and door.denials is not None:
             door.denials.tell()
         return reply, response

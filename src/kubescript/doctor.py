@@ -11,10 +11,11 @@ from typing import Final
 
 import orjson
 
-from kubescript import application, config, denials, errors
+from kubescript import application, config, errors
 from kubescript.audit import recorder
 from kubescript.cluster import kubeconfig
 from kubescript.executor import executor, spawner
+from kubescript.policy import rules
 from kubescript.wire import protocol
 
 __all__ = ["Cluster", "Report", "examine"]
@@ -54,7 +55,7 @@ class Cluster:
     read_only: bool
     denied: tuple[str, ...]
     problem: str = ""
-    rules: tuple[denials.Finding, ...] = ()
+    rules: tuple[rules.Finding, ...] = ()
     """What is to be said of the rules."""
     asked: bool = True
     """Whether all there is to know was looked at; False when a live cluster has not been connected to."""

@@ -18,19 +18,8 @@ import anyio
 import anyio.from_thread
 import anyio.to_thread
 
-from kubescript import (
-    admission,
-    bodies,
-    cancellation,
-    config,
-    errors,
-    fencing,
-    output,
-    receipt,
-    records,
-    tallies,
-    types,
-)
+from kubescript import admission, cancellation, config, errors, fencing, output, types
+from kubescript.broker import body, receipt, records, summary
 from kubescript.executor import conversation, executor
 from kubescript.telemetry import evaluation
 from kubescript.wire import protocol
@@ -59,7 +48,7 @@ class Door(Protocol):
         """The default cluster's default namespace."""
 
     def handle(
-        self, call: protocol.Call, tally: tallies.Tally, timeout_s: float, cancel: cancellation.Cancellation
+        self, call: protocol.Call, tally: summary.Tally, timeout_s: float, cancel: cancellation.Cancellation
     ) -> tuple[protocol.Reply, types.Response | None]:
         """See `broker.Broker.handle`."""
 
@@ -70,7 +59,7 @@ class Entry(records.Journal, Protocol):
     def seen(self, on_call: conversation.OnCall) -> conversation.OnCall:
         """`on_call`, with what the worker gets to see kept where the operator asked for that."""
 
-    def close(self, outcome: types.Outcome, answer: types.Answer, tally: tallies.Tally, notes: Sequence[str]) -> None:
+    def close(self, outcome: types.Outcome, answer: types.Answer, tally: summary.Tally, notes: Sequence[str]) -> None:
         """The script has ended. Raises AuditError when that cannot be kept: the answer must not leave then."""
 
 
@@ -114,7 +103,7 @@ class Session:
         door: Door,
         audit: Audit | None = None,
         *,
-        mask: bodies.Mask | None = None,
+        mask: body.Mask | None = None,
     ) -> None:
         self._settings = settings
         self._runner = runner
@@ -178,7 +167,7 @@ class Session:
     def _evaluate(self, asked: _Asked, waited_ms: float) -> types.Answer:
         where = self._door.names, self._door.namespace
         entry = self._audit.begin(asked.script, asked.caller, asked.limits, where) if self._audit is not None else None
-        tally = tallies.Tally(journal=records.NOWHERE if entry is None else entry)
+        tally = summary.Tally(journal=records.NOWHERE if entry is None else entry)
         deadline = time.monotonic() + asked.limits.timeout_ms / 1000
         style = self._style(tally, cancellation.Patience(deadline + _MASKING_S, asked.gone.is_set))
         outcome = self._runner.run(self._job(asked, where, tally, entry, style))
@@ -200,7 +189,7 @@ class Session:
         self._observe(_evaluation(outcome, tally, answer, waited_ms))
         return answer
 
-    def _look_for_absent(self, asked: _Asked, tally: tallies.Tally) -> None:
+    def _look_for_absent(self, asked: _Asked, tally: summary.Tally) -> None:
         """Note the namespaces that a script listed and that are not there; a replay notes what was noted then."""
         if tally.recalled is not None:
             return
@@ -208,7 +197,7 @@ class Session:
         def handle(
             call: protocol.Call, timeout_s: float, cancel: cancellation.Cancellation
         ) -> tuple[protocol.Reply, types.Response | None]:
-            return self._door.handle(call, tallies.Tally(journal=tally.journal), timeout_s, cancel)
+            return self._door.handle(call, summary.Tally(journal=tally.journal), timeout_s, cancel)
 
         for context, namespace in tally.absences.confirmed(handle, asked.switch):
             tally.note(tally.absent, f"{context}: {namespace}" if context else namespace)
@@ -217,7 +206,7 @@ class Session:
         self,
         asked: _Asked,
         where: tuple[tuple[str, ...], str],
-        tally: tallies.Tally,
+        tally: summary.Tally,
         entry: Entry | None,
         style: output.Style,
     ) -> conversation.Job:
@@ -240,11 +229,11 @@ class Session:
     def _short(self, text: str) -> str:
         """The text of an error of the host's, as any text leaves; nothing of it when that takes too long."""
         try:
-            return self._style(tallies.Tally(), cancellation.Patience.of(_MASKING_S)).text(text)
+            return self._style(summary.Tally(), cancellation.Patience.of(_MASKING_S)).text(text)
         except errors.LimitExceeded as error:
             return f"error {error.code}: {error.message}"
 
-    def _style(self, tally: tallies.Tally, patience: cancellation.Patience) -> output.Style:
+    def _style(self, tally: summary.Tally, patience: cancellation.Patience) -> output.Style:
         """How this script's answer is written: the one seam for redaction of what leaves."""
         mask = self._mask
 
@@ -276,7 +265,7 @@ def _reporter(on_progress: OnProgress | None, style: output.Style) -> conversati
 
 
 def _evaluation(
-    outcome: types.Outcome, tally: tallies.Tally, answer: types.Answer, waited_ms: float
+    outcome: types.Outcome, tally: summary.Tally, answer: types.Answer, waited_ms: float
 ) -> evaluation.Evaluation:
     return evaluation.Evaluation(
         code=answer.code or "ok",  # of what the client got: an answer may have been withheld

@@ -9,8 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kubescript import records, request, tallies, types
+from kubescript import types
 from kubescript.audit import clock, show
+from kubescript.broker import records, summary
+from kubescript.request import request
 
 __all__ = ["Redact", "Subject", "Words", "call", "refused", "script", "sent", "unmasked"]
 
@@ -83,7 +85,7 @@ def script(
     limits: types.Limits,
     outcome: types.Outcome,
     answer: types.Answer,
-    tally: tallies.Tally,
+    tally: summary.Tally,
 ) -> dict[str, Any]:
     """One script, at its end."""
     usage = outcome.usage

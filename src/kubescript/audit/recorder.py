@@ -14,9 +14,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import kubescript
-from kubescript import config, errors, records, request, tallies, types
+from kubescript import config, errors, types
 from kubescript.audit import clock, place, record, sight, store, trail
+from kubescript.broker import records, summary
 from kubescript.executor import conversation
+from kubescript.request import request
 
 __all__ = ["Recorder", "opened", "state"]
 
@@ -151,7 +153,7 @@ class Entry:
         """What the worker sees is kept when the operator asked for that."""
         return on_call if self._sight is None else self._sight.watched(on_call)
 
-    def close(self, outcome: types.Outcome, answer: types.Answer, tally: tallies.Tally, notes: Sequence[str]) -> None:
+    def close(self, outcome: types.Outcome, answer: types.Answer, tally: summary.Tally, notes: Sequence[str]) -> None:
         """The script has ended. Raises AuditError when it, or one of its calls, is not on record."""
         fields = record.script(self._subject, self._size, self._limits, outcome, answer, tally)
         try:

@@ -15,8 +15,9 @@ from typing import Any, Final
 
 import anyio
 
-from kubescript import cancellation, config, errors, fencing, session, tallies, types
+from kubescript import cancellation, config, errors, fencing, session, types
 from kubescript.audit import kept, reading, record, sight
+from kubescript.broker import summary
 from kubescript.executor import executor
 from kubescript.wire import protocol
 
@@ -135,7 +136,7 @@ class _Door:
         return self.document.namespace
 
     def handle(
-        self, call: protocol.Call, tally: tallies.Tally, timeout_s: float, cancel: cancellation.Cancellation
+        self, call: protocol.Call, tally: summary.Tally, timeout_s: float, cancel: cancellation.Cancellation
     ) -> tuple[protocol.Reply, types.Response | None]:
         """The recorded answer, and the recorded notes with it."""
         waiting = self._answers[sight.fingerprint(call)]

@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 
-from kubescript import errors, tallies, types
+from kubescript import errors, types
 from kubescript.audit import record, store
+from kubescript.broker import summary
 from kubescript.executor import conversation
 from kubescript.wire import protocol
 
@@ -86,7 +87,7 @@ class Sight:
         self,
         limits: types.Limits,
         where: tuple[tuple[str, ...], str],
-        tally: tallies.Tally,
+        tally: summary.Tally,
         notes: Sequence[str],
         answer: types.Answer,
     ) -> str:

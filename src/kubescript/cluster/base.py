@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kubescript import cancellation, request, types
+from kubescript import cancellation, types
+from kubescript.request import request
 
 __all__ = ["Cluster"]
 

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript import kinds
 from kubescript.cluster import selectors
+from kubescript.request import kinds
 
 __all__ = ["Collection", "Item", "Resource", "injected", "split_list", "stripped"]
 

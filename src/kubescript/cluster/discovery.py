@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript import request, types
+from kubescript import types
 from kubescript.cluster import collection, saved, statuses
+from kubescript.request import request
 
 __all__ = ["answer", "resource_list"]
 

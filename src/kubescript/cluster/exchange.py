@@ -19,8 +19,9 @@ from typing import Final
 import urllib3
 from urllib3 import exceptions
 
-from kubescript import errors, request, types
+from kubescript import errors, types
 from kubescript.cluster import wire
+from kubescript.request import request
 
 __all__ = ["send", "unavailable"]
 

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import kubescript
-from kubescript import cancellation, errors, request, types
+from kubescript import cancellation, errors, types
 from kubescript.cluster import alarm, identity
+from kubescript.request import request
 
 if TYPE_CHECKING:
     from kubescript.cluster import credentials, wire

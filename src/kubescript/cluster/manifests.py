@@ -13,8 +13,9 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript import errors, kinds
+from kubescript import errors
 from kubescript.cluster import collection
+from kubescript.request import kinds
 
 __all__ = ["documents", "loose", "must_gather"]
 

@@ -14,8 +14,9 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript import errors, request, types
+from kubescript import errors, types
 from kubescript.cluster import collection, saved, statuses
+from kubescript.request import request
 
 __all__ = ["answer"]
 

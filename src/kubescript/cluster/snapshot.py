@@ -18,8 +18,9 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript import cancellation, errors, request, types
+from kubescript import cancellation, errors, types
 from kubescript.cluster import collection, discovery, podlogs, saved, selectors, statuses
+from kubescript.request import request
 
 __all__ = ["Snapshot"]
 

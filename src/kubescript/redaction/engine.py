@@ -11,8 +11,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from kubescript import cancellation, config, errors, request
+from kubescript import cancellation, config, errors
 from kubescript.redaction import logtext, masker, masks, probes, reach, segments, tables, tokens
+from kubescript.request import request
 
 __all__ = ["Engine"]
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from opentelemetry import context
 
-from kubescript import records, types
+from kubescript import types
+from kubescript.broker import records
 
 __all__ = ["Evaluation", "Load", "Observer", "notify", "surroundings"]
 

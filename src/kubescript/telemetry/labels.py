@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from kubescript import kinds, records
+from kubescript.broker import records
+from kubescript.request import kinds
 
 __all__ = ["CUSTOM", "OTHER", "code", "kind", "resource", "status", "verb"]
 

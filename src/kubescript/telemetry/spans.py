@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from opentelemetry import context, trace
 
-from kubescript import records
+from kubescript.broker import records
 from kubescript.telemetry import evaluation, labels
 
 __all__ = ["trace_script"]

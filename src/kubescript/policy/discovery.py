@@ -15,8 +15,10 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from kubescript import cancellation, errors, policy, request
+from kubescript import cancellation, errors
 from kubescript.cluster import base
+from kubescript.policy import policy
+from kubescript.request import request
 
 __all__ = ["Catalogue", "KindResolver"]
 

@@ -12,7 +12,9 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from kubescript import errors, request, tallies, types
+from kubescript import errors, types
+from kubescript.broker import summary
+from kubescript.request import request
 
 __all__ = ["CLOSED", "Body", "Check", "Found", "Mask", "Redactor"]
 
@@ -39,7 +41,7 @@ class Body:
     """Counts a body's bytes as the cluster sends them, and reports once how it ended, whichever way that was."""
 
     def __init__(
-        self, response: types.Response, tally: tallies.Tally, finish: Callable[[Body], None], *, json: bool
+        self, response: types.Response, tally: summary.Tally, finish: Callable[[Body], None], *, json: bool
     ) -> None:
         self._response = response
         self._json = json

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from kubescript import request
+from kubescript.request import request
 
 __all__ = ["narrowed", "widened"]
 

@@ -17,22 +17,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
-from kubescript import (
-    bodies,
-    cancellation,
-    cases,
-    errors,
-    ledgers,
-    policy,
-    records,
-    redaction,
-    request,
-    resolver,
-    tallies,
-    types,
-    windows,
-)  # fmt: skip
+from kubescript import cancellation, errors, redaction, types
+from kubescript.broker import body as answer_body  # fmt: skip
+from kubescript.broker import cases, ledgers, logtail, records, summary
 from kubescript.cluster import base
+from kubescript.policy import discovery, policy
+from kubescript.request import request
 from kubescript.wire import protocol
 
 __all__ = ["Broker"]
@@ -45,11 +35,11 @@ _ASKING: Final = frozenset({"get", "list", "watch"})
 _JSON: Final = "application/json"
 
 
-def _unchanged(_call: request.Request, chunks: Iterator[bytes], _found: bodies.Found) -> Iterator[bytes]:
+def _unchanged(_call: request.Request, chunks: Iterator[bytes], _found: answer_body.Found) -> Iterator[bytes]:
     return chunks
 
 
-def _unmasked(text: str, _found: bodies.Found, _check: bodies.Check) -> str:
+def _unmasked(text: str, _found: answer_body.Found, _check: answer_body.Check) -> str:
     return text
 
 
@@ -75,10 +65,10 @@ class Broker:
         cluster: base.Cluster,
         rules: policy.Policy,
         *,
-        resolve: resolver.KindResolver | None = None,
-        redact: bodies.Redactor = _unchanged,
-        redact_echo: bodies.Redactor | None = None,
-        mask: bodies.Mask = _unmasked,
+        resolve: discovery.KindResolver | None = None,
+        redact: answer_body.Redactor = _unchanged,
+        redact_echo: answer_body.Redactor | None = None,
+        mask: answer_body.Mask = _unmasked,
         record: Callable[[records.Record], None] = _log,
         context: str = "",
     ) -> None:
@@ -95,7 +85,7 @@ class Broker:
     def handle(
         self,
         call: protocol.Call,
-        tally: tallies.Tally,
+        tally: summary.Tally,
         timeout_s: float,
         cancel: cancellation.Cancellation | None = None,
     ) -> tuple[protocol.Reply, types.Response | None]:
@@ -112,7 +102,7 @@ class Broker:
         except errors.AuditError as error:  # what cannot be put on record is not done, or not told
             return _unrecorded(tally, error), None
 
-    def refuse(self, call: protocol.Call, tally: tallies.Tally, error: errors.PolicyDenied) -> protocol.Reply:
+    def refuse(self, call: protocol.Call, tally: summary.Tally, error: errors.PolicyDenied) -> protocol.Reply:
         """Answer a call that is for no cluster at all: counted and recorded like any other, and not even parsed."""
         tally.count(calls=1)
         ledger = ledgers.Ledger(tally, self._sink, self._mask)
@@ -157,7 +147,7 @@ class Broker:
         try:
             self._decide(case)
             case.tally.journal.before(case.call)
-            return self._cluster.perform(windows.widened(case.call), case.left, case.cancel)
+            return self._cluster.perform(logtail.widened(case.call), case.left, case.cancel)
         except errors.KubescriptError:
             raise
         except Exception:
@@ -211,11 +201,11 @@ class Broker:
         """The response, its body masked as it is read, and its end kept."""
         if promised:
             response = case.tally.pages.followed(case.call, case.ledger.told(case.kind), response)
-        body = bodies.Body(response, case.tally, functools.partial(case.end, response.status), json=promised)
+        body = answer_body.Body(response, case.tally, functools.partial(case.end, response.status), json=promised)
         echoes = response.status >= 400 or case.call.verb not in _ASKING
-        chunks = body.masked(self._redact_echo if echoes else self._redact, windows.widened(case.call))
+        chunks = body.masked(self._redact_echo if echoes else self._redact, logtail.widened(case.call))
         if response.status == 200:
-            chunks = windows.narrowed(case.call, chunks)
+            chunks = logtail.narrowed(case.call, chunks)
         return replace(response, chunks=chunks, close=body.close)
 
 
@@ -237,7 +227,7 @@ def _is_json(parsed: request.Request) -> bool:
     return objects and parsed.accept.startswith(_JSON)
 
 
-def _unrecorded(tally: tallies.Tally, error: errors.AuditError) -> protocol.Reply:
+def _unrecorded(tally: summary.Tally, error: errors.AuditError) -> protocol.Reply:
     tally.note(tally.failed, error.code)
     log.warning("%s: %s", error.message, error.remedy, extra={"event": "audit.unavailable"})
     return _fault(error)

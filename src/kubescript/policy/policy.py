@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from kubescript import kinds, request
+from kubescript.request import kinds, request
 
 __all__ = ["DEFAULT_RULES", "Decision", "DeniedResource", "Named", "Policy", "Resolver"]
 

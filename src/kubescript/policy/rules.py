@@ -20,7 +20,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from kubescript import cancellation, config, errors, kinds, policy, resolver
+from kubescript import cancellation, config, errors
+from kubescript.policy import discovery, policy
+from kubescript.request import kinds
 
 __all__ = ["MISTAKEN", "Denials", "Finding", "examine", "read"]
 
@@ -77,7 +79,7 @@ def read(given: config.DeniedResource) -> policy.DeniedResource:
 class Denials:
     """The rules of one cluster that only discovery can confirm. Used from many threads at once."""
 
-    def __init__(self, rules: Iterable[policy.DeniedResource], resolve: resolver.KindResolver, context: str) -> None:
+    def __init__(self, rules: Iterable[policy.DeniedResource], resolve: discovery.KindResolver, context: str) -> None:
         self._open = [rule for rule in rules if not rule.built_in]
         self._resolve = resolve
         self._context = context
@@ -108,7 +110,7 @@ class Denials:
 
 
 def examine(
-    rules: Iterable[policy.DeniedResource], resolve: resolver.KindResolver, timeout_s: float, context: str = ""
+    rules: Iterable[policy.DeniedResource], resolve: discovery.KindResolver, timeout_s: float, context: str = ""
 ) -> list[Finding]:
     """What is to be said of those rules that name nothing, as far as the cluster tells in time."""
     until = _Until(time.monotonic() + timeout_s, cancellation.Cancellation())
@@ -126,7 +128,7 @@ class _Check:
     """One rule against one cluster."""
 
     rule: policy.DeniedResource
-    resolve: resolver.KindResolver
+    resolve: discovery.KindResolver
     until: _Until
     context: str
 
@@ -145,14 +147,14 @@ class _Check:
         group = "" if self.rule.api_group is None else f"; meanwhile all of {self.rule.group} is denied"
         return self._says(f"cannot be checked, the cluster's discovery does not answer in full{group}", told=False)
 
-    def _absent(self, catalogue: resolver.Catalogue) -> Finding:
+    def _absent(self, catalogue: discovery.Catalogue) -> Finding:
         """A group that is not served is no mistake, unless it is all but equal to one that is."""
         names = [one.name for one in catalogue.groups]
         close = difflib.get_close_matches(self.rule.group, names, n=1, cutoff=_ALL_BUT_EQUAL)
         hint = f"; did you mean {close[0]}?" if close else " yet; what it names is denied when it comes"
         return self._says(f"names a group that the cluster does not serve{hint}", wrong=bool(close))
 
-    def _mistaken(self, catalogue: resolver.Catalogue) -> Finding:
+    def _mistaken(self, catalogue: discovery.Catalogue) -> Finding:
         group = self.rule.api_group
         served = [one.name for one in catalogue.groups] + [""] if group is None else [group]
         places = [(one, version) for one in served for version in catalogue.versions(one)]

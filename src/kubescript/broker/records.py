@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from kubescript import request
+from kubescript.request import request
 
 __all__ = ["NOWHERE", "Journal", "Record"]
 

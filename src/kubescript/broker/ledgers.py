@@ -11,7 +11,8 @@ from typing import Final
 
 import msgspec
 
-from kubescript import bodies, cancellation, errors, records, tallies
+from kubescript import cancellation, errors
+from kubescript.broker import body, records, summary
 from kubescript.wire import protocol
 
 __all__ = ["Ledger"]
@@ -25,9 +26,9 @@ _WITHHELD: Final = "(withheld: it could not be masked in time)"
 class Ledger:
     """The books of one call. The last line in them may be written by another thread: whoever ends the body."""
 
-    tally: tallies.Tally
+    tally: summary.Tally
     sink: Callable[[records.Record], None]
-    mask: bodies.Mask
+    mask: body.Mask
     context: str = ""
     """The cluster's name, where there are several."""
 

@@ -2,7 +2,7 @@
 
 `parse` turns the sandbox's call into the one request that will be sent, or refuses it. Nothing is repaired on the way:
 what two programs could read in two ways is how a proxy in the middle and the policy come to disagree. Paths, query
-strings and bodies are in `paths`, `query` and `payload`.
+strings and bodies are in `info`, `query` and `body`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from kubescript import paths, payload, query
+from kubescript.request import body as request_body
+from kubescript.request import info, query
 from kubescript.wire import protocol
 
 __all__ = ["CONNECT", "Request", "describe", "parse"]
@@ -67,26 +68,26 @@ def parse(call: protocol.Call) -> Request:
 
     Raises RequestError, saying what to write instead, when it is malformed, ambiguous or unknown.
     """
-    info = paths.parse(call.method, call.path, call.query)
+    parsed = info.parse(call.method, call.path, call.query)
     options = query.check(
-        call.query, tunnel=info.subresource in CONNECT or info.verb == "proxy", resource=info.is_resource
+        call.query, tunnel=parsed.subresource in CONNECT or parsed.verb == "proxy", resource=parsed.is_resource
     )
-    content_type, body = payload.check(call.method, call.body, call.content_type)
+    content_type, body = request_body.check(call.method, call.body, call.content_type)
     return Request(
         method=call.method,
         path="/" + "/".join(urllib.parse.quote(segment, safe=":@~") for segment in call.path),
         query=options,
-        verb=info.verb,
-        is_resource=info.is_resource,
-        group=info.group,
-        version=info.version,
-        resource=info.resource,
-        subresource=info.subresource,
-        namespace=info.namespace,
-        name=info.name,
+        verb=parsed.verb,
+        is_resource=parsed.is_resource,
+        group=parsed.group,
+        version=parsed.version,
+        resource=parsed.resource,
+        subresource=parsed.subresource,
+        namespace=parsed.namespace,
+        name=parsed.name,
         body=body,
         content_type=content_type,
-        accept=_ACCEPT_METADATA_LIST if (call.accept, info.verb) == ("metadata", "list") else _ACCEPT[call.accept],
+        accept=_ACCEPT_METADATA_LIST if (call.accept, parsed.verb) == ("metadata", "list") else _ACCEPT[call.accept],
     )
 
 

@@ -10,7 +10,8 @@ import threading
 from dataclasses import dataclass, field
 from typing import Final
 
-from kubescript import absences, fencing, paging, records
+from kubescript import fencing
+from kubescript.broker import namespaces, pagination, records
 
 __all__ = ["Tally"]
 
@@ -26,9 +27,9 @@ class Tally:
 
     calls: int = 0
     bytes: int = 0
-    pages: paging.Pages = field(default_factory=paging.Pages, compare=False)
+    pages: pagination.Pages = field(default_factory=pagination.Pages, compare=False)
     """Lists read page by page."""
-    absences: absences.Absences = field(default_factory=absences.Absences, compare=False)
+    absences: namespaces.Absences = field(default_factory=namespaces.Absences, compare=False)
     """Namespaces it has listed."""
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
     denied: dict[str, int] = field(default_factory=dict)

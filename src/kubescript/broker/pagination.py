@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from kubescript import request, types
+from kubescript import types
+from kubescript.request import request
 
 __all__ = ["Pages"]
 

@@ -9,7 +9,10 @@ import time
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kubescript import bodies, cancellation, ledgers, records, request, tallies, types
+from kubescript import cancellation, types
+from kubescript.broker import body as answer_body
+from kubescript.broker import ledgers, records, summary
+from kubescript.request import request
 
 __all__ = ["Case"]
 
@@ -28,7 +31,7 @@ class Case:
     cancel: cancellation.Cancellation
 
     @property
-    def tally(self) -> tallies.Tally:
+    def tally(self) -> summary.Tally:
         """Its script's."""
         return self.ledger.tally
 
@@ -63,9 +66,9 @@ class Case:
         if "warning" in response.headers:
             self.ledger.note(tally.warnings, self.ledger.text(response.headers["warning"]))
 
-    def end(self, status: int, body: bodies.Body) -> None:
+    def end(self, status: int, body: answer_body.Body) -> None:
         """Its body has ended, whichever way. Raises AuditError when that cannot be kept."""
-        if body.fault not in {"", bodies.CLOSED}:
+        if body.fault not in {"", answer_body.CLOSED}:
             self.note(self.tally.failed, body.fault)
         for kind, count in body.redacted.items():
             self.tally.note(self.tally.redacted, kind, count)

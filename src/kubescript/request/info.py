@@ -10,7 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from kubescript import errors, query
+from kubescript import errors
+from kubescript.request import query
 
 __all__ = ["Info", "parse"]
 

@@ -1,0 +1,1 @@
+"""The only door to a cluster: it parses, decides, performs, masks and records each call."""

@@ -1,0 +1,1 @@
+"""An API request as data: its parts as kube-apiserver names them, its query and its body."""

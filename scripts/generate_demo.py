@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from tests.controlplane import fixture
 from tests.controlplane.server import ControlPlane
 
-OUT = Path(__file__).parent.parent / "src" / "kubescript" / "demo.tar.gz"
+OUT = Path(__file__).parent.parent / "src" / "kubescript" / "cli" / "demo.tar.gz"
 KUBESCRIPT = Path(sys.executable).with_name("kubescript")
 
 

@@ -23,7 +23,8 @@ import anyio
 import kubescript
 
 # What the trace knows of the package. `one_application` and `evaluate` are all that use it.
-from kubescript import application, config, demonstration, logs
+from kubescript import application, config, logs
+from kubescript.cli import demo
 from kubescript.executor import spawner
 
 PACKAGE = Path(kubescript.__file__).parent
@@ -104,7 +105,7 @@ def one_application() -> Iterator[application.Application]:
         source.start()
         try:
             audit = {"file": Path(folder) / "audit.jsonl"}
-            settings = config.load({"snapshot": demonstration.SNAPSHOT, "audit": audit}, None)
+            settings = config.load({"snapshot": demo.SNAPSHOT, "audit": audit}, None)
             logs.configure(settings.log_level)
             with application.opened(settings, source) as opened:
                 yield opened

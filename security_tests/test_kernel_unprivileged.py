@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from kubescript import doctor, errors
+from kubescript import errors
+from kubescript.cli import doctor
 from security_tests import benches
 
 Count = Callable[[int], None]

@@ -8,7 +8,8 @@ from typing import Final
 
 import pytest
 
-from kubescript import output, types
+from kubescript import types
+from kubescript.output import render
 from security_tests import benches
 
 DEADLINE_MS: Final = 300
@@ -28,7 +29,7 @@ def ended(sandbox: benches.Bench, script: str, codes: set[str], **limits: int) -
     assert any(outcome.fault.code.startswith(code) for code in codes), outcome.fault
     assert took < limits.get("timeout_ms", DEADLINE_MS) / 1000 + GRACE_S, took
     assert 10 < len(outcome.fault.message) < 20_000
-    assert len(output.render(outcome, types.Limits()).text.encode()) <= types.Limits().output_bytes
+    assert len(render.render(outcome, types.Limits()).text.encode()) <= types.Limits().output_bytes
     started = time.monotonic()
     assert sandbox.works()
     assert time.monotonic() - started < NEXT_S
@@ -296,7 +297,7 @@ def test_an_output_bomb_stays_within_the_answers_limit(name: str, sandbox: bench
     assert time.monotonic() - started < 1 + GRACE_S
     limits = types.Limits()
     assert len(outcome.printed.encode()) <= limits.output_bytes
-    assert len(output.render(outcome, limits).text.encode()) <= limits.output_bytes
+    assert len(render.render(outcome, limits).text.encode()) <= limits.output_bytes
     if outcome.fault is None:
         assert outcome.result is not None
     assert sandbox.works()
@@ -367,5 +368,5 @@ def test_any_way_to_leave_is_an_outcome(name: str, sandbox: benches.Bench) -> No
     """A script may raise what it likes: it ends itself, never the worker's duty to answer nor the server."""
     outcome = sandbox(EXITS[name])
     assert outcome.fault is None or outcome.fault.code.startswith(("script.", "limit.")), outcome
-    assert len(output.render(outcome, types.Limits()).text) <= types.Limits().output_bytes
+    assert len(render.render(outcome, types.Limits()).text) <= types.Limits().output_bytes
     assert sandbox.works()

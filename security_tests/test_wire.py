@@ -21,10 +21,11 @@ import msgspec
 import pytest
 from hypothesis import strategies
 
-from kubescript import output, types
+from kubescript import types
 from kubescript.broker import broker, summary
 from kubescript.cluster import live
 from kubescript.executor import batch, claims, conversation, replies
+from kubescript.output import render
 from kubescript.policy import policy
 from kubescript.wire import framing, protocol
 from security_tests import benches
@@ -394,7 +395,7 @@ def test_a_worker_cannot_drown_the_answer(name: str, hostile: benches.Bench) -> 
     """Whatever a worker says at its end, the client's answer stays within its limit, or the worker is dropped."""
     outcome = hostile(f"sock.sendall(frame(5, {WORDS[name]}))")
     limits = types.Limits()
-    answer = output.render(outcome, limits)
+    answer = render.render(outcome, limits)
     assert len(answer.text.encode()) <= limits.output_bytes
     assert len(answer.code) < 300
     assert hostile.works()
@@ -660,7 +661,7 @@ def converse(data: bytes, on_call: conversation.OnCall = benches.no_cluster) -> 
 
 def sound(outcome: types.Outcome) -> None:
     """An outcome the rest of the host can live with."""
-    answer = output.render(outcome, JOB)
+    answer = render.render(outcome, JOB)
     assert len(answer.text.encode()) <= JOB.output_bytes
     if outcome.result is not None:
         json.loads(outcome.result)
@@ -779,7 +780,7 @@ def test_any_bytes_from_a_real_worker_end_in_an_outcome(hostile: benches.Bench, 
     @hypothesis.given(FRAMES)
     def run(data: bytes) -> None:
         outcome = hostile(f"sock.sendall({data!r})\nos._exit(0)", timeout_ms=3_000)
-        output.render(outcome, types.Limits())
+        render.render(outcome, types.Limits())
 
     run()
     assert hostile.works()

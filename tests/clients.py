@@ -20,7 +20,7 @@ from anyio.from_thread import start_blocking_portal
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from kubescript import fencing
+from kubescript.output import fencing
 
 KUBESCRIPT = str(Path(sys.executable).with_name("kubescript"))
 TRANSPORTS = ("stdio", "http")

@@ -19,7 +19,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from kubescript import errors
-from kubescript.audit import chain, place, trail, verify
+from kubescript.audit import chain, log, paths, verify
 from tests import clients, trails
 
 KEY = b"0123456789abcdef0123456789abcdef"
@@ -32,7 +32,7 @@ def file(tmp_path: Path) -> Path:
 
 def filled(file: Path, count: int = 6, key: bytes | None = None) -> list[bytes]:
     """A chain of `count` records after the first; gives its lines."""
-    book = trail.Trail(file, key=key)
+    book = log.Trail(file, key=key)
     for number in range(count):
         book.append({"type": "call", "number": number}, sync=False)
     book.close()
@@ -100,7 +100,7 @@ def test_without_the_key_nobody_can_continue_or_check_a_keyed_chain(file: Path, 
     assert (unchecked.returncode, "whole" in unchecked.stdout) == (2, False)
     assert unchecked.stdout.startswith("7 records in 1 file NOT CHECKED: "), unchecked.stdout
     with pytest.raises(errors.AuditError):
-        trail.Trail(file).append({"type": "call"})
+        log.Trail(file).append({"type": "call"})
     file.unlink()
     forged = filled(file)
     assert verify.verify(file).broken is None
@@ -142,7 +142,7 @@ def test_a_damaged_end_is_not_continued(file: Path) -> None:
     lines = filled(file)
     file.write_bytes(b"".join(lines[:-1]) + lines[-1].replace(b'"number":5', b'"number":6'))
     with pytest.raises(errors.AuditError) as caught:
-        trail.Trail(file).append({"type": "call"})
+        log.Trail(file).append({"type": "call"})
     assert "audit verify" in caught.value.remedy
     file.rename(file.with_name("aside"))
     filled(file)
@@ -151,7 +151,7 @@ def test_a_damaged_end_is_not_continued(file: Path) -> None:
 
 def test_what_was_cut_off_under_a_running_server_shows(file: Path) -> None:
     """A server goes on from the hash it remembers, so that records removed under it are missing for verify."""
-    book = trail.Trail(file)
+    book = log.Trail(file)
     for number in range(5):
         book.append({"type": "call", "number": number}, sync=False)
     lines = file.read_bytes().splitlines(keepends=True)
@@ -166,7 +166,7 @@ def test_what_was_cut_off_under_a_running_server_shows(file: Path) -> None:
 
 def other(file: Path) -> Path:
     """A whole chain that somebody else made, longer than ours."""
-    book = trail.Trail(file.with_name("strange"))
+    book = log.Trail(file.with_name("strange"))
     for number in range(30):
         book.append({"type": "call", "strange": number}, sync=False)
     return book.path
@@ -208,7 +208,7 @@ def test_what_is_taken_away_under_a_running_server_shows(
 ) -> None:
     """Somebody empties, removes or moves the file between two records: log and record have the hash that is gone, verify
     fails, and the server goes on."""
-    book = trail.Trail(file, max_bytes=max_bytes)
+    book = log.Trail(file, max_bytes=max_bytes)
     for number in range(9):
         book.append({"type": "call", "number": number}, sync=False)
     head = book.head
@@ -248,7 +248,7 @@ def test_a_server_tells_what_was_taken_from_it(case: str, file: Path, tmp_path: 
 
 def test_a_file_that_is_put_back_is_not_missed(file: Path) -> None:
     """Moved away and back before the next record, or while none could be written: all is there, and nothing is told."""
-    book = trail.Trail(file)
+    book = log.Trail(file)
     book.append({"type": "call"})
     away = file.with_name("away")
     file.rename(away)
@@ -266,7 +266,7 @@ def test_a_file_that_is_put_back_is_not_missed(file: Path) -> None:
 
 def test_two_servers_both_miss_what_was_removed(file: Path) -> None:
     """The file goes while two servers write it: it is on record, and the chain that follows is still one."""
-    one, two = trail.Trail(file), trail.Trail(file)
+    one, two = log.Trail(file), log.Trail(file)
     for _ in range(3):
         one.append({"type": "call"}, sync=False)
         two.append({"type": "call"}, sync=False)
@@ -284,7 +284,7 @@ def test_two_servers_both_miss_what_was_removed(file: Path) -> None:
 def test_another_chain_in_its_place_shows(case: str, file: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Somebody puts another whole chain where a running server writes: verify finds it, and the log has the hash that is
     gone; the server goes on."""
-    book = trail.Trail(file)
+    book = log.Trail(file)
     for number in range(5):
         book.append({"type": "call", "number": number}, sync=False)
     head = book.head.hash
@@ -299,7 +299,7 @@ def test_another_chain_in_its_place_shows(case: str, file: Path, caplog: pytest.
 
 def test_what_is_put_there_holds_up_nobody(file: Path) -> None:
     """A pipe, a link or a folder where the file was is an error at once; the file again, and the chain goes on."""
-    book = trail.Trail(file)
+    book = log.Trail(file)
     book.append({"type": "call"})
     file.rename(file.with_name("away"))
     for put, take in PUT_THERE:
@@ -323,7 +323,7 @@ PUT_THERE: tuple[tuple[Callable[[Path], object], Callable[[Path], object]], ...]
 def test_files_that_are_set_aside_are_not_missed(keep: int, file: Path) -> None:
     """Two servers, one of which rotates while the other waits, until the file the other wrote is removed: nothing is
     amiss."""
-    waiting, busy = (trail.Trail(file, max_bytes=2_000, keep=keep) for _ in range(2))
+    waiting, busy = (log.Trail(file, max_bytes=2_000, keep=keep) for _ in range(2))
     for rounds in (1, 12, 80):
         waiting.append({"type": "call"}, sync=False)
         for number in range(rounds):
@@ -334,7 +334,7 @@ def test_files_that_are_set_aside_are_not_missed(keep: int, file: Path) -> None:
 
 def test_the_chain_goes_on_across_files(file: Path) -> None:
     """A full file is set aside, the next begins with its last hash; files beyond `keep` go, and a missing one shows."""
-    book = trail.Trail(file, max_bytes=2_000, keep=3)
+    book = log.Trail(file, max_bytes=2_000, keep=3)
     for number in range(60):
         book.append({"type": "call", "number": number}, sync=False)
     names = sorted(one.name for one in file.parent.iterdir())
@@ -349,7 +349,7 @@ def test_the_chain_goes_on_across_files(file: Path) -> None:
     oldest.unlink()
     trails.verified(file)
     middle.rename(file.with_name("hidden"))
-    trail.Trail(file).append({"type": "call"})
+    log.Trail(file).append({"type": "call"})
     trails.verified(file)
     file.with_name("hidden").rename(middle)
     middle.write_bytes(b"".join(middle.read_bytes().splitlines(keepends=True)[:-1]))
@@ -360,8 +360,8 @@ def test_the_chain_goes_on_across_files(file: Path) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from kubescript.audit import trail
-book = trail.Trail(Path(sys.argv[1]), max_bytes=int(sys.argv[3]))
+from kubescript.audit import log
+book = log.Trail(Path(sys.argv[1]), max_bytes=int(sys.argv[3]))
 for number in range(int(sys.argv[2])):
     book.append({"type": "call", "number": number, "writer": sys.argv[4]}, sync=number % 50 == 0)
     if number == 0:
@@ -396,11 +396,11 @@ def test_many_processes_write_one_chain(max_bytes: int, file: Path) -> None:
 def test_a_stopped_server_does_not_stop_the_others_for_ever(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that another process keeps locked is an error that says so in time, and works again once it is let go."""
     filled(file)
-    monkeypatch.setattr(trail, "_PATIENCE_S", 0.3)
+    monkeypatch.setattr(log, "_PATIENCE_S", 0.3)
     with file.open("rb") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         with pytest.raises(errors.AuditError) as caught:
-            trail.Trail(file).append({"type": "call"})
+            log.Trail(file).append({"type": "call"})
         assert "locked" in caught.value.remedy
     filled(file, 1)
     trails.verified(file)
@@ -589,4 +589,4 @@ def test_a_key_must_be_long(tmp_path: Path) -> None:
     """A key that could be guessed is refused."""
     (tmp_path / "key").write_text("hunter2")
     with pytest.raises(errors.AuditError):
-        place.read_key(tmp_path / "key")
+        paths.read_key(tmp_path / "key")

@@ -17,8 +17,8 @@ from tests import clients, test_audit_chain, trails
 ROTATING = """
 import sys
 from pathlib import Path
-from kubescript.audit import trail
-book = trail.Trail(Path(sys.argv[1]), max_bytes=20_000, keep=8)
+from kubescript.audit import log
+book = log.Trail(Path(sys.argv[1]), max_bytes=20_000, keep=8)
 while True:
     book.append({"type": "call", "pad": "x" * 500}, sync=False)
 """

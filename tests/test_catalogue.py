@@ -15,12 +15,12 @@ import pytest
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
-from kubescript import demonstration
+from kubescript.cli import demo
 from tests import clients, tokens
 
 ROOT = Path(__file__).parent.parent
 PAGES = {path.stem for path in (ROOT / "sdk_docs").glob("*.md")}
-FLAGS = ["--snapshot", str(demonstration.SNAPSHOT), "--log-level", "error"]
+FLAGS = ["--snapshot", str(demo.SNAPSHOT), "--log-level", "error"]
 ERAS = ("legacy", "auto")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kubescript import demonstration
+from kubescript.cli import demo
 from tests import clients
 
 
@@ -125,7 +125,7 @@ def test_run_shows_a_person_the_bare_result() -> None:
     script = "print(k8s.coreV1().list_event_for_all_namespaces()[0].message + '\\x1b[31m and more words')"
     for variables, fenced in (({}, False), ({"KUBESCRIPT_OUTPUT__MARK_UNTRUSTED": "true"}, True)):
         done = subprocess.run(
-            [clients.KUBESCRIPT, "run", "-", "--snapshot", str(demonstration.SNAPSHOT)],
+            [clients.KUBESCRIPT, "run", "-", "--snapshot", str(demo.SNAPSHOT)],
             input=script, capture_output=True, text=True, timeout=60, env={**os.environ, **variables},
         )  # fmt: skip
         assert done.returncode == 0, done.stderr

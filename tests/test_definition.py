@@ -13,7 +13,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from kubescript import demonstration
+from kubescript.cli import demo
 from tests import clients, tokens
 
 ROOT = Path(__file__).parent.parent
@@ -37,7 +37,7 @@ def definition(flags: list[str]) -> str:
 
 def test_the_definition_costs_what_is_stored(capsys: pytest.CaptureFixture[str]) -> None:
     """At most 900 tokens, and not one more or less than the stored figure: growth is a decision."""
-    count = tokens.count(definition(["--snapshot", str(demonstration.SNAPSHOT)]))
+    count = tokens.count(definition(["--snapshot", str(demo.SNAPSHOT)]))
     with capsys.disabled():
         print(f"\nthe tool's definition: {count} o200k tokens (stored: {STORED.read_text().strip()}, at most {MOST})")
     assert count <= MOST

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kubescript import fencing
+from kubescript.output import fencing
 from tests import clients
 from tests.controlplane import cluster, logs, writer
 from tests.controlplane.fixture import facts

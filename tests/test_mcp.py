@@ -14,7 +14,7 @@ import pytest
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
-from kubescript import demonstration
+from kubescript.cli import demo
 from tests import clients
 
 POD = {
@@ -355,7 +355,7 @@ def test_logs_and_events_make_every_phrase_untrusted() -> None:
     """After a look at events two of their words are marked; their number and their reasons are not."""
 
     async def ask() -> None:
-        async with clients.connect("stdio", ["--snapshot", str(demonstration.SNAPSHOT)]) as client:
+        async with clients.connect("stdio", ["--snapshot", str(demo.SNAPSHOT)]) as client:
             for script, marked in (
                 ("k8s.coreV1().list_event_for_all_namespaces()[0].message.split()[0] + ' it'", True),
                 ("len(k8s.coreV1().list_event_for_all_namespaces())", False),
@@ -374,7 +374,7 @@ def test_advice_of_a_limit_is_not_marked(tmp_path: Path) -> None:
     words raised with the same type stand inside."""
     file = tmp_path / "kubescript.toml"
     file.write_text("[limits]\napi_calls = 3\n")
-    flags = ["--snapshot", str(demonstration.SNAPSHOT), "--config", str(file)]
+    flags = ["--snapshot", str(demo.SNAPSHOT), "--config", str(file)]
     read = "events = k8s.coreV1().list_event_for_all_namespaces()"
     loop = "while True: k8s.coreV1().list_node()  # until it is over"
 

@@ -22,10 +22,10 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from kubescript import demonstration
+from kubescript.cli import demo
 from tests import clients
 
-SNAPSHOT = ("--snapshot", str(demonstration.SNAPSHOT))
+SNAPSHOT = ("--snapshot", str(demo.SNAPSHOT))
 LOOP = "while True: pass"
 
 
@@ -163,7 +163,7 @@ def test_doctor_says_what_it_has_not_asked(files: Path) -> None:
 
 UNSTARTED = """
 import os, resource, sys
-from kubescript import cli
+from kubescript.cli.main import main
 from kubescript.executor import spawner
 program = "/tmp" if sys.argv[1] == "no" else "/bin/true"  # another user may not reach this interpreter
 spawner.Spawner.__init__.__defaults__ = ((program,),)
@@ -172,7 +172,7 @@ if sys.argv[1] != "no":
     os.setuid(54_321)
     resource.setrlimit(resource.RLIMIT_NPROC, (int(sys.argv[1]),) * 2)
 sys.argv = ["kubescript", "doctor"]
-cli.main()
+main.main()
 """
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 
-from kubescript import config, output, types
+from kubescript import config, types
+from kubescript.output import render
 
 SMALL = types.Limits(output_bytes=2048)
 
 
 def answer(limits: types.Limits = SMALL, notes: tuple[str, ...] = (), **outcome: object) -> types.Answer:
     """The answer to an outcome with these fields."""
-    return output.render(types.Outcome(**outcome), limits, notes)  # type: ignore[arg-type]
+    return render.render(types.Outcome(**outcome), limits, notes)  # type: ignore[arg-type]
 
 
 def test_prints_come_before_the_result() -> None:
@@ -167,7 +168,7 @@ def test_tricks_are_told_and_colours_are_not() -> None:
 
 def test_every_text_passes_the_mask_whole() -> None:
     """The one seam for redaction: prints, values, keys, faults, hints and notes pass it before anything is cut."""
-    style = output.Style(mask=lambda text: text.replace("hunter2" * 300, "«masked»"))
+    style = render.Style(mask=lambda text: text.replace("hunter2" * 300, "«masked»"))
     secret = "hunter2" * 300
     small = types.Limits(output_bytes=1500)
     for outcome in (
@@ -177,7 +178,7 @@ def test_every_text_passes_the_mask_whole() -> None:
         types.Outcome(hint=secret),
         types.Outcome(fault=types.Fault("script.exception", secret, "ValueError")),
     ):
-        got = output.render(outcome, small, [secret], style=style).text
+        got = render.render(outcome, small, [secret], style=style).text
         assert "hunter" not in got
         assert got.count("«masked»") >= 2
 
@@ -189,17 +190,17 @@ def test_infinity_is_no_json() -> None:
         text = answer(result=raw.encode()).text.rpartition("\n")[0]
         assert "Infinity" not in text
         assert "1e400" in json.dumps(json.loads(text))
-    structured = output.render(
-        types.Outcome(result=b"[1e400,-1e999]"), SMALL, style=output.Style(structured=True)
+    structured = render.render(
+        types.Outcome(result=b"[1e400,-1e999]"), SMALL, style=render.Style(structured=True)
     ).structured
     assert structured == {"result": ["1e400", "-1e999"]}
 
 
 def test_structured_answers_hold_what_the_text_holds() -> None:
     """Result, prints and what is missing, cut as the text is; none for a failure."""
-    style = output.Style(structured=True)
+    style = render.Style(structured=True)
     items = [{"name": f"pod-{n}"} for n in range(500)]
-    got = output.render(
+    got = render.render(
         types.Outcome(printed="hi\n", result=json.dumps(items).encode()), SMALL, ["403 list nodes"], style=style
     )
     assert got.structured is not None
@@ -207,10 +208,10 @@ def test_structured_answers_hold_what_the_text_holds() -> None:
     assert got.structured["printed"] == "hi"
     assert got.structured["missing"][-1] == "403 list nodes"
     assert "items" in got.structured["missing"][0]
-    assert output.render(types.Outcome(printed="only"), SMALL, style=style).structured == {
+    assert render.render(types.Outcome(printed="only"), SMALL, style=style).structured == {
         "result": None,
         "printed": "only",
     }
     failed = types.Outcome(fault=types.Fault("limit.time", "late"))
-    assert output.render(failed, SMALL, style=style).structured is None
-    assert output.render(types.Outcome(result=b"1"), SMALL).structured is None
+    assert render.render(failed, SMALL, style=style).structured is None
+    assert render.render(types.Outcome(result=b"1"), SMALL).structured is None

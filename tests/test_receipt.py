@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kubescript import output, types
+from kubescript import types
 from kubescript.broker import receipt, summary
+from kubescript.output import render
 from tests import trails
 
 PASSWORD = "hunter2-canary-receipt"
@@ -84,6 +85,6 @@ def test_many_things_of_a_kind_leave_room_for_the_others() -> None:
     told = receipt.notes(tally, "", types.Outcome())
     assert told[0] == "denied: list secrets in 9 namespaces (policy.denied_resource)"
     assert told[1].endswith(", and 2 more") and told[2] == "no such namespace: shpo"
-    line = output.render(types.Outcome(result=b"0"), types.Limits(), told).text.splitlines()[-1]
+    line = render.render(types.Outcome(result=b"0"), types.Limits(), told).text.splitlines()[-1]
     assert "in 9 namespaces" in line and "no such namespace: shpo]" in line and " …" in line
     assert len(line.encode()) <= 768

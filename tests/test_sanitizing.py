@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubescript import logs, sanitizing
+from kubescript import logs
+from kubescript.output import sanitizing
 
 ATTACKS = {
     "colours": ("\x1b[1;31mfailed\x1b[0m", "failed"),

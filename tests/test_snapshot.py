@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 import yaml
 
-from kubescript import cancellation, capture, errors, types
+from kubescript import cancellation, errors, types
 from kubescript.broker import broker, summary
+from kubescript.capture import capture
 from kubescript.cluster import selectors, snapshot
 from kubescript.policy import policy
 from kubescript.request import request

@@ -19,13 +19,14 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from opentelemetry.proto.trace.v1 import trace_pb2
 
-from kubescript import demonstration, types
+from kubescript import types
 from kubescript.broker import records
+from kubescript.cli import demo
 from kubescript.request import request
 from kubescript.telemetry import evaluation, instruments, labels, prometheus, spans
 from tests import clients, receiver, test_audit_chain
 
-FLAGS = ["--toolsets", "code", "--snapshot", str(demonstration.SNAPSHOT)]
+FLAGS = ["--toolsets", "code", "--snapshot", str(demo.SNAPSHOT)]
 LOWERCASE_SECRET = "xoxb-" + "173046928415-902837465921-k3j9x2m5q8w1z7v4n6b0c5d2"
 """A Slack token that could be a namespace's name."""
 SCRIPT = """\
@@ -261,7 +262,7 @@ def test_nothing_of_it_is_loaded_unasked() -> None:
         "source.close()\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program, str(demonstration.SNAPSHOT)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program, str(demo.SNAPSHOT)], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
 

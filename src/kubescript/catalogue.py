@@ -11,7 +11,7 @@ import mcp_types
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
-from kubescript import sanitizing
+from kubescript.output import sanitizing
 from kubescript.toolsets import base
 
 __all__ = ["handlers"]

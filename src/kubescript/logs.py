@@ -13,7 +13,7 @@ from typing import Final
 
 import orjson
 
-from kubescript import sanitizing
+from kubescript.output import sanitizing
 
 __all__ = ["EXTRA", "configure", "mask_with"]
 

@@ -22,7 +22,8 @@ from mcp.server.lowlevel import server as lowlevel
 from mcp.shared.exceptions import MCPError
 
 import kubescript
-from kubescript import catalogue, errors, sanitizing, session, types
+from kubescript import catalogue, errors, session, types
+from kubescript.output import sanitizing
 from kubescript.toolsets import base
 
 if TYPE_CHECKING:

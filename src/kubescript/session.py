@@ -18,9 +18,10 @@ import anyio
 import anyio.from_thread
 import anyio.to_thread
 
-from kubescript import admission, cancellation, config, errors, fencing, output, types
+from kubescript import admission, cancellation, config, errors, types
 from kubescript.broker import body, receipt, records, summary
 from kubescript.executor import conversation, executor
+from kubescript.output import fencing, render
 from kubescript.telemetry import evaluation
 from kubescript.wire import protocol
 
@@ -178,7 +179,7 @@ class Session:
         deadline = max(deadline, time.monotonic() + _MASKING_S)
         style = self._style(tally, cancellation.Patience(deadline, asked.gone.is_set))
         try:
-            answer = output.render(outcome, asked.limits, notes, source=tally.source, style=style, ours=ours)
+            answer = render.render(outcome, asked.limits, notes, source=tally.source, style=style, ours=ours)
         except errors.LimitExceeded as error:
             answer = self._unanswered(error, "answer withheld")
         try:
@@ -208,7 +209,7 @@ class Session:
         where: tuple[tuple[str, ...], str],
         tally: summary.Tally,
         entry: Entry | None,
-        style: output.Style,
+        style: render.Style,
     ) -> conversation.Job:
         names, namespace = where
 
@@ -233,7 +234,7 @@ class Session:
         except errors.LimitExceeded as error:
             return f"error {error.code}: {error.message}"
 
-    def _style(self, tally: summary.Tally, patience: cancellation.Patience) -> output.Style:
+    def _style(self, tally: summary.Tally, patience: cancellation.Patience) -> render.Style:
         """How this script's answer is written: the one seam for redaction of what leaves."""
         mask = self._mask
 
@@ -241,7 +242,7 @@ class Session:
             return mask(text, tally.found, patience) if mask is not None else text
 
         chosen = self._settings.output
-        return output.Style(masked if mask is not None else None, chosen.mark_untrusted, chosen.structured)
+        return render.Style(masked if mask is not None else None, chosen.mark_untrusted, chosen.structured)
 
     @property
     def load(self) -> evaluation.Load:
@@ -253,7 +254,7 @@ class Session:
             self._runner.later(functools.partial(evaluation.notify, tuple(self.observers), done))
 
 
-def _reporter(on_progress: OnProgress | None, style: output.Style) -> conversation.OnProgress:
+def _reporter(on_progress: OnProgress | None, style: render.Style) -> conversation.OnProgress:
     """Carry progress from the script's thread to the event loop."""
     if on_progress is None:
         return lambda _: None

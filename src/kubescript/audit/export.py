@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from kubescript import errors
-from kubescript.audit import files, kept, reading
+from kubescript.audit import kept, reader, rotation
 
 __all__ = ["export"]
 
 
-def export(path: Path, out: Path, wanted: reading.Filter) -> int:
+def export(path: Path, out: Path, wanted: reader.Filter) -> int:
     """Make the folder `out`; gives the number of scripts that can be run again from it. Raises ConfigError when it is
     there."""
     target = out / "audit.jsonl"
     if out.exists():
         raise errors.ConfigError(f"{out} is there already; name a new folder")
     out.mkdir(mode=0o700, parents=True)
-    with files.frozen(path) as parts:
+    with rotation.frozen(path) as parts:
         for part in parts:
             name = target.name + part.path.name[len(path.name) :]
             with open(out / name, "xb", opener=_private) as copy:
@@ -29,7 +29,7 @@ def export(path: Path, out: Path, wanted: reading.Filter) -> int:
     for folder in ("scripts", "bodies", "replays"):
         (kept.shelf(target) / folder).mkdir(mode=0o700, parents=True)
     count = 0
-    for entry in reading.records(path, wanted):
+    for entry in reader.records(path, wanted):
         if entry["type"] == "script":
             with contextlib.suppress(kept.Skipped, kept.Changed):
                 _copy(kept.shelf(path), kept.shelf(target), entry)

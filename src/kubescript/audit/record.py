@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kubescript import types
-from kubescript.audit import clock, show
+from kubescript.audit import clock
+from kubescript.audit import format as audit_format
 from kubescript.broker import records, summary
 from kubescript.request import request
 
@@ -55,7 +56,7 @@ class Words:
         if not text:
             return ""
         masked = self.redact(text, lambda _: None)  # before the cut: half a secret matches no pattern
-        return show.printable(masked[:_MAX_TEXT])
+        return audit_format.printable(masked[:_MAX_TEXT])
 
 
 def sent(subject: Subject, parsed: request.Request, words: Words) -> dict[str, Any]:

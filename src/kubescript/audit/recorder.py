@@ -15,7 +15,8 @@ from typing import Any
 
 import kubescript
 from kubescript import config, errors, types
-from kubescript.audit import clock, place, record, sight, store, trail
+from kubescript.audit import capture, clock, paths, record, store
+from kubescript.audit import log as audit_log
 from kubescript.broker import records, summary
 from kubescript.executor import conversation
 from kubescript.request import request
@@ -30,10 +31,10 @@ def opened(settings: config.Audit, redact: record.Redact) -> Recorder | None:
     if settings.file is None:
         return None
     path = settings.file.absolute()
-    book = trail.Trail(
-        path, max_bytes=settings.max_mib * config.MIB, keep=settings.keep, key=place.read_key(settings.key_file)
+    book = audit_log.Trail(
+        path, max_bytes=settings.max_mib * config.MIB, keep=settings.keep, key=paths.read_key(settings.key_file)
     )
-    if open_key := place.exposed(settings.key_file):
+    if open_key := paths.exposed(settings.key_file):
         log.warning("%s", open_key, extra={"event": "audit.key"})
     shelf = store.Store(path, scripts=settings.scripts, responses=settings.responses)
     return Recorder(book, shelf, record.Words(redact), settings.fsync)
@@ -45,23 +46,23 @@ def state(settings: config.Audit) -> tuple[bool, str]:
         return True, "off: nothing is put on record; pass --audit FILE"
     path = settings.file.absolute()
     try:
-        key = place.read_key(settings.key_file)
-        place.check(path)
+        key = paths.read_key(settings.key_file)
+        paths.check(path)
         if path.exists():
-            trail.check_end(path, key)
+            audit_log.check_end(path, key)
         if settings.scripts or settings.responses:
             store.Store.check(path)
-        place.check_room(path)
+        paths.check_room(path)
     except errors.AuditError as error:
         return False, error.remedy
     kept = " with scripts and responses" if settings.responses else " with scripts" if settings.scripts else ""
-    return True, "; ".join(filter(None, (f"on: {settings.file}{kept}", place.exposed(settings.key_file))))
+    return True, "; ".join(filter(None, (f"on: {settings.file}{kept}", paths.exposed(settings.key_file))))
 
 
 class Recorder:
     """One server's record."""
 
-    def __init__(self, book: trail.Trail, shelf: store.Store, words: record.Words, fsync: str) -> None:
+    def __init__(self, book: audit_log.Trail, shelf: store.Store, words: record.Words, fsync: str) -> None:
         self._book = book
         self._fsync = fsync
         self.shelf = shelf
@@ -130,7 +131,7 @@ class Entry:
         self._size = len(script.encode("utf-8", "replace"))
         self._limits = limits
         self._where = where
-        self._sight = sight.Sight(recorder.shelf, recorder.words.redact) if recorder.shelf.responses else None
+        self._sight = capture.Sight(recorder.shelf, recorder.words.redact) if recorder.shelf.responses else None
         self._lacks: errors.AuditError | None = None
         """Why the first thing that is not on record is not."""
         script_name = f"; script={subject.script[:16]}" if subject.script else ""

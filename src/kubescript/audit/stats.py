@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from kubescript.audit import show
+from kubescript.audit import format as audit_format
 
 __all__ = ["as_text", "summed"]
 
@@ -59,14 +59,14 @@ def summed(records: Iterable[dict[str, Any]]) -> dict[str, Any]:
 def as_text(sums: dict[str, Any]) -> str:
     """A line each."""
     return "\n".join(
-        show.printable(f"{name:<14} {_told(value)}") for name, value in sums.items() if value not in ({}, None)
+        audit_format.printable(f"{name:<14} {_told(value)}") for name, value in sums.items() if value not in ({}, None)
     )
 
 
 def _kind(record: dict[str, Any]) -> str:
     if "resource" in record and "path" not in record:
-        return show.target({**record, "namespace": "", "name": ""})
-    return show.target(record)
+        return audit_format.target({**record, "namespace": "", "name": ""})
+    return audit_format.target(record)
 
 
 def _spread(values: list[float]) -> dict[str, float]:

@@ -20,7 +20,7 @@ from typing import Any, Final
 import orjson
 
 from kubescript import errors
-from kubescript.audit import place, record
+from kubescript.audit import paths, record
 
 __all__ = ["Sink", "Store"]
 
@@ -36,7 +36,7 @@ class Store:
         self.responses = responses
         if self.scripts:
             for folder in (self.folder, *(self.folder / name for name in _FOLDERS)):
-                place.folder(folder)
+                paths.folder(folder)
 
     @staticmethod
     def check(path: Path) -> None:
@@ -44,7 +44,7 @@ class Store:
         folder = path.with_name(path.name + ".d")
         for one in (folder, *(folder / name for name in _FOLDERS)):
             if os.path.lexists(one):
-                place.check_folder(one)
+                paths.check_folder(one)
 
     def keep_script(self, text: str, digest: str, redact: record.Redact) -> None:
         """A script's text, masked. Raises AuditError."""
@@ -105,4 +105,4 @@ class Sink:
     def _failed(self, error: OSError) -> errors.AuditError:
         with contextlib.suppress(OSError):
             self._path.unlink(missing_ok=True)
-        return place.unavailable(self._path.parent, os.strerror(error.errno or 0), "free some space, or check the disk")
+        return paths.unavailable(self._path.parent, os.strerror(error.errno or 0), "free some space, or check the disk")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kubescript.audit import chain, files
+from kubescript.audit import chain, rotation
 
 __all__ = ["Break", "Report", "verify"]
 
@@ -60,7 +60,7 @@ class _Broken(Exception):
 def verify(path: Path, key: bytes | None = None, anchor: str = "") -> Report:
     """Check the whole chain that ends in `path`; `anchor` is a hash that must be in it."""
     report = Report()
-    with files.frozen(path) as parts:
+    with rotation.frozen(path) as parts:
         for part in parts:
             report.files += 1
             report.broken = _checked(part, report, _Checker(report, key, anchor))
@@ -71,7 +71,7 @@ def verify(path: Path, key: bytes | None = None, anchor: str = "") -> Report:
     return report
 
 
-def _checked(part: files.Part, report: Report, checker: _Checker) -> Break | None:
+def _checked(part: rotation.Part, report: Report, checker: _Checker) -> Break | None:
     """The first record of one file that is not what was written."""
     number = 0
     try:
@@ -162,7 +162,7 @@ def _says_keyed(line: bytes) -> bool:
     return b'"keyed":true' in line and b'"type":"file"' in line
 
 
-def _moved(part: files.Part, number: int, head: chain.Head) -> str:
+def _moved(part: rotation.Part, number: int, head: chain.Head) -> str:
     """Whether what is missing at a line comes later, in the same file."""
     for line in itertools.islice(part.lines(), number, None):
         try:

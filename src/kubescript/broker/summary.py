@@ -10,8 +10,8 @@ import threading
 from dataclasses import dataclass, field
 from typing import Final
 
-from kubescript import fencing
 from kubescript.broker import namespaces, pagination, records
+from kubescript.output import fencing
 
 __all__ = ["Tally"]
 

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import kubescript
 from kubescript import errors
-from kubescript.audit import chain, clock, files, place
+from kubescript.audit import chain, clock, paths, rotation
 
 __all__ = ["Trail", "check_end"]
 
@@ -77,7 +77,7 @@ class Trail:
         except OSError as error:
             with self._lock:
                 self._lost += 1
-            raise place.unavailable(self.path, os.strerror(error.errno or 0), _REMEDY) from None
+            raise paths.unavailable(self.path, os.strerror(error.errno or 0), _REMEDY) from None
         except errors.AuditError:
             with self._lock:
                 self._lost += 1
@@ -105,7 +105,7 @@ class Trail:
         """Lock the file that is at `path` now: another process may have set aside the one that was."""
         while True:
             if self._descriptor is None:
-                self._descriptor, self._size = place.opened(self.path), -1
+                self._descriptor, self._size = paths.opened(self.path), -1
             self._lock_file(self._descriptor)
             if _same(self._descriptor, self.path):
                 return self._descriptor
@@ -121,7 +121,7 @@ class Trail:
             except BlockingIOError:
                 if time.monotonic() > deadline:
                     why = "another process keeps it locked"
-                    raise place.unavailable(self.path, why, f"see who: fuser {self.path}") from None
+                    raise paths.unavailable(self.path, why, f"see who: fuser {self.path}") from None
                 time.sleep(_PAUSE_S)
             else:
                 return
@@ -145,9 +145,9 @@ class Trail:
         """The file we wrote is no longer at its place. Set aside, it is one of FILE.N. When it has no name at all, or
         one elsewhere, and the chain that is there begins before our last record, that one is gone."""
         if not old.st_nlink:
-            first = files.first(self.path)
+            first = rotation.first(self.path)
         else:
-            first = None if files.is_set_aside(self.path, old) else files.begins(self.path)
+            first = None if rotation.is_set_aside(self.path, old) else rotation.begins(self.path)
         if first is not None and first < self._head.seq:
             self._missing = self._head
 
@@ -174,11 +174,11 @@ class Trail:
         """Go on where the file ends, whoever wrote it; what a crash tore is ended by a newline and named."""
         self._look_back(descriptor, size)
         torn, whole, last = _end(self.path, descriptor, size, self._key)
-        before = files.set_aside(self.path) if last is None else []
+        before = rotation.set_aside(self.path) if last is None else []
         if last is not None:
             self._adopt(chain.Head(last["seq"] + 1, last["hash"]))
         else:
-            self._adopt(files.head(before[-1], self._key) if before else chain.Head())
+            self._adopt(rotation.head(before[-1], self._key) if before else chain.Head())
         self._size = size
         if torn:
             self._append(b"\n")
@@ -209,8 +209,8 @@ class Trail:
         """Move the full file out of the way and open the next, which nobody else can have locked before us but to write
         the same first record."""
         os.fdatasync(descriptor)
-        self.path.rename(files.next_name(self.path))
-        for old in files.surplus(self.path, self._keep):
+        self.path.rename(rotation.next_name(self.path))
+        for old in rotation.surplus(self.path, self._keep):
             old.unlink(missing_ok=True)
         self.close()
         descriptor = self._locked()
@@ -219,7 +219,7 @@ class Trail:
     def _write(self, fields: dict[str, Any]) -> None:
         line, head = chain.seal(fields, self._head, self._key)
         if len(line) > chain.MAX_LINE:
-            raise place.unavailable(self.path, "a record is too long", "report this")
+            raise paths.unavailable(self.path, "a record is too long", "report this")
         self._append(line)
         self._head = head
 
@@ -245,7 +245,7 @@ def check_end(path: Path, key: bytes | None) -> None:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        raise place.unavailable(path, os.strerror(error.errno or 0), "let the server's user read it") from None
+        raise paths.unavailable(path, os.strerror(error.errno or 0), "let the server's user read it") from None
     try:
         _end(path, descriptor, os.fstat(descriptor).st_size, key)
     finally:
@@ -261,7 +261,7 @@ def _end(path: Path, descriptor: int, size: int, key: bytes | None) -> tuple[byt
     last = whole or (_record(lines[-1], key) if lines else None)
     if last is None and (lines or start):
         why = "its last record is damaged, or sealed with another key"
-        raise place.unavailable(path, why, "run `kubescript audit verify`, then move the file away")
+        raise paths.unavailable(path, why, "run `kubescript audit verify`, then move the file away")
     return torn, whole is not None, last
 
 

@@ -84,10 +84,10 @@ def verify(context: click.Context, file: Path, key_file: Path | None, anchor: st
 
 def _judged(file: Path, key_file: Path | None, anchor: str = "") -> tuple[int, str]:
     """The exit code of `verify`, and what it says."""
-    from kubescript.audit import place
+    from kubescript.audit import paths
     from kubescript.audit import verify as checking
 
-    report = checking.verify(file, place.read_key(key_file), anchor)
+    report = checking.verify(file, paths.read_key(key_file), anchor)
     if not report.whole:
         return _BROKEN, checking.told(report)
     checked = key_file is not None or not report.keyed
@@ -102,11 +102,11 @@ def _judging(command: Callable[..., Any]) -> Callable[..., Any]:
     @click.option("--unverified", is_flag=True, help="Go on, and end with 0, though `audit verify` would not.")
     @functools.wraps(command)
     def run(*arguments: Any, file: Path, key_file: Path | None, unverified: bool, **flags: Any) -> Any:
-        from kubescript.audit import reading
+        from kubescript.audit import reader
 
         code, told = _judged(file, key_file)
         if code:
-            next(reading.records(file), None)  # another file than a record is told as such
+            next(reader.records(file), None)  # another file than a record is told as such
             why = told if code == _BROKEN else "NOT CHECKED: the chain is keyed; give its --key FILE"
             click.echo(f"{file}: {why}", err=True)
         return command(*arguments, file=file, code=0 if unverified else code, **flags)
@@ -154,7 +154,7 @@ def _filtered(command: Callable[..., Any]) -> Callable[..., Any]:
 @_judging
 def show(file: Path, as_json: bool, code: int, **chosen: Any) -> None:
     """Print records, a line each, whatever their worth: the exit code is that of `verify`."""
-    from kubescript.audit import show as showing
+    from kubescript.audit import format as showing
 
     for record in _records(file, chosen):
         click.echo(showing.raw(record) if as_json else showing.line(record))
@@ -186,7 +186,7 @@ def stats(file: Path, as_json: bool, code: int, **chosen: Any) -> None:
 @_judging
 def role(file: Path, name: str, code: int, **chosen: Any) -> None:
     """Print the least RBAC roles that would have allowed exactly what is on record."""
-    from kubescript.audit import role as least
+    from kubescript.audit import rbac as least
 
     _insist(code)
     click.echo(least.as_yaml(_records(file, chosen), name), nl=False)
@@ -205,10 +205,11 @@ def replay(context: click.Context, file: Path, out: Path | None, code: int, **ch
     """Run the recorded scripts again without a cluster, and compare their answers; exit 1 when one differs, or when
     `verify` would."""
     from kubescript import config, redaction
-    from kubescript.audit import export, reading, show
-    from kubescript.audit import replay as again
+    from kubescript.audit import export, reader
+    from kubescript.audit import format as audit_format
+    from kubescript.cli import replay as again
 
-    wanted = reading.Filter(**chosen)
+    wanted = reader.Filter(**chosen)
     if out is not None:
         click.echo(
             f"{export.export(file, out, wanted)} scripts saved to {out}; kubescript audit replay {out}/audit.jsonl"
@@ -220,7 +221,7 @@ def replay(context: click.Context, file: Path, out: Path | None, code: int, **ch
     with _runner(context, settings) as runner:
         for one in again.replay(file, runner, settings, wanted, masking.text):
             differs += one.state in {"differs", "damaged"}
-            click.echo(show.printable(f"{one.script[:8]} {one.state:<7} {one.why}".rstrip()))
+            click.echo(audit_format.printable(f"{one.script[:8]} {one.state:<7} {one.why}".rstrip()))
     context.exit(_BROKEN if differs else code)
 
 
@@ -239,6 +240,6 @@ def _runner(context: click.Context, settings: config.Settings) -> Iterator[execu
 
 
 def _records(file: Path, chosen: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    from kubescript.audit import reading
+    from kubescript.audit import reader
 
-    return reading.records(file, reading.Filter(**chosen))
+    return reader.records(file, reader.Filter(**chosen))

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import yaml
 
-from kubescript.audit import show
+from kubescript.audit import format as audit_format
 
 __all__ = ["as_yaml"]
 
@@ -41,7 +41,7 @@ def as_yaml(records: Iterable[dict[str, Any]], name: str) -> str:
             _add(contexts[record.get("context", "")], record)
     parts = []
     for context, places in sorted(contexts.items()):
-        head = f"# context {show.printable(context)}\n" if len(contexts) > 1 else ""
+        head = f"# context {audit_format.printable(context)}\n" if len(contexts) > 1 else ""
         parts += [head + part for part in _documents(places, name)]
     return "---\n".join(parts) or "# nothing on record was allowed and answered\n"
 

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 import click
 
 import kubescript
-from kubescript import process
-from kubescript.audit import commands
+from kubescript.cli import audit, process
 from kubescript.executor import spawner
 
 if TYPE_CHECKING:
-    from kubescript import application, capture, config, types
+    from kubescript import application, config, types
+    from kubescript.capture import capture
 
 __all__ = ["main"]
 
@@ -155,7 +155,7 @@ def _operator(command: str) -> types.Caller:
 @click.pass_context
 def doctor(context: click.Context, /, as_json: bool, **flags: object) -> None:
     """Say which layers of the sandbox hold here and which contexts are served; exit 1 when one is missing."""
-    from kubescript import doctor as diagnosis
+    from kubescript.cli import doctor as diagnosis
 
     with _reported():
         report = diagnosis.examine(_settings(context, flags), context.find_root().obj)
@@ -173,7 +173,7 @@ def doctor(context: click.Context, /, as_json: bool, **flags: object) -> None:
 @click.pass_context
 def snapshot(context: click.Context, /, out: Path, namespaces: str | None, logs: int | None, **flags: object) -> None:
     """Save the cluster to OUT, for `--snapshot OUT`. What the policy denies is not written."""
-    from kubescript import capture
+    from kubescript.capture import capture
 
     chosen = _names(namespaces)
     with _application(context, flags) as opened:
@@ -219,16 +219,14 @@ def demo(context: click.Context, /, **flags: object) -> None:
     """Run three scripts on a bundled snapshot of a broken cluster and show what they cost."""
     import anyio
 
-    from kubescript import demonstration
+    from kubescript.cli import demo
 
-    with _application(
-        context, {**flags, "contexts": (), "snapshot": flags["snapshot"] or demonstration.SNAPSHOT}
-    ) as opened:
-        for number in range(len(demonstration.SCRIPTS)):
-            process.tell(anyio.run(demonstration.perform, opened.session, number))
+    with _application(context, {**flags, "contexts": (), "snapshot": flags["snapshot"] or demo.SNAPSHOT}) as opened:
+        for number in range(len(demo.SCRIPTS)):
+            process.tell(anyio.run(demo.perform, opened.session, number))
 
 
-cli.add_command(commands.audit)
+cli.add_command(audit.audit)
 
 
 @contextlib.contextmanager

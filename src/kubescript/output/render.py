@@ -14,7 +14,8 @@ from typing import Any, Final
 
 import orjson
 
-from kubescript import fencing, sanitizing, truncation, types
+from kubescript import types
+from kubescript.output import fencing, sanitizing, truncation
 
 __all__ = ["Mask", "Style", "render"]
 

@@ -15,10 +15,11 @@ from typing import Any, Final
 
 import anyio
 
-from kubescript import cancellation, config, errors, fencing, session, types
-from kubescript.audit import kept, reading, record, sight
+from kubescript import cancellation, config, errors, session, types
+from kubescript.audit import capture, kept, reader, record
 from kubescript.broker import summary
 from kubescript.executor import executor
+from kubescript.output import fencing
 from kubescript.wire import protocol
 
 __all__ = ["Verdict", "replay"]
@@ -48,10 +49,10 @@ class Verdict:
 
 
 def replay(
-    path: Path, runner: executor.Executor, settings: config.Settings, wanted: reading.Filter, redact: record.Redact
+    path: Path, runner: executor.Executor, settings: config.Settings, wanted: reader.Filter, redact: record.Redact
 ) -> Iterator[Verdict]:
     """Run every script on record that can be run again."""
-    for entry in reading.records(path, wanted):
+    for entry in reader.records(path, wanted):
         if entry["type"] != "script":
             continue
         try:
@@ -139,7 +140,7 @@ class _Door:
         self, call: protocol.Call, tally: summary.Tally, timeout_s: float, cancel: cancellation.Cancellation
     ) -> tuple[protocol.Reply, types.Response | None]:
         """The recorded answer, and the recorded notes with it."""
-        waiting = self._answers[sight.fingerprint(call)]
+        waiting = self._answers[capture.fingerprint(call)]
         if not waiting:
             self.unknown.append(f"{call.method} /{'/'.join(call.path)}")
             fault = protocol.ScriptFault("cluster.not_captured", "this call was not made when the script was recorded")

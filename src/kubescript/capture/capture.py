@@ -16,8 +16,9 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript import errors, folder, reader, tails
+from kubescript import errors
 from kubescript.broker import broker, records
+from kubescript.capture import client, directory, logs
 from kubescript.cluster import saved
 
 __all__ = ["Report", "capture"]
@@ -36,7 +37,7 @@ class Report:
     resources: list[dict[str, Any]] = field(default_factory=list)
     missing: dict[str, str] = field(default_factory=dict)
     """`secrets` → why."""
-    logs: tails.Tails = field(default_factory=tails.Tails)
+    logs: logs.Tails = field(default_factory=logs.Tails)
 
     def lines(self) -> Iterator[str]:
         """What is missing and why, logs of the same fate in one line."""
@@ -59,19 +60,19 @@ def capture(
     Raises ConfigError when OUT exists or cannot be written (disk full included), ClusterError when the cluster cannot
     be asked at all. Nothing is left behind then.
     """
-    with folder.whole(out) as place:
-        source = reader.Reader(door, journal)
+    with directory.whole(out) as place:
+        source = client.Reader(door, journal)
         return _Capture(source, place, namespaces).run(Report(out), cluster, namespace, logs)
 
 
 class _Capture:
     """One run."""
 
-    def __init__(self, source: reader.Reader, place: folder.Folder, namespaces: Iterable[str] | None) -> None:
+    def __init__(self, source: client.Reader, place: directory.Folder, namespaces: Iterable[str] | None) -> None:
         self._source = source
         self._place = place
         self._namespaces = None if namespaces is None else sorted(set(namespaces))
-        self._logs = tails.Tails()
+        self._logs = logs.Tails()
 
     def run(self, report: Report, cluster: str, namespace: str, logs: int | None) -> Report:
         started = datetime.now(UTC)
@@ -90,8 +91,8 @@ class _Capture:
 
     def _version(self, report: Report) -> object:
         try:
-            return reader.fields(self._source.get(("version",), timeout_s=reader.SMALL_S))
-        except reader.Refused as error:
+            return client.fields(self._source.get(("version",), timeout_s=client.SMALL_S))
+        except client.Refused as error:
             report.missing["version"] = str(error)
             return None
 
@@ -104,14 +105,14 @@ class _Capture:
         groups = self._document("apis")
         self._place.keep(("discovery", "apis.json"), groups)
         wanted: list[tuple[str, str, tuple[str, ...]]] = [("", "v1", ("api", "v1"))]
-        for group in reader.fields(groups).get("groups") or []:
+        for group in client.fields(groups).get("groups") or []:
             wanted += [(group["name"], version, ("apis", group["name"], version)) for version in _versions(group)]
         seen: set[tuple[str, str]] = set()
         for name, version, path in wanted:
             try:
-                document = self._source.get(path, timeout_s=reader.SMALL_S)
-                resources = reader.fields(document).get("resources") or []
-            except reader.Refused as error:  # an aggregated API that is down: what else there is stays readable
+                document = self._source.get(path, timeout_s=client.SMALL_S)
+                resources = client.fields(document).get("resources") or []
+            except client.Refused as error:  # an aggregated API that is down: what else there is stays readable
                 report.missing[f"{name}/{version}"] = str(error)
                 continue
             self._place.keep(("discovery", name or "core", f"{version}.json"), document)
@@ -125,7 +126,7 @@ class _Capture:
         file = self._place.file("resources", group or "core", version, f"{entry['name']}.json")
         try:
             count = self._write_list(file, group, version, entry, scopes)
-        except reader.Refused as error:
+        except client.Refused as error:
             file.unlink(missing_ok=True)
             report.missing[full] = str(error)
             return
@@ -140,12 +141,12 @@ class _Capture:
     ) -> int:
         """Write the list in pages as it arrives.
 
-        Raises reader.Refused, leaving half a file, when any page fails: no part passes for all.
+        Raises client.Refused, leaving half a file, when any page fails: no part passes for all.
         """
         count = 0
         api_version = f"{group}/{version}" if group else version
         head = msgspec.json.encode({"kind": f"{entry['kind']}List", "apiVersion": api_version, "metadata": {}})
-        with folder.private(file) as stream:
+        with directory.private(file) as stream:
             stream.write(head[:-1] + b',"items":[')
             for scope in scopes:
                 for item in self._items(group, version, entry["name"], scope):
@@ -161,7 +162,7 @@ class _Capture:
                     self._logs.add(raw)
                 item = _slimmed(raw)
             except (msgspec.MsgspecError, KeyError):  # an item without metadata is no object
-                raise reader.Refused(reader.NO_LIST) from None
+                raise client.Refused(client.NO_LIST) from None
             yield item
 
     def _describe(self, report: Report, started: datetime, cluster: str, namespace: str, server: object) -> None:
@@ -176,9 +177,9 @@ class _Capture:
 
     def _document(self, *path: str) -> bytes:
         try:
-            document = self._source.get(path, timeout_s=reader.SMALL_S)
-            reader.fields(document)
-        except reader.Refused as error:
+            document = self._source.get(path, timeout_s=client.SMALL_S)
+            client.fields(document)
+        except client.Refused as error:
             raise errors.ClusterError(f"/{'/'.join(path)} cannot be read: {error}") from None
         return document
 

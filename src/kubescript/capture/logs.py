@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript import folder, reader
+from kubescript.capture import client, directory
 
 __all__ = ["Tails"]
 
@@ -63,12 +63,12 @@ class Tails:
         """A pod, as it was listed."""
         self._wanted += _logs(msgspec.json.decode(raw, type=dict[str, Any]))
 
-    def keep(self, source: reader.Reader, place: folder.Folder, lines: int) -> None:
+    def keep(self, source: client.Reader, place: directory.Folder, lines: int) -> None:
         """Save the last so many lines of each."""
         for log in self._wanted:
             try:
                 place.keep(log.file, self._read(source, log, lines))
-            except reader.Refused as error:
+            except client.Refused as error:
                 self._silent[log.node] += error.gone
                 self.missing[str(log)] = str(error)
             else:
@@ -83,13 +83,13 @@ class Tails:
             more = f" and {len(logs) - _NAMED} more" if len(logs) > _NAMED else ""
             yield f"{len(logs)} {'logs' if len(logs) > 1 else 'log'} ({', '.join(logs[:_NAMED])}{more}): {why}"
 
-    def _read(self, source: reader.Reader, log: _Log, lines: int) -> bytes:
+    def _read(self, source: client.Reader, log: _Log, lines: int) -> bytes:
         """Raises Refused, without asking when the pod's node has not answered for others."""
         if self._silent[log.node] >= _PATIENCE:
             why = f"node {log.node or '(none)'} did not give {_PATIENCE} other logs, so it was not asked again"
-            raise reader.Refused(why)
+            raise client.Refused(why)
         query = (("container", log.container), ("tailLines", str(lines)), ("timestamps", "true"))
-        return source.get(log.path, (*query, *((("previous", "true"),) * log.previous)), "text", reader.SMALL_S)
+        return source.get(log.path, (*query, *((("previous", "true"),) * log.previous)), "text", client.SMALL_S)
 
 
 def _logs(pod: dict[str, Any]) -> Iterator[_Log]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kubescript import errors
-from kubescript.audit import files
+from kubescript.audit import rotation
 
 __all__ = ["Filter", "records"]
 
@@ -42,7 +42,7 @@ class Filter:
 def records(path: Path, wanted: Filter | None = None) -> Iterator[dict[str, Any]]:
     """Every record that is JSON. Raises ConfigError when a file that is not empty has none: it is another file."""
     lines = found = 0
-    with files.frozen(path) as parts:
+    with rotation.frozen(path) as parts:
         for line in itertools.chain.from_iterable(part.lines() for part in parts):
             lines += 1
             record = _record(line)

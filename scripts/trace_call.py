@@ -23,7 +23,7 @@ import anyio
 import kubescript
 
 # What the trace knows of the package. `one_application` and `evaluate` are all that use it.
-from kubescript import application, config, logs
+from kubescript import app, config, logs
 from kubescript.cli import demo
 from kubescript.executor import spawner
 
@@ -98,7 +98,7 @@ def trace() -> Trace:
 
 
 @contextlib.contextmanager
-def one_application() -> Iterator[application.Application]:
+def one_application() -> Iterator[app.Application]:
     """The package put together as `kubescript run` does it, on the bundled snapshot."""
     source = spawner.Spawner()
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
@@ -107,13 +107,13 @@ def one_application() -> Iterator[application.Application]:
             audit = {"file": Path(folder) / "audit.jsonl"}
             settings = config.load({"snapshot": demo.SNAPSHOT, "audit": audit}, None)
             logs.configure(settings.log_level)
-            with application.opened(settings, source) as opened:
+            with app.opened(settings, source) as opened:
                 yield opened
         finally:
             source.close()
 
 
-async def evaluate(opened: application.Application, recorder: Trace) -> list[Trace]:
+async def evaluate(opened: app.Application, recorder: Trace) -> list[Trace]:
     """Evaluates the script once to warm up, then several times under the recorder."""
     seen = []
     for _ in range(1 + EVALUATIONS):

@@ -19,7 +19,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import Implementation
 
-from kubescript import config, contexts, session, types
+from kubescript import config, contexts, evaluator, types
 from kubescript.audit import record, recorder, verify
 from kubescript.broker import broker
 from kubescript.cluster import live, snapshot
@@ -55,7 +55,7 @@ class Server:
         assert made is not None
         self.recorder = made
         door = broker.Broker(cluster, policy.Policy(read_only=False), redact=masked_body)
-        self.session = session.Session(
+        self.session = evaluator.Session(
             config.Settings(), bench.pool, contexts.Contexts({"": contexts.Door(cluster, door)}), made
         )
 

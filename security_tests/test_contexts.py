@@ -1,7 +1,7 @@
 """Several clusters behind one server, assuming layers 1 and 2 have fallen: a call reaches a listed context or none, and
 each under its own policy and with its own credentials.
 
-Everything is the product's own, put together by `application` from a file; the clusters are recording servers.
+Everything is the product's own, put together by `app` from a file; the clusters are recording servers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, Final
 import anyio
 import pytest
 
-from kubescript import application, config, types
+from kubescript import app, config, types
 from kubescript.broker import summary
 from kubescript.executor import spawner
 from kubescript.wire import protocol
@@ -48,7 +48,7 @@ class Fleet:
 
     servers: dict[str, Recorder]
     settings: config.Settings
-    application: application.Application
+    application: app.Application
 
     def ask(self, frame: str, before: str = "") -> types.Answer:
         """What becomes of a script that sends this CALL; its result is the reply."""
@@ -101,7 +101,7 @@ def opened(command: tuple[str, ...], folder: Path) -> Iterator[Fleet]:
     source = spawner.Spawner(command)
     source.start()
     settings = config.load({}, file)
-    with application.opened(settings, source) as made:
+    with app.opened(settings, source) as made:
         yield Fleet(servers, settings, made)
     source.close()
     for server in servers.values():

@@ -22,7 +22,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubescript import application, config, types
+from kubescript import app, config, types
 from kubescript.broker import broker, summary
 from kubescript.cluster import live
 from kubescript.executor import spawner
@@ -119,7 +119,7 @@ class Product:
     """The whole product but MCP, in front of the recording server."""
 
     server: Recorder
-    parts: application.Application
+    parts: app.Application
 
     def ask(self, script: str, timeout_ms: int = 60_000) -> types.Answer:
         """Run a script in a real sandbox."""
@@ -142,7 +142,7 @@ def product(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         chosen = config.Settings(
             kubeconfig=server.kubeconfig(tmp_path_factory.mktemp("policy")), read_only=request.param
         )
-        with application.opened(chosen, source) as parts:
+        with app.opened(chosen, source) as parts:
             yield Product(server, parts)
     source.close()
     quiet.setLevel(level)
@@ -567,7 +567,7 @@ def test_a_rule_that_names_a_kind_sees_through_other_names(tmp_path: Path) -> No
     with Recorder() as server:
         rule = config.DeniedResource(kind="Secret")
         chosen = config.Settings(kubeconfig=server.kubeconfig(tmp_path), denied_resources=(rule,))
-        with application.opened(chosen, source) as parts:
+        with app.opened(chosen, source) as parts:
             product = Product(server, parts)
             for script, path in BY_KIND.items():
                 answer = product.ask(f"len({script})")

@@ -15,7 +15,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from kubescript import application, config
+from kubescript import app, config
 from kubescript.executor import spawner
 from security_tests.redaction import corpus, engine, judge, planted
 from security_tests.test_redaction_scripts import asked
@@ -101,7 +101,7 @@ def test_everything_an_api_server_says(
     path = tmp_path / "kubeconfig"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "Config", **clusters, **users}))
     try:
-        with application.opened(config.Settings(kubeconfig=path), source) as parts:
+        with app.opened(config.Settings(kubeconfig=path), source) as parts:
             answered = asked(parts.session)(SAID)
             assert asked(parts.session)("6 * 7").text == "42"
     finally:

@@ -9,7 +9,7 @@ import pytest
 
 from kubescript.redaction import scanner
 from kubescript.redaction.probes import PROBES, Probe
-from kubescript.redaction.tokens import shipped
+from kubescript.redaction.rules import shipped
 from security_tests.redaction import corpus, probing
 
 EACH = 300

@@ -15,7 +15,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from kubescript import application, config, contexts, session, types
+from kubescript import app, config, contexts, evaluator, types
 from kubescript.broker import broker
 from kubescript.executor import spawner
 from kubescript.policy import discovery, policy
@@ -29,7 +29,7 @@ _FLOOD = 40 << 20
 PREFACE = "from kubernetes import watch\ns = {source}\n"
 
 
-def asked(evaluate: session.Session) -> Ask:
+def asked(evaluate: evaluator.Session) -> Ask:
     """Runs a script and gives all that left for it: the answer and the progress."""
 
     def ask(script: str) -> Answered:
@@ -48,7 +48,7 @@ def asked(evaluate: session.Session) -> Ask:
 def guarded(source: spawner.Spawner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
     """The product as it is."""
     settings = config.Settings(snapshot=planted.snapshot(tmp_path_factory.mktemp("guarded")))
-    with application.opened(settings, source) as parts:
+    with app.opened(settings, source) as parts:
         yield asked(parts.session)
 
 
@@ -56,12 +56,12 @@ def guarded(source: spawner.Spawner, tmp_path_factory: pytest.TempPathFactory) -
 def bare(source: spawner.Spawner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
     """The same without redaction."""
     settings = config.Settings(snapshot=planted.snapshot(tmp_path_factory.mktemp("bare")))
-    with application.opened(settings, source) as parts:
+    with app.opened(settings, source) as parts:
         door = broker.Broker(
             parts.cluster, policy.Policy(True, (), policy.DEFAULT_RULES), resolve=discovery.KindResolver(parts.cluster)
         )
         yield asked(
-            session.Session(settings, parts.executor, contexts.Contexts({"": contexts.Door(parts.cluster, door)}))
+            evaluator.Session(settings, parts.executor, contexts.Contexts({"": contexts.Door(parts.cluster, door)}))
         )
 
 
@@ -165,9 +165,7 @@ def test_the_record_holds_no_value(source: spawner.Spawner, tmp_path: Path, atta
     (tmp_path / "saved").mkdir()
     kept = config.Audit(file=tmp_path / "audit" / "audit.jsonl", scripts=True, responses=True)
     (tmp_path / "audit").mkdir()
-    with application.opened(
-        config.Settings(snapshot=planted.snapshot(tmp_path / "saved"), audit=kept), source
-    ) as parts:
+    with app.opened(config.Settings(snapshot=planted.snapshot(tmp_path / "saved"), audit=kept), source) as parts:
         ask = asked(parts.session)
         for name in names:
             for text, _ in planted.SOURCES.values():
@@ -197,7 +195,7 @@ def test_a_script_ends_in_time_while_its_answer_is_masked(
     line = f"2026-03-04T05:06:07.000000001Z password={planted.VALUES['log']}\n"
     log.write_text(line * (_FLOOD // len(line)))
     settings = config.Settings(snapshot=folder)
-    with application.opened(settings, source) as parts:
+    with app.opened(settings, source) as parts:
         started = time.monotonic()
         script = planted.SOURCES["log"][0]
         answer: types.Answer = anyio.run(parts.session.evaluate, f"len({script})", 1_000, None)

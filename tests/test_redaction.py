@@ -17,7 +17,7 @@ import pytest
 from hypothesis import strategies
 
 from kubescript import errors, redaction
-from kubescript.redaction import masks, reach, segments, tokens
+from kubescript.redaction import chunks, placeholders, reach, rules
 from kubescript.request import request
 
 JWT = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
@@ -268,7 +268,7 @@ def test_any_split_of_many_pieces(engine: redaction.Engine, places: list[int]) -
     items = ",".join(json.dumps({"metadata": {"name": f"p{number}"}, "env": [{"name": "X_TOKEN", "value": f"s3cr3t{number}"}],
                                  "pad": "x" * 900}, separators=(",", ":")) for number in range(700))  # fmt: skip
     body = ('{"kind":"PodList","items":[' + items + "]}").encode()
-    assert len(list(segments.documents(iter([body])))) > 2
+    assert len(list(chunks.documents(iter([body])))) > 2
     whole = masked(engine, body)
     assert masked(engine, cut(body, places)) == whole
     assert b"s3cr3t" not in whole and len(json.loads(whole)["items"]) == 700
@@ -342,7 +342,7 @@ def test_bounded(engine: redaction.Engine) -> None:
     """A long list is held a piece at a time; what cannot be cut is refused, never passed on unjudged."""
     item = dumped({"metadata": {"name": "x", "pad": "y" * 10_000}})
     body = b'{"items":[' + b",".join([item] * 500) + b"]}"
-    assert max(map(len, segments.documents(iter([body])))) < 2 * segments.SOFT
+    assert max(map(len, chunks.documents(iter([body])))) < 2 * chunks.SOFT
     with pytest.raises(errors.ClusterError, match="cannot be redacted"):
         masked(engine, [b'{"a":"', *[b"x" * 1_000_000] * 40])
 
@@ -420,7 +420,7 @@ def test_a_probe_that_may_find_something_is_none(case: str) -> None:
 
 def test_no_shipped_rule_passes_for_dead() -> None:
     """All their probes find something, as their own tests show."""
-    assert all(reach.meets(rule.probe, rule.regex.pattern.decode()) for rule in tokens.shipped())
+    assert all(reach.meets(rule.probe, rule.regex.pattern.decode()) for rule in rules.shipped())
 
 
 @pytest.mark.parametrize("pattern", ["", "x*", ".", ".+", r"\S", "a|", "[^ ]{3}", "(?i)fixture|"])
@@ -473,7 +473,7 @@ def test_switched_off() -> None:
 @pytest.mark.parametrize("form", ["plain", "escaped", "base64", "base64 within"])
 def test_carried(form: str) -> None:
     """A mask in a body that is to be written is recognized, plain, escaped or in base64."""
-    mask = masks.Masks(b"key")("token", b"value").decode()
+    mask = placeholders.Masks(b"key")("token", b"value").decode()
     forms = {"plain": mask, "base64": b64(mask), "base64 within": b64(f"xy{mask}")}
     body = json.dumps({"data": {"a": forms.get(form, mask)}}, ensure_ascii=form == "escaped").encode()
     assert redaction.carried(body) and not redaction.carried(b'{"data":{"a":"redacted:b"}}')

@@ -16,7 +16,7 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from kubescript import application, cancellation, config
+from kubescript import app, cancellation, config
 from kubescript.executor import spawner
 from kubescript.request import request
 from kubescript.wire import protocol
@@ -97,7 +97,7 @@ def source() -> Iterator[spawner.Spawner]:
 @pytest.fixture(scope="module")
 def writing(live: Path, source: spawner.Spawner) -> Iterator[Ask]:
     """A server that may write, in front of the real API server."""
-    with application.opened(config.Settings(kubeconfig=live, read_only=False), source) as parts:
+    with app.opened(config.Settings(kubeconfig=live, read_only=False), source) as parts:
         yield asked(parts.session)
 
 
@@ -260,7 +260,7 @@ def test_what_a_real_api_server_says_of_itself_is_not_touched(live: Path, source
     """Every list, table, discovery and schema document of a kube-apiserver comes out byte for byte, but for what was
     planted; and that is masked, in tables as well."""
     masking = engine.fresh()
-    with application.opened(config.Settings(kubeconfig=live), source) as parts:
+    with app.opened(config.Settings(kubeconfig=live), source) as parts:
 
         def get(path: str, accept: protocol.Accept = "json") -> tuple[bytes, bytes]:
             call = request.parse(protocol.Call("GET", tuple(path.split("/")), accept=accept))

@@ -142,7 +142,7 @@ def disputed(info: recorder.Info) -> bool:
 
 
 def reread(parsed: request.Request, *, read_only: bool) -> None:
-    """Fail unless the allowed request, as cluster/exchange.py writes it on the wire, is read as it was decided on."""
+    """Fail unless the allowed request, as cluster/http.py writes it on the wire, is read as it was decided on."""
     target = parsed.path + ("?" + urllib.parse.urlencode(parsed.query) if parsed.query else "")
     seen = recorder.Seen(f"{parsed.method} {target} HTTP/1.1", (), parsed.body or b"")
     info = recorder.read(seen.line)

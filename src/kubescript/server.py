@@ -22,7 +22,7 @@ from mcp.server.lowlevel import server as lowlevel
 from mcp.shared.exceptions import MCPError
 
 import kubescript
-from kubescript import catalogue, errors, session, types
+from kubescript import catalogue, errors, evaluator, types
 from kubescript.output import sanitizing
 from kubescript.toolsets import base
 
@@ -104,7 +104,7 @@ async def _call(
     tool: base.Tool,
     problem: str,
     arguments: Mapping[str, Any],
-    on_progress: session.OnProgress,
+    on_progress: evaluator.OnProgress,
     caller: types.Caller,
 ) -> types.Answer:
     if problem:
@@ -153,7 +153,7 @@ def _result(answer: types.Answer) -> mcp_types.CallToolResult:
     )
 
 
-def _reporter(ctx: ServerRequestContext[Any, Any]) -> session.OnProgress:
+def _reporter(ctx: ServerRequestContext[Any, Any]) -> evaluator.OnProgress:
     async def report(done: float, total: float | None, text: str) -> None:
         with anyio.move_on_after(_PROGRESS_S):  # a client that does not read must not hold up a script's deadline
             await ctx.session.report_progress(done, total, text)

@@ -1,4 +1,4 @@
-"""Puts scripts and their calls on record; the session asks it for an entry per script (`session.Audit`).
+"""Puts scripts and their calls on record; the session asks it for an entry per script (`evaluator.Audit`).
 
 Whatever cannot be written is refused or withheld: a call that may change something before it is sent, any other before
 its script gets an answer.

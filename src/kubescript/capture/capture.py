@@ -2,7 +2,7 @@
 
 Everything is read through the broker, like a script would: what the policy denies is never written, what RBAC refuses
 is recorded as missing, and redaction applies. The folder appears at OUT whole or not at all. The format is described in
-`cluster.saved`.
+`cluster.store`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import msgspec
 from kubescript import errors
 from kubescript.broker import broker, records
 from kubescript.capture import client, directory, logs
-from kubescript.cluster import saved
+from kubescript.cluster import store
 
 __all__ = ["Report", "capture"]
 
@@ -169,7 +169,7 @@ class _Capture:
         """Written last: a folder without it is no snapshot."""
         missing = report.missing | {f"log {log}": why for log, why in report.logs.missing.items()}
         info = {
-            "format": saved.FORMAT, "capturedAt": started.isoformat(timespec="seconds").replace("+00:00", "Z"),
+            "format": store.FORMAT, "capturedAt": started.isoformat(timespec="seconds").replace("+00:00", "Z"),
             "cluster": cluster, "namespace": namespace, "server": server, "resources": report.resources,
             "missing": [{"what": what, "why": why} for what, why in sorted(missing.items())],
         }  # fmt: skip

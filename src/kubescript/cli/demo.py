@@ -6,7 +6,7 @@ import textwrap
 from pathlib import Path
 from typing import Final
 
-from kubescript import session, types
+from kubescript import evaluator, types
 
 __all__ = ["SCRIPTS", "SNAPSHOT", "perform"]
 
@@ -62,10 +62,10 @@ SCRIPTS: Final = (
 )
 
 
-async def perform(evaluator: session.Session, number: int) -> str:
+async def perform(session: evaluator.Session, number: int) -> str:
     """Ask question `number` and give the page to show."""
     question, script = SCRIPTS[number][0], textwrap.dedent(SCRIPTS[number][1])
-    answer = await evaluator.evaluate(script, None)
+    answer = await session.evaluate(script, None)
     return f"── {number + 1}. {question}\n\n{textwrap.indent(script, '    ')}\n{answer.text}\n\n{_cost(answer)}\n"
 
 

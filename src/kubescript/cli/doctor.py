@@ -11,7 +11,7 @@ from typing import Final
 
 import orjson
 
-from kubescript import application, config, errors
+from kubescript import app, config, errors
 from kubescript.audit import recorder
 from kubescript.cluster import kubeconfig
 from kubescript.executor import executor, spawner
@@ -144,7 +144,7 @@ class Report:
 def examine(settings: config.Settings, source: spawner.Spawner) -> Report:
     """Fork a worker and read what it reports of its own lockdown. Needs no cluster; one whose rules only discovery can
     confirm is asked. Raises ConfigError for settings that no server takes."""
-    application.check_toolsets(settings)
+    app.check_toolsets(settings)
     runner = executor.Executor(
         source, memory_bytes=settings.limits.memory_mib * config.MIB, cpu_seconds=60, spares=0, strict=False
     )
@@ -160,7 +160,7 @@ def _clusters(settings: config.Settings) -> tuple[Cluster, ...]:
 
 def _cluster(settings: config.Settings, name: str) -> Cluster:
     """What the server would serve under this name."""
-    rules = application.policy_of(settings)
+    rules = app.policy_of(settings)
     source, problem = f"snapshot {settings.snapshot}", ""
     if settings.snapshot is None:
         source = f"kubeconfig {kubeconfig.source(settings.kubeconfig)}, context {settings.context or '(current)'}"
@@ -172,7 +172,7 @@ def _cluster(settings: config.Settings, name: str) -> Cluster:
         problem = f"there is no snapshot at {settings.snapshot}"
     denied = tuple(rule.id for rule in (*rules.defaults, *rules.rules))
     asked = bool(problem) or settings.snapshot is not None or not all(rule.built_in for rule in rules.rules)
-    return Cluster(name, source, rules.read_only, denied, problem, tuple(application.checked(settings, name)), asked)
+    return Cluster(name, source, rules.read_only, denied, problem, tuple(app.checked(settings, name)), asked)
 
 
 def _unnamed() -> str:

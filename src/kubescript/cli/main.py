@@ -22,7 +22,7 @@ from kubescript.cli import audit, process
 from kubescript.executor import spawner
 
 if TYPE_CHECKING:
-    from kubescript import application, config, types
+    from kubescript import app, config, types
     from kubescript.capture import capture
 
 __all__ = ["main"]
@@ -230,14 +230,14 @@ cli.add_command(audit.audit)
 
 
 @contextlib.contextmanager
-def _application(context: click.Context, flags: dict[str, object]) -> Iterator[application.Application]:
+def _application(context: click.Context, flags: dict[str, object]) -> Iterator[app.Application]:
     """Everything a command needs, put together only now: the fork server was started before any secret was read."""
-    from kubescript import application, logs
+    from kubescript import app, logs
 
     with _reported():
         settings = _settings(context, flags)
         logs.configure(settings.log_level)
-        with application.opened(settings, context.find_root().obj) as opened:
+        with app.opened(settings, context.find_root().obj) as opened:
             yield opened
 
 

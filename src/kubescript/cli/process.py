@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 if TYPE_CHECKING:
-    from kubescript import application
+    from kubescript import app
     from kubescript.executor import spawner
 
 __all__ = ["leave_when_told", "open_streams", "run", "tell"]
@@ -68,7 +68,7 @@ def tell(text: str, *, err: bool = False) -> None:
         raise click.ClickException(f"the output cannot be written: {error.strerror}") from None
 
 
-def leave_when_told(opened: application.Application, source: spawner.Spawner) -> None:
+def leave_when_told(opened: app.Application, source: spawner.Spawner) -> None:
     """Ctrl-C and SIGTERM end a stdio server whose client keeps the pipe open: nothing wakes the thread that reads it,
     so the process goes without waiting for that thread. What ends it runs beside the main thread, which may hold
     locks, and on which the scripts that are cut off are put on record."""

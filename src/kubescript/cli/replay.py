@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import anyio
 
-from kubescript import cancellation, config, errors, session, types
+from kubescript import cancellation, config, errors, evaluator, types
 from kubescript.audit import capture, kept, reader, record
 from kubescript.broker import summary
 from kubescript.executor import executor
@@ -73,8 +73,8 @@ def _compared(
     document = kept.document(store, entry)
     script = kept.script(store, entry["script"])
     door = _Door(store, document)
-    evaluator = session.Session(_limited(settings, document.limits), runner, door)
-    answer = anyio.run(evaluator.evaluate, script, document.limits.timeout_ms)
+    session = evaluator.Session(_limited(settings, document.limits), runner, door)
+    answer = anyio.run(session.evaluate, script, document.limits.timeout_ms)
     if door.lost is not None:
         raise door.lost
     now = redact(fencing.bare(answer.text), lambda _: None)  # the number in the mark is drawn anew

@@ -200,7 +200,7 @@ def _manager(configuration: Any, context: ssl.SSLContext) -> urllib3.PoolManager
     import urllib3
     from kubernetes.client import rest
 
-    from kubescript.cluster import wire
+    from kubescript.cluster import connections
 
     warnings.simplefilter("ignore", urllib3.exceptions.InsecureRequestWarning)  # said once, by _tls
     options: dict[str, Any] = {"ssl_context": context, "cert_reqs": context.verify_mode, "maxsize": _POOL}
@@ -211,7 +211,7 @@ def _manager(configuration: Any, context: ssl.SSLContext) -> urllib3.PoolManager
         manager = _proxied(configuration, options)
     else:
         manager = urllib3.PoolManager(**options)
-    manager.pool_classes_by_scheme = wire.POOL_CLASSES
+    manager.pool_classes_by_scheme = connections.POOL_CLASSES
     return manager
 
 

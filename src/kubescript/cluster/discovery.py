@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from kubescript import types
-from kubescript.cluster import collection, saved, statuses
+from kubescript.cluster import collection, responses, store
 from kubescript.request import request
 
 __all__ = ["answer", "resource_list"]
@@ -16,17 +16,17 @@ __all__ = ["answer", "resource_list"]
 _VERBS: Final = ["get", "list", "watch"]
 
 
-def answer(store: saved.Saved, call: request.Request) -> types.Response | None:
+def answer(store: store.Saved, call: request.Request) -> types.Response | None:
     """The document at a non-resource path; None when a snapshot has no such document."""
     parts = call.path.strip("/").split("/")
     if parts[:2] == ["openapi", "v3"]:  # none is captured; a server without it answers the same
-        return statuses.failure(404, "NotFound", "a snapshot holds no OpenAPI documents")
+        return responses.failure(404, "NotFound", "a snapshot holds no OpenAPI documents")
     kept = store.discovery(*_file(parts)) if len(parts) <= 3 else None
     if kept is not None:
-        return statuses.document(msgspec.Raw(kept))
+        return responses.document(msgspec.Raw(kept))
     resources = [held.resource for held in store.collections.values()]
     if parts == ["api"]:
-        return statuses.document({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []})
+        return responses.document({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []})
     if parts == ["version"]:
         return _version(store)
     if parts[0] == "apis":
@@ -38,7 +38,7 @@ def resource_list(resources: Iterable[collection.Resource], group: str, version:
     """APIResourceList of one group and version."""
     found = [one for one in resources if (one.group, one.version) == (group, version)]
     if not found:
-        return statuses.failure(404, "NotFound", "the server could not find the requested resource")
+        return responses.failure(404, "NotFound", "the server could not find the requested resource")
     entries = [
         {
             "name": one.plural,
@@ -49,7 +49,7 @@ def resource_list(resources: Iterable[collection.Resource], group: str, version:
         }
         for one in found
     ]
-    return statuses.document(
+    return responses.document(
         {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": found[0].api_version, "resources": entries}
     )
 
@@ -61,10 +61,10 @@ def _file(parts: list[str]) -> tuple[str, ...]:
     return tuple(parts[1:]) if parts[0] == "apis" and len(parts) == 3 else ("-".join(parts),)
 
 
-def _version(store: saved.Saved) -> types.Response | None:
+def _version(store: store.Saved) -> types.Response | None:
     """Made up only in part: what was not captured is left out, never guessed."""
     known = store.info.get("server")
-    return statuses.document(known) if isinstance(known, dict) else None
+    return responses.document(known) if isinstance(known, dict) else None
 
 
 def _groups(resources: list[collection.Resource], rest: list[str]) -> types.Response:
@@ -73,10 +73,10 @@ def _groups(resources: list[collection.Resource], rest: list[str]) -> types.Resp
     names = sorted({one.group for one in resources if one.group and (not rest or one.group == rest[0])})
     groups = [_group(name, sorted({one.version for one in resources if one.group == name})) for name in names]
     if not rest:  # `partial` tells our own resolver that a group may have more kinds than were captured
-        return statuses.document({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups, "partial": True})
+        return responses.document({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups, "partial": True})
     if not groups:
-        return statuses.failure(404, "NotFound", "the server could not find the requested resource")
-    return statuses.document({"kind": "APIGroup", "apiVersion": "v1", **groups[0]})
+        return responses.failure(404, "NotFound", "the server could not find the requested resource")
+    return responses.document({"kind": "APIGroup", "apiVersion": "v1", **groups[0]})
 
 
 def _group(name: str, versions: list[str]) -> dict[str, Any]:

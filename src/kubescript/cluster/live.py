@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import kubescript
 from kubescript import cancellation, errors, types
-from kubescript.cluster import alarm, identity
+from kubescript.cluster import identity, timers
 from kubescript.request import request
 
 if TYPE_CHECKING:
-    from kubescript.cluster import credentials, wire
+    from kubescript.cluster import connections, credentials
 
 __all__ = ["Live"]
 
@@ -45,8 +45,8 @@ class Live:
         self._identity = identity.Identity(path, context)
         self._patience_s = patience_s or float("inf")
         self._lock = threading.Lock()
-        self._lines: set[wire.Line] = set()
-        self._alarm = alarm.Alarm()
+        self._lines: set[connections.Line] = set()
+        self._alarm = timers.Alarm()
 
     @property
     def name(self) -> str:
@@ -114,13 +114,13 @@ class Live:
         cancel: cancellation.Cancellation,
     ) -> types.Response:
         """One exchange on a line that the deadline, the cancellation and `close` can cut."""
-        from kubescript.cluster import exchange, wire  # urllib3 is part of what start-up must not pay
+        from kubescript.cluster import connections, http  # urllib3 is part of what start-up must not pay
 
-        line = wire.Line(time_.end)
+        line = connections.Line(time_.end)
         release = self._guard(line, cancel)
         try:
             with self._patience(line, time_):
-                response = exchange.send(session.manager, session.base, call, headers, line)
+                response = http.send(session.manager, session.base, call, headers, line)
         except errors.ClusterError as error:
             release()
             if error.code == "cluster.broken" and line.reused and call.method == "GET" and not line.reason:
@@ -132,7 +132,7 @@ class Live:
         return replace(response, chunks=_then(response.chunks, release), close=_both(response.close, release))
 
     @contextlib.contextmanager
-    def _patience(self, line: wire.Line, time_: _Time) -> Iterator[None]:
+    def _patience(self, line: connections.Line, time_: _Time) -> Iterator[None]:
         """Cut the line unless its answer has begun in time, however the server fills the time."""
         if time_.head >= time_.end:
             yield
@@ -143,7 +143,7 @@ class Live:
         finally:
             clear()
 
-    def _guard(self, line: wire.Line, cancel: cancellation.Cancellation) -> Callable[[], None]:
+    def _guard(self, line: connections.Line, cancel: cancellation.Cancellation) -> Callable[[], None]:
         """Hang the line on everything that may cut it; returns what takes it off again."""
         with self._lock:
             self._lines.add(line)

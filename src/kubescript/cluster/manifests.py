@@ -1,6 +1,6 @@
 """Objects in other people's files: `kubectl get -o json|yaml` output and must-gather trees, as collections.
 
-Called by `saved`.
+Called by `store`.
 """
 
 from __future__ import annotations

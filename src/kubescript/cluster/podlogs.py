@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from kubescript import errors, types
-from kubescript.cluster import collection, saved, statuses
+from kubescript.cluster import collection, responses, store
 from kubescript.request import request
 
 __all__ = ["answer"]
@@ -24,16 +24,16 @@ _STAMP: Final = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z|\+0
 _PIECE: Final = 256 * 1024
 
 
-def answer(store: saved.Saved, call: request.Request, pod: collection.Item) -> types.Response:
+def answer(store: store.Saved, call: request.Request, pod: collection.Item) -> types.Response:
     """The log of one container. Raises ClusterError (cluster.not_captured) when the snapshot has none."""
     options = dict(call.query)
     names = _containers(pod)
     container = options.get("container") or (names[0] if len(names) == 1 else "")
     if not container:
         message = f"a container name must be specified for pod {pod.name}, choose one of: [{' '.join(names)}]"
-        return statuses.failure(400, "BadRequest", message)
+        return responses.failure(400, "BadRequest", message)
     if names and container not in names:
-        return statuses.failure(400, "BadRequest", f"container {container} is not valid for pod {pod.name}")
+        return responses.failure(400, "BadRequest", f"container {container} is not valid for pod {pod.name}")
     previous = options.get("previous") in {"true", "1"}
     file = _find(store, pod, container, previous)
     if file is None:
@@ -42,7 +42,7 @@ def answer(store: saved.Saved, call: request.Request, pod: collection.Item) -> t
             f"pods were captured, but the {which} of {pod.namespace}/{pod.name} container {container} was not",
             code="cluster.not_captured",
         )
-    return statuses.text(_limited(_cut(file, options, store), options))
+    return responses.text(_limited(_cut(file, options, store), options))
 
 
 def _containers(pod: collection.Item) -> list[str]:
@@ -51,7 +51,7 @@ def _containers(pod: collection.Item) -> list[str]:
     return [str(one.get("name")) for kind in kinds_of for one in spec.get(kind) or []]
 
 
-def _find(store: saved.Saved, pod: collection.Item, container: str, previous: bool) -> Path | None:
+def _find(store: store.Saved, pod: collection.Item, container: str, previous: bool) -> Path | None:
     if any(part in {"", ".", ".."} or "/" in part for part in (pod.namespace, pod.name, container)):
         return None  # names come from saved files: they lead nowhere but into the log folder
     if store.logs is not None:
@@ -64,7 +64,7 @@ def _find(store: saved.Saved, pod: collection.Item, container: str, previous: bo
     return None
 
 
-def _cut(file: Path, options: dict[str, str], store: saved.Saved) -> Iterator[bytes]:
+def _cut(file: Path, options: dict[str, str], store: store.Saved) -> Iterator[bytes]:
     """The lines since the asked time, the last so many of them, with timestamps only when asked."""
     since = _since(options, store)
     lines: Iterator[bytes] = (line for line in _lines(file) if since is None or _after(line, since, file))
@@ -80,7 +80,7 @@ def _lines(file: Path) -> Iterator[bytes]:
         yield from stream
 
 
-def _since(options: dict[str, str], store: saved.Saved) -> datetime | None:
+def _since(options: dict[str, str], store: store.Saved) -> datetime | None:
     """`sinceSeconds` counts back from the moment of the capture: that is "now" in a snapshot."""
     if "sinceTime" in options:
         return _parsed(options["sinceTime"])

@@ -19,7 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from kubescript import cancellation, errors, types
-from kubescript.cluster import collection, discovery, podlogs, saved, selectors, statuses
+from kubescript.cluster import collection, discovery, podlogs, responses, selectors, store
 from kubescript.request import request
 
 __all__ = ["Snapshot"]
@@ -32,7 +32,7 @@ class Snapshot:
     """One saved cluster. Raises ClusterError (cluster.config) when there is nothing to serve at `path`."""
 
     def __init__(self, path: Path) -> None:
-        self._store = saved.load(path)
+        self._store = store.load(path)
 
     @property
     def name(self) -> str:
@@ -64,14 +64,14 @@ class Snapshot:
         item = held.get(call.namespace, call.name)
         if item is None:
             self._must_cover(held, call)
-            return statuses.not_found(held.resource, call.name)
+            return responses.not_found(held.resource, call.name)
         if call.subresource == "log" and held.resource.plural == "pods":
             return podlogs.answer(self._store, call, item)
         if call.subresource not in {"", "status"}:
             raise _hole(f"{held.resource.plural} were captured, but their {call.subresource} was not")
         if "PartialObjectMetadata" in call.accept:
-            return statuses.document(msgspec.Raw(statuses.partial(item.raw)))
-        return statuses.document(collection.injected(item.raw, held.resource))
+            return responses.document(msgspec.Raw(responses.partial(item.raw)))
+        return responses.document(collection.injected(item.raw, held.resource))
 
     def _collection(self, call: request.Request) -> collection.Collection:
         held = self._store.collections.get((call.group, call.version, call.resource))
@@ -106,9 +106,9 @@ class Snapshot:
         try:
             picked = held.select(call.namespace, options.get("labelSelector", ""), options.get("fieldSelector", ""))
         except selectors.SelectorError as error:
-            return statuses.failure(400, "BadRequest", str(error))
+            return responses.failure(400, "BadRequest", str(error))
         if call.verb == "watch":
-            return statuses.events(bytes(collection.injected(item.raw, held.resource)) for item in picked)
+            return responses.events(bytes(collection.injected(item.raw, held.resource)) for item in picked)
         return self._warned(self._page(call, held, picked, options), held, call)
 
     def _page(
@@ -121,7 +121,7 @@ class Snapshot:
         try:
             start = _offset(options.get("continue", ""))
         except ValueError:
-            return statuses.failure(
+            return responses.failure(
                 400, "BadRequest", "continue key is not valid: it was not given out by this snapshot"
             )
         limit = int(options.get("limit", "0"))
@@ -137,8 +137,8 @@ class Snapshot:
                 ):  # as the API server: unknown when filtered
                     metadata["remainingItemCount"] = len(everything) - limit
         partial = "PartialObjectMetadataList" in call.accept
-        raws = (statuses.partial(item.raw) if partial else bytes(item.raw) for item in rest)
-        return statuses.listing(held.resource, metadata, raws, partial=partial)
+        raws = (responses.partial(item.raw) if partial else bytes(item.raw) for item in rest)
+        return responses.listing(held.resource, metadata, raws, partial=partial)
 
     def _warned(self, response: types.Response, held: collection.Collection, call: request.Request) -> types.Response:
         """A list over all namespaces of a capture of some says so, in the header Kubernetes has for that."""

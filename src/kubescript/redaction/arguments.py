@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript.redaction import commands, formats, names
-from kubescript.redaction.strings import String
+from kubescript.redaction import commands, markup, names
+from kubescript.redaction.json_strings import String
 
 __all__ = ["located"]
 
@@ -23,7 +23,7 @@ def located(data: bytes, probe: str, end: int, lists: set[int]) -> Iterator[Stri
     """The parts of a document's strings that a command, or a key in JSON, makes secret; `lists`: the lists of arguments
     that were looked at, to be kept from one hit to the next."""
     if probe == "jwk":
-        for span in formats.jwk(data, end):
+        for span in markup.jwk(data, end):
             yield String(span.start, span.end, "privateKey")
     elif probe == "map":
         yield from _members(data, end)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from kubescript.redaction import names, sentences, values
+from kubescript.redaction import names, prose, values
 from kubescript.redaction.spans import Span
 
 __all__ = ["PROBES", "READERS"]
@@ -44,7 +44,7 @@ def bracketed(text: bytes, end: int) -> Iterator[Span]:
     drawn = values.is_random(value[1]) or values.is_drawn(value[1])
     if drawn and (kind or names.weak(name)):
         yield Span(*value.span(1), kind or "key")
-    elif kind == "password" and sentences.is_mixed(value[1]) and re.fullmatch(rb"[^._]+", value[1]):
+    elif kind == "password" and prose.is_mixed(value[1]) and re.fullmatch(rb"[^._]+", value[1]):
         yield Span(*value.span(1), kind)
 
 
@@ -53,7 +53,7 @@ def row(text: bytes, end: int) -> Iterator[Span]:
     start = text.rfind(b"\n", max(0, end - _BACK), end) + 1
     match = _ROW.match(text, start)
     kind = names.kind(match[1].decode()) if match is not None else ""
-    if match is not None and kind and sentences.is_odd(match[2]) and values.is_secret_in_prose(match[2], kind):
+    if match is not None and kind and prose.is_odd(match[2]) and values.is_secret_in_prose(match[2], kind):
         yield Span(*match.span(2), kind)
 
 

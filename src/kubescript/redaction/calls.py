@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from kubescript.redaction import sentences, values
+from kubescript.redaction import prose, values
 from kubescript.redaction.spans import Span
 
 __all__ = ["PROBES", "READERS"]
@@ -52,7 +52,7 @@ def alone(text: bytes, end: int) -> Iterator[Span]:
 
 def _is_password(value: bytes) -> bool:
     plain = b" " not in value and b"://" not in value and re.fullmatch(rb"[a-z]+|[\w.-]+@[\w.]+", value) is None
-    return plain and sentences.is_odd(value) and values.is_secret_in_prose(value, "password")
+    return plain and prose.is_odd(value) and values.is_secret_in_prose(value, "password")
 
 
 READERS: Final[dict[str, Callable[[bytes, int], Iterator[Span]]]] = {"login": last, "signer": alone}

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from kubescript.redaction import masks, names, values
+from kubescript.redaction import names, placeholders, values
 from kubescript.redaction.spans import Span
 
 __all__ = ["FIRST", "Word", "command", "is_secret", "secrets"]
@@ -85,7 +85,7 @@ class _Command:
                 yield found.part(5)
         for option, sign in self.pair.items():
             found = _valued(option, word, after)
-            if found is not None and sign in found.text and not masks.is_masked(found.text):
+            if found is not None and sign in found.text and not placeholders.is_masked(found.text):
                 yield found.part(found.text.index(sign) + 1)
 
 

@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from kubescript import cancellation, config, errors
-from kubescript.redaction import logtext, masker, masks, probes, reach, segments, tables, tokens
+from kubescript.redaction import chunks as redaction_chunks
+from kubescript.redaction import logs, masker, placeholders, probes, reach, tables
+from kubescript.redaction import rules as redaction_rules
 from kubescript.request import request
 
 __all__ = ["Engine"]
@@ -44,14 +46,14 @@ class Engine:
         with self._lock:
             if self._made is None:
                 rules = self._rules()
-                self._made = rules, rules.speaking(masks.Masks(self._key + b" echo"))
+                self._made = rules, rules.speaking(placeholders.Masks(self._key + b" echo"))
             return self._made
 
     def _rules(self) -> masker.Masker:
         settings = self._settings
         rules = masker.Masker(
-            [*tokens.shipped(), *_extra(settings)],
-            masks.Masks(self._key),
+            [*redaction_rules.shipped(), *_extra(settings)],
+            placeholders.Masks(self._key),
             _patterns(settings.allow),
             frozenset(settings.allow_names),
             frozenset(settings.disable),
@@ -95,15 +97,17 @@ class Engine:
         is_secret = call.is_resource and call.resource == "secrets" and not call.group
         if call.subresource == "log" or not is_json:
             asked = dict(call.query).keys()
-            judge = logtext.LogText(rules, found, cut="limitBytes" in asked, headless=bool(_BEGINNINGS & asked))
-            return _each(segments.lines(chunks), judge)
+            judge = logs.LogText(rules, found, cut="limitBytes" in asked, headless=bool(_BEGINNINGS & asked))
+            return _each(redaction_chunks.lines(chunks), judge)
         if ";as=Table" in call.accept:
             cells = tables.Cells(rules, found)
-            pieces = segments.lines(chunks) if call.verb == "watch" else segments.documents(chunks)
+            pieces = redaction_chunks.lines(chunks) if call.verb == "watch" else redaction_chunks.documents(chunks)
             return _each(pieces, lambda piece: rules.document(cells(piece), found, secrets=is_secret))
         if call.verb == "watch":
-            return _each(segments.lines(chunks), lambda block: _events(rules, block, found, is_secret=is_secret))
-        return _each(segments.documents(chunks), lambda piece: rules.document(piece, found, secrets=is_secret))
+            return _each(
+                redaction_chunks.lines(chunks), lambda block: _events(rules, block, found, is_secret=is_secret)
+            )
+        return _each(redaction_chunks.documents(chunks), lambda piece: rules.document(piece, found, secrets=is_secret))
 
 
 def _check(call: request.Request) -> None:
@@ -142,8 +146,8 @@ def _joined(head: list[bytes], rest: Iterator[bytes]) -> Iterator[bytes]:
     yield from rest
 
 
-def _extra(settings: config.Redaction) -> list[tokens.Rule]:
-    return [tokens.parse({"bounded": False, **rule.model_dump(exclude_none=True)}) for rule in settings.rules]
+def _extra(settings: config.Redaction) -> list[redaction_rules.Rule]:
+    return [redaction_rules.parse({"bounded": False, **rule.model_dump(exclude_none=True)}) for rule in settings.rules]
 
 
 def _patterns(allowed: Iterable[str]) -> list[re.Pattern[bytes]]:
@@ -163,7 +167,7 @@ def _patterns(allowed: Iterable[str]) -> list[re.Pattern[bytes]]:
 
 
 def _check_ids(settings: config.Redaction, rules: masker.Masker) -> None:
-    known = {probe.id for probe in probes.PROBES} | {rule.id for rule in tokens.shipped()}
+    known = {probe.id for probe in probes.PROBES} | {rule.id for rule in redaction_rules.shipped()}
     for name in settings.disable:
         if name not in known:
             raise errors.ConfigError(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript.redaction import extents, formats, names, values
+from kubescript.redaction import extents, markup, names, values
 from kubescript.redaction.spans import Span
 
 __all__ = ["flag", "spaced"]
@@ -43,4 +43,4 @@ def flag(text: bytes, end: int) -> Iterator[Span]:
 def spaced(text: bytes, end: int) -> Iterator[Span]:
     """A name, blanks and a value: a flag's, or a line's."""
     yield from flag(text, end)
-    yield from formats.spaced(text, end)
+    yield from markup.spaced(text, end)

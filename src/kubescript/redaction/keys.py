@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript.redaction import encoded, masks, values
+from kubescript.redaction import encodings, placeholders, values
 from kubescript.redaction.spans import Span
 
 __all__ = ["Endings", "is_basic", "jwt", "password_hash", "pem", "scheme"]
@@ -66,7 +66,7 @@ def pem(text: bytes, end: int, endings: Endings) -> Iterator[Span]:
     limit = min(len(text), end + _PEM_BYTES)
     if text.endswith(_PUTTY_HEAD, 0, end) and text.find(b"Private-Lines: ", end, limit) >= 0:
         if (lines := _PUTTY.match(text, end, limit)) is not None:
-            if not masks.is_masked(lines[1]):
+            if not placeholders.is_masked(lines[1]):
                 yield Span(lines.start(1), lines.end(1), "private-key")
             return
         if _PUTTY_MASKED.match(text, end, limit):
@@ -103,8 +103,8 @@ def scheme(text: bytes, end: int) -> Iterator[Span]:
 
 def is_basic(value: bytes) -> bool:
     """Whether this is `user:password` in base64."""
-    data = encoded.unbase64(value)
-    return data is not None and b":" in data and encoded.is_text(data)
+    data = encodings.unbase64(value)
+    return data is not None and b":" in data and encodings.is_text(data)
 
 
 def password_hash(text: bytes, end: int) -> Iterator[Span]:

@@ -19,22 +19,22 @@ from kubescript.redaction import (
     arguments,
     columns,
     commands,
-    encoded,
+    encodings,
     exceptions,
+    json_strings,
     keys,
-    manifests,
-    masks,
     names,
+    placeholders,
     probes,
     readers,
+    rules,
     scanner,
+    secret_objects,
     spans,
-    strings,
-    tokens,
     values,
 )
+from kubescript.redaction.json_strings import String
 from kubescript.redaction.spans import Span
-from kubescript.redaction.strings import String
 
 __all__ = ["Check", "Found", "Masker"]
 
@@ -72,8 +72,8 @@ class Masker:
 
     def __init__(
         self,
-        rules: Sequence[tokens.Rule],
-        mask: masks.Masks,
+        rules: Sequence[rules.Rule],
+        mask: placeholders.Masks,
         allowed: Sequence[re.Pattern[bytes]] = (),
         allowed_names: frozenset[str] = frozenset(),
         disabled: frozenset[str] = frozenset(),
@@ -89,7 +89,7 @@ class Masker:
         self._readers = exceptions.applied(readers.READERS, allowed_names)
         self._check: Check = _patient
 
-    def speaking(self, mask: masks.Masks) -> Masker:
+    def speaking(self, mask: placeholders.Masks) -> Masker:
         """The same rules with other masks."""
         other = copy.copy(self)
         other._mask = mask
@@ -103,7 +103,7 @@ class Masker:
 
     def text(self, content: bytes, found: Found, depth: int = 0) -> bytes:
         """Any text; the very same object when there is nothing to mask. Colours go with what is masked."""
-        bare = encoded.colourless(content) if b"\x1b[" in content else content
+        bare = encodings.colourless(content) if b"\x1b[" in content else content
         masked = self._text(bare, found, depth)
         return content if masked is bare else masked
 
@@ -113,7 +113,7 @@ class Masker:
             return self.document(content, found, depth)
         most = max(_MANY, len(content) // _DENSE)
         hits = self.scanner.scan(content, most)
-        if not hits or masks.is_masked(content):
+        if not hits or placeholders.is_masked(content):
             return content
         if depth > _MAX_DEPTH or len(hits) > most:
             return self.masked("nested" if depth > _MAX_DEPTH else "suspicious", content, found)
@@ -130,7 +130,7 @@ class Masker:
         if not hits and not secrets:
             return data
         if any(probe == "escape" for probe, _ in hits):
-            data = strings.plain(data)
+            data = json_strings.plain(data)
             hits = self._hits(data)
         parts, done = [], 0
         for string in self._strings(data, hits, secrets=secrets):
@@ -159,7 +159,7 @@ class Masker:
         """The strings to look at, in order; what a Secret holds before what a name says, and that before a mere hit."""
         chosen: dict[int, String] = {}
         lists: set[int] = set()
-        for string in strings.located(data, hits):
+        for string in json_strings.located(data, hits):
             if string.start not in chosen or not chosen[string.start].name:
                 chosen[string.start] = string
         for probe, end in hits:
@@ -167,32 +167,32 @@ class Masker:
                 for string in arguments.located(data, probe, end, lists):
                     if probe == "command" or string.start not in chosen or not chosen[string.start].name:
                         chosen[string.start] = string
-        for string in manifests.json_values(data) if secrets else manifests.owned_values(data, hits):
+        for string in secret_objects.json_values(data) if secrets else secret_objects.owned_values(data, hits):
             chosen[string.start] = string
         return [chosen[start] for start in sorted(chosen)]
 
     def _string(self, raw: bytes, string: String, found: Found, depth: int) -> bytes:
         """One string of a document, masked; the same object when nothing is."""
-        if string.role in manifests.ROLES:
-            return raw if masks.is_masked(raw) else self._owned(raw, string.role, found)
-        content = strings.unescaped(raw)
+        if string.role in secret_objects.ROLES:
+            return raw if placeholders.is_masked(raw) else self._owned(raw, string.role, found)
+        content = json_strings.unescaped(raw)
         if content is None:
             return self.masked("unreadable", raw, found)
         kind, new = self._kind(string, content), content
         is_file = b"\n" in content.strip()
         if not kind or is_file:  # of a file, what it holds tells what is secret in it
             new = self.text(content, found, depth + 1)
-        if kind and new is content and not (is_file and masks.PLACEHOLDER.search(content)):
+        if kind and new is content and not (is_file and placeholders.PLACEHOLDER.search(content)):
             bare = content.rstrip(b"\r\n")
             new = self.masked(kind, bare, found) + content[len(bare) :]
-        return raw if new is content else strings.escaped(new)
+        return raw if new is content else json_strings.escaped(new)
 
     def _owned(self, raw: bytes, role: str, found: Found) -> bytes:
         """The value of a Secret's key: its size stays, and a value in base64 has the mask it has elsewhere in plain."""
-        content = strings.unescaped(raw) or raw
-        value = encoded.unbase64(content) if role == "data" else None
-        found(manifests.KIND)
-        return self._mask(manifests.KIND, content if value is None else value, sized=True)
+        content = json_strings.unescaped(raw) or raw
+        value = encodings.unbase64(content) if role == "data" else None
+        found(secret_objects.KIND)
+        return self._mask(secret_objects.KIND, content if value is None else value, sized=True)
 
     def _kind(self, string: String, content: bytes) -> str:
         """What the value of this name is; empty when it is no secret."""
@@ -226,7 +226,7 @@ class Masker:
                             yield span
             elif (reader := self._readers.get(name)) is not None:
                 yield from reader(content, end)
-        yield from manifests.yaml_values(content, [end for probe, end in hits if self._ids[probe] == "manifest"])
+        yield from secret_objects.yaml_values(content, [end for probe, end in hits if self._ids[probe] == "manifest"])
 
     def _openers(self, content: bytes, found: Found, depth: int) -> dict[str, Callable[[int], Iterator[Span]]]:
         """The readers of what goes on far behind a hit, for one text: a hit in what was read is passed over. A span
@@ -248,12 +248,12 @@ class Masker:
         head = content[max(0, at - 65_536) : at]
         start = at - len(head) + len(head.rstrip(_B64))
         longest = start
-        for pattern in (_WRAPPED, encoded.RUN, _STANDARD):
+        for pattern in (_WRAPPED, encodings.RUN, _STANDARD):
             run = pattern.match(content, start)
             if run is None or len(run[0]) < _MIN_BASE64:
                 continue
             longest = max(longest, run.end())
-            decoded = encoded.decode(re.sub(rb"\\n|\s", b"", run[0]))
+            decoded = encodings.decode(re.sub(rb"\\n|\s", b"", run[0]))
             if decoded is not None:
                 yield self._inside(run, decoded, found, depth)
                 return
@@ -268,14 +268,14 @@ class Masker:
         run = _QUOTED_RUN.match(content, _quoted_from(content[max(0, end - 4_096) : end], end))
         if run is None:
             return
-        plain = encoded.unquoted(run[0])
+        plain = encodings.unquoted(run[0])
         kinds: list[str] = []
         new = self.text(plain, kinds.append, depth + 1)
         for kind in kinds:
             found(kind)
-        yield Span(run.start(), run.end(), kinds[0] if kinds else "", encoded.quoted(new, masks.PLACEHOLDER))
+        yield Span(run.start(), run.end(), kinds[0] if kinds else "", encodings.quoted(new, placeholders.PLACEHOLDER))
 
-    def _inside(self, run: re.Match[bytes], decoded: encoded.Decoded, found: Found, depth: int) -> Span:
+    def _inside(self, run: re.Match[bytes], decoded: encodings.Decoded, found: Found, depth: int) -> Span:
         if decoded.bomb:
             return Span(run.start(), run.end(), "oversized")
         kinds: list[str] = []
@@ -285,7 +285,7 @@ class Masker:
         if decoded.packed or len(decoded.text) > _KEEP_FORM:
             for kind in kinds:
                 found(kind)
-            return Span(run.start(), run.end(), "base64", encoded.encode(decoded, new))
+            return Span(run.start(), run.end(), "base64", encodings.encode(decoded, new))
         return Span(run.start(), run.end(), kinds[0])
 
     def _is_allowed(self, value: bytes) -> bool:

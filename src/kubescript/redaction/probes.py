@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from kubescript.redaction import announced, bracketed, calls, commands, encoded, idioms, names, statements
+from kubescript.redaction import announced, bracketed, calls, code, commands, encodings, idioms, names
 
 __all__ = ["PROBES", "Probe"]
 
@@ -81,7 +81,7 @@ def _hidden() -> Iterator[Probe]:
     words = [form(word) for word in names.HIDDEN["any_case"].split() for form in (str.lower, str.upper, str.title)]
     wide = [form(word) for word in names.HIDDEN["wide"].split() for form in (str.lower, str.upper, str.title)]
     for word in dict.fromkeys([*words, *names.HIDDEN["exact"].split(), *("\0".join(word) for word in wide)]):
-        for piece in encoded.alignments(word.encode()):
+        for piece in encodings.alignments(word.encode()):
             if len(piece) >= _MIN_PIECE:
                 yield Probe("base64", piece.decode().replace("+", r"\+"))
 
@@ -219,6 +219,6 @@ PROBES: Final = (
     *_hidden(),
     # escapes that hide letters from the scan; Go writes none but \u003c \u003e \u0026 and those of control characters
     Probe("escape", r"(?i)\\u00(?:2[0-57-9a-f]|3[0-9abdf]|[4-7][0-9a-f])|\\/"),
-    *(Probe(*each) for part in (idioms, calls, statements, bracketed) for each in part.PROBES),
+    *(Probe(*each) for part in (idioms, calls, code, bracketed) for each in part.PROBES),
     Probe("manifest", rf"(?i)kind{_QUOTE}?{_BLANK}*:{_BLANK}*{_QUOTE}?Secret\b"),
 )

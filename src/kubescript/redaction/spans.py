@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kubescript.redaction import masks
+from kubescript.redaction import placeholders
 
 __all__ = ["Span", "apply", "clear_of_masks", "filled", "merged", "whole"]
 
@@ -95,15 +95,15 @@ def _end(text: bytes, span: Span, reach: dict[re.Pattern[bytes], tuple[int, int]
 
 def clear_of_masks(text: bytes, found: Iterable[Span]) -> Iterator[Span]:
     """Without what is masked already; a span that holds a placeholder and more reaches to that one's end."""
-    placeholders = [match.span() for match in masks.PLACEHOLDER.finditer(text)]
-    starts, ends = [start for start, _ in placeholders], [end for _, end in placeholders]
+    masked = [match.span() for match in placeholders.PLACEHOLDER.finditer(text)]
+    starts, ends = [start for start, _ in masked], [end for _, end in masked]
     for span in found:
         first, last = bisect.bisect_right(ends, span.start), bisect.bisect_left(starts, span.end) - 1
         if first > last:
             yield span
         elif starts[first] < span.start:  # what was read begins with a placeholder's own words
             continue
-        elif not masks.is_masked(text[span.start : max(span.end, ends[last])]):
+        elif not placeholders.is_masked(text[span.start : max(span.end, ends[last])]):
             yield replace(span, end=max(span.end, ends[last]))
 
 

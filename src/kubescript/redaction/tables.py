@@ -6,7 +6,7 @@ import json
 import re
 from typing import Final
 
-from kubescript.redaction import masker, masks, names, strings, values
+from kubescript.redaction import json_strings, masker, names, placeholders, values
 
 __all__ = ["Cells"]
 
@@ -40,8 +40,8 @@ class Cells:
         return b"".join([*parts, piece[done:]])
 
     def _masked(self, cell: re.Match[bytes], kind: str) -> bytes | None:
-        content = strings.unescaped(cell[1][1:-1]) if cell[1].startswith(b'"') else None
-        if content is None or masks.is_masked(content) or not values.is_secret(content, kind):
+        content = json_strings.unescaped(cell[1][1:-1]) if cell[1].startswith(b'"') else None
+        if content is None or placeholders.is_masked(content) or not values.is_secret(content, kind):
             return None
         return b'"' + self._rules.masked(kind, content, self._found) + b'"'
 

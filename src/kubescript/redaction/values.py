@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
-from kubescript.redaction import masks, names
+from kubescript.redaction import names, placeholders
 
 __all__ = [
     "entropy",
@@ -138,7 +138,7 @@ def is_secret(value: bytes, kind: str) -> bool:
     if default := _DEFAULT.fullmatch(stripped):
         return is_secret(default[1], kind)
     bare = stripped.rstrip(b",;")
-    if not bare or masks.is_masked(stripped) or any(shape.fullmatch(bare) for shape in _NEVER) or is_label(bare):
+    if not bare or placeholders.is_masked(stripped) or any(shape.fullmatch(bare) for shape in _NEVER) or is_label(bare):
         return False
     if b"://" in bare and _TEMPLATED.fullmatch(bare):
         return False

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript.redaction import extents, keys, names, pairs, sentences, values
+from kubescript.redaction import extents, keys, names, pairs, prose, values
 from kubescript.redaction.spans import Span
 
 __all__ = ["quoted", "variable_text", "variable_yaml", "weak", "weak_key"]
@@ -68,7 +68,7 @@ def quoted(text: bytes, end: int) -> Iterator[Span]:
     value = text[start:stop]
     joined = kind in {"password", "basic-auth"} or re.search(rb"[a-z][A-Z]|[-_.]", match[1])
     says = (joined and kind != "secret") or (values.is_random(value) and re.search(rb"[A-Z]", value))
-    if says and values.is_secret_in_prose(value, kind) and sentences.is_odd(value) and b" " not in value:
+    if says and values.is_secret_in_prose(value, kind) and prose.is_odd(value) and b" " not in value:
         yield Span(start, stop, kind)
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import mcp_types
 
-from kubescript import session, types
+from kubescript import evaluator, types
 
 __all__ = ["Handler", "Page", "Prompt", "Tool", "Toolset"]
 
-Handler = Callable[[Mapping[str, Any], session.OnProgress | None, types.Caller], Awaitable[types.Answer]]
+Handler = Callable[[Mapping[str, Any], evaluator.OnProgress | None, types.Caller], Awaitable[types.Answer]]
 """Runs one call; its arguments have passed the tool's schema."""
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import mcp_types
 
-from kubescript import config, session, types
+from kubescript import config, evaluator, types
 from kubescript.toolsets import base, pages, triage
 
 __all__ = ["NAME", "toolset"]
@@ -47,13 +47,13 @@ _OUTPUT: Final = {
 """Of structured results, which operators switch on; it counts as part of the definition then."""
 
 
-def toolset(settings: config.Settings, evaluator: session.Session) -> base.Toolset:
+def toolset(settings: config.Settings, session: evaluator.Session) -> base.Toolset:
     """The code toolset for these settings."""
 
     async def evaluate_script(
-        arguments: Mapping[str, Any], on_progress: session.OnProgress | None, caller: types.Caller
+        arguments: Mapping[str, Any], on_progress: evaluator.OnProgress | None, caller: types.Caller
     ) -> types.Answer:
-        return await evaluator.evaluate(arguments["script"], arguments.get("timeout"), on_progress, caller)
+        return await session.evaluate(arguments["script"], arguments.get("timeout"), on_progress, caller)
 
     tool = base.Tool(_definition(settings), evaluate_script)
     what = "evaluate a Python script in a sandbox beside the API server"

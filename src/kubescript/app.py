@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import kubescript
-from kubescript import cancellation, config, contexts, errors, logs, redaction, session
+from kubescript import cancellation, config, contexts, errors, evaluator, logs, redaction
 from kubescript.audit import recorder
 from kubescript.broker import broker
 from kubescript.cluster import base as cluster_base
@@ -57,7 +57,7 @@ class Application:
             spares=settings.sandbox.spare_workers,
             strict=settings.strict,
         )
-        self.session = session.Session(settings, self.executor, self.contexts, self.audit, mask=self.redaction.text)
+        self.session = evaluator.Session(settings, self.executor, self.contexts, self.audit, mask=self.redaction.text)
         self.scrape: Callable[[], bytes] | None = None
         """What /metrics tells; None where nobody can ask."""
         self._exporter: otlp.Exporter | None = None

@@ -18,7 +18,7 @@ import anyio
 import anyio.from_thread
 import anyio.to_thread
 
-from kubescript import admission, cancellation, config, errors, types
+from kubescript import cancellation, concurrency, config, errors, types
 from kubescript.broker import body, receipt, records, summary
 from kubescript.executor import conversation, executor
 from kubescript.output import fencing, render
@@ -113,7 +113,7 @@ class Session:
         self._mask = mask
         self.observers: list[evaluation.Observer] = []
         """Told of every script; filled when the parts are put together."""
-        self._admission = admission.Admission(settings.sandbox.max_scripts, settings.sandbox.max_queue)
+        self._admission = concurrency.Admission(settings.sandbox.max_scripts, settings.sandbox.max_queue)
         self._threads = anyio.CapacityLimiter(settings.sandbox.max_scripts)
         """Threads outlive the places of scripts that were cancelled."""
 

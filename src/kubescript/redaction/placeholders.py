@@ -10,7 +10,7 @@ import hashlib
 import re
 from typing import Final
 
-from kubescript.redaction import encoded
+from kubescript.redaction import encodings
 
 __all__ = ["PLACEHOLDER", "Masks", "carried", "is_masked"]
 
@@ -46,4 +46,4 @@ def carried(body: bytes) -> bool:
     return _OPENING in body or _ESCAPED.search(body) is not None or any(piece in body for piece in _IN_BASE64)
 
 
-_IN_BASE64: Final = encoded.alignments(_OPENING)
+_IN_BASE64: Final = encodings.alignments(_OPENING)

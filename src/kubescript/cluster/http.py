@@ -20,7 +20,7 @@ import urllib3
 from urllib3 import exceptions
 
 from kubescript import errors, types
-from kubescript.cluster import wire
+from kubescript.cluster import connections
 from kubescript.request import request
 
 __all__ = ["send", "unavailable"]
@@ -35,7 +35,7 @@ _MAX_HEADER: Final = 1_000
 
 
 def send(
-    manager: urllib3.PoolManager, base: str, call: request.Request, headers: dict[str, str], line: wire.Line
+    manager: urllib3.PoolManager, base: str, call: request.Request, headers: dict[str, str], line: connections.Line
 ) -> types.Response:
     """Send once and return at the head of the answer. Raises ClusterError; `line` bounds and may cut all of it."""
     url = base + call.path + ("?" + urllib.parse.urlencode(call.query) if call.query else "")
@@ -61,7 +61,7 @@ def send(
 class _Body:
     """A body being read by one thread and possibly closed by another."""
 
-    def __init__(self, raw: urllib3.BaseHTTPResponse, line: wire.Line, base: str) -> None:
+    def __init__(self, raw: urllib3.BaseHTTPResponse, line: connections.Line, base: str) -> None:
         self._raw = raw
         self._line = line
         self._base = base
@@ -118,7 +118,7 @@ class _Body:
             return chunk
 
 
-def unavailable(error: Exception, line: wire.Line, base: str) -> errors.ClusterError:
+def unavailable(error: Exception, line: connections.Line, base: str) -> errors.ClusterError:
     """What `error` means to the model and to the operator. The cut of the line explains any error that follows it."""
     host = urllib.parse.urlsplit(base).netloc.rpartition("@")[2]
     if line.reason == "cancelled":

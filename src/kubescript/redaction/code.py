@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from kubescript.redaction import names, sentences, values
+from kubescript.redaction import names, prose, values
 from kubescript.redaction.spans import Span
 
 __all__ = ["PROBES", "READERS"]
@@ -58,7 +58,7 @@ def statement(text: bytes, end: int) -> Iterator[Span]:
 
 def _is_said(statement: bytes, value: bytes) -> bool:
     """Whether this is no sentence about what is identified by something."""
-    return statement[:1].isupper() or sentences.is_odd(value)
+    return statement[:1].isupper() or prose.is_odd(value)
 
 
 READERS: Final[dict[str, Callable[[bytes, int], Iterator[Span]]]] = {"statement": statement}

@@ -6,7 +6,7 @@ import bisect
 import re
 from typing import Final
 
-from kubescript.redaction import announced, columns, encoded, masker, names, values
+from kubescript.redaction import announced, columns, encodings, masker, names, values
 
 __all__ = ["LogText"]
 
@@ -107,7 +107,7 @@ class LogText:
     def __call__(self, block: bytes) -> bytes:
         """The masked lines of a block of whole lines."""
         most = len(block) // _DENSE + _MANY
-        scanned = encoded.colourless(block) if _ESC in block else block
+        scanned = encodings.colourless(block) if _ESC in block else block
         hits = [end for _, end in self._rules.scanner.scan(scanned, most)]
         everything = len(hits) > most
         whole = not self._cut or block.endswith(b"\n")
@@ -119,7 +119,7 @@ class LogText:
             return block
         parts, done, at = [], 0, 0
         for line in _LINES.findall(block):
-            start, size = at, len(line) if scanned is block else len(encoded.colourless(line))
+            start, size = at, len(line) if scanned is block else len(encodings.colourless(line))
             at = bisect.bisect_right(hits, done + size, at)
             parts.append(self._line(line, touched=everything or at > start))
             done += size
@@ -138,7 +138,7 @@ class LogText:
             self._blank += 1
             self._announcing = self._announcing if self._blank <= _BLANK_LINES else b""
             return
-        bare = encoded.colourless(line[-_TAIL:]).rstrip()
+        bare = encodings.colourless(line[-_TAIL:]).rstrip()
         said = bare[:-1] if bare.endswith(b":") else b""
         self._announcing, self._blank = (said if said and announced.kind(said, next_line=True) else b""), 0
         if (above := _FIELD_ABOVE.search(bare)) is not None and names.kind((above[1] or b"password").decode()):

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from kubescript.redaction import strings
+from kubescript.redaction import json_strings
+from kubescript.redaction.json_strings import String
 from kubescript.redaction.spans import Span
-from kubescript.redaction.strings import String
 
 __all__ = ["KIND", "ROLES", "json_values", "owned_values", "yaml_values"]
 
@@ -42,7 +42,7 @@ def json_values(data: bytes, start: int = 0, end: int | None = None) -> Iterator
                 yield String(member.start(1), member.end(1), role=field[1].decode())
             place = member.end()
     for applied in _LAST_APPLIED.finditer(data, start, end):
-        yield String(applied.end(), strings.end_of(data, applied.end()), role="last-applied")
+        yield String(applied.end(), json_strings.end_of(data, applied.end()), role="last-applied")
 
 
 def owned_values(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]:

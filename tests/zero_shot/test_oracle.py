@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any, Final
+
 import pytest
+import yaml
 
 from tests.zero_shot import asking
 from tests.zero_shot.answers import ANSWERS, Cluster
 from tests.zero_shot.asking import Ask
-from tests.zero_shot.planted import PLANTED
+
+PLANTED: Final[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("planted.yaml").read_bytes())
 
 
 @pytest.mark.parametrize("slug", sorted(PLANTED))

@@ -55,12 +55,12 @@ class Server:
         assert made is not None
         self.recorder = made
         door = broker.Broker(cluster, policy.Policy(read_only=False), redact=masked_body)
-        self.session = evaluator.Session(
-            config.Settings(), bench.pool, contexts.Contexts({"": contexts.Door(cluster, door)}), made
+        self.evaluator = evaluator.Evaluator(
+            config.Settings(), bench.pool, contexts.Contexts({"": contexts.ClusterAccess(cluster, door)}), made
         )
 
     def ask(self, script: str, caller: types.Caller = types.Caller()) -> types.Answer:  # noqa: B008 - frozen
-        return anyio.run(self.session.evaluate, script, 20_000, None, caller)
+        return anyio.run(self.evaluator.evaluate, script, 20_000, None, caller)
 
 
 @pytest.fixture(scope="module")
@@ -249,7 +249,7 @@ def test_calls_under_way_end_with_their_script(
         server = Server(bench, live.Live(config_file), file)
         timeout = 1_500 if code == "limit.time" else 20_000
         started = time.monotonic()
-        answer = anyio.run(server.session.evaluate, script, timeout, None, types.Caller())
+        answer = anyio.run(server.evaluator.evaluate, script, timeout, None, types.Caller())
         kinds = [one["type"] for one in trails.records(file)]
         left = [one for one in threading.enumerate() if one.name == "kubescript-parallel"]
         assert answer.code == code
@@ -272,7 +272,7 @@ def test_a_script_whose_answer_fails_is_on_record(bench: benches.Bench, file: Pa
             raise RuntimeError(SECRET)
         return text
 
-    server.session._mask = broken
+    server.evaluator._mask = broken
     answer = server.ask(f"{trails.COUNT}\n111 * 111")
     assert (answer.is_error, answer.code) == (True, "internal")
     assert SECRET not in answer.text and "Error" not in answer.text

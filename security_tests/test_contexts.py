@@ -53,7 +53,7 @@ class Fleet:
     def ask(self, frame: str, before: str = "") -> types.Answer:
         """What becomes of a script that sends this CALL; its result is the reply."""
         script = f"{before}\nsock.sendall(frame(4, {frame!r}))\n{READ}"
-        return anyio.run(self.application.session.evaluate, script, 8_000)
+        return anyio.run(self.application.evaluator.evaluate, script, 8_000)
 
     def reached(self) -> dict[str, list[str]]:
         """The request lines each server has seen since the last time."""
@@ -63,11 +63,11 @@ class Fleet:
 
 READ: Final = """
 from kubescript.wire import protocol
-kinds, result = frozenset(protocol.Kind), b""
+kinds, result = frozenset(protocol.FrameType), b""
 while True:
     kind, payload = link._frames.receive(kinds)
     result = result or payload
-    if kind is protocol.Kind.END:
+    if kind is protocol.FrameType.END:
         break
 result = result.decode()
 """
@@ -276,7 +276,7 @@ def test_no_credential_and_no_call_crosses_over(fleet: Fleet, attacks: Count) ->
         for number in range(calls // threads):
             context = pick.choice([name for name in NAMES if name != "unlisted"] + [""])
             frame = protocol.Call("GET", (*path("configmaps").split("/"), f"{seed}-{number}"), context=context)
-            reply, response = door.handle(frame, summary.Tally(), 20)
+            reply, response = door.handle(frame, summary.Summary(), 20)
             assert reply.fault is None and response is not None
             assert json.loads(b"".join(response.chunks))["metadata"]["name"] == f"{seed}-{number}"
             with lock:
@@ -329,13 +329,13 @@ SCRIPTS: Final = {
 def test_no_script_talks_its_way_to_another_context(name: str, honest: Fleet) -> None:
     """Lying names, changed lists, loaders, stand-ins: the unlisted cluster sees nothing, no Secret comes back, and the
     next script works."""
-    answer = anyio.run(honest.application.session.evaluate, SCRIPTS[name], 8_000)
+    answer = anyio.run(honest.application.evaluator.evaluate, SCRIPTS[name], 8_000)
     reached = honest.reached()
     assert set(reached) <= {"closed"}, answer
     assert not any("secrets" in line for lines in reached.values() for line in lines)
     assert CANARY not in answer.text
     works = "len(k8s.context('open').coreV1().list_namespaced_secret('home'))"
-    assert anyio.run(honest.application.session.evaluate, works, 8_000).text.splitlines()[0] == "1"
+    assert anyio.run(honest.application.evaluator.evaluate, works, 8_000).text.splitlines()[0] == "1"
     assert list(honest.reached()) == ["open"]
 
 

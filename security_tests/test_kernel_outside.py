@@ -103,7 +103,7 @@ HOST = textwrap.dedent("""
         print(json.dumps([source.pid, int(pid)]), flush=True)
     def run(script, timeout=30_000):
         return pool.run(conversation.Job(script, types.Limits(timeout_ms=timeout, memory_bytes=256 << 20), "default", "test",
-            lambda call, left: door.handle(call, summary.Tally(), left), found))
+            lambda call, left: door.handle(call, summary.Summary(), left), found))
     call = "\\ntry:\\n    k8s.coreV1().list_node()\\nexcept Exception as e: print(e)\\nctx.progress(1)\\nwhile True: pass"
     threading.Thread(target=run, args=(call,), daemon=True).start()
     sys.stdin.readline()

@@ -123,7 +123,7 @@ class Product:
 
     def ask(self, script: str, timeout_ms: int = 60_000) -> types.Answer:
         """Run a script in a real sandbox."""
-        return anyio.run(self.parts.session.evaluate, script, timeout_ms)
+        return anyio.run(self.parts.evaluator.evaluate, script, timeout_ms)
 
     def judged(self) -> list[Info]:
         """What reached the server since the last time, all of it permitted."""
@@ -617,7 +617,7 @@ def knock(door: tuple[Door, Recorder, bool], frame: dict[str, Any]) -> list[Info
         call = protocol.decode(msgspec.json.encode(frame), protocol.Call)
     except protocol.ProtocolError:
         return []  # the worker is dropped for it
-    reply, response = handler.handle(call, summary.Tally(), 10)
+    reply, response = handler.handle(call, summary.Summary(), 10)
     assert (reply.fault is None) is (response is not None)
     if response is not None:
         assert recorder.CANARY.encode() not in b"".join(response.chunks)
@@ -793,7 +793,7 @@ def test_invented_groups_do_not_fill_the_host(door: tuple[Door, Recorder, bool],
     handler = broker.Broker(cluster, rules)
     for number in range(INVENTED):
         call = protocol.Call("GET", ("apis", f"group-{number}.example", "v1", "things"))
-        reply, _ = handler.handle(call, summary.Tally(), 10)
+        reply, _ = handler.handle(call, summary.Summary(), 10)
         assert reply.fault is not None and reply.fault.code == "policy.unresolved_kind"
     cluster.close()
     door[1].take()

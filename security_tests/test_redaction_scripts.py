@@ -29,7 +29,7 @@ _FLOOD = 40 << 20
 PREFACE = "from kubernetes import watch\ns = {source}\n"
 
 
-def asked(evaluate: evaluator.Session) -> Ask:
+def asked(evaluate: evaluator.Evaluator) -> Ask:
     """Runs a script and gives all that left for it: the answer and the progress."""
 
     def ask(script: str) -> Answered:
@@ -49,7 +49,7 @@ def guarded(source: spawner.Spawner, tmp_path_factory: pytest.TempPathFactory) -
     """The product as it is."""
     settings = config.Settings(snapshot=planted.snapshot(tmp_path_factory.mktemp("guarded")))
     with app.opened(settings, source) as parts:
-        yield asked(parts.session)
+        yield asked(parts.evaluator)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,9 @@ def bare(source: spawner.Spawner, tmp_path_factory: pytest.TempPathFactory) -> I
             parts.cluster, policy.Policy(True, (), policy.DEFAULT_RULES), resolve=discovery.KindResolver(parts.cluster)
         )
         yield asked(
-            evaluator.Session(settings, parts.executor, contexts.Contexts({"": contexts.Door(parts.cluster, door)}))
+            evaluator.Evaluator(
+                settings, parts.executor, contexts.Contexts({"": contexts.ClusterAccess(parts.cluster, door)})
+            )
         )
 
 
@@ -166,7 +168,7 @@ def test_the_record_holds_no_value(source: spawner.Spawner, tmp_path: Path, atta
     kept = config.Audit(file=tmp_path / "audit" / "audit.jsonl", scripts=True, responses=True)
     (tmp_path / "audit").mkdir()
     with app.opened(config.Settings(snapshot=planted.snapshot(tmp_path / "saved"), audit=kept), source) as parts:
-        ask = asked(parts.session)
+        ask = asked(parts.evaluator)
         for name in names:
             for text, _ in planted.SOURCES.values():
                 assert "audit." not in ask(PREFACE.format(source=text) + TRANSFORMATIONS[name].script).text
@@ -198,7 +200,9 @@ def test_a_script_ends_in_time_while_its_answer_is_masked(
     with app.opened(settings, source) as parts:
         started = time.monotonic()
         script = planted.SOURCES["log"][0]
-        answer: types.Answer = anyio.run(parts.session.evaluate, f"len({script})", 1_000, None)
+        answer: types.Answer = anyio.run(parts.evaluator.evaluate, f"len({script})", 1_000, None)
         assert "limit.time" in answer.text
         assert time.monotonic() - started < 6
-        assert planted.leaked(asked(parts.session)(f"{PREFACE.format(source=planted.SOURCES['event'][0])}s").text) == []
+        assert (
+            planted.leaked(asked(parts.evaluator)(f"{PREFACE.format(source=planted.SOURCES['event'][0])}s").text) == []
+        )

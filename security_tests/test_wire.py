@@ -455,7 +455,7 @@ def recorder(tmp_path_factory: pytest.TempPathFactory, hostile: benches.Bench) -
     }))  # fmt: skip
     cluster = live.Live(Path(path))
     door = broker.Broker(cluster, policy.Policy(False, (), ()))
-    hostile.on_call = lambda call, left: door.handle(call, summary.Tally(), left)
+    hostile.on_call = lambda call, left: door.handle(call, summary.Summary(), left)
     answer = ask(hostile, {"method": "GET", "path": ["api", "v1", "pods"]})
     assert answer.fault is None
     assert made.heads[0].startswith("GET /api/v1/pods HTTP/1.1\r\n")
@@ -468,7 +468,7 @@ def recorder(tmp_path_factory: pytest.TempPathFactory, hostile: benches.Bench) -
 ASK = """
 from kubescript.wire import protocol
 sock.sendall(frame(4, {payload!r}))
-while link._frames.receive(frozenset(protocol.Kind))[0] is not protocol.Kind.END:
+while link._frames.receive(frozenset(protocol.FrameType))[0] is not protocol.FrameType.END:
     pass
 result = 'answered'
 """
@@ -811,7 +811,7 @@ def test_without_its_bound_each_attack_comes_through(monkeypatch: pytest.MonkeyP
     ]
     assert code(claimed) == "worker.protocol"
     with monkeypatch.context() as patch:
-        patch.setitem(protocol.CAPS, protocol.Kind.PROGRESS, 1 << 20)
+        patch.setitem(protocol.CAPS, protocol.FrameType.PROGRESS, 1 << 20)
         assert code(big + done) == ""
     with monkeypatch.context() as patch:
         patch.setattr(conversation, "_MAX_PROGRESS", 1 << 20)
@@ -820,7 +820,7 @@ def test_without_its_bound_each_attack_comes_through(monkeypatch: pytest.MonkeyP
         patch.setattr(claims, "_WORKERS_CODE", re.compile(".*"))
         assert code(claimed) == "policy.denied"
     with monkeypatch.context() as patch:
-        patch.setattr(conversation, "_TURN", frozenset(protocol.Kind))
+        patch.setattr(conversation, "_TURN", frozenset(protocol.FrameType))
         assert "out of turn" not in (converse(ready + done).fault or types.Fault("", "")).message
     with monkeypatch.context() as patch:
         patch.setattr(protocol, "decode", lambda payload, shape: msgspec.json.decode(payload, type=shape))

@@ -66,18 +66,18 @@ def door(fake: Fake, kept: list[records.Record]) -> broker.Broker:
     return broker.Broker(fake, policy.Policy(), record=kept.append)
 
 
-def complete(tally: summary.Tally) -> bool:
+def complete(tally: summary.Summary) -> bool:
     return not (tally.denied or tally.failed or tally.warnings)
 
 
 def works(door: broker.Broker) -> None:
-    reply, response = door.handle(PODS, summary.Tally(), 5)
+    reply, response = door.handle(PODS, summary.Summary(), 5)
     assert reply.fault is None and response is not None and b"".join(response.chunks)
 
 
 def test_answer(door: broker.Broker, fake: Fake, kept: list[records.Record]) -> None:
     """An allowed call is performed, its bytes are counted, and one record tells of it when the body has ended."""
-    tally = summary.Tally()
+    tally = summary.Summary()
     reply, response = door.handle(PODS, tally, 5)
     assert reply == protocol.Reply(200, "", "application/json") and response is not None and not kept
     assert b"".join(response.chunks) == b'{"items":[]}'
@@ -91,7 +91,7 @@ def test_answer(door: broker.Broker, fake: Fake, kept: list[records.Record]) -> 
 def test_denied(door: broker.Broker, fake: Fake, kept: list[records.Record]) -> None:
     """A denied call never reaches the cluster; the model is told why and what else to do; the receipt counts it without
     names."""
-    tally = summary.Tally()
+    tally = summary.Summary()
     for _ in range(2):
         reply, response = door.handle(SECRETS, tally, 5)
         assert response is None and reply.status == 0 and reply.fault is not None
@@ -108,13 +108,13 @@ def test_a_plan_nobody_carries_out_is_denied(fake: Fake) -> None:
         def decide(self, call: request.Request) -> policy.Decision:
             return policy.Decision("plan")
 
-    reply, _ = broker.Broker(fake, Planning()).handle(PODS, summary.Tally(), 5)
+    reply, _ = broker.Broker(fake, Planning()).handle(PODS, summary.Summary(), 5)
     assert reply.fault is not None and reply.fault.code == "policy.denied" and not fake.seen
 
 
 def test_unparsable(door: broker.Broker, fake: Fake, kept: list[records.Record]) -> None:
     """A call that makes no request is a fault, and noted: a script may swallow it and count what it did not get."""
-    tally = summary.Tally()
+    tally = summary.Summary()
     reply, _ = door.handle(protocol.Call("GET", ("api", "v1", "..", "secrets")), tally, 5)
     assert reply.fault is not None and reply.fault.code == "request.path"
     assert tally.failed == {"request.path GET": 1} and not fake.seen and kept[0].call is None
@@ -135,7 +135,7 @@ FAILURES = [
 @pytest.mark.parametrize(("error", "code", "note"), FAILURES)
 def test_failures(door: broker.Broker, fake: Fake, error: Exception, code: str, note: str) -> None:
     """A cluster that cannot be asked, or a bug, becomes a fault and a line of the receipt; the door stays open."""
-    tally = summary.Tally()
+    tally = summary.Summary()
     fake.answer = error
     reply, response = door.handle(PODS, tally, 5)
     assert response is None and reply.fault is not None and reply.fault.code == code
@@ -160,7 +160,7 @@ STATUSES += [(403, protocol.Call("GET", ("api", "v1", "namespaces", "a", "pods",
 def test_statuses(door: broker.Broker, fake: Fake, status: int, call: protocol.Call, noted: bool) -> None:
     """A refusal of the API server is an answer with its status, not a fault; it is noted unless the object is just not
     there."""
-    tally = summary.Tally()
+    tally = summary.Summary()
     fake.answer = (status, [b"{}"], {})
     reply, _ = door.handle(call, tally, 5)
     assert reply.status == status and reply.fault is None
@@ -170,7 +170,7 @@ def test_statuses(door: broker.Broker, fake: Fake, status: int, call: protocol.C
 
 def test_broken_off(door: broker.Broker, fake: Fake, kept: list[records.Record]) -> None:
     """A body that breaks off raises its code, is noted and recorded once."""
-    tally = summary.Tally()
+    tally = summary.Summary()
     fake.answer = (200, [b"{", errors.ClusterError("cut", code="cluster.broken")], {})
     _, response = door.handle(PODS, tally, 5)
     assert response is not None
@@ -183,7 +183,7 @@ def test_broken_off(door: broker.Broker, fake: Fake, kept: list[records.Record])
 
 def test_closed_early(door: broker.Broker, fake: Fake, kept: list[records.Record]) -> None:
     """A body nobody reads is closed and recorded, and counts as no failure."""
-    tally = summary.Tally()
+    tally = summary.Summary()
     _, response = door.handle(PODS, tally, 5)
     assert response is not None
     response.close()
@@ -192,7 +192,7 @@ def test_closed_early(door: broker.Broker, fake: Fake, kept: list[records.Record
 
 def test_warnings(door: broker.Broker, fake: Fake) -> None:
     """What the server warns of reaches the receipt."""
-    tally = summary.Tally()
+    tally = summary.Summary()
     fake.answer = (200, [b"{}"], {"warning": "only some namespaces"})
     door.handle(PODS, tally, 5)
     assert tally.warnings == {"only some namespaces": 1} and not complete(tally)
@@ -207,7 +207,7 @@ def test_redaction(fake: Fake) -> None:
             yield chunk.replace(b"hunter2", b"<1>")
 
     fake.answer = (500, [b"password hunter2"], {})
-    tally = summary.Tally()
+    tally = summary.Summary()
     kept: list[records.Record] = []
     _, response = broker.Broker(fake, policy.Policy(), redact=mask, record=kept.append).handle(PODS, tally, 5)
     assert response is not None and b"".join(response.chunks) == b"password <1>" and tally.bytes == 16
@@ -221,7 +221,7 @@ def test_redaction_fails_closed(fake: Fake) -> None:
         yield b"ok"
         raise ValueError(next(chunks))
 
-    tally = summary.Tally()
+    tally = summary.Summary()
     door = broker.Broker(fake, policy.Policy(), redact=trips)
     _, response = door.handle(PODS, tally, 5)
     assert response is not None
@@ -233,7 +233,7 @@ def test_redaction_fails_closed(fake: Fake) -> None:
 
 def test_the_tally_is_bounded(door: broker.Broker) -> None:
     """A script that invents names cannot make the host remember them all."""
-    tally = summary.Tally()
+    tally = summary.Summary()
     for number in range(1_000):
         door.handle(protocol.Call("GET", ("api", "v1", "namespaces", f"n{number}", "secrets")), tally, 5)
     assert tally.calls == 1_000 and len(tally.denied) == 100
@@ -245,11 +245,11 @@ def test_log(fake: Fake, caplog: pytest.LogCaptureFixture) -> None:
     body = msgspec.Raw(b'{"secret":"hunter2"}')
     with caplog.at_level(logging.INFO, "kubescript.broker.broker"):
         _, response = door.handle(
-            protocol.Call("GET", ("api", "v1", "pods"), (("labelSelector", "hunter2"),)), summary.Tally(), 5
+            protocol.Call("GET", ("api", "v1", "pods"), (("labelSelector", "hunter2"),)), summary.Summary(), 5
         )
         assert response is not None
         b"".join(response.chunks)
-        door.handle(protocol.Call("POST", ("api", "v1", "namespaces", "a", "pods"), body=body), summary.Tally(), 5)
+        door.handle(protocol.Call("POST", ("api", "v1", "namespaces", "a", "pods"), body=body), summary.Summary(), 5)
     assert [record.levelname for record in caplog.records] == ["INFO", "WARNING"]
     assert (
         caplog.records[0].__dict__["what"] == "list pods" and caplog.records[1].__dict__["rule"] == "policy.read_only"

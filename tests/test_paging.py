@@ -25,7 +25,7 @@ def door(kubeconfig: Path) -> Iterator[broker.Broker]:
     cluster.close()
 
 
-def page(door: broker.Broker, tally: summary.Tally, path: tuple[str, ...], limit: int, token: str = "") -> str:
+def page(door: broker.Broker, tally: summary.Summary, path: tuple[str, ...], limit: int, token: str = "") -> str:
     """Read one page; gives the token of the next."""
     query = (("limit", str(limit)), *((("continue", token),) if token else ()))
     reply, response = door.handle(protocol.Call("GET", path, query), tally, 10)
@@ -36,7 +36,7 @@ def page(door: broker.Broker, tally: summary.Tally, path: tuple[str, ...], limit
 @pytest.mark.parametrize("path", [ALL, CUSTOM], ids=["built in", "custom"])
 def test_a_first_page_alone_is_noted(path: tuple[str, ...], door: broker.Broker) -> None:
     """With its limit and what is left, wherever the API server puts the metadata."""
-    tally = summary.Tally()
+    tally = summary.Summary()
     page(door, tally, path, 2)
     [(note, times)] = tally.pages.notes().items()
     assert (f"list {path[-1]}" in note, "first page of 2 only, " in note, " more)" in note, times) == (
@@ -50,7 +50,7 @@ def test_a_first_page_alone_is_noted(path: tuple[str, ...], door: broker.Broker)
 @pytest.mark.parametrize("path", [ALL, CUSTOM], ids=["built in", "custom"])
 def test_a_list_read_to_its_last_page_is_not_noted(path: tuple[str, ...], door: broker.Broker) -> None:
     """Whether there was one page or several."""
-    tally = summary.Tally()
+    tally = summary.Summary()
     token, pages = page(door, tally, path, 1 if path is CUSTOM else 40), 1
     while token:
         token, pages = page(door, tally, path, 1 if path is CUSTOM else 40, token), pages + 1
@@ -61,7 +61,7 @@ def test_a_list_read_to_its_last_page_is_not_noted(path: tuple[str, ...], door: 
 
 def test_pages_are_counted_until_the_script_stops(door: broker.Broker) -> None:
     """Three pages of many are three pages."""
-    tally = summary.Tally()
+    tally = summary.Summary()
     token = page(door, tally, ALL, 10)
     for _ in range(2):
         token = page(door, tally, ALL, 10, token)
@@ -71,7 +71,7 @@ def test_pages_are_counted_until_the_script_stops(door: broker.Broker) -> None:
 
 def test_two_lists_are_told_apart(door: broker.Broker) -> None:
     """The one that was finished is not noted, the other is."""
-    tally = summary.Tally()
+    tally = summary.Summary()
     token = page(door, tally, ALL, 150)
     page(door, tally, ("api", "v1", "namespaces"), 1)
     page(door, tally, ALL, 150, token)

@@ -76,7 +76,7 @@ def test_what_is_masked_elsewhere_is_always_told(saved: str) -> None:
 def test_many_things_of_a_kind_leave_room_for_the_others() -> None:
     """What differs in the namespace alone is told as one, of many the first eight are named, and no kind takes another's
     place."""
-    tally = summary.Tally()
+    tally = summary.Summary()
     for number in range(9):
         tally.note(tally.denied, f"list secrets in namespace team-{number} (policy.denied_resource)")
         tally.note(tally.failed, f"404 list {'x' * 60}{number}.example.com in namespace a")

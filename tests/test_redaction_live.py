@@ -98,7 +98,7 @@ def source() -> Iterator[spawner.Spawner]:
 def writing(live: Path, source: spawner.Spawner) -> Iterator[Ask]:
     """A server that may write, in front of the real API server."""
     with app.opened(config.Settings(kubeconfig=live, read_only=False), source) as parts:
-        yield asked(parts.session)
+        yield asked(parts.evaluator)
 
 
 def flags(live: Path) -> list[str]:

@@ -306,7 +306,7 @@ def test_capture_of_namespaces(tmp_path: Path) -> None:
         ask(cluster, "api/v1/nodes")
     ) == ["n1"]
     assert "captured namespaces: a" in hole(cluster, "api/v1/namespaces/b/pods")
-    tally = summary.Tally()
+    tally = summary.Summary()
     broker.Broker(cluster, policy.Policy()).handle(protocol.Call("GET", ("api", "v1", "pods")), tally, 5)
     assert list(tally.warnings) == ["the snapshot holds pods of these namespaces only: a"]
 

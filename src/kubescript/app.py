@@ -57,7 +57,9 @@ class Application:
             spares=settings.sandbox.spare_workers,
             strict=settings.strict,
         )
-        self.session = evaluator.Session(settings, self.executor, self.contexts, self.audit, mask=self.redaction.text)
+        self.evaluator = evaluator.Evaluator(
+            settings, self.executor, self.contexts, self.audit, mask=self.redaction.text
+        )
         self.scrape: Callable[[], bytes] | None = None
         """What /metrics tells; None where nobody can ask."""
         self._exporter: otlp.Exporter | None = None
@@ -91,18 +93,18 @@ class Application:
         if self.settings.transport == "http":
             from kubescript.telemetry import prometheus
 
-            metrics = prometheus.Metrics(lambda: self.session.load)
-            self.session.observers.append(metrics.observe)
+            metrics = prometheus.Metrics(lambda: self.evaluator.load)
+            self.evaluator.observers.append(metrics.observe)
             self.scrape = metrics.text
         if wanted.endpoint(self.settings.telemetry):
             from kubescript.telemetry import otlp
 
             self._exporter = otlp.Exporter(
                 self.settings.telemetry,
-                lambda: self.session.load,
+                lambda: self.evaluator.load,
                 lambda text: self._told(text, lambda _: None),
             )
-            self.session.observers.append(self._exporter.observe)
+            self.evaluator.observers.append(self._exporter.observe)
 
     def state(self) -> dict[str, object]:
         """What the server is and how well it confines scripts; nothing about the cluster."""
@@ -142,7 +144,7 @@ def opened(settings: config.Settings, source: spawner.Spawner) -> Iterator[Appli
 def _code(application: Application) -> base.Toolset:
     from kubescript.toolsets import code
 
-    return code.toolset(application.settings, application.session)
+    return code.toolset(application.settings, application.evaluator)
 
 
 TOOLSETS: Final[dict[str, Callable[[Application], base.Toolset]]] = {"code": _code}
@@ -175,9 +177,9 @@ def _redaction(settings: config.Settings) -> redaction.Engine:
     return engine
 
 
-def _doors(settings: config.Settings, masking: redaction.Engine) -> dict[str, contexts.Door]:
+def _doors(settings: config.Settings, masking: redaction.Engine) -> dict[str, contexts.ClusterAccess]:
     """A cluster and its broker for each of `contexts`, the default one first; "" when the server has only one."""
-    doors: dict[str, contexts.Door] = {}
+    doors: dict[str, contexts.ClusterAccess] = {}
     with contextlib.ExitStack() as opened:
         for name in settings.context_names or ("",):
             doors[name] = _door(settings, name, masking)
@@ -186,7 +188,7 @@ def _doors(settings: config.Settings, masking: redaction.Engine) -> dict[str, co
     return doors
 
 
-def _door(settings: config.Settings, name: str, masking: redaction.Engine) -> contexts.Door:
+def _door(settings: config.Settings, name: str, masking: redaction.Engine) -> contexts.ClusterAccess:
     own = settings.of_context(name) if name else settings
     several = len(settings.contexts) > 1
     named = bool(name) or _can_be_named(own)
@@ -205,7 +207,7 @@ def _door(settings: config.Settings, name: str, masking: redaction.Engine) -> co
         mask=masking.text,
         context=name if several else "",
     )
-    return contexts.Door(cluster, door, policy_rules.Denials(rules.rules, resolve, name if several else ""))
+    return contexts.ClusterAccess(cluster, door, policy_rules.Denials(rules.rules, resolve, name if several else ""))
 
 
 def policy_of(settings: config.Settings) -> policy.Policy:

@@ -18,7 +18,7 @@ from kubescript.cluster import base
 from kubescript.policy import rules
 from kubescript.wire import protocol
 
-__all__ = ["Contexts", "Door"]
+__all__ = ["ClusterAccess", "Contexts"]
 
 _UNKNOWN: Final = "policy.unknown_context"
 _SHARE: Final = 0.5
@@ -29,7 +29,7 @@ _SHOWN: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class ClusterAccess:
     """One cluster, and the only way to it."""
 
     cluster: base.Cluster
@@ -41,7 +41,7 @@ class Door:
 class Contexts:
     """The clusters of one server by name, the default one first; a server with one need not know its name."""
 
-    def __init__(self, doors: Mapping[str, Door]) -> None:
+    def __init__(self, doors: Mapping[str, ClusterAccess]) -> None:
         self._doors = dict(doors)
         self.default = next(iter(self._doors.values()))
         self._share = _SHARE if len(self._doors) > 1 else 1.0
@@ -67,7 +67,7 @@ class Contexts:
     def handle(
         self,
         call: protocol.Call,
-        tally: summary.Tally,
+        tally: summary.Summary,
         timeout_s: float,
         cancel: cancellation.Cancellation | None = None,
     ) -> tuple[protocol.Reply, types.Response | None]:

@@ -25,7 +25,7 @@ from kubescript.output import fencing, render
 from kubescript.telemetry import evaluation
 from kubescript.wire import protocol
 
-__all__ = ["Audit", "Door", "Entry", "OnProgress", "Session"]
+__all__ = ["Audit", "CallHandler", "Entry", "Evaluator", "OnProgress"]
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ _MASKING_S: Final = 2.0
 _BUG: Final = "kubescript failed; its log says why"
 
 
-class Door(Protocol):
+class CallHandler(Protocol):
     """What answers a script's calls: `contexts.Contexts`, or a record of what was answered."""
 
     @property
@@ -49,7 +49,7 @@ class Door(Protocol):
         """The default cluster's default namespace."""
 
     def handle(
-        self, call: protocol.Call, tally: summary.Tally, timeout_s: float, cancel: cancellation.Cancellation
+        self, call: protocol.Call, tally: summary.Summary, timeout_s: float, cancel: cancellation.Cancellation
     ) -> tuple[protocol.Reply, types.Response | None]:
         """See `broker.Broker.handle`."""
 
@@ -60,7 +60,7 @@ class Entry(records.Journal, Protocol):
     def seen(self, on_call: conversation.OnCall) -> conversation.OnCall:
         """`on_call`, with what the worker gets to see kept where the operator asked for that."""
 
-    def close(self, outcome: types.Outcome, answer: types.Answer, tally: summary.Tally, notes: Sequence[str]) -> None:
+    def close(self, outcome: types.Outcome, answer: types.Answer, tally: summary.Summary, notes: Sequence[str]) -> None:
         """The script has ended. Raises AuditError when that cannot be kept: the answer must not leave then."""
 
 
@@ -94,14 +94,14 @@ class _Asked:
         return (time.monotonic() - self.since) * 1000
 
 
-class Session:
+class Evaluator:
     """Evaluates scripts against clusters, each under its policy. Used concurrently by all clients of a server."""
 
     def __init__(
         self,
         settings: config.Settings,
         runner: executor.Executor,
-        door: Door,
+        door: CallHandler,
         audit: Audit | None = None,
         *,
         mask: body.Mask | None = None,
@@ -168,7 +168,7 @@ class Session:
     def _evaluate(self, asked: _Asked, waited_ms: float) -> types.Answer:
         where = self._door.names, self._door.namespace
         entry = self._audit.begin(asked.script, asked.caller, asked.limits, where) if self._audit is not None else None
-        tally = summary.Tally(journal=records.NOWHERE if entry is None else entry)
+        tally = summary.Summary(journal=records.NOWHERE if entry is None else entry)
         deadline = time.monotonic() + asked.limits.timeout_ms / 1000
         style = self._style(tally, cancellation.Patience(deadline + _MASKING_S, asked.gone.is_set))
         outcome = self._runner.run(self._job(asked, where, tally, entry, style))
@@ -190,7 +190,7 @@ class Session:
         self._observe(_evaluation(outcome, tally, answer, waited_ms))
         return answer
 
-    def _look_for_absent(self, asked: _Asked, tally: summary.Tally) -> None:
+    def _look_for_absent(self, asked: _Asked, tally: summary.Summary) -> None:
         """Note the namespaces that a script listed and that are not there; a replay notes what was noted then."""
         if tally.recalled is not None:
             return
@@ -198,7 +198,7 @@ class Session:
         def handle(
             call: protocol.Call, timeout_s: float, cancel: cancellation.Cancellation
         ) -> tuple[protocol.Reply, types.Response | None]:
-            return self._door.handle(call, summary.Tally(journal=tally.journal), timeout_s, cancel)
+            return self._door.handle(call, summary.Summary(journal=tally.journal), timeout_s, cancel)
 
         for context, namespace in tally.absences.confirmed(handle, asked.switch):
             tally.note(tally.absent, f"{context}: {namespace}" if context else namespace)
@@ -207,7 +207,7 @@ class Session:
         self,
         asked: _Asked,
         where: tuple[tuple[str, ...], str],
-        tally: summary.Tally,
+        tally: summary.Summary,
         entry: Entry | None,
         style: render.Style,
     ) -> conversation.Job:
@@ -230,11 +230,11 @@ class Session:
     def _short(self, text: str) -> str:
         """The text of an error of the host's, as any text leaves; nothing of it when that takes too long."""
         try:
-            return self._style(summary.Tally(), cancellation.Patience.of(_MASKING_S)).text(text)
+            return self._style(summary.Summary(), cancellation.Patience.of(_MASKING_S)).text(text)
         except errors.LimitExceeded as error:
             return f"error {error.code}: {error.message}"
 
-    def _style(self, tally: summary.Tally, patience: cancellation.Patience) -> render.Style:
+    def _style(self, tally: summary.Summary, patience: cancellation.Patience) -> render.Style:
         """How this script's answer is written: the one seam for redaction of what leaves."""
         mask = self._mask
 
@@ -266,7 +266,7 @@ def _reporter(on_progress: OnProgress | None, style: render.Style) -> conversati
 
 
 def _evaluation(
-    outcome: types.Outcome, tally: summary.Tally, answer: types.Answer, waited_ms: float
+    outcome: types.Outcome, tally: summary.Summary, answer: types.Answer, waited_ms: float
 ) -> evaluation.Evaluation:
     return evaluation.Evaluation(
         code=answer.code or "ok",  # of what the client got: an answer may have been withheld

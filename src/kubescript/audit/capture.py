@@ -87,7 +87,7 @@ class Sight:
         self,
         limits: types.Limits,
         where: tuple[tuple[str, ...], str],
-        tally: summary.Tally,
+        tally: summary.Summary,
         notes: Sequence[str],
         answer: types.Answer,
     ) -> str:

@@ -86,7 +86,7 @@ def script(
     limits: types.Limits,
     outcome: types.Outcome,
     answer: types.Answer,
-    tally: summary.Tally,
+    tally: summary.Summary,
 ) -> dict[str, Any]:
     """One script, at its end."""
     usage = outcome.usage

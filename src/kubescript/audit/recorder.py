@@ -154,7 +154,7 @@ class Entry:
         """What the worker sees is kept when the operator asked for that."""
         return on_call if self._sight is None else self._sight.watched(on_call)
 
-    def close(self, outcome: types.Outcome, answer: types.Answer, tally: summary.Tally, notes: Sequence[str]) -> None:
+    def close(self, outcome: types.Outcome, answer: types.Answer, tally: summary.Summary, notes: Sequence[str]) -> None:
         """The script has ended. Raises AuditError when it, or one of its calls, is not on record."""
         fields = record.script(self._subject, self._size, self._limits, outcome, answer, tally)
         try:

@@ -41,7 +41,7 @@ class Body:
     """Counts a body's bytes as the cluster sends them, and reports once how it ended, whichever way that was."""
 
     def __init__(
-        self, response: types.Response, tally: summary.Tally, finish: Callable[[Body], None], *, json: bool
+        self, response: types.Response, tally: summary.Summary, finish: Callable[[Body], None], *, json: bool
     ) -> None:
         self._response = response
         self._json = json

@@ -85,7 +85,7 @@ class Broker:
     def handle(
         self,
         call: protocol.Call,
-        tally: summary.Tally,
+        tally: summary.Summary,
         timeout_s: float,
         cancel: cancellation.Cancellation | None = None,
     ) -> tuple[protocol.Reply, types.Response | None]:
@@ -102,7 +102,7 @@ class Broker:
         except errors.AuditError as error:  # what cannot be put on record is not done, or not told
             return _unrecorded(tally, error), None
 
-    def refuse(self, call: protocol.Call, tally: summary.Tally, error: errors.PolicyDenied) -> protocol.Reply:
+    def refuse(self, call: protocol.Call, tally: summary.Summary, error: errors.PolicyDenied) -> protocol.Reply:
         """Answer a call that is for no cluster at all: counted and recorded like any other, and not even parsed."""
         tally.count(calls=1)
         ledger = ledgers.Ledger(tally, self._sink, self._mask)
@@ -227,7 +227,7 @@ def _is_json(parsed: request.Request) -> bool:
     return objects and parsed.accept.startswith(_JSON)
 
 
-def _unrecorded(tally: summary.Tally, error: errors.AuditError) -> protocol.Reply:
+def _unrecorded(tally: summary.Summary, error: errors.AuditError) -> protocol.Reply:
     tally.note(tally.failed, error.code)
     log.warning("%s: %s", error.message, error.remedy, extra={"event": "audit.unavailable"})
     return _fault(error)

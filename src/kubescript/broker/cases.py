@@ -31,7 +31,7 @@ class Case:
     cancel: cancellation.Cancellation
 
     @property
-    def tally(self) -> summary.Tally:
+    def tally(self) -> summary.Summary:
         """Its script's."""
         return self.ledger.tally
 

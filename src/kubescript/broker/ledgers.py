@@ -26,7 +26,7 @@ _WITHHELD: Final = "(withheld: it could not be masked in time)"
 class Ledger:
     """The books of one call. The last line in them may be written by another thread: whoever ends the body."""
 
-    tally: summary.Tally
+    tally: summary.Summary
     sink: Callable[[records.Record], None]
     mask: body.Mask
     context: str = ""

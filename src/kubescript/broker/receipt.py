@@ -30,7 +30,7 @@ _NAMED: Final = 8
 """Things of a kind that are named."""
 
 
-def notes(tally: summary.Tally, script: str, outcome: types.Outcome) -> list[str]:
+def notes(tally: summary.Summary, script: str, outcome: types.Outcome) -> list[str]:
     """A phrase for each kind of thing that is missing."""
     if tally.recalled is not None:
         return tally.recalled
@@ -47,7 +47,7 @@ def notes(tally: summary.Tally, script: str, outcome: types.Outcome) -> list[str
     return said
 
 
-def _elsewhere(tally: summary.Tally) -> bool:
+def _elsewhere(tally: summary.Summary) -> bool:
     """Whether something was masked that is no variable of a container. Logs have variables anywhere."""
     return tally.workload_text or not all(kind.startswith(_VARIABLES) for kind in tally.redacted)
 

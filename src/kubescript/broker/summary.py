@@ -13,7 +13,7 @@ from typing import Final
 from kubescript.broker import namespaces, pagination, records
 from kubescript.output import fencing
 
-__all__ = ["Tally"]
+__all__ = ["Summary"]
 
 _MAX_NOTES: Final = 100
 """Distinct things a tally remembers; a hostile script could invent names for ever."""
@@ -22,7 +22,7 @@ _MAX_RECORDS: Final = 10_000
 
 
 @dataclass(slots=True)
-class Tally:
+class Summary:
     """What one script did and did not get to see. Several threads answer its calls at a time."""
 
     calls: int = 0

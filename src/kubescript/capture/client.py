@@ -52,7 +52,7 @@ class Reader:
     ) -> bytes:
         """The whole body of one GET. Raises Refused."""
         call = protocol.Call("GET", path, query, accept=accept)
-        reply, response = self._door.handle(call, summary.Tally(journal=self._journal), timeout_s)
+        reply, response = self._door.handle(call, summary.Summary(journal=self._journal), timeout_s)
         if reply.fault is not None or response is None:
             gone = reply.fault is None or reply.fault.code == "cluster.timeout"
             raise Refused(reply.fault.message if reply.fault else "no answer", gone=gone)
@@ -62,7 +62,7 @@ class Reader:
     def lacks(self, namespace: str) -> bool:
         """Whether the cluster says that there is no such namespace; not, when it does not tell."""
         call = protocol.Call("GET", ("api", "v1", "namespaces", namespace))
-        _, response = self._door.handle(call, summary.Tally(journal=self._journal), SMALL_S)
+        _, response = self._door.handle(call, summary.Summary(journal=self._journal), SMALL_S)
         if response is None:
             return False
         with contextlib.closing(response):

@@ -62,7 +62,7 @@ SCRIPTS: Final = (
 )
 
 
-async def perform(session: evaluator.Session, number: int) -> str:
+async def perform(session: evaluator.Evaluator, number: int) -> str:
     """Ask question `number` and give the page to show."""
     question, script = SCRIPTS[number][0], textwrap.dedent(SCRIPTS[number][1])
     answer = await session.evaluate(script, None)

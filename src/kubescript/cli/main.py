@@ -123,7 +123,7 @@ def run(context: click.Context, /, file: TextIO, timeout: int | None, **flags: o
     script = _text(file)
     with _application(context, flags) as opened:
         _check_timeout(timeout, opened.settings.limits.max_timeout_ms)
-        answer = anyio.run(opened.session.evaluate, script, timeout, None, _operator("run"))
+        answer = anyio.run(opened.evaluator.evaluate, script, timeout, None, _operator("run"))
     process.tell(answer.text, err=answer.is_error)
     context.exit(_FAILED if answer.is_error else 0)
 
@@ -223,7 +223,7 @@ def demo(context: click.Context, /, **flags: object) -> None:
 
     with _application(context, {**flags, "contexts": (), "snapshot": flags["snapshot"] or demo.SNAPSHOT}) as opened:
         for number in range(len(demo.SCRIPTS)):
-            process.tell(anyio.run(demo.perform, opened.session, number))
+            process.tell(anyio.run(demo.perform, opened.evaluator, number))
 
 
 cli.add_command(audit.audit)

@@ -77,7 +77,7 @@ def leave_when_told(opened: app.Application, source: spawner.Spawner) -> None:
         try:
             source.close()  # their workers die with it
             deadline = time.monotonic() + _GRACE_S
-            while opened.session.load.running and time.monotonic() < deadline:
+            while opened.evaluator.load.running and time.monotonic() < deadline:
                 time.sleep(0.01)
             opened.close()
         finally:

@@ -73,7 +73,7 @@ def _compared(
     document = kept.document(store, entry)
     script = kept.script(store, entry["script"])
     door = _Door(store, document)
-    session = evaluator.Session(_limited(settings, document.limits), runner, door)
+    session = evaluator.Evaluator(_limited(settings, document.limits), runner, door)
     answer = anyio.run(session.evaluate, script, document.limits.timeout_ms)
     if door.lost is not None:
         raise door.lost
@@ -137,7 +137,7 @@ class _Door:
         return self.document.namespace
 
     def handle(
-        self, call: protocol.Call, tally: summary.Tally, timeout_s: float, cancel: cancellation.Cancellation
+        self, call: protocol.Call, tally: summary.Summary, timeout_s: float, cancel: cancellation.Cancellation
     ) -> tuple[protocol.Reply, types.Response | None]:
         """The recorded answer, and the recorded notes with it."""
         waiting = self._answers[capture.fingerprint(call)]

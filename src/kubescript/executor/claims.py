@@ -23,7 +23,7 @@ _MAX_NESTING: Final = 250
 _JSON_TEXT: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
 _STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _NOT_BRACKETS: Final = bytes(set(range(256)) - _STEPS.keys())
-_MAX_SCRIPT: Final = protocol.CAPS[protocol.Kind.START] - 64 * protocol.KIB
+_MAX_SCRIPT: Final = protocol.CAPS[protocol.FrameType.START] - 64 * protocol.KIB
 _LONG_NUMBER: Final = re.compile(rb"[0-9]{4300}")
 """Python refuses to read a longer integer (sys.get_int_max_str_digits)."""
 

@@ -25,8 +25,13 @@ OnCall = replies.OnCall
 OnProgress = Callable[[protocol.Progress], None]
 
 _MAX_PROGRESS: Final = 10_000
-_TURN: Final = protocol.ASIDE | {protocol.Kind.CALL, protocol.Kind.BATCH, protocol.Kind.MORE, protocol.Kind.DONE}
-_FIRST: Final = frozenset({protocol.Kind.READY})
+_TURN: Final = protocol.ASIDE | {
+    protocol.FrameType.CALL,
+    protocol.FrameType.BATCH,
+    protocol.FrameType.MORE,
+    protocol.FrameType.DONE,
+}
+_FIRST: Final = frozenset({protocol.FrameType.READY})
 _MAX_NAME: Final = 200
 _MAX_HINT: Final = 2_000
 
@@ -87,7 +92,7 @@ class Conversation:
         if (unsendable := claims.unsendable(self._job.script)) is not None:
             return unsendable
         try:
-            self._frames.send_message(protocol.Kind.START, self._start())
+            self._frames.send_message(protocol.FrameType.START, self._start())
             while self._done is None:
                 self._turn()
         except TimeoutError:
@@ -128,13 +133,13 @@ class Conversation:
     def _turn(self) -> None:
         kind, payload = self._frames.receive(_TURN)
         match kind:
-            case protocol.Kind.CALL:
+            case protocol.FrameType.CALL:
                 self._answers.one(protocol.decode(payload, protocol.Call))
-            case protocol.Kind.BATCH:
+            case protocol.FrameType.BATCH:
                 self._answers.several(protocol.decode(payload, protocol.Batch).calls)
-            case protocol.Kind.MORE:
+            case protocol.FrameType.MORE:
                 self._answers.more(protocol.decode(payload, protocol.More).answer)
-            case protocol.Kind.DONE:
+            case protocol.FrameType.DONE:
                 self._done = claims.checked(protocol.decode(payload, protocol.Done))
             case _:
                 self._aside(kind, payload)
@@ -146,11 +151,11 @@ class Conversation:
         self._aside(*self._frames.receive(protocol.ASIDE))
         return True
 
-    def _aside(self, kind: protocol.Kind, payload: bytes) -> None:
+    def _aside(self, kind: protocol.FrameType, payload: bytes) -> None:
         """What gets no answer."""
-        if kind is protocol.Kind.PRINT:
+        if kind is protocol.FrameType.PRINT:
             self._print(payload)
-        elif kind is protocol.Kind.PROGRESS:
+        elif kind is protocol.FrameType.PROGRESS:
             self._report(protocol.decode(payload, protocol.Progress))
         else:
             self._answers.stop(protocol.decode(payload, protocol.Stop).answer)

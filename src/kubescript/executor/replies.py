@@ -24,7 +24,7 @@ _CALLS_BEYOND_LIMIT: Final = 100
 """A script may catch the error that says its calls are used up; one that goes on regardless is ended."""
 _MAX_STREAMS: Final = 8
 """Open at a time; each holds a connection."""
-_BODY_CAP: Final = protocol.CAPS[protocol.Kind.BODY]
+_BODY_CAP: Final = protocol.CAPS[protocol.FrameType.BODY]
 
 
 class Answers:
@@ -61,7 +61,7 @@ class Answers:
         reply, response = self._counted(call) or self._on_call(call, self._remaining())
         if call.stream and response is not None:
             self._streams[self.calls] = _Stream(response)
-            self._frames.send_message(protocol.Kind.REPLY, reply, self._hear)
+            self._frames.send_message(protocol.FrameType.REPLY, reply, self._hear)
             return
         with contextlib.closing(batch.Fetched(reply, response)) as answer:
             self._send(self.calls, answer)
@@ -96,10 +96,10 @@ class Answers:
         except errors.KubescriptError as error:
             piece, fault = b"", protocol.ScriptFault(error.code, error.message)
         if piece and fault is None:
-            self._frames.send(protocol.Kind.BODY, piece, self._hear)
+            self._frames.send(protocol.FrameType.BODY, piece, self._hear)
         else:
             self._streams.pop(number, stream).close()  # STOP may have come first
-            self._frames.send_message(protocol.Kind.END, protocol.End(fault), self._hear)
+            self._frames.send_message(protocol.FrameType.END, protocol.End(fault), self._hear)
 
     def stop(self, number: int) -> None:
         """The worker does not want the rest of this answer; it may be over already. Once for each."""
@@ -116,10 +116,10 @@ class Answers:
 
     def _send(self, number: int, answer: batch.Fetched) -> None:
         """Head, body, end."""
-        self._frames.send_message(protocol.Kind.REPLY, answer.reply, self._hear)
+        self._frames.send_message(protocol.FrameType.REPLY, answer.reply, self._hear)
         fault = self._pass_on(number, answer.chunks())
         answer.close()
-        self._frames.send_message(protocol.Kind.END, protocol.End(fault), self._hear)
+        self._frames.send_message(protocol.FrameType.END, protocol.End(fault), self._hear)
 
     def _pass_on(self, number: int, chunks: Iterator[bytes]) -> protocol.ScriptFault | None:
         """The body as it arrives; one that breaks off is a fault at its end, never a short success."""
@@ -134,7 +134,7 @@ class Answers:
             if fault := self._too_many_bytes():
                 return fault
             for start in range(0, len(chunk), _BODY_CAP):
-                self._frames.send(protocol.Kind.BODY, memoryview(chunk)[start : start + _BODY_CAP], self._hear)
+                self._frames.send(protocol.FrameType.BODY, memoryview(chunk)[start : start + _BODY_CAP], self._hear)
         return None
 
     def _counted(self, call: protocol.Call) -> tuple[protocol.Reply, None] | None:

@@ -47,7 +47,7 @@ _OUTPUT: Final = {
 """Of structured results, which operators switch on; it counts as part of the definition then."""
 
 
-def toolset(settings: config.Settings, session: evaluator.Session) -> base.Toolset:
+def toolset(settings: config.Settings, session: evaluator.Evaluator) -> base.Toolset:
     """The code toolset for these settings."""
 
     async def evaluate_script(

@@ -34,7 +34,7 @@ class FrameSocket:
         self._sock = sock
         self.deadline = deadline
 
-    def send(self, kind: protocol.Kind, payload: bytes | memoryview, hear: Hear | None = None) -> None:
+    def send(self, kind: protocol.FrameType, payload: bytes | memoryview, hear: Hear | None = None) -> None:
         """Send one frame; with `hear`, listen meanwhile. Raises ProtocolError when it exceeds its cap: nothing is sent
         then, the stream stays in step."""
         _check(kind, len(payload))
@@ -44,7 +44,7 @@ class FrameSocket:
         else:
             self._send_hearing(head, payload, hear)
 
-    def send_message(self, kind: protocol.Kind, message: msgspec.Struct, hear: Hear | None = None) -> None:
+    def send_message(self, kind: protocol.FrameType, message: msgspec.Struct, hear: Hear | None = None) -> None:
         """Send one structured frame."""
         self.send(kind, msgspec.json.encode(message), hear)
 
@@ -59,12 +59,12 @@ class FrameSocket:
             raise protocol.StreamClosed("the peer closed the connection")
         return head[-1] if len(head) == _HEAD.size else None
 
-    def receive(self, allowed: frozenset[protocol.Kind]) -> tuple[protocol.Kind, bytes]:
+    def receive(self, allowed: frozenset[protocol.FrameType]) -> tuple[protocol.FrameType, bytes]:
         """The next frame. Raises ProtocolError for a type out of turn, an oversized length, or an early end of the
         stream."""
         length, number = _HEAD.unpack(self._exactly(_HEAD.size))
         try:
-            kind = protocol.Kind(number)
+            kind = protocol.FrameType(number)
         except ValueError:
             raise protocol.ProtocolError(f"unknown frame type {number}") from None
         if kind not in allowed:
@@ -120,7 +120,7 @@ class FrameSocket:
         return buffer
 
 
-def _check(kind: protocol.Kind, length: int) -> None:
+def _check(kind: protocol.FrameType, length: int) -> None:
     cap = protocol.CAPS[kind]
     if length > cap:
         raise protocol.ProtocolError(f"{kind.name} frame of {length} bytes exceeds its cap of {cap}")

@@ -32,7 +32,7 @@ from typing import Annotated, Final, Literal, TypeVar
 import msgspec
 
 __all__ = [
-    "ASIDE", "CAPS", "MAX_BATCH", "NULL", "Accept", "Batch", "Call", "Done", "End", "Kind",
+    "ASIDE", "CAPS", "MAX_BATCH", "NULL", "Accept", "Batch", "Call", "Done", "End", "FrameType",
     "Layer", "More", "Progress", "ProtocolError", "Ready", "Reply", "ScriptFault", "Start", "Stop", "StreamClosed",
     "decode",
 ]  # fmt: skip
@@ -47,7 +47,7 @@ NULL: Final = msgspec.Raw(b"null")
 """No JSON text."""
 
 
-class Kind(enum.IntEnum):
+class FrameType(enum.IntEnum):
     """Frame types. The low half is sent by the worker, the high half by the host."""
 
     READY = 1
@@ -67,24 +67,24 @@ class Kind(enum.IntEnum):
 KIB: Final = 1024
 MIB: Final = 1024 * KIB
 
-CAPS: Final[dict[Kind, int]] = {
-    Kind.READY: 16 * KIB,
-    Kind.PRINT: 64 * KIB,
-    Kind.PROGRESS: 4 * KIB,
-    Kind.CALL: 4 * MIB,  # the API server itself refuses bodies beyond 3 MiB
-    Kind.DONE: 4 * MIB,  # far beyond any answer's limit; empty lists take 30 times their text in the host's memory
-    Kind.BATCH: 4 * MIB,
-    Kind.MORE: 64,
-    Kind.STOP: 64,
-    Kind.START: 4 * MIB,
-    Kind.REPLY: 64 * KIB,
-    Kind.BODY: 4 * MIB,
-    Kind.END: 16 * KIB,
+CAPS: Final[dict[FrameType, int]] = {
+    FrameType.READY: 16 * KIB,
+    FrameType.PRINT: 64 * KIB,
+    FrameType.PROGRESS: 4 * KIB,
+    FrameType.CALL: 4 * MIB,  # the API server itself refuses bodies beyond 3 MiB
+    FrameType.DONE: 4 * MIB,  # far beyond any answer's limit; empty lists take 30 times their text in the host's memory
+    FrameType.BATCH: 4 * MIB,
+    FrameType.MORE: 64,
+    FrameType.STOP: 64,
+    FrameType.START: 4 * MIB,
+    FrameType.REPLY: 64 * KIB,
+    FrameType.BODY: 4 * MIB,
+    FrameType.END: 16 * KIB,
 }
 """Bytes of payload each kind may have. A sender that would exceed its cap must say so in words instead."""
 
 
-ASIDE: Final = frozenset({Kind.PRINT, Kind.PROGRESS, Kind.STOP})
+ASIDE: Final = frozenset({FrameType.PRINT, FrameType.PROGRESS, FrameType.STOP})
 """What a worker may say while an answer is on its way."""
 MAX_BATCH: Final = 256
 """Calls in one BATCH."""

@@ -17,8 +17,8 @@ __all__ = ["Channel", "Exchange"]
 _FLUSH_AT: Final = 32 * protocol.KIB
 _PATIENCE: Final = 64
 """Times the output limit that may be printed in vain before the script is ended."""
-_ANSWER: Final = frozenset({protocol.Kind.REPLY})
-_BODY: Final = frozenset({protocol.Kind.BODY, protocol.Kind.END})
+_ANSWER: Final = frozenset({protocol.FrameType.REPLY})
+_BODY: Final = frozenset({protocol.FrameType.BODY, protocol.FrameType.END})
 
 
 class Channel:
@@ -46,11 +46,11 @@ class Channel:
 
     def ready(self, ready: protocol.Ready) -> None:
         """The first frame: locked down, prepared, waiting."""
-        self._frames.send_message(protocol.Kind.READY, ready)
+        self._frames.send_message(protocol.FrameType.READY, ready)
 
     def start(self) -> protocol.Start:
         """Wait for the script."""
-        _, payload = self._frames.receive(frozenset({protocol.Kind.START}))
+        _, payload = self._frames.receive(frozenset({protocol.FrameType.START}))
         start = msgspec.json.decode(payload, type=protocol.Start)
         self._left = context.Left(start.api_calls, start.response_bytes, start.output_bytes)
         self._output_bytes = start.output_bytes
@@ -82,12 +82,12 @@ class Channel:
         """Tell the client how far the script is."""
         if not self.quiet:
             self._flush()
-            self._frames.send_message(protocol.Kind.PROGRESS, protocol.Progress(done, total, text[:200]))
+            self._frames.send_message(protocol.FrameType.PROGRESS, protocol.Progress(done, total, text[:200]))
 
     def call(self, call: protocol.Call) -> Exchange:
         """Send one request; returns when the head of its answer is here. Earlier answers are read first."""
         self._take_turn()
-        self._frames.send_message(protocol.Kind.CALL, call)
+        self._frames.send_message(protocol.FrameType.CALL, call)
         exchange = self._expect(call)
         exchange.reply  # noqa: B018 - read it
         return exchange
@@ -95,7 +95,7 @@ class Channel:
     def batch(self, calls: Sequence[protocol.Call]) -> list[Exchange]:
         """Send several requests that are made at the same time; none of their answers is here yet."""
         self._take_turn()
-        self._frames.send_message(protocol.Kind.BATCH, protocol.Batch(tuple(calls)))
+        self._frames.send_message(protocol.FrameType.BATCH, protocol.Batch(tuple(calls)))
         return [self._expect(call) for call in calls]
 
     def finish(self, done: protocol.Done) -> None:
@@ -104,7 +104,7 @@ class Channel:
         for exchange in self._due:
             exchange.stop()
         self._take_turn()
-        self._frames.send_message(protocol.Kind.DONE, msgspec.structs.replace(done, dropped_bytes=self._dropped))
+        self._frames.send_message(protocol.FrameType.DONE, msgspec.structs.replace(done, dropped_bytes=self._dropped))
         with contextlib.suppress(protocol.ProtocolError, OSError):
             self._frames.receive(frozenset())
 
@@ -118,7 +118,7 @@ class Channel:
     def _more(self, stream: Exchange) -> None:
         """Ask for the next piece of a stream, and wait for it."""
         self._take_turn()
-        self._frames.send_message(protocol.Kind.MORE, protocol.More(stream.number))
+        self._frames.send_message(protocol.FrameType.MORE, protocol.More(stream.number))
         self._due.append(stream)
         self._advance()
 
@@ -126,12 +126,12 @@ class Channel:
         """Read one frame of the answer that is due."""
         exchange = self._due[0]
         kind, payload = self._frames.receive(_BODY if exchange.begun else _ANSWER)
-        self._left.response_bytes -= len(payload) if kind is protocol.Kind.BODY else 0
+        self._left.response_bytes -= len(payload) if kind is protocol.FrameType.BODY else 0
         if exchange.take(kind, payload):
             self._due.popleft()
 
     def _stop(self, number: int) -> None:
-        self._frames.send_message(protocol.Kind.STOP, protocol.Stop(number))
+        self._frames.send_message(protocol.FrameType.STOP, protocol.Stop(number))
 
     def _take_turn(self) -> None:
         """Read what is due, and say what was printed: the host hears a turn's frame only when its own is over."""
@@ -142,9 +142,9 @@ class Channel:
     def _flush(self) -> None:
         data = b"".join(self._pending)
         self._pending, self._pending_bytes = [], 0
-        cap = protocol.CAPS[protocol.Kind.PRINT]
+        cap = protocol.CAPS[protocol.FrameType.PRINT]
         for start in range(0, len(data), cap):
-            self._frames.send(protocol.Kind.PRINT, data[start : start + cap])
+            self._frames.send(protocol.FrameType.PRINT, data[start : start + cap])
 
 
 class Exchange:
@@ -195,13 +195,13 @@ class Exchange:
             self._channel._stop(self.number)
             self._ended = self._streams
 
-    def take(self, kind: protocol.Kind, payload: bytes) -> bool:
+    def take(self, kind: protocol.FrameType, payload: bytes) -> bool:
         """A frame of this answer; True when it is the last one for now."""
-        if kind is protocol.Kind.REPLY:
+        if kind is protocol.FrameType.REPLY:
             self._reply = msgspec.json.decode(payload, type=protocol.Reply)
             self._ended = self._streams and self._reply.fault is not None
             return self._streams and not self._ended
-        if kind is protocol.Kind.BODY:
+        if kind is protocol.FrameType.BODY:
             if not self._unwanted:
                 self._buffered.append(payload)
             return self._streams

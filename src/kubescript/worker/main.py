@@ -170,7 +170,7 @@ def _result(value: object, program: compiler.Program) -> protocol.Done:
     if value is compiler.NOTHING or value is None:
         return protocol.Done(hint=program.hint if value is compiler.NOTHING else program.none)
     encoded = serialize.encode(value)
-    if len(encoded) > protocol.CAPS[protocol.Kind.DONE] - 1024:
+    if len(encoded) > protocol.CAPS[protocol.FrameType.DONE] - 1024:
         size = f"the result is {len(encoded) >> 20} MiB of JSON"
         return _limit("limit.output", size, "return counts, names or the first few rows")
     return protocol.Done(result=msgspec.Raw(encoded))

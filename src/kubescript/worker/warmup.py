@@ -73,10 +73,10 @@ def play(scope: Callable[[client.K8s], Mapping[str, object]]) -> None:
 def prompt(host: framing.FrameSocket) -> None:
     """Say all that a host says to a worker whose script makes one call."""
     start = protocol.Start(_SCRIPT, "rehearsal", "rehearsal", ("rehearsal",), 1000, 1 << 30, 1000, 1 << 16, 1, 1 << 20)
-    host.send_message(protocol.Kind.START, start)
-    host.send_message(protocol.Kind.REPLY, _Exchange.reply)
-    host.send(protocol.Kind.BODY, _LIST)
-    host.send_message(protocol.Kind.END, protocol.End())
+    host.send_message(protocol.FrameType.START, start)
+    host.send_message(protocol.FrameType.REPLY, _Exchange.reply)
+    host.send(protocol.FrameType.BODY, _LIST)
+    host.send_message(protocol.FrameType.END, protocol.End())
 
 
 def converse(link: channel.Channel) -> None:

@@ -18,7 +18,7 @@ from kubescript.worker.sdk import transport
 
 __all__ = ["Held", "Relay", "Sends", "Strayed"]
 
-_ROOM: Final = protocol.CAPS[protocol.Kind.BATCH] - protocol.KIB
+_ROOM: Final = protocol.CAPS[protocol.FrameType.BATCH] - protocol.KIB
 
 
 class Sends:

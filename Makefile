@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Hundreds of tests start a Python: it may keep the bytecode of what it imports.
+unexport PYTHONDONTWRITEBYTECODE
 # A file of tests stays in one process, and each process has an API server of its own.
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 

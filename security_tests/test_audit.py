@@ -16,7 +16,7 @@ from typing import Any
 import anyio
 import pytest
 from mcp.client import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.stdio import stdio_client
 from mcp_types import Implementation
 
 from kubescript import config, contexts, evaluator, types
@@ -139,7 +139,7 @@ def test_words_of_a_client_or_a_script_do_not_become_records(file: Path, tmp_pat
 
     async def talk() -> None:
         flags = ["--toolsets", "code", "--snapshot", str(trails.snapshot(tmp_path)), "--audit", str(file)]
-        parameters = StdioServerParameters(command=clients.KUBESCRIPT, args=flags)
+        parameters = clients.server(flags)
         info = Implementation(name=FORGED, version=FORGED)
         async with Client(stdio_client(parameters), client_info=info) as client:
             for script in (

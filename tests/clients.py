@@ -21,6 +21,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from kubescript.output import fencing
+from tests.compile_once import sitecustomize
 
 KUBESCRIPT = str(Path(sys.executable).with_name("kubescript"))
 TRANSPORTS = ("stdio", "http")
@@ -32,13 +33,19 @@ async def connect(transport: str, flags: Sequence[str], mode: str = "auto") -> A
     flags = ("--toolsets", "code", *flags)
     if transport == "stdio":
         with open(os.devnull, "w") as quiet:
-            parameters = StdioServerParameters(command=KUBESCRIPT, args=list(flags))
-            async with Client(stdio_client(parameters, quiet), mode=mode) as client:
+            async with Client(stdio_client(server(flags), quiet), mode=mode) as client:
                 yield client
     else:
         with serving(flags) as port:
             async with Client(f"http://127.0.0.1:{port}/mcp", mode=mode) as client:
                 yield client
+
+
+def server(flags: Sequence[str], **environment: str) -> StdioServerParameters:
+    """A `kubescript` over stdio. Clients give a server little of their environment: here also what shares the patterns
+    that this test run has compiled (see compile_once)."""
+    shared = {name: os.environ[name] for name in (sitecustomize.FOLDER, "PYTHONPATH") if name in os.environ}
+    return StdioServerParameters(command=KUBESCRIPT, args=list(flags), env={**shared, **environment})
 
 
 @contextlib.contextmanager

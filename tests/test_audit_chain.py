@@ -16,7 +16,7 @@ from pathlib import Path
 import anyio
 import pytest
 from mcp.client import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.stdio import stdio_client
 
 from kubescript import errors
 from kubescript.audit import chain, log, paths, verify
@@ -233,7 +233,7 @@ def test_a_server_tells_what_was_taken_from_it(case: str, file: Path, tmp_path: 
 
     async def talk() -> None:
         flags = ["--toolsets", "code", "--snapshot", str(trails.snapshot(tmp_path)), "--audit", str(file)]
-        server = StdioServerParameters(command=clients.KUBESCRIPT, args=flags)
+        server = clients.server(flags)
         with errlog.open("w") as log:
             async with Client(stdio_client(server, log)) as client:
                 assert clients.text(await clients.evaluate(client, trails.COUNT)) == "1"

@@ -14,7 +14,7 @@ import anyio
 import httpx2
 import pytest
 from mcp.client import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.stdio import stdio_client
 
 from kubescript import app, cancellation, config
 from kubescript.executor import spawner
@@ -119,7 +119,7 @@ def test_a_real_client_of_a_real_cluster(live: Path, tmp_path: Path) -> None:
         return Answered(clients.text(result), reports)
 
     async def run(log: Any) -> None:
-        parameters = StdioServerParameters(command=clients.KUBESCRIPT, args=flags(live))
+        parameters = clients.server(flags(live))
         async with Client(stdio_client(parameters, log)) as client:
             for name in SAMPLE:
                 for text, values in planted.SOURCES.values():

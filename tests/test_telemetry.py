@@ -16,7 +16,7 @@ import anyio
 import httpx2
 import pytest
 from mcp.client import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.stdio import stdio_client
 from opentelemetry.proto.trace.v1 import trace_pb2
 
 from kubescript import types
@@ -42,7 +42,7 @@ len(rows) > 0 and "hunter2hunter2" """
 async def client_of(environment: dict[str, str], *flags: str, log: Path | None = None) -> AsyncIterator[Client]:
     """A stdio client of a server with these variables."""
     with open(log or os.devnull, "w") as out:
-        parameters = StdioServerParameters(command=clients.KUBESCRIPT, args=[*FLAGS, *flags], env=environment)
+        parameters = clients.server([*FLAGS, *flags], **environment)
         async with Client(stdio_client(parameters, out)) as client:
             yield client
 

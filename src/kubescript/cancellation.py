@@ -61,9 +61,9 @@ class Patience:
     cancelled: Callable[[], bool] = bool
 
     def __call__(self) -> None:
-        """Raises LimitExceeded (limit.time, limit.cancelled) when nobody waits any more."""
+        """Raises LimitExceeded (limit.time, cancelled) when nobody waits any more."""
         if self.cancelled():
-            raise errors.LimitExceeded("the call was cancelled while its answer was masked", code="limit.cancelled")
+            raise errors.LimitExceeded("the call was cancelled while its answer was masked", code="cancelled")
         if time.monotonic() > self.deadline:
             raise errors.LimitExceeded(
                 "masking the answer took longer than the call may take, so it is withheld; return and print less, or "

@@ -74,7 +74,7 @@ class ClusterError(KubescriptError):
 
 
 class LimitExceeded(KubescriptError):
-    """A budget is used up. Codes: `limit.time`, `.memory`, `.depth`, `.output`, `.calls`, `.bytes`."""
+    """A budget is used up. Codes: `limit.time`, `.memory`, `.depth`, `.output`, `.calls`, `.bytes`; `cancelled`."""
 
     default_code = "limit.time"
 

@@ -343,7 +343,7 @@ def test_no_script_talks_its_way_to_another_context(name: str, honest: Fleet) ->
 @pytest.mark.parametrize("name", ["in the kubeconfig, but not listed", "nothing like it"])
 def test_the_list_alone_stops_an_attack(name: str, fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
     """Were an unknown name taken for the default one, the tests above would see it."""
-    doors = fleet.application.contexts._doors
+    doors = fleet.application.contexts._clusters
 
     class Lenient(dict[str, Any]):
         def get(self, key: str, default: Any = None) -> Any:

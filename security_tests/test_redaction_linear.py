@@ -14,10 +14,10 @@ import anyio
 import pytest
 
 import kubescript.redaction
-from kubescript import application, cancellation, config, errors, redaction, session, types
+from kubescript import app, cancellation, config, errors, evaluator, redaction, types
 from kubescript.cluster import podlogs
-from kubescript.sandbox import spawner
-from security_tests.redaction import doubling, engine, hostile, planted
+from kubescript.executor import spawner
+from security_tests.redaction import doubling, engine, floods, planted
 from security_tests.redaction.sheet import Document
 
 Count = Callable[[int], None]
@@ -73,17 +73,17 @@ SECRET: Final = "Tr0ub4dor-3-horse"
 @pytest.fixture(scope="module")
 def masking() -> redaction.Engine:
     warm = engine.fresh()
-    engine.masked(warm, hostile.log(LINE))
+    engine.masked(warm, floods.log(LINE))
     return warm
 
 
 def document(attack: Attack, size: int) -> Document:
     text = attack.text(size)
     if attack.form == "config map":
-        return hostile.in_configmap(text)
+        return floods.in_configmap(text)
     if attack.form == "object":
-        return replace(hostile.in_configmap(""), body=text.encode())
-    log = hostile.log(text)
+        return replace(floods.in_configmap(""), body=text.encode())
+    log = floods.log(text)
     return replace(log, query=(("limitBytes", str(len(text))),)) if attack.form == "cut log" else log
 
 
@@ -103,7 +103,7 @@ def test_twice_the_text_costs_twice_the_time(name: str, masking: redaction.Engin
     once, twice = spent(masking, ATTACKS[name], SIZE), spent(masking, ATTACKS[name], 2 * SIZE)
     assert twice < TWICE_S
     assert once < SMALL_S or twice < RATIO * once
-    assert SECRET.encode() not in engine.masked(masking, hostile.log(LINE))
+    assert SECRET.encode() not in engine.masked(masking, floods.log(LINE))
 
 
 MODULES: Final = [
@@ -144,20 +144,20 @@ LATE_S: Final = 20.0
 
 
 @pytest.fixture(scope="module")
-def evaluate(source: spawner.Spawner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[session.Session]:
+def evaluate(source: spawner.Spawner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[evaluator.Evaluator]:
     settings = config.Settings(snapshot=planted.snapshot(tmp_path_factory.mktemp("snapshot")))
-    with application.opened(settings, source) as parts:
+    with app.opened(settings, source) as parts:
         parts.warm_up()
-        yield parts.session
+        yield parts.evaluator
 
 
-def asked(evaluate: session.Session, script: str, timeout_ms: int = TIME_MS) -> types.Answer:
+def asked(evaluate: evaluator.Evaluator, script: str, timeout_ms: int = TIME_MS) -> types.Answer:
     return anyio.run(evaluate.evaluate, script, timeout_ms)
 
 
 @pytest.mark.promise("S-01", "S-07")
 @pytest.mark.parametrize("script", [COSTLY, f"print({COSTLY})", f"raise ValueError({COSTLY})", f"{{'a': {COSTLY}}}"])
-def test_masking_an_answer_ends_at_its_deadline(script: str, evaluate: session.Session, attacks: Count) -> None:
+def test_masking_an_answer_ends_at_its_deadline(script: str, evaluate: evaluator.Evaluator, attacks: Count) -> None:
     """A result, prints, an error that take a minute to mask are withheld when their time is over, and no word of them
     leaves; the next script has its answer."""
     attacks(1)
@@ -173,7 +173,7 @@ def test_masking_an_answer_ends_at_its_deadline(script: str, evaluate: session.S
 
 
 @pytest.mark.promise("S-01", "S-07")
-def test_a_result_that_costs_too_much_is_an_error(evaluate: session.Session, attacks: Count) -> None:
+def test_a_result_that_costs_too_much_is_an_error(evaluate: evaluator.Evaluator, attacks: Count) -> None:
     """Its code is `limit.time`, and its text says what to do."""
     attacks(1)
     answer = asked(evaluate, COSTLY)
@@ -183,7 +183,7 @@ def test_a_result_that_costs_too_much_is_an_error(evaluate: session.Session, att
 
 
 @pytest.mark.promise("S-07")
-def test_masking_an_answer_ends_with_its_call(evaluate: session.Session, attacks: Count) -> None:
+def test_masking_an_answer_ends_with_its_call(evaluate: evaluator.Evaluator, attacks: Count) -> None:
     """When the client cancels while its answer is masked, the thread that does it ends; a ping is answered meanwhile."""
     attacks(1)
     worst = 0.0
@@ -213,7 +213,7 @@ def test_a_body_whose_call_is_cancelled_is_not_masked_to_its_end(masking: redact
     """Nor is any of it given as it is."""
     attacks(1)
     switch = cancellation.Cancellation()
-    flood = hostile.log(LINE * 200_000)
+    flood = floods.log(LINE * 200_000)
     call = replace(engine.call(flood), cancelled=lambda: switch.cancelled)
     chunks = (flood.body[at : at + 65_536] for at in range(0, len(flood.body), 65_536))
     body = masking.body(call, chunks, lambda _: None)
@@ -221,4 +221,4 @@ def test_a_body_whose_call_is_cancelled_is_not_masked_to_its_end(masking: redact
     switch.cancel()
     with pytest.raises(errors.ClusterError, match="cancelled"):
         next(body)
-    assert SECRET.encode() not in engine.masked(masking, hostile.log(LINE))
+    assert SECRET.encode() not in engine.masked(masking, floods.log(LINE))

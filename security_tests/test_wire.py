@@ -24,7 +24,7 @@ from hypothesis import strategies
 from kubescript import types
 from kubescript.broker import broker, summary
 from kubescript.cluster import live
-from kubescript.executor import batch, claims, conversation, replies
+from kubescript.executor import batch, conversation, replies
 from kubescript.output import render
 from kubescript.policy import policy
 from kubescript.wire import framing, protocol
@@ -653,7 +653,7 @@ def converse(data: bytes, on_call: conversation.OnCall = benches.no_cluster) -> 
     with theirs, ours:
         reader.start()
         talk = conversation.Conversation(job, framing.FrameSocket(ours))
-        outcome = talk.outcome(talk.hold(), None, None)
+        outcome = talk.outcome(talk.run(), None, None)
         ours.shutdown(socket.SHUT_RDWR)
         reader.join()
     return outcome
@@ -817,7 +817,7 @@ def test_without_its_bound_each_attack_comes_through(monkeypatch: pytest.MonkeyP
         patch.setattr(conversation, "_MAX_PROGRESS", 1 << 20)
         assert code(progress + done) == ""
     with monkeypatch.context() as patch:
-        patch.setattr(claims, "_WORKERS_CODE", re.compile(".*"))
+        patch.setattr(conversation, "_WORKERS_CODE", re.compile(".*"))
         assert code(claimed) == "policy.denied"
     with monkeypatch.context() as patch:
         patch.setattr(conversation, "_TURN", frozenset(protocol.FrameType))
@@ -861,5 +861,5 @@ def test_without_its_bound_each_attack_on_answers_comes_through(
         patch.setattr(batch, "MAX_IN_FLIGHT", 100)
         assert most(calls) > 8
     with monkeypatch.context() as patch:
-        patch.setattr(replies.Answers, "stop", lambda _self, _number: None)
+        patch.setattr(replies.Replies, "stop", lambda _self, _number: None)
         assert converse(twice).fault is None

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from kubescript import cancellation, errors, types
-from kubescript.broker import body, broker, records, summary
+from kubescript.broker import broker, call_log, records, summary
 from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import protocol
@@ -201,7 +201,7 @@ def test_warnings(door: broker.Broker, fake: Fake) -> None:
 def test_redaction(fake: Fake) -> None:
     """The redactor sees every body, errors included, and what it gives is all the script gets."""
 
-    def mask(call: request.Request, chunks: Iterator[bytes], found: body.Found) -> Iterator[bytes]:
+    def mask(call: request.Request, chunks: Iterator[bytes], found: call_log.Found) -> Iterator[bytes]:
         for chunk in chunks:
             found("password")
             yield chunk.replace(b"hunter2", b"<1>")
@@ -217,7 +217,7 @@ def test_redaction(fake: Fake) -> None:
 def test_redaction_fails_closed(fake: Fake) -> None:
     """A redactor that trips withholds the body as a fault; it neither passes it nor ends it short."""
 
-    def trips(call: request.Request, chunks: Iterator[bytes], found: body.Found) -> Iterator[bytes]:
+    def trips(call: request.Request, chunks: Iterator[bytes], found: call_log.Found) -> Iterator[bytes]:
         yield b"ok"
         raise ValueError(next(chunks))
 

@@ -205,7 +205,7 @@ def test_words_of_ours_and_of_the_interpreter_are_no_prose_of_the_cluster(script
     even after logs."""
     outcome = bench.run(script, api_calls=3)
     assert outcome.fault is not None
-    ours = (*outcome.told, *fencing.own(outcome.fault.message, script))
+    ours = (*outcome.limit_messages, *fencing.own(outcome.fault.message, script))
     answer = render.render(outcome, types.Limits(), source="workload", ours=ours)
     assert FIXED[script] in answer.text
     assert not answer.untrusted
@@ -228,6 +228,6 @@ def test_a_message_that_says_more_is_marked(script: str, bench: stage.Bench) -> 
     """Who raises what a pod wrote gets the mark: only the whole message is exempt, and only lines that the script has."""
     outcome = bench.run(script)
     assert outcome.fault is not None
-    ours = (*outcome.told, *fencing.own(outcome.fault.message, script))
+    ours = (*outcome.limit_messages, *fencing.own(outcome.fault.message, script))
     assert render.render(outcome, types.Limits(), source="workload", ours=ours).untrusted, outcome.fault
     assert bench.works()

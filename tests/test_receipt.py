@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kubescript import types
-from kubescript.broker import receipt, summary
+from kubescript.broker import summary
 from kubescript.output import render
 from tests import trails
 
@@ -82,7 +82,7 @@ def test_many_things_of_a_kind_leave_room_for_the_others() -> None:
         tally.note(tally.failed, f"404 list {'x' * 60}{number}.example.com in namespace a")
     tally.note(tally.failed, "cluster.unreachable list pods")
     tally.note(tally.absent, "shpo")
-    told = receipt.notes(tally, "", types.Outcome())
+    told = summary.notes(tally, "", types.Outcome())
     assert told[0] == "denied: list secrets in 9 namespaces (policy.denied_resource)"
     assert told[1].endswith(", and 2 more") and told[2] == "no such namespace: shpo"
     line = render.render(types.Outcome(result=b"0"), types.Limits(), told).text.splitlines()[-1]

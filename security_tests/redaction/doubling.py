@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, Final
 
-from kubescript.redaction import tokens
+from kubescript.redaction import rules
 
 __all__ = ["Pattern", "cost", "patterns", "superlinear"]
 
@@ -59,7 +59,7 @@ def patterns(modules: list[ModuleType]) -> list[Pattern]:
         for call in _calls(source):
             regex, how = _written(call)
             found.setdefault((regex, how), Pattern(f"{module.__name__}:{call.lineno}", regex, how))
-    for rule in tokens.shipped():
+    for rule in rules.shipped():
         found[rule.regex, "search"] = Pattern(f"rule {rule.id}", rule.regex, "search")
     return list(found.values())
 

@@ -9,10 +9,10 @@ import anyio
 
 from kubescript import errors
 
-__all__ = ["Admission"]
+__all__ = ["Concurrency"]
 
 
-class Admission:
+class Concurrency:
     """The places of one server and who waits for one. Used from one event loop."""
 
     def __init__(self, places: int, queue: int) -> None:

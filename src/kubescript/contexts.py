@@ -41,16 +41,16 @@ class ClusterAccess:
 class Contexts:
     """The clusters of one server by name, the default one first; a server with one need not know its name."""
 
-    def __init__(self, doors: Mapping[str, ClusterAccess]) -> None:
-        self._doors = dict(doors)
-        self.default = next(iter(self._doors.values()))
-        self._share = _SHARE if len(self._doors) > 1 else 1.0
+    def __init__(self, clusters: Mapping[str, ClusterAccess]) -> None:
+        self._clusters = dict(clusters)
+        self.default = next(iter(self._clusters.values()))
+        self._share = _SHARE if len(self._clusters) > 1 else 1.0
 
     @property
     def names(self) -> tuple[str, ...]:
         """What scripts may name. A broken kubeconfig is the error of the first call, not of every script."""
-        if "" not in self._doors:
-            return tuple(self._doors)
+        if "" not in self._clusters:
+            return tuple(self._clusters)
         try:
             return (self.default.cluster.name,)
         except errors.ClusterError:
@@ -67,32 +67,34 @@ class Contexts:
     def handle(
         self,
         call: protocol.Call,
-        tally: summary.Summary,
+        summary: summary.Summary,
         timeout_s: float,
         cancel: cancellation.Cancellation | None = None,
     ) -> tuple[protocol.Reply, types.Response | None]:
         """Answer one call, see `Broker.handle`."""
-        door = self._doors.get(call.context) if call.context else self.default
-        if door is None and call.context == self.names[0]:  # a server's only cluster, by its name
-            door = self.default
-        if door is None:
-            return self.default.broker.refuse(call, tally, self._unknown(call.context)), None
-        reply, response = door.broker.handle(call, tally, timeout_s * self._share, cancel)
+        access = self._clusters.get(call.context) if call.context else self.default
+        if access is None and call.context == self.names[0]:  # a server's only cluster, by its name
+            access = self.default
+        if access is None:
+            return self.default.broker.refuse(call, summary, self._unknown(call.context)), None
+        reply, response = access.broker.handle(call, summary, timeout_s * self._share, cancel)
         answered = response is not None or (reply.fault is not None and reply.fault.code == rules.MISTAKEN)
-        if answered and door.denials is not None:
-            door.denials.tell()
+        if answered and access.denials is not None:
+            access.denials.check_later()
         return reply, response
 
-    def tell(self) -> None:
-        """Warn of rules that name nothing, of the default cluster; for who does not come through `handle`."""
+    def check_rules(self) -> None:
+        """Warns of rules of the default cluster that name nothing; for callers that do not come through `handle`."""
         if self.default.denials is not None:
-            self.default.denials.tell()
+            self.default.denials.check()
 
     def close(self) -> None:
         """Drop the connections to all of them, also when one cannot."""
         with contextlib.ExitStack() as closing:
-            for door in self._doors.values():
-                closing.callback(door.cluster.close)
+            for access in self._clusters.values():
+                closing.callback(access.cluster.close)
+                if access.denials is not None:
+                    closing.callback(access.denials.close)
 
     def _unknown(self, name: str) -> errors.PolicyDenied:
         known = ", ".join(self.names[:_SHOWN])

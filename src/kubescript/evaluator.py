@@ -1,4 +1,4 @@
-"""One evaluation after the other: wires executor, broker and output; holds the deadline and the cancellation.
+"""One script from its arrival to its answer: joins executor, broker and output, holds deadline and cancellation.
 
 The async world ends here: a script runs in a thread of its own, which talks to its worker and to the API server with
 blocking calls.
@@ -19,7 +19,7 @@ import anyio.from_thread
 import anyio.to_thread
 
 from kubescript import cancellation, concurrency, config, errors, types
-from kubescript.broker import body, receipt, records, summary
+from kubescript.broker import call_log, records, summary
 from kubescript.executor import conversation, executor
 from kubescript.output import fencing, render
 from kubescript.telemetry import evaluation
@@ -38,7 +38,7 @@ _BUG: Final = "kubescript failed; its log says why"
 
 
 class CallHandler(Protocol):
-    """What answers a script's calls: `contexts.Contexts`, or a record of what was answered."""
+    """What answers a script's calls: `contexts.Contexts`, or a replay of what was answered once."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -49,7 +49,7 @@ class CallHandler(Protocol):
         """The default cluster's default namespace."""
 
     def handle(
-        self, call: protocol.Call, tally: summary.Summary, timeout_s: float, cancel: cancellation.Cancellation
+        self, call: protocol.Call, summary: summary.Summary, timeout_s: float, cancel: cancellation.Cancellation
     ) -> tuple[protocol.Reply, types.Response | None]:
         """See `broker.Broker.handle`."""
 
@@ -58,9 +58,11 @@ class Entry(records.Journal, Protocol):
     """One script on record."""
 
     def seen(self, on_call: conversation.OnCall) -> conversation.OnCall:
-        """`on_call`, with what the worker gets to see kept where the operator asked for that."""
+        """Gives `on_call` back such that what the worker gets to see is kept, where the operator asked for that."""
 
-    def close(self, outcome: types.Outcome, answer: types.Answer, tally: summary.Summary, notes: Sequence[str]) -> None:
+    def close(
+        self, outcome: types.Outcome, answer: types.Answer, summary: summary.Summary, notes: Sequence[str]
+    ) -> None:
         """The script has ended. Raises AuditError when that cannot be kept: the answer must not leave then."""
 
 
@@ -77,7 +79,7 @@ class Audit(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Request:
     """One script as a client asked for it."""
 
     script: str
@@ -85,13 +87,18 @@ class _Asked:
     caller: types.Caller
     on_progress: OnProgress | None
     switch: cancellation.Cancellation = field(default_factory=cancellation.Cancellation)
+    """Ends the worker and the calls under way: at a cancellation, and when the script's time is over."""
     since: float = field(default_factory=time.monotonic)
-    gone: threading.Event = field(default_factory=threading.Event)
-    """Set when the client has cancelled; `switch` is also thrown when the script's time is over."""
+    cancelled: threading.Event = field(default_factory=threading.Event)
+    """Set when the client has cancelled."""
 
     @property
     def ms_ago(self) -> float:
         return (time.monotonic() - self.since) * 1000
+
+    def patience(self, deadline: float) -> cancellation.Patience:
+        """How long the client waits for masked text."""
+        return cancellation.Patience(deadline, self.cancelled.is_set)
 
 
 class Evaluator:
@@ -101,21 +108,26 @@ class Evaluator:
         self,
         settings: config.Settings,
         runner: executor.Executor,
-        door: CallHandler,
+        handler: CallHandler,
         audit: Audit | None = None,
         *,
-        mask: body.Mask | None = None,
+        mask: call_log.Mask | None = None,
     ) -> None:
         self._settings = settings
         self._runner = runner
-        self._door = door
+        self._handler = handler
         self._audit = audit
         self._mask = mask
         self.observers: list[evaluation.Observer] = []
-        """Told of every script; filled when the parts are put together."""
-        self._admission = concurrency.Admission(settings.sandbox.max_scripts, settings.sandbox.max_queue)
+        """Are told of every script; filled when the parts are put together."""
+        self._places = concurrency.Concurrency(settings.sandbox.max_scripts, settings.sandbox.max_queue)
         self._threads = anyio.CapacityLimiter(settings.sandbox.max_scripts)
         """Threads outlive the places of scripts that were cancelled."""
+
+    @property
+    def load(self) -> evaluation.Load:
+        """How busy the evaluator is."""
+        return evaluation.Load(self._places.running, self._places.waiting, self._runner.spares)
 
     async def evaluate(
         self,
@@ -125,21 +137,124 @@ class Evaluator:
         caller: types.Caller = _NOBODY,
     ) -> types.Answer:
         """Run one script and give the client's answer. Failures are answers too; only cancellation is raised."""
-        asked = _Asked(script, self._settings.limits.for_script(timeout_ms), caller, on_progress)
+        asked = _Request(script, self._settings.limits.for_script(timeout_ms), caller, on_progress)
         try:
-            async with self._admission.place():
-                return await self._run(asked, asked.ms_ago)
+            async with self._places.place():
+                return await self._in_thread(asked, asked.ms_ago)
         except errors.KubescriptError as error:
             failure = error
         except Exception:  # ours; its text is for the log, and the script is to be on record all the same
             log.exception("a script failed in an unforeseen way", extra={"event": "session.bug"})
             failure = errors.KubescriptError(_BUG, code="internal")
-        failure = await self._refused(asked, failure)
+        failure = await self._recorded_refusal(asked, failure)
         self._observe(evaluation.Evaluation(failure.code, waited_ms=asked.ms_ago))
-        return await anyio.to_thread.run_sync(self._unanswered, failure, "script not run")
+        return await anyio.to_thread.run_sync(self._failure_answer, failure, "script not run")
 
-    async def _refused(self, asked: _Asked, error: errors.KubescriptError) -> errors.KubescriptError:
-        """Put a script that was not run on record; gives the reason, or why even that was not possible."""
+    async def _in_thread(self, asked: _Request, waited_ms: float) -> types.Answer:
+        work = functools.partial(self._evaluate, asked, waited_ms)
+        try:
+            return await anyio.to_thread.run_sync(work, limiter=self._threads, abandon_on_cancel=True)
+        except anyio.get_cancelled_exc_class():
+            asked.cancelled.set()
+            asked.switch.cancel()
+            raise
+
+    def _evaluate(self, asked: _Request, waited_ms: float) -> types.Answer:
+        """Runs the script, writes its answer, and puts both on record."""
+        where = self._handler.names, self._handler.namespace
+        entry = self._audit.begin(asked.script, asked.caller, asked.limits, where) if self._audit is not None else None
+        calls = summary.Summary(journal=records.NOWHERE if entry is None else entry)
+        deadline = time.monotonic() + asked.limits.timeout_ms / 1000
+        outcome = self._runner.run(self._job(asked, where, calls, entry, deadline))
+        self._runner.later(functools.partial(_log_outcome, outcome))
+        self._note_missing_namespaces(asked, calls)
+        notes = summary.notes(calls, asked.script, outcome)
+        answer = self._rendered(asked, outcome, calls, notes, deadline)
+        try:
+            if entry is not None:
+                entry.close(outcome, answer, calls, notes)  # raises rather than let an answer leave unrecorded
+        except errors.AuditError as error:
+            answer = self._failure_answer(error, "answer withheld")
+        self._observe(_evaluation(outcome, calls, answer, waited_ms))
+        return answer
+
+    def _job(
+        self,
+        asked: _Request,
+        where: tuple[tuple[str, ...], str],
+        calls: summary.Summary,
+        entry: Entry | None,
+        deadline: float,
+    ) -> conversation.Job:
+        names, namespace = where
+
+        def on_call(call: protocol.Call, timeout_s: float) -> tuple[protocol.Reply, types.Response | None]:
+            return self._handler.handle(call, calls, timeout_s, asked.switch)
+
+        style = self._style(calls, asked.patience(deadline + _MASKING_S))
+        return conversation.Job(
+            script=asked.script,
+            limits=asked.limits,
+            namespace=namespace,
+            context=names[0],
+            contexts=names,
+            on_call=on_call if entry is None else entry.seen(on_call),
+            on_progress=_progress_reporter(asked.on_progress, style),
+            cancellation=asked.switch,
+        )
+
+    def _note_missing_namespaces(self, asked: _Request, calls: summary.Summary) -> None:
+        """Notes the namespaces that a script listed and that do not exist; a replay notes what was noted then."""
+        if calls.replayed is not None:
+            return
+
+        def handle(
+            call: protocol.Call, timeout_s: float, cancel: cancellation.Cancellation
+        ) -> tuple[protocol.Reply, types.Response | None]:
+            return self._handler.handle(call, summary.Summary(journal=calls.journal), timeout_s, cancel)
+
+        for context, namespace in calls.listed_namespaces.missing(handle, asked.switch):
+            calls.note(calls.absent, f"{context}: {namespace}" if context else namespace)
+
+    # --- the answer -------------------------------------------------------------------------------------------------
+
+    def _rendered(
+        self, asked: _Request, outcome: types.Outcome, calls: summary.Summary, notes: Sequence[str], deadline: float
+    ) -> types.Answer:
+        """The answer; an error in its place when masking it takes longer than the client waits."""
+        fault = outcome.fault.message if outcome.fault is not None else ""
+        ours = (*calls.denials, *outcome.limit_messages, *fencing.own(fault, asked.script))
+        patience = asked.patience(max(deadline, time.monotonic() + _MASKING_S))
+        style = self._style(calls, patience)
+        try:
+            return render.render(outcome, asked.limits, notes, source=calls.source, style=style, ours=ours)
+        except errors.LimitExceeded as error:
+            return self._failure_answer(error, "answer withheld")
+
+    def _style(self, calls: summary.Summary, patience: cancellation.Patience) -> render.Style:
+        """How this script's answer is written: the one place where what leaves is redacted."""
+        mask = self._mask
+        chosen = self._settings.output
+        masked = None if mask is None else lambda text: mask(text, calls.found, patience)
+        return render.Style(masked, chosen.mark_untrusted, chosen.structured)
+
+    def _failure_answer(self, failure: errors.KubescriptError, what: str) -> types.Answer:
+        """What the client gets in place of an answer."""
+        log.warning("%s: %s", what, failure.message, extra={"code": failure.code, "remedy": failure.remedy})
+        text = f"error {failure.code}: {failure.message}"
+        if failure.message != _BUG:  # what writes answers may be what failed
+            text = self._masked_error(text)
+        return types.Answer(text, is_error=True, code=failure.code)
+
+    def _masked_error(self, text: str) -> str:
+        """The text of an error of the host's, masked as any text that leaves; withheld when that takes too long."""
+        try:
+            return self._style(summary.Summary(), cancellation.Patience.of(_MASKING_S)).text(text)
+        except errors.LimitExceeded as error:
+            return f"error {error.code}: {error.message}"
+
+    async def _recorded_refusal(self, asked: _Request, error: errors.KubescriptError) -> errors.KubescriptError:
+        """Puts a script that was not run on record; gives the reason, or why even that was not possible."""
         if self._audit is None or isinstance(error, errors.AuditError):
             return error
         try:
@@ -148,114 +263,13 @@ class Evaluator:
             return worse
         return error
 
-    def _unanswered(self, failure: errors.KubescriptError, what: str) -> types.Answer:
-        """What the client gets in place of an answer."""
-        log.warning("%s: %s", what, failure.message, extra={"code": failure.code, "remedy": failure.remedy})
-        text = f"error {failure.code}: {failure.message}"
-        if failure.message != _BUG:  # what writes answers may be what failed
-            text = self._short(text)
-        return types.Answer(text, is_error=True, code=failure.code)
-
-    async def _run(self, asked: _Asked, waited_ms: float) -> types.Answer:
-        work = functools.partial(self._evaluate, asked, waited_ms)
-        try:
-            return await anyio.to_thread.run_sync(work, limiter=self._threads, abandon_on_cancel=True)
-        except anyio.get_cancelled_exc_class():
-            asked.gone.set()
-            asked.switch.cancel()
-            raise
-
-    def _evaluate(self, asked: _Asked, waited_ms: float) -> types.Answer:
-        where = self._door.names, self._door.namespace
-        entry = self._audit.begin(asked.script, asked.caller, asked.limits, where) if self._audit is not None else None
-        tally = summary.Summary(journal=records.NOWHERE if entry is None else entry)
-        deadline = time.monotonic() + asked.limits.timeout_ms / 1000
-        style = self._style(tally, cancellation.Patience(deadline + _MASKING_S, asked.gone.is_set))
-        outcome = self._runner.run(self._job(asked, where, tally, entry, style))
-        self._runner.later(functools.partial(_record, outcome))
-        self._look_for_absent(asked, tally)
-        notes = receipt.notes(tally, asked.script, outcome)
-        ours = (*tally.told, *outcome.told, *fencing.own(outcome.fault.message if outcome.fault else "", asked.script))
-        deadline = max(deadline, time.monotonic() + _MASKING_S)
-        style = self._style(tally, cancellation.Patience(deadline, asked.gone.is_set))
-        try:
-            answer = render.render(outcome, asked.limits, notes, source=tally.source, style=style, ours=ours)
-        except errors.LimitExceeded as error:
-            answer = self._unanswered(error, "answer withheld")
-        try:
-            if entry is not None:
-                entry.close(outcome, answer, tally, notes)  # raises rather than let an answer leave unrecorded
-        except errors.AuditError as error:
-            answer = self._unanswered(error, "answer withheld")
-        self._observe(_evaluation(outcome, tally, answer, waited_ms))
-        return answer
-
-    def _look_for_absent(self, asked: _Asked, tally: summary.Summary) -> None:
-        """Note the namespaces that a script listed and that are not there; a replay notes what was noted then."""
-        if tally.recalled is not None:
-            return
-
-        def handle(
-            call: protocol.Call, timeout_s: float, cancel: cancellation.Cancellation
-        ) -> tuple[protocol.Reply, types.Response | None]:
-            return self._door.handle(call, summary.Summary(journal=tally.journal), timeout_s, cancel)
-
-        for context, namespace in tally.absences.confirmed(handle, asked.switch):
-            tally.note(tally.absent, f"{context}: {namespace}" if context else namespace)
-
-    def _job(
-        self,
-        asked: _Asked,
-        where: tuple[tuple[str, ...], str],
-        tally: summary.Summary,
-        entry: Entry | None,
-        style: render.Style,
-    ) -> conversation.Job:
-        names, namespace = where
-
-        def on_call(call: protocol.Call, timeout_s: float) -> tuple[protocol.Reply, types.Response | None]:
-            return self._door.handle(call, tally, timeout_s, asked.switch)
-
-        return conversation.Job(
-            script=asked.script,
-            limits=asked.limits,
-            namespace=namespace,
-            context=names[0],
-            contexts=names,
-            on_call=on_call if entry is None else entry.seen(on_call),
-            on_progress=_reporter(asked.on_progress, style),
-            cancellation=asked.switch,
-        )
-
-    def _short(self, text: str) -> str:
-        """The text of an error of the host's, as any text leaves; nothing of it when that takes too long."""
-        try:
-            return self._style(summary.Summary(), cancellation.Patience.of(_MASKING_S)).text(text)
-        except errors.LimitExceeded as error:
-            return f"error {error.code}: {error.message}"
-
-    def _style(self, tally: summary.Summary, patience: cancellation.Patience) -> render.Style:
-        """How this script's answer is written: the one seam for redaction of what leaves."""
-        mask = self._mask
-
-        def masked(text: str) -> str:
-            return mask(text, tally.found, patience) if mask is not None else text
-
-        chosen = self._settings.output
-        return render.Style(masked if mask is not None else None, chosen.mark_untrusted, chosen.structured)
-
-    @property
-    def load(self) -> evaluation.Load:
-        """How busy the session is."""
-        return evaluation.Load(self._admission.running, self._admission.waiting, self._runner.spares)
-
     def _observe(self, done: evaluation.Evaluation) -> None:
         if self.observers:
             self._runner.later(functools.partial(evaluation.notify, tuple(self.observers), done))
 
 
-def _reporter(on_progress: OnProgress | None, style: render.Style) -> conversation.OnProgress:
-    """Carry progress from the script's thread to the event loop."""
+def _progress_reporter(on_progress: OnProgress | None, style: render.Style) -> conversation.OnProgress:
+    """Carries progress from the script's thread to the event loop."""
     if on_progress is None:
         return lambda _: None
 
@@ -266,20 +280,20 @@ def _reporter(on_progress: OnProgress | None, style: render.Style) -> conversati
 
 
 def _evaluation(
-    outcome: types.Outcome, tally: summary.Summary, answer: types.Answer, waited_ms: float
+    outcome: types.Outcome, calls: summary.Summary, answer: types.Answer, waited_ms: float
 ) -> evaluation.Evaluation:
     return evaluation.Evaluation(
         code=answer.code or "ok",  # of what the client got: an answer may have been withheld
         usage=outcome.usage,
         waited_ms=waited_ms,
-        records=tuple(tally.kept),
-        redacted=dict(tally.redacted),
+        records=tuple(calls.call_records),
+        redacted=dict(calls.redacted),
         cut=answer.cut,
         parent=evaluation.surroundings(),
     )
 
 
-def _record(outcome: types.Outcome) -> None:
+def _log_outcome(outcome: types.Outcome) -> None:
     usage = outcome.usage
     log.info(
         "script finished",

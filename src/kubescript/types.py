@@ -64,7 +64,7 @@ class Outcome:
     dropped_bytes: int = 0
     """Printed beyond the output limit, and not kept."""
     usage: Usage = field(default_factory=Usage)
-    told: tuple[str, ...] = ()
+    limit_messages: tuple[str, ...] = ()
     """What the host told the script of its limits, word by word: the server's own."""
 
 

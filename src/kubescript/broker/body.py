@@ -1,4 +1,4 @@
-"""A body on its way from a cluster to a script: masked, counted, and its end told once.
+"""A body on its way from a cluster to a script: masked and counted, its end logged once.
 
 The broker makes one for each answer. A body that cannot be masked is withheld, and one that breaks off never looks
 whole.
@@ -13,23 +13,15 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from kubescript import errors, types
-from kubescript.broker import summary
+from kubescript.broker import call_log
 from kubescript.request import request
 
-__all__ = ["CLOSED", "Body", "Check", "Found", "Mask", "Redactor"]
+__all__ = ["Body", "Redactor"]
 
 log = logging.getLogger(__name__)
 
-Found = Callable[[str], None]
-"""Told the kind of each value that was masked."""
-Redactor = Callable[[request.Request, Iterator[bytes], Found], Iterator[bytes]]
+Redactor = Callable[[request.Request, Iterator[bytes], call_log.Found], Iterator[bytes]]
 """Masks secret values in a body on its way to the script."""
-Check = Callable[[], None]
-"""Raises KubescriptError when nobody waits for a text any more."""
-Mask = Callable[[str, Found, Check], str]
-"""Masks secret values in a text that leaves, and tells the kind of each. Raises what the check raises."""
-CLOSED: Final = "closed"
-"""The reader stopped before the end: its own choice, nothing failed."""
 _TAIL: Final = 64
 """Bytes of a chunk's end that are looked at for the closing brace; API servers end with it or a newline."""
 _EMPTY_LIST: Final = b'"items":[]'
@@ -38,33 +30,24 @@ _SMALL: Final = 512
 
 
 class Body:
-    """Counts a body's bytes as the cluster sends them, and reports once how it ended, whichever way that was."""
+    """Counts a body's bytes as the cluster sends them, and logs once how it ended, whichever way that was."""
 
-    def __init__(
-        self, response: types.Response, tally: summary.Summary, finish: Callable[[Body], None], *, json: bool
-    ) -> None:
+    def __init__(self, response: types.Response, entry: call_log.CallLog, *, json: bool) -> None:
         self._response = response
+        self._entry = entry
         self._json = json
-        """A whole JSON object is promised; what is none must not pass for an empty list."""
-        self._tally = tally
-        self._finish = finish
-        self.size = 0
+        """A whole JSON object is promised: what is none must not pass for an empty list."""
+        self._size = 0
         self._start = b""
-        self.fault = ""
-        self.redacted: dict[str, int] = {}
+        self._redacted: dict[str, int] = {}
         self._lock = threading.Lock()
         self._ended = False
-
-    @property
-    def is_empty_list(self) -> bool:
-        """Whether it was a list without items, and nothing but."""
-        return self.size <= _SMALL and _EMPTY_LIST in self._start
 
     def close(self) -> None:
         """End a pending read. Any thread, any number of times."""
         self._response.close()
         with contextlib.suppress(errors.AuditError):  # the journal knows that it lost a call, and withholds the answer
-            self._end(CLOSED)
+            self._end(call_log.CLOSED)
 
     def masked(self, redact: Redactor, parsed: request.Request) -> Iterator[bytes]:
         """The body, masked. Raises KubescriptError when it breaks off or cannot be masked."""
@@ -86,14 +69,14 @@ class Body:
             self.close()
 
     def _found(self, kind: str) -> None:
-        self.redacted[kind] = self.redacted.get(kind, 0) + 1
+        self._redacted[kind] = self._redacted.get(kind, 0) + 1
 
     def _counted(self) -> Iterator[bytes]:
         last = b""
         for chunk in self._response.chunks:
-            self.size += len(chunk)
-            self._start = (self._start + chunk)[:_SMALL] if self.size <= _SMALL else b""
-            self._tally.count(size=len(chunk))
+            self._size += len(chunk)
+            self._start = (self._start + chunk)[:_SMALL] if self._size <= _SMALL else b""
+            self._entry.summary.count(size=len(chunk))
             last = chunk[-_TAIL:].rstrip() or last
             yield chunk
         if self._json and not last.endswith(b"}"):
@@ -104,5 +87,5 @@ class Body:
             if self._ended:
                 return
             self._ended = True
-        self.fault = fault
-        self._finish(self)
+        empty = self._size <= _SMALL and _EMPTY_LIST in self._start
+        self._entry.ended(self._response.status, fault, self._size, self._redacted, empty=empty)

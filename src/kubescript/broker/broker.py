@@ -3,7 +3,7 @@
 Every toolset and every script goes through `handle`.
 
 What comes in is hostile (any bytes that decode as a Call); what goes out is a reply the worker may see. A refused or
-failed call is an answer, not an exception. What a script could not see is kept in its tally, so that the answer can
+failed call is an answer, not an exception. What a script could not see is noted in its summary, so that the answer can
 say what is missing even when the script swallowed the error.
 """
 
@@ -18,8 +18,7 @@ from dataclasses import replace
 from typing import Final
 
 from kubescript import cancellation, errors, redaction, types
-from kubescript.broker import body as answer_body  # fmt: skip
-from kubescript.broker import cases, ledgers, logtail, records, summary
+from kubescript.broker import body, call_log, logtail, records, summary
 from kubescript.cluster import base
 from kubescript.policy import discovery, policy
 from kubescript.request import request
@@ -30,16 +29,16 @@ __all__ = ["Broker"]
 log = logging.getLogger(__name__)
 
 _Answer = tuple[protocol.Reply, types.Response | None]
-_ASKING: Final = frozenset({"get", "list", "watch"})
-"""Their answers hold what the cluster has, not what the script has sent."""
+_READS: Final = frozenset({"get", "list", "watch"})
+"""Verbs whose answers hold what the cluster has, not what the script has sent."""
 _JSON: Final = "application/json"
 
 
-def _unchanged(_call: request.Request, chunks: Iterator[bytes], _found: answer_body.Found) -> Iterator[bytes]:
+def _unchanged(_call: request.Request, chunks: Iterator[bytes], _found: call_log.Found) -> Iterator[bytes]:
     return chunks
 
 
-def _unmasked(text: str, _found: answer_body.Found, _check: answer_body.Check) -> str:
+def _unmasked(text: str, _found: call_log.Found, _check: call_log.Check) -> str:
     return text
 
 
@@ -66,13 +65,13 @@ class Broker:
         rules: policy.Policy,
         *,
         resolve: discovery.KindResolver | None = None,
-        redact: answer_body.Redactor = _unchanged,
-        redact_echo: answer_body.Redactor | None = None,
-        mask: answer_body.Mask = _unmasked,
+        redact: body.Redactor = _unchanged,
+        redact_echo: body.Redactor | None = None,
+        mask: call_log.Mask = _unmasked,
         record: Callable[[records.Record], None] = _log,
         context: str = "",
     ) -> None:
-        """`context` names the cluster in records and receipts when it is one of several."""
+        """`context` names the cluster in records and notes when it is one of several."""
         self._cluster = cluster
         self._policy = rules
         self._resolve = resolve
@@ -85,69 +84,101 @@ class Broker:
     def handle(
         self,
         call: protocol.Call,
-        tally: summary.Summary,
+        summary: summary.Summary,
         timeout_s: float,
         cancel: cancellation.Cancellation | None = None,
     ) -> tuple[protocol.Reply, types.Response | None]:
-        """Answer one call, no word of it unmasked.
+        """Answer one call, no word of it unmasked; what the script does not get to see is noted in `summary`.
 
         Without a fault the response is there and its `chunks` must be read or closed; they may raise KubescriptError,
         after which the answer counts as broken off.
         """
-        tally.count(calls=1)
-        ledger = ledgers.Ledger(tally, self._sink, self._mask, self._context)
+        summary.count(calls=1)
+        entry = call_log.CallLog(summary, self._sink, self._mask, self._context)
         try:
-            reply, response = self._handle(call, ledger, timeout_s, cancel or cancellation.Cancellation())
-            return ledger.masked(reply), response
+            reply, response = self._answer(call, entry, timeout_s, cancel or cancellation.Cancellation())
+            return entry.masked(reply), response
         except errors.AuditError as error:  # what cannot be put on record is not done, or not told
-            return _unrecorded(tally, error), None
+            return _unrecorded(summary, error), None
 
-    def refuse(self, call: protocol.Call, tally: summary.Summary, error: errors.PolicyDenied) -> protocol.Reply:
+    def refuse(self, call: protocol.Call, summary: summary.Summary, error: errors.PolicyDenied) -> protocol.Reply:
         """Answer a call that is for no cluster at all: counted and recorded like any other, and not even parsed."""
-        tally.count(calls=1)
-        ledger = ledgers.Ledger(tally, self._sink, self._mask)
-        ledger.note(tally.denied, f"{call.method} ({error.code})")
+        summary.count(calls=1)
         try:
-            ledger.keep(records.Record(f"unparsed {call.method}", "deny", error.code, fault=error.code))
+            call_log.CallLog(summary, self._sink, self._mask).misdirected(call.method, error.code)
         except errors.AuditError as worse:
-            return _unrecorded(tally, worse)
+            return _unrecorded(summary, worse)
         return _fault(error)
 
-    def _handle(
-        self, call: protocol.Call, ledger: ledgers.Ledger, timeout_s: float, cancel: cancellation.Cancellation
+    def _answer(
+        self, call: protocol.Call, entry: call_log.CallLog, timeout_s: float, cancel: cancellation.Cancellation
     ) -> _Answer:
-        started = time.monotonic()
         try:
-            parsed = _without_masks(request.parse(call))
+            parsed = self._parsed(call, entry, timeout_s, cancel)
         except errors.RequestError as error:
-            ledger.note(ledger.tally.failed, f"{error.code} {call.method}")
-            ledger.keep(records.Record(f"unparsed {call.method}", "refuse", fault=error.code))
+            entry.malformed(call.method, error.code)
             return _fault(error), None
-        agent = ledger.tally.journal.agent
-        parsed = replace(
-            parsed,
-            audit_id=str(uuid.uuid4()),
-            agent=agent,
-            deadline=started + timeout_s,
-            cancelled=lambda: cancel.cancelled,
-        )
-        case = cases.Case(parsed, ledger, started, cancel)
+        sent = logtail.widened(parsed) if parsed.subresource == "log" else parsed
         try:
-            response = self._performed(case)
+            response = self._performed(parsed, sent, entry, cancel)
         except errors.AuditError:
             raise
         except errors.PolicyDenied as error:
             return _fault(error), None
         except errors.KubescriptError as error:
-            return self._failed(case, error), None
-        return self._answered(case, response)
+            entry.failed(error)
+            return _fault(error), None
+        entry.answered(parsed, response)
+        return self._checked(parsed, sent, entry, response)
 
-    def _performed(self, case: cases.Case) -> types.Response:
+    @staticmethod
+    def _parsed(
+        call: protocol.Call, entry: call_log.CallLog, timeout_s: float, cancel: cancellation.Cancellation
+    ) -> request.Request:
+        """The request that the call asks for, with what its handling needs to know. Raises RequestError."""
+        parsed = request.parse(call)
+        _check_masks(parsed)
+        entry.call = replace(
+            parsed,
+            audit_id=str(uuid.uuid4()),
+            agent=entry.summary.journal.agent,
+            deadline=time.monotonic() + timeout_s,
+            cancelled=lambda: cancel.cancelled,
+        )
+        return entry.call
+
+    def _decide(self, call: request.Request, entry: call_log.CallLog, cancel: cancellation.Cancellation) -> None:
+        """Raises PolicyDenied unless the verdict is "allow": what nobody here can carry out (a plan) is refused too."""
+        decision = self._rules(call, cancel).decide(call)
+        if decision.verdict == "allow":
+            return
+        rule = decision.rule or "policy.denied"
+        entry.denied(call, decision.verdict, rule)
+        what = request.describe(call)
+        text = f"{what}: denied by policy: {decision.reason}. {decision.instead}"
+        raise errors.PolicyDenied(text.rstrip(), code=rule)
+
+    def _rules(self, call: request.Request, cancel: cancellation.Cancellation) -> policy.Policy:
+        """The policy, whose look-ups in discovery end with the call it decides on."""
+        if self._resolve is None:
+            return self._policy
+        left = _seconds_left(call)
+        resolve = functools.partial(self._resolve, timeout_s=left, cancel=cancel)
+        named = functools.partial(self._resolve.named, timeout_s=left, cancel=cancel)
+        return replace(self._policy, resolve=resolve, named=named)
+
+    def _performed(
+        self,
+        call: request.Request,
+        sent: request.Request,
+        entry: call_log.CallLog,
+        cancel: cancellation.Cancellation,
+    ) -> types.Response:
         """The cluster's answer, if the call may be made. Raises KubescriptError and nothing else."""
         try:
-            self._decide(case)
-            case.tally.journal.before(case.call)
-            return self._cluster.perform(logtail.widened(case.call), case.left, case.cancel)
+            self._decide(call, entry, cancel)
+            entry.summary.journal.before(call)
+            return self._cluster.perform(sent, _seconds_left(call), cancel)
         except errors.KubescriptError:
             raise
         except Exception:
@@ -156,60 +187,33 @@ class Broker:
                 "the server failed to perform the call; this is a bug in kubescript, its log says more"
             ) from None
 
-    def _decide(self, case: cases.Case) -> None:
-        """Raises PolicyDenied unless the verdict is "allow": what nobody here can carry out (a plan) is refused too."""
-        rules = self._policy
-        if self._resolve is not None:  # a look-up in discovery ends with the call it decides on
-            ask = functools.partial(self._resolve, timeout_s=case.left, cancel=case.cancel)
-            named = functools.partial(self._resolve.named, timeout_s=case.left, cancel=case.cancel)
-            rules = replace(rules, resolve=ask, named=named)
-        decision = rules.decide(case.call)
-        if decision.verdict == "allow":
-            return
-        what = request.describe(case.call)
-        rule = decision.rule or "policy.denied"
-        case.ledger.note(case.tally.denied, f"{case.kind} ({rule})")
-        case.ledger.keep(records.Record(what, decision.verdict, rule, fault=rule, call=case.call))
-        raise errors.PolicyDenied(
-            f"{what}: denied by policy: {decision.reason}. {decision.instead}".rstrip(), code=rule
-        )
-
-    def _failed(self, case: cases.Case, error: errors.KubescriptError) -> protocol.Reply:
-        case.note(case.tally.failed, error.code)
-        if error.remedy:
-            about = {"event": "cluster.remedy", "context": self._context}
-            log.warning("%s: %s", case.ledger.text(error.message), error.remedy, extra=about)
-        case.ledger.keep(case.ended(fault=error.code))
-        return _fault(error)
-
-    def _answered(self, case: cases.Case, response: types.Response) -> _Answer:
-        case.head(response)
-        promised = response.status == 200 and _is_json(case.call)
+    def _checked(
+        self, call: request.Request, sent: request.Request, entry: call_log.CallLog, response: types.Response
+    ) -> _Answer:
+        """The reply and the body, unless JSON was promised and something else came."""
+        promised = response.status == 200 and _is_json(call)
         if promised and not response.content_type.startswith(_JSON):
             response.close()
-            kind = response.content_type.partition(";")[0][:50] or "nothing"
-            broken = errors.ClusterError(
-                f"the API server answered with {kind} instead of JSON",
-                code="cluster.broken",
-                remedy="check that `server` in the kubeconfig is an API server, and no login page or proxy",
-            )
-            return self._failed(case, broken), None
+            broken = _not_json(response)
+            entry.failed(broken)
+            return _fault(broken), None
         reply = protocol.Reply(response.status, response.reason, response.content_type, dict(response.headers))
-        return reply, self._watched(case, response, promised=promised)
-
-    def _watched(self, case: cases.Case, response: types.Response, *, promised: bool) -> types.Response:
-        """The response, its body masked as it is read, and its end kept."""
-        if promised:
-            response = case.tally.pages.followed(case.call, case.ledger.told(case.kind), response)
-        body = answer_body.Body(response, case.tally, functools.partial(case.end, response.status), json=promised)
-        echoes = response.status >= 400 or case.call.verb not in _ASKING
-        chunks = body.masked(self._redact_echo if echoes else self._redact, logtail.widened(case.call))
-        if response.status == 200:
-            chunks = logtail.narrowed(case.call, chunks)
-        return replace(response, chunks=chunks, close=body.close)
+        if promised and call.verb == "list":
+            response = entry.summary.pages.followed(call, entry.located(entry.kind), response)
+        passing = body.Body(response, entry, json=promised)
+        echoes = response.status >= 400 or call.verb not in _READS
+        chunks = passing.masked(self._redact_echo if echoes else self._redact, sent)
+        if sent is not call and response.status == 200:
+            chunks = logtail.narrowed(call, chunks)
+        return reply, replace(response, chunks=chunks, close=passing.close)
 
 
-def _without_masks(parsed: request.Request) -> request.Request:
+def _seconds_left(call: request.Request) -> float:
+    """Seconds until an answer is of no use any more."""
+    return max(0.001, call.deadline - time.monotonic())
+
+
+def _check_masks(parsed: request.Request) -> None:
     """Raises RequestError for a body with a mask in it: written back, it would destroy the secret it stands for."""
     if parsed.body is not None and redaction.carried(parsed.body):
         raise errors.RequestError(
@@ -217,7 +221,15 @@ def _without_masks(parsed: request.Request) -> request.Request:
             "one; patch only the fields you change",
             code="request.masked",
         )
-    return parsed
+
+
+def _not_json(response: types.Response) -> errors.ClusterError:
+    media_type = response.content_type.partition(";")[0][:50] or "nothing"
+    return errors.ClusterError(
+        f"the API server answered with {media_type} instead of JSON",
+        code="cluster.broken",
+        remedy="check that `server` in the kubeconfig is an API server, and no login page or proxy",
+    )
 
 
 def _is_json(parsed: request.Request) -> bool:
@@ -227,8 +239,8 @@ def _is_json(parsed: request.Request) -> bool:
     return objects and parsed.accept.startswith(_JSON)
 
 
-def _unrecorded(tally: summary.Summary, error: errors.AuditError) -> protocol.Reply:
-    tally.note(tally.failed, error.code)
+def _unrecorded(summary: summary.Summary, error: errors.AuditError) -> protocol.Reply:
+    summary.note(summary.failed, error.code)
     log.warning("%s: %s", error.message, error.remedy, extra={"event": "audit.unavailable"})
     return _fault(error)
 

@@ -184,7 +184,7 @@ def snapshot(context: click.Context, /, out: Path, namespaces: str | None, logs:
             opened.broker, out, cluster=cluster.name, namespace=cluster.namespace, namespaces=chosen, logs=logs,
             journal=journal,
         )  # fmt: skip
-        opened.contexts.tell()
+        opened.contexts.check_rules()
     process.tell(_saved(report))
     if not report.objects:
         raise click.ClickException("the snapshot holds no object: check --context, --namespaces and what RBAC allows")

@@ -149,7 +149,7 @@ class _Door:
         for name, value in self.document.tally.items():
             if type(getattr(tally, name, None)) is type(value):
                 setattr(tally, name, value)
-        tally.recalled = self.document.notes
+        tally.replayed = self.document.notes
         reply = seen.reply
         return reply, self._response(reply, seen) if reply.fault is None else None
 

@@ -6,15 +6,19 @@ whatever it was about to say. See protocol.py for the turns.
 
 from __future__ import annotations
 
+import itertools
 import logging
+import re
 import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+import msgspec
+
 from kubescript import cancellation, errors, types
-from kubescript.executor import claims, replies, usage
+from kubescript.executor import replies, usage
 from kubescript.wire import control, framing, protocol
 
 __all__ = ["Conversation", "Job", "OnCall", "OnProgress", "read_ready"]
@@ -34,6 +38,16 @@ _TURN: Final = protocol.ASIDE | {
 _FIRST: Final = frozenset({protocol.FrameType.READY})
 _MAX_NAME: Final = 200
 _MAX_HINT: Final = 2_000
+_WORKERS_CODE: Final = re.compile(r"(script|limit)\.[a-z_]{1,40}")
+"""The branches of faults a worker may report; all others are the host's own words."""
+_MAX_NESTING: Final = 250
+"""Levels in a result; an honest worker stops at 200 (worker.sdk.serialize), and what renders it here recurses."""
+_JSON_TEXT: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
+_STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+_NOT_BRACKETS: Final = bytes(set(range(256)) - _STEPS.keys())
+_MAX_SCRIPT: Final = protocol.CAPS[protocol.FrameType.START] - 64 * protocol.KIB
+_LONG_NUMBER: Final = re.compile(rb"[0-9]{4300}")
+"""Python refuses to read a longer integer (sys.get_int_max_str_digits)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +90,20 @@ class Conversation:
         self._printed: list[bytes] = []
         self._printed_bytes = 0
         self._progress = 0
-        self._answers = replies.Answers(job.on_call, job.limits, frames, self._hear, self._remaining, self._cut)
-        self._over = False
+        self._replies = replies.Replies(job.on_call, job.limits, frames, self._deadline, self._hear, self._end_calls)
+        self._script_ended = False
         """Whether the script ended with calls under way: not the client threw the switch then."""
         self._done: protocol.Done | None = None
 
     @property
     def began(self) -> bool:
         """Whether the worker has said anything: only then may its script have had an effect."""
-        return bool(self._done or self._answers.calls or self._printed or self._progress)
+        return bool(self._done or self._replies.calls or self._printed or self._progress)
 
-    def hold(self) -> types.Fault | None:
+    def run(self) -> types.Fault | None:
         """Talk until DONE or the first failure; gives the host's own reason to fail, if any."""
         self._frames.deadline = self._deadline
-        if (unsendable := claims.unsendable(self._job.script)) is not None:
+        if (unsendable := _unsendable(self._job.script)) is not None:
             return unsendable
         try:
             self._frames.send_message(protocol.FrameType.START, self._start())
@@ -104,7 +118,7 @@ class Conversation:
         except errors.LimitExceeded as error:
             return types.Fault(error.code, error.message)
         finally:
-            self._answers.close()
+            self._replies.close()
         return None
 
     def outcome(
@@ -118,29 +132,29 @@ class Conversation:
         if fault is None and done.fault is not None:
             room = self._job.limits.output_bytes // 2
             fault = types.Fault(
-                done.fault.code, claims.cut(done.fault.message, room), claims.cut(done.fault.type, _MAX_NAME)
+                done.fault.code, _shortened(done.fault.message, room), _shortened(done.fault.type, _MAX_NAME)
             )
         return types.Outcome(
             printed=b"".join(self._printed).decode("utf-8", "replace"),
             result=bytes(done.result) if done.result != protocol.NULL and fault is None else None,
-            hint=claims.cut(done.hint, _MAX_HINT),
+            hint=_shortened(done.hint, _MAX_HINT),
             fault=fault,
             dropped_bytes=max(0, done.dropped_bytes),
             usage=self._usage(used or end),
-            told=tuple(self._answers.told),
+            limit_messages=tuple(self._replies.limit_messages),
         )
 
     def _turn(self) -> None:
         kind, payload = self._frames.receive(_TURN)
         match kind:
             case protocol.FrameType.CALL:
-                self._answers.one(protocol.decode(payload, protocol.Call))
+                self._replies.one(protocol.decode(payload, protocol.Call))
             case protocol.FrameType.BATCH:
-                self._answers.several(protocol.decode(payload, protocol.Batch).calls)
+                self._replies.several(protocol.decode(payload, protocol.Batch).calls)
             case protocol.FrameType.MORE:
-                self._answers.more(protocol.decode(payload, protocol.More).answer)
+                self._replies.more(protocol.decode(payload, protocol.More).answer)
             case protocol.FrameType.DONE:
-                self._done = claims.checked(protocol.decode(payload, protocol.Done))
+                self._done = _checked(protocol.decode(payload, protocol.Done))
             case _:
                 self._aside(kind, payload)
 
@@ -158,7 +172,7 @@ class Conversation:
         elif kind is protocol.FrameType.PROGRESS:
             self._report(protocol.decode(payload, protocol.Progress))
         else:
-            self._answers.stop(protocol.decode(payload, protocol.Stop).answer)
+            self._replies.stop(protocol.decode(payload, protocol.Stop).answer)
 
     def _print(self, text: bytes) -> None:
         if not text:
@@ -175,8 +189,8 @@ class Conversation:
             raise errors.LimitExceeded(f"more than {_MAX_PROGRESS} progress reports", code="limit.output")
         self._job.on_progress(progress)
 
-    def _cut(self) -> None:
-        self._over = not self._job.cancellation.cancelled
+    def _end_calls(self) -> None:
+        self._script_ended = not self._job.cancellation.cancelled
         self._job.cancellation.cancel()
 
     def _start(self) -> protocol.Start:
@@ -194,15 +208,9 @@ class Conversation:
             response_bytes=limits.response_bytes,
         )
 
-    def _remaining(self) -> float:
-        remaining = self._deadline - time.monotonic()
-        if remaining <= 0:
-            raise TimeoutError
-        return remaining
-
     def _out_of_time(self) -> types.Fault:
         seconds = self._job.limits.timeout_ms / 1000
-        waited = f" after {self._answers.calls} API calls" if self._answers.calls else ""
+        waited = f" after {self._replies.calls} API calls" if self._replies.calls else ""
         return types.Fault(
             "limit.time",
             f"the script was ended at its {seconds:g} s deadline{waited}; narrow the query, avoid a call per object, "
@@ -211,7 +219,7 @@ class Conversation:
 
     def _autopsy(self, end: control.Exited | None) -> types.Fault:
         """Say what a worker that ended without DONE most likely died of."""
-        if self._job.cancellation.cancelled and not self._over:
+        if self._job.cancellation.cancelled and not self._script_ended:
             return types.Fault("cancelled", "the client cancelled the script")
         status = end.status if end is not None else 0
         if status == -signal.SIGSYS:
@@ -237,6 +245,47 @@ class Conversation:
             wall_ms=(time.monotonic() - self._started) * 1000,
             cpu_ms=known.cpu_ms if known is not None else 0.0,
             peak_bytes=known.peak_bytes if known is not None else 0,
-            api_calls=self._answers.calls,
-            bytes_fetched=self._answers.fetched,
+            api_calls=self._replies.calls,
+            bytes_fetched=self._replies.fetched,
         )
+
+
+# --- what a hostile worker may claim: a fault in the host's name, a result that crashes whoever renders it ------------
+
+
+def _unsendable(script: str) -> types.Fault | None:
+    """Why the script cannot be put in a frame; None when it can. The worker knows the exact limit."""
+    try:
+        size = len(msgspec.json.encode(script))
+    except UnicodeEncodeError as error:
+        message = f"character {error.start} of the script is half a surrogate pair, which is no text"
+        return types.Fault("script.syntax", message)
+    if size > _MAX_SCRIPT:
+        return types.Fault("script.refused", "the script is larger than 256 KiB: keep data out of it")
+    return None
+
+
+def _checked(done: protocol.Done) -> protocol.Done:
+    """Raises ProtocolError for an end no honest worker sends: a fault in the host's name, data no reader takes."""
+    if done.fault is not None and not _WORKERS_CODE.fullmatch(done.fault.code):
+        raise protocol.ProtocolError("a fault that is not the script's")
+    result = bytes(done.result)
+    if result.count(b"[") + result.count(b"{") > _MAX_NESTING and _nesting(result) > _MAX_NESTING:
+        raise protocol.ProtocolError("a result nested too deeply")
+    if _LONG_NUMBER.search(result):  # or digits in a text: only a whole decode tells
+        try:
+            msgspec.json.decode(result)
+        except msgspec.MsgspecError:
+            raise protocol.ProtocolError("a result that is no data") from None
+    return done
+
+
+def _nesting(text: bytes) -> int:
+    """Levels of lists and objects in valid JSON, without building a value."""
+    brackets = _JSON_TEXT.sub(b"", text).translate(None, _NOT_BRACKETS)
+    return max(itertools.accumulate(map(_STEPS.__getitem__, brackets)), default=0)
+
+
+def _shortened(text: str, room: int) -> str:
+    """At most `room` bytes of it."""
+    return text[:room].encode("utf-8", "replace")[:room].decode("utf-8", "ignore")

@@ -110,7 +110,7 @@ class Executor:
                 if frames is None:
                     return _cancelled() if job.cancellation.cancelled else None
                 talk = conversation.Conversation(job, frames)
-                fault = talk.hold()
+                fault = talk.run()
                 used = usage.read(worker.pid) if fault is None else None
             if used is not None:
                 dismiss = functools.partial(self.later, functools.partial(self._replace, worker))

@@ -7,6 +7,7 @@ cluster is then ended too.
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -14,7 +15,7 @@ from kubescript import errors, types
 from kubescript.executor import batch
 from kubescript.wire import framing, protocol
 
-__all__ = ["Answers", "OnCall"]
+__all__ = ["OnCall", "Replies"]
 
 OnCall = Callable[[protocol.Call, float], tuple[protocol.Reply, types.Response | None]]
 """Answers one call within so many seconds: the head, and the body when there is one. Never raises. Called from several
@@ -27,7 +28,7 @@ _MAX_STREAMS: Final = 8
 _BODY_CAP: Final = protocol.CAPS[protocol.FrameType.BODY]
 
 
-class Answers:
+class Replies:
     """The answers to one script's calls, one at a time on the wire."""
 
     def __init__(
@@ -35,36 +36,39 @@ class Answers:
         on_call: OnCall,
         limits: types.Limits,
         frames: framing.FrameSocket,
+        deadline: float,
         hear: framing.Hear,
-        remaining: Callable[[], float],
-        cut: Callable[[], None],
+        end_calls: Callable[[], None],
     ) -> None:
         self._on_call = on_call
         self._limits = limits
         self._frames = frames
         self._hear = hear
         """Takes what the worker says while an answer is on its way."""
-        self._remaining = remaining
-        """Seconds until the deadline. Raises TimeoutError past it."""
-        self._cut = cut
+        self._deadline = deadline
+        """By `time.monotonic`."""
+        self._end_calls = end_calls
         """Ends the calls that are under way: the script is over, nobody waits for them."""
         self.calls = 0
         self.fetched = 0
         """Bytes of bodies."""
-        self.told: dict[str, None] = {}
+        self.limit_messages: dict[str, None] = {}
         """What the script was told of its limits, each text once."""
         self._unwanted: set[int] = set()
         self._streams: dict[int, _Stream] = {}
 
     def one(self, call: protocol.Call) -> None:
         """Answer one call; of a stream only the head."""
-        reply, response = self._counted(call) or self._on_call(call, self._remaining())
+        reply, response = self._counted(call) or self._on_call(call, self._seconds_left())
         if call.stream and response is not None:
             self._streams[self.calls] = _Stream(response)
             self._frames.send_message(protocol.FrameType.REPLY, reply, self._hear)
             return
-        with contextlib.closing(batch.Fetched(reply, response)) as answer:
-            self._send(self.calls, answer)
+        if response is None:
+            self._send(self.calls, reply, iter(()))
+            return
+        with contextlib.closing(response):
+            self._send(self.calls, reply, response.chunks, response.close)
 
     def several(self, calls: tuple[protocol.Call, ...]) -> None:
         """Answer calls that are made at the same time, in their order."""
@@ -79,9 +83,9 @@ class Answers:
         with contextlib.closing(batch.Batch(fetch, len(calls))) as under_way:
             try:
                 for number, answer in enumerate(under_way.answers(self._listen), first):
-                    self._send(number, answer)
+                    self._send(number, answer.reply, answer.chunks(), answer.close)
             except BaseException:
-                self._cut()
+                self._end_calls()
                 raise
 
     def more(self, number: int) -> None:
@@ -114,11 +118,17 @@ class Answers:
         while self._streams:
             self._streams.popitem()[1].close()
 
-    def _send(self, number: int, answer: batch.Fetched) -> None:
-        """Head, body, end."""
-        self._frames.send_message(protocol.FrameType.REPLY, answer.reply, self._hear)
-        fault = self._pass_on(number, answer.chunks())
-        answer.close()
+    def _send(
+        self,
+        number: int,
+        reply: protocol.Reply,
+        chunks: Iterator[bytes],
+        close: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Head, body, end. The body is closed before its end is told: its record must be written by then."""
+        self._frames.send_message(protocol.FrameType.REPLY, reply, self._hear)
+        fault = self._pass_on(number, chunks)
+        close()
         self._frames.send_message(protocol.FrameType.END, protocol.End(fault), self._hear)
 
     def _pass_on(self, number: int, chunks: Iterator[bytes]) -> protocol.ScriptFault | None:
@@ -154,19 +164,26 @@ class Answers:
 
     def _refused(self, code: str, message: str) -> tuple[protocol.Reply, None]:
         """Why a call is not made, in our words."""
-        self.told[message] = None
+        self.limit_messages[message] = None
         return protocol.Reply(0, fault=protocol.ScriptFault(code, message)), None
 
     def _in_time(self, call: protocol.Call) -> tuple[protocol.Reply, types.Response | None]:
         try:
-            left = self._remaining()
+            left = self._seconds_left()
         except TimeoutError:
             return self._refused("cluster.timeout", "the script's time is over")
         return self._on_call(call, left)
 
+    def _seconds_left(self) -> float:
+        """Seconds until the deadline. Raises TimeoutError past it."""
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return left
+
     def _listen(self) -> None:
         """Hear what the worker says while nothing is being sent."""
-        self._remaining()
+        self._seconds_left()
         while self._hear():
             pass
 
@@ -175,7 +192,7 @@ class Answers:
             return None
         size = self._limits.response_bytes >> 20
         message = f"API answers exceed {size} MiB; use limit=, selectors or one namespace"
-        self.told[message] = None
+        self.limit_messages[message] = None
         return protocol.ScriptFault("limit.bytes", message)
 
 

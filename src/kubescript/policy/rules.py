@@ -85,11 +85,23 @@ class Denials:
         self._context = context
         self._lock = threading.Lock()
         self._next = 0.0
+        self._checking: threading.Thread | None = None
         self._hint()
 
-    def tell(self) -> None:
-        """Warn of each rule that names nothing, once; of what the cluster does not tell, again a minute later."""
-        if not self._open or time.monotonic() < self._next or not self._lock.acquire(blocking=False):
+    def check_later(self) -> None:
+        """As `check`, in a thread of its own: discovery may take seconds, and no script waits for it."""
+        if self._is_due():
+            self._checking = threading.Thread(target=self.check, name="kubescript-rules", daemon=True)
+            self._checking.start()
+
+    def close(self) -> None:
+        """Waits for a check that is under way, so that its warnings are not lost."""
+        if self._checking is not None:
+            self._checking.join(_PATIENCE_S)
+
+    def check(self) -> None:
+        """Warns of each rule that names nothing, once; of what the cluster does not tell, again a minute later."""
+        if not self._is_due() or not self._lock.acquire(blocking=False):
             return
         try:
             findings = examine(self._open, self._resolve, _PATIENCE_S, self._context)
@@ -100,6 +112,9 @@ class Denials:
             self._next = time.monotonic() + _AGAIN_S
         finally:
             self._lock.release()
+
+    def _is_due(self) -> bool:
+        return bool(self._open) and time.monotonic() >= self._next
 
     def _hint(self) -> None:
         """What is near to something built in may be a slip already before any cluster is asked."""

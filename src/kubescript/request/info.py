@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from kubescript import errors
-from kubescript.request import query
 
 __all__ = ["Info", "parse"]
 
@@ -166,4 +165,16 @@ def _refine_verb(info: Info, options: dict[str, str]) -> None:
         return
     if info.verb == "get":
         info.verb = "watch" if options.get("watch") in {"true", "1"} else "list"
-    info.name = query.selected_name(options.get("fieldSelector", ""))
+    info.name = _selected_name(options.get("fieldSelector", ""))
+
+
+def _selected_name(selector: str) -> str:
+    """The name that a field selector pins down with metadata.name=NAME, as the API server reads it.
+
+    Else an empty string.
+    """
+    for term in selector.split(","):
+        match = re.fullmatch(r"metadata\.name==?([^=!\\]+)", term)
+        if match and match[1] not in {".", ".."} and not re.search(r"[/%]", match[1]):
+            return match[1]
+    return ""

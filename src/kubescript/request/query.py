@@ -8,7 +8,7 @@ from typing import Final
 
 from kubescript import errors
 
-__all__ = ["check", "selected_name"]
+__all__ = ["check"]
 
 _FLAGS: Final = frozenset({
     "watch", "allowWatchBookmarks", "sendInitialEvents", "force", "orphanDependents", "previous", "timestamps",
@@ -53,18 +53,6 @@ def check(query: tuple[tuple[str, str], ...], *, tunnel: bool, resource: bool) -
         seen.add(key)
         _check_value(key, value)
     return tuple(pair for pair in query if pair[0] not in _OFF_ONLY)
-
-
-def selected_name(selector: str) -> str:
-    """The name that a field selector pins down with metadata.name=NAME, as the API server reads it.
-
-    Else an empty string.
-    """
-    for term in selector.split(","):
-        match = re.fullmatch(r"metadata\.name==?([^=!\\]+)", term)
-        if match and match[1] not in {".", ".."} and not re.search(r"[/%]", match[1]):
-            return match[1]
-    return ""
 
 
 def _check_key(key: str, *, tunnel: bool, resource: bool) -> None:

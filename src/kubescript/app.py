@@ -86,7 +86,7 @@ class Application:
 
     def _logged(self, line: str) -> str:
         """A line of the log, which may be written on the event loop. Raises LimitExceeded: it is not logged then."""
-        return self.redaction.text(line, lambda _: None, cancellation.Patience.of(_LOGGING_S))
+        return self.redaction.text(line, lambda _: None, cancellation.Patience(_LOGGING_S))
 
     def _observe(self) -> None:
         """Let Prometheus and an OTLP receiver see what is served, where they are asked for. Loads nothing otherwise."""

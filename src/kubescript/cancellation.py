@@ -7,7 +7,6 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from kubescript import errors
 
@@ -52,25 +51,26 @@ class Cancellation:
                 self._closers.pop(key, None)
 
 
-@dataclass(frozen=True, slots=True)
 class Patience:
-    """How long somebody waits for a text that is being masked."""
+    """How long somebody waits for a text that is being masked, from when the masking begins.
 
-    deadline: float
-    """By `time.monotonic`."""
-    cancelled: Callable[[], bool] = bool
+    The first call starts the clock: the rules may have to be compiled before it, for seconds on a busy machine.
+    """
+
+    def __init__(self, seconds: float, cancelled: Callable[[], bool] = bool) -> None:
+        self._seconds = seconds
+        self._cancelled = cancelled
+        self._deadline: float | None = None
 
     def __call__(self) -> None:
         """Raises LimitExceeded (limit.time, cancelled) when nobody waits any more."""
-        if self.cancelled():
+        if self._cancelled():
             raise errors.LimitExceeded("the call was cancelled while its answer was masked", code="cancelled")
-        if time.monotonic() > self.deadline:
+        now = time.monotonic()
+        if self._deadline is None:
+            self._deadline = now + self._seconds
+        if now > self._deadline:
             raise errors.LimitExceeded(
                 "masking the answer took longer than the call may take, so it is withheld; return and print less, or "
                 "raise timeout_ms"
             )
-
-    @classmethod
-    def of(cls, seconds: float) -> Patience:
-        """So long from now on."""
-        return cls(time.monotonic() + seconds)

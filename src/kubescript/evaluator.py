@@ -97,8 +97,9 @@ class _Request:
         return (time.monotonic() - self.since) * 1000
 
     def patience(self, deadline: float) -> cancellation.Patience:
-        """How long the client waits for masked text."""
-        return cancellation.Patience(deadline, self.cancelled.is_set)
+        """How long the client waits for masked text: until `deadline`, and two seconds at least."""
+        left = max(deadline - time.monotonic(), _MASKING_S)
+        return cancellation.Patience(left, self.cancelled.is_set)
 
 
 class Evaluator:
@@ -191,7 +192,7 @@ class Evaluator:
         def on_call(call: protocol.Call, timeout_s: float) -> tuple[protocol.Reply, types.Response | None]:
             return self._handler.handle(call, calls, timeout_s, asked.switch)
 
-        style = self._style(calls, asked.patience(deadline + _MASKING_S))
+        style = self._style(calls, asked.patience(deadline))
         return conversation.Job(
             script=asked.script,
             limits=asked.limits,
@@ -224,8 +225,7 @@ class Evaluator:
         """The answer; an error in its place when masking it takes longer than the client waits."""
         fault = outcome.fault.message if outcome.fault is not None else ""
         ours = (*calls.denials, *outcome.limit_messages, *fencing.own(fault, asked.script))
-        patience = asked.patience(max(deadline, time.monotonic() + _MASKING_S))
-        style = self._style(calls, patience)
+        style = self._style(calls, asked.patience(deadline))
         try:
             return render.render(outcome, asked.limits, notes, source=calls.source, style=style, ours=ours)
         except errors.LimitExceeded as error:
@@ -249,7 +249,7 @@ class Evaluator:
     def _masked_error(self, text: str) -> str:
         """The text of an error of the host's, masked as any text that leaves; withheld when that takes too long."""
         try:
-            return self._style(summary.Summary(), cancellation.Patience.of(_MASKING_S)).text(text)
+            return self._style(summary.Summary(), cancellation.Patience(_MASKING_S)).text(text)
         except errors.LimitExceeded as error:
             return f"error {error.code}: {error.message}"
 

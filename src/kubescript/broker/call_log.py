@@ -119,7 +119,7 @@ class CallLog:
         if not text:
             return text
         try:
-            return self._mask(text, self.summary.found, cancellation.Patience.of(_MASKING_S))
+            return self._mask(text, self.summary.found, cancellation.Patience(_MASKING_S))
         except errors.LimitExceeded:
             return _WITHHELD
 

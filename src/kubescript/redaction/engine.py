@@ -84,8 +84,9 @@ class Engine:
         asked again and again; without it, LimitExceeded after ten seconds."""
         if not self._enabled:
             return text
+        self.prepare()  # before anybody's patience begins
         content = text.encode("utf-8", "surrogatepass")
-        rules = self._maskers()[1].until(check or cancellation.Patience.of(_TEXT_S))
+        rules = self._maskers()[1].until(check or cancellation.Patience(_TEXT_S))
         masked = rules.text(content, found)
         return text if masked is content else masked.decode("utf-8", "surrogatepass")
 

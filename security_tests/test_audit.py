@@ -30,6 +30,8 @@ from security_tests import benches
 from security_tests import recorder as far_end
 from tests import clients, trails
 
+pytestmark = pytest.mark.slow
+
 SECRET = "AKIAQ3EGRIKYCANARY42"
 """Shaped as what it is planted for, an access key, so that any redactor knows it."""
 _KEY = re.compile("AKIA[A-Z0-9]{16}")

@@ -19,6 +19,8 @@ import pytest
 
 from security_tests import benches
 
+pytestmark = pytest.mark.slow
+
 Count = Callable[[int], None]
 
 CONTAINER = str(Path(__file__).with_name("container.py"))

@@ -15,6 +15,8 @@ from kubescript import errors
 from kubescript.cli import doctor
 from security_tests import benches
 
+pytestmark = pytest.mark.slow
+
 Count = Callable[[int], None]
 
 CONTAINER = Path(__file__).with_name("container.py")

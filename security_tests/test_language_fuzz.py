@@ -32,6 +32,8 @@ from kubescript.worker.language import builtins, compiler, formatting, guards, i
 from kubescript.worker.sdk import client, context, helpers, modules, operations, session
 from security_tests import grammar, reach
 
+pytestmark = pytest.mark.slow
+
 PROGRAMS: Final = int(os.environ.get("KUBESCRIPT_TEST_FUZZ", "100"))
 SECONDS: Final = 0.3
 """Processor time of one program. A loop in Python is stopped; grammar.py writes none that would run long in C."""

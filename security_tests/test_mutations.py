@@ -11,9 +11,12 @@ import pytest
 from kubescript.confinement import lockdown
 from security_tests import benches, mutations, test_kernel, test_kernel_outside
 
-pytestmark = pytest.mark.skipif(
-    os.geteuid() != 0, reason="identity and capabilities can only be switched off for a host that has them"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        os.geteuid() != 0, reason="identity and capabilities can only be switched off for a host that has them"
+    ),
+]
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -33,6 +33,8 @@ from kubescript.worker.sdk import operations as sdk_operations
 from security_tests import recorder
 from security_tests.recorder import Info, Recorder, Seen
 
+pytestmark = pytest.mark.slow
+
 Count = Callable[[int], None]
 
 TUNNELS = {"exec", "attach", "portforward", "proxy"}

@@ -13,7 +13,7 @@ from kubescript import redaction
 from security_tests.redaction import corpus, engine, judge, report
 from security_tests.redaction.sheet import Document
 
-pytestmark = pytest.mark.repeatable
+pytestmark = [pytest.mark.repeatable, pytest.mark.slow]
 
 Count = Callable[[int], None]
 PARTS = {

@@ -20,6 +20,8 @@ from kubescript.executor import spawner
 from security_tests.redaction import corpus, engine, judge, planted
 from security_tests.test_redaction_scripts import asked
 
+pytestmark = pytest.mark.slow
+
 Count = Callable[[int], None]
 
 

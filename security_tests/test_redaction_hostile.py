@@ -18,7 +18,7 @@ from security_tests.redaction import corpus, engine, floods, judge
 from security_tests.redaction.chance import Chance
 from security_tests.redaction.sheet import Document
 
-pytestmark = pytest.mark.repeatable
+pytestmark = [pytest.mark.repeatable, pytest.mark.slow]
 
 Count = Callable[[int], None]
 

@@ -22,6 +22,8 @@ from kubescript.policy import discovery, policy
 from security_tests.redaction import judge, planted
 from security_tests.redaction.transformations import TRANSFORMATIONS, Answered
 
+pytestmark = pytest.mark.slow
+
 Count = Callable[[int], None]
 Ask = Callable[[str], Answered]
 

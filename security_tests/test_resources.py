@@ -12,6 +12,8 @@ from kubescript import types
 from kubescript.output import render
 from security_tests import benches
 
+pytestmark = pytest.mark.slow
+
 DEADLINE_MS: Final = 300
 GRACE_S: Final = 1.0
 NEXT_S: Final = 2.0

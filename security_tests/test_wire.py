@@ -30,6 +30,8 @@ from kubescript.policy import policy
 from kubescript.wire import framing, protocol
 from security_tests import benches
 
+pytestmark = pytest.mark.slow
+
 Count = Callable[[int], None]
 
 DONE = "frame(5, '{\"result\":1}')"

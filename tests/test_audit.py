@@ -10,6 +10,8 @@ import pytest
 
 from tests import clients, trails
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:

@@ -22,6 +22,8 @@ from kubescript import errors
 from kubescript.audit import chain, log, paths, verify
 from tests import clients, trails
 
+pytestmark = pytest.mark.slow
+
 KEY = b"0123456789abcdef0123456789abcdef"
 
 

@@ -8,8 +8,12 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from kubescript import config
 from tests import trails
+
+pytestmark = pytest.mark.slow
 
 PAGE = (Path(__file__).parent.parent / "docs" / "audit.md").read_text("utf-8")
 CHECK, JOIN = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)

@@ -14,6 +14,8 @@ import pytest
 from kubescript.audit import verify
 from tests import clients, test_audit_chain, trails
 
+pytestmark = pytest.mark.slow
+
 ROTATING = """
 import sys
 from pathlib import Path

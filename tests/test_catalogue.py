@@ -18,6 +18,8 @@ from mcp.shared.exceptions import MCPError
 from kubescript.cli import demo
 from tests import clients, tokens
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 PAGES = {path.stem for path in (ROOT / "sdk_docs").glob("*.md")}
 FLAGS = ["--snapshot", str(demo.SNAPSHOT), "--log-level", "error"]

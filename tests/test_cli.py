@@ -12,6 +12,8 @@ import pytest
 from kubescript.cli import demo
 from tests import clients
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:

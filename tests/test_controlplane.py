@@ -19,7 +19,7 @@ from tests.controlplane import build, bulk, writer
 from tests.controlplane.fixture import facts
 from tests.controlplane.server import ControlPlane, StartError
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]
 
 STARTS_AND_WAITS = """
 import time

@@ -16,6 +16,8 @@ import pytest
 from kubescript.cli import demo
 from tests import clients, tokens
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 STORED = Path(__file__).with_name("definition_tokens.txt")
 MOST = 900

@@ -21,6 +21,8 @@ import yaml
 from tests import clients
 from tests.controlplane.server import ControlPlane
 
+pytestmark = pytest.mark.slow
+
 CERTIFICATES = "len(k8s.get('certificates.cert-manager.io'))"
 PODS = "len(k8s.coreV1().list_pod_for_all_namespaces()) > 0"
 DEPLOYMENTS = "len(k8s.appsV1().list_deployment_for_all_namespaces()) > 0"

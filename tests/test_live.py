@@ -26,6 +26,8 @@ from kubescript.cluster.kubeconfig import contexts
 from kubescript.request import request
 from kubescript.wire import protocol
 
+pytestmark = pytest.mark.slow
+
 TOKEN = "sekret-token-0123456789"
 PODS = ("api", "v1", "pods")
 OK = b'{"kind":"PodList","items":[]}'

@@ -17,6 +17,8 @@ from mcp.shared.exceptions import MCPError
 from kubescript.cli import demo
 from tests import clients
 
+pytestmark = pytest.mark.slow
+
 POD = {
     "apiVersion": "v1",
     "kind": "Pod",

@@ -25,6 +25,8 @@ import pytest
 from kubescript.cli import demo
 from tests import clients
 
+pytestmark = pytest.mark.slow
+
 SNAPSHOT = ("--snapshot", str(demo.SNAPSHOT))
 LOOP = "while True: pass"
 

@@ -6,6 +6,8 @@ import pytest
 
 from benchmarks import soak
 
+pytestmark = pytest.mark.slow
+
 SCRIPTS = 200
 GROWTH_KIB = 16 * 1024
 

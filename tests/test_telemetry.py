@@ -26,6 +26,8 @@ from kubescript.request import request
 from kubescript.telemetry import evaluation, instruments, labels, prometheus, spans
 from tests import clients, receiver, test_audit_chain
 
+pytestmark = pytest.mark.slow
+
 FLAGS = ["--toolsets", "code", "--snapshot", str(demo.SNAPSHOT)]
 LOWERCASE_SECRET = "xoxb-" + "173046928415-902837465921-k3j9x2m5q8w1z7v4n6b0c5d2"
 """A Slack token that could be a namespace's name."""

@@ -217,6 +217,7 @@ CPU_S: Final = 3.0
 """Processor time; each takes less than one second, and the first took an hour."""
 
 
+@pytest.mark.slow
 @pytest.mark.promise("O-05")
 @pytest.mark.parametrize("name", SLOW)
 def test_no_value_keeps_the_server_busy(name: str, sandbox: benches.Bench) -> None:

@@ -162,7 +162,7 @@ class World:
 
 @functools.cache
 def shared() -> list[object]:
-    """What every program can reach: the walk of test_language.py has judged it, and need not be done again."""
+    """What every program can reach: the walk of test_language_escapes.py has judged it, and need not be done again."""
     return [value for _, value in reach.reachable()]
 
 

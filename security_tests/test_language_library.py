@@ -20,7 +20,7 @@ import pytest
 from kubescript.worker.language import builtins, compiler, reflection, stdlib
 from kubescript.worker.sdk import helpers
 from security_tests import reach
-from security_tests.test_language import ORDINARY, SAFE, evaluate
+from security_tests.test_language_escapes import ORDINARY, SAFE, evaluate
 
 pytestmark = pytest.mark.promise("L-03")
 

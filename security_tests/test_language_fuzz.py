@@ -60,10 +60,7 @@ SDK: Final = frozenset(
         "errors",
         "modules",
         "watch",
-        "sequences",
         "ages",
-        "answers",
-        "inert",
     )
 )
 """Modules of the SDK whose types a script may meet: not the transport, nor the session."""

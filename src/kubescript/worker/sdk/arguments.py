@@ -6,15 +6,14 @@ spelling: an argument that is silently dropped would be a filter that does not f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from kubescript.wire import protocol
 from kubescript.wire.protocol import Call
-from kubescript.worker.sdk import names, operations, selectors, serialize
+from kubescript.worker.sdk import names, operations, serialize
 
-__all__ = ["bind", "path_segments"]
-
+__all__ = ["bind", "path_segments", "selector_text"]
 ContentType = Literal["json", "json-patch", "merge-patch", "strategic-merge-patch", "apply-patch"]
 
 _IGNORED: Final = frozenset({"_request_timeout", "_return_http_data_only", "pretty", "_check_return_type"})
@@ -193,7 +192,7 @@ def _query(operation: operations.Operation, values: Mapping[str, Any]) -> tuple[
     for name in operation.parameters:
         if name in values and name != "body" and name not in operation.path_parameters:
             wire, kind = operation.query(name)
-            each = selectors.text(values[name]) if name.endswith("_selector") else values[name]
+            each = selector_text(values[name]) if name.endswith("_selector") else values[name]
             several = isinstance(each, list | tuple)
             pairs.extend((wire, _text(operation, name, kind, value)) for value in (each if several else [each]))
     return tuple(pairs)
@@ -230,3 +229,39 @@ def _content_type(operation: operations.Operation, body: Any, media: Any) -> Con
 def _title(operation: operations.Operation) -> str:
     """The method with its required parameters, for errors."""
     return f"{operation.name}({', '.join(operation.parameters[: operation.required])})"
+
+
+_OPERATORS: Final = {"in": "{} in ({})", "notin": "{} notin ({})", "exists": "{}", "doesnotexist": "!{}"}
+
+
+def selector_text(value: Any) -> Any:
+    """The selector's text; whatever is no map and no list, itself."""
+    if isinstance(value, Mapping):
+        return ",".join(_selector_terms(value))
+    if isinstance(value, list | tuple):
+        return ",".join(str(selector_text(each)) for each in value)
+    return value
+
+
+def _selector_terms(selector: Mapping[str, Any]) -> Iterator[str]:
+    for key, wanted in selector.items():
+        match names.fold(str(key)):
+            case "matchlabels" if isinstance(wanted, Mapping):
+                yield from _selector_terms(wanted)
+            case "matchexpressions" if isinstance(wanted, list):
+                yield from map(_selector_expression, wanted)
+            case _:
+                yield _selector_term(key, wanted)
+
+
+def _selector_term(key: str, wanted: Any) -> str:
+    if isinstance(wanted, list | tuple | set | frozenset):
+        return f"{key} in ({','.join(sorted(map(str, wanted)))})"
+    if isinstance(wanted, bool):
+        wanted = str(wanted).lower()
+    return str(key) if wanted is None else f"{key}={wanted}"
+
+
+def _selector_expression(wanted: Mapping[str, Any]) -> str:
+    operator = _OPERATORS[str(wanted["operator"]).lower()]
+    return operator.format(wanted["key"], ",".join(wanted.get("values") or ()))

@@ -7,10 +7,10 @@ does.
 from __future__ import annotations
 
 import builtins
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, Generic, TypeVar
 
 from kubescript.worker.sdk import (
-    contexts,
     discovery,
     dynamic,
     explain,
@@ -26,7 +26,9 @@ from kubescript.worker.sdk import (
     session,
 )
 
-__all__ = ["Api", "K8s"]
+__all__ = ["Api", "Contexts", "K8s"]
+
+T = TypeVar("T")
 
 _INFO: Final = "withhttpinfo"
 
@@ -107,14 +109,44 @@ class Api:
         return helptext.api(self._name)
 
 
+class Contexts(Generic[T]):
+    """By name, the default one first. Names are exact: two clusters may differ in case only."""
+
+    def __init__(self, default: T, make: Callable[[str], T]) -> None:
+        self._make = make
+        self._default = default
+        self.names: tuple[str, ...] = ("",)
+        self._made: dict[str, T] = {}
+
+    def announce(self, known: tuple[str, ...]) -> None:
+        """What the host says there is, before the script begins."""
+        self.names = known or ("",)
+        self._made = {}
+
+    @property
+    def several(self) -> bool:
+        """Whether a call must say which it is for."""
+        return len(self.names) > 1
+
+    def get(self, name: object = None) -> T:
+        """The cluster of that name; None is the default one. Raises ValueError that names the nearest."""
+        if name is None or name == self.names[0]:
+            return self._default
+        if not isinstance(name, str) or name not in self.names:
+            raise ValueError(f"there is no context {name!r}; {names.suggestion(str(name), self.names)}")
+        if name not in self._made:
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+
 class K8s:
     """The cluster, as a script sees it."""
 
     __slots__ = ("_apis", "_contexts", "_discovery", "_dynamic", "_openapi", "_session")
 
-    def __init__(self, session: session.Session, known: contexts.Contexts[K8s] | None = None) -> None:
+    def __init__(self, session: session.Session, known: Contexts[K8s] | None = None) -> None:
         self._session = session
-        self._contexts: contexts.Contexts[K8s] = known or contexts.Contexts(self, self._beside)
+        self._contexts: Contexts[K8s] = known or Contexts(self, self._beside)
         self._apis = _accessors()
         self._discovery: discovery.Discovery | None = None
         self._dynamic: dynamic.DynamicClient | None = None

@@ -7,13 +7,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from kubescript.worker.sdk import builtin_kinds, discovery, errors, explanation, names, openapi, operations
+from kubescript.worker.sdk import builtin_kinds, discovery, errors, names, openapi, operations
 
 __all__ = ["Explainer"]
 
+MAX_LINES: Final = 25
+MAX_WORDS: Final = 300
+"""Characters of the field's own description."""
+MAX_NOTE: Final = 90
+"""Characters of a child's."""
+WIDTH: Final = 110
 
+_LINKS: Final = re.compile(r" ?(?:More info|For more info\w*|See|Read more|Learn more):? https?://\S+")
+_CAPITAL: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 _OPEN: Final = "x-kubernetes-preserve-unknown-fields"
 
 
@@ -33,7 +41,7 @@ class Explainer:
         kind, steps = self._kind(parts, api_version)
         schema = self._openapi.kind(kind.group, kind.version, kind.kind)
         walk = _Described(self._openapi, kind, schema) if schema else _Bundled(kind)
-        return explanation.text(kind, *walk.follow(steps), bundled=schema is None)
+        return text(kind, *walk.follow(steps), bundled=schema is None)
 
     def _kind(self, parts: list[str], api_version: str | None) -> tuple[builtin_kinds.Kind, list[str]]:
         """The kind that the path begins with, and the fields after it. A group's dots belong to the kind."""
@@ -65,7 +73,7 @@ class _Described:
         self._kind = kind
         self._schema = schema
 
-    def follow(self, steps: list[str]) -> tuple[list[str], explanation.Place]:
+    def follow(self, steps: list[str]) -> tuple[list[str], Place]:
         """The fields' right names, and the last one."""
         schema, name = self._resolved(self._schema)
         taken: list[str] = []
@@ -81,12 +89,12 @@ class _Described:
     def _resolved(self, schema: openapi.Schema) -> tuple[openapi.Schema, str]:
         return self._openapi.resolve(self._kind.group, self._kind.version, schema)
 
-    def _place(self, schema: openapi.Schema, name: str) -> explanation.Place:
+    def _place(self, schema: openapi.Schema, name: str) -> Place:
         inner, _ = self._resolved(_element(schema))
         parts = inner.get("properties") or {}
         children = {key: (self._type(each), self._words(each)) for key, each in parts.items()}
         values = tuple(map(str, schema.get("enum") or inner.get("enum") or ()))
-        return explanation.Place(
+        return Place(
             self._type(schema, name), self._words(schema), children, tuple(inner.get("required") or ()), values
         )
 
@@ -118,7 +126,7 @@ class _Bundled:
     def __init__(self, kind: builtin_kinds.Kind) -> None:
         self._kind = kind
 
-    def follow(self, steps: list[str]) -> tuple[list[str], explanation.Place]:
+    def follow(self, steps: list[str]) -> tuple[list[str], Place]:
         """The fields' right names, and the last one. Raises NotFoundException for a kind without a model."""
         if not self._kind.model:
             text = f"there is no description of {self._kind.kind} here; look at one: k8s.get('{self._kind.plural}')[0]"
@@ -130,7 +138,7 @@ class _Bundled:
             taken.append(_found(step, children, ".".join([self._kind.kind, *taken])))
             kind = children[taken[-1]]
         found = {name: (_bare(each), "") for name, each in _children(kind).items()}
-        return taken, explanation.Place(_bare(kind), "", found)
+        return taken, Place(_bare(kind), "", found)
 
 
 def _children(kind: str) -> dict[str, str]:
@@ -160,3 +168,59 @@ def _found(step: str, children: Mapping[str, Any], where: str, *, is_open: bool 
     if is_open and not names.nearest(step, children):
         hint = "its schema is open: look at an object, k8s.get(...)[0]"
     raise errors.NotFoundException(404, "Not Found", message=f"{where} has no field {step!r}; {hint}")
+
+
+class Place(NamedTuple):
+    """A field, or the whole object."""
+
+    type: str
+    words: str
+    children: Mapping[str, tuple[str, str]]
+    """Name ▶ type and words."""
+    required: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+    """What an enumeration may be."""
+
+
+def text(kind: builtin_kinds.Kind, steps: list[str], place: Place, *, bundled: bool) -> str:
+    """What `k8s.explain` gives. `bundled`: it is not from the cluster."""
+    title = ".".join([kind.kind, *steps])
+    head = [f"{title} <{place.type}>, {kind.api_version}" + (" (types only: no OpenAPI here)" if bundled else "")]
+    if place.words:
+        head.append(_short(place.words, MAX_WORDS))
+    if place.values:
+        head.append(f"one of: {', '.join(place.values)}"[:MAX_WORDS])
+    return "\n".join([*head, *_listed(place, MAX_LINES - len(head))])
+
+
+def _listed(place: Place, room: int) -> list[str]:
+    """One child on a line, with its meaning; several on one where there are too many."""
+    if len(place.children) <= room:
+        return [_child(name, place) for name in place.children]
+    lines = [""]
+    for name, (kind, _) in place.children.items():
+        word = f"{name} <{kind}>{'*' if name in place.required else ''}"
+        if len(lines[-1]) + len(word) > WIDTH:
+            lines.append("")
+        lines[-1] += f"{', ' if lines[-1] else '  '}{word}"
+    return lines[:room]
+
+
+def _child(name: str, place: Place) -> str:
+    kind, words = place.children[name]
+    required = " required" if name in place.required else ""
+    note = _short(words, MAX_NOTE)
+    return f"  {name} <{kind}>{required}{f': {note}' if note else ''}"
+
+
+def _short(words: str, size: int) -> str:
+    """The first sentences that fit."""
+    flat = _LINKS.sub("", " ".join(words.split()))
+    if len(flat) <= size:
+        return flat
+    kept = ""
+    for sentence in _CAPITAL.split(flat):
+        if len(kept) + len(sentence) > size:
+            break
+        kept = f"{kept} {sentence}".strip()
+    return kept or flat[: size - 1].rstrip() + "…"

@@ -2,18 +2,62 @@
 
 from __future__ import annotations
 
+import decimal
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from kubescript.worker.sdk import ages, quantity, ranking, table
+from kubescript.worker.sdk import ages, fields, quantity, table
 
-__all__ = ["BY_NAME", "GLOBALS"]
+__all__ = ["BY_NAME", "GLOBALS", "top"]
+
+
+def top(rows: Any, key: Any = None, n: int | None = 10, *, reverse: bool = False) -> list[Any]:
+    """The n rows with the highest key, highest first; rows without it come last.
+
+    key is a function, or a field's name or path such as "spec.replicas". reverse=True gives the lowest. Texts that are
+    all quantities, "250m" or "1Gi", are compared as such.
+    """
+    found = table.rows_of(rows)
+    if isinstance(key, int) and (isinstance(rows, Mapping) or not any(isinstance(row, tuple | list) for row in found)):
+        key, n = None, key  # top(counter, 5)
+    keyed = [(_value(row, key, rows), row) for row in found]
+    if found and key is not None and all(value is fields.MISSING for value, _ in keyed):
+        raise fields.missing_everywhere(key, found)
+    absent = [row for value, row in keyed if value is None or value is fields.MISSING]
+    values = _comparable([value for value, _ in keyed if value is not None and value is not fields.MISSING])
+    present = [row for value, row in keyed if value is not None and value is not fields.MISSING]
+    places = sorted(range(len(values)), key=values.__getitem__, reverse=not reverse)
+    return [*(present[place] for place in places), *absent][: None if n is None else max(n, 0)]
+
+
+def _value(row: Any, key: Any, rows: Any) -> Any:
+    if key is not None:
+        return fields.read(row, key)
+    pair = isinstance(rows, Mapping) and isinstance(row, tuple)
+    if isinstance(row, Mapping) or (isinstance(row, tuple | list) and not pair and len(row) != 2):
+        raise TypeError("top(rows, key, n): name the field to sort by, such as top(rows, 'count', 5)")
+    return row[1] if isinstance(row, tuple | list) else row
+
+
+def _comparable(values: list[Any]) -> list[Any]:
+    """Texts as the quantities they are: as texts, "9" would come before "10" and "1" before "250m"."""
+    if not any(isinstance(value, str) for value in values):
+        return values
+    if not all(isinstance(value, str | int | float | decimal.Decimal) for value in values):
+        raise TypeError("top(): the keys are of different types; pass a function that gives numbers")
+    try:
+        return [quantity.quantity(value) for value in values]
+    except ValueError:
+        if all(isinstance(value, str) for value in values):
+            return values
+    raise TypeError("top(): the keys are partly text, partly numbers; pass a function that gives numbers")
+
 
 GLOBALS: Final[Mapping[str, Callable[..., Any]]] = {
     "quantity": quantity.quantity,
     "age": ages.age,
     "table": table.table,
-    "top": ranking.top,
+    "top": top,
 }
 """What they are called in a script."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from typing import Any
 
 from kubescript.wire.protocol import Call, Reply
-from kubescript.worker.sdk import answers, arguments, batching, futures, helptext, operations, schemas, session
+from kubescript.worker.sdk import arguments, batching, futures, helptext, lazy_json, operations, schemas, session
 
-__all__ = ["Method", "Watchable"]
+__all__ = ["HttpAnswer", "Method", "Watchable"]
 
 
 class Watchable(batching.Sends):
@@ -39,9 +40,9 @@ class Method(Watchable):
         value, reply = self._perform(arguments.bind(self._operation, args, kwargs))
         return (value, reply.status, dict(reply.headers)) if self._info else value
 
-    def _undecoded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> answers.HttpAnswer:
+    def _undecoded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> HttpAnswer:
         call = arguments.bind(self._operation, args, kwargs)
-        return answers.HttpAnswer(self._session, call, follows=("follow", "true") in call.query)
+        return HttpAnswer(self._session, call, follows=("follow", "true") in call.query)
 
     def _perform(self, call: Call) -> tuple[Any, Reply]:
         operation = self._operation
@@ -82,3 +83,60 @@ class Method(Watchable):
 def _item(shape: schemas.Shape) -> schemas.Shape:
     """The shape of a list's items."""
     return shape.fields["items"].shape.element if "items" in shape.fields else schemas.OBJECT
+
+
+class HttpAnswer:
+    """What came, undecoded: `.data`, `.status`, `.headers`, `.json()`; looping over it gives lines."""
+
+    __slots__ = ("_lines", "_text", "headers", "reason", "status")
+
+    def __init__(self, session: session.Session, call: Call, *, follows: bool) -> None:
+        self._lines = session.lines(call) if follows else None
+        self._text = b""
+        self.status, self.reason, self.headers = 200, "OK", {}
+        if not follows:
+            text, reply = session.fetch_text(call)
+            self._text = text.encode()
+            self.status, self.reason, self.headers = reply.status, reply.reason, dict(reply.headers)
+            self.headers.setdefault("Content-Type", reply.content_type)
+
+    @property
+    def data(self) -> bytes:
+        """The whole body."""
+        if self._lines is not None:
+            self._text, self._lines = b"\n".join(self._lines), None
+        return self._text
+
+    def read(self, amt: int | None = None, **_options: object) -> bytes:
+        """The body, or its first bytes; what was read is gone."""
+        taken, self._text = self.data[:amt], self.data[len(self.data[:amt]) :]
+        return taken
+
+    def json(self) -> Any:
+        """The body's JSON as plain data."""
+        return lazy_json.decode_all(self.data)
+
+    def __iter__(self) -> Iterator[bytes]:
+        if self._lines is not None:
+            return self._lines
+        return iter(self._text.splitlines(keepends=True))
+
+    def stream(self, *_args: object, **_options: object) -> Iterator[bytes]:
+        """Lines as they come."""
+        return iter(self)
+
+    def getheaders(self) -> dict[str, str]:
+        """The headers."""
+        return dict(self.headers)
+
+    def getheader(self, name: str, default: str | None = None) -> str | None:
+        """One header, in any case."""
+        return {key.lower(): value for key, value in self.headers.items()}.get(name.lower(), default)
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    release_conn = close
+
+    def __repr__(self) -> str:
+        return f"<HTTP answer {self.status}, {len(self._text)} bytes: .data, .json()>"

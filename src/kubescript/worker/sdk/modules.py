@@ -15,7 +15,6 @@ from kubescript.worker.sdk import (
     dynamic,
     errors,
     futures,
-    inert,
     kubeconfig,
     method_hints,
     models,
@@ -26,7 +25,6 @@ from kubescript.worker.sdk import (
 )
 
 __all__ = ["VirtualModule", "exports", "kubernetes_module"]
-
 _EXCEPTIONS: Final[dict[str, object]] = {
     **{name: getattr(errors, name) for name in errors.__all__ if name.endswith("Exception")},
     "OpenApiException": errors.ApiException,
@@ -67,6 +65,35 @@ class VirtualModule(stdlib.Module):
 
     def __repr__(self) -> str:
         return f"<module {self._name} (kubescript)>"
+
+
+def nothing(*_args: object, **_kwargs: object) -> None:
+    """Accepted, and without effect."""
+
+
+class ConfigurationModule(stdlib.Module):
+    """`client.configuration`, whose settings old scripts write to."""
+
+    _guarded_writes = True
+    Configuration: object
+
+    def __init__(self, configuration: object) -> None:
+        object.__setattr__(self, "Configuration", configuration)
+
+    def __setattr__(self, _name: str, _value: object) -> None:
+        """A setting, such as assert_hostname: dropped."""
+
+
+class HTTPError(Exception):
+    """What scripts name in an `except`; a broken connection raises ApiException here."""
+
+
+_URLLIB3_ERRORS: Final = (
+    "HTTPError ProtocolError MaxRetryError ReadTimeoutError ConnectTimeoutError NewConnectionError SSLError "
+    "TimeoutError InsecureRequestWarning"
+)
+URLLIB3: Final[Mapping[str, object]] = dict.fromkeys(_URLLIB3_ERRORS.split(), HTTPError)
+"""`urllib3.exceptions`."""
 
 
 class Advised(dict[str, object]):
@@ -161,7 +188,7 @@ def _client(choice: kubeconfig.Choice, stand_ins: Mapping[str, object]) -> Mappi
         "exceptions": exceptions,
         "rest": exceptions,
         "api_client": VirtualModule("kubernetes.client.api_client", stand_ins),
-        "configuration": inert.ConfigurationModule(stand_ins["Configuration"]),
+        "configuration": ConfigurationModule(stand_ins["Configuration"]),
     })  # fmt: skip
 
 
@@ -174,9 +201,9 @@ def _utils(utils: Mapping[str, object], duration: Mapping[str, object]) -> Mappi
 
 def _urllib3() -> dict[str, Mapping[str, object]]:
     """What scripts silence warnings with, and the errors they catch."""
-    exceptions = VirtualModule("urllib3.exceptions", inert.URLLIB3)
-    members = {"exceptions": exceptions, "disable_warnings": inert.nothing}
-    return {"urllib3": members, "urllib3.exceptions": inert.URLLIB3}
+    exceptions = VirtualModule("urllib3.exceptions", URLLIB3)
+    members = {"exceptions": exceptions, "disable_warnings": nothing}
+    return {"urllib3": members, "urllib3.exceptions": URLLIB3}
 
 
 def _concurrent(k8s: client.K8s) -> dict[str, Mapping[str, object]]:

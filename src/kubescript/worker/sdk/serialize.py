@@ -7,6 +7,7 @@ function".
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import datetime
 import decimal
@@ -15,16 +16,15 @@ import fractions
 import ipaddress
 import math
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
 
 from kubescript.worker.language import classes
-from kubescript.worker.sdk import context, keys, lazy_json, lists, sequences, timestamps, views
+from kubescript.worker.sdk import context, lazy_json, lists, sequences, timestamps, views
 
 __all__ = ["NotPlainError", "encode", "encode_body", "to_plain"]
-
 MAX_ITERATED: Final = 100_000
 """Elements taken from a generator."""
 MAX_DEPTH: Final = 200
@@ -119,7 +119,7 @@ class _Walk:
         if isinstance(value, datetime.timedelta):
             return str(value)
         if isinstance(value, bytes | bytearray):
-            return keys.of_bytes(bytes(value))
+            return bytes_text(bytes(value))
         if type(value) in _TEXTS:
             return str(value)
         return f"{type(value).__name__}: {value}" if isinstance(value, BaseException) else None
@@ -130,7 +130,7 @@ class _Walk:
         if isinstance(value, Mapping):
             found: dict[str, Any] = {}
             for key, each in value.items():
-                found[keys.unlike(keys.text(key), key, found)] = self.convert(each, f"{path}[{key!r}]", above)
+                found[unlike(key_text(key), key, found)] = self.convert(each, f"{path}[{key!r}]", above)
             return found
         if isinstance(value, tuple) and hasattr(value, "_asdict"):
             return {key: self.convert(each, f"{path}.{key}", above) for key, each in value._asdict().items()}
@@ -187,7 +187,8 @@ def _told(value: Any) -> Any:
 
 def _instead(value: Any) -> str:
     """What to write for a value that is no data."""
-    if type(value).__module__ == "kubescript.worker.sdk.methods":  # by name: that module needs this one
+    kind = (type(value).__module__, type(value).__name__)
+    if kind == ("kubescript.worker.sdk.methods", "Method"):  # by name: that module needs this one
         return f": call it, {value.name}(...)"
     if isinstance(value, types.FunctionType | types.MethodType | types.BuiltinFunctionType):
         name = getattr(value, "__name__", "it").replace("<lambda>", "f")
@@ -259,3 +260,33 @@ def _ordered(values: Any) -> list[Any]:
         return sorted(values)
     except TypeError:
         return sorted(values, key=repr)
+
+
+def key_text(key: Any) -> str:
+    """A dict key as JSON has it."""
+    if isinstance(key, enum.Enum):
+        return key_text(key.value)
+    if isinstance(key, str):
+        return str.__str__(key)
+    if isinstance(key, bytes):
+        return bytes_text(key)
+    if isinstance(key, datetime.datetime | datetime.date):
+        return timestamps.format_time(key)
+    if isinstance(key, tuple):
+        return "/".join(key_text(part) for part in key)
+    return "null" if key is None else str(key).lower() if isinstance(key, bool) else str(key)
+
+
+def unlike(text: str, key: Any, taken: Container[str]) -> str:
+    """The key's text, told apart from an equal one: 80 and "80" are two keys, and none may take the other's place."""
+    while text in taken:
+        text += f" ({type(key).__name__})"
+    return text
+
+
+def bytes_text(data: bytes) -> str:
+    """UTF-8 as it is; anything else in base64, as Kubernetes writes it."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return base64.b64encode(data).decode()

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
+import decimal
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from kubescript.worker.language import classes
-from kubescript.worker.sdk import ages, cells, fields, object_text, views
+from kubescript.worker.sdk import ages, fields, lists, object_text, sequences, timestamps, views
 
 __all__ = ["rows_of", "table"]
+
+ABSENT: Final = "-"
+MAX_DEPTH: Final = 4
+"""Levels of lists in lists: one that holds itself has no end."""
+MAX_ELEMENTS: Final = 50
+MAX_TEXT: Final = 2_000
+"""Characters of one cell before a table cuts it to its own width."""
+
+_BREAKS: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+"""White space and control characters: an escape sequence in a log line must not reach a terminal."""
 
 NO_ROWS: Final = "(no rows)"
 MAX_PADDING: Final = 60
@@ -51,7 +64,7 @@ def table(
     if not found:
         return NO_ROWS
     shown = _columns(columns if columns is not None else headers, found)
-    body = [[cells.text(_age_or(row, column.key)) for column in shown] for row in found]
+    body = [[cell_text(_age_or(row, column.key)) for column in shown] for row in found]
     _must_exist(shown, found, body)
     titles = [column.title for column in shown]
     lines = [titles, *body] if header and any(titles) else body
@@ -87,7 +100,7 @@ def _columns(wanted: Any, rows: Sequence[Any]) -> list[Column]:
     if wanted is None or wanted == "keys":
         return _own_columns(rows)
     if isinstance(wanted, Mapping):
-        return [Column(cells.text(title), key) for title, key in wanted.items()]
+        return [Column(cell_text(title), key) for title, key in wanted.items()]
     wanted = wanted.split(",") if isinstance(wanted, str) else list(wanted)
     wanted = [pair for each in wanted for pair in (each.items() if isinstance(each, Mapping) else [each])]
     by_place = isinstance(rows[0], list | tuple) and not hasattr(rows[0], "_fields")
@@ -96,7 +109,7 @@ def _columns(wanted: Any, rows: Sequence[Any]) -> list[Column]:
 
 def _column(wanted: Any, place: int | None) -> Column:
     if isinstance(wanted, tuple | list) and len(wanted) == 2:
-        return Column(cells.text(wanted[0]), wanted[1])
+        return Column(cell_text(wanted[0]), wanted[1])
     if isinstance(wanted, str):
         return Column(wanted.strip(), wanted.strip() if place is None else place)
     title = getattr(wanted, "__name__", "") if callable(wanted) else str(wanted)
@@ -156,7 +169,7 @@ def _age_or(row: Any, key: fields.Key) -> Any:
 
 def _must_exist(columns: Sequence[Column], rows: Sequence[Any], body: Sequence[Sequence[str]]) -> None:
     for place, column in enumerate(columns):
-        if callable(column.key) or any(line[place] != cells.ABSENT for line in body):
+        if callable(column.key) or any(line[place] != ABSENT for line in body):
             continue
         if all(fields.read(row, column.key) is fields.MISSING for row in rows):
             raise fields.missing_everywhere(column.key, rows)
@@ -170,3 +183,52 @@ def _aligned(lines: Sequence[Sequence[str]]) -> str:
     widths = [min(max(map(len, column)), MAX_PADDING) for column in zip(*lines, strict=True)]
     padded = ("  ".join(cell.ljust(size) for cell, size in zip(line, widths, strict=True)).rstrip() for line in lines)
     return "\n".join(padded)
+
+
+def cell_text(value: Any, depth: int = 0) -> str:
+    """One line; "-" for what is missing or empty."""
+    if depth > MAX_DEPTH:
+        return "…"
+    return _BREAKS.sub(" ", _value_text(value, depth)[:MAX_TEXT]).strip() or ABSENT
+
+
+def _value_text(value: Any, depth: int) -> str:
+    if value is None or value is fields.MISSING:
+        return ABSENT
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, float | decimal.Decimal):
+        return _number(float(value))
+    if isinstance(value, datetime.date):
+        return timestamps.format_time(value)
+    if isinstance(value, datetime.timedelta):
+        return str(ages.Age.of(value)) if not isinstance(value, ages.Age) else str(value)
+    return _compound(value, depth)
+
+
+def _compound(value: Any, depth: int) -> str:
+    if isinstance(value, views.View) and isinstance(value.get("metadata"), Mapping):
+        return cell_text(value["metadata"].get("name"), depth + 1)
+    if isinstance(value, Mapping):
+        return _joined(
+            (f"{cell_text(key, depth + 1)}={cell_text(value[key], depth + 1)}" for key in list(value)), len(value)
+        )
+    if isinstance(value, sequences.ListView | lists.ListObject | list | tuple | set | frozenset):
+        elements = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
+        return _joined((cell_text(each, depth + 1) for each in elements), len(value))
+    if isinstance(value, bytes | bytearray):
+        return bytes(value).decode("utf-8", "replace")
+    made = str(value)
+    return str.__str__(made)  # a script's __str__ may give a str of its own kind
+
+
+def _joined(parts: Any, size: int) -> str:
+    shown = [part for part, _ in zip(parts, range(MAX_ELEMENTS), strict=False)]
+    return ",".join(shown) + (f",… ({size} in all)" if size > MAX_ELEMENTS else "")
+
+
+def _number(value: float) -> str:
+    """Three decimals, more for small numbers; no tail of binary rounding."""
+    if value != value or value in (float("inf"), float("-inf")) or value == int(value):  # noqa: PLR0124 - not a number
+        return str(value).removesuffix(".0")
+    return f"{value:.3f}".rstrip("0").rstrip(".") if abs(value) >= 0.1 else f"{value:.3g}"

@@ -53,6 +53,8 @@ SDK: Final = frozenset(
     for name in (
         "client",
         "context",
+        "base_view",
+        "list_view",
         "lists",
         "views",
         "methods",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from kubescript.worker.language import guards
-from kubescript.worker.sdk import names, sequences, views
+from kubescript.worker.sdk import list_view, names, views
 
 __all__ = ["MISSING", "Key", "missing_everywhere", "read"]
 
@@ -57,7 +57,7 @@ def _step(value: Any, step: str) -> Any:
             return MISSING
     if step.lstrip("-").isdigit():
         return _item(value, int(step))
-    if isinstance(value, sequences.ListView | list) or type(value) is tuple:
+    if isinstance(value, list_view.ListView | list) or type(value) is tuple:
         return [_step(each, step) for each in value]
     return guards.dynamic(value, step)
 

@@ -10,12 +10,12 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
-from kubescript.worker.sdk import operations, schemas, sequences, streaming, to_dict, views
+from kubescript.worker.sdk import list_view, operations, schemas, streaming, to_dict, views
 
 __all__ = ["ItemList", "ListObject"]
 
 
-class ItemList(sequences.ListView):
+class ItemList(list_view.ListView):
     """The items; called, `.items()` is the dict method on the list object."""
 
     _arrival: Any = None

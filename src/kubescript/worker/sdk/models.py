@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubescript.worker.sdk import names, operations, schemas, views
+from kubescript.worker.sdk import base_view, names, operations, schemas, views
 
 __all__ = ["Model"]
 
@@ -29,7 +29,7 @@ class Model:
             if field is None:
                 raise TypeError(f"{self._name} has no field {name!r}; {names.suggestion(name, shape.attributes, 40)}")
             if value is not None:
-                data[field.key] = views.unwrap(value)
+                data[field.key] = base_view.unwrap(value)
         return views.View(data, shape)
 
     @property

@@ -22,7 +22,7 @@ from typing import Any, Final
 import msgspec
 
 from kubescript.worker.language import classes
-from kubescript.worker.sdk import context, lazy_json, lists, sequences, timestamps, views
+from kubescript.worker.sdk import base_view, context, lazy_json, lists, timestamps
 
 __all__ = ["NotPlainError", "encode", "encode_body", "to_plain"]
 MAX_ITERATED: Final = 100_000
@@ -82,7 +82,7 @@ def encode_body(value: Any) -> msgspec.Raw:
     """A request body as JSON text. Raises TypeError when it is not an object or a list."""
     if isinstance(value, str | bytes):
         raise TypeError("body must be a dict, a list or a client.V1… object, not text; decode it first")
-    return msgspec.Raw(lazy_json.encode(views.unwrap(value)))
+    return msgspec.Raw(lazy_json.encode(base_view.unwrap(value)))
 
 
 class _Walk:
@@ -125,7 +125,7 @@ class _Walk:
         return f"{type(value).__name__}: {value}" if isinstance(value, BaseException) else None
 
     def _container(self, value: Any, path: str, above: tuple[int, ...]) -> Any:
-        if isinstance(value, views.View | sequences.ListView):
+        if isinstance(value, base_view.BaseView):
             return self._view(lazy_json.whole(value._own()))
         if isinstance(value, Mapping):
             found: dict[str, Any] = {}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from kubescript.worker.language import classes
-from kubescript.worker.sdk import ages, fields, lists, object_text, sequences, timestamps, views
+from kubescript.worker.sdk import ages, fields, list_view, lists, object_text, timestamps, views
 
 __all__ = ["rows_of", "table"]
 
@@ -213,7 +213,7 @@ def _compound(value: Any, depth: int) -> str:
         return _joined(
             (f"{cell_text(key, depth + 1)}={cell_text(value[key], depth + 1)}" for key in list(value)), len(value)
         )
-    if isinstance(value, sequences.ListView | lists.ListObject | list | tuple | set | frozenset):
+    if isinstance(value, list_view.ListView | lists.ListObject | list | tuple | set | frozenset):
         elements = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
         return _joined((cell_text(each, depth + 1) for each in elements), len(value))
     if isinstance(value, bytes | bytearray):

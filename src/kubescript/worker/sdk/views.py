@@ -16,20 +16,19 @@ does.
 from __future__ import annotations
 
 from collections.abc import Callable, ItemsView, Iterator, Mapping
-from typing import Any, ClassVar, Final, Self
+from typing import Any, Final, Self
 
 import msgspec
 
 from kubescript.worker.language import guards
-from kubescript.worker.sdk import lazy_json, names, object_text, schemas, sequences, timestamps, to_dict
+from kubescript.worker.sdk import base_view, lazy_json, list_view, names, object_text, schemas, timestamps, to_dict
 
-__all__ = ["View", "unwrap", "wrap"]
+__all__ = ["View", "wrap"]
 
 _Raw = msgspec.Raw
 _MISSING: Final = object()
 _METADATA: Final = frozenset({"name", "namespace", "labels", "annotations", "raw"})
 """What an object answers for its metadata. `raw` is the object itself, which reads as plain data too."""
-_set_slot: Final = msgspec.Struct.__setattr__
 
 
 def wrap(value: Any, shape: schemas.Shape) -> Any:
@@ -38,31 +37,13 @@ def wrap(value: Any, shape: schemas.Shape) -> Any:
     if kind is dict:
         return View(value, shape)
     if kind is list:
-        return sequences.ListView(value, shape.element)
+        return list_view.ListView(value, shape.element)
     return value
 
 
-def unwrap(value: Any) -> Any:
-    """The JSON data behind a script's value, views at any depth included; the data of a view is shared, not copied."""
-    if type(value) in (str, int, float, bool, type(None)):
-        return value
-    if isinstance(value, View | sequences.ListView):
-        return value._own()
-    return to_dict.json_data(value, unwrap)
-
-
-class View(msgspec.Struct, gc=False, eq=False, weakref=False):
+class View(base_view.BaseView):
     """One JSON object."""
 
-    _data: dict[str, Any]
-    _shape: schemas.Shape
-    _home: tuple[View, str] | None = None
-    """Where an empty map belongs that is not in the object yet."""
-
-    _guarded_writes: ClassVar[bool] = True
-    """RestrictedPython's write guard lets scripts assign to attributes and items."""
-    _stands_in: ClassVar[bool] = True
-    """With a `_home` it is empty and stands for a field that is not there; then `is None` is true of it."""
     __hash__ = None  # type: ignore[assignment]
 
     def __getattr__(self, name: str) -> Any:
@@ -80,7 +61,7 @@ class View(msgspec.Struct, gc=False, eq=False, weakref=False):
         if kind is dict:
             return View(value, field.shape)
         if kind is list:
-            return sequences.ListView(value, field.shape.element)
+            return list_view.ListView(value, field.shape.element)
         return timestamps.parse_time(value) if field.time else value
 
     def __getitem__(self, key: str) -> Any:
@@ -114,7 +95,7 @@ class View(msgspec.Struct, gc=False, eq=False, weakref=False):
         if field.absent is dict:
             return View({}, field.shape, (self, field.key))
         if field.absent is list:
-            return sequences.ListView([], field.shape.element, (self, field.key))
+            return list_view.ListView([], field.shape.element, (self, field.key))
         return None
 
     def _spelled(self, name: str) -> str | None:
@@ -159,19 +140,11 @@ class View(msgspec.Struct, gc=False, eq=False, weakref=False):
         told = object_text.no_field(name, self._shape, self._data)
         raise AttributeError(f"{told}; values of your own go into a dict")
 
-    def _own(self) -> dict[str, Any]:
-        """The data, made part of its object first if it was an absent map until now."""
-        if self._home is not None:
-            parent, key = self._home
-            _set_slot(self, "_data", parent._own().setdefault(key, self._data))
-            _set_slot(self, "_home", None)
-        return self._data
-
     def __setattr__(self, name: str, value: Any) -> None:
         self[name] = value
 
     def __setitem__(self, key: str, value: Any) -> None:
-        self._own()[self._key(key)] = unwrap(value)
+        self._own()[self._key(key)] = base_view.unwrap(value)
 
     def __delattr__(self, name: str) -> None:
         self._own().pop(self._key(name), None)
@@ -275,19 +248,12 @@ class View(msgspec.Struct, gc=False, eq=False, weakref=False):
         self.update(other)  # in place: a copy would be changed instead of the object
         return self
 
-    def __format__(self, spec: str) -> str:
-        return format(str(self), spec)
-
     def __eq__(self, other: object) -> bool:
         if other is None:
             return self._home is not None
         if not isinstance(other, Mapping):
             return NotImplemented
-        return bool(lazy_json.whole(self._data) == lazy_json.whole(unwrap(other)))
-
-    def __ne__(self, other: object) -> bool:
-        equal = self.__eq__(other)  # written out: the base class has a __ne__ of its own, by identity
-        return equal if equal is NotImplemented else not equal
+        return bool(lazy_json.whole(self._data) == lazy_json.whole(base_view.unwrap(other)))
 
     def __repr__(self) -> str:
         return object_text.describe(self._data, self._shape)
@@ -316,14 +282,15 @@ def _method_or_field(view: View, name: str, method: Callable[[], Any]) -> Any:
     if field is None and name not in view._data:
         return method
     value = view[name]
-    if isinstance(value, sequences.ListView):
-        return sequences.FieldList(value._data, value._shape, value._home, method)
+    if isinstance(value, list_view.ListView):
+        return list_view.FieldList(value._data, value._shape, value._home, method)
     if isinstance(value, View):
         return FieldView(value._data, value._shape, value._home, method)
     return method
 
 
 Mapping.register(View)
+list_view.ListView._view = View
 
 _OWN: Final = frozenset(dir(View))
 _read_field: Final = View.__getattr__

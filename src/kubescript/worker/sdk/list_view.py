@@ -3,49 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, MutableSequence
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Self
 
 import msgspec
 
-from kubescript.worker.sdk import lazy_json, object_text, schemas, views
+from kubescript.worker.sdk import base_view, lazy_json, object_text
 
 __all__ = ["FieldList", "ListView"]
 
 _Raw = msgspec.Raw
-_set_slot: Final = msgspec.Struct.__setattr__
 
 
-class ListView(msgspec.Struct, gc=False, eq=False, weakref=False):
+class ListView(base_view.BaseView):
     """One JSON list; `_shape` is that of its elements."""
 
-    _data: list[Any]
-    _shape: schemas.Shape
-    _home: tuple[Any, str] | None = None
-    """Where an empty list belongs that is not in its object yet."""
-
-    _guarded_writes: ClassVar[bool] = True
-    _stands_in: ClassVar[bool] = True
-    """As of a View."""
+    _view: ClassVar[type[base_view.BaseView]]
+    """The class of elements that are objects; views.py sets it, since that module needs this one."""
     __hash__ = None  # type: ignore[assignment]
-
-    def _all(self) -> list[Any]:
-        """The data; lists that are still arriving wait for the rest here."""
-        return self._data
-
-    def _own(self) -> list[Any]:
-        """The data, made part of its object first if it was an absent list until now."""
-        if self._home is not None:
-            parent, key = self._home
-            _set_slot(self, "_data", parent._own().setdefault(key, self._data))
-            _set_slot(self, "_home", None)
-        return self._all()
 
     def _element(self, position: int) -> Any:
         data = self._data
         value = data[position]
         if type(value) is _Raw:
             value = data[position] = lazy_json.open_raw(value)
-        return views.View(value, self._shape) if type(value) is dict else views.wrap(value, self._shape)
+        kind = type(value)
+        if kind is dict:
+            return self._view(value, self._shape)
+        return ListView(value, self._shape.element) if kind is list else value
 
     def __iter__(self) -> Iterator[Any]:
         position = 0
@@ -65,22 +49,24 @@ class ListView(msgspec.Struct, gc=False, eq=False, weakref=False):
         return len(self._all())
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self._own()[index] = [views.unwrap(each) for each in value] if isinstance(index, slice) else views.unwrap(value)
+        self._own()[index] = (
+            [base_view.unwrap(each) for each in value] if isinstance(index, slice) else base_view.unwrap(value)
+        )
 
     def __delitem__(self, index: Any) -> None:
         del self._own()[index]
 
     def insert(self, index: int, value: Any) -> None:
         """Put a value before `index`."""
-        self._own().insert(index, views.unwrap(value))
+        self._own().insert(index, base_view.unwrap(value))
 
     def append(self, value: Any) -> None:
         """Put a value at the end."""
-        self._own().append(views.unwrap(value))
+        self._own().append(base_view.unwrap(value))
 
     def extend(self, values: Any) -> None:
         """Put values at the end."""
-        self._own().extend([views.unwrap(value) for value in values])
+        self._own().extend([base_view.unwrap(value) for value in values])
 
     def pop(self, index: int = -1) -> Any:
         """Remove an element and give it."""
@@ -103,7 +89,7 @@ class ListView(msgspec.Struct, gc=False, eq=False, weakref=False):
     def sort(self, *, key: Callable[[Any], Any] | None = None, reverse: bool = False) -> None:
         """Sort in place."""
         ordered = sorted(self, key=key, reverse=reverse)
-        self._own()[:] = [views.unwrap(each) for each in ordered]
+        self._own()[:] = [base_view.unwrap(each) for each in ordered]
 
     def index(self, value: Any) -> int:
         """The position of the first element equal to `value`."""
@@ -126,9 +112,6 @@ class ListView(msgspec.Struct, gc=False, eq=False, weakref=False):
     def to_dict(self) -> list[Any]:
         """A detached plain list, as `to_dict()` of an object makes it."""
         return [each.to_dict() if hasattr(each, "to_dict") else each for each in self]
-
-    def __format__(self, spec: str) -> str:
-        return format(str(self), spec)
 
     def __contains__(self, value: object) -> bool:
         return any(element == value for element in self)
@@ -154,11 +137,7 @@ class ListView(msgspec.Struct, gc=False, eq=False, weakref=False):
             return self._home is not None
         if not isinstance(other, list):
             return NotImplemented
-        return bool(lazy_json.whole(self._all()) == lazy_json.whole(views.unwrap(other)))
-
-    def __ne__(self, other: object) -> bool:
-        equal = self.__eq__(other)  # written out: the base class has a __ne__ of its own, by identity
-        return equal if equal is NotImplemented else not equal
+        return bool(lazy_json.whole(self._all()) == lazy_json.whole(base_view.unwrap(other)))
 
     def __copy__(self) -> list[Any]:
         return list(self)

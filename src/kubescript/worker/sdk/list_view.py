@@ -19,7 +19,7 @@ class ListView(base_view.BaseView):
 
     _view: ClassVar[type[base_view.BaseView]]
     """The class of elements that are objects; views.py sets it, since that module needs this one."""
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def _element(self, position: int) -> Any:
         data = self._data

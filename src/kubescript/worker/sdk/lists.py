@@ -22,7 +22,7 @@ class ItemList(list_view.ListView):
     _fields: Any = None
     _hold: Any = None
 
-    def _all(self) -> list[Any]:
+    def _all(self) -> Any:
         self._arrival.whole()
         return self._data
 

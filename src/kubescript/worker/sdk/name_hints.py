@@ -6,68 +6,70 @@ namespace, and its own failure changes nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from kubescript.wire.protocol import Call
-from kubescript.worker.sdk import errors, lazy_json, names, schemas, session
+from kubescript.worker.sdk import errors, lazy_json, names
 
-__all__ = ["Lookalikes"]
+__all__ = ["NameHints"]
 
-PAGE: Final = 500
-MOST: Final = 3
-"""Lists per script."""
-LISTED: Final = 5
+MAX_COLLECTIONS: Final = 3
+"""Collections whose names are listed in one script."""
+MAX_NAMES: Final = 5
+"""Names in one hint."""
 
-Place = tuple[tuple[str, ...], str]
-"""The collection's path and the object's name."""
+Path = tuple[str, ...]
 
 
-class Lookalikes:
+class NameHints:
     """The hints of one script."""
 
-    def __init__(self, session: session.Session) -> None:
-        self._session = session
-        self._known: dict[tuple[str, ...], list[str] | None] = {}
+    def __init__(self, list_names: Callable[[Path], list[str]]) -> None:
+        self._list_names = list_names
+        self._known: dict[Path, list[str] | None] = {}
 
     def advise(self, error: errors.ApiException, call: Call) -> errors.ApiException:
         """The error, which will say what there is when it is asked for its text."""
-        place = _place(call)
-        if error.status == 404 and place is not None and _is_about(error, place[1]):
-            error._advice = lambda: self._hint(*place)
+        target = _target(call)
+        if error.status != 404 or target is None:
+            return error
+        collection, name = target
+        if _is_about(error, name):
+            error._advice = lambda: self._hint(collection, name)
         return error
 
-    def _hint(self, path: tuple[str, ...], name: str) -> str:
+    def _hint(self, path: Path, name: str) -> str:
         found = self._names(path)
         if found is None:
             return ""
         if not found:
-            return f"there are no {path[-1]}" + (f" in namespace {path[-2]!r}" if "namespaces" in path[:-1] else "")
-        made = sorted(each for each in found if each.startswith(f"{name}-"))
-        if made and path[-1] in ("pods", "replicasets"):
-            return f"did you mean {made[0]!r}? Names of pods made by a controller end in a hash: list, and look for it"
-        if near := (names.nearest(name, found, 3) or made[:3]):
+            namespace = f" in namespace {path[-2]!r}" if "namespaces" in path[:-1] else ""
+            return f"there are no {path[-1]}{namespace}"
+        prefixed = sorted(each for each in found if each.startswith(f"{name}-"))
+        if prefixed and path[-1] in ("pods", "replicasets"):
+            first = prefixed[0]
+            return f"did you mean {first!r}? Names of pods made by a controller end in a hash: list, and look for it"
+        if near := (names.nearest(name, found, 3) or prefixed[:3]):
             return f"did you mean {' or '.join(map(repr, near))}?"
-        more = f", … ({len(found)} in all)" if len(found) > LISTED else ""
-        return f"there are: {', '.join(sorted(found)[:LISTED])}{more}"
+        shown = ", ".join(sorted(found)[:MAX_NAMES])
+        more = f", … ({len(found)} in all)" if len(found) > MAX_NAMES else ""
+        return f"there are: {shown}{more}"
 
-    def _names(self, path: tuple[str, ...]) -> list[str] | None:
-        """The names in a collection; None when they cannot be told."""
-        if path not in self._known and len(self._known) < MOST:
+    def _names(self, path: Path) -> list[str] | None:
+        """The names in a collection; None when they cannot be listed."""
+        if path not in self._known and len(self._known) < MAX_COLLECTIONS:
             self._known[path] = None
-            self._known[path] = self._listed(path)
+            try:
+                self._known[path] = self._list_names(path)
+            except Exception:  # the script's own error must not turn into one of ours
+                return None
         return self._known.get(path)
 
-    def _listed(self, path: tuple[str, ...]) -> list[str] | None:
-        call = Call("GET", path, (("limit", str(PAGE)),), accept="metadata")
-        try:
-            found, _ = self._session.fetch_list(call, schemas.OBJECT, "")
-            return [each["metadata"]["name"] for each in found]
-        except Exception:  # the script's own error must not turn into one of ours
-            return None
 
-
-def _place(call: Call) -> Place | None:
-    """Where a GET of one object looked: /api/v1/namespaces/shop/pods/web, or the log of it."""
+def _target(call: Call) -> tuple[Path, str] | None:
+    """The collection's path and the object's name in a GET of one object, or of its log:
+    /api/v1/namespaces/shop/pods/web."""
     size = 2 if call.path[0] == "api" else 3 if call.path[0] == "apis" else 0
     head, rest = call.path[:size], call.path[size:]
     if not size or call.method != "GET":

@@ -21,6 +21,8 @@ __all__ = ["Session"]
 
 MAX_ERROR_BODY: Final = 64 * 1024
 """Bytes of an error's body that are kept."""
+MAX_NAMES: Final = 500
+"""Names that are listed for the hint in an error: one page."""
 
 
 class Session:
@@ -30,7 +32,7 @@ class Session:
         self.relay = transport if isinstance(transport, batching.Relay) else batching.Relay(transport)
         """Where calls go."""
         self._lazy = lazy
-        self._lookalikes = name_hints.Lookalikes(self)
+        self._name_hints = name_hints.NameHints(self._list_names)
         self.context = ""
         """Which cluster its calls are for; "" is the default one."""
         self.deadline = math.inf
@@ -45,7 +47,7 @@ class Session:
         """The same way to the host, for the calls to another cluster."""
         other = copy.copy(self)
         other.context = context
-        other._lookalikes = name_hints.Lookalikes(other)
+        other._name_hints = name_hints.NameHints(other._list_names)
         return other
 
     def settle(self) -> None:
@@ -76,6 +78,12 @@ class Session:
         """Text, such as a log."""
         exchange, chunks = self._start(call)
         return b"".join(chunks).decode("utf-8", "replace"), exchange.reply
+
+    def _list_names(self, path: tuple[str, ...]) -> list[str]:
+        """The names of a collection's objects, the first page of them."""
+        call = Call("GET", path, (("limit", str(MAX_NAMES)),), accept="metadata")
+        found, _ = self.fetch_list(call, schemas.OBJECT, "")
+        return [each["metadata"]["name"] for each in found]
 
     def lines(self, call: Call) -> Iterator[bytes]:
         """The body's lines as they arrive. What is left when the caller stops early is not sent."""
@@ -118,7 +126,7 @@ class Session:
             raise errors.from_fault(reply.fault, reply.status, title)
         if reply.status >= 400:
             error = errors.from_answer(reply.status, reply.reason, _head(chunks), reply.headers, title)
-            raise self._lookalikes.advise(error, call)
+            raise self._name_hints.advise(error, call)
         return exchange, chunks
 
     def _title(self, call: Call) -> str:

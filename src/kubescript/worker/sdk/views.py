@@ -44,7 +44,7 @@ def wrap(value: Any, shape: schemas.Shape) -> Any:
 class View(base_view.BaseView):
     """One JSON object."""
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __getattr__(self, name: str) -> Any:
         field = self._shape.fields.get(name)

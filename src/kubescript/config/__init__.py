@@ -1,8 +1,7 @@
 """Every setting, read once from flags, environment and file (in that order of precedence) and frozen."""
 
-from kubescript.config.loading import load
-from kubescript.config.mistakes import nearest
-from kubescript.config.sections import (
+from kubescript.config.loading import load, nearest
+from kubescript.config.settings import (
     MIB,
     Audit,
     Context,
@@ -12,9 +11,9 @@ from kubescript.config.sections import (
     Redaction,
     RedactionRule,
     Sandbox,
+    Settings,
     Telemetry,
 )  # fmt: skip
-from kubescript.config.settings import Settings
 
 __all__ = [
     "MIB", "Audit", "Context", "DeniedResource", "Limits", "Output", "Redaction", "RedactionRule", "Sandbox",

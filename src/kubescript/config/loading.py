@@ -6,19 +6,20 @@ nobody knows is an error that names the nearest one: a misspelt `denied_resource
 
 from __future__ import annotations
 
+import difflib
 import os
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import pydantic
 import pydantic_settings
 
 from kubescript import errors
-from kubescript.config import files, mistakes
 from kubescript.config.settings import PREFIX, Settings, split
 
-__all__ = ["load"]
+__all__ = ["load", "nearest"]
 
 CONFIG_VARIABLE: Final = "KUBESCRIPT_CONFIG"
 """Names the file; not a setting itself."""
@@ -30,11 +31,11 @@ def load(flags: Mapping[str, object], file: Path | None) -> Settings:
     do."""
     path = file or (Path(named) if (named := os.environ.get(CONFIG_VARIABLE)) else None)
     _check_environment()
-    flags, data = _chosen(flags, files.read(path) if path is not None else {})
+    flags, data = _chosen(flags, _file(path) if path is not None else {})
     try:
         settings = _layered(data)(**flags)
     except pydantic.ValidationError as error:
-        raise errors.ConfigError(mistakes.explain(error, path)) from None
+        raise errors.ConfigError(_explain(error, path)) from None
     _check_contexts(settings)
     stated = "read_only" in flags or _variable("read_only") is not None
     return _closed(settings) if stated and settings.read_only else settings
@@ -53,7 +54,7 @@ def _chosen(flags: Mapping[str, Any], file: dict[str, Any]) -> tuple[Mapping[str
         raise errors.ConfigError("setting `contexts` names none")
     if isinstance(tables, dict) and (lacking := [name for name in names if name not in tables]):
         raise errors.ConfigError(
-            f"no table for context `{lacking[0]}` in the file{mistakes.nearest(lacking[0], set(map(str, tables)))}; "
+            f"no table for context `{lacking[0]}` in the file{nearest(lacking[0], set(map(str, tables)))}; "
             f"there is: {', '.join(map(str, tables))}"
         )
     chosen = {name: tables[name] if isinstance(tables, dict) else {} for name in names}
@@ -114,6 +115,74 @@ def _check_environment() -> None:
     for variable in os.environ:
         top = variable.split("__")[0].upper()
         if top.startswith(PREFIX) and top not in known and not top.startswith(PREFIX + "TEST"):
-            raise errors.ConfigError(f"unknown environment variable {variable}{mistakes.nearest(top, known)}")
+            raise errors.ConfigError(f"unknown environment variable {variable}{nearest(top, known)}")
         if variable.upper().startswith(f"{PREFIX}CONTEXTS__"):
             raise errors.ConfigError(f"{variable}: what holds for one context is a table [contexts.<name>] of the file")
+
+
+def _file(path: Path) -> dict[str, Any]:
+    """The tables of the file. Raises ConfigError."""
+    try:
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise errors.ConfigError(f"cannot read the configuration file {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise errors.ConfigError(f"cannot read the configuration file {path}: it is not UTF-8 text") from None
+    data = _parse(path, text)
+    if not isinstance(data, dict):
+        raise errors.ConfigError(f"{path}: expected settings at the top level, got {type(data).__name__}")
+    return data
+
+
+def _parse(path: Path, text: str) -> object:
+    try:
+        if path.suffix in {".yaml", ".yml"}:
+            import yaml
+
+            return yaml.safe_load(text) or {}
+        return tomllib.loads(text)
+    except ValueError as error:
+        raise errors.ConfigError(f"{path}: {error}") from None
+    except Exception as error:
+        if type(error).__module__.startswith("yaml"):
+            mark = getattr(error, "problem_mark", None)
+            where = f", line {mark.line + 1}" if mark is not None else ""
+            why = getattr(error, "problem", None) or "not valid YAML"
+            raise errors.ConfigError(f"{path}{where}: {why}") from None
+        raise
+
+
+def _explain(error: pydantic.ValidationError, path: Path | None) -> str:
+    """What to change in the file at `path`, the flags or the environment."""
+    return "; ".join(_explain_one(one, path) for one in error.errors(include_url=False, include_input=False))
+
+
+def _explain_one(one: Mapping[str, Any], path: Path | None) -> str:
+    location = tuple(one["loc"])
+    name = ".".join(str(part) for part in location)
+    if one["type"] == "extra_forbidden":
+        where = f" in {path}" if path is not None else ""
+        return f"unknown setting `{name}`{where}{nearest(str(location[-1]), _section(location).model_fields)}"
+    return f"setting `{name}`: {one['msg']}"
+
+
+def _section(location: tuple[object, ...]) -> type[pydantic.BaseModel]:
+    """The section that a key's path leads to; the names of contexts and the numbers of a list lead to none."""
+    section: type[pydantic.BaseModel] = Settings
+    for part in location[:-1]:
+        field = section.model_fields.get(str(part))
+        section = (_model(field.annotation) if field is not None else None) or section
+    return section
+
+
+def _model(annotation: object) -> type[pydantic.BaseModel] | None:
+    """The section in an annotation such as `tuple[RedactionRule, ...]`."""
+    if isinstance(annotation, type) and issubclass(annotation, pydantic.BaseModel):
+        return annotation
+    return next(filter(None, map(_model, get_args(annotation))), None)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A suggestion to end an error with; empty when nothing is near."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f"; did you mean `{close[0]}`?" if close else ""

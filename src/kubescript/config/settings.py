@@ -1,4 +1,5 @@
-"""All settings, as they hold for a server and for each of its clusters."""
+"""All settings, as they hold for a server and for each of its clusters: each section a table of the file, frozen, with
+every default and its unit."""
 
 from __future__ import annotations
 
@@ -10,11 +11,163 @@ import pydantic
 import pydantic_settings
 from pydantic import Field
 
-from kubescript.config import sections
+from kubescript import types
 
-__all__ = ["PREFIX", "Settings", "split"]
+__all__ = [
+    "MIB", "PREFIX", "Audit", "Context", "DeniedResource", "Limits", "Output", "Redaction", "RedactionRule", "Sandbox",
+    "Settings", "Telemetry", "split",
+]  # fmt: skip
 
 PREFIX: Final = "KUBESCRIPT_"
+MIB: Final = 1024 * 1024
+
+
+class _Section(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(frozen=True, extra="forbid")
+
+
+class DeniedResource(_Section):
+    """A kind of object no script may touch, in any way. A field that is not given matches everything."""
+
+    group: str | None = None
+    """API group; the core group is "", as in kubernetes-mcp-server and in RBAC."""
+    version: str = ""
+    """API version, as kubernetes-mcp-server has it. A denial holds for every version: each serves the same objects."""
+    kind: str = ""
+    """As in manifests: `Secret`. Empty means every kind of the group."""
+    resource: str = ""
+    """As in RBAC: `secrets`, `serviceaccounts/token`."""
+
+
+class Context(_Section):
+    """One of several clusters. What is not given is as for the whole server."""
+
+    context: str | None = None
+    """Its name in the kubeconfig; default: the name it is listed under. Two files may both say "default"."""
+    kubeconfig: Path | None = None
+    snapshot: Path | None = None
+    """A saved cluster instead of a live one."""
+    read_only: bool | None = None
+    denied_resources: tuple[DeniedResource, ...] | None = None
+    """In place of the server's, not beside them."""
+    deny_defaults: bool | None = None
+
+
+class Limits(_Section):
+    """What one script may use."""
+
+    default_timeout_ms: Annotated[int, Field(ge=100, le=300_000)] = 30_000
+    """Milliseconds of wall-clock time when the call names no `timeout`."""
+    max_timeout_ms: Annotated[int, Field(ge=100, le=300_000)] = 300_000
+    """Largest `timeout` a call may name."""
+    memory_mib: Annotated[int, Field(ge=16, le=65_536)] = 512
+    """MiB of memory above the warm worker's own."""
+    depth: Annotated[int, Field(ge=16, le=1_024)] = 1_024
+    """Nested calls. Bounded by what the interpreter's own C stack bears."""
+    output_kib: Annotated[int, Field(ge=1, le=4_096)] = 64
+    """KiB of the whole answer. 64 KiB are about 16,000 tokens."""
+    output_lines: Annotated[int, Field(ge=1, le=100_000)] = 500
+    """Lines of one text in the answer: the prints, a text result, a text within a result."""
+    api_calls: Annotated[int, Field(ge=1)] = 1_000
+    """Kubernetes API calls of one script, allowed or not."""
+    response_mib: Annotated[int, Field(ge=1)] = 1_024
+    """MiB of API answers one script may read, summed."""
+    patience_ms: Annotated[int, Field(ge=100, le=300_000)] = 10_000
+    """Milliseconds to wait for an answer to begin, when the server has several contexts: a dead one must leave time
+    for the others. With one, a call may take all that the script has left."""
+
+    def for_script(self, timeout_ms: int | None) -> types.Limits:
+        """The limits of one script that asked for `timeout_ms`."""
+        return types.Limits(
+            timeout_ms=min(timeout_ms or self.default_timeout_ms, self.max_timeout_ms),
+            memory_bytes=self.memory_mib * MIB,
+            depth=self.depth,
+            output_bytes=self.output_kib * 1024,
+            output_lines=self.output_lines,
+            api_calls=self.api_calls,
+            response_bytes=self.response_mib * MIB,
+        )
+
+
+class Sandbox(_Section):
+    """How scripts are confined and how many run."""
+
+    strict: bool | None = None
+    """Refuse to start unless every kernel layer holds. Unset: true for the http transport, a loud warning for stdio."""
+    spare_workers: Annotated[int, Field(ge=0, le=32)] = 1
+    """Processes kept forked and locked down ahead of time; each serves one script."""
+    max_scripts: Annotated[int, Field(ge=1, le=256)] = 8
+    """Scripts that run at the same time."""
+    max_queue: Annotated[int, Field(ge=0, le=10_000)] = 64
+    """Scripts that wait for their turn; one more is told at once that the server is busy."""
+
+
+class RedactionRule(_Section):
+    """A kind of token that is known by its shape."""
+
+    id: Annotated[str, Field(pattern=r"[a-z0-9][a-z0-9-]{0,58}")]
+    """Stands in the placeholder."""
+    regex: Annotated[str, Field(min_length=3)]
+    """What to mask; with a group, only that."""
+    probe: str | None = None
+    """A simpler pattern for the first scan, which must match wherever `regex` does; default: `regex` itself."""
+    entropy: Annotated[float, Field(ge=0, le=8)] = 0.0
+    """Bits per byte below which a match is taken for an example."""
+
+
+class Redaction(_Section):
+    """What is masked before scripts read it."""
+
+    enabled: bool = True
+    """False shows scripts, and so the model, every secret that is not in a Secret object's denial: said loudly at the
+    start."""
+    disable: tuple[str, ...] = ()
+    """Ids of rules that are not applied."""
+    rules: tuple[RedactionRule, ...] = ()
+    """Rules beside those that are shipped."""
+    allow: tuple[str, ...] = ()
+    """Regular expressions; a value in which one is found is not masked. Values of Secrets are, whatever this says."""
+    allow_names: tuple[str, ...] = ()
+    """Names of variables, fields and flags whose values are not judged by the name."""
+
+
+class Audit(_Section):
+    """What is put on record, and where (docs/audit.md)."""
+
+    file: Path | None = None
+    """JSON Lines, appended to. Unset: nothing is recorded."""
+    max_mib: Annotated[int, Field(ge=0)] = 64
+    """MiB after which the file is set aside as FILE.1, FILE.2, …; 0: never."""
+    keep: Annotated[int, Field(ge=0)] = 16
+    """Files set aside that are kept; 0: all."""
+    fsync: Literal["answer", "record", "never"] = "answer"
+    """What waits for the disk: the answer of each script and each change of the cluster, every record, or nothing."""
+    key_file: Path | None = None
+    """A file with at least 32 bytes that key the hashes (HMAC): only who has it can continue or check the chain."""
+    scripts: bool = False
+    """Keep each script's text beside the file, by its hash."""
+    responses: bool = False
+    """Keep what each script saw and answered, for `kubescript audit replay`. Includes `scripts`."""
+
+
+class Output(_Section):
+    """How answers are written."""
+
+    mark_untrusted: bool = True
+    """Fence what workloads wrote, so that a model takes it for data."""
+    structured: bool = False
+    """Give results as `structuredContent` too, with an output schema. Costs the tokens of the result twice."""
+
+
+class Telemetry(_Section):
+    """Where traces and metrics go. The standard OTEL_* variables hold as well."""
+
+    otlp_endpoint: str | None = None
+    """Base URL of an OTLP/HTTP receiver: `http://collector:4318`. Default: OTEL_EXPORTER_OTLP_ENDPOINT; without
+    either, nothing is collected."""
+    namespaces: bool = True
+    """Whether spans of API calls name the namespace, the one name they have of the cluster; masked like all that
+    leaves."""
 
 
 class Settings(pydantic_settings.BaseSettings):
@@ -33,21 +186,21 @@ class Settings(pydantic_settings.BaseSettings):
     """Default: $KUBECONFIG, ~/.kube/config, or the pod's own service account."""
     context: str | None = None
     """Kubeconfig context; default: the current one, or the first of `contexts`."""
-    contexts: Annotated[Mapping[str, sections.Context], pydantic_settings.NoDecode] = {}
+    contexts: Annotated[Mapping[str, Context], pydantic_settings.NoDecode] = {}
     """Kubeconfig contexts that scripts may name, and no other: names, or in the file a table each. Default: one
     cluster."""
     snapshot: Path | None = None
     """Serve a saved cluster instead of a live one."""
-    denied_resources: tuple[sections.DeniedResource, ...] = ()
+    denied_resources: tuple[DeniedResource, ...] = ()
     """Denied beside the defaults (Secret, serviceaccounts/token)."""
     deny_defaults: bool = True
     """Keep the default denials."""
-    limits: sections.Limits = sections.Limits()
-    sandbox: sections.Sandbox = sections.Sandbox()
-    redaction: sections.Redaction = sections.Redaction()
-    audit: sections.Audit = sections.Audit()
-    output: sections.Output = sections.Output()
-    telemetry: sections.Telemetry = sections.Telemetry()
+    limits: Limits = Limits()
+    sandbox: Sandbox = Sandbox()
+    redaction: Redaction = Redaction()
+    audit: Audit = Audit()
+    output: Output = Output()
+    telemetry: Telemetry = Telemetry()
     transport: Literal["stdio", "http"] = "stdio"
     host: str = "127.0.0.1"
     """Address of the http transport. Only loopback is accepted in this version: there is no authentication yet."""

@@ -141,7 +141,7 @@ def taken(tmp_path: Path) -> tuple[capture.Report, snapshot.Snapshot]:
 def test_capture_and_serve(taken: tuple[capture.Report, snapshot.Snapshot]) -> None:
     """What was captured, page by page, is served again as the API server gave it, without its bookkeeping."""
     report, cluster = taken
-    assert (report.objects, report.logs.kept, cluster.name, cluster.namespace) == (6, 2, "prod", "a")
+    assert (report.objects, report.logs.saved, cluster.name, cluster.namespace) == (6, 2, "prod", "a")
     status, listed = ask(cluster, "api/v1/pods")
     assert (status, listed["kind"], listed["apiVersion"]) == (200, "PodList", "v1")
     assert [item["metadata"]["name"] for item in listed["items"]] == ["p1", "p2", "p3", "q1"]

@@ -37,16 +37,16 @@ class Report:
     resources: list[dict[str, Any]] = field(default_factory=list)
     missing: dict[str, str] = field(default_factory=dict)
     """`secrets` → why."""
-    logs: logs.Tails = field(default_factory=logs.Tails)
+    logs: logs.PodLogs = field(default_factory=logs.PodLogs)
 
     def lines(self) -> Iterator[str]:
         """What is missing and why, logs of the same fate in one line."""
         yield from (f"{what}: {why}" for what, why in sorted(self.missing.items()))
-        yield from self.logs.told()
+        yield from self.logs.summary()
 
 
 def capture(
-    door: broker.Broker,
+    broker_: broker.Broker,
     out: Path,
     *,
     cluster: str = "",
@@ -60,31 +60,31 @@ def capture(
     Raises ConfigError when OUT exists or cannot be written (disk full included), ClusterError when the cluster cannot
     be asked at all. Nothing is left behind then.
     """
-    with directory.whole(out) as place:
-        source = client.Reader(door, journal)
-        return _Capture(source, place, namespaces).run(Report(out), cluster, namespace, logs)
+    with directory.atomic(out) as folder:
+        source = client.Client(broker_, journal)
+        return _Capture(source, folder, namespaces).run(Report(out), cluster, namespace, logs)
 
 
 class _Capture:
     """One run."""
 
-    def __init__(self, source: client.Reader, place: directory.Folder, namespaces: Iterable[str] | None) -> None:
+    def __init__(self, source: client.Client, folder: directory.Directory, namespaces: Iterable[str] | None) -> None:
         self._source = source
-        self._place = place
+        self._folder = folder
         self._namespaces = None if namespaces is None else sorted(set(namespaces))
-        self._logs = logs.Tails()
+        self._logs = logs.PodLogs()
 
     def run(self, report: Report, cluster: str, namespace: str, logs: int | None) -> Report:
         started = datetime.now(UTC)
         for name in self._namespaces or ():
-            if self._source.lacks(name):  # a slip must not pass for an empty namespace
+            if self._source.is_missing_namespace(name):  # a slip must not pass for an empty namespace
                 raise errors.ConfigError(f"there is no namespace {name!r}", remedy="check --namespaces")
         server = self._version(report)
         for group, version, entries in self._discover(report):
             for entry in entries:
                 self._resource(report, group, version, entry)
         if logs is not None:
-            self._logs.keep(self._source, self._place, logs)
+            self._logs.save(self._source, self._folder, logs)
             report.logs = self._logs
         self._describe(report, started, cluster, namespace, server)
         return report
@@ -92,7 +92,7 @@ class _Capture:
     def _version(self, report: Report) -> object:
         try:
             return client.fields(self._source.get(("version",), timeout_s=client.SMALL_S))
-        except client.Refused as error:
+        except client.ReadFailed as error:
             report.missing["version"] = str(error)
             return None
 
@@ -101,32 +101,32 @@ class _Capture:
 
         Raises ClusterError when there is no discovery.
         """
-        self._place.keep(("discovery", "api.json"), self._document("api"))
+        self._folder.write(("discovery", "api.json"), self._document("api"))
         groups = self._document("apis")
-        self._place.keep(("discovery", "apis.json"), groups)
+        self._folder.write(("discovery", "apis.json"), groups)
         wanted: list[tuple[str, str, tuple[str, ...]]] = [("", "v1", ("api", "v1"))]
         for group in client.fields(groups).get("groups") or []:
             wanted += [(group["name"], version, ("apis", group["name"], version)) for version in _versions(group)]
-        seen: set[tuple[str, str]] = set()
+        listed: set[tuple[str, str]] = set()
         for name, version, path in wanted:
             try:
                 document = self._source.get(path, timeout_s=client.SMALL_S)
                 resources = client.fields(document).get("resources") or []
-            except client.Refused as error:  # an aggregated API that is down: what else there is stays readable
+            except client.ReadFailed as error:  # an aggregated API that is down: what else there is stays readable
                 report.missing[f"{name}/{version}"] = str(error)
                 continue
-            self._place.keep(("discovery", name or "core", f"{version}.json"), document)
+            self._folder.write(("discovery", name or "core", f"{version}.json"), document)
             entries = [entry for entry in resources if _listable(entry)]
-            yield name, version, [entry for entry in entries if (name, entry["name"]) not in seen]
-            seen |= {(name, entry["name"]) for entry in entries}
+            yield name, version, [entry for entry in entries if (name, entry["name"]) not in listed]
+            listed |= {(name, entry["name"]) for entry in entries}
 
     def _resource(self, report: Report, group: str, version: str, entry: dict[str, Any]) -> None:
         full = entry["name"] + (f".{group}" if group else "")
         scopes = [None] if self._namespaces is None or not entry["namespaced"] else self._namespaces
-        file = self._place.file("resources", group or "core", version, f"{entry['name']}.json")
+        file = self._folder.file("resources", group or "core", version, f"{entry['name']}.json")
         try:
             count = self._write_list(file, group, version, entry, scopes)
-        except client.Refused as error:
+        except client.ReadFailed as error:
             file.unlink(missing_ok=True)
             report.missing[full] = str(error)
             return
@@ -141,12 +141,12 @@ class _Capture:
     ) -> int:
         """Write the list in pages as it arrives.
 
-        Raises client.Refused, leaving half a file, when any page fails: no part passes for all.
+        Raises client.ReadFailed, leaving half a file, when any page fails: no part passes for all.
         """
         count = 0
         api_version = f"{group}/{version}" if group else version
         head = msgspec.json.encode({"kind": f"{entry['kind']}List", "apiVersion": api_version, "metadata": {}})
-        with directory.private(file) as stream:
+        with directory.open_private(file) as stream:
             stream.write(head[:-1] + b',"items":[')
             for scope in scopes:
                 for item in self._items(group, version, entry["name"], scope):
@@ -160,9 +160,9 @@ class _Capture:
             try:
                 if (group, plural) == ("", "pods"):
                     self._logs.add(raw)
-                item = _slimmed(raw)
+                item = _without_copies(raw)
             except (msgspec.MsgspecError, KeyError):  # an item without metadata is no object
-                raise client.Refused(client.NO_LIST) from None
+                raise client.ReadFailed(client.NO_LIST) from None
             yield item
 
     def _describe(self, report: Report, started: datetime, cluster: str, namespace: str, server: object) -> None:
@@ -173,13 +173,13 @@ class _Capture:
             "cluster": cluster, "namespace": namespace, "server": server, "resources": report.resources,
             "missing": [{"what": what, "why": why} for what, why in sorted(missing.items())],
         }  # fmt: skip
-        self._place.keep(("snapshot.json",), json.dumps(info, indent=1).encode())
+        self._folder.write(("snapshot.json",), json.dumps(info, indent=1).encode())
 
     def _document(self, *path: str) -> bytes:
         try:
             document = self._source.get(path, timeout_s=client.SMALL_S)
             client.fields(document)
-        except client.Refused as error:
+        except client.ReadFailed as error:
             raise errors.ClusterError(f"/{'/'.join(path)} cannot be read: {error}") from None
         return document
 
@@ -194,7 +194,7 @@ def _listable(entry: dict[str, Any]) -> bool:
     return "/" not in entry["name"] and "list" in (entry.get("verbs") or [])
 
 
-def _slimmed(raw: msgspec.Raw) -> bytes:
+def _without_copies(raw: msgspec.Raw) -> bytes:
     """Without managedFields and last-applied.
 
     Half of every object, and a second copy of values that redaction knows in the first.

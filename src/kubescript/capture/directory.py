@@ -1,4 +1,4 @@
-"""A folder that appears whole or not at all, with files that only their owner can read."""
+"""A folder that appears atomic or not at all, with files that only their owner can read."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import IO
 
 from kubescript import errors
 
-__all__ = ["Folder", "private", "whole"]
+__all__ = ["Directory", "atomic", "open_private"]
 
 
 @contextlib.contextmanager
-def whole(out: Path) -> Iterator[Folder]:
+def atomic(out: Path) -> Iterator[Directory]:
     """A folder that becomes `out` at the end of the block; nothing is left behind when the block fails.
 
     Raises ConfigError when `out` exists or cannot be written (disk full included).
@@ -28,7 +28,7 @@ def whole(out: Path) -> Iterator[Folder]:
     except OSError as error:
         raise errors.ConfigError(f"cannot write in {out.parent}: {error.strerror}") from None
     try:
-        yield Folder(folder)
+        yield Directory(folder)
         folder.rename(out)
     except OSError as error:
         raise errors.ConfigError(f"the snapshot could not be written: {error.strerror}; nothing was kept") from None
@@ -36,15 +36,15 @@ def whole(out: Path) -> Iterator[Folder]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-class Folder:
+class Directory:
     """Files in folders below one."""
 
     def __init__(self, path: Path) -> None:
         self._folder = path
 
-    def keep(self, path: tuple[str, ...], data: bytes) -> None:
+    def write(self, path: tuple[str, ...], data: bytes) -> None:
         """Write one file."""
-        with private(self.file(*path)) as stream:
+        with open_private(self.file(*path)) as stream:
             stream.write(data)
 
     def file(self, *parts: str) -> Path:
@@ -58,6 +58,6 @@ class Folder:
         return folder / parts[-1]
 
 
-def private(file: Path) -> IO[bytes]:
+def open_private(file: Path) -> IO[bytes]:
     """A new file that only its owner can read; an existing one is an error, not followed."""
     return os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")

@@ -15,13 +15,13 @@ import msgspec
 
 from kubescript.capture import client, directory
 
-__all__ = ["Tails"]
+__all__ = ["PodLogs"]
 
-_PATIENCE: Final = 3
-"""Logs of one node that may fail to come before the node counts as gone."""
+_MAX_UNANSWERED: Final = 3
+"""Logs of one node that may fail to come before the node counts as unreachable."""
 _NAMES: Final = re.compile(r'"[^"]*"')
 """What tells apart failures of the same kind: addresses, pods, containers."""
-_NAMED: Final = 3
+_MAX_NAMED: Final = 3
 """Logs that a line names."""
 _STATUSES: Final = ("containerStatuses", "initContainerStatuses")
 
@@ -49,45 +49,45 @@ class _Log:
 
 
 @dataclass(slots=True)
-class Tails:
+class PodLogs:
     """The logs of a cluster's pods."""
 
-    kept: int = 0
+    saved: int = 0
     missing: dict[str, str] = field(default_factory=dict)
     """`shop/web-1 nginx` → why."""
-    _wanted: list[_Log] = field(default_factory=list)
-    _silent: collections.Counter[str] = field(default_factory=collections.Counter)
+    _pending: list[_Log] = field(default_factory=list)
+    _unanswered: collections.Counter[str] = field(default_factory=collections.Counter)
     """Node → logs that did not come because nobody answered."""
 
     def add(self, raw: msgspec.Raw) -> None:
         """A pod, as it was listed."""
-        self._wanted += _logs(msgspec.json.decode(raw, type=dict[str, Any]))
+        self._pending += _logs(msgspec.json.decode(raw, type=dict[str, Any]))
 
-    def keep(self, source: client.Reader, place: directory.Folder, lines: int) -> None:
+    def save(self, source: client.Client, folder: directory.Directory, lines: int) -> None:
         """Save the last so many lines of each."""
-        for log in self._wanted:
+        for log in self._pending:
             try:
-                place.keep(log.file, self._read(source, log, lines))
-            except client.Refused as error:
-                self._silent[log.node] += error.gone
+                folder.write(log.file, self._read(source, log, lines))
+            except client.ReadFailed as error:
+                self._unanswered[log.node] += error.unreachable
                 self.missing[str(log)] = str(error)
             else:
-                self.kept += 1
+                self.saved += 1
 
-    def told(self) -> Iterator[str]:
+    def summary(self) -> Iterator[str]:
         """What is missing and why, logs of the same fate in one line."""
-        fates: dict[str, list[str]] = {}
+        by_reason: dict[str, list[str]] = {}
         for log, why in self.missing.items():
-            fates.setdefault(_NAMES.sub("…", why), []).append(log)
-        for why, logs in fates.items():
-            more = f" and {len(logs) - _NAMED} more" if len(logs) > _NAMED else ""
-            yield f"{len(logs)} {'logs' if len(logs) > 1 else 'log'} ({', '.join(logs[:_NAMED])}{more}): {why}"
+            by_reason.setdefault(_NAMES.sub("…", why), []).append(log)
+        for why, logs in by_reason.items():
+            more = f" and {len(logs) - _MAX_NAMED} more" if len(logs) > _MAX_NAMED else ""
+            yield f"{len(logs)} {'logs' if len(logs) > 1 else 'log'} ({', '.join(logs[:_MAX_NAMED])}{more}): {why}"
 
-    def _read(self, source: client.Reader, log: _Log, lines: int) -> bytes:
-        """Raises Refused, without asking when the pod's node has not answered for others."""
-        if self._silent[log.node] >= _PATIENCE:
-            why = f"node {log.node or '(none)'} did not give {_PATIENCE} other logs, so it was not asked again"
-            raise client.Refused(why)
+    def _read(self, source: client.Client, log: _Log, lines: int) -> bytes:
+        """Raises ReadFailed, without asking when the pod's node has not answered for others."""
+        if self._unanswered[log.node] >= _MAX_UNANSWERED:
+            why = f"node {log.node or '(none)'} did not give {_MAX_UNANSWERED} other logs, so it was not asked again"
+            raise client.ReadFailed(why)
         query = (("container", log.container), ("tailLines", str(lines)), ("timestamps", "true"))
         return source.get(log.path, (*query, *((("previous", "true"),) * log.previous)), "text", client.SMALL_S)
 

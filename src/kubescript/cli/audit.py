@@ -22,11 +22,11 @@ _BROKEN: Final = 1
 _UNKNOWN: Final = 2
 
 
-def _file(command: Callable[..., Any]) -> Callable[..., Any]:
+def _file_argument(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.argument("file", type=click.Path(path_type=Path, dir_okay=False))(command)
 
 
-def _reported(command: Callable[..., Any]) -> Callable[..., Any]:
+def _errors_explained(command: Callable[..., Any]) -> Callable[..., Any]:
     """Our errors end a command with their message and what to do."""
 
     @functools.wraps(command)
@@ -52,12 +52,12 @@ def audit() -> None:
     """Check and read an audit file (docs/audit.md)."""
 
 
-_KEY: Final = click.option(
+_KEY_OPTION: Final = click.option(
     "--key", "key_file", type=click.Path(path_type=Path), help="The chain's key file (audit.key_file)."
 )
 
 
-def _hash(_context: click.Context, _option: click.Parameter, value: str) -> str:
+def _parse_hash(_context: click.Context, _option: click.Parameter, value: str) -> str:
     if value and not re.fullmatch(r"[0-9A-Fa-f]{64}", value):
         raise click.BadParameter(
             f"{value!r} is no hash: 64 hexadecimal digits, as `verify` and the server's log have it"
@@ -66,23 +66,23 @@ def _hash(_context: click.Context, _option: click.Parameter, value: str) -> str:
 
 
 @audit.command()
-@_file
-@_KEY
+@_file_argument
+@_KEY_OPTION
 @click.option(
-    "--head", "anchor", default="", callback=_hash,
+    "--head", "anchor", default="", callback=_parse_hash,
     help="A hash that was written down elsewhere and must be in the chain.",
 )  # fmt: skip
 @click.pass_context
-@_reported
+@_errors_explained
 def verify(context: click.Context, file: Path, key_file: Path | None, anchor: str) -> None:
     """Check the whole chain of FILE, set-aside files included; exit 1 at the first record that is not what was
     written, 2 when the chain is keyed and no key was given."""
-    code, told = _judged(file, key_file, anchor)
-    click.echo(told)
+    code, text = _verified(file, key_file, anchor)
+    click.echo(text)
     context.exit(code)
 
 
-def _judged(file: Path, key_file: Path | None, anchor: str = "") -> tuple[int, str]:
+def _verified(file: Path, key_file: Path | None, anchor: str = "") -> tuple[int, str]:
     """The exit code of `verify`, and what it says."""
     from kubescript.audit import paths
     from kubescript.audit import verify as checking
@@ -94,27 +94,27 @@ def _judged(file: Path, key_file: Path | None, anchor: str = "") -> tuple[int, s
     return 0 if checked else _UNKNOWN, checking.told(report, checked=checked)
 
 
-def _judging(command: Callable[..., Any]) -> Callable[..., Any]:
+def _verifies_first(command: Callable[..., Any]) -> Callable[..., Any]:
     """Whatever is read from a record is worth what its chain is worth: commands check it first, and get the exit code
     of `verify` as `code`. What is wrong goes to stderr."""
 
-    @_KEY
+    @_KEY_OPTION
     @click.option("--unverified", is_flag=True, help="Go on, and end with 0, though `audit verify` would not.")
     @functools.wraps(command)
     def run(*arguments: Any, file: Path, key_file: Path | None, unverified: bool, **flags: Any) -> Any:
         from kubescript.audit import reader
 
-        code, told = _judged(file, key_file)
+        code, text = _verified(file, key_file)
         if code:
             next(reader.records(file), None)  # another file than a record is told as such
-            why = told if code == _BROKEN else "NOT CHECKED: the chain is keyed; give its --key FILE"
+            why = text if code == _BROKEN else "NOT CHECKED: the chain is keyed; give its --key FILE"
             click.echo(f"{file}: {why}", err=True)
         return command(*arguments, file=file, code=0 if unverified else code, **flags)
 
     return run
 
 
-def _insist(code: int) -> None:
+def _refuse_unverified(code: int) -> None:
     """Stop where a sum over a forged record would pass for one over a true one."""
     if code:
         click.echo(
@@ -123,7 +123,7 @@ def _insist(code: int) -> None:
         click.get_current_context().exit(code)
 
 
-def _moment(_context: click.Context, _option: click.Parameter, value: str | None) -> datetime.datetime | None:
+def _parse_time(_context: click.Context, _option: click.Parameter, value: str | None) -> datetime.datetime | None:
     if value is None:
         return None
     try:
@@ -133,25 +133,25 @@ def _moment(_context: click.Context, _option: click.Parameter, value: str | None
     return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
 
 
-def _filtered(command: Callable[..., Any]) -> Callable[..., Any]:
+def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The flags that choose records."""
     options = (
         click.option("--session", default="", help="Only this session."),
         click.option("--script", default="", help="Only this script: the beginning of its hash, or its evaluation."),
         click.option(
-            "--since", callback=_moment, help="Only from this time on (RFC 3339; UTC unless it says otherwise)."
+            "--since", callback=_parse_time, help="Only from this time on (RFC 3339; UTC unless it says otherwise)."
         ),
     )
     return functools.reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
 
 
 @audit.command()
-@_file
-@_filtered
+@_file_argument
+@_filter_options
 @click.option("--denied", is_flag=True, help="Only calls that were not allowed.")
 @click.option("--json", "as_json", is_flag=True, help="Print the records as they are.")
-@_reported
-@_judging
+@_errors_explained
+@_verifies_first
 def show(file: Path, as_json: bool, code: int, **chosen: Any) -> None:
     """Print records, a line each, whatever their worth: the exit code is that of `verify`."""
     from kubescript.audit import format as showing
@@ -162,45 +162,45 @@ def show(file: Path, as_json: bool, code: int, **chosen: Any) -> None:
 
 
 @audit.command()
-@_file
-@_filtered
+@_file_argument
+@_filter_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@_reported
-@_judging
+@_errors_explained
+@_verifies_first
 def stats(file: Path, as_json: bool, code: int, **chosen: Any) -> None:
     """Print what the record adds up to: scripts, calls, refusals by rule, bytes, latencies, redactions."""
     import orjson
 
     from kubescript.audit import stats as summing
 
-    _insist(code)
+    _refuse_unverified(code)
     sums = summing.summed(_records(file, chosen))
     click.echo(orjson.dumps(sums, option=orjson.OPT_INDENT_2).decode() if as_json else summing.as_text(sums))
 
 
 @audit.command()
-@_file
-@_filtered
+@_file_argument
+@_filter_options
 @click.option("--name", default="kubescript", help="Name of the roles.")
-@_reported
-@_judging
+@_errors_explained
+@_verifies_first
 def role(file: Path, name: str, code: int, **chosen: Any) -> None:
     """Print the least RBAC roles that would have allowed exactly what is on record."""
     from kubescript.audit import rbac as least
 
-    _insist(code)
+    _refuse_unverified(code)
     click.echo(least.as_yaml(_records(file, chosen), name), nl=False)
 
 
 @audit.command()
-@_file
-@_filtered
+@_file_argument
+@_filter_options
 @click.option(
     "--snapshot", "out", type=click.Path(path_type=Path), help="Copy what replaying needs to a new folder OUT."
 )
 @click.pass_context
-@_reported
-@_judging
+@_errors_explained
+@_verifies_first
 def replay(context: click.Context, file: Path, out: Path | None, code: int, **chosen: Any) -> None:
     """Run the recorded scripts again without a cluster, and compare their answers; exit 1 when one differs, or when
     `verify` would."""

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _FAILED: Final = 1
-_SERVES: Final = frozenset({"kubescript", "serve"})
+_SERVING_COMMANDS: Final = frozenset({"kubescript", "serve"})
 """What serves; everything else answers a person."""
 _MIN_TIMEOUT_MS: Final = 1
-_BEFORE: Final = "kubescript.flags"
+_FLAGS_BEFORE: Final = "kubescript.flags"
 """Where the flags before a sub-command wait for it."""
 
 
@@ -70,9 +70,9 @@ def _flags(command: Callable[..., Any]) -> Callable[..., Any]:
     return functools.reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
 
 
-def _given(context: click.Context, flags: dict[str, object]) -> dict[str, object]:
+def _merged_flags(context: click.Context, flags: dict[str, object]) -> dict[str, object]:
     """The flags given before and after the sub-command, the latter winning."""
-    before: dict[str, object] = context.find_root().meta.get(_BEFORE, {})
+    before: dict[str, object] = context.find_root().meta.get(_FLAGS_BEFORE, {})
     return before | {name: value for name, value in flags.items() if value is not None}
 
 
@@ -84,7 +84,7 @@ def _given(context: click.Context, flags: dict[str, object]) -> dict[str, object
 @click.pass_context
 def cli(context: click.Context, /, **flags: object) -> None:
     """Serve Kubernetes to MCP clients: a sandbox for scripts beside the API server."""
-    context.meta[_BEFORE] = {name: value for name, value in flags.items() if value is not None}
+    context.meta[_FLAGS_BEFORE] = {name: value for name, value in flags.items() if value is not None}
     if context.invoked_subcommand is None:
         _serve(context, {})
 
@@ -104,9 +104,9 @@ def _serve(context: click.Context, flags: dict[str, object]) -> None:
         from kubescript import transports
 
         server = opened.server()
-        _collect_from_here_on()
+        _enable_garbage_collection()
         if opened.settings.transport == "stdio":
-            process.leave_when_told(opened, context.find_root().obj)
+            process.exit_on_signals(opened, context.find_root().obj)
         with contextlib.suppress(KeyboardInterrupt):
             anyio.run(transports.serve, server, opened.settings, opened.state, opened.scrape, opened.contexts)
 
@@ -120,15 +120,15 @@ def run(context: click.Context, /, file: TextIO, timeout: int | None, **flags: o
     """Evaluate one script from FILE (- for standard input) and print its result."""
     import anyio
 
-    script = _text(file)
+    script = _read_script(file)
     with _application(context, flags) as opened:
         _check_timeout(timeout, opened.settings.limits.max_timeout_ms)
         answer = anyio.run(opened.evaluator.evaluate, script, timeout, None, _operator("run"))
-    process.tell(answer.text, err=answer.is_error)
+    process.echo(answer.text, err=answer.is_error)
     context.exit(_FAILED if answer.is_error else 0)
 
 
-def _text(file: TextIO) -> str:
+def _read_script(file: TextIO) -> str:
     try:
         return file.read()
     except (OSError, UnicodeDecodeError) as error:
@@ -157,9 +157,9 @@ def doctor(context: click.Context, /, as_json: bool, **flags: object) -> None:
     """Say which layers of the sandbox hold here and which contexts are served; exit 1 when one is missing."""
     from kubescript.cli import doctor as diagnosis
 
-    with _reported():
+    with _errors_explained():
         report = diagnosis.examine(_settings(context, flags), context.find_root().obj)
-    process.tell(report.as_json() if as_json else report.as_text())
+    process.echo(report.as_json() if as_json else report.as_text())
     context.exit(0 if report.healthy else _FAILED)
 
 
@@ -177,7 +177,7 @@ def snapshot(context: click.Context, /, out: Path, namespaces: str | None, logs:
 
     chosen = _names(namespaces)
     with _application(context, flags) as opened:
-        _quieten_refusals()
+        _mute_call_events()
         cluster = opened.cluster
         journal = opened.audit.journal(_operator("snapshot")) if opened.audit is not None else None
         report = capture.capture(
@@ -185,7 +185,7 @@ def snapshot(context: click.Context, /, out: Path, namespaces: str | None, logs:
             journal=journal,
         )  # fmt: skip
         opened.contexts.check_rules()
-    process.tell(_saved(report))
+    process.echo(_snapshot_summary(report))
     if not report.objects:
         raise click.ClickException("the snapshot holds no object: check --context, --namespaces and what RBAC allows")
 
@@ -197,18 +197,18 @@ def _names(namespaces: str | None) -> tuple[str, ...] | None:
     return names
 
 
-def _quieten_refusals() -> None:
+def _mute_call_events() -> None:
     """The report says what was refused, once; the log need not say it for each call."""
     import logging
 
-    told = "broker.call"
-    logging.getLogger("kubescript.broker.broker").addFilter(lambda record: getattr(record, "event", "") != told)
+    event = "broker.call"
+    logging.getLogger("kubescript.broker.broker").addFilter(lambda record: getattr(record, "event", "") != event)
 
 
-def _saved(report: capture.Report) -> str:
+def _snapshot_summary(report: capture.Report) -> str:
     missing = [f"  not saved: {line}" for line in report.lines()]
     objects = f"{report.objects} objects of {len(report.resources)} resources"
-    head = f"{objects} and {report.logs.kept} logs saved to {report.path}"
+    head = f"{objects} and {report.logs.saved} logs saved to {report.path}"
     return "\n".join([head, *missing])
 
 
@@ -223,7 +223,7 @@ def demo(context: click.Context, /, **flags: object) -> None:
 
     with _application(context, {**flags, "contexts": (), "snapshot": flags["snapshot"] or demo.SNAPSHOT}) as opened:
         for number in range(len(demo.SCRIPTS)):
-            process.tell(anyio.run(demo.perform, opened.evaluator, number))
+            process.echo(anyio.run(demo.perform, opened.evaluator, number))
 
 
 cli.add_command(audit.audit)
@@ -234,7 +234,7 @@ def _application(context: click.Context, flags: dict[str, object]) -> Iterator[a
     """Everything a command needs, put together only now: the fork server was started before any secret was read."""
     from kubescript import app, logs
 
-    with _reported():
+    with _errors_explained():
         settings = _settings(context, flags)
         logs.configure(settings.log_level)
         with app.opened(settings, context.find_root().obj) as opened:
@@ -242,7 +242,7 @@ def _application(context: click.Context, flags: dict[str, object]) -> Iterator[a
 
 
 @contextlib.contextmanager
-def _reported() -> Iterator[None]:
+def _errors_explained() -> Iterator[None]:
     """Our errors end a command with their message and what to do, never with a stack trace."""
     from kubescript import errors
 
@@ -255,7 +255,7 @@ def _reported() -> Iterator[None]:
 def _settings(context: click.Context, flags: dict[str, object]) -> config.Settings:
     from kubescript import config, errors
 
-    given = _given(context, flags)
+    given = _merged_flags(context, flags)
     file = given.pop("config_file", None)
     audit = {"file": given.pop("audit")} if "audit" in given else {}
     if kept := given.pop("audit_keep", None):
@@ -263,12 +263,12 @@ def _settings(context: click.Context, flags: dict[str, object]) -> config.Settin
     settings = config.load(given | ({"audit": audit} if audit else {}), file if isinstance(file, Path) else None)
     if kept and settings.audit.file is None:
         raise errors.ConfigError("--audit-keep keeps nothing without a record", remedy="pass --audit FILE as well")
-    return settings if context.info_name in _SERVES else _for_a_person(settings)
+    return settings if context.info_name in _SERVING_COMMANDS else _interactive_defaults(settings)
 
 
-def _for_a_person(settings: config.Settings) -> config.Settings:
-    """What sub-commands do otherwise than a server, unless they are told: the reader is at a terminal, no log collector
-    and no model."""
+def _interactive_defaults(settings: config.Settings) -> config.Settings:
+    """What sub-commands do otherwise than a server, unless they are told: the reader is at a terminal, no log
+    collector and no model."""
     updates: dict[str, object] = {}
     if "log_level" not in settings.model_fields_set:
         updates["log_level"] = "warning"
@@ -277,7 +277,7 @@ def _for_a_person(settings: config.Settings) -> config.Settings:
     return settings.model_copy(update=updates)
 
 
-def _collect_from_here_on() -> None:
+def _enable_garbage_collection() -> None:
     """Switch the collector on again; what start-up made is permanent and need not be looked at."""
     gc.freeze()
     gc.enable()
@@ -289,7 +289,7 @@ def main() -> None:
     process.open_streams()
     source = spawner.Spawner()
     try:
-        with _reported():
+        with _errors_explained():
             source.start()
     except click.ClickException as error:
         error.show()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kubescript import app
     from kubescript.executor import spawner
 
-__all__ = ["leave_when_told", "open_streams", "run", "tell"]
+__all__ = ["echo", "exit_on_signals", "open_streams", "run"]
 
 _FAILED: Final = 1
 _INTERRUPTED: Final = 130
@@ -39,10 +39,10 @@ def open_streams() -> None:
 
 def run(command: click.Group, source: spawner.Spawner) -> int:
     """One command to its end, however it ends; its exit code."""
-    told = threading.Event()
+    terminated = threading.Event()
 
     def terminate(*_: object) -> None:
-        told.set()
+        terminated.set()
         signal.raise_signal(signal.SIGINT)
 
     signal.signal(signal.SIGTERM, terminate)
@@ -52,13 +52,13 @@ def run(command: click.Group, source: spawner.Spawner) -> int:
         error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        return _TERMINATED if told.is_set() else _INTERRUPTED
+        return _TERMINATED if terminated.is_set() else _INTERRUPTED
     except BrokenPipeError:  # whoever read has seen enough; what is left in the buffer must not fail again
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return _FAILED
 
 
-def tell(text: str, *, err: bool = False) -> None:
+def echo(text: str, *, err: bool = False) -> None:
     """Print, or say why that cannot be. A reader that has gone away (head) needs no words."""
     try:
         click.echo(text, err=err)
@@ -68,7 +68,7 @@ def tell(text: str, *, err: bool = False) -> None:
         raise click.ClickException(f"the output cannot be written: {error.strerror}") from None
 
 
-def leave_when_told(opened: app.Application, source: spawner.Spawner) -> None:
+def exit_on_signals(opened: app.Application, source: spawner.Spawner) -> None:
     """Ctrl-C and SIGTERM end a stdio server whose client keeps the pipe open: nothing wakes the thread that reads it,
     so the process goes without waiting for that thread. What ends it runs beside the main thread, which may hold
     locks, and on which the scripts that are cut off are put on record."""

@@ -25,13 +25,13 @@ from kubescript.wire import protocol
 __all__ = ["Verdict", "replay"]
 
 _PIECE: Final = 256 * 1024
-_KEYED: Final = re.compile("(«redacted:[a-z0-9-]+):[0-9a-f]+(?=»)")
+_KEYED_MASK: Final = re.compile("(«redacted:[a-z0-9-]+):[0-9a-f]+(?=»)")
 """What differs between the masks of two servers for one value."""
 _CLOCK: Final = re.compile(
     r"\b(now|utcnow|today|time|time_ns|monotonic|perf_counter|remaining_ms|time_left|random|uuid4)\b"
     r"|\b(age|hash|id)\("
 )
-_AT_MOST: Final = types.Limits(
+_MAX_LIMITS: Final = types.Limits(
     timeout_ms=300_000, memory_bytes=65_536 * config.MIB, depth=1_024, output_bytes=4 * config.MIB, output_lines=100_000
 )
 """What a configuration may say at most (`config.Limits`): the record may be a stranger's."""
@@ -56,7 +56,7 @@ def replay(
         if entry["type"] != "script":
             continue
         try:
-            state, why = _compared(path, entry, runner, settings, redact)
+            state, why = _compare(path, entry, runner, settings, redact)
         except kept.Changed as error:
             state, why = "damaged", str(error)
         except kept.Skipped as error:
@@ -64,7 +64,7 @@ def replay(
         yield Verdict(entry["evaluation"], entry["script"], state, why)
 
 
-def _compared(
+def _compare(
     path: Path, entry: dict[str, Any], runner: executor.Executor, settings: config.Settings, redact: record.Redact
 ) -> tuple[str, str]:
     if entry["code"] == "cancelled":
@@ -72,21 +72,21 @@ def _compared(
     store = kept.shelf(path)
     document = kept.document(store, entry)
     script = kept.script(store, entry["script"])
-    door = _Door(store, document)
-    session = evaluator.Evaluator(_limited(settings, document.limits), runner, door)
+    cluster = _RecordedCluster(store, document)
+    session = evaluator.Evaluator(_with_limits(settings, document.limits), runner, cluster)
     answer = anyio.run(session.evaluate, script, document.limits.timeout_ms)
-    if door.lost is not None:
-        raise door.lost
+    if cluster.lost is not None:
+        raise cluster.lost
     now = redact(fencing.bare(answer.text), lambda _: None)  # the number in the mark is drawn anew
     then = fencing.bare(document.answer)
-    if door.unknown or _KEYED.sub(r"\1", now) != _KEYED.sub(r"\1", then):
-        return "differs", _difference(script, then, now, door)
+    if cluster.unknown or _KEYED_MASK.sub(r"\1", now) != _KEYED_MASK.sub(r"\1", then):
+        return "differs", _difference(script, then, now, cluster)
     return "same", "" if now == then else "but for masks, which every server keys anew"
 
 
-def _difference(script: str, before: str, after: str, door: _Door) -> str:
-    if door.unknown:
-        return f"asks what it did not ask then: {', '.join(door.unknown[:3])}"
+def _difference(script: str, before: str, after: str, cluster: _RecordedCluster) -> str:
+    if cluster.unknown:
+        return f"asks what it did not ask then: {', '.join(cluster.unknown[:3])}"
     at = next(
         (n for n, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]),
         min(len(before), len(after)),
@@ -95,15 +95,15 @@ def _difference(script: str, before: str, after: str, door: _Door) -> str:
     return f"at character {at}: {before[at : at + 40]!r} then, {after[at : at + 40]!r} now{why}"
 
 
-def _limited(settings: config.Settings, limits: types.Limits) -> config.Settings:
+def _with_limits(settings: config.Settings, limits: types.Limits) -> config.Settings:
     """The limits of the first run, as far as they are limits; all else as it is here and now."""
     chosen = config.Limits.model_construct(
-        default_timeout_ms=min(limits.timeout_ms, _AT_MOST.timeout_ms),
-        max_timeout_ms=min(limits.timeout_ms, _AT_MOST.timeout_ms),
-        memory_mib=min(limits.memory_bytes, _AT_MOST.memory_bytes) // config.MIB,
-        depth=min(limits.depth, _AT_MOST.depth),
-        output_kib=min(limits.output_bytes, _AT_MOST.output_bytes) // 1024,
-        output_lines=min(limits.output_lines, _AT_MOST.output_lines),
+        default_timeout_ms=min(limits.timeout_ms, _MAX_LIMITS.timeout_ms),
+        max_timeout_ms=min(limits.timeout_ms, _MAX_LIMITS.timeout_ms),
+        memory_mib=min(limits.memory_bytes, _MAX_LIMITS.memory_bytes) // config.MIB,
+        depth=min(limits.depth, _MAX_LIMITS.depth),
+        output_kib=min(limits.output_bytes, _MAX_LIMITS.output_bytes) // 1024,
+        output_lines=min(limits.output_lines, _MAX_LIMITS.output_lines),
         api_calls=limits.api_calls,
         response_mib=limits.response_bytes // config.MIB,
     )
@@ -111,7 +111,7 @@ def _limited(settings: config.Settings, limits: types.Limits) -> config.Settings
 
 
 @dataclass
-class _Door:
+class _RecordedCluster:
     """Answers as was answered."""
 
     store: Path

@@ -15,7 +15,7 @@ import msgspec
 from kubescript.cluster import selectors
 from kubescript.request import kinds
 
-__all__ = ["Collection", "Item", "Resource", "injected", "split_list", "stripped"]
+__all__ = ["Collection", "Item", "Resource", "as_list_item", "as_object", "split_list"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +87,10 @@ class Collection:
         """In the API server's order: by namespace, then name. Read from disk the first time, by one thread."""
         with self._lock:
             if self._items is None:
-                found = [_item(raw) for raw in self.raws()]
-                found.sort(key=lambda item: (item.namespace, item.name))
-                self._index = {(item.namespace, item.name): item for item in found}
-                self._items = found
+                items = [_item(raw) for raw in self.raws()]
+                items.sort(key=lambda item: (item.namespace, item.name))
+                self._index = {(item.namespace, item.name): item for item in items}
+                self._items = items
             return self._items
 
     def get(self, namespace: str, name: str) -> Item | None:
@@ -119,10 +119,10 @@ def split_list(data: bytes) -> list[msgspec.Raw]:
     return _LIST.decode(data).items or []
 
 
-def stripped(raw: msgspec.Raw | bytes, resource: Resource) -> msgspec.Raw:
+def as_list_item(raw: msgspec.Raw | bytes, resource: Resource) -> msgspec.Raw:
     """The object as an item of the API server's list: built-in kinds carry neither kind nor apiVersion there."""
     if resource.group not in kinds.BUILT_IN:
-        return injected(raw, resource)
+        return as_object(raw, resource)
     fields = _FIELDS.decode(raw)
     if "kind" not in fields and "apiVersion" not in fields:
         return msgspec.Raw(bytes(raw))
@@ -131,7 +131,7 @@ def stripped(raw: msgspec.Raw | bytes, resource: Resource) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(fields))
 
 
-def injected(raw: msgspec.Raw | bytes, resource: Resource) -> msgspec.Raw:
+def as_object(raw: msgspec.Raw | bytes, resource: Resource) -> msgspec.Raw:
     """The object as the API server answers a GET of it: kind and apiVersion first."""
     text = bytes(raw).lstrip()
     fields = _FIELDS.decode(text)

@@ -3,7 +3,7 @@
 While connecting, before the head of an answer, inside its body.
 
 urllib3's own time limits count from byte to byte, so a server that sends a byte a second is waited for without end; and
-its `shutdown()` exists only once there is an answer. Here every call has a `Line`: it knows the socket the call is
+its `shutdown()` exists only once there is an answer. Here every call has a `Exchange`: it knows the socket the call is
 using right now, and cuts it when the deadline passes or somebody cancels. Called by `live` alone.
 """
 
@@ -20,13 +20,13 @@ from urllib3 import exceptions
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
-__all__ = ["POOL_CLASSES", "Line"]
+__all__ = ["POOL_CLASSES", "Exchange"]
 
-_here = threading.local()
-"""The line of the call this thread is performing; urllib3 offers no way to hand it through."""
+_thread = threading.local()
+"""The exchange of the call this thread is performing; urllib3 offers no way to hand it through."""
 
 
-class Line:
+class Exchange:
     """What one call holds on to: at most one socket, or name look-up, at a time, and the reason it was cut, if it
     was."""
 
@@ -35,8 +35,8 @@ class Line:
         self.reused = False
         """The request went out on a kept-alive connection, which the server may have closed in the same moment."""
         self._lock = threading.Lock()
-        self._grip: _Grip | _Resolving | None = None
-        self.reason = ""
+        self._target: _DuplicateSocket | _NameLookup | None = None
+        self.abort_reason = ""
         """Why it was cut: "timeout", "patience", "cancelled" or "closed"; empty while it is whole."""
 
     @property
@@ -44,32 +44,32 @@ class Line:
         """Seconds left, never less than a millisecond: urllib3 takes zero for an error."""
         return max(0.001, self.deadline - time.monotonic())
 
-    def cut(self, reason: str) -> None:
+    def abort(self, reason: str) -> None:
         """End any read or write of this call now. The first reason stays."""
         with self._lock:
-            self.reason = self.reason or reason
-            grip = self._grip
-        if grip is not None:
-            grip.cut(self)
+            self.abort_reason = self.abort_reason or reason
+            target = self._target
+        if target is not None:
+            target.abort(self)
 
-    def hold(self, grip: _Grip | _Resolving | None, *, reused: bool = False) -> None:
-        """The socket in use from now on; cut at once when the line already is."""
+    def attach(self, target: _DuplicateSocket | _NameLookup | None, *, reused: bool = False) -> None:
+        """The socket in use from now on; cut at once when the exchange already is."""
         with self._lock:
-            self._grip, self.reused = grip, reused
-        if grip is not None:
-            grip.owner = self
-            if self.reason:
-                grip.cut(self)
+            self._target, self.reused = target, reused
+        if target is not None:
+            target.owner = self
+            if self.abort_reason:
+                target.abort(self)
 
     def __enter__(self) -> Self:
-        _here.line = self
+        _thread.exchange = self
         return self
 
     def __exit__(self, *_exc: object) -> None:
-        _here.line = None
+        _thread.exchange = None
 
 
-class _Grip:
+class _DuplicateSocket:
     """A second descriptor of a connection's socket.
 
     The first is swallowed by TLS and may be closed, and its number taken by another file, in the moment somebody wants
@@ -79,12 +79,12 @@ class _Grip:
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock.dup()
         self._lock = threading.Lock()
-        self.owner: Line | None = None
+        self.owner: Exchange | None = None
         """The call in whose name it may be cut: the connection may meanwhile serve another."""
 
-    def cut(self, line: Line) -> None:
+    def abort(self, exchange: Exchange) -> None:
         with self._lock, contextlib.suppress(OSError):
-            if self.owner is line:
+            if self.owner is exchange:
                 self._sock.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
@@ -92,45 +92,45 @@ class _Grip:
             self._sock.close()
 
 
-class _Resolving:
+class _NameLookup:
     """A name being looked up, in a thread of its own: the C library waits for a dead name server for up to minutes,
-    and nobody can wake it. Held by a line as a socket is; cutting it leaves the thread to its end."""
+    and nobody can wake it. Held by a exchange as a socket is; cutting it leaves the thread to its end."""
 
     def __init__(self, host: str, port: int | None) -> None:
-        self.owner: Line | None = None
+        self.owner: Exchange | None = None
         self._host, self._port = host, port
-        self._found: queue.SimpleQueue[list[Any] | Exception | None] = queue.SimpleQueue()
+        self._outcome: queue.SimpleQueue[list[Any] | Exception | None] = queue.SimpleQueue()
 
-    def cut(self, line: Line) -> None:
-        if self.owner is line:
-            self._found.put(None)
+    def abort(self, exchange: Exchange) -> None:
+        if self.owner is exchange:
+            self._outcome.put(None)
 
-    def answer(self) -> list[Any]:
-        """The addresses. Raises what getaddrinfo raises, or TimeoutError when the line was cut."""
+    def addresses(self) -> list[Any]:
+        """The addresses. Raises what getaddrinfo raises, or TimeoutError when the exchange was cut."""
         with contextlib.suppress(socket.gaierror):
             return self._look_up(socket.AI_NUMERICHOST)
-        threading.Thread(target=self._work, name="kubescript-resolver", daemon=True).start()
-        found = self._found.get()
-        if found is None:
+        threading.Thread(target=self._run, name="kubescript-resolver", daemon=True).start()
+        outcome = self._outcome.get()
+        if outcome is None:
             raise TimeoutError("cut while the name was looked up")
-        if isinstance(found, Exception):
-            raise found
-        return found
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
-    def _work(self) -> None:
+    def _run(self) -> None:
         try:
-            self._found.put(self._look_up(0))
+            self._outcome.put(self._look_up(0))
         except Exception as error:  # told to the one who waits
-            self._found.put(error)
+            self._outcome.put(error)
 
     def _look_up(self, flags: int) -> list[Any]:
         return socket.getaddrinfo(self._host, self._port, 0, socket.SOCK_STREAM, 0, flags)
 
 
-class _Grippable(HTTPConnection):
-    """A connection that reports its socket to the line of the thread that uses it."""
+class _AbortableConnection(HTTPConnection):
+    """A connection that reports its socket to the exchange of the thread that uses it."""
 
-    _grip: _Grip | None = None
+    _duplicate: _DuplicateSocket | None = None
     _used = False
 
     def _new_conn(self) -> socket.socket:
@@ -139,7 +139,7 @@ class _Grippable(HTTPConnection):
         for family, kind, number, _, address in self._resolve():
             sock = socket.socket(family, kind, number)
             try:
-                return self._connected(sock, address)
+                return self._connect_to(sock, address)
             except OSError as error:
                 failure = error
                 sock.close()
@@ -148,58 +148,58 @@ class _Grippable(HTTPConnection):
         raise exceptions.NewConnectionError(self, f"cannot connect: {failure}") from failure
 
     def _resolve(self) -> list[Any]:
-        asked = _Resolving(self._dns_host, self.port)
-        line: Line | None = getattr(_here, "line", None)
-        if line is not None:
-            line.hold(asked)
+        lookup = _NameLookup(self._dns_host, self.port)
+        exchange: Exchange | None = getattr(_thread, "exchange", None)
+        if exchange is not None:
+            exchange.attach(lookup)
         try:
-            return asked.answer()
+            return lookup.addresses()
         except (socket.gaierror, UnicodeError) as error:
             raise exceptions.NameResolutionError(self.host, self, socket.gaierror(str(error))) from error
 
-    def _connected(self, sock: socket.socket, address: Any) -> socket.socket:
+    def _connect_to(self, sock: socket.socket, address: Any) -> socket.socket:
         for option in self.socket_options or ():
             sock.setsockopt(*option)
         sock.settimeout(self.timeout)
-        self._drop_grip()
-        self._grip = _Grip(sock)
-        self._report(reused=False)
+        self._close_duplicate()
+        self._duplicate = _DuplicateSocket(sock)
+        self._attach(reused=False)
         sock.connect(address)
         return sock
 
     def putrequest(self, *args: Any, **kwargs: Any) -> None:
         if self.sock is not None:
-            self._report(reused=self._used)
+            self._attach(reused=self._used)
         self._used = True
         super().putrequest(*args, **kwargs)
 
     def close(self) -> None:
         super().close()
         self._used = False
-        self._drop_grip()
+        self._close_duplicate()
 
-    def _drop_grip(self) -> None:
-        grip, self._grip = self._grip, None
-        if grip is not None:
-            grip.close()
+    def _close_duplicate(self) -> None:
+        duplicate, self._duplicate = self._duplicate, None
+        if duplicate is not None:
+            duplicate.close()
 
-    def _report(self, *, reused: bool) -> None:
-        line: Line | None = getattr(_here, "line", None)
-        if line is not None:
-            line.hold(self._grip, reused=reused)
+    def _attach(self, *, reused: bool) -> None:
+        exchange: Exchange | None = getattr(_thread, "exchange", None)
+        if exchange is not None:
+            exchange.attach(self._duplicate, reused=reused)
 
 
-class _GrippableTLS(_Grippable, HTTPSConnection):
+class _AbortableTLSConnection(_AbortableConnection, HTTPSConnection):
     """The same over TLS, which wraps the socket after `_new_conn`."""
 
 
 class _Pool(HTTPConnectionPool):
-    ConnectionCls = _Grippable
+    ConnectionCls = _AbortableConnection
 
 
-class _PoolTLS(HTTPSConnectionPool):
-    ConnectionCls = _GrippableTLS
+class _TLSPool(HTTPSConnectionPool):
+    ConnectionCls = _AbortableTLSConnection
 
 
-POOL_CLASSES: Final[dict[str, type[HTTPConnectionPool]]] = {"http": _Pool, "https": _PoolTLS}
+POOL_CLASSES: Final[dict[str, type[HTTPConnectionPool]]] = {"http": _Pool, "https": _TLSPool}
 """For `PoolManager.pool_classes_by_scheme`."""

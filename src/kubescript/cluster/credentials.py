@@ -29,7 +29,7 @@ from kubescript.cluster import kubeconfig
 if TYPE_CHECKING:
     import urllib3
 
-__all__ = ["Session", "authorization", "load"]
+__all__ = ["ApiServer", "authorization", "load"]
 
 log = logging.getLogger(__name__)
 
@@ -38,18 +38,18 @@ _POOL: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class ApiServer:
     """A configuration and the pool built from it; replaced as a whole when credentials are read anew."""
 
     configuration: Any
-    manager: urllib3.PoolManager
-    base: str
+    pool: urllib3.PoolManager
+    url: str
     """URL of the API server, without a slash at its end."""
-    refreshing: threading.Lock = field(default_factory=threading.Lock)
+    refresh_lock: threading.Lock = field(default_factory=threading.Lock)
     """One call at a time asks for the token: a hanging plugin must hold up its own cluster's calls only."""
 
 
-def load(path: Path | None, context: kubeconfig.Context | None) -> Session:
+def load(path: Path | None, context: kubeconfig.Context | None) -> ApiServer:
     """Read the credentials of `context` (None: the pod's service account).
 
     May run a plugin. Raises ClusterError in our words.
@@ -57,9 +57,9 @@ def load(path: Path | None, context: kubeconfig.Context | None) -> Session:
     # the client writes certificates and keys of the kubeconfig to files; they live until the TLS context has read them
     folder = tempfile.mkdtemp(prefix="kubescript-")
     try:
-        with _renewal(path, context):
+        with _renewal_lock(path, context):
             configuration = _configuration(path, context, folder)
-            manager = _manager(configuration, _tls(configuration))
+            pool = _connection_pool(configuration, _tls_context(configuration))
     except errors.ClusterError:
         raise
     except Exception as error:
@@ -71,9 +71,9 @@ def load(path: Path | None, context: kubeconfig.Context | None) -> Session:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     _check_server(configuration.host, context)
-    session = Session(configuration, manager, configuration.host.rstrip("/"))
-    _check_plugin(session, context)
-    return session
+    server = ApiServer(configuration, pool, configuration.host.rstrip("/"))
+    _check_plugin(server, context)
+    return server
 
 
 def _configuration(path: Path | None, context: kubeconfig.Context | None, folder: str) -> Any:
@@ -81,7 +81,7 @@ def _configuration(path: Path | None, context: kubeconfig.Context | None, folder
     import kubernetes.config
     from kubernetes.config import kube_config
 
-    kube_config._create_temp_file_with_content = _written
+    kube_config._create_temp_file_with_content = _write_temporary_file
     configuration = kubernetes.client.Configuration()
     if context is None:
         kubernetes.config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
@@ -91,12 +91,12 @@ def _configuration(path: Path | None, context: kubeconfig.Context | None, folder
         context=context.name,
         client_configuration=configuration,
         temp_file_path=folder,
-        persist_config=_writable(path),
+        persist_config=_can_be_written(path),
     )
     return configuration
 
 
-def _written(content: str | bytes, temp_file_path: str | None = None, force_recreate: bool = False) -> str:
+def _write_temporary_file(content: str | bytes, temp_file_path: str | None = None, force_recreate: bool = False) -> str:
     """In place of the client's function, which remembers files by content before it has written them: two contexts
     with the same inline CA, loaded at the same time, would read each other's files empty, or gone."""
     descriptor, name = tempfile.mkstemp(dir=temp_file_path)
@@ -107,25 +107,25 @@ def _written(content: str | bytes, temp_file_path: str | None = None, force_recr
     return name
 
 
-def _writable(path: Path | None) -> bool:
+def _can_be_written(path: Path | None) -> bool:
     """Whether renewed tokens can be kept: a mounted Secret cannot be written, and must not make the renewal fail."""
     files = (kubeconfig.source(path) or "").split(os.pathsep)
     return all(os.access(Path(file).expanduser(), os.W_OK) for file in files if file)
 
 
-_renewing: Final[collections.defaultdict[str, threading.Lock]] = collections.defaultdict(threading.Lock)
+_renewal_locks: Final[collections.defaultdict[str, threading.Lock]] = collections.defaultdict(threading.Lock)
 """Kubeconfig ▶ who renews tokens in it now."""
 _RENEWAL_S: Final = 30.0
 
 
 @contextlib.contextmanager
-def _renewal(path: Path | None, context: kubeconfig.Context | None) -> Iterator[None]:
+def _renewal_lock(path: Path | None, context: kubeconfig.Context | None) -> Iterator[None]:
     """One context of a file at a time, from reading the file to writing it back: the client writes all of what it read,
     and would undo what another context has written meanwhile, refresh tokens that are good for one use included."""
     if context is None or not context.renews:
         yield
         return
-    lock = _renewing[kubeconfig.source(path) or ""]
+    lock = _renewal_locks[kubeconfig.source(path) or ""]
     if not lock.acquire(timeout=_RENEWAL_S):
         raise errors.ClusterError(
             "another context of this kubeconfig is renewing its token, and does not come to an end",
@@ -152,9 +152,9 @@ def _check_server(server: str, context: kubeconfig.Context | None) -> None:
     )
 
 
-def _check_plugin(session: Session, context: kubeconfig.Context | None) -> None:
+def _check_plugin(server: ApiServer, context: kubeconfig.Context | None) -> None:
     """The client only logs that a plugin failed, and would go on as system:anonymous."""
-    if context is not None and context.plugin and not (authorization(session) or session.configuration.cert_file):
+    if context is not None and context.plugin and not (authorization(server) or server.configuration.cert_file):
         raise errors.ClusterError(
             f"the credential plugin of context {context.name} gave no credentials",
             code="cluster.auth",
@@ -162,7 +162,7 @@ def _check_plugin(session: Session, context: kubeconfig.Context | None) -> None:
         )
 
 
-def _tls(configuration: Any) -> ssl.SSLContext:
+def _tls_context(configuration: Any) -> ssl.SSLContext:
     """TLS from the kubeconfig alone: its CA, or the system's when it names none; never REQUESTS_CA_BUNDLE."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -172,18 +172,18 @@ def _tls(configuration: Any) -> ssl.SSLContext:
         context.verify_mode = ssl.CERT_NONE
         log.warning("the API server's certificate is not verified (insecure-skip-tls-verify)")
     elif configuration.ssl_ca_cert:
-        with _readable("certificate-authority(-data)"):
+        with _blame("certificate-authority(-data)"):
             context.load_verify_locations(configuration.ssl_ca_cert)
     else:
         context.load_default_certs()
     if configuration.cert_file:
-        with _readable("client-certificate(-data) and client-key(-data)"):
+        with _blame("client-certificate(-data) and client-key(-data)"):
             context.load_cert_chain(configuration.cert_file, configuration.key_file)
     return context
 
 
 @contextlib.contextmanager
-def _readable(what: str) -> Iterator[None]:
+def _blame(what: str) -> Iterator[None]:
     """Says which entry is at fault, and nothing that stands in it."""
     try:
         yield
@@ -195,27 +195,27 @@ def _readable(what: str) -> Iterator[None]:
         ) from None
 
 
-def _manager(configuration: Any, context: ssl.SSLContext) -> urllib3.PoolManager:
+def _connection_pool(configuration: Any, context: ssl.SSLContext) -> urllib3.PoolManager:
     """The pool of connections, through the configured proxy if the host is not exempt from it."""
     import urllib3
     from kubernetes.client import rest
 
     from kubescript.cluster import connections
 
-    warnings.simplefilter("ignore", urllib3.exceptions.InsecureRequestWarning)  # said once, by _tls
+    warnings.simplefilter("ignore", urllib3.exceptions.InsecureRequestWarning)  # said once, by _tls_context
     options: dict[str, Any] = {"ssl_context": context, "cert_reqs": context.verify_mode, "maxsize": _POOL}
     if configuration.tls_server_name:
         options["server_hostname"] = configuration.tls_server_name
-    manager: urllib3.PoolManager
+    pool: urllib3.PoolManager
     if configuration.proxy and not rest.should_bypass_proxies(configuration.host, configuration.no_proxy or ""):
-        manager = _proxied(configuration, options)
+        pool = _proxy_pool(configuration, options)
     else:
-        manager = urllib3.PoolManager(**options)
-    manager.pool_classes_by_scheme = connections.POOL_CLASSES
-    return manager
+        pool = urllib3.PoolManager(**options)
+    pool.pool_classes_by_scheme = connections.POOL_CLASSES
+    return pool
 
 
-def _proxied(configuration: Any, options: dict[str, Any]) -> urllib3.PoolManager:
+def _proxy_pool(configuration: Any, options: dict[str, Any]) -> urllib3.PoolManager:
     import urllib3
 
     proxy = urllib.parse.urlsplit(configuration.proxy)
@@ -234,14 +234,14 @@ def _proxied(configuration: Any, options: dict[str, Any]) -> urllib3.PoolManager
         ) from None
 
 
-def authorization(session: Session) -> str:
+def authorization(server: ApiServer) -> str:
     """The Authorization header of now.
 
     The client re-reads token files and re-runs plugins when the old token has expired.
     """
-    with session.refreshing:
+    with server.refresh_lock:
         try:
-            setting = session.configuration.auth_settings().get("BearerToken") or {}
+            setting = server.configuration.auth_settings().get("BearerToken") or {}
         except Exception as error:
             raise errors.ClusterError(
                 f"the credentials could not be refreshed ({type(error).__name__})",

@@ -16,19 +16,19 @@ __all__ = ["answer", "resource_list"]
 _VERBS: Final = ["get", "list", "watch"]
 
 
-def answer(store: store.Saved, call: request.Request) -> types.Response | None:
+def answer(saved: store.SavedCluster, call: request.Request) -> types.Response | None:
     """The document at a non-resource path; None when a snapshot has no such document."""
     parts = call.path.strip("/").split("/")
     if parts[:2] == ["openapi", "v3"]:  # none is captured; a server without it answers the same
         return responses.failure(404, "NotFound", "a snapshot holds no OpenAPI documents")
-    kept = store.discovery(*_file(parts)) if len(parts) <= 3 else None
-    if kept is not None:
-        return responses.document(msgspec.Raw(kept))
-    resources = [held.resource for held in store.collections.values()]
+    document = saved.discovery(*_saved_name(parts)) if len(parts) <= 3 else None
+    if document is not None:
+        return responses.document(msgspec.Raw(document))
+    resources = [entry.resource for entry in saved.collections.values()]
     if parts == ["api"]:
         return responses.document({"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []})
     if parts == ["version"]:
-        return _version(store)
+        return _version(saved)
     if parts[0] == "apis":
         return _groups(resources, parts[1:])
     return resource_list(resources, "", "v1") if parts == ["api", "v1"] else None
@@ -36,8 +36,8 @@ def answer(store: store.Saved, call: request.Request) -> types.Response | None:
 
 def resource_list(resources: Iterable[collection.Resource], group: str, version: str) -> types.Response:
     """APIResourceList of one group and version."""
-    found = [one for one in resources if (one.group, one.version) == (group, version)]
-    if not found:
+    matching = [one for one in resources if (one.group, one.version) == (group, version)]
+    if not matching:
         return responses.failure(404, "NotFound", "the server could not find the requested resource")
     entries = [
         {
@@ -47,23 +47,23 @@ def resource_list(resources: Iterable[collection.Resource], group: str, version:
             "kind": one.kind,
             "verbs": _VERBS,
         }
-        for one in found
+        for one in matching
     ]
     return responses.document(
-        {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": found[0].api_version, "resources": entries}
+        {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": matching[0].api_version, "resources": entries}
     )
 
 
-def _file(parts: list[str]) -> tuple[str, ...]:
+def _saved_name(parts: list[str]) -> tuple[str, ...]:
     """Where the capture keeps the document of that path."""
     if parts == ["api", "v1"]:
         return "core", "v1"
     return tuple(parts[1:]) if parts[0] == "apis" and len(parts) == 3 else ("-".join(parts),)
 
 
-def _version(store: store.Saved) -> types.Response | None:
+def _version(saved: store.SavedCluster) -> types.Response | None:
     """Made up only in part: what was not captured is left out, never guessed."""
-    known = store.info.get("server")
+    known = saved.info.get("server")
     return responses.document(known) if isinstance(known, dict) else None
 
 

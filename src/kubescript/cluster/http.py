@@ -23,48 +23,48 @@ from kubescript import errors, types
 from kubescript.cluster import connections
 from kubescript.request import request
 
-__all__ = ["send", "unavailable"]
+__all__ = ["cluster_error", "send"]
 
-_READ: Final = 256 * 1024
+_READ_BYTES: Final = 256 * 1024
 """Bytes asked for at a time. 47 MB over TLS take 0.06-0.08 s with 64 KiB, 256 KiB or 1 MiB; with `read1` (16 KiB a
 piece) 0.09 s."""
 _CONNECT_S: Final = 10.0
 """Seconds one address may take to accept."""
-_VISIBLE: Final = ("retry-after", "warning", "audit-id")
+_VISIBLE_HEADERS: Final = ("retry-after", "warning", "audit-id")
 _MAX_HEADER: Final = 1_000
 
 
 def send(
-    manager: urllib3.PoolManager, base: str, call: request.Request, headers: dict[str, str], line: connections.Line
+    pool: urllib3.PoolManager, url: str, call: request.Request, headers: dict[str, str], exchange: connections.Exchange
 ) -> types.Response:
-    """Send once and return at the head of the answer. Raises ClusterError; `line` bounds and may cut all of it."""
-    url = base + call.path + ("?" + urllib.parse.urlencode(call.query) if call.query else "")
-    timeout = urllib3.Timeout(connect=min(_CONNECT_S, line.remaining), read=line.remaining)
+    """Send once and return at the head of the answer. Raises ClusterError; `exchange` bounds and may cut all of it."""
+    target = url + call.path + ("?" + urllib.parse.urlencode(call.query) if call.query else "")
+    timeout = urllib3.Timeout(connect=min(_CONNECT_S, exchange.remaining), read=exchange.remaining)
     try:
-        with line:
-            raw = manager.urlopen(
-                call.method, url, body=call.body, headers=headers, timeout=timeout,
+        with exchange:
+            raw = pool.urlopen(
+                call.method, target, body=call.body, headers=headers, timeout=timeout,
                 redirect=False, retries=False, preload_content=False, decode_content=False,
             )  # fmt: skip
     except Exception as error:
-        raise unavailable(error, line, base) from None
-    body = _Body(raw, line, base)
-    if line.reason:  # cut in the instant the head arrived
+        raise cluster_error(error, exchange, url) from None
+    body = _Body(raw, exchange, url)
+    if exchange.abort_reason:  # cut in the instant the head arrived
         body.close()
-        raise unavailable(exceptions.ProtocolError("cut"), line, base)
+        raise cluster_error(exceptions.ProtocolError("cut"), exchange, url)
     body.check_framing(call.method)
     chunks = body.chunks(watch=call.verb == "watch")
     content_type = _clean(raw.headers.get("content-type", ""))
-    return types.Response(raw.status, _clean(raw.reason or ""), content_type, chunks, body.close, _shown(raw))
+    return types.Response(raw.status, _clean(raw.reason or ""), content_type, chunks, body.close, _visible_headers(raw))
 
 
 class _Body:
     """A body being read by one thread and possibly closed by another."""
 
-    def __init__(self, raw: urllib3.BaseHTTPResponse, line: connections.Line, base: str) -> None:
+    def __init__(self, raw: urllib3.BaseHTTPResponse, exchange: connections.Exchange, url: str) -> None:
         self._raw = raw
-        self._line = line
-        self._base = base
+        self._exchange = exchange
+        self._url = url
         self._reading = threading.Lock()
 
     def check_framing(self, method: str) -> None:
@@ -97,7 +97,7 @@ class _Body:
 
         It goes back to the pool by itself once the body was read to its end.
         """
-        self._line.cut("closed")
+        self._exchange.abort("closed")
         if self._reading.acquire(blocking=False):
             try:
                 with contextlib.suppress(Exception):
@@ -108,31 +108,31 @@ class _Body:
     def _read(self, watch: bool) -> bytes:
         with self._reading:
             try:
-                chunk = self._raw.read1(_READ) if watch else self._raw.read(_READ)
+                chunk = self._raw.read1(_READ_BYTES) if watch else self._raw.read(_READ_BYTES)
             except Exception as error:
-                raise unavailable(error, self._line, self._base) from None
-            if self._line.reason:  # a cut read may look like an end; only a whole line's end is one
-                raise unavailable(exceptions.ProtocolError("cut"), self._line, self._base)
+                raise cluster_error(error, self._exchange, self._url) from None
+            if self._exchange.abort_reason:  # a cut read may look like an end; only a whole exchange's end is one
+                raise cluster_error(exceptions.ProtocolError("cut"), self._exchange, self._url)
             if not chunk:
-                self._line.hold(None)  # the connection is back in the pool and no longer ours to cut
+                self._exchange.attach(None)  # the connection is back in the pool and no longer ours to cut
             return chunk
 
 
-def unavailable(error: Exception, line: connections.Line, base: str) -> errors.ClusterError:
-    """What `error` means to the model and to the operator. The cut of the line explains any error that follows it."""
-    host = urllib.parse.urlsplit(base).netloc.rpartition("@")[2]
-    if line.reason == "cancelled":
+def cluster_error(error: Exception, exchange: connections.Exchange, url: str) -> errors.ClusterError:
+    """What `error` means to the model and to the operator. The reason of an abort explains any error that follows."""
+    host = urllib.parse.urlsplit(url).netloc.rpartition("@")[2]
+    if exchange.abort_reason == "cancelled":
         return errors.ClusterError("the call was cancelled", code="cluster.cancelled")
-    if line.reason == "closed":
+    if exchange.abort_reason == "closed":
         return errors.ClusterError("the answer was closed before its end", code="cluster.broken")
-    if line.reason == "patience":
+    if exchange.abort_reason == "patience":
         return errors.ClusterError(f"the API server at {host} did not begin to answer in time", code="cluster.timeout")
     if isinstance(error, exceptions.ProxyError):
         error = error.original_error
-    for known, make in _KNOWN:
-        if isinstance(error, known) and not (line.reason and known in _CUT):
+    for known, make in _ERRORS:
+        if isinstance(error, known) and not (exchange.abort_reason and known in _ABORTED_WHILE_CONNECTING):
             return make(error, host)
-    if line.reason == "timeout" or isinstance(error, exceptions.TimeoutError):
+    if exchange.abort_reason == "timeout" or isinstance(error, exceptions.TimeoutError):
         return _timeout(host)
     return errors.ClusterError(
         f"the connection to the API server at {host} broke off; what arrived is incomplete and was discarded",
@@ -179,9 +179,9 @@ def _proxy(_error: Exception, host: str) -> errors.ClusterError:
     )
 
 
-_CUT: Final = (exceptions.ConnectTimeoutError, exceptions.SSLError, ssl.SSLError)
+_ABORTED_WHILE_CONNECTING: Final = (exceptions.ConnectTimeoutError, exceptions.SSLError, ssl.SSLError)
 """How a connection ends that is cut before it stands: no fault of its certificates."""
-_KNOWN: Final[tuple[tuple[type[Exception], Callable[[Exception, str], errors.ClusterError]], ...]] = (
+_ERRORS: Final[tuple[tuple[type[Exception], Callable[[Exception, str], errors.ClusterError]], ...]] = (
     (exceptions.NameResolutionError, _unresolved),
     (exceptions.NewConnectionError, _refused),
     (exceptions.ConnectTimeoutError, _refused),
@@ -191,8 +191,8 @@ _KNOWN: Final[tuple[tuple[type[Exception], Callable[[Exception, str], errors.Clu
 )
 
 
-def _shown(raw: urllib3.BaseHTTPResponse) -> dict[str, str]:
-    return {name: _clean(raw.headers[name]) for name in _VISIBLE if name in raw.headers}
+def _visible_headers(raw: urllib3.BaseHTTPResponse) -> dict[str, str]:
+    return {name: _clean(raw.headers[name]) for name in _VISIBLE_HEADERS if name in raw.headers}
 
 
 def _clean(text: str) -> str:

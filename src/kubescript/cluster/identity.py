@@ -20,7 +20,7 @@ __all__ = ["Identity"]
 
 _PLUGIN_S: Final = 60.0
 """Seconds a credential plugin may take, when the call itself has more."""
-_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+_SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
 class Identity:
@@ -33,11 +33,11 @@ class Identity:
 
     def __init__(self, path: Path | None, context: str | None) -> None:
         self._path = path
-        self._wanted = context
-        self._chosen: kubeconfig.Context | None = None
+        self._context_name = context
+        self._context: kubeconfig.Context | None = None
         self._lock = threading.Lock()
-        self._session: credentials.Session | None = None
-        self._loading: futures.Future[credentials.Session] | None = None
+        self._server: credentials.ApiServer | None = None
+        self._loading: futures.Future[credentials.ApiServer] | None = None
 
     @property
     def name(self) -> str:
@@ -50,56 +50,56 @@ class Identity:
         if self.context is not None:
             return self.context.namespace
         try:
-            return (_ACCOUNT / "namespace").read_text("utf-8").strip() or "default"
+            return (_SERVICE_ACCOUNT / "namespace").read_text("utf-8").strip() or "default"
         except OSError:
             return "default"
 
     @property
     def context(self) -> kubeconfig.Context | None:
         """The kubeconfig context; None inside a cluster. Raises ClusterError that says what is wrong."""
-        if self._chosen is None and not _in_cluster(self._path, self._wanted):
-            self._chosen = kubeconfig.choose(self._path, self._wanted)
-        return self._chosen
+        if self._context is None and not _in_cluster(self._path, self._context_name):
+            self._context = kubeconfig.choose(self._path, self._context_name)
+        return self._context
 
-    def session(self, deadline: float, cancel: cancellation.Cancellation) -> credentials.Session:
+    def api_server(self, deadline: float, cancel: cancellation.Cancellation) -> credentials.ApiServer:
         """The credentials and their connections, loading them first.
 
         Callers at the same time share one load: a plugin is not started five times.
         """
         with self._lock:
-            if self._session is not None:
-                return self._session
+            if self._server is not None:
+                return self._server
             if self._loading is None or self._loading.done():
-                self._loading = _start(self._load)
+                self._loading = _in_thread(self._load)
             loading = self._loading
-        session: credentials.Session = _in_time(loading, deadline, cancel)
-        return session
+        server: credentials.ApiServer = _result_in_time(loading, deadline, cancel)
+        return server
 
-    def authorization(self, session: credentials.Session, deadline: float, cancel: cancellation.Cancellation) -> str:
+    def authorization(self, server: credentials.ApiServer, deadline: float, cancel: cancellation.Cancellation) -> str:
         """The Authorization header of now, empty when there is none. Raises ClusterError."""
         if self.context is not None and self.context.plugin:
-            header: str = _in_time(_start(lambda: credentials.authorization(session)), deadline, cancel)
+            header: str = _result_in_time(_in_thread(lambda: credentials.authorization(server)), deadline, cancel)
             return header
-        return credentials.authorization(session)
+        return credentials.authorization(server)
 
-    def forget(self) -> credentials.Session | None:
+    def forget(self) -> credentials.ApiServer | None:
         """Have everything read anew by the next call; gives what was forgotten."""
         with self._lock:
-            session, self._session = self._session, None
-        return session
+            server, self._server = self._server, None
+        return server
 
-    def _load(self) -> credentials.Session:
-        session = credentials.load(self._path, self.context)
+    def _load(self) -> credentials.ApiServer:
+        server = credentials.load(self._path, self.context)
         with self._lock:
-            self._session = session
-        return session
+            self._server = server
+        return server
 
 
 def _in_cluster(path: Path | None, context: str | None) -> bool:
     return context is None and kubeconfig.source(path) is None and bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
 
 
-def _start(work: Callable[[], Any]) -> futures.Future[Any]:
+def _in_thread(work: Callable[[], Any]) -> futures.Future[Any]:
     """Run `work` in a thread of its own: a credential plugin may hang, and no caller waits longer than its time."""
     future: futures.Future[Any] = futures.Future()
 
@@ -113,7 +113,7 @@ def _start(work: Callable[[], Any]) -> futures.Future[Any]:
     return future
 
 
-def _in_time(future: futures.Future[Any], deadline: float, cancel: cancellation.Cancellation) -> Any:
+def _result_in_time(future: futures.Future[Any], deadline: float, cancel: cancellation.Cancellation) -> Any:
     """The result, or ClusterError when it does not come in time or is cancelled."""
     stopped: futures.Future[None] = futures.Future()
     with cancel.closing(lambda: stopped.set_result(None)):

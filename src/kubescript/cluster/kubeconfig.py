@@ -53,7 +53,7 @@ def contexts(path: Path | None = None) -> list[Context]:
     """Every context, in file order. Raises ClusterError (cluster.config) when there is no readable kubeconfig."""
     files = source(path)
     if files is None:
-        raise _wrong(
+        raise _config_error(
             "there is no kubeconfig", "pass --kubeconfig, set KUBECONFIG, or use --snapshot to serve a saved cluster"
         )
     return _merge([_read(Path(part).expanduser()) for part in _existing(files)])
@@ -66,20 +66,20 @@ def choose(path: Path | None, name: str | None) -> Context:
         if context.name == name or (name is None and context.current):
             return context
     if not found:
-        raise _wrong("the kubeconfig has no contexts", "add one with `kubectl config set-context`")
+        raise _config_error("the kubeconfig has no contexts", "add one with `kubectl config set-context`")
     names = [context.name for context in found]
     if name is None:
-        raise _wrong("the kubeconfig has no current context", f"pass --context, one of: {', '.join(names[:20])}")
+        raise _config_error("the kubeconfig has no current context", f"pass --context, one of: {', '.join(names[:20])}")
     close = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean {close[0]}?" if close else f"there are: {', '.join(names[:20])}"
-    raise _wrong(f"the kubeconfig has no context {name!r}; {hint}", "pass --context")
+    raise _config_error(f"the kubeconfig has no context {name!r}; {hint}", "pass --context")
 
 
 def _existing(files: str) -> list[str]:
     parts = [part for part in files.split(os.pathsep) if part]
     existing = [part for part in parts if Path(part).expanduser().is_file()]
     if not existing:
-        raise _wrong(f"no such kubeconfig file: {', '.join(parts)}", "check --kubeconfig and KUBECONFIG")
+        raise _config_error(f"no such kubeconfig file: {', '.join(parts)}", "check --kubeconfig and KUBECONFIG")
     return existing
 
 
@@ -88,17 +88,21 @@ def _read(path: Path) -> dict[str, Any]:
 
     try:
         if path.stat().st_size > _MAX_BYTES:
-            raise _wrong(f"the kubeconfig {path} is larger than {_MAX_BYTES >> 20} MiB", "is it the right file?")
+            raise _config_error(f"the kubeconfig {path} is larger than {_MAX_BYTES >> 20} MiB", "is it the right file?")
         data = yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - a safe one, in C
     except OSError as error:
-        raise _wrong(f"cannot read the kubeconfig {path}: {error.strerror}", "check its owner and mode") from None
+        raise _config_error(
+            f"cannot read the kubeconfig {path}: {error.strerror}", "check its owner and mode"
+        ) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark is not None else ""
         # `from None`, and not the error's text: it quotes the line, and the line may be a token
-        raise _wrong(f"the kubeconfig {path} is not valid YAML{where}", "check it with `kubectl config view`") from None
+        raise _config_error(
+            f"the kubeconfig {path} is not valid YAML{where}", "check it with `kubectl config view`"
+        ) from None
     if not isinstance(data, dict):
-        raise _wrong(f"the kubeconfig {path} is empty or not a mapping", "check it with `kubectl config view`")
+        raise _config_error(f"the kubeconfig {path} is empty or not a mapping", "check it with `kubectl config view`")
     return data
 
 
@@ -123,7 +127,9 @@ def _merge(files: list[dict[str, Any]]) -> list[Context]:
 def _entries(data: dict[str, Any], key: str) -> list[dict[str, Any]]:
     entries = data.get(key) or []
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise _wrong(f"`{key}` in the kubeconfig is not a list of entries", "check it with `kubectl config view`")
+        raise _config_error(
+            f"`{key}` in the kubeconfig is not a list of entries", "check it with `kubectl config view`"
+        )
     return entries
 
 
@@ -132,5 +138,5 @@ def _section(entry: dict[str, Any], key: str) -> dict[str, Any]:
     return inner if isinstance(inner, dict) else {}
 
 
-def _wrong(message: str, remedy: str) -> errors.ClusterError:
+def _config_error(message: str, remedy: str) -> errors.ClusterError:
     return errors.ClusterError(message, code="cluster.config", remedy=remedy)

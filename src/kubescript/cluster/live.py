@@ -45,8 +45,8 @@ class Live:
         self._identity = identity.Identity(path, context)
         self._patience_s = patience_s or float("inf")
         self._lock = threading.Lock()
-        self._lines: set[connections.Line] = set()
-        self._alarm = timers.Alarm()
+        self._exchanges: set[connections.Exchange] = set()
+        self._timers = timers.Timers()
 
     @property
     def name(self) -> str:
@@ -70,99 +70,106 @@ class Live:
         twice.
         """
         now = time.monotonic()
-        time_ = _Time(now + min(timeout_s, self._patience_s), now + timeout_s)
-        response = self._attempt(call, time_, cancel)
+        deadlines = _Deadlines(now + min(timeout_s, self._patience_s), now + timeout_s)
+        response = self._attempt(call, deadlines, cancel)
         if response.status == 401:
-            response = self._with_fresh_credentials(call, time_, cancel, response)
+            response = self._with_fresh_credentials(call, deadlines, cancel, response)
         if response.status == 401:
             log.warning(
                 "%s refuses our credentials (401): they may have expired; try `kubectl get --raw /api`", self.name
             )
         for _ in range(_RETRIES):
-            pause = _pause(call, response)
-            if pause is None or time.monotonic() + pause >= time_.head:
+            pause = _retry_after(call, response)
+            if pause is None or time.monotonic() + pause >= deadlines.head:
                 break
             response.close()
             _sleep(pause, cancel)
-            response = self._attempt(call, time_, cancel)
+            response = self._attempt(call, deadlines, cancel)
         return response
 
     def close(self) -> None:
         """Cut every call and drop every connection. A later call opens new ones."""
-        session = self._identity.forget()
+        server = self._identity.forget()
         with self._lock:
-            lines = list(self._lines)
-        for line in lines:
-            line.cut("closed")
-        if session is not None:
-            session.manager.clear()
+            exchanges = list(self._exchanges)
+        for exchange in exchanges:
+            exchange.abort("closed")
+        if server is not None:
+            server.pool.clear()
 
-    def _attempt(self, call: request.Request, time_: _Time, cancel: cancellation.Cancellation) -> types.Response:
-        session = self._identity.session(time_.head, cancel)
-        headers = self._headers(session, call, time_.head, cancel)
+    def _attempt(
+        self, call: request.Request, deadlines: _Deadlines, cancel: cancellation.Cancellation
+    ) -> types.Response:
+        server = self._identity.api_server(deadlines.head, cancel)
+        headers = self._headers(server, call, deadlines.head, cancel)
         try:
-            return self._send(session, call, headers, time_, cancel)
-        except _Stale:
-            return self._send(session, call, headers, time_, cancel)
+            return self._send(server, call, headers, deadlines, cancel)
+        except _StaleConnection:
+            return self._send(server, call, headers, deadlines, cancel)
 
     def _send(
         self,
-        session: credentials.Session,
+        server: credentials.ApiServer,
         call: request.Request,
         headers: dict[str, str],
-        time_: _Time,
+        deadlines: _Deadlines,
         cancel: cancellation.Cancellation,
     ) -> types.Response:
-        """One exchange on a line that the deadline, the cancellation and `close` can cut."""
+        """One exchange on a exchange that the deadline, the cancellation and `close` can cut."""
         from kubescript.cluster import connections, http  # urllib3 is part of what start-up must not pay
 
-        line = connections.Line(time_.end)
-        release = self._guard(line, cancel)
+        exchange = connections.Exchange(deadlines.end)
+        release = self._register(exchange, cancel)
         try:
-            with self._patience(line, time_):
-                response = http.send(session.manager, session.base, call, headers, line)
+            with self._abort_without_head(exchange, deadlines):
+                response = http.send(server.pool, server.url, call, headers, exchange)
         except errors.ClusterError as error:
             release()
-            if error.code == "cluster.broken" and line.reused and call.method == "GET" and not line.reason:
-                raise _Stale from None
+            if (
+                error.code == "cluster.broken"
+                and exchange.reused
+                and call.method == "GET"
+                and not exchange.abort_reason
+            ):
+                raise _StaleConnection from None
             raise
         except BaseException:
             release()
             raise
-        return replace(response, chunks=_then(response.chunks, release), close=_both(response.close, release))
+        return replace(response, chunks=_release_after(response.chunks, release), close=_both(response.close, release))
 
     @contextlib.contextmanager
-    def _patience(self, line: connections.Line, time_: _Time) -> Iterator[None]:
-        """Cut the line unless its answer has begun in time, however the server fills the time."""
-        if time_.head >= time_.end:
+    def _abort_without_head(self, exchange: connections.Exchange, deadlines: _Deadlines) -> Iterator[None]:
+        """Cut the exchange unless its answer has begun in time, however the server fills the time."""
+        if deadlines.head >= deadlines.end:
             yield
             return
-        clear = self._alarm.at(time_.head, lambda: line.cut("patience"))
+        clear = self._timers.at(deadlines.head, lambda: exchange.abort("patience"))
         try:
             yield
         finally:
             clear()
 
-    def _guard(self, line: connections.Line, cancel: cancellation.Cancellation) -> Callable[[], None]:
-        """Hang the line on everything that may cut it; returns what takes it off again."""
+    def _register(self, exchange: connections.Exchange, cancel: cancellation.Cancellation) -> Callable[[], None]:
+        """Hang the exchange on everything that may cut it; returns what takes it off again."""
         with self._lock:
-            self._lines.add(line)
-        clear = self._alarm.at(line.deadline, lambda: line.cut("timeout"))
-        attached = cancel.closing(lambda: line.cut("cancelled"))
-        attached.__enter__()
+            self._exchanges.add(exchange)
+        clear = self._timers.at(exchange.deadline, lambda: exchange.abort("timeout"))
+        registered = cancel.closing(lambda: exchange.abort("cancelled"))
+        registered.__enter__()
         once = threading.Lock()
 
         def release() -> None:
             if once.acquire(blocking=False):
                 clear()
-                attached.__exit__(None, None, None)
+                registered.__exit__(None, None, None)
                 with self._lock:
-                    self._lines.discard(line)
+                    self._exchanges.discard(exchange)
 
         return release
 
     def _with_fresh_credentials(
-        self, call: request.Request, time_: _Time, cancel: cancellation.Cancellation, refused: types.Response
+        self, call: request.Request, deadlines: _Deadlines, cancel: cancellation.Cancellation, refused: types.Response
     ) -> types.Response:
         """A token may have been rotated on disk, a plugin's have expired early: read everything anew, once."""
         if call.method != "GET":
@@ -170,29 +177,29 @@ class Live:
             return refused
         refused.close()
         self._identity.forget()
-        return self._attempt(call, time_, cancel)
+        return self._attempt(call, deadlines, cancel)
 
     def _headers(
-        self, session: credentials.Session, call: request.Request, deadline: float, cancel: cancellation.Cancellation
+        self, server: credentials.ApiServer, call: request.Request, deadline: float, cancel: cancellation.Cancellation
     ) -> dict[str, str]:
-        headers = {"Accept": call.accept, "Accept-Encoding": "identity", "User-Agent": _agent(call)}
+        headers = {"Accept": call.accept, "Accept-Encoding": "identity", "User-Agent": _user_agent(call)}
         if call.audit_id:
             headers["Audit-ID"] = call.audit_id
         if call.body is not None:
             headers["Content-Type"] = call.content_type
-        if authorization := self._identity.authorization(session, deadline, cancel):
+        if authorization := self._identity.authorization(server, deadline, cancel):
             headers["Authorization"] = authorization
         return headers
 
 
-class _Time(NamedTuple):
+class _Deadlines(NamedTuple):
     """Until when (time.monotonic) the answer must have begun, and ended."""
 
     head: float
     end: float
 
 
-class _Stale(Exception):
+class _StaleConnection(Exception):
     """A kept-alive connection turned out to be closed before any answer came."""
 
 
@@ -203,11 +210,11 @@ def _sleep(seconds: float, cancel: cancellation.Cancellation) -> None:
             raise errors.ClusterError("the call was cancelled", code="cluster.cancelled")
 
 
-def _agent(call: request.Request) -> str:
+def _user_agent(call: request.Request) -> str:
     return f"{_USER_AGENT} ({call.agent})" if call.agent else _USER_AGENT
 
 
-def _pause(call: request.Request, response: types.Response) -> float | None:
+def _retry_after(call: request.Request, response: types.Response) -> float | None:
     """Seconds the server asks to wait before the same GET is sent again; None when it does not ask."""
     after = response.headers.get("retry-after", "")
     if call.method != "GET" or not (response.status == 429 or response.status >= 500) or not after.isdecimal():
@@ -215,7 +222,7 @@ def _pause(call: request.Request, response: types.Response) -> float | None:
     return float(after[:6])
 
 
-def _then(chunks: Iterator[bytes], done: Callable[[], None]) -> Iterator[bytes]:
+def _release_after(chunks: Iterator[bytes], done: Callable[[], None]) -> Iterator[bytes]:
     try:
         yield from chunks
     finally:

@@ -17,44 +17,44 @@ from kubescript import errors
 from kubescript.cluster import collection
 from kubescript.request import kinds
 
-__all__ = ["documents", "loose", "must_gather"]
+__all__ = ["documents", "from_files", "from_must_gather"]
 
-_Found = dict[tuple[str, str, str], collection.Collection]
-_HEAD: Final = 8 * 1024
+Collections = dict[tuple[str, str, str], collection.Collection]
+_HEAD_BYTES: Final = 8 * 1024
 _API_VERSION: Final = re.compile(r"^(?:- |  )?apiVersion: ([a-z0-9./-]+)", re.MULTILINE)
 _KIND: Final = re.compile(r"^(?:- |  )?kind: ([A-Za-z0-9]+)", re.MULTILINE)
 """Of a document or of an item in a list; deeper ones belong to owner references."""
 
 
-def loose(files: Iterable[Path]) -> _Found:
+def from_files(files: Iterable[Path]) -> Collections:
     """Collections of every object in `files`.
 
     What was asked for when they were written is unknown: only namespaces that hold an object of a kind count as
     captured for it. Raises ClusterError for a file that cannot be read.
     """
-    sorted_in: dict[tuple[str, str, str], tuple[collection.Resource, list[msgspec.Raw]]] = {}
+    by_resource: dict[tuple[str, str, str], tuple[collection.Resource, list[msgspec.Raw]]] = {}
     for file in files:
         for item in documents(file):
             resource = _resource_of(item)
             if resource is not None:
                 key = (resource.group, resource.version, resource.plural)
-                sorted_in.setdefault(key, (resource, []))[1].append(_raw(item, resource))
-    return {key: _scoped(resource, raws) for key, (resource, raws) in sorted_in.items()}
+                by_resource.setdefault(key, (resource, []))[1].append(_list_item(item, resource))
+    return {key: _scoped(resource, raws) for key, (resource, raws) in by_resource.items()}
 
 
-def must_gather(root: Path) -> _Found:
+def from_must_gather(root: Path) -> Collections:
     """Collections of a must-gather tree; files are read when their resource is asked for."""
     files: dict[tuple[str, str], list[tuple[str, Path]]] = {}
     for group, plural, namespace, file in _tree(root):
         files.setdefault((group, plural), []).append((namespace, file))
-    found: _Found = {}
+    found: Collections = {}
     for (group, plural), entries in files.items():
-        resource = _peek(
+        resource = _resource_from_heads(
             group, plural, [file for _, file in entries], namespaced=any(namespace for namespace, _ in entries)
         )
         if resource is not None:
             scope = frozenset(namespace for namespace, _ in entries) if resource.namespaced else None
-            read = functools.partial(_lazy, [file for _, file in entries], resource)
+            read = functools.partial(_read_items, [file for _, file in entries], resource)
             found[group, resource.version, plural] = collection.Collection(resource, read, scope, str(root))
     return found
 
@@ -65,19 +65,19 @@ def documents(file: Path) -> Iterator[dict[str, Any]]:
         data = file.read_bytes()
         roots = [msgspec.json.decode(data)] if file.suffix == ".json" else _yaml(data)
     except OSError as error:
-        raise _unreadable(file, error.strerror or "unreadable") from None
+        raise _config_error(file, error.strerror or "unreadable") from None
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise _unreadable(file, type(error).__name__) from None
+        raise _config_error(file, type(error).__name__) from None
     for root in roots:
         if not isinstance(root, dict):
             continue
         if isinstance(root.get("items"), list) and str(root.get("kind", "")).endswith("List"):
-            yield from (_typed(item, root) for item in root["items"] if isinstance(item, dict))
+            yield from (_with_type(item, root) for item in root["items"] if isinstance(item, dict))
         elif "kind" in root and "apiVersion" in root:
             yield root
 
 
-def _typed(item: dict[str, Any], parent: dict[str, Any]) -> dict[str, Any]:
+def _with_type(item: dict[str, Any], parent: dict[str, Any]) -> dict[str, Any]:
     """Items of a typed list (PodList) have their kind from it."""
     if "kind" in item and "apiVersion" in item:
         return item
@@ -127,8 +127,8 @@ def _resource_of(item: dict[str, Any]) -> collection.Resource | None:
     return collection.Resource(group, version, plural, kind, namespaced)
 
 
-def _raw(item: dict[str, Any], resource: collection.Resource) -> msgspec.Raw:
-    return collection.stripped(msgspec.json.encode(item), resource)
+def _list_item(item: dict[str, Any], resource: collection.Resource) -> msgspec.Raw:
+    return collection.as_list_item(msgspec.json.encode(item), resource)
 
 
 def _scoped(resource: collection.Resource, raws: list[msgspec.Raw]) -> collection.Collection:
@@ -157,12 +157,12 @@ def _group(folder: str) -> str:
     return "" if folder == "core" else folder
 
 
-def _peek(group: str, plural: str, files: list[Path], *, namespaced: bool) -> collection.Resource | None:
+def _resource_from_heads(group: str, plural: str, files: list[Path], *, namespaced: bool) -> collection.Resource | None:
     """The resource as its files' first lines tell it; None when no file does (an empty list of a custom kind)."""
     built_in = kinds.kind_of(group, plural)
     for file in files:
         with file.open(encoding="utf-8", errors="replace") as stream:
-            head = stream.read(_HEAD)
+            head = stream.read(_HEAD_BYTES)
         versions = [text for text in _API_VERSION.findall(head) if text.rpartition("/")[0] == group]
         names = [name for name in _KIND.findall(head) if not name.endswith("List")]
         if versions and (built_in or names):
@@ -170,8 +170,8 @@ def _peek(group: str, plural: str, files: list[Path], *, namespaced: bool) -> co
     return collection.Resource(group, "v1", plural, built_in, namespaced) if built_in else None
 
 
-def _lazy(files: list[Path], resource: collection.Resource) -> Iterator[msgspec.Raw]:
-    seen = set()
+def _read_items(files: list[Path], resource: collection.Resource) -> Iterator[msgspec.Raw]:
+    yielded = set()
     for file in files:
         for item in documents(file):
             metadata = item.get("metadata") or {}
@@ -179,11 +179,11 @@ def _lazy(files: list[Path], resource: collection.Resource) -> Iterator[msgspec.
             if (
                 item.get("kind") == resource.kind
                 and item.get("apiVersion") == resource.api_version
-                and identity not in seen
+                and identity not in yielded
             ):
-                seen.add(identity)  # must-gather saves pods twice: in core/pods.yaml and beside their logs
-                yield _raw(item, resource)
+                yielded.add(identity)  # must-gather saves pods twice: in core/pods.yaml and beside their logs
+                yield _list_item(item, resource)
 
 
-def _unreadable(file: Path, why: str) -> errors.ClusterError:
+def _config_error(file: Path, why: str) -> errors.ClusterError:
     return errors.ClusterError(f"{file} cannot be read as Kubernetes objects: {why}", code="cluster.config")

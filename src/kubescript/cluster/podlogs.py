@@ -20,11 +20,11 @@ from kubescript.request import request
 
 __all__ = ["answer"]
 
-_STAMP: Final = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z|\+00:00) ")
-_PIECE: Final = 256 * 1024
+_TIMESTAMP: Final = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z|\+00:00) ")
+_CHUNK: Final = 256 * 1024
 
 
-def answer(store: store.Saved, call: request.Request, pod: collection.Item) -> types.Response:
+def answer(saved: store.SavedCluster, call: request.Request, pod: collection.Item) -> types.Response:
     """The log of one container. Raises ClusterError (cluster.not_captured) when the snapshot has none."""
     options = dict(call.query)
     names = _containers(pod)
@@ -35,14 +35,14 @@ def answer(store: store.Saved, call: request.Request, pod: collection.Item) -> t
     if names and container not in names:
         return responses.failure(400, "BadRequest", f"container {container} is not valid for pod {pod.name}")
     previous = options.get("previous") in {"true", "1"}
-    file = _find(store, pod, container, previous)
+    file = _log_file(saved, pod, container, previous)
     if file is None:
         which = "previous log" if previous else "log"
         raise errors.ClusterError(
             f"pods were captured, but the {which} of {pod.namespace}/{pod.name} container {container} was not",
             code="cluster.not_captured",
         )
-    return responses.text(_limited(_cut(file, options, store), options))
+    return responses.text(_limit_bytes(_selected_lines(file, options, saved), options))
 
 
 def _containers(pod: collection.Item) -> list[str]:
@@ -51,28 +51,28 @@ def _containers(pod: collection.Item) -> list[str]:
     return [str(one.get("name")) for kind in kinds_of for one in spec.get(kind) or []]
 
 
-def _find(store: store.Saved, pod: collection.Item, container: str, previous: bool) -> Path | None:
+def _log_file(saved: store.SavedCluster, pod: collection.Item, container: str, previous: bool) -> Path | None:
     if any(part in {"", ".", ".."} or "/" in part for part in (pod.namespace, pod.name, container)):
         return None  # names come from saved files: they lead nowhere but into the log folder
-    if store.logs is not None:
-        file = store.logs / pod.namespace / pod.name / f"{container}{'.previous' if previous else ''}.log"
+    if saved.logs is not None:
+        file = saved.logs / pod.namespace / pod.name / f"{container}{'.previous' if previous else ''}.log"
         return file if file.is_file() else None
-    if store.gathered is not None:
-        logs = store.gathered / "namespaces" / pod.namespace / "pods" / pod.name / container / container / "logs"
+    if saved.must_gather is not None:
+        logs = saved.must_gather / "namespaces" / pod.namespace / "pods" / pod.name / container / container / "logs"
         file = logs / ("previous.log" if previous else "current.log")
         return file if file.is_file() else None
     return None
 
 
-def _cut(file: Path, options: dict[str, str], store: store.Saved) -> Iterator[bytes]:
+def _selected_lines(file: Path, options: dict[str, str], saved: store.SavedCluster) -> Iterator[bytes]:
     """The lines since the asked time, the last so many of them, with timestamps only when asked."""
-    since = _since(options, store)
-    lines: Iterator[bytes] = (line for line in _lines(file) if since is None or _after(line, since, file))
+    since = _since(options, saved)
+    lines: Iterator[bytes] = (line for line in _lines(file) if since is None or _is_after(line, since, file))
     if "tailLines" in options:
         lines = iter(deque(lines, maxlen=int(options["tailLines"])))
     if options.get("timestamps") in {"true", "1"}:
         return lines
-    return (_STAMP.sub(b"", line, count=1) if _STAMP.match(line) else line for line in lines)
+    return (_TIMESTAMP.sub(b"", line, count=1) if _TIMESTAMP.match(line) else line for line in lines)
 
 
 def _lines(file: Path) -> Iterator[bytes]:
@@ -80,13 +80,13 @@ def _lines(file: Path) -> Iterator[bytes]:
         yield from stream
 
 
-def _since(options: dict[str, str], store: store.Saved) -> datetime | None:
+def _since(options: dict[str, str], saved: store.SavedCluster) -> datetime | None:
     """`sinceSeconds` counts back from the moment of the capture: that is "now" in a snapshot."""
     if "sinceTime" in options:
         return _parsed(options["sinceTime"])
     if "sinceSeconds" not in options:
         return None
-    captured = store.info.get("capturedAt")
+    captured = saved.info.get("capturedAt")
     if not isinstance(captured, str):
         raise errors.ClusterError(
             "sinceSeconds needs the time of the capture, which is not saved here; use sinceTime or tailLines",
@@ -105,8 +105,8 @@ def _parsed(text: str) -> datetime:
     return when if when.tzinfo else when.replace(tzinfo=UTC)
 
 
-def _after(line: bytes, since: datetime, file: Path) -> bool:
-    match = _STAMP.match(line)
+def _is_after(line: bytes, since: datetime, file: Path) -> bool:
+    match = _TIMESTAMP.match(line)
     if match is None:
         raise errors.ClusterError(
             f"{file.name} was captured without timestamps; use tailLines", code="cluster.not_captured"
@@ -114,13 +114,13 @@ def _after(line: bytes, since: datetime, file: Path) -> bool:
     return datetime.fromisoformat(match[1].decode()).replace(tzinfo=UTC) >= since
 
 
-def _limited(lines: Iterator[bytes], options: dict[str, str]) -> Iterator[bytes]:
+def _limit_bytes(lines: Iterator[bytes], options: dict[str, str]) -> Iterator[bytes]:
     room = int(options.get("limitBytes", 1 << 62))
     pending = bytearray()
     for line in lines:
         pending += line[:room]
         room -= len(line)
-        if len(pending) >= _PIECE or room <= 0:
+        if len(pending) >= _CHUNK or room <= 0:
             yield bytes(pending)
             pending.clear()
         if room <= 0:

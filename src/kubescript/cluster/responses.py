@@ -13,7 +13,7 @@ from kubescript.cluster import collection
 
 __all__ = ["document", "events", "failure", "listing", "not_found", "partial", "text"]
 
-_PIECE: Final = 256 * 1024
+_CHUNK: Final = 256 * 1024
 _PARTIAL: Final = {"apiVersion": "meta.k8s.io/v1"}
 
 
@@ -55,12 +55,12 @@ def listing(
         else {"kind": f"{resource.kind}List", "apiVersion": resource.api_version}
     )
     head = msgspec.json.encode({**kind, "metadata": metadata})[:-1] + b',"items":['
-    return _response(_pieces(_joined(head, items)), 200)
+    return _response(_chunks(_list_parts(head, items)), 200)
 
 
 def events(objects: Iterable[bytes]) -> types.Response:
     """A watch that reports every object as ADDED and ends."""
-    return _response(_pieces(b'{"type":"ADDED","object":' + item + b"}\n" for item in objects), 200)
+    return _response(_chunks(b'{"type":"ADDED","object":' + item + b"}\n" for item in objects), 200)
 
 
 def partial(raw: msgspec.Raw) -> bytes:
@@ -69,7 +69,7 @@ def partial(raw: msgspec.Raw) -> bytes:
     return msgspec.json.encode({"kind": "PartialObjectMetadata", **_PARTIAL, "metadata": metadata})
 
 
-def _joined(head: bytes, items: Iterable[bytes]) -> Iterator[bytes]:
+def _list_parts(head: bytes, items: Iterable[bytes]) -> Iterator[bytes]:
     yield head
     for number, item in enumerate(items):
         if number:
@@ -78,11 +78,11 @@ def _joined(head: bytes, items: Iterable[bytes]) -> Iterator[bytes]:
     yield b"]}"
 
 
-def _pieces(parts: Iterable[bytes]) -> Iterator[bytes]:
+def _chunks(parts: Iterable[bytes]) -> Iterator[bytes]:
     pending = bytearray()
     for part in parts:
         pending += part
-        if len(pending) >= _PIECE:
+        if len(pending) >= _CHUNK:
             yield bytes(pending)
             pending.clear()
     if pending:

@@ -83,28 +83,28 @@ def fields(selector: str, group: str, resource: str) -> tuple[Predicate | None, 
 def _requirement(match: re.Match[str]) -> Callable[[Mapping[str, str]], bool]:
     key = match["k1"] or match["k2"] or match["k3"] or match["k4"]
     if match["absent"]:
-        return lambda found: key not in found
+        return lambda own: key not in own
     if match["set"]:
         values = frozenset(value.strip() for value in match["values"].split(","))
-        return _in(key, values, wanted=match["set"] == "in")
+        return _is_in(key, values, member=match["set"] == "in")
     if match["op"] in {">", "<"}:
         return _compare(key, match["op"], match["value"])
     if match["op"]:
-        return _in(key, frozenset({match["value"]}), wanted=match["op"] != "!=")
-    return lambda found: key in found
+        return _is_in(key, frozenset({match["value"]}), member=match["op"] != "!=")
+    return lambda own: key in own
 
 
-def _in(key: str, values: frozenset[str], *, wanted: bool) -> Callable[[Mapping[str, str]], bool]:
+def _is_in(key: str, values: frozenset[str], *, member: bool) -> Callable[[Mapping[str, str]], bool]:
     """`in` needs the label; `notin` and `!=` also pick objects without it."""
-    return (lambda found: found.get(key) in values) if wanted else (lambda found: found.get(key) not in values)
+    return (lambda own: own.get(key) in values) if member else (lambda own: own.get(key) not in values)
 
 
 def _compare(key: str, operator: str, text: str) -> Callable[[Mapping[str, str]], bool]:
     if not re.fullmatch(r"-?\d+", text):
         raise SelectorError(f"for 'Gt', 'Lt' operators, the value must be an integer: {text!r}")
 
-    def check(found: Mapping[str, str]) -> bool:
-        own = found.get(key, "")
+    def check(labels_: Mapping[str, str]) -> bool:
+        own = labels_.get(key, "")
         return bool(re.fullmatch(r"-?\d+", own)) and (int(own) > int(text) if operator == ">" else int(own) < int(text))
 
     return check

@@ -51,75 +51,77 @@ class Snapshot:
     def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
         """See `base.Cluster`. Raises ClusterError (cluster.not_captured) for what the capture does not hold."""
         if call.method != "GET":
-            raise _hole(f"a snapshot cannot answer {request.describe(call)}: only what was captured can be read")
+            raise _not_captured(
+                f"a snapshot cannot answer {request.describe(call)}: only what was captured can be read"
+            )
         response = self._resource(call) if call.is_resource else discovery.answer(self._store, call)
         if response is None:
-            raise _hole(f"{call.path} was not captured")
-        return _uncancelled(response, cancel)
+            raise _not_captured(f"{call.path} was not captured")
+        return _cancellable(response, cancel)
 
     def _resource(self, call: request.Request) -> types.Response:
-        held = self._collection(call)
+        saved = self._collection(call)
         if call.verb in {"list", "watch"}:
-            return self._list(call, held)
-        item = held.get(call.namespace, call.name)
+            return self._list(call, saved)
+        item = saved.get(call.namespace, call.name)
         if item is None:
-            self._must_cover(held, call)
-            return responses.not_found(held.resource, call.name)
-        if call.subresource == "log" and held.resource.plural == "pods":
+            self._check_covered(saved, call)
+            return responses.not_found(saved.resource, call.name)
+        if call.subresource == "log" and saved.resource.plural == "pods":
             return podlogs.answer(self._store, call, item)
         if call.subresource not in {"", "status"}:
-            raise _hole(f"{held.resource.plural} were captured, but their {call.subresource} was not")
+            raise _not_captured(f"{saved.resource.plural} were captured, but their {call.subresource} was not")
         if "PartialObjectMetadata" in call.accept:
             return responses.document(msgspec.Raw(responses.partial(item.raw)))
-        return responses.document(collection.injected(item.raw, held.resource))
+        return responses.document(collection.as_object(item.raw, saved.resource))
 
     def _collection(self, call: request.Request) -> collection.Collection:
-        held = self._store.collections.get((call.group, call.version, call.resource))
-        if held is not None:
-            return held
+        saved = self._store.collections.get((call.group, call.version, call.resource))
+        if saved is not None:
+            return saved
         full = f"{call.resource}.{call.group}" if call.group else call.resource
         why = self._store.missing.get(full)
         if why is not None:
-            raise _hole(f"{full} were not captured: {why}")
+            raise _not_captured(f"{full} were not captured: {why}")
         versions = [key[1] for key in self._store.collections if (key[0], key[2]) == (call.group, call.resource)]
         if versions:
-            raise _hole(f"{full} were captured as version {', '.join(versions)}, not {call.version}")
-        raise _hole(f"{full} were not captured{self._nearest(call.resource)}")
+            raise _not_captured(f"{full} were captured as version {', '.join(versions)}, not {call.version}")
+        raise _not_captured(f"{full} were not captured{self._nearest(call.resource)}")
 
     def _nearest(self, plural: str) -> str:
         known = sorted({key[2] for key in self._store.collections})
         close = difflib.get_close_matches(plural, known, n=1)
         return f"; did you mean {close[0]}?" if close else f"; captured are: {', '.join(known[:40])}"
 
-    def _must_cover(self, held: collection.Collection, call: request.Request) -> None:
-        if held.covers(call.namespace):
+    def _check_covered(self, saved: collection.Collection, call: request.Request) -> None:
+        if saved.covers(call.namespace):
             return
-        scope = ", ".join(sorted(held.scope or ())) or "none"
-        raise _hole(
-            f"{held.resource.plural} of namespace {call.namespace} were not captured; captured namespaces: {scope}"
+        scope = ", ".join(sorted(saved.scope or ())) or "none"
+        raise _not_captured(
+            f"{saved.resource.plural} of namespace {call.namespace} were not captured; captured namespaces: {scope}"
         )
 
-    def _list(self, call: request.Request, held: collection.Collection) -> types.Response:
-        if call.namespace and held.resource.namespaced:
-            self._must_cover(held, call)
+    def _list(self, call: request.Request, saved: collection.Collection) -> types.Response:
+        if call.namespace and saved.resource.namespaced:
+            self._check_covered(saved, call)
         options = dict(call.query)
         try:
-            picked = held.select(call.namespace, options.get("labelSelector", ""), options.get("fieldSelector", ""))
+            picked = saved.select(call.namespace, options.get("labelSelector", ""), options.get("fieldSelector", ""))
         except selectors.SelectorError as error:
             return responses.failure(400, "BadRequest", str(error))
         if call.verb == "watch":
-            return responses.events(bytes(collection.injected(item.raw, held.resource)) for item in picked)
-        return self._warned(self._page(call, held, picked, options), held, call)
+            return responses.events(bytes(collection.as_object(item.raw, saved.resource)) for item in picked)
+        return self._with_scope_warning(self._page(call, saved, picked, options), saved, call)
 
     def _page(
         self,
         call: request.Request,
-        held: collection.Collection,
+        saved: collection.Collection,
         picked: Iterator[collection.Item],
         options: dict[str, str],
     ) -> types.Response:
         try:
-            start = _offset(options.get("continue", ""))
+            start = _start_of(options.get("continue", ""))
         except ValueError:
             return responses.failure(
                 400, "BadRequest", "continue key is not valid: it was not given out by this snapshot"
@@ -131,31 +133,33 @@ class Snapshot:
             everything = list(rest)
             rest = iter(everything[:limit])
             if len(everything) > limit:
-                metadata["continue"] = _token(start + limit)
+                metadata["continue"] = _continue_token(start + limit)
                 if not (
                     options.get("labelSelector") or options.get("fieldSelector")
                 ):  # as the API server: unknown when filtered
                     metadata["remainingItemCount"] = len(everything) - limit
         partial = "PartialObjectMetadataList" in call.accept
         raws = (responses.partial(item.raw) if partial else bytes(item.raw) for item in rest)
-        return responses.listing(held.resource, metadata, raws, partial=partial)
+        return responses.listing(saved.resource, metadata, raws, partial=partial)
 
-    def _warned(self, response: types.Response, held: collection.Collection, call: request.Request) -> types.Response:
+    def _with_scope_warning(
+        self, response: types.Response, saved: collection.Collection, call: request.Request
+    ) -> types.Response:
         """A list over all namespaces of a capture of some says so, in the header Kubernetes has for that."""
-        if call.namespace or held.covers(""):
+        if call.namespace or saved.covers(""):
             return response
-        names = ", ".join(sorted(held.scope or ()))
+        names = ", ".join(sorted(saved.scope or ()))
         return replace(
             response,
-            headers={"warning": f"the snapshot holds {held.resource.plural} of these namespaces only: {names[:800]}"},
+            headers={"warning": f"the snapshot holds {saved.resource.plural} of these namespaces only: {names[:800]}"},
         )
 
 
-def _hole(message: str) -> errors.ClusterError:
+def _not_captured(message: str) -> errors.ClusterError:
     return errors.ClusterError(message, code="cluster.not_captured")
 
 
-def _uncancelled(response: types.Response, cancel: cancellation.Cancellation) -> types.Response:
+def _cancellable(response: types.Response, cancel: cancellation.Cancellation) -> types.Response:
     def chunks() -> Iterator[bytes]:
         for chunk in response.chunks:
             if cancel.cancelled:
@@ -165,11 +169,11 @@ def _uncancelled(response: types.Response, cancel: cancellation.Cancellation) ->
     return replace(response, chunks=chunks())
 
 
-def _token(offset: int) -> str:
+def _continue_token(offset: int) -> str:
     return base64.urlsafe_b64encode(json.dumps({"v": "kubescript", "start": offset}).encode()).decode()
 
 
-def _offset(token: str) -> int:
+def _start_of(token: str) -> int:
     """Raises ValueError for a token that is not ours."""
     if not token:
         return 0

@@ -1,4 +1,4 @@
-"""Saved clusters on disk, in every form we read.
+"""SavedCluster clusters on disk, in every form we read.
 
 Our own snapshots, kubectl output, must-gather trees; folders or archives.
 
@@ -30,7 +30,7 @@ import msgspec
 from kubescript import errors
 from kubescript.cluster import collection, manifests
 
-__all__ = ["FORMAT", "Key", "Saved", "load"]
+__all__ = ["FORMAT", "Key", "SavedCluster", "load"]
 
 FORMAT: Final = "kubescript-snapshot/1"
 Key = tuple[str, str, str]
@@ -42,7 +42,7 @@ _SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
 
 
 @dataclass
-class Saved:
+class SavedCluster:
     """What is on disk, opened lazily."""
 
     path: Path
@@ -51,7 +51,7 @@ class Saved:
     info: dict[str, Any] = field(default_factory=dict)
     logs: Path | None = None
     """Folder of our own format's logs."""
-    gathered: Path | None = None
+    must_gather: Path | None = None
     """The must-gather tree, for its logs."""
     temporary: Path | None = None
 
@@ -75,10 +75,10 @@ class Saved:
             shutil.rmtree(self.temporary, ignore_errors=True)
 
 
-def load(path: Path) -> Saved:
+def load(path: Path) -> SavedCluster:
     """Open a saved cluster. Raises ClusterError (cluster.config) when there is nothing to serve."""
     if not path.exists():
-        raise _wrong(f"there is no snapshot at {path}")
+        raise _config_error(f"there is no snapshot at {path}")
     temporary = _unpack(path) if path.is_file() and path.suffix not in _SUFFIXES else None
     try:
         saved = _open(path, temporary or path)
@@ -90,34 +90,34 @@ def load(path: Path) -> Saved:
     return saved
 
 
-def _open(path: Path, root: Path) -> Saved:
+def _open(path: Path, root: Path) -> SavedCluster:
     if root.is_dir():
         for marker in sorted(root.glob("snapshot.json")) or sorted(root.glob("*/snapshot.json")):
-            return _own(path, marker.parent)
-        if gathered := _must_gather(root):
-            return Saved(path, root, manifests.must_gather(gathered), gathered=gathered)
+            return _open_own_format(path, marker.parent)
+        if must_gather := _must_gather(root):
+            return SavedCluster(path, root, manifests.from_must_gather(must_gather), must_gather=must_gather)
     files = (
         [root]
         if root.is_file()
         else sorted(file for file in root.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
     )
-    found = manifests.loose(files)
+    found = manifests.from_files(files)
     if not found:
-        raise _wrong(
+        raise _config_error(
             f"{path} holds no Kubernetes objects: expected a snapshot, kubectl -o json/yaml output or a must-gather"
         )
-    return Saved(path, root, found)
+    return SavedCluster(path, root, found)
 
 
-def _own(path: Path, root: Path) -> Saved:
+def _open_own_format(path: Path, root: Path) -> SavedCluster:
     try:
         info = json.loads((root / "snapshot.json").read_bytes())
         if info["format"] != FORMAT:
-            raise _wrong(f"{path} is a snapshot of another format: {str(info['format'])[:80]}")
+            raise _config_error(f"{path} is a snapshot of another format: {str(info['format'])[:80]}")
         found = {_key(entry): _collection(root, entry) for entry in info["resources"]}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise _wrong(f"{path} is a damaged snapshot ({type(error).__name__})") from None
-    return Saved(path, root, found, info, logs=root / "logs")
+        raise _config_error(f"{path} is a damaged snapshot ({type(error).__name__})") from None
+    return SavedCluster(path, root, found, info, logs=root / "logs")
 
 
 def _key(entry: dict[str, Any]) -> Key:
@@ -133,11 +133,11 @@ def _collection(root: Path, entry: dict[str, Any]) -> collection.Collection:
     namespaces = entry.get("namespaces")
     file = root / "resources" / (group or "core") / version / f"{plural}.json"
     return collection.Collection(
-        resource, lambda: _lazy(file), None if namespaces is None else frozenset(namespaces), str(file)
+        resource, lambda: _read_items(file), None if namespaces is None else frozenset(namespaces), str(file)
     )
 
 
-def _lazy(file: Path) -> Iterator[msgspec.Raw]:
+def _read_items(file: Path) -> Iterator[msgspec.Raw]:
     """The items of a saved list, read when first asked for."""
     try:
         yield from collection.split_list(file.read_bytes())
@@ -169,7 +169,7 @@ def _unpack(path: Path) -> Path:
                 _extract(tar, folder)
     except (OSError, tarfile.TarError, zipfile.BadZipFile, EOFError) as error:
         shutil.rmtree(folder, ignore_errors=True)
-        raise _wrong(f"{path} is no readable .tar.gz or .zip archive ({type(error).__name__})") from None
+        raise _config_error(f"{path} is no readable .tar.gz or .zip archive ({type(error).__name__})") from None
     except errors.ClusterError:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -198,10 +198,10 @@ def _extract(tar: tarfile.TarFile, folder: Path) -> None:
 
 def _check_size(path: Path, size: int) -> None:
     if size > _MAX_UNPACKED:
-        raise _wrong(f"{path} unpacks to more than {_MAX_UNPACKED >> 30} GiB")
+        raise _config_error(f"{path} unpacks to more than {_MAX_UNPACKED >> 30} GiB")
 
 
-def _wrong(message: str) -> errors.ClusterError:
+def _config_error(message: str) -> errors.ClusterError:
     return errors.ClusterError(
         message, code="cluster.config", remedy="pass --snapshot the output of `kubescript snapshot`"
     )

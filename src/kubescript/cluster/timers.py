@@ -8,10 +8,10 @@ import threading
 import time
 from collections.abc import Callable
 
-__all__ = ["Alarm"]
+__all__ = ["Timers"]
 
 
-class Alarm:
+class Timers:
     """Runs functions at their time in one thread, which exists only while something is set."""
 
     def __init__(self) -> None:

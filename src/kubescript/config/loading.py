@@ -31,17 +31,17 @@ def load(flags: Mapping[str, object], file: Path | None) -> Settings:
     do."""
     path = file or (Path(named) if (named := os.environ.get(CONFIG_VARIABLE)) else None)
     _check_environment()
-    flags, data = _chosen(flags, _file(path) if path is not None else {})
+    flags, data = _with_chosen_contexts(flags, _read_file(path) if path is not None else {})
     try:
         settings = _layered(data)(**flags)
     except pydantic.ValidationError as error:
         raise errors.ConfigError(_explain(error, path)) from None
     _check_contexts(settings)
     stated = "read_only" in flags or _variable("read_only") is not None
-    return _closed(settings) if stated and settings.read_only else settings
+    return _read_only_everywhere(settings) if stated and settings.read_only else settings
 
 
-def _chosen(flags: Mapping[str, Any], file: dict[str, Any]) -> tuple[Mapping[str, Any], dict[str, Any]]:
+def _with_chosen_contexts(flags: Mapping[str, Any], file: dict[str, Any]) -> tuple[Mapping[str, Any], dict[str, Any]]:
     """`contexts` of a flag or variable say which clusters to serve; the file's tables say how.
 
     A name without a table is refused where there are tables: a misspelt one must not pass for "no rules of its own".
@@ -52,9 +52,9 @@ def _chosen(flags: Mapping[str, Any], file: dict[str, Any]) -> tuple[Mapping[str
     names = split(named) if isinstance(named, str) else named
     if isinstance(named, str) and not names:
         raise errors.ConfigError("setting `contexts` names none")
-    if isinstance(tables, dict) and (lacking := [name for name in names if name not in tables]):
+    if isinstance(tables, dict) and (unknown := [name for name in names if name not in tables]):
         raise errors.ConfigError(
-            f"no table for context `{lacking[0]}` in the file{nearest(lacking[0], set(map(str, tables)))}; "
+            f"no table for context `{unknown[0]}` in the file{nearest(unknown[0], set(map(str, tables)))}; "
             f"there is: {', '.join(map(str, tables))}"
         )
     chosen = {name: tables[name] if isinstance(tables, dict) else {} for name in names}
@@ -79,7 +79,7 @@ def _check_contexts(settings: Settings) -> None:
         raise errors.ConfigError(f"context `{settings.context}` is not among `contexts`; there is: {known}")
 
 
-def _closed(settings: Settings) -> Settings:
+def _read_only_everywhere(settings: Settings) -> Settings:
     """`--read-only` and its variable come before the file, so no table of the file opens what they close. The other
     way round they open nothing that a table closes."""
     closed = {name: each.model_copy(update={"read_only": True}) for name, each in settings.contexts.items()}
@@ -120,7 +120,7 @@ def _check_environment() -> None:
             raise errors.ConfigError(f"{variable}: what holds for one context is a table [contexts.<name>] of the file")
 
 
-def _file(path: Path) -> dict[str, Any]:
+def _read_file(path: Path) -> dict[str, Any]:
     """The tables of the file. Raises ConfigError."""
     try:
         text = path.read_text("utf-8")
@@ -154,10 +154,10 @@ def _parse(path: Path, text: str) -> object:
 
 def _explain(error: pydantic.ValidationError, path: Path | None) -> str:
     """What to change in the file at `path`, the flags or the environment."""
-    return "; ".join(_explain_one(one, path) for one in error.errors(include_url=False, include_input=False))
+    return "; ".join(_explain_error(one, path) for one in error.errors(include_url=False, include_input=False))
 
 
-def _explain_one(one: Mapping[str, Any], path: Path | None) -> str:
+def _explain_error(one: Mapping[str, Any], path: Path | None) -> str:
     location = tuple(one["loc"])
     name = ".".join(str(part) for part in location)
     if one["type"] == "extra_forbidden":

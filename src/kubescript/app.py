@@ -21,7 +21,7 @@ from kubescript.cluster import kubeconfig
 from kubescript.executor import executor, spawner
 from kubescript.policy import discovery, policy
 from kubescript.policy import rules as policy_rules
-from kubescript.telemetry import wanted
+from kubescript.telemetry import evaluation
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel import server as lowlevel
@@ -96,7 +96,7 @@ class Application:
             metrics = prometheus.Metrics(lambda: self.evaluator.load)
             self.evaluator.observers.append(metrics.observe)
             self.scrape = metrics.text
-        if wanted.endpoint(self.settings.telemetry):
+        if evaluation.endpoint(self.settings.telemetry):
             from kubescript.telemetry import otlp
 
             self._exporter = otlp.Exporter(

@@ -7,6 +7,7 @@ HMAC-SHA256.
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import hmac
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import Any, Final
 
 import orjson
 
-__all__ = ["FORMAT", "GENESIS", "MAX_LINE", "Damaged", "Head", "opened", "seal"]
+__all__ = ["FORMAT", "GENESIS", "MAX_LINE", "Damaged", "Head", "now", "opened", "seal"]
 
 FORMAT: Final = "kubescript-audit/1"
 GENESIS: Final = "0" * 64
@@ -36,6 +37,11 @@ class Head:
     seq: int = 0
     """The number of the next record."""
     hash: str = GENESIS
+
+
+def now() -> str:
+    """RFC 3339, UTC, milliseconds."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def seal(fields: dict[str, Any], head: Head, key: bytes | None) -> tuple[bytes, Head]:

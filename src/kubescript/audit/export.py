@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kubescript import errors
-from kubescript.audit import kept, reader, rotation
+from kubescript.audit import reader, rotation, store
 
 __all__ = ["export"]
 
@@ -27,12 +27,12 @@ def export(path: Path, out: Path, wanted: reader.Filter) -> int:
             with open(out / name, "xb", opener=_private) as copy:
                 copy.writelines(part.lines())
     for folder in ("scripts", "bodies", "replays"):
-        (kept.shelf(target) / folder).mkdir(mode=0o700, parents=True)
+        (store.shelf(target) / folder).mkdir(mode=0o700, parents=True)
     count = 0
     for entry in reader.records(path, wanted):
         if entry["type"] == "script":
-            with contextlib.suppress(kept.Skipped, kept.Changed):
-                _copy(kept.shelf(path), kept.shelf(target), entry)
+            with contextlib.suppress(store.Skipped, store.Changed):
+                _copy(store.shelf(path), store.shelf(target), entry)
                 count += 1
     return count
 
@@ -41,18 +41,18 @@ def _private(name: str, flags: int) -> int:
     return os.open(name, flags, 0o600)
 
 
-def _copy(store: Path, target: Path, entry: dict[str, Any]) -> None:
+def _copy(source: Path, target: Path, entry: dict[str, Any]) -> None:
     """Everything of one evaluation. Raises Skipped or Changed."""
-    for folder, digest, suffix in _parts(store, entry):
-        data = kept.read(store / folder, digest, suffix)  # the name is a hash, so it can lie nowhere else
+    for folder, digest, suffix in _parts(source, entry):
+        data = store.read(source / folder, digest, suffix)  # the name is a hash, so it can lie nowhere else
         with contextlib.suppress(FileExistsError):  # two scripts may have seen the same
             descriptor = os.open(target / folder / (digest + suffix), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "wb") as stream:
                 stream.write(data)
 
 
-def _parts(store: Path, entry: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    document = kept.document(store, entry)
+def _parts(source: Path, entry: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    document = store.document(source, entry)
     yield "scripts", entry["script"], ".py"
     yield "replays", entry["replay"], ".json"
     for call in document.calls:

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import kubescript
 from kubescript import errors
-from kubescript.audit import chain, clock, paths, rotation
+from kubescript.audit import chain, paths, rotation
 
 __all__ = ["Trail", "check_end"]
 
@@ -136,7 +136,7 @@ class Trail:
         if self._lost:
             lost, self._lost = self._lost, 0
             try:
-                self._write({"type": "gap", "records": lost, "time": clock.now()})
+                self._write({"type": "gap", "records": lost, "time": chain.now()})
             except OSError:
                 self._lost = lost
                 raise
@@ -167,7 +167,7 @@ class Trail:
         number = lost.seq - 1
         text = "audit %s was replaced: record %d, hash %s, is gone"
         log.error(text, self.path, number, lost.hash, extra={"event": "audit.replaced"})
-        self._write({"type": "replaced", "time": clock.now(), "record": number, "head": lost.hash})
+        self._write({"type": "replaced", "time": chain.now(), "record": number, "head": lost.hash})
         self._missing = None
 
     def _catch_up(self, descriptor: int, size: int) -> None:
@@ -184,7 +184,7 @@ class Trail:
             self._append(b"\n")
         if torn and not whole:
             digest = hashlib.sha256(torn).hexdigest()
-            self._write({"type": "repair", "time": clock.now(), "torn_bytes": len(torn), "torn_sha256": digest})
+            self._write({"type": "repair", "time": chain.now(), "torn_bytes": len(torn), "torn_sha256": digest})
         if last is None:
             self._begin(before[-1].name if before else "")
         self._tell_missing()
@@ -200,7 +200,7 @@ class Trail:
     def _begin(self, previous: str) -> None:
         """The first record of a file: it carries the last hash of the one before, as every record does."""
         self._write({
-            "type": "file", "format": chain.FORMAT, "keyed": self._key is not None, "time": clock.now(),
+            "type": "file", "format": chain.FORMAT, "keyed": self._key is not None, "time": chain.now(),
             "previous": previous, "kubescript": kubescript.__version__,
         })  # fmt: skip
         _sync(os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))  # a name is data, too

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kubescript import types
-from kubescript.audit import clock
+from kubescript.audit import chain
 from kubescript.audit import format as audit_format
 from kubescript.broker import records, summary
 from kubescript.request import request
@@ -42,7 +42,7 @@ class Subject:
 
     def fields(self, kind: str) -> dict[str, Any]:
         """A record of this kind, its time being now."""
-        return {"type": kind, "time": clock.now(), **{name: getattr(self, name) for name in self.__slots__}}
+        return {"type": kind, "time": chain.now(), **{name: getattr(self, name) for name in self.__slots__}}
 
 
 class Words:

@@ -15,7 +15,7 @@ from typing import Any
 
 import kubescript
 from kubescript import config, errors, types
-from kubescript.audit import capture, clock, paths, record, store
+from kubescript.audit import capture, chain, paths, record, store
 from kubescript.audit import log as audit_log
 from kubescript.broker import records, summary
 from kubescript.executor import conversation
@@ -67,7 +67,7 @@ class Recorder:
         self._fsync = fsync
         self.shelf = shelf
         self.words = words
-        self.write({"type": "start", "time": clock.now(), "kubescript": kubescript.__version__, "pid": os.getpid()})
+        self.write({"type": "start", "time": chain.now(), "kubescript": kubescript.__version__, "pid": os.getpid()})
         self._tell("audit.opened")
 
     def begin(
@@ -98,7 +98,7 @@ class Recorder:
     def close(self) -> None:
         """The server ends in the orderly way."""
         try:
-            self.write({"type": "stop", "time": clock.now(), "pid": os.getpid()}, final=True)
+            self.write({"type": "stop", "time": chain.now(), "pid": os.getpid()}, final=True)
             self._tell("audit.closed")
         except errors.AuditError as error:
             log.warning("%s: %s", error.message, error.remedy, extra={"event": "audit.unavailable"})

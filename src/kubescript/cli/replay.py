@@ -16,7 +16,7 @@ from typing import Any, Final
 import anyio
 
 from kubescript import cancellation, config, errors, evaluator, types
-from kubescript.audit import capture, kept, reader, record
+from kubescript.audit import capture, reader, record, store
 from kubescript.broker import summary
 from kubescript.executor import executor
 from kubescript.output import fencing
@@ -57,9 +57,9 @@ def replay(
             continue
         try:
             state, why = _compare(path, entry, runner, settings, redact)
-        except kept.Changed as error:
+        except store.Changed as error:
             state, why = "damaged", str(error)
-        except kept.Skipped as error:
+        except store.Skipped as error:
             state, why = "skipped", str(error)
         yield Verdict(entry["evaluation"], entry["script"], state, why)
 
@@ -68,11 +68,11 @@ def _compare(
     path: Path, entry: dict[str, Any], runner: executor.Executor, settings: config.Settings, redact: record.Redact
 ) -> tuple[str, str]:
     if entry["code"] == "cancelled":
-        raise kept.Skipped("it was cancelled: no answer left")
-    store = kept.shelf(path)
-    document = kept.document(store, entry)
-    script = kept.script(store, entry["script"])
-    cluster = _RecordedCluster(store, document)
+        raise store.Skipped("it was cancelled: no answer left")
+    folder = store.shelf(path)
+    document = store.document(folder, entry)
+    script = store.script(folder, entry["script"])
+    cluster = _RecordedCluster(folder, document)
     session = evaluator.Evaluator(_with_limits(settings, document.limits), runner, cluster)
     answer = anyio.run(session.evaluate, script, document.limits.timeout_ms)
     if cluster.lost is not None:
@@ -114,15 +114,15 @@ def _with_limits(settings: config.Settings, limits: types.Limits) -> config.Sett
 class _RecordedCluster:
     """Answers as was answered."""
 
-    store: Path
-    document: kept.Document
+    folder: Path
+    document: store.Document
     unknown: list[str] = field(default_factory=list)
     """Calls that were not made then."""
-    lost: kept.Changed | kept.Skipped | None = None
+    lost: store.Changed | store.Skipped | None = None
     """Why a body could not be given again."""
 
     def __post_init__(self) -> None:
-        self._answers: defaultdict[str, deque[kept.Seen]] = defaultdict(deque)
+        self._answers: defaultdict[str, deque[store.Seen]] = defaultdict(deque)
         for call in self.document.calls:
             self._answers[call.request].append(call)
 
@@ -153,15 +153,15 @@ class _RecordedCluster:
         reply = seen.reply
         return reply, self._response(reply, seen) if reply.fault is None else None
 
-    def _response(self, reply: protocol.Reply, seen: kept.Seen) -> types.Response:
+    def _response(self, reply: protocol.Reply, seen: store.Seen) -> types.Response:
         return types.Response(
             reply.status, reply.reason, reply.content_type, self._body(seen), lambda: None, reply.headers
         )
 
-    def _body(self, seen: kept.Seen) -> Iterator[bytes]:
+    def _body(self, seen: store.Seen) -> Iterator[bytes]:
         try:
-            data = kept.read(self.store / "bodies", seen.body) if seen.body else b""
-        except (kept.Changed, kept.Skipped) as error:
+            data = store.read(self.folder / "bodies", seen.body) if seen.body else b""
+        except (store.Changed, store.Skipped) as error:
             self.lost = error
             raise errors.ClusterError("what was answered then is lost", code="cluster.broken") from None
         for start in range(0, len(data), _PIECE):

@@ -4,18 +4,26 @@ answer."""
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from opentelemetry import context
 
-from kubescript import types
+from kubescript import config, types
 from kubescript.broker import records
 
-__all__ = ["Evaluation", "Load", "Observer", "notify", "surroundings"]
+__all__ = ["Evaluation", "Load", "Observer", "endpoint", "notify", "surroundings"]
 
 log = logging.getLogger(__name__)
+
+_VARIABLES: Final = (
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +71,12 @@ def notify(observers: Iterable[Observer], evaluation: Evaluation) -> None:
             observe(evaluation)
         except Exception:
             log.exception("an evaluation could not be observed", extra={"event": "telemetry.bug"})
+
+
+def endpoint(settings: config.Telemetry) -> str:
+    """What asks for telemetry: the setting or variable by name; empty when nothing does."""
+    if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        return ""
+    if settings.otlp_endpoint:
+        return "telemetry.otlp_endpoint"
+    return next((name for name in _VARIABLES if os.environ.get(name)), "")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import kubescript
 from kubescript import config, errors
-from kubescript.telemetry import evaluation, instruments, spans, wanted
+from kubescript.telemetry import evaluation, instruments, spans
 
 if TYPE_CHECKING:
     from opentelemetry import metrics, trace
@@ -41,7 +41,7 @@ class Exporter:
     ) -> None:
         """`mask` is for the one text of a span that a script may have made up: the name of a namespace."""
         self._namespace: Callable[[str], str] | None = mask if settings.namespaces else None
-        _check(wanted.endpoint(settings))
+        _check(evaluation.endpoint(settings))
         if not log.isEnabledFor(logging.DEBUG):  # one line for each batch that is lost, none for each attempt
             logging.getLogger("opentelemetry").setLevel(logging.ERROR)
         base = (settings.otlp_endpoint or "").rstrip("/")

@@ -7,6 +7,7 @@ write instead.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -14,9 +15,9 @@ from typing import Any, Final
 import mcp_types
 
 from kubescript import config, evaluator, types
-from kubescript.toolsets import base, pages, triage
+from kubescript.toolsets import base
 
-__all__ = ["NAME", "toolset"]
+__all__ = ["NAME", "PAGES", "TRIAGE", "pages", "toolset"]
 
 NAME: Final = "code"
 
@@ -34,6 +35,16 @@ _ROOM_FOR_NAMES: Final = 44
 _EXAMPLE: Final = "Counter(p.spec.node_name for p in k8s.coreV1().list_pod_for_all_namespaces())"
 _EXAMPLE_OF_SEVERAL: Final = "{c: len(k8s.context(c).coreV1().list_node()) for c in k8s.contexts()}"
 
+PAGES: Final = "kubescript://sdk/"
+_MARKDOWN: Final = "text/markdown"
+_PACKAGE: Final = Path(__file__).parent.parent
+_FOLDERS: Final = (_PACKAGE / "sdk_docs", _PACKAGE.parent.parent / "sdk_docs")
+"""In an installed package; in a checkout."""
+_FIRST: Final = ("index", "differences", "objects", "lists", "errors", "dynamic")
+"""Topics stand before the pages of each client."""
+
+_TRIAGE_TEXT: Final = Path(__file__).with_name("triage.txt")
+"""What the model reads."""
 
 _OUTPUT: Final = {
     "type": "object",
@@ -57,7 +68,7 @@ def toolset(settings: config.Settings, session: evaluator.Evaluator) -> base.Too
 
     tool = base.Tool(_definition(settings), evaluate_script)
     what = "evaluate a Python script in a sandbox beside the API server"
-    return base.Toolset(NAME, what, (tool,), pages.pages(), (triage.PROMPT,))
+    return base.Toolset(NAME, what, (tool,), pages(), (TRIAGE,))
 
 
 def _definition(settings: config.Settings) -> mcp_types.Tool:
@@ -124,3 +135,56 @@ def _fitting(names: Sequence[str], room: int) -> str:
         return whole
     shown = [name for place, name in enumerate(names) if len(", ".join(names[: place + 1])) <= room]
     return ", ".join([*shown, f"… ({len(names)} in all)"])
+
+
+def pages() -> tuple[base.Page, ...]:
+    """Every page, the introduction first; none when the files are not there."""
+    folder = next((folder for folder in _FOLDERS if folder.is_dir()), None)
+    files = folder.glob("*.md") if folder is not None else ()
+    return tuple(_page(path) for path in sorted(files, key=_place))
+
+
+def _place(path: Path) -> tuple[int, str]:
+    return (_FIRST.index(path.stem) if path.stem in _FIRST else len(_FIRST), path.stem)
+
+
+def _page(path: Path) -> base.Page:
+    definition = mcp_types.Resource(
+        name=path.stem,
+        title=_title(path),
+        uri=PAGES + path.stem,
+        mime_type=_MARKDOWN,
+    )
+    return base.Page(definition, functools.partial(_read, path))
+
+
+def _read(path: Path) -> str:
+    """The page without the comment that tells people of the repository where it comes from."""
+    text = path.read_text("utf-8")
+    return text.partition("\n")[2] if text.startswith("<!--") else text
+
+
+def _title(path: Path) -> str:
+    """The first heading."""
+    with path.open(encoding="utf-8") as lines:
+        return next((line[2:].strip() for line in lines if line.startswith("# ")), path.stem)
+
+
+def _write(arguments: Mapping[str, str]) -> str:
+    namespace, symptom = (arguments.get(name, "").strip() for name in ("namespace", "symptom"))
+    where = f"namespace {namespace}" if namespace else "the whole cluster"
+    return _TRIAGE_TEXT.read_text("utf-8").strip().format(where=where, symptom=f": {symptom}" if symptom else "")
+
+
+TRIAGE: Final = base.Prompt(
+    mcp_types.Prompt(
+        name="triage",
+        title="Find out what is wrong",
+        description="Find the cause of a problem in the cluster or a namespace, with a few scripts.",
+        arguments=[
+            mcp_types.PromptArgument(name="namespace", description="where to look; everywhere when left out"),
+            mcp_types.PromptArgument(name="symptom", description="what was noticed, in your words"),
+        ],
+    ),
+    _write,
+)

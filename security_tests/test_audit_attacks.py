@@ -196,9 +196,9 @@ def test_a_script_that_swallows_the_error_gets_no_answer_either(
     """One call that could not be recorded withholds the whole answer, whatever the script does and however the disk
     recovers."""
     server = Server(bench, snapshot.Snapshot(trails.snapshot(tmp_path)), file)
-    book = server.recorder._book
+    audit_log = server.recorder._log
     broken: list[int] = []
-    write = book.append
+    write = audit_log.append
 
     def once(fields: dict[str, Any], *, sync: bool = True) -> None:
         if fields["type"] == "call" and not broken:
@@ -213,7 +213,7 @@ def test_a_script_that_swallows_the_error_gets_no_answer_either(
         else:
             write(fields, sync=sync)
 
-    book.append = once  # type: ignore[method-assign]  # the disk fails for the time of one call
+    audit_log.append = once  # type: ignore[method-assign]  # the disk fails for the time of one call
     answer = server.ask(f"try:\n    n = {trails.COUNT}\nexcept Exception:\n    n = 'swallowed'\nn")
     assert answer.is_error and answer.code == "audit.unavailable" and "swallowed" not in answer.text
     assert server.ask(trails.COUNT).text == "1"

@@ -34,10 +34,10 @@ def file(tmp_path: Path) -> Path:
 
 def filled(file: Path, count: int = 6, key: bytes | None = None) -> list[bytes]:
     """A chain of `count` records after the first; gives its lines."""
-    book = log.Trail(file, key=key)
+    audit_log = log.AuditLog(file, key=key)
     for number in range(count):
-        book.append({"type": "call", "number": number}, sync=False)
-    book.close()
+        audit_log.append({"type": "call", "number": number}, sync=False)
+    audit_log.close()
     return file.read_bytes().splitlines(keepends=True)
 
 
@@ -102,7 +102,7 @@ def test_without_the_key_nobody_can_continue_or_check_a_keyed_chain(file: Path, 
     assert (unchecked.returncode, "whole" in unchecked.stdout) == (2, False)
     assert unchecked.stdout.startswith("7 records in 1 file NOT CHECKED: "), unchecked.stdout
     with pytest.raises(errors.AuditError):
-        log.Trail(file).append({"type": "call"})
+        log.AuditLog(file).append({"type": "call"})
     file.unlink()
     forged = filled(file)
     assert verify.verify(file).broken is None
@@ -144,7 +144,7 @@ def test_a_damaged_end_is_not_continued(file: Path) -> None:
     lines = filled(file)
     file.write_bytes(b"".join(lines[:-1]) + lines[-1].replace(b'"number":5', b'"number":6'))
     with pytest.raises(errors.AuditError) as caught:
-        log.Trail(file).append({"type": "call"})
+        log.AuditLog(file).append({"type": "call"})
     assert "audit verify" in caught.value.remedy
     file.rename(file.with_name("aside"))
     filled(file)
@@ -153,25 +153,25 @@ def test_a_damaged_end_is_not_continued(file: Path) -> None:
 
 def test_what_was_cut_off_under_a_running_server_shows(file: Path) -> None:
     """A server goes on from the hash it remembers, so that records removed under it are missing for verify."""
-    book = log.Trail(file)
+    audit_log = log.AuditLog(file)
     for number in range(5):
-        book.append({"type": "call", "number": number}, sync=False)
+        audit_log.append({"type": "call", "number": number}, sync=False)
     lines = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(b"".join(lines[:-2]))
-    book.append({"type": "call"}, sync=False)
+    audit_log.append({"type": "call"}, sync=False)
     found = verify.verify(file).broken
     assert found is not None and (found.kind, found.line) == ("removed", 5)
     file.unlink()
-    book.append({"type": "call"}, sync=False)
+    audit_log.append({"type": "call"}, sync=False)
     assert verify.verify(file).first > 0  # a new file, which does not pretend to be the first
 
 
 def other(file: Path) -> Path:
     """A whole chain that somebody else made, longer than ours."""
-    book = log.Trail(file.with_name("strange"))
+    audit_log = log.AuditLog(file.with_name("strange"))
     for number in range(30):
-        book.append({"type": "call", "strange": number}, sync=False)
-    return book.path
+        audit_log.append({"type": "call", "strange": number}, sync=False)
+    return audit_log.path
 
 
 REPLACED: dict[str, Callable[[Path], object]] = {
@@ -210,14 +210,14 @@ def test_what_is_taken_away_under_a_running_server_shows(
 ) -> None:
     """Somebody empties, removes or moves the file between two records: log and record have the hash that is gone, verify
     fails, and the server goes on."""
-    book = log.Trail(file, max_bytes=max_bytes)
+    audit_log = log.AuditLog(file, max_bytes=max_bytes)
     for number in range(9):
-        book.append({"type": "call", "number": number}, sync=False)
-    head = book.head
+        audit_log.append({"type": "call", "number": number}, sync=False)
+    head = audit_log.head
     assert len(list(file.parent.iterdir())) == (2 if max_bytes else 1)
     REMOVED[case](file)
-    book.append({"type": "call"}, sync=False)
-    book.append({"type": "call"}, sync=False)
+    audit_log.append({"type": "call"}, sync=False)
+    audit_log.append({"type": "call"}, sync=False)
     (told,) = [one for one in caplog.records if getattr(one, "event", "") == "audit.replaced"]
     assert head.hash in told.getMessage()
     every = file.parent.glob("audit.jsonl*")
@@ -250,25 +250,25 @@ def test_a_server_tells_what_was_taken_from_it(case: str, file: Path, tmp_path: 
 
 def test_a_file_that_is_put_back_is_not_missed(file: Path) -> None:
     """Moved away and back before the next record, or while none could be written: all is there, and nothing is told."""
-    book = log.Trail(file)
-    book.append({"type": "call"})
+    audit_log = log.AuditLog(file)
+    audit_log.append({"type": "call"})
     away = file.with_name("away")
     file.rename(away)
     away.rename(file)
-    book.append({"type": "call"})
+    audit_log.append({"type": "call"})
     file.rename(away)
     file.mkdir()
     with pytest.raises(errors.AuditError):
-        book.append({"type": "call"})
+        audit_log.append({"type": "call"})
     file.rmdir()
     away.rename(file)
-    book.append({"type": "call"})
+    audit_log.append({"type": "call"})
     assert "1 could not be written" in trails.verified(file)
 
 
 def test_two_servers_both_miss_what_was_removed(file: Path) -> None:
     """The file goes while two servers write it: it is on record, and the chain that follows is still one."""
-    one, two = log.Trail(file), log.Trail(file)
+    one, two = log.AuditLog(file), log.AuditLog(file)
     for _ in range(3):
         one.append({"type": "call"}, sync=False)
         two.append({"type": "call"}, sync=False)
@@ -286,13 +286,13 @@ def test_two_servers_both_miss_what_was_removed(file: Path) -> None:
 def test_another_chain_in_its_place_shows(case: str, file: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Somebody puts another whole chain where a running server writes: verify finds it, and the log has the hash that is
     gone; the server goes on."""
-    book = log.Trail(file)
+    audit_log = log.AuditLog(file)
     for number in range(5):
-        book.append({"type": "call", "number": number}, sync=False)
-    head = book.head.hash
+        audit_log.append({"type": "call", "number": number}, sync=False)
+    head = audit_log.head.hash
     REPLACED[case](file)
-    book.append({"type": "call"}, sync=False)
-    book.append({"type": "call"}, sync=False)
+    audit_log.append({"type": "call"}, sync=False)
+    audit_log.append({"type": "call"}, sync=False)
     found = verify.verify(file).broken
     assert found is not None and found.kind == ("removed" if "without" in case else "changed"), found
     assert head in caplog.text or "without" in case
@@ -301,18 +301,18 @@ def test_another_chain_in_its_place_shows(case: str, file: Path, caplog: pytest.
 
 def test_what_is_put_there_holds_up_nobody(file: Path) -> None:
     """A pipe, a link or a folder where the file was is an error at once; the file again, and the chain goes on."""
-    book = log.Trail(file)
-    book.append({"type": "call"})
+    audit_log = log.AuditLog(file)
+    audit_log.append({"type": "call"})
     file.rename(file.with_name("away"))
     for put, take in PUT_THERE:
         put(file)
         started = time.monotonic()
         with pytest.raises(errors.AuditError):
-            book.append({"type": "call"})
+            audit_log.append({"type": "call"})
         assert time.monotonic() - started < 2
         take(file)
     file.with_name("away").rename(file)
-    book.append({"type": "call"})
+    audit_log.append({"type": "call"})
     assert "3 could not be written" in trails.verified(file)
 
 
@@ -325,7 +325,7 @@ PUT_THERE: tuple[tuple[Callable[[Path], object], Callable[[Path], object]], ...]
 def test_files_that_are_set_aside_are_not_missed(keep: int, file: Path) -> None:
     """Two servers, one of which rotates while the other waits, until the file the other wrote is removed: nothing is
     amiss."""
-    waiting, busy = (log.Trail(file, max_bytes=2_000, keep=keep) for _ in range(2))
+    waiting, busy = (log.AuditLog(file, max_bytes=2_000, keep=keep) for _ in range(2))
     for rounds in (1, 12, 80):
         waiting.append({"type": "call"}, sync=False)
         for number in range(rounds):
@@ -336,9 +336,9 @@ def test_files_that_are_set_aside_are_not_missed(keep: int, file: Path) -> None:
 
 def test_the_chain_goes_on_across_files(file: Path) -> None:
     """A full file is set aside, the next begins with its last hash; files beyond `keep` go, and a missing one shows."""
-    book = log.Trail(file, max_bytes=2_000, keep=3)
+    audit_log = log.AuditLog(file, max_bytes=2_000, keep=3)
     for number in range(60):
-        book.append({"type": "call", "number": number}, sync=False)
+        audit_log.append({"type": "call", "number": number}, sync=False)
     names = sorted(one.name for one in file.parent.iterdir())
     assert len(names) == 4 and "audit.jsonl" in names
     said = trails.verified(file)
@@ -351,7 +351,7 @@ def test_the_chain_goes_on_across_files(file: Path) -> None:
     oldest.unlink()
     trails.verified(file)
     middle.rename(file.with_name("hidden"))
-    log.Trail(file).append({"type": "call"})
+    log.AuditLog(file).append({"type": "call"})
     trails.verified(file)
     file.with_name("hidden").rename(middle)
     middle.write_bytes(b"".join(middle.read_bytes().splitlines(keepends=True)[:-1]))
@@ -363,9 +363,9 @@ WRITER = """
 import sys
 from pathlib import Path
 from kubescript.audit import log
-book = log.Trail(Path(sys.argv[1]), max_bytes=int(sys.argv[3]))
+audit_log = log.AuditLog(Path(sys.argv[1]), max_bytes=int(sys.argv[3]))
 for number in range(int(sys.argv[2])):
-    book.append({"type": "call", "number": number, "writer": sys.argv[4]}, sync=number % 50 == 0)
+    audit_log.append({"type": "call", "number": number, "writer": sys.argv[4]}, sync=number % 50 == 0)
     if number == 0:
         print("ready", flush=True)
 """
@@ -398,11 +398,11 @@ def test_many_processes_write_one_chain(max_bytes: int, file: Path) -> None:
 def test_a_stopped_server_does_not_stop_the_others_for_ever(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that another process keeps locked is an error that says so in time, and works again once it is let go."""
     filled(file)
-    monkeypatch.setattr(log, "_PATIENCE_S", 0.3)
+    monkeypatch.setattr(log, "_LOCK_TIMEOUT_S", 0.3)
     with file.open("rb") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         with pytest.raises(errors.AuditError) as caught:
-            log.Trail(file).append({"type": "call"})
+            log.AuditLog(file).append({"type": "call"})
         assert "locked" in caught.value.remedy
     filled(file, 1)
     trails.verified(file)

@@ -20,9 +20,9 @@ ROTATING = """
 import sys
 from pathlib import Path
 from kubescript.audit import log
-book = log.Trail(Path(sys.argv[1]), max_bytes=20_000, keep=8)
+audit_log = log.AuditLog(Path(sys.argv[1]), max_bytes=20_000, keep=8)
 while True:
-    book.append({"type": "call", "pad": "x" * 500}, sync=False)
+    audit_log.append({"type": "call", "pad": "x" * 500}, sync=False)
 """
 
 

@@ -52,7 +52,7 @@ def test_a_table_pays_nothing() -> None:
     table = "NAMESPACE  NAME   PHASE    READY  NODE\nshop       web-0  Running  true   node-a\nshop       db-0   Failed   false  node-b"
     got = render.render(types.Outcome(printed=table), types.Limits(), source="cluster")
     assert (got.text, got.untrusted) == (table, False)
-    assert fencing.bare(table) == table
+    assert fencing.unfenced(table) == table
 
 
 @pytest.mark.parametrize("case", PROSE)
@@ -64,7 +64,7 @@ def test_prose_of_the_cluster_is_fenced(case: str) -> None:
     assert got.untrusted
     expected = json.loads(PROSE[case])
     assert found["text"] == (expected if isinstance(expected, str) else PROSE[case])
-    assert fencing.bare(f"{got.text}\n[a note]") == f"{found['text']}\n[a note]"
+    assert fencing.unfenced(f"{got.text}\n[a note]") == f"{found['text']}\n[a note]"
 
 
 @pytest.mark.parametrize("case", PROSE)
@@ -205,7 +205,7 @@ def test_words_of_ours_and_of_the_interpreter_are_no_prose_of_the_cluster(script
     even after logs."""
     outcome = bench.run(script, api_calls=3)
     assert outcome.fault is not None
-    ours = (*outcome.limit_messages, *fencing.own(outcome.fault.message, script))
+    ours = (*outcome.limit_messages, *fencing.own_texts(outcome.fault.message, script))
     answer = render.render(outcome, types.Limits(), source="workload", ours=ours)
     assert FIXED[script] in answer.text
     assert not answer.untrusted
@@ -228,6 +228,6 @@ def test_a_message_that_says_more_is_marked(script: str, bench: stage.Bench) -> 
     """Who raises what a pod wrote gets the mark: only the whole message is exempt, and only lines that the script has."""
     outcome = bench.run(script)
     assert outcome.fault is not None
-    ours = (*outcome.limit_messages, *fencing.own(outcome.fault.message, script))
+    ours = (*outcome.limit_messages, *fencing.own_texts(outcome.fault.message, script))
     assert render.render(outcome, types.Limits(), source="workload", ours=ours).untrusted, outcome.fault
     assert bench.works()

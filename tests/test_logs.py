@@ -117,7 +117,7 @@ def test_a_log_that_is_not_there_says_why(script: str, live: Ask) -> None:
     """In the API server's, the kubelet's or our own words, in two lines at most; the next log is there."""
     answer = live(script)
     assert REFUSED[script] in answer
-    message, _, note = fencing.bare(answer).rpartition("\n[")
+    message, _, note = fencing.unfenced(answer).rpartition("\n[")
     assert len((message or note).splitlines()) <= 2
     assert "greylisted" in live(f"{MAIL}, tail_lines=1)")
 

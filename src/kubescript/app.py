@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from kubescript.telemetry import otlp
     from kubescript.toolsets import base
 
-__all__ = ["TOOLSETS", "Application", "check_toolsets", "checked", "opened", "policy_of"]
+__all__ = ["TOOLSETS", "Application", "check_rules", "check_toolsets", "opened", "policy_of"]
 
 log = logging.getLogger(__name__)
 
-_LOGGING_S: Final = 0.5
+_MASK_LOG_S: Final = 0.5
 _DISCOVERY_S: Final = 10.0
 """What a cluster may take to tell what the rules for it name."""
 _CPU_MARGIN_S: Final = 5
@@ -46,9 +46,9 @@ class Application:
     def __init__(self, settings: config.Settings, source: spawner.Spawner) -> None:
         check_toolsets(settings)
         self.settings = settings
-        self.redaction = _redaction(settings)
-        self.audit = recorder.opened(settings.audit, self._told)
-        self.contexts = contexts.Contexts(_doors(settings, self.redaction))
+        self.redaction = _redaction_engine(settings)
+        self.audit = recorder.opened(settings.audit, self._mask_or_withhold)
+        self.contexts = contexts.Contexts(_cluster_accesses(settings, self.redaction))
         self.cluster, self.broker = self.contexts.default.cluster, self.contexts.default.broker
         self.executor = executor.Executor(
             source,
@@ -68,27 +68,27 @@ class Application:
         """The MCP server with the toolsets that the settings name."""
         from kubescript import server
 
-        self._observe()
-        return server.build([TOOLSETS[name](self) for name in _chosen(self.settings)], self.warm_up)
+        self._start_telemetry()
+        return server.build([TOOLSETS[name](self) for name in _enabled_toolsets(self.settings)], self.warm_up)
 
     def warm_up(self) -> None:
         """What the first script would otherwise wait for. Raises WorkerError, ConfigError."""
         self.executor.start()
         self.redaction.prepare()
-        logs.mask_with(self._logged)
+        logs.mask_with(self._mask_log_line)
 
-    def _told(self, text: str, found: Callable[[str], None]) -> str:
+    def _mask_or_withhold(self, text: str, found: Callable[[str], None]) -> str:
         """A text for the audit trail or a span, masked; what cannot be masked in time is withheld."""
         try:
             return self.redaction.text(text, found)
         except errors.LimitExceeded:
             return "(withheld: it could not be masked in time)"
 
-    def _logged(self, line: str) -> str:
+    def _mask_log_line(self, line: str) -> str:
         """A line of the log, which may be written on the event loop. Raises LimitExceeded: it is not logged then."""
-        return self.redaction.text(line, lambda _: None, cancellation.Patience(_LOGGING_S))
+        return self.redaction.text(line, lambda _: None, cancellation.Patience(_MASK_LOG_S))
 
-    def _observe(self) -> None:
+    def _start_telemetry(self) -> None:
         """Let Prometheus and an OTLP receiver see what is served, where they are asked for. Loads nothing otherwise."""
         if self.settings.transport == "http":
             from kubescript.telemetry import prometheus
@@ -96,13 +96,13 @@ class Application:
             metrics = prometheus.Metrics(lambda: self.evaluator.load)
             self.evaluator.observers.append(metrics.observe)
             self.scrape = metrics.text
-        if evaluation.endpoint(self.settings.telemetry):
+        if evaluation.otlp_source(self.settings.telemetry):
             from kubescript.telemetry import otlp
 
             self._exporter = otlp.Exporter(
                 self.settings.telemetry,
                 lambda: self.evaluator.load,
-                lambda text: self._told(text, lambda _: None),
+                lambda text: self._mask_or_withhold(text, lambda _: None),
             )
             self.evaluator.observers.append(self._exporter.observe)
 
@@ -158,7 +158,7 @@ def check_toolsets(settings: config.Settings) -> None:
         raise errors.ConfigError(f"unknown toolset `{unknown[0]}`; there is: {', '.join(TOOLSETS)}")
 
 
-def _chosen(settings: config.Settings) -> tuple[str, ...]:
+def _enabled_toolsets(settings: config.Settings) -> tuple[str, ...]:
     if not settings.toolsets:
         log.warning(
             "no toolset is enabled, so no tool is offered; pass --toolsets code", extra={"event": "toolsets.none"}
@@ -166,7 +166,7 @@ def _chosen(settings: config.Settings) -> tuple[str, ...]:
     return settings.toolsets
 
 
-def _redaction(settings: config.Settings) -> redaction.Engine:
+def _redaction_engine(settings: config.Settings) -> redaction.Engine:
     engine = redaction.Engine(settings.redaction)
     if not engine.enabled:
         log.warning(
@@ -177,28 +177,28 @@ def _redaction(settings: config.Settings) -> redaction.Engine:
     return engine
 
 
-def _doors(settings: config.Settings, masking: redaction.Engine) -> dict[str, contexts.ClusterAccess]:
+def _cluster_accesses(settings: config.Settings, masking: redaction.Engine) -> dict[str, contexts.ClusterAccess]:
     """A cluster and its broker for each of `contexts`, the default one first; "" when the server has only one."""
-    doors: dict[str, contexts.ClusterAccess] = {}
+    accesses: dict[str, contexts.ClusterAccess] = {}
     with contextlib.ExitStack() as opened:
         for name in settings.context_names or ("",):
-            doors[name] = _door(settings, name, masking)
-            opened.callback(doors[name].cluster.close)
+            accesses[name] = _cluster_access(settings, name, masking)
+            opened.callback(accesses[name].cluster.close)
         opened.pop_all()
-    return doors
+    return accesses
 
 
-def _door(settings: config.Settings, name: str, masking: redaction.Engine) -> contexts.ClusterAccess:
+def _cluster_access(settings: config.Settings, name: str, masking: redaction.Engine) -> contexts.ClusterAccess:
     own = settings.of_context(name) if name else settings
     several = len(settings.contexts) > 1
-    named = bool(name) or _can_be_named(own)
+    checked = bool(name) or _kubeconfig_has_contexts(own)
     try:
-        cluster = _cluster(own, checked=named, patience_s=own.limits.patience_ms / 1000 if several else None)
+        cluster = _cluster(own, checked=checked, patience_s=own.limits.patience_ms / 1000 if several else None)
     except errors.ClusterError as error:
         where = f"context {name}: " if name else ""
         raise errors.ConfigError(f"{where}{error.message}", remedy=error.remedy) from None
     resolve, rules = discovery.KindResolver(cluster), policy_of(own)
-    door = broker.Broker(
+    cluster_broker = broker.Broker(
         cluster,
         rules,
         resolve=resolve,
@@ -207,7 +207,9 @@ def _door(settings: config.Settings, name: str, masking: redaction.Engine) -> co
         mask=masking.text,
         context=name if several else "",
     )
-    return contexts.ClusterAccess(cluster, door, policy_rules.Denials(rules.rules, resolve, name if several else ""))
+    return contexts.ClusterAccess(
+        cluster, cluster_broker, policy_rules.Denials(rules.rules, resolve, name if several else "")
+    )
 
 
 def policy_of(settings: config.Settings) -> policy.Policy:
@@ -217,7 +219,7 @@ def policy_of(settings: config.Settings) -> policy.Policy:
     return policy.Policy(settings.read_only, rules, defaults)
 
 
-def _can_be_named(settings: config.Settings) -> bool:
+def _kubeconfig_has_contexts(settings: config.Settings) -> bool:
     """Whether there is a kubeconfig to find the context of the settings in. One that comes later is found by the call
     that needs it, so its lack is told, and stops nothing."""
     if settings.snapshot is not None or (settings.context is None and settings.kubeconfig is None):
@@ -229,7 +231,7 @@ def _can_be_named(settings: config.Settings) -> bool:
         return False
 
 
-def checked(settings: config.Settings, name: str) -> list[policy_rules.Finding]:
+def check_rules(settings: config.Settings, name: str) -> list[policy_rules.Finding]:
     """What is to be said of the rules for one cluster. Asks it only where a rule names what is not built in."""
     rules = [rule for rule in policy_of(settings).rules if not rule.built_in]
     if not rules:

@@ -57,7 +57,7 @@ class CallHandler(Protocol):
 class Entry(records.Journal, Protocol):
     """One script on record."""
 
-    def seen(self, on_call: conversation.OnCall) -> conversation.OnCall:
+    def captured(self, on_call: conversation.OnCall) -> conversation.OnCall:
         """Gives `on_call` back such that what the worker gets to see is kept, where the operator asked for that."""
 
     def close(
@@ -199,7 +199,7 @@ class Evaluator:
             namespace=namespace,
             context=names[0],
             contexts=names,
-            on_call=on_call if entry is None else entry.seen(on_call),
+            on_call=on_call if entry is None else entry.captured(on_call),
             on_progress=_progress_reporter(asked.on_progress, style),
             cancellation=asked.switch,
         )
@@ -224,7 +224,7 @@ class Evaluator:
     ) -> types.Answer:
         """The answer; an error in its place when masking it takes longer than the client waits."""
         fault = outcome.fault.message if outcome.fault is not None else ""
-        ours = (*calls.denials, *outcome.limit_messages, *fencing.own(fault, asked.script))
+        ours = (*calls.denials, *outcome.limit_messages, *fencing.own_texts(fault, asked.script))
         style = self._style(calls, asked.patience(deadline))
         try:
             return render.render(outcome, asked.limits, notes, source=calls.source, style=style, ours=ours)
@@ -289,7 +289,7 @@ def _evaluation(
         records=tuple(calls.call_records),
         redacted=dict(calls.redacted),
         cut=answer.cut,
-        parent=evaluation.surroundings(),
+        parent=evaluation.current_context(),
     )
 
 

@@ -33,18 +33,18 @@ __all__ = ["build"]
 
 log = logging.getLogger(__name__)
 
-Handler = Callable[[ServerRequestContext[Any, Any], Any], Awaitable[Any]]
+_Handler = Callable[[ServerRequestContext[Any, Any], Any], Awaitable[Any]]
 
-_UNTRUSTED: Final = "kubescript/untrusted"
+_UNTRUSTED_META: Final = "kubescript/untrusted"
 """In a result's `_meta`: the text holds parts that workloads wrote; they are fenced."""
-_AFTER_ANSWER_S: Final = 0.05
-_PROGRESS_S: Final = 1.0
-_PROCESS: Final = uuid.uuid4().hex[:16]
+_WARM_UP_DELAY_S: Final = 0.05
+_PROGRESS_TIMEOUT_S: Final = 1.0
+_PROCESS_SESSION: Final = uuid.uuid4().hex[:16]
 """The session of clients that have none of their own: on stdio the process is the session."""
 
 _NOT_FOUND: Final = -32002
 """A resource that is not there, until 2025-11-25; from 2026-07-28 on it is a wrong parameter."""
-_MODERN: Final = "2026-07-28"
+_VERSION_WITHOUT_NOT_FOUND: Final = "2026-07-28"
 _MAX_ARGUMENT: Final = 4_000
 """Characters of one argument of a prompt."""
 
@@ -61,7 +61,7 @@ _NO_TOOLSET = (
 def build(toolsets: Sequence[base.Toolset], warm_up: Callable[[], None]) -> lowlevel.Server[Any]:
     """The server that offers these toolsets. `warm_up` runs in a thread once the first client has its first answer."""
     tools = {tool.definition.name: tool for toolset in toolsets for tool in toolset.tools}
-    rules = functools.cache(lambda name: _rules(tools[name].definition.input_schema))
+    validator = functools.cache(lambda name: _validator(tools[name].definition.input_schema))
 
     async def list_tools(_ctx: Any, _params: Any) -> mcp_types.ListToolsResult:
         return mcp_types.ListToolsResult(tools=[tool.definition for tool in tools.values()])
@@ -70,7 +70,7 @@ def build(toolsets: Sequence[base.Toolset], warm_up: Callable[[], None]) -> lowl
         tool = tools.get(params.name)
         if tool is None:
             raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown tool: {params.name}")
-        problem = _problem(rules(params.name), params.arguments or {})
+        problem = _argument_errors(validator(params.name), params.arguments or {})
         return _result(await _call(tool, problem, params.arguments or {}, _reporter(ctx), _caller(ctx)))
 
     server: lowlevel.Server[Any] = lowlevel.Server(
@@ -81,11 +81,11 @@ def build(toolsets: Sequence[base.Toolset], warm_up: Callable[[], None]) -> lowl
         on_call_tool=call_tool,
         **_handlers(toolsets),
     )
-    server.middleware.append(_Awakening(warm_up))
+    server.middleware.append(_WarmUpMiddleware(warm_up))
     return server
 
 
-class _Awakening:
+class _WarmUpMiddleware:
     """Starts what calls will need as soon as somebody has connected, and not before the answer to that."""
 
     def __init__(self, warm_up: Callable[[], None]) -> None:
@@ -95,11 +95,11 @@ class _Awakening:
         result = await call_next(ctx)
         work, self._warm_up = self._warm_up, None
         if work is not None:
-            threading.Timer(_AFTER_ANSWER_S, _awake, (work,)).start()
+            threading.Timer(_WARM_UP_DELAY_S, _run_warm_up, (work,)).start()
         return result
 
 
-def _awake(work: Callable[[], None]) -> None:
+def _run_warm_up(work: Callable[[], None]) -> None:
     try:
         import jsonschema  # noqa: F401 - so that the first call finds it loaded
 
@@ -129,21 +129,21 @@ def _caller(ctx: ServerRequestContext[Any, Any]) -> types.Caller:
     must do."""
     known = ctx.session.client_params
     handle = getattr(ctx.request, "headers", {}).get("mcp-session-id", "")
-    session_id = hashlib.sha256(handle.encode()).hexdigest()[:16] if handle else _PROCESS
+    session_id = hashlib.sha256(handle.encode()).hexdigest()[:16] if handle else _PROCESS_SESSION
     if known is None:
         return types.Caller(session_id)
     return types.Caller(session_id, known.client_info.name, known.client_info.version)
 
 
-def _rules(schema: Mapping[str, Any]) -> jsonschema.Draft202012Validator:
+def _validator(schema: Mapping[str, Any]) -> jsonschema.Draft202012Validator:
     import jsonschema  # takes long to load; the first client has its first answer by then
 
     return jsonschema.Draft202012Validator(schema)
 
 
-def _problem(rules: jsonschema.Draft202012Validator, arguments: Mapping[str, Any]) -> str:
+def _argument_errors(validator: jsonschema.Draft202012Validator, arguments: Mapping[str, Any]) -> str:
     """What is wrong with the arguments, naming each; empty when nothing is."""
-    found = sorted(rules.iter_errors(arguments), key=lambda error: list(error.absolute_path))
+    found = sorted(validator.iter_errors(arguments), key=lambda error: list(error.absolute_path))
     return "; ".join(_describe(error) for error in found)
 
 
@@ -157,13 +157,15 @@ def _result(answer: types.Answer) -> mcp_types.CallToolResult:
         content=[mcp_types.TextContent(type="text", text=answer.text)],
         structured_content=answer.structured,
         is_error=answer.is_error,
-        _meta={_UNTRUSTED: True} if answer.untrusted else None,
+        _meta={_UNTRUSTED_META: True} if answer.untrusted else None,
     )
 
 
 def _reporter(ctx: ServerRequestContext[Any, Any]) -> evaluator.OnProgress:
     async def report(done: float, total: float | None, text: str) -> None:
-        with anyio.move_on_after(_PROGRESS_S):  # a client that does not read must not hold up a script's deadline
+        with anyio.move_on_after(
+            _PROGRESS_TIMEOUT_S
+        ):  # a client that does not read must not hold up a script's deadline
             await ctx.session.report_progress(done, total, text)
 
     return report
@@ -176,7 +178,7 @@ def _handlers(toolsets: Sequence[base.Toolset]) -> dict[str, Any]:
     return (_resources(pages) if pages else {}) | (_prompts(prompts) if prompts else {})
 
 
-def _resources(pages: Mapping[str, base.Page]) -> dict[str, Handler]:
+def _resources(pages: Mapping[str, base.Page]) -> dict[str, _Handler]:
     async def list_resources(_ctx: Any, _params: Any) -> mcp_types.ListResourcesResult:
         return mcp_types.ListResourcesResult(resources=[page.definition for page in pages.values()])
 
@@ -186,7 +188,7 @@ def _resources(pages: Mapping[str, base.Page]) -> dict[str, Handler]:
     async def read(ctx: Any, params: mcp_types.ReadResourceRequestParams) -> mcp_types.ReadResourceResult:
         page = pages.get(str(params.uri))
         if page is None:
-            modern = ctx.protocol_version >= _MODERN
+            modern = ctx.protocol_version >= _VERSION_WITHOUT_NOT_FOUND
             code = mcp_types.INVALID_PARAMS if modern else _NOT_FOUND
             raise MCPError(code, "Resource not found; resources/list names all", {"uri": str(params.uri)})
         kind = page.definition.mime_type
@@ -197,7 +199,7 @@ def _resources(pages: Mapping[str, base.Page]) -> dict[str, Handler]:
     return {"on_list_resources": list_resources, "on_list_resource_templates": list_templates, "on_read_resource": read}
 
 
-def _prompts(prompts: Mapping[str, base.Prompt]) -> dict[str, Handler]:
+def _prompts(prompts: Mapping[str, base.Prompt]) -> dict[str, _Handler]:
     async def list_prompts(_ctx: Any, _params: Any) -> mcp_types.ListPromptsResult:
         return mcp_types.ListPromptsResult(prompts=[prompt.definition for prompt in prompts.values()])
 
@@ -205,14 +207,14 @@ def _prompts(prompts: Mapping[str, base.Prompt]) -> dict[str, Handler]:
         prompt = prompts.get(params.name)
         if prompt is None:
             raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown prompt: {params.name}")
-        text = prompt.write(_checked(prompt.definition, params.arguments or {}))
+        text = prompt.write(_checked_arguments(prompt.definition, params.arguments or {}))
         message = mcp_types.PromptMessage(role="user", content=mcp_types.TextContent(type="text", text=text))
         return mcp_types.GetPromptResult(description=prompt.definition.description, messages=[message])
 
     return {"on_list_prompts": list_prompts, "on_get_prompt": get}
 
 
-def _checked(prompt: mcp_types.Prompt, given: Mapping[str, str]) -> dict[str, str]:
+def _checked_arguments(prompt: mcp_types.Prompt, given: Mapping[str, str]) -> dict[str, str]:
     """The arguments, clean. Raises MCPError for one that the prompt does not have, lacks or cannot take."""
     known = {argument.name: argument for argument in prompt.arguments or ()}
     for name, value in given.items():

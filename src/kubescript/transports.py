@@ -30,11 +30,11 @@ State = Callable[[], dict[str, object]]
 Scrape = Callable[[], bytes]
 """What /metrics tells."""
 
-_EXPOSITION: Final = "text/plain; version=0.0.4; charset=utf-8"
+_METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 """Prometheus' text format."""
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
-_HOSTS: Final = ("127.0.0.1:*", "localhost:*", "[::1]:*")
-_ORIGINS: Final = tuple(f"http://{host}" for host in _HOSTS)
+_ALLOWED_HOSTS: Final = ("127.0.0.1:*", "localhost:*", "[::1]:*")
+_ALLOWED_ORIGINS: Final = tuple(f"http://{host}" for host in _ALLOWED_HOSTS)
 
 
 async def serve(
@@ -76,12 +76,12 @@ async def _serve_http(
     app = _application(server, state, scrape)
     options = uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=5)
     with _listener(settings) as listener:
-        _end_in_order()
-        _tell(listener, settings, clusters)
+        _end_on_sigterm()
+        _log_address(listener, settings, clusters)
         await uvicorn.Server(options).serve([listener])
 
 
-def _tell(listener: socket.socket, settings: config.Settings, clusters: Sequence[str]) -> None:
+def _log_address(listener: socket.socket, settings: config.Settings, clusters: Sequence[str]) -> None:
     """Where clients find us, once they do: with port 0 nobody else knows."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     log.info(
@@ -106,7 +106,7 @@ def _listener(settings: config.Settings) -> socket.socket:
         ) from None
 
 
-def _end_in_order() -> None:
+def _end_on_sigterm() -> None:
     """SIGTERM ends the server as Ctrl-C does: uvicorn, when it is done, raises the signal it got once more, and without
     this nobody would send the last traces."""
     if threading.current_thread() is threading.main_thread():
@@ -121,7 +121,7 @@ def _application(server: lowlevel.Server[Any], state: State, scrape: Scrape | No
     from starlette.routing import Route
 
     allowed = transport_security.TransportSecuritySettings(
-        enable_dns_rebinding_protection=True, allowed_hosts=[*_HOSTS], allowed_origins=[*_ORIGINS]
+        enable_dns_rebinding_protection=True, allowed_hosts=[*_ALLOWED_HOSTS], allowed_origins=[*_ALLOWED_ORIGINS]
     )
     guard = transport_security.TransportSecurityMiddleware(allowed)  # the SDK puts it before /mcp only
 
@@ -133,7 +133,7 @@ def _application(server: lowlevel.Server[Any], state: State, scrape: Scrape | No
 
     async def metrics(request: Request) -> Response:
         refused = await guard.validate_request(request)
-        return refused or Response(scrape() if scrape is not None else b"", media_type=_EXPOSITION)
+        return refused or Response(scrape() if scrape is not None else b"", media_type=_METRICS_TYPE)
 
     return server.streamable_http_app(
         streamable_http_path="/mcp",

@@ -16,7 +16,7 @@ from kubescript.broker import summary
 from kubescript.executor import conversation
 from kubescript.wire import protocol
 
-__all__ = ["Sight", "fingerprint"]
+__all__ = ["Capture", "fingerprint"]
 
 
 def fingerprint(call: protocol.Call) -> str:
@@ -24,31 +24,31 @@ def fingerprint(call: protocol.Call) -> str:
     return hashlib.sha256(msgspec.json.encode(call)).hexdigest()
 
 
-class Sight:
+class Capture:
     """Looks on while a script's calls are answered, after redaction. Calls may be answered side by side."""
 
-    def __init__(self, shelf: store.Store, redact: record.Redact) -> None:
-        self._shelf = shelf
+    def __init__(self, kept: store.Store, redact: record.Redact) -> None:
+        self._store = kept
         self._redact = redact
         self._lock = threading.Lock()
         self._calls: list[dict[str, Any]] = []
         self.failed: errors.AuditError | None = None
         """The first answer that could not be kept."""
 
-    def watched(self, on_call: conversation.OnCall) -> conversation.OnCall:
+    def wrap(self, on_call: conversation.OnCall) -> conversation.OnCall:
         """`on_call`, its answers kept on their way."""
 
         def answer(call: protocol.Call, timeout_s: float) -> tuple[protocol.Reply, types.Response | None]:
             reply, response = on_call(call, timeout_s)
-            seen: dict[str, Any] = {
+            captured: dict[str, Any] = {
                 "request": fingerprint(call),
                 "reply": self._masked(msgspec.to_builtins(reply)),
                 "fault": None,
             }
             with self._lock:
-                self._calls.append(seen)
+                self._calls.append(captured)
             if response is not None:
-                response = replace(response, chunks=self._kept(response.chunks, seen))
+                response = replace(response, chunks=self._saved_chunks(response.chunks, captured))
             return reply, response
 
         return answer
@@ -63,39 +63,39 @@ class Sight:
             else value
         )
 
-    def _kept(self, chunks: Iterator[bytes], seen: dict[str, Any]) -> Iterator[bytes]:
+    def _saved_chunks(self, chunks: Iterator[bytes], captured: dict[str, Any]) -> Iterator[bytes]:
         try:
-            sink = self._shelf.sink()
-            seen["fault"] = {"code": "closed", "message": "the script did not read to the end"}
+            sink = self._store.sink()
+            captured["fault"] = {"code": "closed", "message": "the script did not read to the end"}
             try:
                 for chunk in chunks:
                     sink.write(chunk)
                     yield chunk
-                seen["fault"] = None
+                captured["fault"] = None
             except errors.AuditError:
                 raise
             except errors.KubescriptError as error:
-                seen["fault"] = {"code": error.code, "message": error.message}
+                captured["fault"] = {"code": error.code, "message": error.message}
                 raise
             finally:
-                seen["body"] = sink.close()
+                captured["body"] = sink.close()
         except errors.AuditError as error:
             self.failed = self.failed or error
             raise
 
-    def keep(
+    def save(
         self,
         limits: types.Limits,
         where: tuple[tuple[str, ...], str],
-        tally: summary.Summary,
+        summary: summary.Summary,
         notes: Sequence[str],
         answer: types.Answer,
     ) -> str:
         """The whole evaluation, kept; gives its hash. Raises AuditError."""
         if self.failed is not None:
             raise self.failed
-        values = {one.name: getattr(tally, one.name) for one in fields(tally)}
-        return self._shelf.keep_replay({
+        values = {one.name: getattr(summary, one.name) for one in fields(summary)}
+        return self._store.save_replay({
             "limits": asdict(limits), "contexts": where[0], "namespace": where[1], "calls": self._calls,
             "tally": {name: self._masked(value) for name, value in values.items() if isinstance(value, dict | bool)},
             "notes": [self._masked(note) for note in notes], "answer": self._masked(answer.text),

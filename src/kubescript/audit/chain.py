@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import orjson
 
-__all__ = ["FORMAT", "GENESIS", "MAX_LINE", "Damaged", "Head", "now", "opened", "seal"]
+__all__ = ["FORMAT", "GENESIS", "MAX_LINE", "Damaged", "Head", "now", "parse", "seal"]
 
 FORMAT: Final = "kubescript-audit/1"
 GENESIS: Final = "0" * 64
@@ -23,7 +23,7 @@ GENESIS: Final = "0" * 64
 MAX_LINE: Final = 32 * 1024
 """Bytes; every field is bounded far below."""
 
-_TAIL: Final = len(',"hash":""}') + 64
+_HASH_SUFFIX: Final = len(',"hash":""}') + 64
 
 
 class Damaged(Exception):
@@ -51,7 +51,7 @@ def seal(fields: dict[str, Any], head: Head, key: bytes | None) -> tuple[bytes, 
     return body[:-1] + f',"hash":"{digest}"}}\n'.encode(), Head(head.seq + 1, digest)
 
 
-def opened(line: bytes, key: bytes | None, *, keyed: bool = False) -> dict[str, Any]:
+def parse(line: bytes, key: bytes | None, *, keyed: bool = False) -> dict[str, Any]:
     """The record in a line without its newline. Raises Damaged.
 
     The hash of a `keyed` chain is not checked without its key.
@@ -66,10 +66,10 @@ def opened(line: bytes, key: bytes | None, *, keyed: bool = False) -> dict[str, 
         or not isinstance(record.get("prev"), str)
     ):
         raise Damaged("no record")
-    if line[-_TAIL:] != f',"hash":"{record.get("hash")}"}}'.encode():
+    if line[-_HASH_SUFFIX:] != f',"hash":"{record.get("hash")}"}}'.encode():
         raise Damaged("the hash is not at its end")
     unknown = keyed and key is None
-    if not unknown and not hmac.compare_digest(_digest(line[:-_TAIL] + b"}", key), str(record["hash"])):
+    if not unknown and not hmac.compare_digest(_digest(line[:-_HASH_SUFFIX] + b"}", key), str(record["hash"])):
         raise Damaged("the hash does not match the content")
     return record
 

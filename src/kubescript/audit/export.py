@@ -14,7 +14,7 @@ from kubescript.audit import reader, rotation, store
 __all__ = ["export"]
 
 
-def export(path: Path, out: Path, wanted: reader.Filter) -> int:
+def export(path: Path, out: Path, record_filter: reader.Filter) -> int:
     """Make the folder `out`; gives the number of scripts that can be run again from it. Raises ConfigError when it is
     there."""
     target = out / "audit.jsonl"
@@ -27,12 +27,12 @@ def export(path: Path, out: Path, wanted: reader.Filter) -> int:
             with open(out / name, "xb", opener=_private) as copy:
                 copy.writelines(part.lines())
     for folder in ("scripts", "bodies", "replays"):
-        (store.shelf(target) / folder).mkdir(mode=0o700, parents=True)
+        (store.folder_of(target) / folder).mkdir(mode=0o700, parents=True)
     count = 0
-    for entry in reader.records(path, wanted):
+    for entry in reader.records(path, record_filter):
         if entry["type"] == "script":
             with contextlib.suppress(store.Skipped, store.Changed):
-                _copy(store.shelf(path), store.shelf(target), entry)
+                _copy(store.folder_of(path), store.folder_of(target), entry)
                 count += 1
     return count
 

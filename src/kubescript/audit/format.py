@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import orjson
 
-__all__ = ["line", "printable", "raw", "target"]
+from kubescript.output import sanitizing
 
-_UNPRINTABLE: Final = "\N{REPLACEMENT CHARACTER}"
+__all__ = ["line", "raw", "target"]
 
 
 def line(record: dict[str, Any]) -> str:
@@ -21,10 +21,10 @@ def line(record: dict[str, Any]) -> str:
 
 def _line(record: dict[str, Any]) -> str:
     kind = str(record.get("type", "?"))
-    what, outcome = _told(kind, record)
+    what, outcome = _describe(kind, record)
     cost = f"{_size(record)} {record['ms']:.0f} ms" if "ms" in record else ""
     text = f"{record['time']} {str(record.get('script', ''))[:8]:<8} {kind:<6} {what:<56} {outcome:<32} {cost}".rstrip()
-    return printable(text)
+    return sanitizing.printable(text)
 
 
 def raw(record: dict[str, Any]) -> str:
@@ -38,11 +38,6 @@ def _escaped(char: str) -> str:
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
-def printable(text: str) -> str:
-    """One line that no terminal obeys."""
-    return text if text.isprintable() else "".join(char if char.isprintable() else _UNPRINTABLE for char in text)
-
-
 def target(record: dict[str, Any]) -> str:
     """What a call asked for: `list deployments.apps shop/web`."""
     if "what" in record:
@@ -51,11 +46,11 @@ def target(record: dict[str, Any]) -> str:
         return f"{record['verb']} {record['path']}"
     resource = "/".join(filter(None, (record["resource"], record["subresource"])))
     resource += f".{record['group']}" if record["group"] else ""
-    place = "/".join(filter(None, (record["namespace"], record["name"])))
-    return f"{record['verb']} {resource} {place}".rstrip()
+    object_name = "/".join(filter(None, (record["namespace"], record["name"])))
+    return f"{record['verb']} {resource} {object_name}".rstrip()
 
 
-def _told(kind: str, record: dict[str, Any]) -> tuple[str, str]:
+def _describe(kind: str, record: dict[str, Any]) -> tuple[str, str]:
     if kind in {"call", "sent"}:
         return target(record), _outcome(record) if kind == "call" else ""
     if kind == "script":

@@ -13,13 +13,22 @@ from typing import Final
 
 from kubescript import errors
 
-__all__ = ["check", "check_folder", "check_room", "exposed", "folder", "opened", "read_key", "unavailable"]
+__all__ = [
+    "check",
+    "check_folder",
+    "check_space",
+    "key_warning",
+    "make_folder",
+    "open_append",
+    "read_key",
+    "unavailable",
+]
 
-_MIN_KEY: Final = 32
-_ROOM: Final = 1 << 20
+_MIN_KEY_BYTES: Final = 32
+_MIN_FREE_BYTES: Final = 1 << 20
 """Bytes: some thousand records."""
-_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-_FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+_DISK_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_APPEND_FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 def unavailable(path: Path, why: str, remedy: str) -> errors.AuditError:
@@ -30,11 +39,11 @@ def unavailable(path: Path, why: str, remedy: str) -> errors.AuditError:
     )
 
 
-def opened(path: Path) -> int:
+def open_append(path: Path) -> int:
     """A descriptor that appends to `path`, made readable by its owner alone. Raises AuditError."""
-    _check_way(path)
+    _check_links(path)
     try:
-        descriptor = os.open(path, _FLAGS, 0o600)
+        descriptor = os.open(path, _APPEND_FLAGS, 0o600)
     except OSError as error:
         remedy = "make the folder, and let the server's user write to it; the file must be no symbolic link"
         raise unavailable(path, os.strerror(error.errno or 0), remedy) from None
@@ -47,42 +56,42 @@ def opened(path: Path) -> int:
 
 
 def check(path: Path) -> None:
-    """Whether `opened` would do, without making the file. Raises AuditError."""
-    _check_way(path)
+    """Whether `open_append` would do, without making the file. Raises AuditError."""
+    _check_links(path)
     try:
-        found = path.lstat()
+        status = path.lstat()
     except FileNotFoundError:
         if not os.access(path.parent, os.W_OK | os.X_OK):
             raise unavailable(path, "cannot be made", "let the server's user write to its folder") from None
         return
     except OSError as error:
         raise unavailable(path, os.strerror(error.errno or 0), "let the server's user look there") from None
-    _check_file(path, found)
+    _check_file(path, status)
     if not os.access(path, os.W_OK):
         raise unavailable(path, "cannot be written", "let the server's user write to it")
 
 
-def check_room(path: Path) -> None:
+def check_space(path: Path) -> None:
     """Whether the disk takes some records more: a file without a name is made beside `path`, which is gone when it is
     closed. Raises AuditError."""
     try:
         descriptor = os.open(path.parent, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600)
         try:
-            os.posix_fallocate(descriptor, 0, _ROOM)
+            os.posix_fallocate(descriptor, 0, _MIN_FREE_BYTES)
         finally:
             os.close(descriptor)
     except OSError as error:
-        if error.errno not in _NO_ROOM and _free(path.parent) >= _ROOM:
+        if error.errno not in _DISK_FULL and _free_bytes(path.parent) >= _MIN_FREE_BYTES:
             return  # no such files here, or not for us: the file system says that there is room
-        raise unavailable(path, f"the disk has less than {_ROOM >> 10} KiB left", "free some space") from None
+        raise unavailable(path, f"the disk has less than {_MIN_FREE_BYTES >> 10} KiB left", "free some space") from None
 
 
-def _free(path: Path) -> int:
-    found = os.statvfs(path)
-    return found.f_bavail * found.f_frsize
+def _free_bytes(path: Path) -> int:
+    status = os.statvfs(path)
+    return status.f_bavail * status.f_frsize
 
 
-def folder(path: Path) -> None:
+def make_folder(path: Path) -> None:
     """Make the folder `path`, for its owner alone. Raises AuditError."""
     try:
         path.mkdir(mode=0o700, exist_ok=True, parents=False)
@@ -92,12 +101,12 @@ def folder(path: Path) -> None:
 
 
 def check_folder(path: Path) -> None:
-    """Whether `path` is a folder as `folder` makes it. Raises AuditError."""
+    """Whether `path` is a folder as `make_folder` makes it. Raises AuditError."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except OSError as error:
         raise unavailable(path, os.strerror(error.errno or 0), "let the server's user write there") from None
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
         raise unavailable(path, "is no folder of the server's user alone", "remove it, or chmod 700")
 
 
@@ -109,32 +118,32 @@ def read_key(path: Path | None) -> bytes | None:
         key = path.read_bytes().strip()
     except OSError as error:
         raise unavailable(path, os.strerror(error.errno or 0), "check audit.key_file") from None
-    if len(key) < _MIN_KEY:
+    if len(key) < _MIN_KEY_BYTES:
         raise unavailable(
-            path, f"has fewer than {_MIN_KEY} bytes", "make one: (umask 077; openssl rand -hex 32 > FILE)"
+            path, f"has fewer than {_MIN_KEY_BYTES} bytes", "make one: (umask 077; openssl rand -hex 32 > FILE)"
         )
     return key
 
 
-def exposed(path: Path | None) -> str:
+def key_warning(path: Path | None) -> str:
     """What to say of a key that others can read; empty when they cannot."""
     if path is None or not path.stat().st_mode & 0o007:
         return ""
     return f"every user of this machine can read the key {path}, and forge the record with it: chmod 600"
 
 
-def _check_file(path: Path, found: os.stat_result) -> None:
-    if not stat.S_ISREG(found.st_mode):
+def _check_file(path: Path, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
         raise unavailable(path, "is no regular file", "name another file")
-    if found.st_uid != os.geteuid():
+    if status.st_uid != os.geteuid():
         raise unavailable(path, "belongs to another user", "name another file")
-    if found.st_mode & 0o077:
+    if status.st_mode & 0o077:
         raise unavailable(path, "can be read or written by others", f"chmod 600 {path}")
-    if found.st_nlink > 1:
+    if status.st_nlink > 1:
         raise unavailable(path, "has a second name (hard link)", "name another file")
 
 
-def _check_way(path: Path) -> None:
+def _check_links(path: Path) -> None:
     """A link on the way is followed only through and into folders that nobody else can change."""
     try:
         real = path.parent.resolve(strict=True)
@@ -143,19 +152,19 @@ def _check_way(path: Path) -> None:
     given = path.parent.absolute()
     if real == given:
         return
-    for where in (*_and_above(given), *_and_above(real)):
-        if _bendable(where.lstat()) or _bendable(where.stat()):
+    for where in (*_with_parents(given), *_with_parents(real)):
+        if _can_be_changed_by_others(where.lstat()) or _can_be_changed_by_others(where.stat()):
             raise unavailable(path, f"is reached by a link, and others can change {where}", f"name {real} itself")
 
 
-def _bendable(found: os.stat_result) -> bool:
+def _can_be_changed_by_others(status: os.stat_result) -> bool:
     """Whether somebody else owns this link or folder, or can rename what is in it."""
-    if found.st_uid not in {0, os.geteuid()}:
+    if status.st_uid not in {0, os.geteuid()}:
         return True
-    if stat.S_ISLNK(found.st_mode) or found.st_mode & stat.S_ISVTX:
+    if stat.S_ISLNK(status.st_mode) or status.st_mode & stat.S_ISVTX:
         return False
-    return bool(found.st_mode & (stat.S_IWOTH | (stat.S_IWGRP if found.st_gid != os.getegid() else 0)))
+    return bool(status.st_mode & (stat.S_IWOTH | (stat.S_IWGRP if status.st_gid != os.getegid() else 0)))
 
 
-def _and_above(place: Path) -> tuple[Path, ...]:
-    return (place, *place.parents)
+def _with_parents(folder: Path) -> tuple[Path, ...]:
+    return (folder, *folder.parents)

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import yaml
 
-from kubescript.audit import format as audit_format
+from kubescript.output import sanitizing
 
 __all__ = ["as_yaml"]
 
@@ -26,7 +26,7 @@ _MASKED: Final = "\N{LEFT-POINTING DOUBLE ANGLE QUOTATION MARK}"
 
 @dataclass(slots=True)
 class _Used:
-    """What was done in one place: a namespace, or "" for the whole cluster."""
+    """What was done in one namespace: a namespace, or "" for the whole cluster."""
 
     names: defaultdict[tuple[str, str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
     """Group, resource and verb → the names it was used on."""
@@ -37,38 +37,38 @@ def as_yaml(records: Iterable[dict[str, Any]], name: str) -> str:
     """Roles as YAML documents, one set per context, with their bindings as comments."""
     contexts: defaultdict[str, defaultdict[str, _Used]] = defaultdict(lambda: defaultdict(_Used))
     for record in records:
-        if record["type"] == "call" and _passed(record):
+        if record["type"] == "call" and _was_allowed(record):
             _add(contexts[record.get("context", "")], record)
     parts = []
-    for context, places in sorted(contexts.items()):
-        head = f"# context {audit_format.printable(context)}\n" if len(contexts) > 1 else ""
-        parts += [head + part for part in _documents(places, name)]
+    for context, namespaces in sorted(contexts.items()):
+        head = f"# context {sanitizing.printable(context)}\n" if len(contexts) > 1 else ""
+        parts += [head + part for part in _documents(namespaces, name)]
     return "---\n".join(parts) or "# nothing on record was allowed and answered\n"
 
 
-def _passed(record: dict[str, Any]) -> bool:
+def _was_allowed(record: dict[str, Any]) -> bool:
     status = record["status"]
     return record["decision"] == "allow" and 0 < status < 500 and status not in _REFUSED
 
 
-def _add(places: defaultdict[str, _Used], record: dict[str, Any]) -> None:
+def _add(namespaces: defaultdict[str, _Used], record: dict[str, Any]) -> None:
     if "path" in record:
-        places[""].paths.add(record["path"])
+        namespaces[""].paths.add(record["path"])
         return
     resource = "/".join(filter(None, (record["resource"], record["subresource"])))
     name = _ANY if _MASKED in record["name"] else record["name"]  # a masked name is no name: see docs/audit.md
-    places[record["namespace"]].names[record["group"], resource, record["verb"]].add(name)
+    namespaces[record["namespace"]].names[record["group"], resource, record["verb"]].add(name)
 
 
-def _documents(places: dict[str, _Used], name: str) -> list[str]:
-    everywhere = places.get("", _Used())
+def _documents(namespaces: dict[str, _Used], name: str) -> list[str]:
+    everywhere = namespaces.get("", _Used())
     documents = []
-    for place, used in sorted(places.items()):
-        if place:
+    for namespace, used in sorted(namespaces.items()):
+        if namespace:
             _subtract(used, everywhere)
         rules = _rules(used)
         if rules:
-            documents.append(_role(place, name, rules))
+            documents.append(_role(namespace, name, rules))
     return documents
 
 
@@ -107,9 +107,9 @@ def _rule(group: str, resources: list[str], verbs: tuple[str, ...], names: tuple
     return {**rule, "verbs": list(verbs)}
 
 
-def _role(place: str, name: str, rules: list[dict[str, Any]]) -> str:
-    kind = "Role" if place else "ClusterRole"
-    metadata = {"name": name} | ({"namespace": place} if place else {})
+def _role(namespace: str, name: str, rules: list[dict[str, Any]]) -> str:
+    kind = "Role" if namespace else "ClusterRole"
+    metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
     head = {"apiVersion": "rbac.authorization.k8s.io/v1"}
     binding = {
         **head, "kind": f"{kind}Binding", "metadata": metadata,

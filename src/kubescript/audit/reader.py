@@ -18,7 +18,7 @@ __all__ = ["Filter", "records"]
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which records are wanted."""
+    """Which records are record_filter."""
 
     session: str = ""
     script: str = ""
@@ -39,18 +39,18 @@ class Filter:
         return not self.denied or record.get("decision", "allow") != "allow"
 
 
-def records(path: Path, wanted: Filter | None = None) -> Iterator[dict[str, Any]]:
+def records(path: Path, record_filter: Filter | None = None) -> Iterator[dict[str, Any]]:
     """Every record that is JSON. Raises ConfigError when a file that is not empty has none: it is another file."""
-    lines = found = 0
+    lines = count = 0
     with rotation.frozen(path) as parts:
         for line in itertools.chain.from_iterable(part.lines() for part in parts):
             lines += 1
             record = _record(line)
             if record is not None:
-                found += 1
-                if wanted is None or wanted(record):
+                count += 1
+                if record_filter is None or record_filter(record):
                     yield record
-    if lines and not found:
+    if lines and not count:
         raise errors.ConfigError(f"{path} holds no audit records", remedy="name the file that `audit.file` names")
 
 

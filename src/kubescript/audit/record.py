@@ -1,6 +1,6 @@
 """What a record says: parsed fields and sizes. Never a query value, a body, a header or a result.
 
-Free text (names, what a client calls itself) may be a secret in the wrong place, so it passes `Text` first.
+Free text (names, what a client calls itself) may be a secret in the wrong place, so it passes `TextFilter` first.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from kubescript import types
 from kubescript.audit import chain
-from kubescript.audit import format as audit_format
 from kubescript.broker import records, summary
+from kubescript.output import sanitizing
 from kubescript.request import request
 
-__all__ = ["Redact", "Subject", "Words", "call", "refused", "script", "sent", "unmasked"]
+__all__ = ["Redact", "Subject", "TextFilter", "call", "refused", "script", "sent", "unmasked"]
 
 Redact = Callable[[str, Callable[[str], None]], str]
 """Masks secrets in a text and tells the kind of each to the second argument."""
@@ -45,7 +45,7 @@ class Subject:
         return {"type": kind, "time": chain.now(), **{name: getattr(self, name) for name in self.__slots__}}
 
 
-class Words:
+class TextFilter:
     """Free text as it may be written down."""
 
     def __init__(self, redact: Redact) -> None:
@@ -56,20 +56,20 @@ class Words:
         if not text:
             return ""
         masked = self.redact(text, lambda _: None)  # before the cut: half a secret matches no pattern
-        return audit_format.printable(masked[:_MAX_TEXT])
+        return sanitizing.printable(masked[:_MAX_TEXT])
 
 
-def sent(subject: Subject, parsed: request.Request, words: Words) -> dict[str, Any]:
+def sent(subject: Subject, parsed: request.Request, clean_text: TextFilter) -> dict[str, Any]:
     """A call that may change something is about to leave: should the server die now, this is what is known."""
-    return {**subject.fields("sent"), **_target(parsed, words)}
+    return {**subject.fields("sent"), **_target_fields(parsed, clean_text)}
 
 
-def call(subject: Subject, done: records.Record, words: Words) -> dict[str, Any]:
+def call(subject: Subject, done: records.Record, clean_text: TextFilter) -> dict[str, Any]:
     """One call, however it ended."""
     return {
         **subject.fields("call"),
-        **(_target(done.call, words) if done.call is not None else {"what": done.what}),
-        "context": words(done.context),
+        **(_target_fields(done.call, clean_text) if done.call is not None else {"what": done.what}),
+        "context": clean_text(done.context),
         "decision": done.verdict,
         "rule": done.rule,
         "status": done.status,
@@ -86,7 +86,7 @@ def script(
     limits: types.Limits,
     outcome: types.Outcome,
     answer: types.Answer,
-    tally: summary.Summary,
+    summary: summary.Summary,
 ) -> dict[str, Any]:
     """One script, at its end."""
     usage = outcome.usage
@@ -96,13 +96,13 @@ def script(
         "code": answer.code or "ok",
         "limits": _limits_hit(limits, outcome, answer),
         "calls": usage.api_calls,
-        "not_allowed": sum(tally.denied.values()),
+        "not_allowed": sum(summary.denied.values()),
         "fetched_bytes": usage.bytes_fetched,
         "answer_bytes": len(answer.text.encode()),
         "ms": round(usage.wall_ms, 1),
         "cpu_ms": round(usage.cpu_ms, 1),
         "peak_mib": usage.peak_bytes >> 20,
-        "redactions": dict(tally.redacted),
+        "redactions": dict(summary.redacted),
     }
 
 
@@ -124,8 +124,8 @@ def _limits_hit(limits: types.Limits, outcome: types.Outcome, answer: types.Answ
     return sorted(hit)
 
 
-def _target(parsed: request.Request, words: Words) -> dict[str, Any]:
-    told = {name: words(getattr(parsed, name)) for name in _FIELDS}
+def _target_fields(parsed: request.Request, clean_text: TextFilter) -> dict[str, Any]:
+    fields = {name: clean_text(getattr(parsed, name)) for name in _FIELDS}
     if not parsed.is_resource:  # from a short list of documents: discovery, health, version
-        told["path"] = words(parsed.path)
-    return {**told, "audit_id": parsed.audit_id}
+        fields["path"] = clean_text(parsed.path)
+    return {**fields, "audit_id": parsed.audit_id}

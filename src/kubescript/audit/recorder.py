@@ -31,13 +31,13 @@ def opened(settings: config.Audit, redact: record.Redact) -> Recorder | None:
     if settings.file is None:
         return None
     path = settings.file.absolute()
-    book = audit_log.Trail(
+    log_file = audit_log.AuditLog(
         path, max_bytes=settings.max_mib * config.MIB, keep=settings.keep, key=paths.read_key(settings.key_file)
     )
-    if open_key := paths.exposed(settings.key_file):
-        log.warning("%s", open_key, extra={"event": "audit.key"})
-    shelf = store.Store(path, scripts=settings.scripts, responses=settings.responses)
-    return Recorder(book, shelf, record.Words(redact), settings.fsync)
+    if warning := paths.key_warning(settings.key_file):
+        log.warning("%s", warning, extra={"event": "audit.key"})
+    kept_files = store.Store(path, scripts=settings.scripts, responses=settings.responses)
+    return Recorder(log_file, kept_files, record.TextFilter(redact), settings.fsync)
 
 
 def state(settings: config.Audit) -> tuple[bool, str]:
@@ -52,36 +52,38 @@ def state(settings: config.Audit) -> tuple[bool, str]:
             audit_log.check_end(path, key)
         if settings.scripts or settings.responses:
             store.Store.check(path)
-        paths.check_room(path)
+        paths.check_space(path)
     except errors.AuditError as error:
         return False, error.remedy
-    kept = " with scripts and responses" if settings.responses else " with scripts" if settings.scripts else ""
-    return True, "; ".join(filter(None, (f"on: {settings.file}{kept}", paths.exposed(settings.key_file))))
+    kept_note = " with scripts and responses" if settings.responses else " with scripts" if settings.scripts else ""
+    return True, "; ".join(filter(None, (f"on: {settings.file}{kept_note}", paths.key_warning(settings.key_file))))
 
 
 class Recorder:
     """One server's record."""
 
-    def __init__(self, book: audit_log.Trail, shelf: store.Store, words: record.Words, fsync: str) -> None:
-        self._book = book
+    def __init__(
+        self, log_file: audit_log.AuditLog, kept_files: store.Store, text_filter: record.TextFilter, fsync: str
+    ) -> None:
+        self._log = log_file
         self._fsync = fsync
-        self.shelf = shelf
-        self.words = words
+        self.store = kept_files
+        self.text_filter = text_filter
         self.write({"type": "start", "time": chain.now(), "kubescript": kubescript.__version__, "pid": os.getpid()})
-        self._tell("audit.opened")
+        self._log_head("audit.opened")
 
     def begin(
         self, script: str, caller: types.Caller, limits: types.Limits, where: tuple[tuple[str, ...], str]
     ) -> Entry:
         """A script is about to run. Raises AuditError when the file cannot be written."""
-        self._book.check()
+        self._log.check()
         subject = self._subject(script, caller)
-        self.shelf.keep_script(script, subject.script, self.words.redact)
+        self.store.save_script(script, subject.script, self.text_filter.redact)
         return Entry(self, subject, script, limits, where)
 
     def journal(self, caller: types.Caller) -> Entry:
         """For calls that no script makes."""
-        client, version = self.words(caller.client), self.words(caller.version)
+        client, version = self.text_filter(caller.client), self.text_filter(caller.version)
         subject = record.Subject(caller.session, client, version, uuid.uuid4().hex, "")
         return Entry(self, subject, "", types.Limits(), ((), ""))
 
@@ -93,26 +95,26 @@ class Recorder:
 
     def write(self, fields: dict[str, Any], *, final: bool = False) -> None:
         """One record; a `final` one, and all before it, is on the disk when this returns. Raises AuditError."""
-        self._book.append(fields, sync=self._fsync == "record" or (final and self._fsync == "answer"))
+        self._log.append(fields, sync=self._fsync == "record" or (final and self._fsync == "answer"))
 
     def close(self) -> None:
         """The server ends in the orderly way."""
         try:
             self.write({"type": "stop", "time": chain.now(), "pid": os.getpid()}, final=True)
-            self._tell("audit.closed")
+            self._log_head("audit.closed")
         except errors.AuditError as error:
             log.warning("%s: %s", error.message, error.remedy, extra={"event": "audit.unavailable"})
-        self._book.close()
+        self._log.close()
 
     def _subject(self, script: str, caller: types.Caller) -> record.Subject:
         digest = hashlib.sha256(script.encode("utf-8", "surrogatepass")).hexdigest()
-        client, version = self.words(caller.client), self.words(caller.version)
+        client, version = self.text_filter(caller.client), self.text_filter(caller.version)
         return record.Subject(caller.session, client, version, uuid.uuid4().hex, digest)
 
-    def _tell(self, event: str) -> None:
+    def _log_head(self, event: str) -> None:
         """The head of the chain goes to the log: kept elsewhere, it proves that nothing was cut off the end."""
-        head = self._book.head
-        log.info("audit %s: %d records, head %s", self._book.path, head.seq, head.hash, extra={"event": event})
+        head = self._log.head
+        log.info("audit %s: %d records, head %s", self._log.path, head.seq, head.hash, extra={"event": event})
 
 
 class Entry:
@@ -131,8 +133,10 @@ class Entry:
         self._size = len(script.encode("utf-8", "replace"))
         self._limits = limits
         self._where = where
-        self._sight = capture.Sight(recorder.shelf, recorder.words.redact) if recorder.shelf.responses else None
-        self._lacks: errors.AuditError | None = None
+        self._capture = (
+            capture.Capture(recorder.store, recorder.text_filter.redact) if recorder.store.responses else None
+        )
+        self._first_error: errors.AuditError | None = None
         """Why the first thing that is not on record is not."""
         script_name = f"; script={subject.script[:16]}" if subject.script else ""
         self.agent = f"evaluation={subject.evaluation}{script_name}"
@@ -140,33 +144,35 @@ class Entry:
     def before(self, call: request.Request) -> None:
         """A call that may change something is on the disk before it is sent. Raises AuditError."""
         if call.method != "GET":
-            self._recorder.write(record.sent(self._subject, call, self._recorder.words), final=True)
+            self._recorder.write(record.sent(self._subject, call, self._recorder.text_filter), final=True)
 
     def record(self, done: records.Record) -> None:
         """A call has ended. Raises AuditError, and remembers: this script gets no answer then."""
         try:
-            self._recorder.write(record.call(self._subject, done, self._recorder.words))
+            self._recorder.write(record.call(self._subject, done, self._recorder.text_filter))
         except errors.AuditError as error:
-            self._lacks = self._lacks or error
+            self._first_error = self._first_error or error
             raise
 
-    def seen(self, on_call: conversation.OnCall) -> conversation.OnCall:
+    def captured(self, on_call: conversation.OnCall) -> conversation.OnCall:
         """What the worker sees is kept when the operator asked for that."""
-        return on_call if self._sight is None else self._sight.watched(on_call)
+        return on_call if self._capture is None else self._capture.wrap(on_call)
 
-    def close(self, outcome: types.Outcome, answer: types.Answer, tally: summary.Summary, notes: Sequence[str]) -> None:
+    def close(
+        self, outcome: types.Outcome, answer: types.Answer, summary: summary.Summary, notes: Sequence[str]
+    ) -> None:
         """The script has ended. Raises AuditError when it, or one of its calls, is not on record."""
-        fields = record.script(self._subject, self._size, self._limits, outcome, answer, tally)
+        fields = record.script(self._subject, self._size, self._limits, outcome, answer, summary)
         try:
-            if self._sight is not None:
-                fields["replay"] = self._sight.keep(self._limits, self._where, tally, notes, answer)
+            if self._capture is not None:
+                fields["replay"] = self._capture.save(self._limits, self._where, summary, notes, answer)
         except errors.AuditError as error:
-            self._lacks = self._lacks or error
-        if self._lacks is not None:
+            self._first_error = self._first_error or error
+        if self._first_error is not None:
             fields["code"] = "audit.unavailable"
         self._recorder.write(fields, final=True)
-        if self._lacks is not None:
+        if self._first_error is not None:
             raise errors.AuditError(
                 "a call of this script could not be put on the audit record, so its answer is withheld; run it again",
-                remedy=self._lacks.remedy,
+                remedy=self._first_error.remedy,
             )

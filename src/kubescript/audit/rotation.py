@@ -17,14 +17,24 @@ from typing import BinaryIO, Final
 
 from kubescript.audit import chain
 
-__all__ = ["Part", "begins", "first", "frozen", "head", "is_set_aside", "next_name", "set_aside", "surplus"]
+__all__ = [
+    "Part",
+    "first_record",
+    "first_record_of",
+    "frozen",
+    "is_rotated",
+    "last_head",
+    "next_name",
+    "rotated",
+    "surplus",
+]
 
-_PATIENCE_S: Final = 2.0
+_LOCK_TIMEOUT_S: Final = 2.0
 """A server holds the lock for a tenth of a millisecond; one stopped while it held it stops no reader."""
-_PAUSE_S: Final = 0.001
-_HELD: Final = 256
+_LOCK_RETRY_S: Final = 0.001
+_MAX_OPEN_FILES: Final = 256
 """Files that are held open at a time; more are never removed while they are read but by hand."""
-_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(slots=True)
@@ -62,15 +72,15 @@ def frozen(path: Path) -> Iterator[list[Part]]:
 
 def _current(path: Path, held: contextlib.ExitStack) -> Part:
     """FILE itself, locked, so that nobody sets it aside just now; a pipe is read as it comes."""
-    deadline = time.monotonic() + _PATIENCE_S
+    deadline = time.monotonic() + _LOCK_TIMEOUT_S
     while True:
         late = time.monotonic() > deadline
         try:
             stream = path.open("rb")
         except FileNotFoundError:  # between two files of a server there is none for a moment
-            if late or not set_aside(path):
+            if late or not rotated(path):
                 raise
-            time.sleep(_PAUSE_S)
+            time.sleep(_LOCK_RETRY_S)
             continue
         found = os.fstat(stream.fileno())
         if not stat.S_ISREG(found.st_mode):
@@ -83,10 +93,10 @@ def _current(path: Path, held: contextlib.ExitStack) -> Part:
 def _older(path: Path, held: contextlib.ExitStack) -> Iterator[Part]:
     """Those set aside that can be read to their end: in a stranger's folder a pipe or a link to a secret may have the
     name of one."""
-    for number, one in enumerate(set_aside(path)):
+    for number, one in enumerate(rotated(path)):
         if not stat.S_ISREG(one.lstat().st_mode):
             continue
-        if number >= _HELD:
+        if number >= _MAX_OPEN_FILES:
             yield Part(one)
             continue
         yield Part(one, stream=held.enter_context(_regular(one)))
@@ -94,7 +104,7 @@ def _older(path: Path, held: contextlib.ExitStack) -> Iterator[Part]:
 
 def _regular(path: Path) -> BinaryIO:
     """A file that has an end, open for reading: a pipe would wait for a writer. Raises OSError."""
-    stream = os.fdopen(os.open(path, _FLAGS), "rb")
+    stream = os.fdopen(os.open(path, _READ_FLAGS), "rb")
     if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
         return stream
     stream.close()
@@ -108,7 +118,7 @@ def _locked(stream: BinaryIO, deadline: float) -> bool:
         except BlockingIOError:
             if time.monotonic() > deadline:
                 return False
-            time.sleep(_PAUSE_S)
+            time.sleep(_LOCK_RETRY_S)
         except OSError:  # a file system without locks has no second writer either
             return True
         else:
@@ -128,7 +138,7 @@ def _same(stream: BinaryIO, path: Path) -> bool:
         return False
 
 
-def set_aside(path: Path) -> list[Path]:
+def rotated(path: Path) -> list[Path]:
     """The full ones, oldest first."""
     found = {number: one for one in path.parent.iterdir() if (number := _number(path, one))}
     return [found[number] for number in sorted(found)]
@@ -136,46 +146,46 @@ def set_aside(path: Path) -> list[Path]:
 
 def next_name(path: Path) -> Path:
     """What the full file becomes."""
-    before = set_aside(path)
+    before = rotated(path)
     number = int(before[-1].suffix[1:]) + 1 if before else 1
     return path.with_name(f"{path.name}.{number}")
 
 
 def surplus(path: Path, keep: int) -> list[Path]:
     """Those that are too many."""
-    return set_aside(path)[:-keep] if keep else []
+    return rotated(path)[:-keep] if keep else []
 
 
-def first(path: Path) -> int | None:
+def first_record(path: Path) -> int | None:
     """The number of the first record there is; None when there is none."""
-    found = map(begins, (*set_aside(path), path))
+    found = map(first_record_of, (*rotated(path), path))
     return next((number for number in found if number is not None), None)
 
 
-def begins(path: Path) -> int | None:
+def first_record_of(path: Path) -> int | None:
     """The number of the first record of one file; None when it has none."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError), _regular(path) as stream:
         return int(json.loads(stream.readline(chain.MAX_LINE))["seq"])
     return None
 
 
-def is_set_aside(path: Path, found: os.stat_result) -> bool:
+def is_rotated(path: Path, found: os.stat_result) -> bool:
     """Whether this is one of the full ones, whoever moved it there."""
-    for one in set_aside(path):
+    for one in rotated(path):
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(one.lstat(), found):
                 return True
     return False
 
 
-def head(path: Path, key: bytes | None) -> chain.Head:
+def last_head(path: Path, key: bytes | None) -> chain.Head:
     """The end of the chain in a file that was set aside; the beginning when it has none."""
     with _regular(path) as stream:
         stream.seek(max(0, path.stat().st_size - 2 * chain.MAX_LINE))
         lines = stream.read().split(b"\n")
     for line in reversed(lines):
         try:
-            record = chain.opened(line, key)
+            record = chain.parse(line, key)
         except chain.Damaged:
             continue
         return chain.Head(record["seq"] + 1, record["hash"])

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kubescript.audit import format as audit_format
+from kubescript.output import sanitizing
 
 __all__ = ["as_text", "summed"]
 
@@ -16,7 +17,7 @@ class _Sums:
     def __init__(self) -> None:
         self.outcomes: Counter[str] = Counter()
         self.clients: Counter[str] = Counter()
-        self.asked: Counter[str] = Counter()
+        self.requests: Counter[str] = Counter()
         self.not_allowed: Counter[str] = Counter()
         self.failed: Counter[str] = Counter()
         self.redactions: Counter[str] = Counter()
@@ -31,7 +32,7 @@ class _Sums:
         self.script_ms.append(record.get("ms", 0.0))
 
     def call(self, record: dict[str, Any]) -> None:
-        self.asked[_kind(record)] += 1
+        self.requests[_kind(record)] += 1
         self.fetched_bytes += record["bytes"]
         self.redactions.update(record["redactions"])
         if record["decision"] != "allow":
@@ -51,7 +52,7 @@ def summed(records: Iterable[dict[str, Any]]) -> dict[str, Any]:
             getattr(sums, record["type"])(record)
     counted = {name: dict(value.most_common()) for name, value in vars(sums).items() if isinstance(value, Counter)}
     spread = {name: _spread(value) for name, value in vars(sums).items() if isinstance(value, list)}
-    totals = {"scripts": sums.outcomes.total(), "calls": sums.asked.total()}
+    totals = {"scripts": sums.outcomes.total(), "calls": sums.requests.total()}
     sizes = {"fetched_bytes": sums.fetched_bytes, "answer_bytes": sums.answer_bytes}
     return totals | counted | sizes | spread
 
@@ -59,7 +60,9 @@ def summed(records: Iterable[dict[str, Any]]) -> dict[str, Any]:
 def as_text(sums: dict[str, Any]) -> str:
     """A line each."""
     return "\n".join(
-        audit_format.printable(f"{name:<14} {_told(value)}") for name, value in sums.items() if value not in ({}, None)
+        sanitizing.printable(f"{name:<14} {_values_as_text(value)}")
+        for name, value in sums.items()
+        if value not in ({}, None)
     )
 
 
@@ -76,7 +79,7 @@ def _spread(values: list[float]) -> dict[str, float]:
     return {"p50": round(ranks[49], 1), "p95": round(ranks[94], 1), "max": max(values)}
 
 
-def _told(value: Any) -> str:
+def _values_as_text(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name} {count}" for name, count in value.items())
     return f"{value:,}"

@@ -30,13 +30,13 @@ from kubescript import errors, types
 from kubescript.audit import paths, record
 from kubescript.wire import protocol
 
-__all__ = ["Changed", "Document", "Seen", "Sink", "Skipped", "Store", "document", "read", "script", "shelf"]
+__all__ = ["CapturedCall", "Changed", "Document", "Sink", "Skipped", "Store", "document", "folder_of", "read", "script"]
 
 _FOLDERS: Final = ("scripts", "bodies", "replays")
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
-_MOST: Final = 1 << 30
+_MAX_FILE_BYTES: Final = 1 << 30
 """Bytes of one file: what one script may fetch by default. A file with holes claims any size."""
-_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Skipped(Exception):
@@ -47,11 +47,11 @@ class Changed(Exception):
     """What was kept was changed since."""
 
 
-class _Other(Changed):
+class _OtherContent(Changed):
     """The content has another hash."""
 
 
-class Seen(msgspec.Struct, frozen=True):
+class CapturedCall(msgspec.Struct, frozen=True):
     """One call and its answer."""
 
     request: str
@@ -69,8 +69,8 @@ class Document(msgspec.Struct, frozen=True):
     limits: types.Limits
     contexts: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
     namespace: str
-    calls: tuple[Seen, ...]
-    tally: dict[str, dict[str, int] | bool]
+    calls: tuple[CapturedCall, ...]
+    summary: dict[str, dict[str, int] | bool] = msgspec.field(name="tally")
     notes: list[str]
     answer: str
 
@@ -79,28 +79,28 @@ class Store:
     """The folder FILE.d. Used from many threads and processes at once: what has a name never changes."""
 
     def __init__(self, path: Path, *, scripts: bool, responses: bool) -> None:
-        self.folder = path.with_name(path.name + ".d")
+        self.folder = folder_of(path)
         self.scripts = scripts or responses
         self.responses = responses
         if self.scripts:
             for folder in (self.folder, *(self.folder / name for name in _FOLDERS)):
-                paths.folder(folder)
+                paths.make_folder(folder)
 
     @staticmethod
     def check(path: Path) -> None:
         """Whether the folder beside this audit file could be used, without making it. Raises AuditError."""
-        folder = path.with_name(path.name + ".d")
+        folder = folder_of(path)
         for one in (folder, *(folder / name for name in _FOLDERS)):
             if os.path.lexists(one):
                 paths.check_folder(one)
 
-    def keep_script(self, text: str, digest: str, redact: record.Redact) -> None:
+    def save_script(self, text: str, digest: str, redact: record.Redact) -> None:
         """A script's text, masked. Raises AuditError."""
         target = self.folder / "scripts" / f"{digest}.py"
         if self.scripts and not target.exists():
             self._put(target, redact(text, lambda _: None).encode("utf-8", "surrogatepass"))
 
-    def keep_replay(self, document: dict[str, Any]) -> str:
+    def save_replay(self, document: dict[str, Any]) -> str:
         """One evaluation; gives its hash. Raises AuditError."""
         data = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
         digest = hashlib.sha256(data).hexdigest()
@@ -156,7 +156,7 @@ class Sink:
         return paths.unavailable(self._path.parent, os.strerror(error.errno or 0), "free some space, or check the disk")
 
 
-def shelf(path: Path) -> Path:
+def folder_of(path: Path) -> Path:
     """The folder beside an audit file."""
     return path.with_name(path.name + ".d")
 
@@ -177,7 +177,7 @@ def script(store: Path, digest: str) -> str:
     """A script's text. Raises Skipped or Changed."""
     try:
         return read(store / "scripts", digest, ".py").decode("utf-8", "surrogatepass")
-    except _Other:
+    except _OtherContent:
         raise Skipped("its text held a secret, which is masked in what is kept") from None
 
 
@@ -187,21 +187,21 @@ def read(folder: Path, digest: Any, suffix: str = "") -> bytes:
         raise Changed("the record names a file by something else than its hash")
     name = digest + suffix
     try:
-        data = _content(folder / name)
+        data = _read_regular_file(folder / name)
     except FileNotFoundError:
         raise Skipped(f"{name} is not there") from None
     except OSError:
         raise Changed(f"{name} cannot be read as a file") from None
     if hashlib.sha256(data).hexdigest() != digest:
-        raise _Other(f"{name} is not what was recorded")
+        raise _OtherContent(f"{name} is not what was recorded")
     return data
 
 
-def _content(file: Path) -> bytes:
+def _read_regular_file(file: Path) -> bytes:
     """Of a regular file. Raises OSError for anything else: a pipe or a device has no end."""
-    descriptor = os.open(file, _FLAGS)
+    descriptor = os.open(file, _READ_FLAGS)
     with os.fdopen(descriptor, "rb") as stream:
         found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > _MOST:
+        if not stat.S_ISREG(found.st_mode) or found.st_size > _MAX_FILE_BYTES:
             raise OSError
-        return stream.read(_MOST)
+        return stream.read(_MAX_FILE_BYTES)

@@ -10,7 +10,7 @@ from typing import Any
 
 from kubescript.audit import chain, rotation
 
-__all__ = ["Break", "Report", "verify"]
+__all__ = ["Break", "Report", "as_text", "verify"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def verify(path: Path, key: bytes | None = None, anchor: str = "") -> Report:
     with rotation.frozen(path) as parts:
         for part in parts:
             report.files += 1
-            report.broken = _checked(part, report, _Checker(report, key, anchor))
+            report.broken = _check_file(part, report, _Checker(report, key, anchor))
             if report.broken is not None:
                 return report
     if anchor and not report.anchored:
@@ -71,7 +71,7 @@ def verify(path: Path, key: bytes | None = None, anchor: str = "") -> Report:
     return report
 
 
-def _checked(part: rotation.Part, report: Report, checker: _Checker) -> Break | None:
+def _check_file(part: rotation.Part, report: Report, checker: _Checker) -> Break | None:
     """The first record of one file that is not what was written."""
     number = 0
     try:
@@ -80,7 +80,7 @@ def _checked(part: rotation.Part, report: Report, checker: _Checker) -> Break | 
         checker.end()
     except _Broken as found:
         where = found.line or number
-        kind = _moved(part, where, report.head) if found.kind == "removed" else found.kind
+        kind = _removed_or_reordered(part, where, report.head) if found.kind == "removed" else found.kind
         return Break(part.path.name, where, kind, found.why)
     return None
 
@@ -99,16 +99,16 @@ class _Checker:
         """The next line. Raises _Broken."""
         content = line.removesuffix(b"\n")
         try:
-            record = chain.opened(content, self._key, keyed=self._report.keyed or _says_keyed(content))
+            record = chain.parse(content, self._key, keyed=self._report.keyed or _says_keyed(content))
         except chain.Damaged as error:
             self.end()
             self._torn = (number, line, str(error))
             return
-        self._excused(record)
-        self._linked(record)
+        self._check_repair(record)
+        self._check_link(record)
         if line == content:
             raise _Broken("torn", "the last record lacks its newline; the next start of a server mends that")
-        self._counted(record)
+        self._count(record)
 
     def end(self) -> None:
         """No line follows. Raises _Broken."""
@@ -119,7 +119,7 @@ class _Checker:
             raise _Broken("changed", why, number)
         raise _Broken("torn", "the last line is not whole; the next start of a server mends that", number)
 
-    def _excused(self, record: dict[str, Any]) -> None:
+    def _check_repair(self, record: dict[str, Any]) -> None:
         if self._torn is None:
             return
         torn = self._torn[1].removesuffix(b"\n")
@@ -128,7 +128,7 @@ class _Checker:
             self.end()
         self._torn = None
 
-    def _linked(self, record: dict[str, Any]) -> None:
+    def _check_link(self, record: dict[str, Any]) -> None:
         head, seq = self._report.head, record["seq"]
         if not self._report.records:
             self._report.first = seq
@@ -142,7 +142,7 @@ class _Checker:
         if record["prev"] != head.hash:
             raise _Broken("changed", f"record {seq} was chained to another record {seq - 1} than the one before it")
 
-    def _counted(self, record: dict[str, Any]) -> None:
+    def _count(self, record: dict[str, Any]) -> None:
         report = self._report
         report.head = chain.Head(record["seq"] + 1, record["hash"])
         report.records += 1
@@ -162,11 +162,11 @@ def _says_keyed(line: bytes) -> bool:
     return b'"keyed":true' in line and b'"type":"file"' in line
 
 
-def _moved(part: rotation.Part, number: int, head: chain.Head) -> str:
+def _removed_or_reordered(part: rotation.Part, number: int, head: chain.Head) -> str:
     """Whether what is missing at a line comes later, in the same file."""
     for line in itertools.islice(part.lines(), number, None):
         try:
-            record = chain.opened(line.removesuffix(b"\n"), None, keyed=True)
+            record = chain.parse(line.removesuffix(b"\n"), None, keyed=True)
         except chain.Damaged:
             continue
         if record["seq"] == head.seq:
@@ -174,14 +174,14 @@ def _moved(part: rotation.Part, number: int, head: chain.Head) -> str:
     return "removed"
 
 
-def told(report: Report, *, checked: bool = True) -> str:
+def as_text(report: Report, *, checked: bool = True) -> str:
     """The report as a person reads it; not `checked`: of a keyed chain whose key was not given."""
     if report.broken is not None:
         found = report.broken
         whole = f"{report.records} records before it are whole"
         return f"BROKEN {found.file} line {found.line}: {found.kind}: {found.why}; {whole}"
     if report.missing:
-        return f"BROKEN {_without(report)}"
+        return f"BROKEN {_missing_as_text(report)}"
     verdict = "are whole" if checked else "NOT CHECKED: their hashes are keyed; give --key FILE"
     parts = [f"{report.records} records in {report.files} {'files' if report.files != 1 else 'file'} {verdict}"]
     if report.first:
@@ -195,7 +195,7 @@ def told(report: Report, *, checked: bool = True) -> str:
     return "; ".join(parts) + f"\nhead {report.head.hash} (record {report.head.seq - 1})"
 
 
-def _without(report: Report) -> str:
+def _missing_as_text(report: Report) -> str:
     """What a missing hash may mean; the chain alone cannot tell."""
     older = (
         f", or it was in an older file than those here, which begin at record {report.first}" if report.first else ""

@@ -89,9 +89,9 @@ def _verified(file: Path, key_file: Path | None, anchor: str = "") -> tuple[int,
 
     report = checking.verify(file, paths.read_key(key_file), anchor)
     if not report.whole:
-        return _BROKEN, checking.told(report)
+        return _BROKEN, checking.as_text(report)
     checked = key_file is not None or not report.keyed
-    return 0 if checked else _UNKNOWN, checking.told(report, checked=checked)
+    return 0 if checked else _UNKNOWN, checking.as_text(report, checked=checked)
 
 
 def _verifies_first(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -206,8 +206,8 @@ def replay(context: click.Context, file: Path, out: Path | None, code: int, **ch
     `verify` would."""
     from kubescript import config, redaction
     from kubescript.audit import export, reader
-    from kubescript.audit import format as audit_format
     from kubescript.cli import replay as again
+    from kubescript.output import sanitizing
 
     wanted = reader.Filter(**chosen)
     if out is not None:
@@ -221,7 +221,7 @@ def replay(context: click.Context, file: Path, out: Path | None, code: int, **ch
     with _runner(context, settings) as runner:
         for one in again.replay(file, runner, settings, wanted, masking.text):
             differs += one.state in {"differs", "damaged"}
-            click.echo(audit_format.printable(f"{one.script[:8]} {one.state:<7} {one.why}".rstrip()))
+            click.echo(sanitizing.printable(f"{one.script[:8]} {one.state:<7} {one.why}".rstrip()))
     context.exit(_BROKEN if differs else code)
 
 

@@ -172,7 +172,7 @@ def _cluster(settings: config.Settings, name: str) -> Cluster:
         problem = f"there is no snapshot at {settings.snapshot}"
     denied = tuple(rule.id for rule in (*rules.defaults, *rules.rules))
     asked = bool(problem) or settings.snapshot is not None or not all(rule.built_in for rule in rules.rules)
-    return Cluster(name, source, rules.read_only, denied, problem, tuple(app.checked(settings, name)), asked)
+    return Cluster(name, source, rules.read_only, denied, problem, tuple(app.check_rules(settings, name)), asked)
 
 
 def _unnamed() -> str:

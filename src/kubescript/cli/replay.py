@@ -69,7 +69,7 @@ def _compare(
 ) -> tuple[str, str]:
     if entry["code"] == "cancelled":
         raise store.Skipped("it was cancelled: no answer left")
-    folder = store.shelf(path)
+    folder = store.folder_of(path)
     document = store.document(folder, entry)
     script = store.script(folder, entry["script"])
     cluster = _RecordedCluster(folder, document)
@@ -77,8 +77,8 @@ def _compare(
     answer = anyio.run(session.evaluate, script, document.limits.timeout_ms)
     if cluster.lost is not None:
         raise cluster.lost
-    now = redact(fencing.bare(answer.text), lambda _: None)  # the number in the mark is drawn anew
-    then = fencing.bare(document.answer)
+    now = redact(fencing.unfenced(answer.text), lambda _: None)  # the number in the mark is drawn anew
+    then = fencing.unfenced(document.answer)
     if cluster.unknown or _KEYED_MASK.sub(r"\1", now) != _KEYED_MASK.sub(r"\1", then):
         return "differs", _difference(script, then, now, cluster)
     return "same", "" if now == then else "but for masks, which every server keys anew"
@@ -122,7 +122,7 @@ class _RecordedCluster:
     """Why a body could not be given again."""
 
     def __post_init__(self) -> None:
-        self._answers: defaultdict[str, deque[store.Seen]] = defaultdict(deque)
+        self._answers: defaultdict[str, deque[store.CapturedCall]] = defaultdict(deque)
         for call in self.document.calls:
             self._answers[call.request].append(call)
 
@@ -146,19 +146,19 @@ class _RecordedCluster:
             fault = protocol.ScriptFault("cluster.not_captured", "this call was not made when the script was recorded")
             return protocol.Reply(0, fault=fault), None
         seen = waiting.popleft()
-        for name, value in self.document.tally.items():
+        for name, value in self.document.summary.items():
             if type(getattr(tally, name, None)) is type(value):
                 setattr(tally, name, value)
         tally.replayed = self.document.notes
         reply = seen.reply
         return reply, self._response(reply, seen) if reply.fault is None else None
 
-    def _response(self, reply: protocol.Reply, seen: store.Seen) -> types.Response:
+    def _response(self, reply: protocol.Reply, seen: store.CapturedCall) -> types.Response:
         return types.Response(
             reply.status, reply.reason, reply.content_type, self._body(seen), lambda: None, reply.headers
         )
 
-    def _body(self, seen: store.Seen) -> Iterator[bytes]:
+    def _body(self, seen: store.CapturedCall) -> Iterator[bytes]:
         try:
             data = store.read(self.folder / "bodies", seen.body) if seen.body else b""
         except (store.Changed, store.Skipped) as error:

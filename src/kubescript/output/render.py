@@ -22,17 +22,17 @@ __all__ = ["Mask", "Style", "render"]
 Mask = Callable[[str], str]
 """Masks what is secret in one text."""
 
-_NOTE_ROOM: Final = 768
-_SMALL_NOTE_ROOM: Final = 512
-_SMALL: Final = 8 * 1024
+_NOTE_BYTES: Final = 768
+_SMALL_NOTE_BYTES: Final = 512
+_SMALL_ANSWER: Final = 8 * 1024
 """Bytes of an answer below which its notes get less room."""
 """Bytes kept free for notes, whatever the script printed."""
 _NO_RESULT: Final = "(no result: {hint})"
-_OURS: Final = frozenset(
+_SCRIPT_ERRORS: Final = frozenset(
     {"AttributeError", "ImportError", "ModuleNotFoundError", "NameError", "SyntaxError", "TypeError"}
 )
 """Exceptions whose text is about the script: our hints are instructions, and no workload picks the type."""
-_UNCERTAIN: Final = re.compile(r"\\[ubfr]|[^\t\n\x20-\x7e]")
+_MAYBE_INVISIBLE: Final = re.compile(r"\\[ubfr]|[^\t\n\x20-\x7e]")
 """Without these JSON text holds nothing invisible and no escape for it."""
 
 
@@ -54,7 +54,7 @@ class Style:
     def json(self, text: str) -> str:
         """The same for JSON text. It is masked as a whole, for a key says what its value is; should that break it, text
         by text."""
-        if _UNCERTAIN.search(text):
+        if _MAYBE_INVISIBLE.search(text):
             text = truncation.dump(sanitizing.change_texts(_load(text), sanitizing.clean))
         if self.mask is None or (masked := self.mask(text)) == text:
             return text
@@ -65,7 +65,7 @@ class Style:
 
 
 @dataclass(frozen=True, slots=True)
-class _Body:
+class _MainPart:
     """What follows the prints."""
 
     text: str = ""
@@ -87,12 +87,12 @@ def render(
     """The answer for `outcome`, at most `limits.output_bytes` long. `notes` name what the result lacks, one phrase
     each; `source` is the least trustworthy thing the script has read. Texts in `ours` are the server's own words: they
     make no answer prose of the cluster."""
-    notes_room = _NOTE_ROOM if limits.output_bytes >= _SMALL else _SMALL_NOTE_ROOM
-    room = limits.output_bytes - notes_room - fencing.ROOM
+    notes_room = _NOTE_BYTES if limits.output_bytes >= _SMALL_ANSWER else _SMALL_NOTE_BYTES
+    room = limits.output_bytes - notes_room - fencing.FENCE_BYTES
     fault = _fault_body(outcome.fault, room, style) if outcome.fault is not None else None
     printed, note = _prints(outcome, limits, room - _size(fault.text) if fault else room, style)
     body = fault or _body(outcome, limits, room - _size(printed), style, alone=not printed)
-    missing = [note, body.note, _hidden(outcome), *map(style.text, notes)]
+    missing = [note, body.note, _hidden_note(outcome), *map(style.text, notes)]
     ours = tuple(map(style.text, ours))
     content, marked = _content(printed, body, source if style.mark else "nothing", ours)
     text = "\n".join(filter(None, (content, _note_line([note for note in missing if note], notes_room - 16))))
@@ -107,7 +107,7 @@ def render(
     )
 
 
-def _content(printed: str, body: _Body, source: fencing.Source, ours: Sequence[str]) -> tuple[str, bool]:
+def _content(printed: str, body: _MainPart, source: fencing.Source, ours: Sequence[str]) -> tuple[str, bool]:
     """Prints and body, prose of the cluster fenced; and whether any was."""
     theirs = "\n".join(filter(None, (printed, "" if body.ours else body.text)))
     marked = fencing.is_prose(_without(printed, ours), source) or (
@@ -119,8 +119,8 @@ def _content(printed: str, body: _Body, source: fencing.Source, ours: Sequence[s
 
 def _without(text: str, ours: Sequence[str]) -> str:
     """What is left for others to have written. The ends are joined: a cut must not make two short phrases of one."""
-    for told in ours:
-        text = text.replace(told, "")
+    for own in ours:
+        text = text.replace(own, "")
     return text
 
 
@@ -133,70 +133,70 @@ def _prints(outcome: types.Outcome, limits: types.Limits, room: int, style: Styl
     return cut.text, f"prints cut by {dropped} bytes{lines}; print less, or return a summary" if dropped else ""
 
 
-def _body(outcome: types.Outcome, limits: types.Limits, room: int, style: Style, *, alone: bool) -> _Body:
+def _body(outcome: types.Outcome, limits: types.Limits, room: int, style: Style, *, alone: bool) -> _MainPart:
     if outcome.result is not None:
         return _result(outcome.result, room, limits.output_lines, style)
     if not alone:
-        return _Body()
+        return _MainPart()
     hint = style.text(_NO_RESULT.format(hint=outcome.hint or "end the script with the value you want"))
-    return _Body(truncation.cut_text(hint, room, limits.output_lines).text, ours=True)
+    return _MainPart(truncation.cut_text(hint, room, limits.output_lines).text, ours=True)
 
 
-def _fault_body(fault: types.Fault, room: int, style: Style) -> _Body:
+def _fault_body(fault: types.Fault, room: int, style: Style) -> _MainPart:
     kind = fault.type or f"error {fault.code}"
     text = style.text(fault.message if fault.message.startswith(kind) else f"{kind}: {fault.message}")
-    ours = not fault.type or fault.type in _OURS
-    return _Body(truncation.cut_text(text, room, len(text) + 1).text, ours=ours)
+    ours = not fault.type or fault.type in _SCRIPT_ERRORS
+    return _MainPart(truncation.cut_text(text, room, len(text) + 1).text, ours=ours)
 
 
-def _hidden(outcome: types.Outcome) -> str:
+def _hidden_note(outcome: types.Outcome) -> str:
     """A word on letters that somebody hid in what the script returns."""
     result = outcome.result or b""
-    told = str(_load(result)) if result.startswith(b'"') else result.decode("utf-8", "replace")
-    count = sanitizing.tricks(outcome.printed) + sanitizing.tricks(told)
+    own = str(_load(result)) if result.startswith(b'"') else result.decode("utf-8", "replace")
+    count = sanitizing.count_hidden(outcome.printed) + sanitizing.count_hidden(own)
     return f"hidden characters removed: {count}" if count else ""
 
 
 def _note_line(notes: Sequence[str], room: int) -> str:
-    """One line in brackets, in the room that is kept for it. Empty when all is told."""
+    """One line in brackets, in the room that is kept for it. Empty when nothing is missing."""
     if not notes:
         return ""
-    said = [note.replace("\n", " ") for note in notes]
-    left = room - 2 * len(said)
-    for number, at in enumerate(sorted(range(len(said)), key=lambda at: _size(said[at]))):
-        share = left // (len(said) - number)  # what the short ones leave, the long ones have
-        if _size(said[at]) > share:
-            said[at] = truncation.cut_text(said[at], share - 4, 1).text + " …"
-        left -= _size(said[at])
-    return "[" + "; ".join(said) + "]"
+    shown = [note.replace("\n", " ") for note in notes]
+    left = room - 2 * len(shown)
+    for number, at in enumerate(sorted(range(len(shown)), key=lambda at: _size(shown[at]))):
+        share = left // (len(shown) - number)  # what the short ones leave, the long ones have
+        if _size(shown[at]) > share:
+            shown[at] = truncation.cut_text(shown[at], share - 4, 1).text + " …"
+        left -= _size(shown[at])
+    return "[" + "; ".join(shown) + "]"
 
 
-def _result(result: bytes, room: int, lines: int, style: Style) -> _Body:
+def _result(result: bytes, room: int, lines: int, style: Style) -> _MainPart:
     """The result as text and, when it was cut, how much is missing and how to narrow."""
     if result.startswith(b'"'):
         return _text_result(style.text(str(_load(result))), room, lines)
     text = style.json(result.decode())
     if _size(text) <= room and text.count("\\n") < lines:
-        return _Body(text, as_json=True)
+        return _MainPart(text, as_json=True)
     value, missing = truncation.cut_lines(_load(text), lines)
     note = f"texts cut to {lines} lines, {missing} missing; return less of them or slice them" if missing else ""
     text = truncation.dump(value)
-    return _Body(text, note, as_json=True) if _size(text) <= room else _shrunk(value, text, room)
+    return _MainPart(text, note, as_json=True) if _size(text) <= room else _shrunk(value, text, room)
 
 
-def _text_result(text: str, room: int, lines: int) -> _Body:
+def _text_result(text: str, room: int, lines: int) -> _MainPart:
     cut = truncation.cut_text(text, room, lines)
     if not cut.bytes:
-        return _Body(text)
+        return _MainPart(text)
     if not cut.lines:
-        return _Body(cut.text, f"result cut by {cut.bytes} bytes; return less or slice it")
+        return _MainPart(cut.text, f"result cut by {cut.bytes} bytes; return less or slice it")
     more = f"{cut.lines} lines ({cut.bytes} bytes) missing"
-    return _Body(
+    return _MainPart(
         cut.text, f"result cut after {cut.kept} lines, {more}; filter, tail_lines=, or .splitlines()[{cut.kept}:]"
     )
 
 
-def _shrunk(value: Any, text: str, room: int) -> _Body:
+def _shrunk(value: Any, text: str, room: int) -> _MainPart:
     """The value cut to `room` bytes of valid JSON, and a note of how much is missing."""
     shrunk = truncation.shrink(value, room)
     if isinstance(value, list):
@@ -204,10 +204,10 @@ def _shrunk(value: Any, text: str, room: int) -> _Body:
         note = f"result cut: {kept} of {len(value)} items; filter, aggregate or slice"
     else:
         note = f"result cut by {_size(text) - _size(shrunk)} bytes; return fewer fields, or slice the long ones"
-    return _Body(shrunk, note, as_json=True)
+    return _MainPart(shrunk, note, as_json=True)
 
 
-def _structured(printed: str, body: _Body, notes: Sequence[str]) -> dict[str, Any]:
+def _structured(printed: str, body: _MainPart, notes: Sequence[str]) -> dict[str, Any]:
     """The answer as data, cut as the text is."""
     result = None if body.ours else _load(body.text) if body.as_json else body.text or None
     extra = {"printed": printed, "missing": [note for note in notes if note]}

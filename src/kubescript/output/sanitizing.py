@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-__all__ = ["change_texts", "clean", "tricks"]
+__all__ = ["change_texts", "clean", "count_hidden", "printable"]
 
 _STRING: Final = "(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90-\x9f\n]*(?:\x07|\x1b\\\\|\x9c)"
 """OSC, DCS and others."""
@@ -41,12 +41,13 @@ _DANGLING: Final = re.compile(
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 """Half a pair: no encoding can carry it."""
 
-_TRICK: Final = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e0fff]")
+_HIDING: Final = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e0fff]")
 """Overrides, isolates and tags; colours and zero-width marks are everyday noise."""
 _STRINGS: Final = re.compile(_STRING)
 """One that begins in one workload's words and ends in another's takes with it what stood between them."""
 
-_SUSPECT: Final = re.compile(
+_UNPRINTABLE: Final = "\N{REPLACEMENT CHARACTER}"
+_REMOVABLE: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
@@ -56,20 +57,25 @@ _SUSPECT: Final = re.compile(
 
 def clean(text: str) -> str:
     """The text without what a reader cannot see."""
-    if _SUSPECT.search(text) is None:
+    if _REMOVABLE.search(text) is None:
         return text
     text = _SEQUENCE.sub("", text)
     text = _INVISIBLE.sub("", _BREAKS.sub("\n", text))
-    return _SURROGATE.sub("\ufffd", _settled(text))
+    return _SURROGATE.sub("\ufffd", _without_dangling(text))
 
 
-def tricks(text: str) -> int:
+def printable(text: str) -> str:
+    """One line that no terminal obeys."""
+    return text if text.isprintable() else "".join(char if char.isprintable() else _UNPRINTABLE for char in text)
+
+
+def count_hidden(text: str) -> int:
     """How many characters there are that only hide or turn round what a reader sees: worth a word to the reader."""
-    marks = 0 if text.isascii() else len(_TRICK.findall(text))
+    marks = 0 if text.isascii() else len(_HIDING.findall(text))
     return marks + sum(len(found[0]) for found in _STRINGS.finditer(text))
 
 
-def _settled(text: str) -> str:
+def _without_dangling(text: str) -> str:
     """Without dangling joiners; taking one away may leave the next one dangling."""
     while True:
         text, count = _DANGLING.subn("", text)

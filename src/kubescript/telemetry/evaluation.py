@@ -15,11 +15,11 @@ from opentelemetry import context
 from kubescript import config, types
 from kubescript.broker import records
 
-__all__ = ["Evaluation", "Load", "Observer", "endpoint", "notify", "surroundings"]
+__all__ = ["Evaluation", "Load", "Observer", "current_context", "notify", "otlp_source"]
 
 log = logging.getLogger(__name__)
 
-_VARIABLES: Final = (
+_ENDPOINT_VARIABLES: Final = (
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
     "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
@@ -59,7 +59,7 @@ Observer = Callable[[Evaluation], None]
 """Told of every script once its answer is on its way."""
 
 
-def surroundings() -> context.Context:
+def current_context() -> context.Context:
     """The MCP request that is being served; its span when traces are collected."""
     return context.get_current()
 
@@ -73,10 +73,10 @@ def notify(observers: Iterable[Observer], evaluation: Evaluation) -> None:
             log.exception("an evaluation could not be observed", extra={"event": "telemetry.bug"})
 
 
-def endpoint(settings: config.Telemetry) -> str:
+def otlp_source(settings: config.Telemetry) -> str:
     """What asks for telemetry: the setting or variable by name; empty when nothing does."""
     if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return ""
     if settings.otlp_endpoint:
         return "telemetry.otlp_endpoint"
-    return next((name for name in _VARIABLES if os.environ.get(name)), "")
+    return next((name for name in _ENDPOINT_VARIABLES if os.environ.get(name)), "")

@@ -28,8 +28,8 @@ __all__ = ["Exporter"]
 log = logging.getLogger(__name__)
 
 _PROTOCOL: Final = "OTEL_EXPORTER_OTLP_PROTOCOL"
-_NEEDED: Final = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
-_GOODBYE_S: Final = 2.0
+_REQUIRED_MODULES: Final = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
+_SHUTDOWN_S: Final = 2.0
 """Seconds that the end of the server waits for the last exports."""
 
 
@@ -41,15 +41,15 @@ class Exporter:
     ) -> None:
         """`mask` is for the one text of a span that a script may have made up: the name of a namespace."""
         self._namespace: Callable[[str], str] | None = mask if settings.namespaces else None
-        _check(evaluation.endpoint(settings))
+        _check(evaluation.otlp_source(settings))
         if not log.isEnabledFor(logging.DEBUG):  # one line for each batch that is lost, none for each attempt
             logging.getLogger("opentelemetry").setLevel(logging.ERROR)
         base = (settings.otlp_endpoint or "").rstrip("/")
         resource = _resource()
-        self._ends: list[Callable[[], object]] = []
-        self._tracer = self._traces(resource, base) if _wanted("TRACES") else None
-        meter = self._metrics(resource, base) if _wanted("METRICS") else None
-        self._counts = instruments.Instruments(meter, load) if meter is not None else None
+        self._shutdowns: list[Callable[[], object]] = []
+        self._tracer = self._traces(resource, base) if _is_exported("TRACES") else None
+        meter = self._metrics(resource, base) if _is_exported("METRICS") else None
+        self._instruments = instruments.Instruments(meter, load) if meter is not None else None
 
     def _traces(self, resource: resources.Resource, base: str) -> trace.Tracer:
         from opentelemetry import trace
@@ -61,7 +61,7 @@ class Exporter:
         exporter = trace_exporter.OTLPSpanExporter(endpoint=f"{base}/v1/traces" if base else None)
         provider.add_span_processor(export.BatchSpanProcessor(exporter))
         trace.set_tracer_provider(provider)  # so that the MCP SDK's own middleware reports here too
-        self._ends.append(provider.shutdown)
+        self._shutdowns.append(provider.shutdown)
         return provider.get_tracer("kubescript", kubescript.__version__)
 
     def _metrics(self, resource: resources.Resource, base: str) -> metrics.Meter:
@@ -72,28 +72,28 @@ class Exporter:
         sender = metric_exporter.OTLPMetricExporter(endpoint=f"{base}/v1/metrics" if base else None)
         reader: export.MetricReader = export.PeriodicExportingMetricReader(sender)
         provider = sdk.MeterProvider([reader], resource=resource, shutdown_on_exit=False)
-        self._ends.append(provider.shutdown)
+        self._shutdowns.append(provider.shutdown)
         return provider.get_meter("kubescript", kubescript.__version__)
 
     def observe(self, done: evaluation.Evaluation) -> None:
         """Report one evaluation."""
-        if self._counts is not None:
-            self._counts.count(done)
+        if self._instruments is not None:
+            self._instruments.count(done)
         if self._tracer is not None:
             spans.trace_script(self._tracer, done, self._namespace)
 
     def close(self) -> None:
         """Send what is left, for a few seconds at most: the end of a server must not hang on a dead receiver."""
-        threads = [threading.Thread(target=end, daemon=True) for end in self._ends]
+        threads = [threading.Thread(target=shutdown, daemon=True) for shutdown in self._shutdowns]
         for thread in threads:
             thread.start()
-        deadline = time.monotonic() + _GOODBYE_S
+        deadline = time.monotonic() + _SHUTDOWN_S
         for thread in threads:
             thread.join(max(0.0, deadline - time.monotonic()))
 
 
 def _check(source: str) -> None:
-    for module in _NEEDED:
+    for module in _REQUIRED_MODULES:
         try:
             found = importlib.util.find_spec(module)
         except ModuleNotFoundError:
@@ -113,7 +113,7 @@ def _check(source: str) -> None:
             )
 
 
-def _wanted(signal: str) -> bool:
+def _is_exported(signal: str) -> bool:
     """Whether this signal is exported; OTEL_TRACES_EXPORTER=none switches one off."""
     return os.environ.get(f"OTEL_{signal}_EXPORTER", "otlp").strip().lower() != "none"
 

@@ -18,24 +18,24 @@ from kubescript.telemetry import evaluation, labels
 
 __all__ = ["trace_script"]
 
-_Namespace = Callable[[str], str] | None
+_MaskNamespace = Callable[[str], str] | None
 """How the name of a namespace is told, if at all."""
 
 
-def trace_script(tracer: trace.Tracer, done: evaluation.Evaluation, namespace: _Namespace) -> None:
-    """Make the spans of one evaluation. `namespace` masks the names of namespaces; None leaves them out."""
+def trace_script(tracer: trace.Tracer, done: evaluation.Evaluation, mask_namespace: _MaskNamespace) -> None:
+    """Make the spans of one evaluation. `mask_namespace` masks the names of namespaces; None leaves them out."""
     began = _nanoseconds(done.ended - done.usage.wall_ms / 1000)
-    script = tracer.start_span("script", done.parent, attributes=_about(done), start_time=began)
+    script = tracer.start_span("script", done.parent, attributes=_script_attributes(done), start_time=began)
     if done.code != "ok":
         script.set_attribute("error.type", labels.code(done.code))
         script.set_status(trace.StatusCode.ERROR)
-    inside = trace.set_span_in_context(script, done.parent)
+    parent = trace.set_span_in_context(script, done.parent)
     for record in done.records:
-        _trace_call(tracer, inside, record, namespace)
+        _trace_call(tracer, parent, record, mask_namespace)
     script.end(_nanoseconds(done.ended))
 
 
-def _about(done: evaluation.Evaluation) -> dict[str, str | int | float]:
+def _script_attributes(done: evaluation.Evaluation) -> dict[str, str | int | float]:
     attributes: dict[str, str | int | float] = {
         "kubescript.script.code": labels.code(done.code),
         "kubescript.queue.wait_ms": round(done.waited_ms, 1),
@@ -48,12 +48,14 @@ def _about(done: evaluation.Evaluation) -> dict[str, str | int | float]:
     return attributes | {f"kubescript.redacted.{labels.kind(kind)}": count for kind, count in done.redacted.items()}
 
 
-def _trace_call(tracer: trace.Tracer, inside: context.Context, record: records.Record, namespace: _Namespace) -> None:
+def _trace_call(
+    tracer: trace.Tracer, parent: context.Context, record: records.Record, mask_namespace: _MaskNamespace
+) -> None:
     call = tracer.start_span(
-        _name(record),
-        inside,
+        _span_name(record),
+        parent,
         trace.SpanKind.CLIENT,
-        attributes=_attributes(record, namespace),
+        attributes=_call_attributes(record, mask_namespace),
         start_time=_nanoseconds(record.at - record.ms / 1000),
     )
     if record.fault or record.status >= 400:
@@ -61,34 +63,34 @@ def _trace_call(tracer: trace.Tracer, inside: context.Context, record: records.R
     call.end(_nanoseconds(record.at))
 
 
-def _name(record: records.Record) -> str:
+def _span_name(record: records.Record) -> str:
     """Of few different values, as backends expect: `list pods`, `get custom`."""
     return f"{labels.verb(record)} {labels.resource(record)[1]}"
 
 
-def _attributes(record: records.Record, namespace: _Namespace) -> dict[str, str | int]:
+def _call_attributes(record: records.Record, mask_namespace: _MaskNamespace) -> dict[str, str | int]:
     """Less than the audit has: no name of an object, and that of its namespace only where it may be told."""
     group, resource = labels.resource(record)
-    found: dict[str, str | int] = {
+    attributes: dict[str, str | int] = {
         "kubescript.k8s.verb": labels.verb(record),
         "kubescript.k8s.group": group,
         "kubescript.k8s.resource": resource,
         "kubescript.policy.verdict": record.verdict,
     }
     if record.call is not None:
-        found["http.request.method"] = record.call.method
-        if record.call.namespace and namespace is not None:
-            found["k8s.namespace.name"] = namespace(record.call.namespace)
+        attributes["http.request.method"] = record.call.method
+        if record.call.namespace and mask_namespace is not None:
+            attributes["k8s.namespace.name"] = mask_namespace(record.call.namespace)
     if record.status:
-        found["http.response.status_code"] = record.status
-        found["http.response.body.size"] = record.bytes
+        attributes["http.response.status_code"] = record.status
+        attributes["http.response.body.size"] = record.bytes
     if record.context:
-        found["kubescript.k8s.context"] = record.context
+        attributes["kubescript.k8s.context"] = record.context
     if record.rule:
-        found["kubescript.policy.rule"] = record.rule
+        attributes["kubescript.policy.rule"] = record.rule
     if record.fault or record.status >= 400:
-        found["error.type"] = labels.status(record)
-    return found
+        attributes["error.type"] = labels.status(record)
+    return attributes
 
 
 def _nanoseconds(seconds: float) -> int:

@@ -17,7 +17,7 @@ import mcp_types
 from kubescript import config, evaluator, types
 from kubescript.toolsets import base
 
-__all__ = ["NAME", "PAGES", "TRIAGE", "pages", "toolset"]
+__all__ = ["NAME", "PAGE_PREFIX", "TRIAGE", "pages", "toolset"]
 
 NAME: Final = "code"
 
@@ -26,27 +26,27 @@ _DESCRIPTION: Final = Path(__file__).with_name("evaluate_script.txt")
 
 _READ_ONLY: Final = "Read-only: writes, exec and Secrets are refused (an access review tells RBAC, not this)."
 _READ_WRITE: Final = "Writes change the cluster at once; exec and Secrets are refused."
-_SEVERAL: Final = (
+_SEVERAL_CLUSTERS: Final = (
     "Clusters: {names}; k8s is the first. Each has its own policy{writable}. Catch ApiException: one may be down."
 )
-_ROOM_FOR_NAMES: Final = 44
+_MAX_NAMES_LENGTH: Final = 44
 """Characters of cluster names in the definition, which every conversation pays for; `k8s.contexts()` has them all."""
 
 _EXAMPLE: Final = "Counter(p.spec.node_name for p in k8s.coreV1().list_pod_for_all_namespaces())"
-_EXAMPLE_OF_SEVERAL: Final = "{c: len(k8s.context(c).coreV1().list_node()) for c in k8s.contexts()}"
+_EXAMPLE_SEVERAL_CLUSTERS: Final = "{c: len(k8s.context(c).coreV1().list_node()) for c in k8s.contexts()}"
 
-PAGES: Final = "kubescript://sdk/"
+PAGE_PREFIX: Final = "kubescript://sdk/"
 _MARKDOWN: Final = "text/markdown"
-_PACKAGE: Final = Path(__file__).parent.parent
-_FOLDERS: Final = (_PACKAGE / "sdk_docs", _PACKAGE.parent.parent / "sdk_docs")
+_PACKAGE_FOLDER: Final = Path(__file__).parent.parent
+_PAGE_FOLDERS: Final = (_PACKAGE_FOLDER / "sdk_docs", _PACKAGE_FOLDER.parent.parent / "sdk_docs")
 """In an installed package; in a checkout."""
-_FIRST: Final = ("index", "differences", "objects", "lists", "errors", "dynamic")
+_FIRST_PAGES: Final = ("index", "differences", "objects", "lists", "errors", "dynamic")
 """Topics stand before the pages of each client."""
 
 _TRIAGE_TEXT: Final = Path(__file__).with_name("triage.txt")
 """What the model reads."""
 
-_OUTPUT: Final = {
+_OUTPUT_SCHEMA: Final = {
     "type": "object",
     "properties": {
         "result": {"description": "value of the last expression"},
@@ -58,13 +58,13 @@ _OUTPUT: Final = {
 """Of structured results, which operators switch on; it counts as part of the definition then."""
 
 
-def toolset(settings: config.Settings, session: evaluator.Evaluator) -> base.Toolset:
+def toolset(settings: config.Settings, script_evaluator: evaluator.Evaluator) -> base.Toolset:
     """The code toolset for these settings."""
 
     async def evaluate_script(
         arguments: Mapping[str, Any], on_progress: evaluator.OnProgress | None, caller: types.Caller
     ) -> types.Answer:
-        return await session.evaluate(arguments["script"], arguments.get("timeout"), on_progress, caller)
+        return await script_evaluator.evaluate(arguments["script"], arguments.get("timeout"), on_progress, caller)
 
     tool = base.Tool(_definition(settings), evaluate_script)
     what = "evaluate a Python script in a sandbox beside the API server"
@@ -80,13 +80,13 @@ def _definition(settings: config.Settings) -> mcp_types.Tool:
         .strip()
         .format(
             access=_access(settings),
-            example=_EXAMPLE_OF_SEVERAL if len(settings.context_names) > 1 else _EXAMPLE,
+            example=_EXAMPLE_SEVERAL_CLUSTERS if len(settings.context_names) > 1 else _EXAMPLE,
             memory=limits.memory_mib,
             calls=limits.api_calls,
             output=limits.output_kib,
         ),
-        input_schema=_input(limits),
-        output_schema=_OUTPUT if settings.output.structured else None,
+        input_schema=_input_schema(limits),
+        output_schema=_OUTPUT_SCHEMA if settings.output.structured else None,
         annotations=mcp_types.ToolAnnotations(
             read_only_hint=not settings.writable,
             destructive_hint=settings.writable,
@@ -96,7 +96,7 @@ def _definition(settings: config.Settings) -> mcp_types.Tool:
     )
 
 
-def _input(limits: config.Limits) -> dict[str, Any]:
+def _input_schema(limits: config.Limits) -> dict[str, Any]:
     """What the tool takes."""
     return {
         "type": "object",
@@ -120,15 +120,23 @@ def _access(settings: config.Settings) -> str:
     names = settings.context_names
     if len(names) < 2:
         return _READ_WRITE if settings.writable else _READ_ONLY
-    open_ = [name for name in names if not settings.of_context(name).read_only]
-    few = ", ".join(open_)
-    few = "all" if len(open_) == len(names) else few if len(few) <= _ROOM_FOR_NAMES // 2 else f"{len(open_)} of them"
-    writable = f"; writes reach {few}" if open_ else ""
-    shown = _fitting(names, _ROOM_FOR_NAMES)
-    return f"{_READ_WRITE if open_ else _READ_ONLY} " + _SEVERAL.format(names=shown, writable=writable)
+    writable_names = [name for name in names if not settings.of_context(name).read_only]
+    few = ", ".join(writable_names)
+    few = (
+        "all"
+        if len(writable_names) == len(names)
+        else few
+        if len(few) <= _MAX_NAMES_LENGTH // 2
+        else f"{len(writable_names)} of them"
+    )
+    writable = f"; writes reach {few}" if writable_names else ""
+    shown = _names_that_fit(names, _MAX_NAMES_LENGTH)
+    return f"{_READ_WRITE if writable_names else _READ_ONLY} " + _SEVERAL_CLUSTERS.format(
+        names=shown, writable=writable
+    )
 
 
-def _fitting(names: Sequence[str], room: int) -> str:
+def _names_that_fit(names: Sequence[str], room: int) -> str:
     """The names, as many as there is room for, and how many there are in all."""
     whole = ", ".join(names)
     if len(whole) <= room:
@@ -139,38 +147,38 @@ def _fitting(names: Sequence[str], room: int) -> str:
 
 def pages() -> tuple[base.Page, ...]:
     """Every page, the introduction first; none when the files are not there."""
-    folder = next((folder for folder in _FOLDERS if folder.is_dir()), None)
+    folder = next((folder for folder in _PAGE_FOLDERS if folder.is_dir()), None)
     files = folder.glob("*.md") if folder is not None else ()
-    return tuple(_page(path) for path in sorted(files, key=_place))
+    return tuple(_page(path) for path in sorted(files, key=_page_order))
 
 
-def _place(path: Path) -> tuple[int, str]:
-    return (_FIRST.index(path.stem) if path.stem in _FIRST else len(_FIRST), path.stem)
+def _page_order(path: Path) -> tuple[int, str]:
+    return (_FIRST_PAGES.index(path.stem) if path.stem in _FIRST_PAGES else len(_FIRST_PAGES), path.stem)
 
 
 def _page(path: Path) -> base.Page:
     definition = mcp_types.Resource(
         name=path.stem,
-        title=_title(path),
-        uri=PAGES + path.stem,
+        title=_page_title(path),
+        uri=PAGE_PREFIX + path.stem,
         mime_type=_MARKDOWN,
     )
-    return base.Page(definition, functools.partial(_read, path))
+    return base.Page(definition, functools.partial(_read_page, path))
 
 
-def _read(path: Path) -> str:
+def _read_page(path: Path) -> str:
     """The page without the comment that tells people of the repository where it comes from."""
     text = path.read_text("utf-8")
     return text.partition("\n")[2] if text.startswith("<!--") else text
 
 
-def _title(path: Path) -> str:
+def _page_title(path: Path) -> str:
     """The first heading."""
     with path.open(encoding="utf-8") as lines:
         return next((line[2:].strip() for line in lines if line.startswith("# ")), path.stem)
 
 
-def _write(arguments: Mapping[str, str]) -> str:
+def _write_triage(arguments: Mapping[str, str]) -> str:
     namespace, symptom = (arguments.get(name, "").strip() for name in ("namespace", "symptom"))
     where = f"namespace {namespace}" if namespace else "the whole cluster"
     return _TRIAGE_TEXT.read_text("utf-8").strip().format(where=where, symptom=f": {symptom}" if symptom else "")
@@ -186,5 +194,5 @@ TRIAGE: Final = base.Prompt(
             mcp_types.PromptArgument(name="symptom", description="what was noticed, in your words"),
         ],
     ),
-    _write,
+    _write_triage,
 )

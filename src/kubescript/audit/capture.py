@@ -1,4 +1,6 @@
-"""What one script saw: each call it made and the answer its worker got, kept so that `replay` can give it again."""
+"""What one script received: each call it made and the answer its worker got. `kubescript audit replay` gives the same
+answers again. The recorder makes one `Capture` per script where the operator asked for that (`audit.responses`).
+"""
 
 from __future__ import annotations
 
@@ -20,23 +22,24 @@ __all__ = ["Capture", "fingerprint"]
 
 
 def fingerprint(call: protocol.Call) -> str:
-    """The same for the same question: no query value or body can be read from it."""
-    return hashlib.sha256(msgspec.json.encode(call)).hexdigest()
+    """Returns a hash that is the same for the same call; no query value or body can be read from it."""
+    data = msgspec.json.encode(call)
+    return hashlib.sha256(data).hexdigest()
 
 
 class Capture:
-    """Looks on while a script's calls are answered, after redaction. Calls may be answered side by side."""
+    """Saves the answers to a script's calls, after redaction. Calls may be answered side by side."""
 
-    def __init__(self, kept: store.Store, redact: record.Redact) -> None:
-        self._store = kept
+    def __init__(self, kept_files: store.Store, redact: record.Redact) -> None:
+        self._store = kept_files
         self._redact = redact
         self._lock = threading.Lock()
         self._calls: list[dict[str, Any]] = []
         self.failed: errors.AuditError | None = None
-        """The first answer that could not be kept."""
+        """Why the first answer that is missing could not be saved."""
 
     def wrap(self, on_call: conversation.OnCall) -> conversation.OnCall:
-        """`on_call`, its answers kept on their way."""
+        """Returns `on_call` with its answers saved on their way to the worker."""
 
         def answer(call: protocol.Call, timeout_s: float) -> tuple[protocol.Reply, types.Response | None]:
             reply, response = on_call(call, timeout_s)
@@ -48,24 +51,30 @@ class Capture:
             with self._lock:
                 self._calls.append(captured)
             if response is not None:
-                response = replace(response, chunks=self._saved_chunks(response.chunks, captured))
+                chunks = self._saved_chunks(response.chunks, captured)
+                response = replace(response, chunks=chunks)
             return reply, response
 
         return answer
 
     def _masked(self, value: Any) -> Any:
-        """Texts that quote the script (a refused name) or the API server (a warning) pass redaction like all others."""
+        """Returns the value with every text in it masked: some quote the script (a refused name) or the API server (a
+        warning)."""
         if isinstance(value, str):
             return self._redact(value, lambda _: None)
-        return (
-            {self._redact(name, lambda _: None): self._masked(part) for name, part in value.items()}
-            if isinstance(value, dict)
-            else value
-        )
+        if not isinstance(value, dict):
+            return value
+        masked = {}
+        for name, part in value.items():
+            masked_name = self._redact(name, lambda _: None)
+            masked[masked_name] = self._masked(part)
+        return masked
 
     def _saved_chunks(self, chunks: Iterator[bytes], captured: dict[str, Any]) -> Iterator[bytes]:
+        """Yields the chunks of a body, each saved before the worker gets it."""
         try:
             sink = self._store.sink()
+            # This stays when the script stops reading early: the generator is closed at a `yield`.
             captured["fault"] = {"code": "closed", "message": "the script did not read to the end"}
             try:
                 for chunk in chunks:
@@ -91,12 +100,27 @@ class Capture:
         notes: Sequence[str],
         answer: types.Answer,
     ) -> str:
-        """The whole evaluation, kept; gives its hash. Raises AuditError."""
+        """Saves the whole evaluation; returns its hash. Raises AuditError."""
         if self.failed is not None:
             raise self.failed
-        values = {one.name: getattr(summary, one.name) for one in fields(summary)}
-        return self._store.save_replay({
-            "limits": asdict(limits), "contexts": where[0], "namespace": where[1], "calls": self._calls,
-            "tally": {name: self._masked(value) for name, value in values.items() if isinstance(value, dict | bool)},
-            "notes": [self._masked(note) for note in notes], "answer": self._masked(answer.text),
-        })  # fmt: skip
+        contexts, namespace = where
+        return self._store.save_replay(
+            {
+                "limits": asdict(limits),
+                "contexts": contexts,
+                "namespace": namespace,
+                "calls": self._calls,
+                "tally": self._summary_fields(summary),
+                "notes": [self._masked(note) for note in notes],
+                "answer": self._masked(answer.text),
+            }
+        )
+
+    def _summary_fields(self, summary: summary.Summary) -> dict[str, Any]:
+        """Returns the counts and marks of the summary, by the names of its fields."""
+        saved = {}
+        for one in fields(summary):
+            value = getattr(summary, one.name)
+            if isinstance(value, dict | bool):
+                saved[one.name] = self._masked(value)
+        return saved

@@ -1,8 +1,8 @@
-"""How records are chained: each line ends with its own hash and carries the hash of the one before.
+"""How records are chained: each line ends with its own hash and carries the hash of the line before.
 
-A line is canonical JSON (keys sorted, no spaces, UTF-8). `hash` is the last key, whatever the alphabet says: it is the
-SHA-256 of the line without it, so that anybody can check it on the very bytes of the file. With a key it is
-HMAC-SHA256.
+The log seals each record here; `verify` and the readers parse lines here. A line is canonical JSON (keys sorted, no
+spaces, UTF-8). `hash` is the last key, against the order of the alphabet: it is the SHA-256 of the line without it, so
+anybody can check it on the very bytes of the file. With a key it is HMAC-SHA256.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import datetime
 import hashlib
 import hmac
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 import orjson
 
@@ -24,6 +24,7 @@ MAX_LINE: Final = 32 * 1024
 """Bytes; every field is bounded far below."""
 
 _HASH_SUFFIX: Final = len(',"hash":""}') + 64
+"""Bytes of a line's end that its hash does not cover."""
 
 
 class Damaged(Exception):
@@ -40,38 +41,50 @@ class Head:
 
 
 def now() -> str:
-    """RFC 3339, UTC, milliseconds."""
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    """Returns the time of a record: RFC 3339, UTC, milliseconds."""
+    moment = datetime.datetime.now(datetime.UTC)
+    text = moment.isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")
 
 
 def seal(fields: dict[str, Any], head: Head, key: bytes | None) -> tuple[bytes, Head]:
-    """The line for these fields, and the chain's new head."""
-    body = orjson.dumps({**fields, "prev": head.hash, "seq": head.seq}, option=orjson.OPT_SORT_KEYS)
+    """Returns the line for these fields, and the new head of the chain."""
+    numbered = {**fields, "prev": head.hash, "seq": head.seq}
+    body = orjson.dumps(numbered, option=orjson.OPT_SORT_KEYS)
     digest = _digest(body, key)
-    return body[:-1] + f',"hash":"{digest}"}}\n'.encode(), Head(head.seq + 1, digest)
+    # The closing brace makes room for the hash: what is hashed are the line's own bytes.
+    suffix = f',"hash":"{digest}"}}\n'
+    line = body[:-1] + suffix.encode()
+    new_head = Head(head.seq + 1, digest)
+    return line, new_head
 
 
 def parse(line: bytes, key: bytes | None, *, keyed: bool = False) -> dict[str, Any]:
-    """The record in a line without its newline. Raises Damaged.
+    """Returns the record in a line without its newline. Raises Damaged.
 
-    The hash of a `keyed` chain is not checked without its key.
+    Without the key, the hash of a `keyed` chain is not checked.
     """
     try:
         record = orjson.loads(line)
     except orjson.JSONDecodeError:
         raise Damaged("no JSON") from None
-    if (
-        not isinstance(record, dict)
-        or not isinstance(record.get("seq"), int)
-        or not isinstance(record.get("prev"), str)
-    ):
+    if not _is_record(record):
         raise Damaged("no record")
-    if line[-_HASH_SUFFIX:] != f',"hash":"{record.get("hash")}"}}'.encode():
+    suffix = f',"hash":"{record.get("hash")}"}}'
+    if line[-_HASH_SUFFIX:] != suffix.encode():
         raise Damaged("the hash is not at its end")
-    unknown = keyed and key is None
-    if not unknown and not hmac.compare_digest(_digest(line[:-_HASH_SUFFIX] + b"}", key), str(record["hash"])):
+    if keyed and key is None:
+        return record
+    digest = _digest(line[:-_HASH_SUFFIX] + b"}", key)
+    if not hmac.compare_digest(digest, str(record["hash"])):
         raise Damaged("the hash does not match the content")
     return record
+
+
+def _is_record(value: Any) -> TypeGuard[dict[str, Any]]:
+    if not isinstance(value, dict):
+        return False
+    return isinstance(value.get("seq"), int) and isinstance(value.get("prev"), str)
 
 
 def _digest(body: bytes, key: bytes | None) -> str:

@@ -1,4 +1,7 @@
-"""Records as a person reads them: a line each."""
+"""Records as a person reads them, a line each. `kubescript audit show` prints these lines.
+
+The fields come from a file that a stranger may have written, so every line is made printable.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,11 @@ import orjson
 
 from kubescript.output import sanitizing
 
-__all__ = ["line", "raw", "target"]
+__all__ = ["client", "line", "raw", "target"]
 
 
 def line(record: dict[str, Any]) -> str:
-    """Time, script, what, decision and outcome, size, time spent; a record of another shape as it is."""
+    """Returns time, script, target, outcome, size and duration; a record of another shape as JSON."""
     try:
         return _line(record)
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -21,59 +24,109 @@ def line(record: dict[str, Any]) -> str:
 
 def _line(record: dict[str, Any]) -> str:
     kind = str(record.get("type", "?"))
+    script = str(record.get("script", ""))[:8]
     what, outcome = _describe(kind, record)
-    cost = f"{_size(record)} {record['ms']:.0f} ms" if "ms" in record else ""
-    text = f"{record['time']} {str(record.get('script', ''))[:8]:<8} {kind:<6} {what:<56} {outcome:<32} {cost}".rstrip()
+    cost = ""
+    if "ms" in record:
+        cost = f"{_size(record)} {record['ms']:.0f} ms"
+    columns = [
+        str(record["time"]),
+        f"{script:<8}",
+        f"{kind:<6}",
+        f"{what:<56}",
+        f"{outcome:<32}",
+        cost,
+    ]
+    text = " ".join(columns).rstrip()
     return sanitizing.printable(text)
 
 
 def raw(record: dict[str, Any]) -> str:
-    """The record as JSON on one line; what a terminal would obey, or nobody would see, is escaped."""
+    """Returns the record as JSON on one line, with escapes for what a terminal obeys or nobody sees."""
     text = orjson.dumps(record).decode()
-    return text if text.isprintable() else "".join(char if char.isprintable() else _escaped(char) for char in text)
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else _escaped(char) for char in text)
 
 
 def _escaped(char: str) -> str:
-    units = char.encode("utf-16-be").hex()
-    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+    """Returns the character as JSON escapes, one for each of its UTF-16 units."""
+    digits = char.encode("utf-16-be").hex()
+    units = [digits[start : start + 4] for start in range(0, len(digits), 4)]
+    return "".join(f"\\u{unit}" for unit in units)
 
 
 def target(record: dict[str, Any]) -> str:
-    """What a call asked for: `list deployments.apps shop/web`."""
+    """Returns what a call asked for: `list deployments.apps shop/web`."""
     if "what" in record:
         return str(record["what"])
     if "path" in record:
         return f"{record['verb']} {record['path']}"
-    resource = "/".join(filter(None, (record["resource"], record["subresource"])))
-    resource += f".{record['group']}" if record["group"] else ""
-    object_name = "/".join(filter(None, (record["namespace"], record["name"])))
+    resource = _joined("/", record["resource"], record["subresource"])
+    if record["group"]:
+        resource += f".{record['group']}"
+    object_name = _joined("/", record["namespace"], record["name"])
     return f"{record['verb']} {resource} {object_name}".rstrip()
 
 
+def client(record: dict[str, Any]) -> str:
+    """Returns what the client of a script calls itself, with its version; `?` when it said nothing."""
+    name = _joined(" ", record["client"], record["client_version"])
+    return name or "?"
+
+
 def _describe(kind: str, record: dict[str, Any]) -> tuple[str, str]:
-    if kind in {"call", "sent"}:
-        return target(record), _outcome(record) if kind == "call" else ""
+    """Returns what the record is about, and what came of it."""
+    if kind == "call":
+        return target(record), _call_outcome(record)
+    if kind == "sent":
+        return target(record), ""
     if kind == "script":
-        who = " ".join(filter(None, (record["client"], record["client_version"])))
-        hit = f" ({', '.join(record['limits'])})" if record.get("limits") else ""
-        return f"{record['calls']} calls, {record.get('not_allowed', 0)} not allowed, by {who or '?'}", record[
-            "code"
-        ] + hit
-    extra = {key: record[key] for key in ("previous", "pid", "torn_bytes", "records") if record.get(key)}
-    return ", ".join(f"{key} {value}" for key, value in extra.items()), ""
+        return _script_text(record), _script_outcome(record)
+    return _file_text(record), ""
 
 
-def _outcome(record: dict[str, Any]) -> str:
+def _file_text(record: dict[str, Any]) -> str:
+    """Describes a record about the file itself."""
+    keys = ("previous", "pid", "torn_bytes", "records")
+    parts = [f"{key} {record[key]}" for key in keys if record.get(key)]
+    return ", ".join(parts)
+
+
+def _script_text(record: dict[str, Any]) -> str:
+    calls = record["calls"]
+    not_allowed = record.get("not_allowed", 0)
+    return f"{calls} calls, {not_allowed} not allowed, by {client(record)}"
+
+
+def _script_outcome(record: dict[str, Any]) -> str:
+    outcome: str = record["code"]
+    if record.get("limits"):
+        outcome += f" ({', '.join(record['limits'])})"
+    return outcome
+
+
+def _call_outcome(record: dict[str, Any]) -> str:
     if record["decision"] != "allow":
-        return f"{record['decision']} {record['rule'] or record['fault']}"
-    return " ".join(filter(None, (str(record["status"] or ""), record["fault"], _masked(record))))
+        reason = record["rule"] or record["fault"]
+        return f"{record['decision']} {reason}"
+    status = str(record["status"] or "")
+    return _joined(" ", status, record["fault"], _masked(record))
 
 
 def _masked(record: dict[str, Any]) -> str:
-    count = sum(record.get("redactions", {}).values())
+    redactions = record.get("redactions", {})
+    count = sum(redactions.values())
     return f"{count} masked" if count else ""
 
 
 def _size(record: dict[str, Any]) -> str:
     size = record.get("bytes", record.get("answer_bytes", 0))
-    return f"{size:>9}" if size < 100_000 else f"{size / 1024:>7.0f}Ki"
+    if size < 100_000:
+        return f"{size:>9}"
+    return f"{size / 1024:>7.0f}Ki"
+
+
+def _joined(separator: str, *parts: str) -> str:
+    """Joins the parts that are not empty."""
+    return separator.join(part for part in parts if part)

@@ -1,6 +1,7 @@
-"""Where audit files may lie, and how they are opened: by their owner alone, through no link that others could bend.
+"""Where audit files may lie, and how they are opened: by their owner alone, through no link that others can change.
 
-Whoever can write to the file can rewrite the whole chain, so it matters who can.
+Whoever can write to the file can rewrite the whole chain, so it matters who can. The log, the store and `doctor` check
+their paths here.
 """
 
 from __future__ import annotations
@@ -26,27 +27,33 @@ __all__ = [
 
 _MIN_KEY_BYTES: Final = 32
 _MIN_FREE_BYTES: Final = 1 << 20
-"""Bytes: some thousand records."""
+"""Room for some thousand records."""
 _DISK_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _APPEND_FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+"""O_NONBLOCK: opening a pipe must not wait for a reader."""
 
 
 def unavailable(path: Path, why: str, remedy: str) -> errors.AuditError:
-    """The error whose message is for the model and whose remedy is for the operator."""
+    """Returns an error whose message is for the model and whose remedy is for the operator."""
     return errors.AuditError(
         "nothing can be put on the audit record, so no answer is given; tell the operator of this server",
         remedy=f"{path}: {why}; {remedy}",
     )
 
 
+def _unavailable(path: Path, error: OSError, remedy: str) -> errors.AuditError:
+    why = os.strerror(error.errno or 0)
+    return unavailable(path, why, remedy)
+
+
 def open_append(path: Path) -> int:
-    """A descriptor that appends to `path`, made readable by its owner alone. Raises AuditError."""
+    """Returns a descriptor that appends to `path`; a new file is readable by its owner alone. Raises AuditError."""
     _check_links(path)
     try:
         descriptor = os.open(path, _APPEND_FLAGS, 0o600)
     except OSError as error:
         remedy = "make the folder, and let the server's user write to it; the file must be no symbolic link"
-        raise unavailable(path, os.strerror(error.errno or 0), remedy) from None
+        raise _unavailable(path, error, remedy) from None
     try:
         _check_file(path, os.fstat(descriptor))
     except BaseException:
@@ -56,7 +63,7 @@ def open_append(path: Path) -> int:
 
 
 def check(path: Path) -> None:
-    """Whether `open_append` would do, without making the file. Raises AuditError."""
+    """Checks whether `open_append` would succeed, without making the file. Raises AuditError."""
     _check_links(path)
     try:
         status = path.lstat()
@@ -65,15 +72,17 @@ def check(path: Path) -> None:
             raise unavailable(path, "cannot be made", "let the server's user write to its folder") from None
         return
     except OSError as error:
-        raise unavailable(path, os.strerror(error.errno or 0), "let the server's user look there") from None
+        raise _unavailable(path, error, "let the server's user look there") from None
     _check_file(path, status)
     if not os.access(path, os.W_OK):
         raise unavailable(path, "cannot be written", "let the server's user write to it")
 
 
 def check_space(path: Path) -> None:
-    """Whether the disk takes some records more: a file without a name is made beside `path`, which is gone when it is
-    closed. Raises AuditError."""
+    """Checks whether the disk takes some more records. Raises AuditError.
+
+    A file without a name is made beside `path` and is gone when it is closed, so this also sees quotas.
+    """
     try:
         descriptor = os.open(path.parent, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600)
         try:
@@ -81,9 +90,11 @@ def check_space(path: Path) -> None:
         finally:
             os.close(descriptor)
     except OSError as error:
+        # Not every file system has files without a name; then its own count of free bytes decides.
         if error.errno not in _DISK_FULL and _free_bytes(path.parent) >= _MIN_FREE_BYTES:
-            return  # no such files here, or not for us: the file system says that there is room
-        raise unavailable(path, f"the disk has less than {_MIN_FREE_BYTES >> 10} KiB left", "free some space") from None
+            return
+        why = f"the disk has less than {_MIN_FREE_BYTES >> 10} KiB left"
+        raise unavailable(path, why, "free some space") from None
 
 
 def _free_bytes(path: Path) -> int:
@@ -92,41 +103,41 @@ def _free_bytes(path: Path) -> int:
 
 
 def make_folder(path: Path) -> None:
-    """Make the folder `path`, for its owner alone. Raises AuditError."""
+    """Makes the folder `path` for its owner alone. Raises AuditError."""
     try:
         path.mkdir(mode=0o700, exist_ok=True, parents=False)
     except OSError as error:
-        raise unavailable(path, os.strerror(error.errno or 0), "let the server's user write there") from None
+        raise _unavailable(path, error, "let the server's user write there") from None
     check_folder(path)
 
 
 def check_folder(path: Path) -> None:
-    """Whether `path` is a folder as `make_folder` makes it. Raises AuditError."""
+    """Checks whether `path` is a folder as `make_folder` makes it. Raises AuditError."""
     try:
         status = path.lstat()
     except OSError as error:
-        raise unavailable(path, os.strerror(error.errno or 0), "let the server's user write there") from None
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
+        raise _unavailable(path, error, "let the server's user write there") from None
+    is_own_folder = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+    if not is_own_folder or status.st_mode & 0o022:
         raise unavailable(path, "is no folder of the server's user alone", "remove it, or chmod 700")
 
 
 def read_key(path: Path | None) -> bytes | None:
-    """The key of the chain. Raises AuditError."""
+    """Returns the key of the chain. Raises AuditError."""
     if path is None:
         return None
     try:
         key = path.read_bytes().strip()
     except OSError as error:
-        raise unavailable(path, os.strerror(error.errno or 0), "check audit.key_file") from None
+        raise _unavailable(path, error, "check audit.key_file") from None
     if len(key) < _MIN_KEY_BYTES:
-        raise unavailable(
-            path, f"has fewer than {_MIN_KEY_BYTES} bytes", "make one: (umask 077; openssl rand -hex 32 > FILE)"
-        )
+        remedy = "make one: (umask 077; openssl rand -hex 32 > FILE)"
+        raise unavailable(path, f"has fewer than {_MIN_KEY_BYTES} bytes", remedy)
     return key
 
 
 def key_warning(path: Path | None) -> str:
-    """What to say of a key that others can read; empty when they cannot."""
+    """Returns a warning about a key that others can read; an empty text when they cannot."""
     if path is None or not path.stat().st_mode & 0o007:
         return ""
     return f"every user of this machine can read the key {path}, and forge the record with it: chmod 600"
@@ -144,26 +155,30 @@ def _check_file(path: Path, status: os.stat_result) -> None:
 
 
 def _check_links(path: Path) -> None:
-    """A link on the way is followed only through and into folders that nobody else can change."""
+    """Checks that every link on the way to `path` lies in, and leads to, folders that nobody else can change."""
     try:
         real = path.parent.resolve(strict=True)
-    except (OSError, RuntimeError):
+    except (OSError, RuntimeError):  # RuntimeError: links that lead to each other
         raise unavailable(path, "its folder is not there", "make it, for the server's user alone") from None
     given = path.parent.absolute()
     if real == given:
         return
-    for where in (*_with_parents(given), *_with_parents(real)):
-        if _can_be_changed_by_others(where.lstat()) or _can_be_changed_by_others(where.stat()):
-            raise unavailable(path, f"is reached by a link, and others can change {where}", f"name {real} itself")
+    for folder in (*_with_parents(given), *_with_parents(real)):
+        if _can_be_changed_by_others(folder.lstat()) or _can_be_changed_by_others(folder.stat()):
+            why = f"is reached by a link, and others can change {folder}"
+            raise unavailable(path, why, f"name {real} itself")
 
 
 def _can_be_changed_by_others(status: os.stat_result) -> bool:
     """Whether somebody else owns this link or folder, or can rename what is in it."""
     if status.st_uid not in {0, os.geteuid()}:
         return True
+    # In a folder with the sticky bit, such as /tmp, only the owner of a file can rename it.
     if stat.S_ISLNK(status.st_mode) or status.st_mode & stat.S_ISVTX:
         return False
-    return bool(status.st_mode & (stat.S_IWOTH | (stat.S_IWGRP if status.st_gid != os.getegid() else 0)))
+    if status.st_mode & stat.S_IWOTH:
+        return True
+    return status.st_gid != os.getegid() and bool(status.st_mode & stat.S_IWGRP)
 
 
 def _with_parents(folder: Path) -> tuple[Path, ...]:

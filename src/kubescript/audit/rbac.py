@@ -1,4 +1,4 @@
-"""The least RBAC that would have allowed exactly what is on record.
+"""The least RBAC that would have allowed exactly what is on record. `kubescript audit role` prints it.
 
 A call counts when it was allowed here and the API server let it through: also one answered with 404, which RBAC has to
 permit before the server looks. What was done in one namespace becomes a Role there, what was done over all of them or
@@ -18,6 +18,9 @@ from kubescript.output import sanitizing
 
 __all__ = ["as_yaml"]
 
+_Texts = tuple[str, ...]
+
+_API: Final = "rbac.authorization.k8s.io"
 _ANY: Final = ""
 """No name: the verb was used on all objects of the resource."""
 _REFUSED: Final = frozenset({401, 403, 429})
@@ -26,7 +29,7 @@ _MASKED: Final = "\N{LEFT-POINTING DOUBLE ANGLE QUOTATION MARK}"
 
 @dataclass(slots=True)
 class _Used:
-    """What was done in one namespace: a namespace, or "" for the whole cluster."""
+    """What was done in one namespace, or, under the name "", in the whole cluster."""
 
     names: defaultdict[tuple[str, str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
     """Group, resource and verb → the names it was used on."""
@@ -34,30 +37,41 @@ class _Used:
 
 
 def as_yaml(records: Iterable[dict[str, Any]], name: str) -> str:
-    """Roles as YAML documents, one set per context, with their bindings as comments."""
+    """Returns roles as YAML documents, one set per context, with their bindings as comments."""
     contexts: defaultdict[str, defaultdict[str, _Used]] = defaultdict(lambda: defaultdict(_Used))
     for record in records:
         if record["type"] == "call" and _was_allowed(record):
-            _add(contexts[record.get("context", "")], record)
+            context = record.get("context", "")
+            _add(contexts[context], record)
     parts = []
     for context, namespaces in sorted(contexts.items()):
-        head = f"# context {sanitizing.printable(context)}\n" if len(contexts) > 1 else ""
-        parts += [head + part for part in _documents(namespaces, name)]
+        comment = ""
+        if len(contexts) > 1:
+            comment = f"# context {sanitizing.printable(context)}\n"
+        documents = _documents(namespaces, name)
+        parts += [comment + document for document in documents]
     return "---\n".join(parts) or "# nothing on record was allowed and answered\n"
 
 
 def _was_allowed(record: dict[str, Any]) -> bool:
+    """Whether the policy here and RBAC there let the call through."""
+    if record["decision"] != "allow":
+        return False
     status = record["status"]
-    return record["decision"] == "allow" and 0 < status < 500 and status not in _REFUSED
+    return 0 < status < 500 and status not in _REFUSED
 
 
 def _add(namespaces: defaultdict[str, _Used], record: dict[str, Any]) -> None:
     if "path" in record:
         namespaces[""].paths.add(record["path"])
         return
-    resource = "/".join(filter(None, (record["resource"], record["subresource"])))
-    name = _ANY if _MASKED in record["name"] else record["name"]  # a masked name is no name: see docs/audit.md
-    namespaces[record["namespace"]].names[record["group"], resource, record["verb"]].add(name)
+    resource = record["resource"]
+    if record["subresource"]:
+        resource = f"{resource}/{record['subresource']}"
+    # A masked name is not the object's name, so its rule has to allow all names: see docs/audit.md.
+    name = _ANY if _MASKED in record["name"] else record["name"]
+    used = namespaces[record["namespace"]]
+    used.names[record["group"], resource, record["verb"]].add(name)
 
 
 def _documents(namespaces: dict[str, _Used], name: str) -> list[str]:
@@ -73,7 +87,7 @@ def _documents(namespaces: dict[str, _Used], name: str) -> list[str]:
 
 
 def _subtract(used: _Used, everywhere: _Used) -> None:
-    """What the ClusterRole allows anyway needs no rule in a Role."""
+    """Removes what the ClusterRole allows anyway: it needs no rule in a Role."""
     for key, names in list(used.names.items()):
         wide = everywhere.names.get(key, set())
         left = set() if _ANY in wide else names - wide
@@ -84,40 +98,71 @@ def _subtract(used: _Used, everywhere: _Used) -> None:
 
 
 def _rules(used: _Used) -> list[dict[str, Any]]:
-    """As few rules as say it: verbs that go with the same names, then resources that go with the same verbs."""
-    verbs: defaultdict[tuple[str, str, tuple[str, ...]], set[str]] = defaultdict(set)
-    for (group, resource, verb), names in used.names.items():
-        verbs[group, resource, () if _ANY in names else tuple(sorted(names))].add(verb)
-    resources: defaultdict[tuple[str, tuple[str, ...], tuple[str, ...]], set[str]] = defaultdict(set)
-    for (group, resource, known), allowed in verbs.items():
-        resources[group, tuple(sorted(allowed)), known].add(resource)
-    rules = [
-        _rule(group, sorted(found), used_verbs, known)
-        for (group, used_verbs, known), found in sorted(resources.items())
-    ]
+    """Returns as few rules as say it: verbs of the same names share one, then resources of the same verbs."""
+    rules = []
+    for key, resources in sorted(_resources_by_verbs(used).items()):
+        group, verbs, names = key
+        rules.append(_rule(group, sorted(resources), verbs, names))
     if used.paths:
         rules.append({"nonResourceURLs": sorted(used.paths), "verbs": ["get"]})
     return rules
 
 
-def _rule(group: str, resources: list[str], verbs: tuple[str, ...], names: tuple[str, ...]) -> dict[str, Any]:
+def _resources_by_verbs(used: _Used) -> dict[tuple[str, _Texts, _Texts], set[str]]:
+    """Returns group, verbs and names → the resources that go with them."""
+    resources: defaultdict[tuple[str, _Texts, _Texts], set[str]] = defaultdict(set)
+    for key, verbs in _verbs_by_names(used).items():
+        group, resource, names = key
+        shared = tuple(sorted(verbs))
+        resources[group, shared, names].add(resource)
+    return resources
+
+
+def _verbs_by_names(used: _Used) -> dict[tuple[str, str, _Texts], set[str]]:
+    """Returns group, resource and names → the verbs that go with them."""
+    verbs: defaultdict[tuple[str, str, _Texts], set[str]] = defaultdict(set)
+    for key, names in used.names.items():
+        group, resource, verb = key
+        known = () if _ANY in names else tuple(sorted(names))
+        verbs[group, resource, known].add(verb)
+    return verbs
+
+
+def _rule(
+    group: str,
+    resources: list[str],
+    verbs: tuple[str, ...],
+    names: tuple[str, ...],
+) -> dict[str, Any]:
     rule: dict[str, Any] = {"apiGroups": [group], "resources": resources}
     if names:
         rule["resourceNames"] = list(names)
-    return {**rule, "verbs": list(verbs)}
+    rule["verbs"] = list(verbs)
+    return rule
 
 
 def _role(namespace: str, name: str, rules: list[dict[str, Any]]) -> str:
+    """Returns a role as YAML, and behind it the binding as a comment: who is bound is not on record."""
     kind = "Role" if namespace else "ClusterRole"
-    metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
-    head = {"apiVersion": "rbac.authorization.k8s.io/v1"}
+    metadata = {"name": name}
+    if namespace:
+        metadata["namespace"] = namespace
+    role = {
+        "apiVersion": f"{_API}/v1",
+        "kind": kind,
+        "metadata": metadata,
+        "rules": rules,
+    }
     binding = {
-        **head, "kind": f"{kind}Binding", "metadata": metadata,
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name},
+        "apiVersion": f"{_API}/v1",
+        "kind": f"{kind}Binding",
+        "metadata": metadata,
+        "roleRef": {"apiGroup": _API, "kind": kind, "name": name},
         "subjects": [{"kind": "ServiceAccount", "name": "kubescript", "namespace": "default"}],
-    }  # fmt: skip
-    comment = "".join(f"# {line}\n" for line in ["---", *_dump(binding).splitlines()])
-    return _dump({**head, "kind": kind, "metadata": metadata, "rules": rules}) + comment
+    }
+    lines = ["---", *_dump(binding).splitlines()]
+    comment = "".join(f"# {line}\n" for line in lines)
+    return _dump(role) + comment
 
 
 def _dump(document: dict[str, Any]) -> str:

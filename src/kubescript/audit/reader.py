@@ -1,4 +1,6 @@
-"""The records of a chain, oldest first, whatever their integrity: `verify` is who judges that."""
+"""The records of a chain, oldest first, whatever their integrity. The `kubescript audit` commands read them here;
+`verify` judges whether they are what was written.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ __all__ = ["Filter", "records"]
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which records are record_filter."""
+    """Which records to read."""
 
     session: str = ""
     script: str = ""
@@ -27,29 +29,41 @@ class Filter:
     denied: bool = False
 
     def __call__(self, record: dict[str, Any]) -> bool:
-        """Whether this one is."""
-        if self.session and not str(record.get("session", "")).startswith(self.session):
+        """Whether the filter lets this record through."""
+        if self.session and not _starts(record, "session", self.session):
             return False
-        if self.script and not any(
-            str(record.get(key, "")).startswith(self.script) for key in ("script", "evaluation")
-        ):
+        if self.script and not self._is_of_script(record):
             return False
         if self.since is not None and datetime.fromisoformat(record["time"]) < self.since:
             return False
-        return not self.denied or record.get("decision", "allow") != "allow"
+        if self.denied:
+            return bool(record.get("decision", "allow") != "allow")
+        return True
+
+    def _is_of_script(self, record: dict[str, Any]) -> bool:
+        if _starts(record, "script", self.script):
+            return True
+        return _starts(record, "evaluation", self.script)
+
+
+def _starts(record: dict[str, Any], key: str, beginning: str) -> bool:
+    """Whether the text of this field starts so."""
+    value = record.get(key, "")
+    return str(value).startswith(beginning)
 
 
 def records(path: Path, record_filter: Filter | None = None) -> Iterator[dict[str, Any]]:
-    """Every record that is JSON. Raises ConfigError when a file that is not empty has none: it is another file."""
+    """Yields every record that is JSON. Raises ConfigError when a file has lines but no record: it is another file."""
     lines = count = 0
     with rotation.frozen(path) as parts:
         for line in itertools.chain.from_iterable(part.lines() for part in parts):
             lines += 1
             record = _record(line)
-            if record is not None:
-                count += 1
-                if record_filter is None or record_filter(record):
-                    yield record
+            if record is None:
+                continue
+            count += 1
+            if record_filter is None or record_filter(record):
+                yield record
     if lines and not count:
         raise errors.ConfigError(f"{path} holds no audit records", remedy="name the file that `audit.file` names")
 
@@ -57,6 +71,8 @@ def records(path: Path, record_filter: Filter | None = None) -> Iterator[dict[st
 def _record(line: bytes) -> dict[str, Any] | None:
     try:
         record = json.loads(line)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError):  # a stranger's line may nest deeper than the parser goes
         return None
-    return record if isinstance(record, dict) and isinstance(record.get("time"), str) else None
+    if isinstance(record, dict) and isinstance(record.get("time"), str):
+        return record
+    return None

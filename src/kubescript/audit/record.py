@@ -1,6 +1,7 @@
-"""What a record says: parsed fields and sizes. Never a query value, a body, a header or a result.
+"""What a record says of a script or a call: parsed fields and sizes, never a query value, a body, a header or a result.
 
-Free text (names, what a client calls itself) may be a secret in the wrong place, so it passes `TextFilter` first.
+The recorder builds every record of a script here. Free text (names, what a client calls itself) may be a secret in the
+wrong place, so it passes `TextFilter` first.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from kubescript.request import request
 __all__ = ["Redact", "Subject", "TextFilter", "call", "refused", "script", "sent", "unmasked"]
 
 Redact = Callable[[str, Callable[[str], None]], str]
-"""Masks secrets in a text and tells the kind of each to the second argument."""
+"""Masks the secrets in a text, and passes the kind of each to the second argument."""
 
 _MAX_TEXT: Final = 300
 _FIELDS: Final = ("verb", "group", "version", "resource", "subresource", "namespace", "name")
 
 
 def unmasked(text: str, _found: Callable[[str], None]) -> str:
-    """For servers without redaction."""
+    """Returns the text as it is: the `Redact` of servers without redaction."""
     return text
 
 
@@ -41,35 +42,43 @@ class Subject:
     """SHA-256 of its text."""
 
     def fields(self, kind: str) -> dict[str, Any]:
-        """A record of this kind, its time being now."""
-        return {"type": kind, "time": chain.now(), **{name: getattr(self, name) for name in self.__slots__}}
+        """Returns the first fields of a record of this kind; its time is now."""
+        fields = {"type": kind, "time": chain.now()}
+        for name in self.__slots__:
+            fields[name] = getattr(self, name)
+        return fields
 
 
 class TextFilter:
-    """Free text as it may be written down."""
+    """Makes free text fit for a record."""
 
     def __init__(self, redact: Redact) -> None:
         self.redact = redact
 
     def __call__(self, text: str) -> str:
-        """Masked, on one line, of bounded length."""
+        """Returns the text masked, on one line, of bounded length."""
         if not text:
             return ""
-        masked = self.redact(text, lambda _: None)  # before the cut: half a secret matches no pattern
+        masked = self.redact(text, lambda _: None)
+        # The cut comes after masking: half a secret matches no pattern.
         return sanitizing.printable(masked[:_MAX_TEXT])
 
 
-def sent(subject: Subject, parsed: request.Request, clean_text: TextFilter) -> dict[str, Any]:
-    """A call that may change something is about to leave: should the server die now, this is what is known."""
-    return {**subject.fields("sent"), **_target_fields(parsed, clean_text)}
+def sent(subject: Subject, parsed: request.Request, text_filter: TextFilter) -> dict[str, Any]:
+    """Returns the record of a call that is about to leave: what is known should the server die before the answer."""
+    fields = subject.fields("sent")
+    return fields | _target_fields(parsed, text_filter)
 
 
-def call(subject: Subject, done: records.Record, clean_text: TextFilter) -> dict[str, Any]:
-    """One call, however it ended."""
-    return {
-        **subject.fields("call"),
-        **(_target_fields(done.call, clean_text) if done.call is not None else {"what": done.what}),
-        "context": clean_text(done.context),
+def call(subject: Subject, done: records.Record, text_filter: TextFilter) -> dict[str, Any]:
+    """Returns the record of one call, however it ended."""
+    fields = subject.fields("call")
+    if done.call is not None:
+        fields |= _target_fields(done.call, text_filter)
+    else:
+        fields["what"] = done.what
+    return fields | {
+        "context": text_filter(done.context),
         "decision": done.verdict,
         "rule": done.rule,
         "status": done.status,
@@ -88,10 +97,9 @@ def script(
     answer: types.Answer,
     summary: summary.Summary,
 ) -> dict[str, Any]:
-    """One script, at its end."""
+    """Returns the record of one script at its end."""
     usage = outcome.usage
-    return {
-        **subject.fields("script"),
+    return subject.fields("script") | {
         "script_bytes": size,
         "code": answer.code or "ok",
         "limits": _limits_hit(limits, outcome, answer),
@@ -107,14 +115,20 @@ def script(
 
 
 def refused(subject: Subject, size: int, code: str) -> dict[str, Any]:
-    """A script that was not run."""
-    return {**subject.fields("script"), "script_bytes": size, "code": code, "limits": [], "calls": 0}
+    """Returns the record of a script that was not run."""
+    return subject.fields("script") | {
+        "script_bytes": size,
+        "code": code,
+        "limits": [],
+        "calls": 0,
+    }
 
 
 def _limits_hit(limits: types.Limits, outcome: types.Outcome, answer: types.Answer) -> list[str]:
-    """Every limit the script ran into, also those whose errors it caught."""
-    fault = outcome.fault.code if outcome.fault is not None else ""
-    hit = {fault} if fault.startswith("limit.") else set()
+    """Names every limit the script ran into, also those whose errors it caught."""
+    hit = set()
+    if outcome.fault is not None and outcome.fault.code.startswith("limit."):
+        hit.add(outcome.fault.code)
     if outcome.usage.api_calls > limits.api_calls:
         hit.add("limit.calls")
     if outcome.usage.bytes_fetched > limits.response_bytes:
@@ -124,8 +138,13 @@ def _limits_hit(limits: types.Limits, outcome: types.Outcome, answer: types.Answ
     return sorted(hit)
 
 
-def _target_fields(parsed: request.Request, clean_text: TextFilter) -> dict[str, Any]:
-    fields = {name: clean_text(getattr(parsed, name)) for name in _FIELDS}
-    if not parsed.is_resource:  # from a short list of documents: discovery, health, version
-        fields["path"] = clean_text(parsed.path)
-    return {**fields, "audit_id": parsed.audit_id}
+def _target_fields(parsed: request.Request, text_filter: TextFilter) -> dict[str, Any]:
+    fields = {}
+    for name in _FIELDS:
+        value = getattr(parsed, name)
+        fields[name] = text_filter(value)
+    if not parsed.is_resource:
+        # The path is one of a short list of documents (discovery, health, version): it holds no name.
+        fields["path"] = text_filter(parsed.path)
+    fields["audit_id"] = parsed.audit_id
+    return fields

@@ -1,7 +1,7 @@
-"""Puts scripts and their calls on record; the session asks it for an entry per script (`evaluator.Audit`).
+"""Puts scripts and their API calls on the audit record. The evaluator asks it for an entry per script.
 
-Whatever cannot be written is refused or withheld: a call that may change something before it is sent, any other before
-its script gets an answer.
+What cannot be recorded has no effect: a call that may change something is recorded before it is sent, and every other
+call before its script gets an answer.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import logging
 import os
 import uuid
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import kubescript
@@ -27,98 +28,142 @@ log = logging.getLogger(__name__)
 
 
 def opened(settings: config.Audit, redact: record.Redact) -> Recorder | None:
-    """The recorder these settings ask for. Raises AuditError when nothing could be put on record."""
+    """Opens the recorder that the settings ask for; None when they ask for none. Raises AuditError."""
     if settings.file is None:
         return None
     path = settings.file.absolute()
     log_file = audit_log.AuditLog(
-        path, max_bytes=settings.max_mib * config.MIB, keep=settings.keep, key=paths.read_key(settings.key_file)
+        path,
+        max_bytes=settings.max_mib * config.MIB,
+        keep=settings.keep,
+        key=paths.read_key(settings.key_file),
     )
-    if warning := paths.key_warning(settings.key_file):
+    warning = paths.key_warning(settings.key_file)
+    if warning:
         log.warning("%s", warning, extra={"event": "audit.key"})
     kept_files = store.Store(path, scripts=settings.scripts, responses=settings.responses)
-    return Recorder(log_file, kept_files, record.TextFilter(redact), settings.fsync)
+    text_filter = record.TextFilter(redact)
+    return Recorder(log_file, kept_files, text_filter, settings.fsync)
 
 
 def state(settings: config.Audit) -> tuple[bool, str]:
-    """Whether scripts can be put on record, or nobody asked for that; and what to say of it. Changes nothing."""
+    """Returns whether recording would work, or is off, and a line that says so. Changes nothing on the disk."""
     if settings.file is None:
         return True, "off: nothing is put on record; pass --audit FILE"
-    path = settings.file.absolute()
     try:
-        key = paths.read_key(settings.key_file)
-        paths.check(path)
-        if path.exists():
-            audit_log.check_end(path, key)
-        if settings.scripts or settings.responses:
-            store.Store.check(path)
-        paths.check_space(path)
+        _check_files(settings, settings.file.absolute())
     except errors.AuditError as error:
         return False, error.remedy
-    kept_note = " with scripts and responses" if settings.responses else " with scripts" if settings.scripts else ""
-    return True, "; ".join(filter(None, (f"on: {settings.file}{kept_note}", paths.key_warning(settings.key_file))))
+    text = f"on: {settings.file}"
+    if settings.responses:
+        text += " with scripts and responses"
+    elif settings.scripts:
+        text += " with scripts"
+    warning = paths.key_warning(settings.key_file)
+    return True, f"{text}; {warning}" if warning else text
+
+
+def _check_files(settings: config.Audit, path: Path) -> None:
+    """Checks everything that a server needs before its first record. Raises AuditError."""
+    key = paths.read_key(settings.key_file)
+    paths.check(path)
+    if path.exists():
+        audit_log.check_end(path, key)
+    if settings.scripts or settings.responses:
+        store.Store.check(path)
+    paths.check_space(path)
 
 
 class Recorder:
-    """One server's record."""
+    """The audit record of one server."""
 
     def __init__(
-        self, log_file: audit_log.AuditLog, kept_files: store.Store, text_filter: record.TextFilter, fsync: str
+        self,
+        log_file: audit_log.AuditLog,
+        kept_files: store.Store,
+        text_filter: record.TextFilter,
+        fsync: str,
     ) -> None:
         self._log = log_file
         self._fsync = fsync
         self.store = kept_files
         self.text_filter = text_filter
-        self.write({"type": "start", "time": chain.now(), "kubescript": kubescript.__version__, "pid": os.getpid()})
+        fields = {
+            "type": "start",
+            "time": chain.now(),
+            "kubescript": kubescript.__version__,
+            "pid": os.getpid(),
+        }
+        self.write(fields)
         self._log_head("audit.opened")
 
     def begin(
-        self, script: str, caller: types.Caller, limits: types.Limits, where: tuple[tuple[str, ...], str]
+        self,
+        script: str,
+        caller: types.Caller,
+        limits: types.Limits,
+        where: tuple[tuple[str, ...], str],
     ) -> Entry:
-        """A script is about to run. Raises AuditError when the file cannot be written."""
+        """Opens the entry of a script that is about to run. Raises AuditError when the file cannot be written.
+
+        `where` names the contexts that the script may use, and its default namespace.
+        """
         self._log.check()
-        subject = self._subject(script, caller)
-        self.store.save_script(script, subject.script, self.text_filter.redact)
+        subject = self._subject(caller, _digest(script))
+        if self.store.scripts:
+            self.store.save_script(script, subject.script, self.text_filter.redact)
         return Entry(self, subject, script, limits, where)
 
     def journal(self, caller: types.Caller) -> Entry:
-        """For calls that no script makes."""
-        client, version = self.text_filter(caller.client), self.text_filter(caller.version)
-        subject = record.Subject(caller.session, client, version, uuid.uuid4().hex, "")
+        """Opens an entry for calls that no script makes."""
+        subject = self._subject(caller, "")
         return Entry(self, subject, "", types.Limits(), ((), ""))
 
     def refused(self, script: str, caller: types.Caller, code: str) -> None:
-        """A script was not run. Raises AuditError."""
-        self.write(
-            record.refused(self._subject(script, caller), len(script.encode("utf-8", "replace")), code), final=True
-        )
+        """Records a script that was not run. Raises AuditError."""
+        subject = self._subject(caller, _digest(script))
+        fields = record.refused(subject, _size(script), code)
+        self.write(fields, final=True)
 
     def write(self, fields: dict[str, Any], *, final: bool = False) -> None:
-        """One record; a `final` one, and all before it, is on the disk when this returns. Raises AuditError."""
-        self._log.append(fields, sync=self._fsync == "record" or (final and self._fsync == "answer"))
+        """Writes one record. Raises AuditError.
+
+        A `final` record ends something that somebody waits for: with `fsync = "answer"` it and all records before it
+        are on the disk when this returns.
+        """
+        sync = self._fsync == "record"
+        if final and self._fsync == "answer":
+            sync = True
+        self._log.append(fields, sync=sync)
 
     def close(self) -> None:
-        """The server ends in the orderly way."""
+        """Records that the server ends in the orderly way, and closes the file."""
+        fields = {"type": "stop", "time": chain.now(), "pid": os.getpid()}
         try:
-            self.write({"type": "stop", "time": chain.now(), "pid": os.getpid()}, final=True)
+            self.write(fields, final=True)
             self._log_head("audit.closed")
         except errors.AuditError as error:
             log.warning("%s: %s", error.message, error.remedy, extra={"event": "audit.unavailable"})
         self._log.close()
 
-    def _subject(self, script: str, caller: types.Caller) -> record.Subject:
-        digest = hashlib.sha256(script.encode("utf-8", "surrogatepass")).hexdigest()
-        client, version = self.text_filter(caller.client), self.text_filter(caller.version)
-        return record.Subject(caller.session, client, version, uuid.uuid4().hex, digest)
+    def _subject(self, caller: types.Caller, digest: str) -> record.Subject:
+        return record.Subject(
+            session=caller.session,
+            client=self.text_filter(caller.client),
+            client_version=self.text_filter(caller.version),
+            evaluation=uuid.uuid4().hex,
+            script=digest,
+        )
 
     def _log_head(self, event: str) -> None:
-        """The head of the chain goes to the log: kept elsewhere, it proves that nothing was cut off the end."""
+        """Logs the head of the chain: whoever keeps it elsewhere can prove that nothing was cut off the end."""
         head = self._log.head
-        log.info("audit %s: %d records, head %s", self._log.path, head.seq, head.hash, extra={"event": event})
+        text = "audit %s: %d records, head %s"
+        log.info(text, self._log.path, head.seq, head.hash, extra={"event": event})
 
 
 class Entry:
-    """One script on record."""
+    """The records of one script."""
 
     def __init__(
         self,
@@ -130,38 +175,49 @@ class Entry:
     ) -> None:
         self._recorder = recorder
         self._subject = subject
-        self._size = len(script.encode("utf-8", "replace"))
+        self._size = _size(script)
         self._limits = limits
         self._where = where
-        self._capture = (
-            capture.Capture(recorder.store, recorder.text_filter.redact) if recorder.store.responses else None
-        )
+        self._capture: capture.Capture | None = None
+        if recorder.store.responses:
+            self._capture = capture.Capture(recorder.store, recorder.text_filter.redact)
         self._first_error: errors.AuditError | None = None
-        """Why the first thing that is not on record is not."""
-        script_name = f"; script={subject.script[:16]}" if subject.script else ""
-        self.agent = f"evaluation={subject.evaluation}{script_name}"
+        """Why the first record that is missing could not be written."""
+        self.agent = f"evaluation={subject.evaluation}"
+        if subject.script:
+            self.agent += f"; script={subject.script[:16]}"
 
     def before(self, call: request.Request) -> None:
-        """A call that may change something is on the disk before it is sent. Raises AuditError."""
-        if call.method != "GET":
-            self._recorder.write(record.sent(self._subject, call, self._recorder.text_filter), final=True)
+        """Records a call that may change something, and waits for the disk before it is sent. Raises AuditError."""
+        if call.method == "GET":
+            return
+        fields = record.sent(self._subject, call, self._recorder.text_filter)
+        self._recorder.write(fields, final=True)
 
     def record(self, done: records.Record) -> None:
-        """A call has ended. Raises AuditError, and remembers: this script gets no answer then."""
+        """Records a call that has ended. Raises AuditError; the script gets no answer then."""
+        fields = record.call(self._subject, done, self._recorder.text_filter)
         try:
-            self._recorder.write(record.call(self._subject, done, self._recorder.text_filter))
+            self._recorder.write(fields)
         except errors.AuditError as error:
+            # Kept for `close`: a script may catch what this call raises.
             self._first_error = self._first_error or error
             raise
 
     def captured(self, on_call: conversation.OnCall) -> conversation.OnCall:
-        """What the worker sees is kept when the operator asked for that."""
-        return on_call if self._capture is None else self._capture.wrap(on_call)
+        """Returns `on_call`, which also saves what the worker gets where the operator asked for that."""
+        if self._capture is None:
+            return on_call
+        return self._capture.wrap(on_call)
 
     def close(
-        self, outcome: types.Outcome, answer: types.Answer, summary: summary.Summary, notes: Sequence[str]
+        self,
+        outcome: types.Outcome,
+        answer: types.Answer,
+        summary: summary.Summary,
+        notes: Sequence[str],
     ) -> None:
-        """The script has ended. Raises AuditError when it, or one of its calls, is not on record."""
+        """Records the end of the script. Raises AuditError when this record, or one of its calls, is missing."""
         fields = record.script(self._subject, self._size, self._limits, outcome, answer, summary)
         try:
             if self._capture is not None:
@@ -176,3 +232,13 @@ class Entry:
                 "a call of this script could not be put on the audit record, so its answer is withheld; run it again",
                 remedy=self._first_error.remedy,
             )
+
+
+def _digest(script: str) -> str:
+    # Scripts may hold halves of surrogate pairs, which strict UTF-8 refuses.
+    data = script.encode("utf-8", "surrogatepass")
+    return hashlib.sha256(data).hexdigest()
+
+
+def _size(script: str) -> int:
+    return len(script.encode("utf-8", "replace"))

@@ -1,4 +1,7 @@
-"""The files of one chain: FILE.1, FILE.2, … set aside in this order, and FILE, which is written."""
+"""The files of one chain: FILE.1, FILE.2, … set aside in this order, and FILE, which is written.
+
+The log finds the next name and the last hash here; whoever reads a chain freezes its files here.
+"""
 
 from __future__ import annotations
 
@@ -30,37 +33,52 @@ __all__ = [
 ]
 
 _LOCK_TIMEOUT_S: Final = 2.0
-"""A server holds the lock for a tenth of a millisecond; one stopped while it held it stops no reader."""
+"""A server holds the lock for a tenth of a millisecond. A server that was stopped while it held the lock must not stop
+readers."""
 _LOCK_RETRY_S: Final = 0.001
 _MAX_OPEN_FILES: Final = 256
-"""Files that are held open at a time; more are never removed while they are read but by hand."""
+"""Rotated files that are held open at a time. Servers remove the oldest first, and never so many while they
+are read."""
 _READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(slots=True)
 class Part:
-    """One file of a chain as it was at one moment: servers may write, set aside and remove meanwhile."""
+    """One file of a chain as it was at one moment. Servers may go on writing, rotating and removing files."""
 
     path: Path
     size: int | None = None
-    """Bytes it had then; what is written later is not read. None: to its end."""
+    """How many bytes it had then: what is written later is not read. None: read to its end."""
     stream: BinaryIO | None = None
-    """Open when it might be removed meanwhile."""
+    """Open when the file might be removed before it is read."""
 
     def lines(self) -> Iterator[bytes]:
-        """The lines with their newlines; none is longer than two records. May be read again."""
-        with self.path.open("rb") if self.stream is None else contextlib.nullcontext(self.stream) as stream:
+        """Yields the lines with their newlines, at most two records long. May be called again."""
+        with self._opened() as stream:
             if stream.seekable():
                 stream.seek(0)
             left = self.size
-            while line := stream.readline(2 * chain.MAX_LINE if left is None else min(2 * chain.MAX_LINE, left)):
-                left = None if left is None else left - len(line)
+            while True:
+                # A stranger's file may hold one endless line.
+                most = 2 * chain.MAX_LINE
+                if left is not None:
+                    most = min(most, left)
+                line = stream.readline(most)
+                if not line:
+                    return
+                if left is not None:
+                    left -= len(line)
                 yield line
+
+    def _opened(self) -> contextlib.AbstractContextManager[BinaryIO]:
+        if self.stream is None:
+            return self.path.open("rb")
+        return contextlib.nullcontext(self.stream)
 
 
 @contextlib.contextmanager
 def frozen(path: Path) -> Iterator[list[Part]]:
-    """The files of the chain that ends in `path`, oldest first, as they are at one moment. Raises OSError."""
+    """Yields the files of the chain that ends in `path`, oldest first, as they are at one moment. Raises OSError."""
     with contextlib.ExitStack() as held:
         current = _current(path, held)
         try:
@@ -71,41 +89,47 @@ def frozen(path: Path) -> Iterator[list[Part]]:
 
 
 def _current(path: Path, held: contextlib.ExitStack) -> Part:
-    """FILE itself, locked, so that nobody sets it aside just now; a pipe is read as it comes."""
+    """Opens and locks FILE itself, so that no server rotates it just now. A pipe is read as it comes."""
     deadline = time.monotonic() + _LOCK_TIMEOUT_S
     while True:
         late = time.monotonic() > deadline
         try:
             stream = path.open("rb")
-        except FileNotFoundError:  # between two files of a server there is none for a moment
+        except FileNotFoundError:
+            # A server that rotates leaves no FILE for a moment.
             if late or not rotated(path):
                 raise
             time.sleep(_LOCK_RETRY_S)
             continue
-        found = os.fstat(stream.fileno())
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(stream.fileno())
+        if not stat.S_ISREG(status.st_mode):
             return Part(path, stream=held.enter_context(stream))
-        if (_locked(stream, deadline) and _same(stream, path)) or late:
-            return Part(path, os.fstat(stream.fileno()).st_size, held.enter_context(stream))
+        is_locked = _locked(stream, deadline)
+        if late or (is_locked and _same(stream, path)):
+            size = os.fstat(stream.fileno()).st_size
+            return Part(path, size, held.enter_context(stream))
         stream.close()
 
 
 def _older(path: Path, held: contextlib.ExitStack) -> Iterator[Part]:
-    """Those set aside that can be read to their end: in a stranger's folder a pipe or a link to a secret may have the
-    name of one."""
+    """Yields the rotated files. Only regular files are read: in a stranger's folder a pipe, which has no end, or a link
+    to a secret may have the name of one."""
     for number, one in enumerate(rotated(path)):
         if not stat.S_ISREG(one.lstat().st_mode):
             continue
         if number >= _MAX_OPEN_FILES:
             yield Part(one)
             continue
-        yield Part(one, stream=held.enter_context(_regular(one)))
+        stream = held.enter_context(_regular(one))
+        yield Part(one, stream=stream)
 
 
 def _regular(path: Path) -> BinaryIO:
-    """A file that has an end, open for reading: a pipe would wait for a writer. Raises OSError."""
-    stream = os.fdopen(os.open(path, _READ_FLAGS), "rb")
-    if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+    """Opens a regular file for reading; a pipe would wait for a writer. Raises OSError."""
+    descriptor = os.open(path, _READ_FLAGS)
+    stream = os.fdopen(descriptor, "rb")
+    status = os.fstat(descriptor)
+    if stat.S_ISREG(status.st_mode):
         return stream
     stream.close()
     raise OSError(errno.EINVAL, "is no regular file", str(path))
@@ -139,49 +163,60 @@ def _same(stream: BinaryIO, path: Path) -> bool:
 
 
 def rotated(path: Path) -> list[Path]:
-    """The full ones, oldest first."""
-    found = {number: one for one in path.parent.iterdir() if (number := _number(path, one))}
-    return [found[number] for number in sorted(found)]
+    """Returns the files that were set aside, oldest first."""
+    numbers = {}
+    for one in path.parent.iterdir():
+        number = _number(path, one)
+        if number:
+            numbers[number] = one
+    return [numbers[number] for number in sorted(numbers)]
 
 
 def next_name(path: Path) -> Path:
-    """What the full file becomes."""
+    """Returns the name that the full file gets."""
+    number = 1
     before = rotated(path)
-    number = int(before[-1].suffix[1:]) + 1 if before else 1
+    if before:
+        number += _number(path, before[-1])
     return path.with_name(f"{path.name}.{number}")
 
 
 def surplus(path: Path, keep: int) -> list[Path]:
-    """Those that are too many."""
+    """Returns the oldest rotated files, as many as there are beyond `keep`; 0 keeps all."""
     return rotated(path)[:-keep] if keep else []
 
 
 def first_record(path: Path) -> int | None:
-    """The number of the first record there is; None when there is none."""
-    found = map(first_record_of, (*rotated(path), path))
-    return next((number for number in found if number is not None), None)
-
-
-def first_record_of(path: Path) -> int | None:
-    """The number of the first record of one file; None when it has none."""
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError), _regular(path) as stream:
-        return int(json.loads(stream.readline(chain.MAX_LINE))["seq"])
+    """Returns the number of the first record of the chain; None when it has none."""
+    for one in (*rotated(path), path):
+        number = first_record_of(one)
+        if number is not None:
+            return number
     return None
 
 
-def is_rotated(path: Path, found: os.stat_result) -> bool:
-    """Whether this is one of the full ones, whoever moved it there."""
+def first_record_of(path: Path) -> int | None:
+    """Returns the number of the first record of one file; None when it has none."""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError), _regular(path) as stream:
+        line = stream.readline(chain.MAX_LINE)
+        return int(json.loads(line)["seq"])
+    return None
+
+
+def is_rotated(path: Path, status: os.stat_result) -> bool:
+    """Whether the file with this status is one of those set aside, whoever moved it there."""
     for one in rotated(path):
         with contextlib.suppress(FileNotFoundError):
-            if os.path.samestat(one.lstat(), found):
+            if os.path.samestat(one.lstat(), status):
                 return True
     return False
 
 
 def last_head(path: Path, key: bytes | None) -> chain.Head:
-    """The end of the chain in a file that was set aside; the beginning when it has none."""
+    """Returns the end of the chain in a rotated file; the beginning of a chain when the file has no record."""
     with _regular(path) as stream:
-        stream.seek(max(0, path.stat().st_size - 2 * chain.MAX_LINE))
+        size = path.stat().st_size
+        stream.seek(max(0, size - 2 * chain.MAX_LINE))
         lines = stream.read().split(b"\n")
     for line in reversed(lines):
         try:
@@ -193,6 +228,8 @@ def last_head(path: Path, key: bytes | None) -> chain.Head:
 
 
 def _number(path: Path, other: Path) -> int:
-    """N of FILE.N; 0 for every other name."""
+    """Returns N of FILE.N; 0 for every other name."""
     name, _, number = other.name.rpartition(".")
-    return int(number) if name == path.name and re.fullmatch(r"[1-9][0-9]{0,9}", number) else 0
+    if name == path.name and re.fullmatch(r"[1-9][0-9]{0,9}", number):
+        return int(number)
+    return 0

@@ -1,4 +1,4 @@
-"""What a record adds up to."""
+"""What the records of a chain add up to. `kubescript audit stats` prints it."""
 
 from __future__ import annotations
 
@@ -14,72 +14,103 @@ __all__ = ["as_text", "summed"]
 
 
 class _Sums:
+    """Counts and samples of the records read so far."""
+
     def __init__(self) -> None:
         self.outcomes: Counter[str] = Counter()
         self.clients: Counter[str] = Counter()
-        self.requests: Counter[str] = Counter()
+        self.asked: Counter[str] = Counter()
         self.not_allowed: Counter[str] = Counter()
         self.failed: Counter[str] = Counter()
         self.redactions: Counter[str] = Counter()
-        self.fetched_bytes = self.answer_bytes = 0
+        self.fetched_bytes = 0
+        self.answer_bytes = 0
         self.script_ms: list[float] = []
         self.call_ms: list[float] = []
 
-    def script(self, record: dict[str, Any]) -> None:
+    def add(self, record: dict[str, Any]) -> None:
+        """Adds one record; only those of scripts and calls count."""
+        if record["type"] == "script":
+            self._add_script(record)
+        elif record["type"] == "call":
+            self._add_call(record)
+
+    def _add_script(self, record: dict[str, Any]) -> None:
         self.outcomes[record["code"]] += 1
-        self.clients[" ".join(filter(None, (record["client"], record["client_version"]))) or "?"] += 1
+        client = audit_format.client(record)
+        self.clients[client] += 1
         self.answer_bytes += record.get("answer_bytes", 0)
         self.script_ms.append(record.get("ms", 0.0))
 
-    def call(self, record: dict[str, Any]) -> None:
-        self.requests[_kind(record)] += 1
+    def _add_call(self, record: dict[str, Any]) -> None:
+        self.asked[_target_kind(record)] += 1
         self.fetched_bytes += record["bytes"]
         self.redactions.update(record["redactions"])
         if record["decision"] != "allow":
-            self.not_allowed[record["rule"] or record["fault"]] += 1
+            reason = record["rule"] or record["fault"]
+            self.not_allowed[reason] += 1
             return
         self.call_ms.append(record["ms"])
-        why = record["fault"] or (str(record["status"]) if record["status"] >= 400 else "")
-        if why:
-            self.failed[why] += 1
+        if record["fault"]:
+            self.failed[record["fault"]] += 1
+        elif record["status"] >= 400:
+            self.failed[str(record["status"])] += 1
 
 
 def summed(records: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Counts, sizes and latencies of these records."""
+    """Returns counts, sizes and latencies of these records."""
     sums = _Sums()
     for record in records:
-        if record["type"] in {"script", "call"}:
-            getattr(sums, record["type"])(record)
-    counted = {name: dict(value.most_common()) for name, value in vars(sums).items() if isinstance(value, Counter)}
-    spread = {name: _spread(value) for name, value in vars(sums).items() if isinstance(value, list)}
-    totals = {"scripts": sums.outcomes.total(), "calls": sums.requests.total()}
-    sizes = {"fetched_bytes": sums.fetched_bytes, "answer_bytes": sums.answer_bytes}
-    return totals | counted | sizes | spread
+        sums.add(record)
+    return {
+        "scripts": sums.outcomes.total(),
+        "calls": sums.asked.total(),
+        "outcomes": dict(sums.outcomes.most_common()),
+        "clients": dict(sums.clients.most_common()),
+        "asked": dict(sums.asked.most_common()),
+        "not_allowed": dict(sums.not_allowed.most_common()),
+        "failed": dict(sums.failed.most_common()),
+        "redactions": dict(sums.redactions.most_common()),
+        "fetched_bytes": sums.fetched_bytes,
+        "answer_bytes": sums.answer_bytes,
+        "script_ms": _spread(sums.script_ms),
+        "call_ms": _spread(sums.call_ms),
+    }
 
 
 def as_text(sums: dict[str, Any]) -> str:
-    """A line each."""
-    return "\n".join(
-        sanitizing.printable(f"{name:<14} {_values_as_text(value)}")
-        for name, value in sums.items()
-        if value not in ({}, None)
-    )
+    """Returns the sums as a person reads them, a line each; empty ones are left out."""
+    lines = []
+    for name, value in sums.items():
+        if value in ({}, None):
+            continue
+        line = f"{name:<14} {_value_as_text(value)}"
+        lines.append(sanitizing.printable(line))
+    return "\n".join(lines)
 
 
-def _kind(record: dict[str, Any]) -> str:
+def _target_kind(record: dict[str, Any]) -> str:
+    """Returns what a call asked for, without the names of objects: `list pods`."""
     if "resource" in record and "path" not in record:
-        return audit_format.target({**record, "namespace": "", "name": ""})
+        record = {**record, "namespace": "", "name": ""}
     return audit_format.target(record)
 
 
 def _spread(values: list[float]) -> dict[str, float]:
     if not values:
         return {}
-    ranks = statistics.quantiles(values, n=100, method="inclusive") if len(values) > 1 else values * 99
-    return {"p50": round(ranks[49], 1), "p95": round(ranks[94], 1), "max": max(values)}
+    ranks = values * 99
+    if len(values) > 1:  # `quantiles` refuses a single value
+        ranks = statistics.quantiles(values, n=100, method="inclusive")
+    return {
+        "p50": round(ranks[49], 1),
+        "p95": round(ranks[94], 1),
+        "max": max(values),
+    }
 
 
-def _values_as_text(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {count}" for name, count in value.items())
-    return f"{value:,}"
+def _value_as_text(value: Any) -> str:
+    if not isinstance(value, dict):
+        return f"{value:,}"
+    parts = [f"{name} {count}" for name, count in value.items()]
+    return ", ".join(parts)

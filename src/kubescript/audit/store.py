@@ -1,15 +1,15 @@
-"""What is kept beside the audit file when the operator asks: scripts, and what they saw and answered.
+"""What is kept beside the audit file when the operator asks: scripts, and what they received and answered.
 
     FILE.d/scripts/HASH.py     a script's text, its secrets masked; HASH is that of the text as it ran
-    FILE.d/bodies/HASH         one answer's body as the worker saw it, after redaction
+    FILE.d/bodies/HASH         one answer's body as the worker received it, after redaction
     FILE.d/replays/HASH.json   one evaluation: its calls in order, the head of each answer, and the answer it gave
 
-Each name is the SHA-256 of the content (but for masked scripts), and a script's record names its replay, so the chain
-covers all of it.
+The recorder writes here; `replay` and `export` read. Each name is the SHA-256 of the content (but for masked scripts),
+and a script's record names its replay, so the chain covers all of it.
 
-What is read again may come from a stranger. A file is read by the hash that the chain has of it, and nothing else is a
-name: not a path, not a link, not a device. What does not have that hash, or not the shape that is written here, is as
-good as changed.
+The folder that is read may come from a stranger. A file is read by the hash that the chain has of it, and nothing else
+is a name: not a path, not a link, not a device. What does not have that hash, or not the shape that is written here,
+counts as changed.
 """
 
 from __future__ import annotations
@@ -30,13 +30,26 @@ from kubescript import errors, types
 from kubescript.audit import paths, record
 from kubescript.wire import protocol
 
-__all__ = ["CapturedCall", "Changed", "Document", "Sink", "Skipped", "Store", "document", "folder_of", "read", "script"]
+__all__ = [
+    "FOLDERS",
+    "CapturedCall",
+    "Changed",
+    "Document",
+    "Sink",
+    "Skipped",
+    "Store",
+    "document",
+    "folder_of",
+    "read",
+    "script",
+]
 
-_FOLDERS: Final = ("scripts", "bodies", "replays")
+FOLDERS: Final = ("scripts", "bodies", "replays")
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
 _MAX_FILE_BYTES: Final = 1 << 30
-"""Bytes of one file: what one script may fetch by default. A file with holes claims any size."""
+"""What one script may fetch by default. A file with holes claims any size."""
 _READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_NEW_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
 class Skipped(Exception):
@@ -64,7 +77,7 @@ class CapturedCall(msgspec.Struct, frozen=True):
 
 
 class Document(msgspec.Struct, frozen=True):
-    """One evaluation."""
+    """One evaluation, as it is written to FILE.d/replays."""
 
     limits: types.Limits
     contexts: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
@@ -75,6 +88,11 @@ class Document(msgspec.Struct, frozen=True):
     answer: str
 
 
+def folder_of(path: Path) -> Path:
+    """Returns the folder beside an audit file."""
+    return path.with_name(path.name + ".d")
+
+
 class Store:
     """The folder FILE.d. Used from many threads and processes at once: what has a name never changes."""
 
@@ -83,35 +101,38 @@ class Store:
         self.scripts = scripts or responses
         self.responses = responses
         if self.scripts:
-            for folder in (self.folder, *(self.folder / name for name in _FOLDERS)):
-                paths.make_folder(folder)
+            paths.make_folder(self.folder)
+            for name in FOLDERS:
+                paths.make_folder(self.folder / name)
 
     @staticmethod
     def check(path: Path) -> None:
-        """Whether the folder beside this audit file could be used, without making it. Raises AuditError."""
+        """Checks whether the folder beside this audit file could be used, without making it. Raises AuditError."""
         folder = folder_of(path)
-        for one in (folder, *(folder / name for name in _FOLDERS)):
+        for one in (folder, *(folder / name for name in FOLDERS)):
             if os.path.lexists(one):
                 paths.check_folder(one)
 
     def save_script(self, text: str, digest: str, redact: record.Redact) -> None:
-        """A script's text, masked. Raises AuditError."""
+        """Saves a script's text, masked. Raises AuditError."""
         target = self.folder / "scripts" / f"{digest}.py"
-        if self.scripts and not target.exists():
-            self._put(target, redact(text, lambda _: None).encode("utf-8", "surrogatepass"))
+        if target.exists():
+            return
+        masked = redact(text, lambda _: None)
+        self._save(target, masked.encode("utf-8", "surrogatepass"))
 
     def save_replay(self, document: dict[str, Any]) -> str:
-        """One evaluation; gives its hash. Raises AuditError."""
+        """Saves one evaluation; returns its hash. Raises AuditError."""
         data = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
         digest = hashlib.sha256(data).hexdigest()
-        self._put(self.folder / "replays" / f"{digest}.json", data)
+        self._save(self.folder / "replays" / f"{digest}.json", data)
         return digest
 
     def sink(self) -> Sink:
-        """Takes one body. Raises AuditError."""
+        """Returns a file that takes one body. Raises AuditError."""
         return Sink(self.folder / "bodies")
 
-    def _put(self, target: Path, data: bytes) -> None:
+    def _save(self, target: Path, data: bytes) -> None:
         sink = Sink(target.parent)
         sink.write(data)
         sink.close(target)
@@ -125,14 +146,13 @@ class Sink:
         self._path = folder / f"new-{uuid.uuid4().hex}"
         self.size = 0
         try:
-            self._file = os.fdopen(
-                os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb"
-            )
+            descriptor = os.open(self._path, _NEW_FLAGS, 0o600)
+            self._file = os.fdopen(descriptor, "wb")
         except OSError as error:
             raise self._failed(error) from None
 
     def write(self, data: bytes) -> None:
-        """The next piece. Raises AuditError."""
+        """Writes the next piece. Raises AuditError."""
         self._digest.update(data)
         self.size += len(data)
         try:
@@ -141,11 +161,13 @@ class Sink:
             raise self._failed(error) from None
 
     def close(self, target: Path | None = None) -> str:
-        """Name it, by its hash unless told otherwise; gives the hash. Raises AuditError."""
+        """Names the file `target`, or else by its hash; returns the hash. Raises AuditError."""
         digest = self._digest.hexdigest()
+        if target is None:
+            target = self._path.with_name(digest)
         try:
             self._file.close()
-            self._path.replace(target or self._path.with_name(digest))
+            self._path.replace(target)
         except OSError as error:
             raise self._failed(error) from None
         return digest
@@ -153,36 +175,34 @@ class Sink:
     def _failed(self, error: OSError) -> errors.AuditError:
         with contextlib.suppress(OSError):
             self._path.unlink(missing_ok=True)
-        return paths.unavailable(self._path.parent, os.strerror(error.errno or 0), "free some space, or check the disk")
+        why = os.strerror(error.errno or 0)
+        return paths.unavailable(self._path.parent, why, "free some space, or check the disk")
 
 
-def folder_of(path: Path) -> Path:
-    """The folder beside an audit file."""
-    return path.with_name(path.name + ".d")
-
-
-def document(store: Path, entry: dict[str, Any]) -> Document:
-    """What the script saw, if it is what the chain says. Raises Skipped or Changed."""
+def document(folder: Path, entry: dict[str, Any]) -> Document:
+    """Returns the evaluation that a script's record names. Raises Skipped, or Changed when its hash is another."""
     digest = entry.get("replay", "")
     if not digest:
         raise Skipped("what it saw was not recorded: set audit.responses")
-    data = read(store / "replays", digest, ".json")
+    data = read(folder / "replays", digest, ".json")
     try:
         return msgspec.json.decode(data, type=Document)
     except (msgspec.MsgspecError, RecursionError):
         raise Changed("what it saw is not written as it would be here") from None
 
 
-def script(store: Path, digest: str) -> str:
-    """A script's text. Raises Skipped or Changed."""
+def script(folder: Path, digest: str) -> str:
+    """Returns a script's text. Raises Skipped or Changed."""
     try:
-        return read(store / "scripts", digest, ".py").decode("utf-8", "surrogatepass")
+        data = read(folder / "scripts", digest, ".py")
     except _OtherContent:
         raise Skipped("its text held a secret, which is masked in what is kept") from None
+    return data.decode("utf-8", "surrogatepass")
 
 
 def read(folder: Path, digest: Any, suffix: str = "") -> bytes:
-    """The content of the file that is called by its hash. Raises Skipped when it is not there, else Changed."""
+    """Returns the content of the file that is named by its hash. Raises Skipped when it is not there, else Changed."""
+    # Attack: a stranger's record names `../../etc/shadow`, or a number.
     if not isinstance(digest, str) or not _HASH.fullmatch(digest):
         raise Changed("the record names a file by something else than its hash")
     name = digest + suffix
@@ -198,10 +218,10 @@ def read(folder: Path, digest: Any, suffix: str = "") -> bytes:
 
 
 def _read_regular_file(file: Path) -> bytes:
-    """Of a regular file. Raises OSError for anything else: a pipe or a device has no end."""
+    """Returns the content of a regular file. Raises OSError for anything else: a pipe or a device has no end."""
     descriptor = os.open(file, _READ_FLAGS)
     with os.fdopen(descriptor, "rb") as stream:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > _MAX_FILE_BYTES:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_FILE_BYTES:
             raise OSError
         return stream.read(_MAX_FILE_BYTES)

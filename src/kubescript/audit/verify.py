@@ -1,4 +1,7 @@
-"""Reads a chain from its first record to its last and names the first that is not what was written."""
+"""Reads a chain from its first record to its last and names the first that is not what was written.
+
+`kubescript audit verify` calls it, and the other audit commands before they trust a record.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ class Break:
 
 @dataclass(slots=True)
 class Report:
-    """What was found."""
+    """What a check of a chain has found so far."""
 
     files: int = 0
     records: int = 0
@@ -58,12 +61,13 @@ class _Broken(Exception):
 
 
 def verify(path: Path, key: bytes | None = None, anchor: str = "") -> Report:
-    """Check the whole chain that ends in `path`; `anchor` is a hash that must be in it."""
+    """Checks the whole chain that ends in `path`; `anchor` is a hash that must be in it."""
     report = Report()
     with rotation.frozen(path) as parts:
         for part in parts:
             report.files += 1
-            report.broken = _check_file(part, report, _Checker(report, key, anchor))
+            checker = _Checker(report, key, anchor)
+            report.broken = _check_file(part, report, checker)
             if report.broken is not None:
                 return report
     if anchor and not report.anchored:
@@ -72,34 +76,38 @@ def verify(path: Path, key: bytes | None = None, anchor: str = "") -> Report:
 
 
 def _check_file(part: rotation.Part, report: Report, checker: _Checker) -> Break | None:
-    """The first record of one file that is not what was written."""
+    """Returns the first record of one file that is not what was written; None when all are."""
     number = 0
     try:
         for number, line in enumerate(part.lines(), 1):
             checker.take(number, line)
         checker.end()
-    except _Broken as found:
-        where = found.line or number
-        kind = _removed_or_reordered(part, where, report.head) if found.kind == "removed" else found.kind
-        return Break(part.path.name, where, kind, found.why)
+    except _Broken as error:
+        line_number = error.line or number
+        kind = error.kind
+        if kind == "removed":
+            kind = _removed_or_reordered(part, line_number, report.head)
+        return Break(part.path.name, line_number, kind, error.why)
     return None
 
 
 class _Checker:
-    """Holds one file against the chain so far."""
+    """Checks the lines of one file against the chain so far."""
 
     def __init__(self, report: Report, key: bytes | None, anchor: str) -> None:
         self._report = report
         self._key = key
         self._anchor = anchor
         self._torn: tuple[int, bytes, str] | None = None
-        """A line that is no record: only a repair record that names it, right after it, excuses it."""
+        """Number, text and fault of a line that is no record. Only a repair record right after it, which names it,
+        excuses it: a crash tore the line, and the next append recorded that."""
 
     def take(self, number: int, line: bytes) -> None:
-        """The next line. Raises _Broken."""
+        """Checks the next line. Raises _Broken."""
         content = line.removesuffix(b"\n")
+        keyed = self._report.keyed or _says_keyed(content)
         try:
-            record = chain.parse(content, self._key, keyed=self._report.keyed or _says_keyed(content))
+            record = chain.parse(content, self._key, keyed=keyed)
         except chain.Damaged as error:
             self.end()
             self._torn = (number, line, str(error))
@@ -111,7 +119,7 @@ class _Checker:
         self._count(record)
 
     def end(self) -> None:
-        """No line follows. Raises _Broken."""
+        """Checks the end of the file: no line follows. Raises _Broken."""
         if self._torn is None:
             return
         number, line, why = self._torn
@@ -123,13 +131,15 @@ class _Checker:
         if self._torn is None:
             return
         torn = self._torn[1].removesuffix(b"\n")
+        digest = hashlib.sha256(torn).hexdigest()
         named = (record.get("type"), record.get("torn_bytes"), record.get("torn_sha256"))
-        if named != ("repair", len(torn), hashlib.sha256(torn).hexdigest()):
+        if named != ("repair", len(torn), digest):
             self.end()
         self._torn = None
 
     def _check_link(self, record: dict[str, Any]) -> None:
-        head, seq = self._report.head, record["seq"]
+        head = self._report.head
+        seq = record["seq"]
         if not self._report.records:
             self._report.first = seq
             if seq == 0 and record["prev"] != chain.GENESIS:
@@ -152,10 +162,14 @@ class _Checker:
                 f"record {record['record']} stood here once; under a running server the file was emptied, moved away, "
                 "removed or replaced",
             )
-        report.anchored = report.anchored or record["hash"] == self._anchor
-        report.repairs += record.get("type") == "repair"
-        report.gaps += record.get("records", 0) if record.get("type") == "gap" else 0
-        report.keyed = report.keyed or bool(record.get("keyed"))
+        if record["hash"] == self._anchor:
+            report.anchored = True
+        if record.get("type") == "repair":
+            report.repairs += 1
+        if record.get("type") == "gap":
+            report.gaps += record.get("records", 0)
+        if record.get("keyed"):
+            report.keyed = True
 
 
 def _says_keyed(line: bytes) -> bool:
@@ -163,7 +177,7 @@ def _says_keyed(line: bytes) -> bool:
 
 
 def _removed_or_reordered(part: rotation.Part, number: int, head: chain.Head) -> str:
-    """Whether what is missing at a line comes later, in the same file."""
+    """Whether what is missing at a line comes later in the same file."""
     for line in itertools.islice(part.lines(), number, None):
         try:
             record = chain.parse(line.removesuffix(b"\n"), None, keyed=True)
@@ -175,15 +189,16 @@ def _removed_or_reordered(part: rotation.Part, number: int, head: chain.Head) ->
 
 
 def as_text(report: Report, *, checked: bool = True) -> str:
-    """The report as a person reads it; not `checked`: of a keyed chain whose key was not given."""
+    """Returns the report as a person reads it. Not `checked`: the chain is keyed, and its key was not given."""
     if report.broken is not None:
-        found = report.broken
+        broken = report.broken
         whole = f"{report.records} records before it are whole"
-        return f"BROKEN {found.file} line {found.line}: {found.kind}: {found.why}; {whole}"
+        return f"BROKEN {broken.file} line {broken.line}: {broken.kind}: {broken.why}; {whole}"
     if report.missing:
         return f"BROKEN {_missing_as_text(report)}"
     verdict = "are whole" if checked else "NOT CHECKED: their hashes are keyed; give --key FILE"
-    parts = [f"{report.records} records in {report.files} {'files' if report.files != 1 else 'file'} {verdict}"]
+    files = "files" if report.files != 1 else "file"
+    parts = [f"{report.records} records in {report.files} {files} {verdict}"]
     if report.first:
         parts.append(f"the chain begins at record {report.first}: older files are not here")
     if report.repairs:
@@ -192,14 +207,15 @@ def as_text(report: Report, *, checked: bool = True) -> str:
         parts.append(f"{report.gaps} could not be written when they should have been")
     if report.keyed and checked:
         parts.append("keyed")
-    return "; ".join(parts) + f"\nhead {report.head.hash} (record {report.head.seq - 1})"
+    last = report.head.seq - 1
+    return "; ".join(parts) + f"\nhead {report.head.hash} (record {last})"
 
 
 def _missing_as_text(report: Report) -> str:
-    """What a missing hash may mean; the chain alone cannot tell."""
-    older = (
-        f", or it was in an older file than those here, which begin at record {report.first}" if report.first else ""
-    )
+    """Returns what a missing hash may mean; the chain alone cannot tell which."""
+    older = ""
+    if report.first:
+        older = f", or it was in an older file than those here, which begin at record {report.first}"
     return (
         f"removed: no record has the hash {report.missing}: the end of the chain was cut off, or all of it was written "
         f"anew, or the hash is of another chain{older}; the {report.records} records that are here are chained"

@@ -2,7 +2,7 @@
 
 Workloads write log lines, messages and annotations; whoever reads them is a terminal or a model. A colour code is
 noise, a cursor movement hides the line above, and letters nobody can see are still read by a model. Newlines, tabs,
-emoji and every script of the world stay as they are.
+emoji and every script of the world stay as they are. Answers, the log, the audit record and its commands pass here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SEQUENCE: Final = re.compile(
 one that does not would swallow what follows, so only its introducer goes. So it is with all that is not surely whole: a
 label that ends with half a sequence must not eat the number that a script writes behind it."""
 _BREAKS: Final = re.compile("\r\n|[\r\x85\u2028\u2029]")
-"""Ends of lines in other words; a lone carriage return would overwrite the line it ends."""
+"""Other ends of lines. On a terminal a lone carriage return lets the next text overwrite the line."""
 _INVISIBLE: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 without tab and newline
     "\u202a-\u202e\u2066-\u2069"  # bidirectional embeddings, overrides, isolates
@@ -52,11 +52,11 @@ _REMOVABLE: Final = re.compile(
     "\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-"""All of the above in one pass; most texts hold none."""
+"""All of the above in one pass. Most texts hold none of it, so `clean` ends after this search."""
 
 
 def clean(text: str) -> str:
-    """The text without what a reader cannot see."""
+    """Returns the text without what a reader cannot see."""
     if _REMOVABLE.search(text) is None:
         return text
     text = _SEQUENCE.sub("", text)
@@ -65,18 +65,19 @@ def clean(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """One line that no terminal obeys."""
+    """Returns the text as one line that no terminal obeys: other characters are replaced."""
     return text if text.isprintable() else "".join(char if char.isprintable() else _UNPRINTABLE for char in text)
 
 
 def count_hidden(text: str) -> int:
-    """How many characters there are that only hide or turn round what a reader sees: worth a word to the reader."""
+    """Counts the characters that only hide or turn round what a reader sees; the answer tells the reader of them."""
     marks = 0 if text.isascii() else len(_HIDING.findall(text))
-    return marks + sum(len(found[0]) for found in _STRINGS.finditer(text))
+    in_strings = sum(len(string[0]) for string in _STRINGS.finditer(text))
+    return marks + in_strings
 
 
 def _without_dangling(text: str) -> str:
-    """Without dangling joiners; taking one away may leave the next one dangling."""
+    """Returns the text without dangling joiners; removing one may leave the next one dangling."""
     while True:
         text, count = _DANGLING.subn("", text)
         if not count:
@@ -84,8 +85,8 @@ def _without_dangling(text: str) -> str:
 
 
 def change_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """JSON data with every text in it changed, keys included. No entry is lost: a key that now equals another is
-    numbered."""
+    """Returns JSON data with every text in it changed, keys included. No entry is lost: a key that now equals another
+    is numbered."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list):
@@ -96,12 +97,14 @@ def change_texts(value: Any, change: Callable[[str], str]) -> Any:
 
 
 def _change_pairs(pairs: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    changed: dict[str, Any] = {}
     numbers: dict[str, int] = {}
     for key, item in pairs.items():
-        name = unique = change(key)
-        while unique in found:  # from where the last one of this name was: a hundred thousand may be equal
+        name = change(key)
+        unique = name
+        # Attack: a hundred thousand keys that become equal. The count goes on where the last one of this name was.
+        while unique in changed:
             numbers[name] = numbers.get(name, 1) + 1
             unique = f"{name}~{numbers[name]}"
-        found[unique] = change_texts(item, change)
-    return found
+        changed[unique] = change_texts(item, change)
+    return changed

@@ -1,4 +1,7 @@
-"""Cuts texts to whole lines and values to valid structure: a reader must be able to trust what is there."""
+"""Cuts texts to whole lines and values to valid structure: a reader must be able to trust what is there.
+
+`render` cuts every answer here.
+"""
 
 from __future__ import annotations
 
@@ -27,22 +30,24 @@ class Cut:
 
 
 def cut_text(text: str, room: int, lines: int) -> Cut:
-    """The beginning of the text: at most `room` bytes and `lines` lines, whole lines where there are any."""
-    data = text.encode("utf-8", "replace")
-    at = _end_of_line(text, lines)
-    kept = text[:at]
-    if len(data) <= room and at == len(text):
+    """Returns the beginning of the text: at most `room` bytes and `lines` lines, whole lines where there are any."""
+    size = len(text.encode("utf-8", "replace"))
+    end = _end_of_line(text, lines)
+    if size <= room and end == len(text):
         return Cut(text)
-    if len(kept.encode("utf-8", "replace")) > room:
-        kept = kept.encode("utf-8", "replace")[:room].decode("utf-8", "ignore")
+    kept = text[:end]
+    data = kept.encode("utf-8", "replace")
+    if len(data) > room:
+        kept = data[:room].decode("utf-8", "ignore")
         kept = kept[: kept.rfind("\n") + 1] or kept
     kept = kept.rstrip("\n")
-    missing = text.rstrip("\n").count("\n") - kept.count("\n")
-    return Cut(kept, len(data) - len(kept.encode("utf-8", "replace")), missing)
+    missing_bytes = size - len(kept.encode("utf-8", "replace"))
+    missing_lines = text.rstrip("\n").count("\n") - kept.count("\n")
+    return Cut(kept, missing_bytes, missing_lines)
 
 
 def _end_of_line(text: str, lines: int) -> int:
-    """Where the text's first `lines` lines end."""
+    """Returns where the text's first `lines` lines end."""
     at = -1
     for _ in range(lines):
         at = text.find("\n", at + 1)
@@ -52,53 +57,74 @@ def _end_of_line(text: str, lines: int) -> int:
 
 
 def cut_lines(value: Any, lines: int) -> tuple[Any, int]:
-    """JSON data with every text in it cut to so many lines, and how many lines are missing in all."""
+    """Returns JSON data with every text in it cut to so many lines, and how many lines are missing in all."""
     if isinstance(value, str):
-        if value.count("\n") < lines:
-            return value, 0
-        cut = cut_text(value, len(value) * 4, lines)
-        return (f"{cut.text}\n… {cut.lines} more lines", cut.lines) if cut.lines else (value, 0)
+        return _cut_string(value, lines)
+    missing = 0
     if isinstance(value, list):
-        done = [cut_lines(item, lines) for item in value]
-        return [item for item, _ in done], sum(count for _, count in done)
+        items = []
+        for item in value:
+            kept, count = cut_lines(item, lines)
+            items.append(kept)
+            missing += count
+        return items, missing
     if isinstance(value, dict):
-        pairs = {key: cut_lines(item, lines) for key, item in value.items()}
-        return {key: item for key, (item, _) in pairs.items()}, sum(count for _, count in pairs.values())
+        pairs = {}
+        for key, item in value.items():
+            pairs[key], count = cut_lines(item, lines)
+            missing += count
+        return pairs, missing
     return value, 0
 
 
+def _cut_string(value: str, lines: int) -> tuple[str, int]:
+    if value.count("\n") < lines:
+        return value, 0
+    # No character takes more than four bytes: only lines are cut here.
+    cut = cut_text(value, len(value) * 4, lines)
+    if not cut.lines:
+        return value, 0
+    return f"{cut.text}\n… {cut.lines} more lines", cut.lines
+
+
 def dump(value: Any) -> str:
-    """Compact JSON text."""
+    """Returns compact JSON text."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def shrink(value: Any, room: int) -> str:
-    """JSON text of `value` in at most `room` bytes: whole where it fits, otherwise with the ends of long parts
-    missing."""
+    """Returns JSON text of `value` in at most `room` bytes; long parts lose their ends where it does not fit."""
     text = dump(value)
-    return text if _size(text) <= room else _Shrinking().cut(value, room)
+    if _size(text) <= room:
+        return text
+    return _Shrinking().cut(value, room)
 
 
 class _Shrinking:
-    """One value being shrunk. What a part takes is measured once, for each of two hundred levels holds all below it."""
+    """Shrinks one value. The size of each part is measured once: values may be two hundred levels deep, and each level
+    holds all those below it."""
 
     def __init__(self) -> None:
         self._sizes: dict[int, int] = {}
-        """By id: the value outlives this."""
+        """By id, which stays valid: the value outlives this object."""
 
     def cut(self, value: Any, room: int) -> str:
-        """`value`, which does not fit, with the ends of long parts missing."""
+        """Returns JSON text of `value`, which does not fit, without the ends of long parts."""
         if isinstance(value, list):
             return "[" + ",".join(self._items(value, room - 2)) + "]"
         if isinstance(value, dict):
             return "{" + ",".join(self._pairs(value, room - 2)) + "}"
-        return _shrunk_string(value, room) if isinstance(value, str) else "null"
+        if isinstance(value, str):
+            return _shrunk_string(value, room)
+        return "null"
 
     def _fitted(self, value: Any, room: int) -> str:
-        return dump(value) if self._size(value) <= room else self.cut(value, room)
+        if self._size(value) <= room:
+            return dump(value)
+        return self.cut(value, room)
 
     def _items(self, items: list[Any], room: int) -> list[str]:
-        """The leading items that fit; the first that does not is cut inside when it would otherwise be alone."""
+        """Returns the leading items that fit. When not even the first fits, it is cut inside."""
         kept: list[str] = []
         for item in items:
             size = self._size(item)
@@ -111,20 +137,25 @@ class _Shrinking:
         return kept
 
     def _pairs(self, pairs: dict[str, Any], room: int) -> list[str]:
-        """The small values whole; the large ones share what room is left."""
-        sizes = {key: _size(dump(key)) + self._size(item) + 2 for key, item in pairs.items()}
-        small = {key for key, size in sizes.items() if size <= room // max(1, len(pairs))}
+        """Returns the small values whole; the large ones share the room that is left."""
+        sizes = {}
+        for key, item in pairs.items():
+            sizes[key] = _size(dump(key)) + self._size(item) + 2
+        equal_share = room // max(1, len(pairs))
+        small = {key for key, size in sizes.items() if size <= equal_share}
         left = room - sum(sizes[key] for key in small)
         share = left // max(1, len(pairs) - len(small))
         parts = []
         for key, item in pairs.items():
-            space = sizes[key] if key in small else share - _size(dump(key)) - 2
+            name = dump(key)
+            space = sizes[key] if key in small else share - _size(name) - 2
             if space > _WORTH_CUTTING or key in small:
-                parts.append(f"{dump(key)}:{self._fitted(item, space)}")
+                value = self._fitted(item, space)
+                parts.append(f"{name}:{value}")
         return parts
 
     def _size(self, value: Any) -> int:
-        """Bytes as JSON."""
+        """Returns the bytes that the value takes as JSON."""
         if not value or not isinstance(value, list | dict):
             return _size(dump(value))
         if id(value) not in self._sizes:
@@ -132,18 +163,33 @@ class _Shrinking:
         return self._sizes[id(value)]
 
     def _sum(self, value: list[Any] | dict[str, Any]) -> int:
-        """Of a list or an object that is not empty: the parts that have parts one by one, all others at once."""
-        items = list(value.values()) if isinstance(value, dict) else value
-        deep = [item for item in items if item and isinstance(item, list | dict)]
-        flat = [item for item in items if not item or not isinstance(item, list | dict)]
-        keys = _size(dump(list(value))) - 1 if isinstance(value, dict) else 0  # each with its colon or comma
-        commas = len(items) - 1 - max(0, len(flat) - 1)
-        return keys + _size(dump(flat)) + sum(map(self._size, deep)) + commas
+        """Returns the size of a list or an object that is not empty.
+
+        Parts that have parts are measured one by one, all others at once, with the commas between them.
+        """
+        items = value
+        keys = 0
+        if isinstance(value, dict):
+            items = list(value.values())
+            keys = _size(dump(list(value))) - 1  # each with its colon or comma
+        deep: list[Any] = []
+        flat: list[Any] = []
+        for item in items:
+            if item and isinstance(item, list | dict):
+                deep.append(item)
+            else:
+                flat.append(item)
+        other_commas = len(items) - 1 - max(0, len(flat) - 1)
+        deep_size = sum(map(self._size, deep))
+        return keys + _size(dump(flat)) + deep_size + other_commas
 
 
 def _shrunk_string(value: str, room: int) -> str:
-    """What a string needs as JSON is known only when it is written: quotes and newlines take two bytes."""
-    return dump(cut_text(value, max(0, room // 2 - 4), len(value) + 1).text + "…")
+    """Returns the beginning of a string as JSON, in at most `room` bytes."""
+    # Quotes and newlines take two bytes each as JSON, so half of the room is safe.
+    safe = max(0, room // 2 - 4)
+    cut = cut_text(value, safe, len(value) + 1)
+    return dump(cut.text + "…")
 
 
 def _size(text: str) -> int:

@@ -1,8 +1,8 @@
-"""The one place where the parts are put together.
+"""The one place where the parts are put together. The command line opens an `Application`.
 
 flags, environment, file ─▶ Settings
 Spawner ─▶ Executor ───────────┐
-Cluster ─▶ Broker ─▶ Contexts ─┴─▶ Session ─▶ Toolsets ─▶ Server ─▶ transport
+Cluster ─▶ Broker ─▶ Contexts ─┴─▶ Evaluator ─▶ Toolsets ─▶ Server ─▶ transport
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 _MASK_LOG_S: Final = 0.5
 _DISCOVERY_S: Final = 10.0
-"""What a cluster may take to tell what the rules for it name."""
+"""Seconds that a cluster may take to say what the rules for it name."""
 _CPU_MARGIN_S: Final = 5
 """Processor seconds beyond the longest deadline; the kernel's limit is only there should the host fail."""
 
@@ -61,35 +61,38 @@ class Application:
             settings, self.executor, self.contexts, self.audit, mask=self.redaction.text
         )
         self.scrape: Callable[[], bytes] | None = None
-        """What /metrics tells; None where nobody can ask."""
+        """Returns what /metrics answers; None where nobody can ask."""
         self._exporter: otlp.Exporter | None = None
 
     def server(self) -> lowlevel.Server[Any]:
-        """The MCP server with the toolsets that the settings name."""
+        """Returns the MCP server with the toolsets that the settings name."""
         from kubescript import server
 
         self._start_telemetry()
         return server.build([TOOLSETS[name](self) for name in _enabled_toolsets(self.settings)], self.warm_up)
 
     def warm_up(self) -> None:
-        """What the first script would otherwise wait for. Raises WorkerError, ConfigError."""
+        """Does what the first script would otherwise wait for. Raises WorkerError, ConfigError."""
         self.executor.start()
         self.redaction.prepare()
         logs.mask_with(self._mask_log_line)
 
-    def _mask_or_withhold(self, text: str, found: Callable[[str], None]) -> str:
-        """A text for the audit trail or a span, masked; what cannot be masked in time is withheld."""
+    def _mask_or_withhold(self, text: str, report: Callable[[str], None]) -> str:
+        """Returns a text for the audit record or a span, masked; what cannot be masked in time is withheld."""
         try:
-            return self.redaction.text(text, found)
+            return self.redaction.text(text, report)
         except errors.LimitExceeded:
             return "(withheld: it could not be masked in time)"
 
     def _mask_log_line(self, line: str) -> str:
-        """A line of the log, which may be written on the event loop. Raises LimitExceeded: it is not logged then."""
+        """Returns a line of the log, masked. Raises LimitExceeded: the line is not logged then.
+
+        The time is short, since the line may be written on the event loop.
+        """
         return self.redaction.text(line, lambda _: None, cancellation.Patience(_MASK_LOG_S))
 
     def _start_telemetry(self) -> None:
-        """Let Prometheus and an OTLP receiver see what is served, where they are asked for. Loads nothing otherwise."""
+        """Starts Prometheus metrics and the OTLP exporter where they are asked for. Loads nothing otherwise."""
         if self.settings.transport == "http":
             from kubescript.telemetry import prometheus
 
@@ -107,31 +110,36 @@ class Application:
             self.evaluator.observers.append(self._exporter.observe)
 
     def state(self) -> dict[str, object]:
-        """What the server is and how well it confines scripts; nothing about the cluster."""
+        """Returns what the server is and how well it confines scripts; nothing about the cluster."""
+        layers = {layer.name for layer in self.executor.layers}
         active = {layer.name for layer in self.executor.layers if layer.active}
-        missing = sorted({layer.name for layer in self.executor.layers} - active)
         return {
             "name": "kubescript",
             "version": kubescript.__version__,
             "toolsets": self.settings.toolsets,
             "read_only": not self.settings.writable,
             "redaction": self.redaction.enabled,
-            "sandbox": {"strict": self.settings.strict, "layers": sorted(active), "missing": missing},
+            "sandbox": {
+                "strict": self.settings.strict,
+                "layers": sorted(active),
+                "missing": sorted(layers - active),
+            },
         }
 
     def close(self) -> None:
-        """Stop workers and drop connections."""
+        """Stops workers and closes connections, the audit record and telemetry."""
         self.executor.close()
         self.contexts.close()
         if self.audit is not None:
             self.audit.close()
-        if self._exporter is not None:  # last: what the others still had to report is on its way
+        # The exporter closes last, so that it sends what the others report while they close.
+        if self._exporter is not None:
             self._exporter.close()
 
 
 @contextlib.contextmanager
 def opened(settings: config.Settings, source: spawner.Spawner) -> Iterator[Application]:
-    """An application that runs scripts. Raises WorkerError when strict and a layer is missing."""
+    """Yields an application that runs scripts. Raises WorkerError when `strict` is on and a layer is missing."""
     application = Application(settings, source)
     try:
         if settings.strict:
@@ -148,11 +156,11 @@ def _code(application: Application) -> base.Toolset:
 
 
 TOOLSETS: Final[dict[str, Callable[[Application], base.Toolset]]] = {"code": _code}
-"""By the name that `--toolsets` takes."""
+"""Toolsets by the names that `--toolsets` takes."""
 
 
 def check_toolsets(settings: config.Settings) -> None:
-    """Raises ConfigError for a toolset that there is not."""
+    """Checks that every toolset that the settings name exists. Raises ConfigError."""
     unknown = [name for name in settings.toolsets if name not in TOOLSETS]
     if unknown:
         raise errors.ConfigError(f"unknown toolset `{unknown[0]}`; there is: {', '.join(TOOLSETS)}")
@@ -178,7 +186,7 @@ def _redaction_engine(settings: config.Settings) -> redaction.Engine:
 
 
 def _cluster_accesses(settings: config.Settings, masking: redaction.Engine) -> dict[str, contexts.ClusterAccess]:
-    """A cluster and its broker for each of `contexts`, the default one first; "" when the server has only one."""
+    """Returns a cluster and its broker for each of `contexts`, the default one first; "" names the only one."""
     accesses: dict[str, contexts.ClusterAccess] = {}
     with contextlib.ExitStack() as opened:
         for name in settings.context_names or ("",):
@@ -192,8 +200,10 @@ def _cluster_access(settings: config.Settings, name: str, masking: redaction.Eng
     own = settings.of_context(name) if name else settings
     several = len(settings.contexts) > 1
     checked = bool(name) or _kubeconfig_has_contexts(own)
+    # With several clusters, one that is down must not use up the time of a script that asks all of them.
+    patience_s = own.limits.patience_ms / 1000 if several else None
     try:
-        cluster = _cluster(own, checked=checked, patience_s=own.limits.patience_ms / 1000 if several else None)
+        cluster = _cluster(own, checked=checked, patience_s=patience_s)
     except errors.ClusterError as error:
         where = f"context {name}: " if name else ""
         raise errors.ConfigError(f"{where}{error.message}", remedy=error.remedy) from None
@@ -213,16 +223,19 @@ def _cluster_access(settings: config.Settings, name: str, masking: redaction.Eng
 
 
 def policy_of(settings: config.Settings) -> policy.Policy:
-    """What the operator permits, of one cluster's settings. Raises ConfigError when a rule can never name anything."""
+    """Returns the policy for one cluster's settings. Raises ConfigError when a rule can never name anything."""
     rules = tuple(policy_rules.read(rule) for rule in settings.denied_resources)
     defaults = policy.DEFAULT_RULES if settings.deny_defaults else ()
     return policy.Policy(settings.read_only, rules, defaults)
 
 
 def _kubeconfig_has_contexts(settings: config.Settings) -> bool:
-    """Whether there is a kubeconfig to find the context of the settings in. One that comes later is found by the call
-    that needs it, so its lack is told, and stops nothing."""
-    if settings.snapshot is not None or (settings.context is None and settings.kubeconfig is None):
+    """Whether there is a kubeconfig to find the context of the settings in.
+
+    A kubeconfig may come later: the call that needs it finds it then. So a missing one is logged, and stops nothing.
+    """
+    names_kubeconfig = settings.context is not None or settings.kubeconfig is not None
+    if settings.snapshot is not None or not names_kubeconfig:
         return False
     try:
         return bool(kubeconfig.contexts(settings.kubeconfig)) and settings.context is not None
@@ -232,20 +245,21 @@ def _kubeconfig_has_contexts(settings: config.Settings) -> bool:
 
 
 def check_rules(settings: config.Settings, name: str) -> list[policy_rules.Finding]:
-    """What is to be said of the rules for one cluster. Asks it only where a rule names what is not built in."""
+    """Returns the findings about the rules for one cluster. Asks the cluster only for rules that are not built in."""
     rules = [rule for rule in policy_of(settings).rules if not rule.built_in]
     if not rules:
         return []
     try:
         cluster = _cluster(settings, checked=False, patience_s=None)
-    except errors.ClusterError:  # what is wrong with it is told beside
+    except errors.ClusterError:  # `doctor` reports what is wrong with the cluster by itself
         return []
     with contextlib.closing(cluster):
         return policy_rules.examine(rules, discovery.KindResolver(cluster), _DISCOVERY_S, name)
 
 
 def _cluster(settings: config.Settings, *, checked: bool, patience_s: float | None) -> cluster_base.Cluster:
-    """Raises ClusterError when `checked` and there is no such context. Nothing is connected to yet."""
+    """Returns the cluster of these settings, not connected yet. Raises ClusterError when `checked` and the context does
+    not exist."""
     if settings.snapshot is not None:
         from kubescript.cluster import snapshot
 

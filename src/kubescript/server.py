@@ -1,8 +1,7 @@
-"""The MCP server: toolsets become tools, resources and prompts, answers become MCP results. No exception of ours ever
-leaves a handler.
+"""The MCP server: toolsets become tools, resources and prompts, answers become MCP results. `app` builds it.
 
-Built on the SDK's low-level server, which validates no arguments and passes exception texts to the client; both are
-done here.
+It stands on the SDK's low-level server, which validates no arguments and passes the texts of exceptions to the client.
+So arguments are validated here, and no exception of ours leaves a handler.
 """
 
 from __future__ import annotations
@@ -36,14 +35,15 @@ log = logging.getLogger(__name__)
 _Handler = Callable[[ServerRequestContext[Any, Any], Any], Awaitable[Any]]
 
 _UNTRUSTED_META: Final = "kubescript/untrusted"
-"""In a result's `_meta`: the text holds parts that workloads wrote; they are fenced."""
+"""In a result's `_meta`: the text holds parts that workloads wrote, which are fenced."""
 _WARM_UP_DELAY_S: Final = 0.05
 _PROGRESS_TIMEOUT_S: Final = 1.0
 _PROCESS_SESSION: Final = uuid.uuid4().hex[:16]
-"""The session of clients that have none of their own: on stdio the process is the session."""
+"""The session of clients that have none of their own: over stdio the process is the session."""
 
 _NOT_FOUND: Final = -32002
-"""A resource that is not there, until 2025-11-25; from 2026-07-28 on it is a wrong parameter."""
+"""The code for a resource that is not there, until protocol version 2025-11-25; since 2026-07-28 it is a wrong
+parameter."""
 _VERSION_WITHOUT_NOT_FOUND: Final = "2026-07-28"
 _MAX_ARGUMENT: Final = 4_000
 """Characters of one argument of a prompt."""
@@ -59,19 +59,25 @@ _NO_TOOLSET = (
 
 
 def build(toolsets: Sequence[base.Toolset], warm_up: Callable[[], None]) -> lowlevel.Server[Any]:
-    """The server that offers these toolsets. `warm_up` runs in a thread once the first client has its first answer."""
+    """Returns the server that offers these toolsets. `warm_up` runs in a thread after the first answer."""
     tools = {tool.definition.name: tool for toolset in toolsets for tool in toolset.tools}
+    definitions = [tool.definition for tool in tools.values()]
     validator = functools.cache(lambda name: _validator(tools[name].definition.input_schema))
 
     async def list_tools(_ctx: Any, _params: Any) -> mcp_types.ListToolsResult:
-        return mcp_types.ListToolsResult(tools=[tool.definition for tool in tools.values()])
+        return mcp_types.ListToolsResult(tools=definitions)
 
     async def call_tool(ctx: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
         tool = tools.get(params.name)
         if tool is None:
             raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown tool: {params.name}")
-        problem = _argument_errors(validator(params.name), params.arguments or {})
-        return _result(await _call(tool, problem, params.arguments or {}, _reporter(ctx), _caller(ctx)))
+        arguments = params.arguments or {}
+        problem = _argument_errors(validator(params.name), arguments)
+        if problem:
+            answer = types.Answer(sanitizing.clean(problem), is_error=True, code="request.arguments")
+        else:
+            answer = await _call(tool, arguments, _reporter(ctx), _caller(ctx))
+        return _result(answer)
 
     server: lowlevel.Server[Any] = lowlevel.Server(
         "kubescript",
@@ -86,53 +92,56 @@ def build(toolsets: Sequence[base.Toolset], warm_up: Callable[[], None]) -> lowl
 
 
 class _WarmUpMiddleware:
-    """Starts what calls will need as soon as somebody has connected, and not before the answer to that."""
+    """Starts what calls will need once the first client has the answer to its first request."""
 
     def __init__(self, warm_up: Callable[[], None]) -> None:
         self._warm_up: Callable[[], None] | None = warm_up
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         result = await call_next(ctx)
-        work, self._warm_up = self._warm_up, None
-        if work is not None:
-            threading.Timer(_WARM_UP_DELAY_S, _run_warm_up, (work,)).start()
+        warm_up, self._warm_up = self._warm_up, None
+        if warm_up is not None:
+            timer = threading.Timer(_WARM_UP_DELAY_S, _run_warm_up, (warm_up,))
+            timer.start()
         return result
 
 
-def _run_warm_up(work: Callable[[], None]) -> None:
+def _run_warm_up(warm_up: Callable[[], None]) -> None:
     try:
         import jsonschema  # noqa: F401 - so that the first call finds it loaded
 
-        work()
+        warm_up()
     except errors.KubescriptError as error:
         log.warning("warm-up failed: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
 
 
 async def _call(
     tool: base.Tool,
-    problem: str,
     arguments: Mapping[str, Any],
     on_progress: evaluator.OnProgress,
     caller: types.Caller,
 ) -> types.Answer:
-    if problem:
-        return types.Answer(sanitizing.clean(problem), is_error=True, code="request.arguments")
+    """Runs one call; what a handler raises becomes an answer that says nothing of it."""
     try:
         return await tool.handler(arguments, on_progress, caller)
     except Exception:
-        log.exception("tool %s failed", tool.definition.name)  # for the operator; the client gets no text of it
+        # The log is for the operator. The client gets no text of the exception: it may hold anything.
+        log.exception("tool %s failed", tool.definition.name)
         return types.Answer("error internal: kubescript failed; its log says why", is_error=True, code="internal")
 
 
 def _caller(ctx: ServerRequestContext[Any, Any]) -> types.Caller:
-    """Who asks, in the client's own words. A session's id on HTTP lets its holder join the session, so a hash of it
-    must do."""
-    known = ctx.session.client_params
-    handle = getattr(ctx.request, "headers", {}).get("mcp-session-id", "")
-    session_id = hashlib.sha256(handle.encode()).hexdigest()[:16] if handle else _PROCESS_SESSION
-    if known is None:
+    """Returns who asks, as the client calls itself."""
+    headers = getattr(ctx.request, "headers", {})
+    handle = headers.get("mcp-session-id", "")
+    session_id = _PROCESS_SESSION
+    if handle:
+        # Over HTTP the id of a session lets its holder join the session, so only a hash of it is passed on.
+        session_id = hashlib.sha256(handle.encode()).hexdigest()[:16]
+    params = ctx.session.client_params
+    if params is None:
         return types.Caller(session_id)
-    return types.Caller(session_id, known.client_info.name, known.client_info.version)
+    return types.Caller(session_id, params.client_info.name, params.client_info.version)
 
 
 def _validator(schema: Mapping[str, Any]) -> jsonschema.Draft202012Validator:
@@ -142,14 +151,21 @@ def _validator(schema: Mapping[str, Any]) -> jsonschema.Draft202012Validator:
 
 
 def _argument_errors(validator: jsonschema.Draft202012Validator, arguments: Mapping[str, Any]) -> str:
-    """What is wrong with the arguments, naming each; empty when nothing is."""
-    found = sorted(validator.iter_errors(arguments), key=lambda error: list(error.absolute_path))
-    return "; ".join(_describe(error) for error in found)
+    """Returns what is wrong with the arguments, naming each; empty when nothing is."""
+    found = sorted(validator.iter_errors(arguments), key=_error_path)
+    return "; ".join(map(_describe, found))
+
+
+def _error_path(error: Any) -> list[Any]:
+    return list(error.absolute_path)
 
 
 def _describe(error: Any) -> str:
-    where = "".join(f"argument `{part}`: " for part in list(error.absolute_path)[:1])
-    return f"{where}{error.message[:300]}"
+    message: str = error.message[:300]
+    path = _error_path(error)
+    if not path:
+        return message
+    return f"argument `{path[0]}`: {message}"
 
 
 def _result(answer: types.Answer) -> mcp_types.CallToolResult:
@@ -163,27 +179,40 @@ def _result(answer: types.Answer) -> mcp_types.CallToolResult:
 
 def _reporter(ctx: ServerRequestContext[Any, Any]) -> evaluator.OnProgress:
     async def report(done: float, total: float | None, text: str) -> None:
-        with anyio.move_on_after(
-            _PROGRESS_TIMEOUT_S
-        ):  # a client that does not read must not hold up a script's deadline
+        # A client that does not read must not hold up a script's deadline.
+        with anyio.move_on_after(_PROGRESS_TIMEOUT_S):
             await ctx.session.report_progress(done, total, text)
 
     return report
 
 
 def _handlers(toolsets: Sequence[base.Toolset]) -> dict[str, Any]:
-    """The MCP handlers, by the name of the server's parameter; none for what no toolset has."""
-    pages = {str(page.definition.uri): page for toolset in toolsets for page in toolset.pages}
-    prompts = {prompt.definition.name: prompt for toolset in toolsets for prompt in toolset.prompts}
-    return (_resources(pages) if pages else {}) | (_prompts(prompts) if prompts else {})
+    """Returns the MCP handlers of resources and prompts, by the name of the server's parameter.
+
+    What no toolset has gets no handler: the server then does not announce the capability.
+    """
+    pages = {}
+    prompts = {}
+    for toolset in toolsets:
+        pages.update({str(page.definition.uri): page for page in toolset.pages})
+        prompts.update({prompt.definition.name: prompt for prompt in toolset.prompts})
+    handlers: dict[str, Any] = {}
+    if pages:
+        handlers |= _resources(pages)
+    if prompts:
+        handlers |= _prompts(prompts)
+    return handlers
 
 
 def _resources(pages: Mapping[str, base.Page]) -> dict[str, _Handler]:
+    definitions = [page.definition for page in pages.values()]
+
     async def list_resources(_ctx: Any, _params: Any) -> mcp_types.ListResourcesResult:
-        return mcp_types.ListResourcesResult(resources=[page.definition for page in pages.values()])
+        return mcp_types.ListResourcesResult(resources=definitions)
 
     async def list_templates(_ctx: Any, _params: Any) -> mcp_types.ListResourceTemplatesResult:
-        return mcp_types.ListResourceTemplatesResult(resource_templates=[])  # the list is complete; clients ask anyway
+        # The list of resources is complete, but clients ask for templates anyway.
+        return mcp_types.ListResourceTemplatesResult(resource_templates=[])
 
     async def read(ctx: Any, params: mcp_types.ReadResourceRequestParams) -> mcp_types.ReadResourceResult:
         page = pages.get(str(params.uri))
@@ -191,38 +220,51 @@ def _resources(pages: Mapping[str, base.Page]) -> dict[str, _Handler]:
             modern = ctx.protocol_version >= _VERSION_WITHOUT_NOT_FOUND
             code = mcp_types.INVALID_PARAMS if modern else _NOT_FOUND
             raise MCPError(code, "Resource not found; resources/list names all", {"uri": str(params.uri)})
-        kind = page.definition.mime_type
-        return mcp_types.ReadResourceResult(
-            contents=[mcp_types.TextResourceContents(uri=page.definition.uri, mime_type=kind, text=page.read())]
+        contents = mcp_types.TextResourceContents(
+            uri=page.definition.uri,
+            mime_type=page.definition.mime_type,
+            text=page.read(),
         )
+        return mcp_types.ReadResourceResult(contents=[contents])
 
-    return {"on_list_resources": list_resources, "on_list_resource_templates": list_templates, "on_read_resource": read}
+    return {
+        "on_list_resources": list_resources,
+        "on_list_resource_templates": list_templates,
+        "on_read_resource": read,
+    }
 
 
 def _prompts(prompts: Mapping[str, base.Prompt]) -> dict[str, _Handler]:
+    definitions = [prompt.definition for prompt in prompts.values()]
+
     async def list_prompts(_ctx: Any, _params: Any) -> mcp_types.ListPromptsResult:
-        return mcp_types.ListPromptsResult(prompts=[prompt.definition for prompt in prompts.values()])
+        return mcp_types.ListPromptsResult(prompts=definitions)
 
     async def get(_ctx: Any, params: mcp_types.GetPromptRequestParams) -> mcp_types.GetPromptResult:
         prompt = prompts.get(params.name)
         if prompt is None:
             raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown prompt: {params.name}")
-        text = prompt.write(_checked_arguments(prompt.definition, params.arguments or {}))
-        message = mcp_types.PromptMessage(role="user", content=mcp_types.TextContent(type="text", text=text))
+        arguments = _checked_arguments(prompt.definition, params.arguments or {})
+        content = mcp_types.TextContent(type="text", text=prompt.write(arguments))
+        message = mcp_types.PromptMessage(role="user", content=content)
         return mcp_types.GetPromptResult(description=prompt.definition.description, messages=[message])
 
     return {"on_list_prompts": list_prompts, "on_get_prompt": get}
 
 
 def _checked_arguments(prompt: mcp_types.Prompt, given: Mapping[str, str]) -> dict[str, str]:
-    """The arguments, clean. Raises MCPError for one that the prompt does not have, lacks or cannot take."""
+    """Returns the arguments, cleaned. Raises MCPError for one that is unknown, missing or too long."""
     known = {argument.name: argument for argument in prompt.arguments or ()}
     for name, value in given.items():
         if name not in known:
             raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown argument `{name}`; there is: {', '.join(known)}")
         if len(value) > _MAX_ARGUMENT:
             raise MCPError(mcp_types.INVALID_PARAMS, f"Argument `{name}` is longer than {_MAX_ARGUMENT} characters")
+    _check_required(known, given)
+    return {name: sanitizing.clean(value) for name, value in given.items()}
+
+
+def _check_required(known: Mapping[str, mcp_types.PromptArgument], given: Mapping[str, str]) -> None:
     for name, argument in known.items():
         if argument.required and name not in given:
             raise MCPError(mcp_types.INVALID_PARAMS, f"Argument `{name}` is missing")
-    return {name: sanitizing.clean(value) for name, value in given.items()}

@@ -1,6 +1,6 @@
 """How clients reach the server: stdio, or streamable HTTP at /mcp on loopback with Host and Origin checks.
 
-Beside it stand /health for probes, /info for people and /metrics for Prometheus.
+Beside it stand /health for probes, /info for people and /metrics for Prometheus. The command line calls `serve`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ __all__ = ["Scrape", "State", "serve"]
 log = logging.getLogger(__name__)
 
 State = Callable[[], dict[str, object]]
-"""What /info tells."""
+"""Returns what /info answers."""
 Scrape = Callable[[], bytes]
-"""What /metrics tells."""
+"""Returns what /metrics answers."""
 
 _METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 """Prometheus' text format."""
@@ -44,8 +44,8 @@ async def serve(
     scrape: Scrape | None = None,
     clusters: contexts.Contexts | None = None,
 ) -> None:
-    """Serve until the client hangs up (stdio) or the process is told to end (http). The names of `clusters` are for
-    the log."""
+    """Serves until the client hangs up (stdio) or a signal ends the process (http). The names of `clusters` are for the
+    log."""
     if settings.transport == "http":
         await _serve_http(server, settings, state, scrape, clusters.names if clusters is not None else ())
     else:
@@ -82,7 +82,7 @@ async def _serve_http(
 
 
 def _log_address(listener: socket.socket, settings: config.Settings, clusters: Sequence[str]) -> None:
-    """Where clients find us, once they do: with port 0 nobody else knows."""
+    """Logs where clients find the server: with port 0 nobody else knows it."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     log.info(
         "listening at http://%s:%d/mcp; clusters: %s; toolsets: %s",
@@ -95,7 +95,7 @@ def _log_address(listener: socket.socket, settings: config.Settings, clusters: S
 
 
 def _listener(settings: config.Settings) -> socket.socket:
-    """Raises ConfigError when the port cannot be had."""
+    """Returns the listening socket. Raises ConfigError when the port cannot be had."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
@@ -107,14 +107,17 @@ def _listener(settings: config.Settings) -> socket.socket:
 
 
 def _end_on_sigterm() -> None:
-    """SIGTERM ends the server as Ctrl-C does: uvicorn, when it is done, raises the signal it got once more, and without
-    this nobody would send the last traces."""
+    """Makes SIGTERM end the server as Ctrl-C does.
+
+    When uvicorn is done it raises the signal it got once more; SIGTERM would then kill the process before the last
+    traces are sent.
+    """
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
 
 
 def _application(server: lowlevel.Server[Any], state: State, scrape: Scrape | None) -> Starlette:
-    """/mcp and what stands beside it; Host and Origin are checked on each."""
+    """Returns the web application: /mcp and what stands beside it. Host and Origin are checked on each."""
     from mcp.server import transport_security
     from starlette.requests import Request
     from starlette.responses import JSONResponse, Response
@@ -123,7 +126,8 @@ def _application(server: lowlevel.Server[Any], state: State, scrape: Scrape | No
     allowed = transport_security.TransportSecuritySettings(
         enable_dns_rebinding_protection=True, allowed_hosts=[*_ALLOWED_HOSTS], allowed_origins=[*_ALLOWED_ORIGINS]
     )
-    guard = transport_security.TransportSecurityMiddleware(allowed)  # the SDK puts it before /mcp only
+    # The SDK checks requests to /mcp only; a web page could read the other paths by DNS rebinding.
+    guard = transport_security.TransportSecurityMiddleware(allowed)
 
     async def health(request: Request) -> Response:
         return await guard.validate_request(request) or JSONResponse({"status": "healthy"})

@@ -1,1 +1,1 @@
-"""What the operator's own systems learn of a server: traces and metrics over OTLP, and Prometheus' /metrics."""
+"""What a server reports to the operator's own systems: traces and metrics over OTLP, and Prometheus' /metrics."""

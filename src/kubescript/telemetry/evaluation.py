@@ -1,5 +1,6 @@
 """One evaluated script as telemetry sees it: sizes, codes and times; no text of the script, of the cluster or of the
-answer."""
+answer. The evaluator makes one `Evaluation` for each script and notifies the observers.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +29,13 @@ _ENDPOINT_VARIABLES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """A script that was run, or refused a place."""
+    """A script that was run, or refused."""
 
     code: str
     """`ok`, or the code of its fault."""
     usage: types.Usage = field(default_factory=types.Usage)
     waited_ms: float = 0.0
-    """In the queue."""
+    """How long it waited in the queue."""
     records: Sequence[records.Record] = ()
     redacted: Mapping[str, int] = field(default_factory=dict)
     cut: bool = False
@@ -56,16 +57,16 @@ class Load:
 
 
 Observer = Callable[[Evaluation], None]
-"""Told of every script once its answer is on its way."""
+"""Is called with every script once its answer is on its way."""
 
 
 def current_context() -> context.Context:
-    """The MCP request that is being served; its span when traces are collected."""
+    """Returns the context of the MCP request that is being served: its span, when traces are collected."""
     return context.get_current()
 
 
 def notify(observers: Iterable[Observer], evaluation: Evaluation) -> None:
-    """Tell them all. What one of them trips over is its own loss: no script and no other observer may suffer."""
+    """Calls every observer. An error of one is logged: no script and no other observer may suffer from it."""
     for observe in observers:
         try:
             observe(evaluation)
@@ -74,9 +75,12 @@ def notify(observers: Iterable[Observer], evaluation: Evaluation) -> None:
 
 
 def otlp_source(settings: config.Telemetry) -> str:
-    """What asks for telemetry: the setting or variable by name; empty when nothing does."""
+    """Returns the name of the setting or variable that asks for OTLP; empty when none does. Every start asks."""
     if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return ""
     if settings.otlp_endpoint:
         return "telemetry.otlp_endpoint"
-    return next((name for name in _ENDPOINT_VARIABLES if os.environ.get(name)), "")
+    for name in _ENDPOINT_VARIABLES:
+        if os.environ.get(name):
+            return name
+    return ""

@@ -1,4 +1,5 @@
-"""What metrics over OTLP count and measure: the same figures as /metrics, under OpenTelemetry's names."""
+"""What metrics over OTLP count and measure: the same figures as /metrics, under OpenTelemetry's names. The exporter
+(`otlp`) owns them."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from typing import Final
 
 from opentelemetry import metrics
 
+from kubescript.broker import records
 from kubescript.telemetry import evaluation, labels
 
 __all__ = ["Instruments"]
@@ -32,11 +34,13 @@ class Instruments:
         _observe_load(meter, load)
 
     def count(self, done: evaluation.Evaluation) -> None:
-        """Count one evaluation."""
+        """Counts one evaluation."""
         code = labels.code(done.code)
         self._scripts.add(1, {"code": code})
-        if code.startswith("limit.") or done.cut:
-            self._limits.add(1, {"limit": code if code.startswith("limit.") else "limit.output"})
+        if code.startswith("limit."):
+            self._limits.add(1, {"limit": code})
+        elif done.cut:
+            self._limits.add(1, {"limit": "limit.output"})
         self._waited.record(done.waited_ms / 1000)
         if done.usage.wall_ms:
             self._duration.record(done.usage.wall_ms / 1000)
@@ -44,19 +48,30 @@ class Instruments:
         for kind, count in done.redacted.items():
             self._redactions.add(count, {"kind": labels.kind(kind)})
         for record in done.records:
-            group, resource = labels.resource(record)
-            verb = labels.verb(record)
-            call = {"verb": verb, "group": group, "resource": resource, "status": labels.status(record)}
-            self._calls.add(1, call | ({"context": record.context} if record.context else {}))
-            self._call_duration.record(record.ms / 1000, {"verb": verb})
+            self._count_call(record)
+
+    def _count_call(self, record: records.Record) -> None:
+        group, resource = labels.resource(record)
+        verb = labels.verb(record)
+        attributes = {
+            "verb": verb,
+            "group": group,
+            "resource": resource,
+            "status": labels.status(record),
+        }
+        if record.context:
+            attributes["context"] = record.context
+        self._calls.add(1, attributes)
+        self._call_duration.record(record.ms / 1000, {"verb": verb})
 
 
 def _observe_load(meter: metrics.Meter, load: Callable[[], evaluation.Load]) -> None:
-    """Gauges that are read when metrics are sent."""
+    """Makes gauges that are read when metrics are sent."""
 
     def gauge(name: str, what: str, read: Callable[[evaluation.Load], int]) -> None:
         def observed(_options: metrics.CallbackOptions) -> Iterable[metrics.Observation]:
-            return (metrics.Observation(read(load())),)
+            value = read(load())
+            return (metrics.Observation(value),)
 
         meter.create_observable_gauge(name, [observed], "1", what)
 

@@ -1,7 +1,7 @@
 """Traces and metrics over OTLP/HTTP, when an endpoint is configured. Loaded only then; needs the extra `otel`.
 
-What is sent is in `spans` and `instruments`. A receiver that is down costs a bounded queue of spans and a line of the
-log for each batch that is lost.
+`app` makes one exporter when it is asked for. What it sends is in `spans` and `instruments`. A receiver that is down
+costs a bounded queue of spans, and a line of the log for each batch that is lost.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class Exporter:
         """`mask` is for the one text of a span that a script may have made up: the name of a namespace."""
         self._namespace: Callable[[str], str] | None = mask if settings.namespaces else None
         _check(evaluation.otlp_source(settings))
-        if not log.isEnabledFor(logging.DEBUG):  # one line for each batch that is lost, none for each attempt
+        # The log gets one line for each batch that is lost, and none for each attempt.
+        if not log.isEnabledFor(logging.DEBUG):
             logging.getLogger("opentelemetry").setLevel(logging.ERROR)
         base = (settings.otlp_endpoint or "").rstrip("/")
         resource = _resource()
@@ -76,14 +77,14 @@ class Exporter:
         return provider.get_meter("kubescript", kubescript.__version__)
 
     def observe(self, done: evaluation.Evaluation) -> None:
-        """Report one evaluation."""
+        """Reports one evaluation."""
         if self._instruments is not None:
             self._instruments.count(done)
         if self._tracer is not None:
             spans.trace_script(self._tracer, done, self._namespace)
 
     def close(self) -> None:
-        """Send what is left, for a few seconds at most: the end of a server must not hang on a dead receiver."""
+        """Sends what is left, for a few seconds at most: the end of a server must not hang on a dead receiver."""
         threads = [threading.Thread(target=shutdown, daemon=True) for shutdown in self._shutdowns]
         for thread in threads:
             thread.start()
@@ -93,12 +94,9 @@ class Exporter:
 
 
 def _check(source: str) -> None:
+    """Checks that what `source` asks for can be had. Raises ConfigError."""
     for module in _REQUIRED_MODULES:
-        try:
-            found = importlib.util.find_spec(module)
-        except ModuleNotFoundError:
-            found = None
-        if found is None:
+        if not _is_installed(module):
             raise errors.ConfigError(
                 f"{source} is set, but the package {module} is not installed",
                 code="config.otel",
@@ -113,13 +111,20 @@ def _check(source: str) -> None:
             )
 
 
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # not even the package around it
+        return False
+
+
 def _is_exported(signal: str) -> bool:
     """Whether this signal is exported; OTEL_TRACES_EXPORTER=none switches one off."""
     return os.environ.get(f"OTEL_{signal}_EXPORTER", "otlp").strip().lower() != "none"
 
 
 def _resource() -> resources.Resource:
-    """Who sends. What OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say wins."""
+    """Returns who sends. What OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say wins."""
     from opentelemetry.sdk import resources
 
     ours = resources.Resource({"service.name": "kubescript", "service.version": kubescript.__version__})

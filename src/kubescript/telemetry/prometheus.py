@@ -1,4 +1,4 @@
-"""Metrics for Prometheus, in a registry of their own. Loaded by the http transport only."""
+"""Metrics for Prometheus, in a registry of their own. `app` loads this for the http transport only."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final
 import prometheus_client as client
 
 import kubescript
+from kubescript.broker import records
 from kubescript.telemetry import evaluation, labels
 
 __all__ = ["Metrics"]
@@ -64,7 +65,7 @@ class Metrics:
         about.labels(kubescript.__version__).set(1)
 
     def observe(self, done: evaluation.Evaluation) -> None:
-        """Count one evaluation."""
+        """Counts one evaluation."""
         code = labels.code(done.code)
         self._done.labels(code).inc()
         if code.startswith("limit."):
@@ -80,10 +81,15 @@ class Metrics:
         for name, count in done.redacted.items():
             self._masked.labels(labels.kind(name)).inc(count)
         for record in done.records:
-            verb = labels.verb(record)
-            self._answered.labels(record.context, verb, *labels.resource(record), labels.status(record)).inc()
-            self._call_seconds.labels(verb).observe(record.ms / 1000)
+            self._count_call(record)
+
+    def _count_call(self, record: records.Record) -> None:
+        verb = labels.verb(record)
+        group, resource = labels.resource(record)
+        status = labels.status(record)
+        self._answered.labels(record.context, verb, group, resource, status).inc()
+        self._call_seconds.labels(verb).observe(record.ms / 1000)
 
     def text(self) -> bytes:
-        """The exposition."""
+        """Returns the metrics in Prometheus' text format."""
         return client.generate_latest(self.registry)

@@ -1,10 +1,10 @@
-"""What traces tell of a script.
+"""The spans of a script and of its calls.
 
     tools/call evaluate_script      the MCP SDK's span (and the client's above it, by traceparent)
     └── script                      code, queue, processor time, memory
         └── list pods               one per API call, allowed or not
 
-Spans are made after the answer, from what was recorded anyway; a script waits for none of it.
+The exporter (`otlp`) makes them after the answer, from what was recorded anyway; no script waits for them.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from kubescript.telemetry import evaluation, labels
 __all__ = ["trace_script"]
 
 _MaskNamespace = Callable[[str], str] | None
-"""How the name of a namespace is told, if at all."""
+"""Masks the name of a namespace; None leaves names out."""
 
 
 def trace_script(tracer: trace.Tracer, done: evaluation.Evaluation, mask_namespace: _MaskNamespace) -> None:
-    """Make the spans of one evaluation. `mask_namespace` masks the names of namespaces; None leaves them out."""
+    """Makes the spans of one evaluation. `mask_namespace` masks the names of namespaces; None leaves them out."""
     began = _nanoseconds(done.ended - done.usage.wall_ms / 1000)
     script = tracer.start_span("script", done.parent, attributes=_script_attributes(done), start_time=began)
     if done.code != "ok":
@@ -45,7 +45,9 @@ def _script_attributes(done: evaluation.Evaluation) -> dict[str, str | int | flo
         "kubescript.script.bytes_fetched": done.usage.bytes_fetched,
         "kubescript.answer.cut": done.cut,
     }
-    return attributes | {f"kubescript.redacted.{labels.kind(kind)}": count for kind, count in done.redacted.items()}
+    for kind, count in done.redacted.items():
+        attributes[f"kubescript.redacted.{labels.kind(kind)}"] = count
+    return attributes
 
 
 def _trace_call(
@@ -64,12 +66,13 @@ def _trace_call(
 
 
 def _span_name(record: records.Record) -> str:
-    """Of few different values, as backends expect: `list pods`, `get custom`."""
-    return f"{labels.verb(record)} {labels.resource(record)[1]}"
+    """Returns one of few different names, as backends expect: `list pods`, `get custom`."""
+    _, resource = labels.resource(record)
+    return f"{labels.verb(record)} {resource}"
 
 
 def _call_attributes(record: records.Record, mask_namespace: _MaskNamespace) -> dict[str, str | int]:
-    """Less than the audit has: no name of an object, and that of its namespace only where it may be told."""
+    """Returns less than the audit has: no name of an object, and its namespace only where the operator allows it."""
     group, resource = labels.resource(record)
     attributes: dict[str, str | int] = {
         "kubescript.k8s.verb": labels.verb(record),

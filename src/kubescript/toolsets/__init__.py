@@ -1,1 +1,1 @@
-"""Groups of MCP tools, each opt-in by name."""
+"""Groups of MCP tools. An operator switches each on by its name."""

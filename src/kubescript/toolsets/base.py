@@ -1,4 +1,4 @@
-"""What a toolset is: a name users know, and the tools, pages and prompts behind it."""
+"""What a toolset is: a name users know, and the tools, pages and prompts behind it. `server` serves them."""
 
 from __future__ import annotations
 

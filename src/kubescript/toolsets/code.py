@@ -1,8 +1,8 @@
-"""Code mode: the one tool `evaluate_script`.
+"""Code mode: the tool `evaluate_script`, the pages of `sdk_docs` as MCP resources, and the prompt `triage`.
 
-Its whole definition is paid for by every conversation, so it teaches only what a model that knows Python and the
-official Kubernetes client cannot guess. Everything else is found inside the sandbox, or in an error that says what to
-write instead.
+Every conversation pays for the tool's whole definition, so it teaches only what a model that knows Python and the
+official Kubernetes client cannot guess. The rest is in the sandbox (`help()`), in errors that say what to write
+instead, and in the pages, for people who browse and models that want more.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SEVERAL_CLUSTERS: Final = (
     "Clusters: {names}; k8s is the first. Each has its own policy{writable}. Catch ApiException: one may be down."
 )
 _MAX_NAMES_LENGTH: Final = 44
-"""Characters of cluster names in the definition, which every conversation pays for; `k8s.contexts()` has them all."""
+"""Characters of cluster names in the definition; `k8s.contexts()` lists them all."""
 
 _EXAMPLE: Final = "Counter(p.spec.node_name for p in k8s.coreV1().list_pod_for_all_namespaces())"
 _EXAMPLE_SEVERAL_CLUSTERS: Final = "{c: len(k8s.context(c).coreV1().list_node()) for c in k8s.contexts()}"
@@ -55,11 +55,11 @@ _OUTPUT_SCHEMA: Final = {
     },
     "required": ["result"],
 }
-"""Of structured results, which operators switch on; it counts as part of the definition then."""
+"""The schema of structured results, which operators switch on; it counts as part of the definition then."""
 
 
 def toolset(settings: config.Settings, script_evaluator: evaluator.Evaluator) -> base.Toolset:
-    """The code toolset for these settings."""
+    """Returns the code toolset for these settings."""
 
     async def evaluate_script(
         arguments: Mapping[str, Any], on_progress: evaluator.OnProgress | None, caller: types.Caller
@@ -97,7 +97,7 @@ def _definition(settings: config.Settings) -> mcp_types.Tool:
 
 
 def _input_schema(limits: config.Limits) -> dict[str, Any]:
-    """What the tool takes."""
+    """Returns the schema of the tool's arguments."""
     return {
         "type": "object",
         "properties": {
@@ -116,44 +116,50 @@ def _input_schema(limits: config.Limits) -> dict[str, Any]:
 
 
 def _access(settings: config.Settings) -> str:
-    """What scripts may do, and where."""
+    """Returns what scripts may do, and where."""
     names = settings.context_names
     if len(names) < 2:
         return _READ_WRITE if settings.writable else _READ_ONLY
     writable_names = [name for name in names if not settings.of_context(name).read_only]
-    few = ", ".join(writable_names)
-    few = (
-        "all"
-        if len(writable_names) == len(names)
-        else few
-        if len(few) <= _MAX_NAMES_LENGTH // 2
-        else f"{len(writable_names)} of them"
-    )
-    writable = f"; writes reach {few}" if writable_names else ""
     shown = _names_that_fit(names, _MAX_NAMES_LENGTH)
-    return f"{_READ_WRITE if writable_names else _READ_ONLY} " + _SEVERAL_CLUSTERS.format(
-        names=shown, writable=writable
-    )
+    if not writable_names:
+        clusters = _SEVERAL_CLUSTERS.format(names=shown, writable="")
+        return f"{_READ_ONLY} {clusters}"
+    writable = ", ".join(writable_names)
+    if len(writable_names) == len(names):
+        writable = "all"
+    elif len(writable) > _MAX_NAMES_LENGTH // 2:
+        writable = f"{len(writable_names)} of them"
+    clusters = _SEVERAL_CLUSTERS.format(names=shown, writable=f"; writes reach {writable}")
+    return f"{_READ_WRITE} {clusters}"
 
 
 def _names_that_fit(names: Sequence[str], room: int) -> str:
-    """The names, as many as there is room for, and how many there are in all."""
+    """Returns as many of the names as there is room for, and how many there are in all."""
     whole = ", ".join(names)
     if len(whole) <= room:
         return whole
-    shown = [name for place, name in enumerate(names) if len(", ".join(names[: place + 1])) <= room]
+    shown: list[str] = []
+    for name in names:
+        if len(", ".join([*shown, name])) > room:
+            break
+        shown.append(name)
     return ", ".join([*shown, f"… ({len(names)} in all)"])
 
 
 def pages() -> tuple[base.Page, ...]:
-    """Every page, the introduction first; none when the files are not there."""
+    """Returns every page, the introduction first; none when the files are not there."""
     folder = next((folder for folder in _PAGE_FOLDERS if folder.is_dir()), None)
-    files = folder.glob("*.md") if folder is not None else ()
-    return tuple(_page(path) for path in sorted(files, key=_page_order))
+    if folder is None:
+        return ()
+    files = sorted(folder.glob("*.md"), key=_page_order)
+    return tuple(map(_page, files))
 
 
 def _page_order(path: Path) -> tuple[int, str]:
-    return (_FIRST_PAGES.index(path.stem) if path.stem in _FIRST_PAGES else len(_FIRST_PAGES), path.stem)
+    if path.stem in _FIRST_PAGES:
+        return _FIRST_PAGES.index(path.stem), path.stem
+    return len(_FIRST_PAGES), path.stem
 
 
 def _page(path: Path) -> base.Page:
@@ -167,21 +173,25 @@ def _page(path: Path) -> base.Page:
 
 
 def _read_page(path: Path) -> str:
-    """The page without the comment that tells people of the repository where it comes from."""
+    """Returns the page without its first comment, which tells people of the repository where it comes from."""
     text = path.read_text("utf-8")
     return text.partition("\n")[2] if text.startswith("<!--") else text
 
 
 def _page_title(path: Path) -> str:
-    """The first heading."""
+    """Returns the first heading."""
     with path.open(encoding="utf-8") as lines:
         return next((line[2:].strip() for line in lines if line.startswith("# ")), path.stem)
 
 
 def _write_triage(arguments: Mapping[str, str]) -> str:
-    namespace, symptom = (arguments.get(name, "").strip() for name in ("namespace", "symptom"))
+    namespace = arguments.get("namespace", "").strip()
+    symptom = arguments.get("symptom", "").strip()
     where = f"namespace {namespace}" if namespace else "the whole cluster"
-    return _TRIAGE_TEXT.read_text("utf-8").strip().format(where=where, symptom=f": {symptom}" if symptom else "")
+    if symptom:
+        symptom = f": {symptom}"
+    text = _TRIAGE_TEXT.read_text("utf-8").strip()
+    return text.format(where=where, symptom=symptom)
 
 
 TRIAGE: Final = base.Prompt(

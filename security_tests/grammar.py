@@ -136,7 +136,7 @@ OPERATORS: Final = _words("+ - % / // & | ^ == != < in is and or @ not_in")
 
 
 def _members() -> list[tuple[str, list[str]]]:
-    modules = {**stdlib.MODULES, **builtins._talking(lambda *_a, **_k: None)}
+    modules = {**stdlib.MODULES, **builtins._output_modules(lambda *_a, **_k: None)}
     listed = {
         name: [m for m in dir(proxy) if m not in ENDLESS.get(name, "").split()] for name, proxy in modules.items()
     }

@@ -506,7 +506,7 @@ NONES = {
 def test_none_is_explained(source: str, hint: str) -> None:
     """A last expression that gives None says why, most often a missing `return`."""
     assert evaluate(source) is None
-    assert compiler.compile_script(source).none == hint
+    assert compiler.compile_script(source).none_hint == hint
 
 
 @pytest.mark.parametrize("source", ["print(1)", "if __name__ == '__main__':\n    print(1)", "with x:\n    print(1)"])

@@ -22,7 +22,7 @@ from typing import Final
 from kubescript.confinement import landlock, seccomp
 from kubescript.wire import protocol
 
-__all__ = ["SERVER_STEPS", "WORKER_FD", "WORKER_STEPS", "Confinement", "address_space", "adopt", "apply"]
+__all__ = ["SERVER_STEPS", "WORKER_FD", "WORKER_STEPS", "Confinement", "address_space", "adopt_socket", "apply"]
 
 WORKER_FD: Final = 3
 """The only descriptor a worker has: its socket to the host."""
@@ -98,13 +98,13 @@ def _network(_: Confinement) -> str:
     return "own user, network and ipc namespaces"
 
 
-def _first_to_die(_: Confinement) -> str:
+def _oom_score(_: Confinement) -> str:
     """When memory runs out, the kernel takes a worker before the host."""
     Path("/proc/self/oom_score_adj").write_text("1000")
     return ""
 
 
-def adopt(descriptor: int) -> socket.socket:
+def adopt_socket(descriptor: int) -> socket.socket:
     """The worker's socket, moved to WORKER_FD. Before the lockdown: wrapping a descriptor asks the kernel things it
     then refuses."""
     if descriptor != WORKER_FD:
@@ -207,7 +207,7 @@ def _seccomp(_: Confinement) -> str:
 
 SERVER_STEPS: Final[tuple[tuple[str, Step], ...]] = (
     ("environment", _environment),
-    ("oom_score", _first_to_die),
+    ("oom_score", _oom_score),
     ("network", _network),
     ("identity", _identity),
     ("capabilities", _capabilities),

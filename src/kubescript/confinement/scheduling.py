@@ -12,23 +12,23 @@ import os
 import struct
 from typing import Final
 
-__all__ = ["lengthen"]
+__all__ = ["lengthen_time_slices"]
 
 _SCHED_SETATTR: Final = {"x86_64": 314, "aarch64": 274}
 _ATTRIBUTES: Final = struct.Struct("=IIQiIQQQ")
 """sched_attr(2): size, policy, flags, nice, priority, runtime, deadline, period."""
-_TURN_NS: Final = 20_000_000
+_SLICE_NS: Final = 20_000_000
 """Longer turns gain nothing more, and a short script waits for those of the long ones."""
-_ORDINARY: Final = frozenset({os.SCHED_OTHER, os.SCHED_BATCH})
+_FAIR_POLICIES: Final = frozenset({os.SCHED_OTHER, os.SCHED_BATCH})
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def lengthen() -> None:
+def lengthen_time_slices() -> None:
     """Ask for long turns; its policy and niceness stay. Kernels before 6.12 ignore it, and a container may refuse: only
     speed is lost then."""
     number, policy = _SCHED_SETATTR.get(os.uname().machine), os.sched_getscheduler(0)
-    if number is None or policy not in _ORDINARY:
+    if number is None or policy not in _FAIR_POLICIES:
         return
     nice = os.getpriority(os.PRIO_PROCESS, 0)
-    _libc.syscall(number, 0, _ATTRIBUTES.pack(_ATTRIBUTES.size, policy, 0, nice, 0, _TURN_NS, 0, 0), 0)
+    _libc.syscall(number, 0, _ATTRIBUTES.pack(_ATTRIBUTES.size, policy, 0, nice, 0, _SLICE_NS, 0, 0), 0)

@@ -74,23 +74,23 @@ def program(descriptor: int, architecture: str = "NATIVE") -> bytes:
     if not rules.exist_arch(arch):
         rules.add_arch(arch)
         rules.remove_arch(lib.Arch.NATIVE)
-    known = functools.partial(_add, lib, rules, arch)
+    add = functools.partial(_add, lib, rules, arch)
     for name in _PLAIN_CALLS:
-        known(lib.ALLOW, name)
+        add(lib.ALLOW, name)
     for name in _SOCKET_CALLS:
-        known(lib.ALLOW, name, lib.Arg(0, lib.EQ, descriptor))
+        add(lib.ALLOW, name, lib.Arg(0, lib.EQ, descriptor))
     for name in _REFUSED_CALLS:
-        known(lib.ERRNO(_EPERM), name)
-    _add_memory_rules(lib, known)
+        add(lib.ERRNO(_EPERM), name)
+    _add_memory_rules(lib, add)
     return _export(rules)
 
 
-def _add_memory_rules(lib: Any, known: Callable[..., None]) -> None:
+def _add_memory_rules(lib: Any, add: Callable[..., None]) -> None:
     """New memory is private, anonymous and never executable: machine code written by an attacker cannot run."""
     not_executable = lib.Arg(2, lib.MASKED_EQ, _PROT_EXEC, 0)
     private_anonymous = lib.Arg(3, lib.MASKED_EQ, _MAP_SHARED | _MAP_ANONYMOUS, _MAP_ANONYMOUS)
-    known(lib.ALLOW, "mmap", not_executable, private_anonymous)
-    known(lib.ALLOW, "mprotect", not_executable)
+    add(lib.ALLOW, "mmap", not_executable, private_anonymous)
+    add(lib.ALLOW, "mprotect", not_executable)
 
 
 def _add(lib: Any, rules: Any, arch: Any, action: int, name: str, *arguments: Any) -> None:

@@ -29,7 +29,7 @@ OnCall = replies.OnCall
 OnProgress = Callable[[protocol.Progress], None]
 
 _MAX_PROGRESS: Final = 10_000
-_TURN: Final = protocol.ASIDE | {
+_TURN: Final = protocol.UNANSWERED | {
     protocol.FrameType.CALL,
     protocol.FrameType.BATCH,
     protocol.FrameType.MORE,
@@ -160,9 +160,9 @@ class Conversation:
 
     def _hear(self) -> bool:
         """Take what the worker says while an answer is on its way; what needs an answer itself waits for its turn."""
-        if self._frames.waiting() not in protocol.ASIDE:
+        if self._frames.peek_type() not in protocol.UNANSWERED:
             return False
-        self._aside(*self._frames.receive(protocol.ASIDE))
+        self._aside(*self._frames.receive(protocol.UNANSWERED))
         return True
 
     def _aside(self, kind: protocol.FrameType, payload: bytes) -> None:

@@ -37,7 +37,7 @@ class Replies:
         limits: types.Limits,
         frames: framing.FrameSocket,
         deadline: float,
-        hear: framing.Hear,
+        hear: framing.OnFrame,
         end_calls: Callable[[], None],
     ) -> None:
         self._on_call = on_call

@@ -16,10 +16,10 @@ import msgspec
 
 from kubescript.wire import protocol
 
-__all__ = ["FrameSocket", "Hear"]
+__all__ = ["FrameSocket", "OnFrame"]
 
-_HEAD: Final = struct.Struct("<IB")
-Hear = Callable[[], bool]
+_HEADER: Final = struct.Struct("<IB")
+OnFrame = Callable[[], bool]
 """Takes a frame that has arrived; False when what has arrived is not for now."""
 
 
@@ -34,72 +34,76 @@ class FrameSocket:
         self._sock = sock
         self.deadline = deadline
 
-    def send(self, kind: protocol.FrameType, payload: bytes | memoryview, hear: Hear | None = None) -> None:
-        """Send one frame; with `hear`, listen meanwhile. Raises ProtocolError when it exceeds its cap: nothing is sent
-        then, the stream stays in step."""
-        _check(kind, len(payload))
-        head = _HEAD.pack(len(payload), kind)
-        if hear is None:
-            self._sendall(head, payload)
+    def send(
+        self, frame_type: protocol.FrameType, payload: bytes | memoryview, on_frame: OnFrame | None = None
+    ) -> None:
+        """Send one frame; with `on_frame`, listen meanwhile. Raises ProtocolError when it exceeds its cap: nothing is
+        sent then, the stream stays in step."""
+        _check(frame_type, len(payload))
+        header = _HEADER.pack(len(payload), frame_type)
+        if on_frame is None:
+            self._sendall(header, payload)
         else:
-            self._send_hearing(head, payload, hear)
+            self._send_while_receiving(header, payload, on_frame)
 
-    def send_message(self, kind: protocol.FrameType, message: msgspec.Struct, hear: Hear | None = None) -> None:
+    def send_message(
+        self, frame_type: protocol.FrameType, message: msgspec.Struct, on_frame: OnFrame | None = None
+    ) -> None:
         """Send one structured frame."""
-        self.send(kind, msgspec.json.encode(message), hear)
+        self.send(frame_type, msgspec.json.encode(message), on_frame)
 
-    def waiting(self) -> int | None:
+    def peek_type(self) -> int | None:
         """The type of the frame that has begun to arrive; None when nothing has. Raises StreamClosed."""
         poller = select.poll()
         poller.register(self._sock, select.POLLIN)
         if not poller.poll(0):
             return None
-        head = self._sock.recv(_HEAD.size, socket.MSG_PEEK)
-        if not head:
+        header = self._sock.recv(_HEADER.size, socket.MSG_PEEK)
+        if not header:
             raise protocol.StreamClosed("the peer closed the connection")
-        return head[-1] if len(head) == _HEAD.size else None
+        return header[-1] if len(header) == _HEADER.size else None
 
     def receive(self, allowed: frozenset[protocol.FrameType]) -> tuple[protocol.FrameType, bytes]:
         """The next frame. Raises ProtocolError for a type out of turn, an oversized length, or an early end of the
         stream."""
-        length, number = _HEAD.unpack(self._exactly(_HEAD.size))
+        length, number = _HEADER.unpack(self._receive_exactly(_HEADER.size))
         try:
-            kind = protocol.FrameType(number)
+            frame_type = protocol.FrameType(number)
         except ValueError:
             raise protocol.ProtocolError(f"unknown frame type {number}") from None
-        if kind not in allowed:
-            raise protocol.ProtocolError(f"{kind.name} frame out of turn")
-        _check(kind, length)
-        return kind, bytes(self._exactly(length))
+        if frame_type not in allowed:
+            raise protocol.ProtocolError(f"{frame_type.name} frame out of turn")
+        _check(frame_type, length)
+        return frame_type, bytes(self._receive_exactly(length))
 
-    def _sendall(self, head: bytes, payload: bytes | memoryview) -> None:
-        self._arm()
-        sent = self._sock.sendmsg((head, payload))
-        view = memoryview(payload)[max(0, sent - len(head)) :]
-        if sent < len(head):  # never seen on a local socket, but the kernel may
-            self._sock.sendall(head[sent:])
+    def _sendall(self, header: bytes, payload: bytes | memoryview) -> None:
+        self._apply_deadline()
+        sent = self._sock.sendmsg((header, payload))
+        view = memoryview(payload)[max(0, sent - len(header)) :]
+        if sent < len(header):  # never seen on a local socket, but the kernel may
+            self._sock.sendall(header[sent:])
         while view:
-            self._arm()
+            self._apply_deadline()
             view = view[self._sock.send(view) :]
 
-    def _send_hearing(self, head: bytes, payload: bytes | memoryview, hear: Hear) -> None:
+    def _send_while_receiving(self, header: bytes, payload: bytes | memoryview, on_frame: OnFrame) -> None:
         """Send, and let what the peer says be heard: of two sides that only send, neither would ever be read."""
         poller = select.poll()
         poller.register(self._sock, select.POLLIN | select.POLLOUT)
-        left = [memoryview(head), memoryview(payload)]
+        left = [memoryview(header), memoryview(payload)]
         while left:
-            self._arm()
-            ready = poller.poll(self._patience())
-            if ready and ready[0][1] & select.POLLIN and not hear():
+            self._apply_deadline()
+            ready = poller.poll(self._poll_timeout())
+            if ready and ready[0][1] & select.POLLIN and not on_frame():
                 poller.modify(self._sock, select.POLLOUT)  # a turn of its own, which waits until this one is over
             elif ready and ready[0][1] & ~select.POLLIN:
-                left = _without(left, self._sock.sendmsg(left, (), socket.MSG_DONTWAIT))
+                left = _drop_bytes(left, self._sock.sendmsg(left, (), socket.MSG_DONTWAIT))
 
-    def _patience(self) -> float | None:
+    def _poll_timeout(self) -> float | None:
         """Milliseconds that a poll may take."""
         return None if self.deadline is None else max(0.0, (self.deadline - time.monotonic()) * 1000)
 
-    def _arm(self) -> None:
+    def _apply_deadline(self) -> None:
         if self.deadline is None:
             return
         remaining = self.deadline - time.monotonic()
@@ -107,12 +111,12 @@ class FrameSocket:
             raise TimeoutError
         self._sock.settimeout(remaining)
 
-    def _exactly(self, size: int) -> bytearray:
+    def _receive_exactly(self, size: int) -> bytearray:
         buffer = bytearray(size)
         view = memoryview(buffer)
         got = 0
         while got < size:
-            self._arm()
+            self._apply_deadline()
             count = self._sock.recv_into(view[got:])
             if count == 0:
                 raise protocol.StreamClosed("the peer closed the connection in the middle of a turn")
@@ -120,13 +124,13 @@ class FrameSocket:
         return buffer
 
 
-def _check(kind: protocol.FrameType, length: int) -> None:
-    cap = protocol.CAPS[kind]
+def _check(frame_type: protocol.FrameType, length: int) -> None:
+    cap = protocol.CAPS[frame_type]
     if length > cap:
-        raise protocol.ProtocolError(f"{kind.name} frame of {length} bytes exceeds its cap of {cap}")
+        raise protocol.ProtocolError(f"{frame_type.name} frame of {length} bytes exceeds its cap of {cap}")
 
 
-def _without(parts: list[memoryview], count: int) -> list[memoryview]:
+def _drop_bytes(parts: list[memoryview], count: int) -> list[memoryview]:
     """What is left of `parts` after their first `count` bytes."""
     while parts and count >= len(parts[0]):
         count -= len(parts[0])

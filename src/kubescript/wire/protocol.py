@@ -32,7 +32,7 @@ from typing import Annotated, Final, Literal, TypeVar
 import msgspec
 
 __all__ = [
-    "ASIDE", "CAPS", "MAX_BATCH", "NULL", "Accept", "Batch", "Call", "Done", "End", "FrameType",
+    "CAPS", "MAX_BATCH", "NULL", "UNANSWERED", "Accept", "Batch", "Call", "Done", "End", "FrameType",
     "Layer", "More", "Progress", "ProtocolError", "Ready", "Reply", "ScriptFault", "Start", "Stop", "StreamClosed",
     "decode",
 ]  # fmt: skip
@@ -84,7 +84,7 @@ CAPS: Final[dict[FrameType, int]] = {
 """Bytes of payload each kind may have. A sender that would exceed its cap must say so in words instead."""
 
 
-ASIDE: Final = frozenset({FrameType.PRINT, FrameType.PROGRESS, FrameType.STOP})
+UNANSWERED: Final = frozenset({FrameType.PRINT, FrameType.PROGRESS, FrameType.STOP})
 """What a worker may say while an answer is on its way."""
 MAX_BATCH: Final = 256
 """Calls in one BATCH."""

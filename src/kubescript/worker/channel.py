@@ -14,11 +14,11 @@ from kubescript.worker.sdk import context, errors, transport
 
 __all__ = ["Channel", "Exchange"]
 
-_FLUSH_AT: Final = 32 * protocol.KIB
-_PATIENCE: Final = 64
+_FLUSH_BYTES: Final = 32 * protocol.KIB
+_DROPPED_FACTOR: Final = 64
 """Times the output limit that may be printed in vain before the script is ended."""
-_ANSWER: Final = frozenset({protocol.FrameType.REPLY})
-_BODY: Final = frozenset({protocol.FrameType.BODY, protocol.FrameType.END})
+_REPLY_TYPES: Final = frozenset({protocol.FrameType.REPLY})
+_BODY_TYPES: Final = frozenset({protocol.FrameType.BODY, protocol.FrameType.END})
 
 
 class Channel:
@@ -30,11 +30,11 @@ class Channel:
         self._left = context.Left(0, 0, 0)
         self._output_bytes = 0
         self._dropped = 0
-        self._pending: list[bytes] = []
-        self._pending_bytes = 0
-        self._answers = 0
+        self._unsent: list[bytes] = []
+        self._unsent_bytes = 0
+        self._calls_sent = 0
         """Calls sent; the host counts the same."""
-        self._due: deque[Exchange] = deque()
+        self._incoming: deque[Exchange] = deque()
         """Answers on their way, in the order in which they come."""
         self.quiet = False
         """While a call is only being prepared, nothing is printed."""
@@ -65,14 +65,14 @@ class Channel:
         data = (sep.join(map(str, values)) + end).encode("utf-8", "replace")
         if self.quiet:
             return
-        kept = data[: self._left.output_bytes]
-        self._left.output_bytes -= len(kept)
-        self._dropped += len(data) - len(kept)
-        self._pending.append(kept)
-        self._pending_bytes += len(kept)
-        if self._pending_bytes >= _FLUSH_AT:
+        accepted = data[: self._left.output_bytes]
+        self._left.output_bytes -= len(accepted)
+        self._dropped += len(data) - len(accepted)
+        self._unsent.append(accepted)
+        self._unsent_bytes += len(accepted)
+        if self._unsent_bytes >= _FLUSH_BYTES:
             self._flush()
-        if self._dropped > _PATIENCE * self._output_bytes:
+        if self._dropped > _DROPPED_FACTOR * self._output_bytes:
             message = (
                 f"printed more than {self._output_bytes} bytes; print less, or return a summary as the last expression"
             )
@@ -101,7 +101,7 @@ class Channel:
     def finish(self, done: protocol.Done) -> None:
         """The one closing frame; then wait to be killed, so that the host can read from the kernel what this process
         used."""
-        for exchange in self._due:
+        for exchange in self._incoming:
             exchange.stop()
         self._take_turn()
         self._frames.send_message(protocol.FrameType.DONE, msgspec.structs.replace(done, dropped_bytes=self._dropped))
@@ -109,26 +109,26 @@ class Channel:
             self._frames.receive(frozenset())
 
     def _expect(self, call: protocol.Call) -> Exchange:
-        self._answers += 1
+        self._calls_sent += 1
         self._left.api_calls -= 1
-        exchange = Exchange(self, self._answers, streams=call.stream)
-        self._due.append(exchange)
+        exchange = Exchange(self, self._calls_sent, streams=call.stream)
+        self._incoming.append(exchange)
         return exchange
 
     def _more(self, stream: Exchange) -> None:
         """Ask for the next piece of a stream, and wait for it."""
         self._take_turn()
         self._frames.send_message(protocol.FrameType.MORE, protocol.More(stream.number))
-        self._due.append(stream)
+        self._incoming.append(stream)
         self._advance()
 
     def _advance(self) -> None:
         """Read one frame of the answer that is due."""
-        exchange = self._due[0]
-        kind, payload = self._frames.receive(_BODY if exchange.begun else _ANSWER)
-        self._left.response_bytes -= len(payload) if kind is protocol.FrameType.BODY else 0
-        if exchange.take(kind, payload):
-            self._due.popleft()
+        exchange = self._incoming[0]
+        frame_type, payload = self._frames.receive(_BODY_TYPES if exchange.has_reply else _REPLY_TYPES)
+        self._left.response_bytes -= len(payload) if frame_type is protocol.FrameType.BODY else 0
+        if exchange.receive(frame_type, payload):
+            self._incoming.popleft()
 
     def _stop(self, number: int) -> None:
         self._frames.send_message(protocol.FrameType.STOP, protocol.Stop(number))
@@ -136,12 +136,12 @@ class Channel:
     def _take_turn(self) -> None:
         """Read what is due, and say what was printed: the host hears a turn's frame only when its own is over."""
         self._flush()
-        while self._due:
+        while self._incoming:
             self._advance()
 
     def _flush(self) -> None:
-        data = b"".join(self._pending)
-        self._pending, self._pending_bytes = [], 0
+        data = b"".join(self._unsent)
+        self._unsent, self._unsent_bytes = [], 0
         cap = protocol.CAPS[protocol.FrameType.PRINT]
         for start in range(0, len(data), cap):
             self._frames.send(protocol.FrameType.PRINT, data[start : start + cap])
@@ -158,11 +158,11 @@ class Exchange:
         self._reply: protocol.Reply | None = None
         self._buffered: deque[bytes] = deque()
         self._ended = False
-        self._unwanted = False
+        self._stopped = False
         self._fault: protocol.ScriptFault | None = None
 
     @property
-    def begun(self) -> bool:
+    def has_reply(self) -> bool:
         """Whether the head is here."""
         return self._reply is not None
 
@@ -190,19 +190,19 @@ class Exchange:
     def stop(self) -> None:
         """Do without the rest of the body. Any number of times."""
         self._buffered.clear()
-        if not self._ended and not self._unwanted:
-            self._unwanted = True
+        if not self._ended and not self._stopped:
+            self._stopped = True
             self._channel._stop(self.number)
             self._ended = self._streams
 
-    def take(self, kind: protocol.FrameType, payload: bytes) -> bool:
+    def receive(self, frame_type: protocol.FrameType, payload: bytes) -> bool:
         """A frame of this answer; True when it is the last one for now."""
-        if kind is protocol.FrameType.REPLY:
+        if frame_type is protocol.FrameType.REPLY:
             self._reply = msgspec.json.decode(payload, type=protocol.Reply)
             self._ended = self._streams and self._reply.fault is not None
             return self._streams and not self._ended
-        if kind is protocol.FrameType.BODY:
-            if not self._unwanted:
+        if frame_type is protocol.FrameType.BODY:
+            if not self._stopped:
                 self._buffered.append(payload)
             return self._streams
         self._ended = True

@@ -37,7 +37,7 @@ class Server:
         self._selector.register(link, selectors.EVENT_READ)
         self._children: dict[int, tuple[int, int]] = {}
         """pidfd to (pid, ticket)."""
-        self._space = lockdown.address_space()
+        self._own_address_space = lockdown.address_space()
         self._decoder = msgspec.json.Decoder(control.ForkRequest)
 
     def confine(self) -> None:
@@ -48,22 +48,22 @@ class Server:
     def serve(self) -> None:
         """Answer until the host hangs up, then leave no child behind."""
         try:
-            while self._turn():
+            while self._handle_events():
                 pass
         finally:
             for pid, _ in self._children.values():
                 os.kill(pid, signal.SIGKILL)
 
-    def _turn(self) -> bool:
+    def _handle_events(self) -> bool:
         for key, _ in self._selector.select():
             if key.fd == self._link.fileno():
-                if not self._answer():
+                if not self._handle_request():
                     return False
             else:
                 self._reap(key.fd)
         return True
 
-    def _answer(self) -> bool:
+    def _handle_request(self) -> bool:
         payload, descriptors = _receive(self._link)
         if not payload:
             return False
@@ -76,7 +76,9 @@ class Server:
         parent = os.getpid()
         pid = os.fork()
         if pid == 0:
-            confinement = lockdown.Confinement(parent, self._space + request.memory_bytes, request.cpu_seconds)
+            confinement = lockdown.Confinement(
+                parent, self._own_address_space + request.memory_bytes, request.cpu_seconds
+            )
             worker_main.main(descriptor, confinement, self._layers, self._prepare)  # never returns
         os.close(descriptor)
         pidfd = os.pidfd_open(pid)

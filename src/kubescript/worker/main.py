@@ -40,10 +40,10 @@ __all__ = ["Evaluate", "Prepare", "main", "prepare", "warm"]
 _BASE_DEPTH: Final = 40
 """Frames of our own below and above the script's."""
 
-_AT_HAND: Final = {"Counter": collections.Counter, "defaultdict": collections.defaultdict}
+_EXTRA_GLOBALS: Final = {"Counter": collections.Counter, "defaultdict": collections.defaultdict}
 """What scripts forget to import."""
 
-_REHEARSALS: Final = 8
+_WARMUP_RUNS: Final = 8
 """Runs after which CPython 3.11 and later have specialized a function."""
 
 _LIMITS: Final = frozenset({"limit.bytes", "limit.calls", "limit.output", "limit.watches"})
@@ -63,14 +63,14 @@ def warm() -> None:
     stdlib.warm()
     operations.warm()
     builtin_kinds.kinds()
-    for _ in range(_REHEARSALS):
+    for _ in range(_WARMUP_RUNS):
         ours, theirs = socket.socketpair()
         with ours, theirs:
-            warmup.prompt(framing.FrameSocket(theirs))
+            warmup.send_host_frames(framing.FrameSocket(theirs))
             theirs.shutdown(socket.SHUT_WR)  # the host's last word: after DONE nothing is waited for
             link = channel.Channel(framing.FrameSocket(ours))
             prepare(link)
-            warmup.converse(link)
+            warmup.exchange_frames(link)
 
 
 Evaluate = Callable[[protocol.Start], None]
@@ -83,8 +83,8 @@ def main(
     descriptor: int, confinement: lockdown.Confinement, inherited: tuple[protocol.Layer, ...], prepare: Prepare
 ) -> NoReturn:
     """Lock this process down, run its one script, and end."""
-    scheduling.lengthen()
-    frames = framing.FrameSocket(lockdown.adopt(descriptor))
+    scheduling.lengthen_time_slices()
+    frames = framing.FrameSocket(lockdown.adopt_socket(descriptor))
     layers = inherited + lockdown.apply(lockdown.WORKER_STEPS, confinement)
     link = channel.Channel(frames)
     evaluate = prepare(link)
@@ -98,9 +98,9 @@ def main(
 
 def prepare(link: channel.Channel) -> Evaluate:
     """Build a script's world; the returned function runs the script in it under RestrictedPython and sends its DONE."""
-    warmup.play(lambda k8s: _scope(link, k8s))
+    warmup.run_script(lambda k8s: _script_globals(link, k8s))
     k8s = client.K8s(session.Session(link))
-    scope = _scope(link, k8s)
+    globals_ = _script_globals(link, k8s)
     compiler.compile_script("0")  # touches the pages that the next script's tree will lie on
 
     def evaluate(start: protocol.Start) -> None:
@@ -108,56 +108,58 @@ def prepare(link: channel.Channel) -> Evaluate:
         k8s._announce(start.contexts)
         ctx = context.Context(start.context, start.namespace, start.timeout_ms, link.progress, link.left)
         complete = functools.partial(futures.complete, k8s._session.relay)
-        link.finish(_bounded(start, {**scope, "ctx": ctx, "namespace": start.namespace}, complete))
+        link.finish(_run_within_memory(start, {**globals_, "ctx": ctx, "namespace": start.namespace}, complete))
 
     return evaluate
 
 
-def _scope(link: channel.Channel, k8s: client.K8s) -> dict[str, object]:
+def _script_globals(link: channel.Channel, k8s: client.K8s) -> dict[str, object]:
     importable = {name: modules.VirtualModule(name, members) for name, members in modules.exports(k8s).items()}
-    extra = {"k8s": k8s, **helpers.GLOBALS, "help": _helper(link, k8s), **_AT_HAND}
+    extra = {"k8s": k8s, **helpers.GLOBALS, "help": _make_help(link, k8s), **_EXTRA_GLOBALS}
     return builtins.build_globals(print_=link.print, extra=extra, importable=importable)
 
 
-def _helper(link: channel.Channel, k8s: client.K8s) -> Callable[..., None]:
+def _make_help(link: channel.Channel, k8s: client.K8s) -> Callable[..., None]:
     def help(subject: object = k8s) -> None:  # noqa: A001  the name that error messages show
         """A few lines about an object, a method, or a kind named as for k8s.explain, printed."""
         kind = type(subject) is str and subject not in operations.models()
-        link.print(_described(k8s, str(subject)) if kind else helptext.help_text(subject))
+        link.print(_describe(k8s, str(subject)) if kind else helptext.help_text(subject))
 
     return help
 
 
-def _described(k8s: client.K8s, words: str) -> str:
+def _describe(k8s: client.K8s, name: str) -> str:
     """A kind or field; else the method, or the methods like that."""
-    if exact := [operations.operation(api, words) for api in operations.apis() if words in operations.operations(api)]:
+    if exact := [operations.operation(api, name) for api in operations.apis() if name in operations.operations(api)]:
         return helptext.method(exact[0])
     try:
-        return k8s.explain(words)
+        return k8s.explain(name)
     except errors.NotFoundException:
-        found = "" if "." in words else k8s.search(words)
+        found = "" if "." in name else k8s.search(name)
         if not found.startswith("k8s."):
             raise
         return found
 
 
-def _bounded(start: protocol.Start, scope: dict[str, object], complete: Callable[[], None]) -> protocol.Done:
+def _run_within_memory(
+    start: protocol.Start, globals_: dict[str, object], complete: Callable[[], None]
+) -> protocol.Done:
     reserve: list[bytes] = [bytes(1 << 20)]  # freed when memory runs out, so that there is room to say so
     sys.setrecursionlimit(start.depth + _BASE_DEPTH)
     try:
-        return _outcome(start, scope, complete)
+        return _run(start, globals_, complete)
     except MemoryError:
         reserve.clear()
-        return _limit("limit.memory", f"the script needed more than its {start.memory_bytes >> 20} MiB of memory")
+        return _limit_fault("limit.memory", f"the script needed more than its {start.memory_bytes >> 20} MiB of memory")
 
 
-def _outcome(start: protocol.Start, scope: dict[str, object], complete: Callable[[], None]) -> protocol.Done:
+def _run(start: protocol.Start, globals_: dict[str, object], complete: Callable[[], None]) -> protocol.Done:
     try:
         program = compiler.compile_script(start.script)
     except compiler.ScriptRefused as error:
         return protocol.Done(fault=protocol.ScriptFault(error.code, str(error)))
     try:
-        value = compiler.run(program, scope)
+        value = compiler.run(program, globals_)
         complete()  # a write with async_req that nobody waited for
         return _result(value, program)
     except MemoryError:
@@ -168,25 +170,25 @@ def _outcome(start: protocol.Start, scope: dict[str, object], complete: Callable
 
 def _result(value: object, program: compiler.Program) -> protocol.Done:
     if value is compiler.NOTHING or value is None:
-        return protocol.Done(hint=program.hint if value is compiler.NOTHING else program.none)
+        return protocol.Done(hint=program.hint if value is compiler.NOTHING else program.none_hint)
     encoded = serialize.encode(value)
     if len(encoded) > protocol.CAPS[protocol.FrameType.DONE] - 1024:
         size = f"the result is {len(encoded) >> 20} MiB of JSON"
-        return _limit("limit.output", size, "return counts, names or the first few rows")
+        return _limit_fault("limit.output", size, "return counts, names or the first few rows")
     return protocol.Done(result=msgspec.Raw(encoded))
 
 
 def _failure(error: BaseException, program: compiler.Program, start: protocol.Start) -> protocol.Done:
     if isinstance(error, RecursionError):
-        return _limit("limit.depth", f"the script nested more than {start.depth} calls")
+        return _limit_fault("limit.depth", f"the script nested more than {start.depth} calls")
     kind, message = compiler.describe_failure(error, program)
-    return protocol.Done(fault=protocol.ScriptFault(_code(error), message, kind))
+    return protocol.Done(fault=protocol.ScriptFault(_fault_code(error), message, kind))
 
 
-def _code(error: BaseException) -> str:
+def _fault_code(error: BaseException) -> str:
     code: object = error.code if isinstance(error, errors.LimitExceeded) else ""
     return code if isinstance(code, str) and code in _LIMITS else "script.exception"
 
 
-def _limit(code: str, what: str, hint: str = "") -> protocol.Done:
+def _limit_fault(code: str, what: str, hint: str = "") -> protocol.Done:
     return protocol.Done(fault=protocol.ScriptFault(code, f"{what}; {hint or _LIMIT_HINTS[code]}"))

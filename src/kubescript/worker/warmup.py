@@ -1,7 +1,7 @@
 """What a spare worker plays through before it has a script, with a canned answer in place of a cluster.
 
 Memory is shared with the fork server until it is touched, and each page's first touch costs a copy. A script that
-compiles, lists, reads fields and encodes a result touches a few hundred of them; after the rehearsal it finds them
+compiles, lists, reads fields and encodes a result touches a few hundred of them; after the warmup it finds them
 copied.
 """
 
@@ -17,17 +17,17 @@ from kubescript.worker import channel
 from kubescript.worker.language import compiler
 from kubescript.worker.sdk import client, context, serialize, session
 
-__all__ = ["converse", "play", "prompt"]
+__all__ = ["exchange_frames", "run_script", "send_host_frames"]
 
 _SCRIPT: Final = """
 rows = []
-for pod in k8s.coreV1().list_namespaced_pod("rehearsal"):
+for pod in k8s.coreV1().list_namespaced_pod("warmup"):
     rows.append((pod.metadata.name, sum(c.restart_count for c in pod.status.container_statuses)))
 [{"name": name, "restarts": f"{n}"} for name, n in sorted(rows)]
 """
 
 _POD: Final = (
-    b'{"metadata":{"name":"web","namespace":"rehearsal","labels":{"app":"web"}},"spec":{"nodeName":"n"},'
+    b'{"metadata":{"name":"web","namespace":"warmup","labels":{"app":"web"}},"spec":{"nodeName":"n"},'
     b'"status":{"phase":"Running","containerStatuses":[{"name":"web","restartCount":1}]}}'
 )
 _LIST: Final = (
@@ -35,7 +35,7 @@ _LIST: Final = (
 )
 
 
-class _Exchange:
+class _CannedExchange:
     """A canned answer."""
 
     reply = protocol.Reply(200, "OK", "application/json")
@@ -48,38 +48,38 @@ class _Exchange:
         """Nothing is on its way."""
 
 
-class _Stage:
+class _CannedTransport:
     """A transport that leads nowhere."""
 
     quiet = False
     left = context.Left(1, 1, 1)
 
-    def call(self, call: protocol.Call) -> _Exchange:
+    def call(self, call: protocol.Call) -> _CannedExchange:
         """Encode the call as for the wire, and answer it."""
         serialize.encode(call.query)
-        return _Exchange()
+        return _CannedExchange()
 
-    def batch(self, calls: Sequence[protocol.Call]) -> list[_Exchange]:
+    def batch(self, calls: Sequence[protocol.Call]) -> list[_CannedExchange]:
         """The same for each."""
         return [self.call(call) for call in calls]
 
 
-def play(scope: Callable[[client.K8s], Mapping[str, object]]) -> None:
+def run_script(scope: Callable[[client.K8s], Mapping[str, object]]) -> None:
     """Compile and run the script in the world that `scope` builds around a `k8s`, and encode its result."""
     program = compiler.compile_script(_SCRIPT)
-    serialize.encode(compiler.run(program, dict(scope(client.K8s(session.Session(_Stage()))))))
+    serialize.encode(compiler.run(program, dict(scope(client.K8s(session.Session(_CannedTransport()))))))
 
 
-def prompt(host: framing.FrameSocket) -> None:
+def send_host_frames(host: framing.FrameSocket) -> None:
     """Say all that a host says to a worker whose script makes one call."""
-    start = protocol.Start(_SCRIPT, "rehearsal", "rehearsal", ("rehearsal",), 1000, 1 << 30, 1000, 1 << 16, 1, 1 << 20)
+    start = protocol.Start(_SCRIPT, "warmup", "warmup", ("warmup",), 1000, 1 << 30, 1000, 1 << 16, 1, 1 << 20)
     host.send_message(protocol.FrameType.START, start)
-    host.send_message(protocol.FrameType.REPLY, _Exchange.reply)
+    host.send_message(protocol.FrameType.REPLY, _CannedExchange.reply)
     host.send(protocol.FrameType.BODY, _LIST)
     host.send_message(protocol.FrameType.END, protocol.End())
 
 
-def converse(link: channel.Channel) -> None:
+def exchange_frames(link: channel.Channel) -> None:
     """The worker's part of that. Not the script: its end gives back a megabyte, after which the C library would hand
     such blocks out touched, page by page."""
     link.start()

@@ -56,14 +56,18 @@ def build_globals(
 
     Modules are there without an import, too: models forget the line, and it would only cost a round trip.
     """
-    modules = {**stdlib.MODULES, **_talking(print_), **os_stub.modules(print_), **importable}
-    own = {"print": _printer(print_), "__import__": _importer(modules), "_home_": lambda name: _home(name, importable)}
-    forgotten = {name: module for name, module in modules.items() if "." not in name} | _presets(modules)
+    modules = {**stdlib.MODULES, **_output_modules(print_), **os_stub.modules(print_), **importable}
+    own = {
+        "print": _printer(print_),
+        "__import__": _importer(modules),
+        "_import_line_": lambda name: _import_line(name, importable),
+    }
+    preloaded = {name: module for name, module in modules.items() if "." not in name} | _preloaded_names(modules)
     random.seed()  # each fork would otherwise draw the same numbers
-    return {"__builtins__": {**forgotten, **_BUILTINS, **own}, "__name__": classes.MODULE, **extra}
+    return {"__builtins__": {**preloaded, **_BUILTINS, **own}, "__name__": classes.MODULE, **extra}
 
 
-_PRESETS: Final = {
+_PRELOADED: Final = {
     "timedelta": "datetime",
     "timezone": "datetime",
     "parse_quantity": "kubernetes.utils",
@@ -83,17 +87,17 @@ _PRESETS: Final = {
 """Name that is there without an import ▶ its module."""
 
 
-def _presets(modules: Mapping[str, object]) -> dict[str, object]:
+def _preloaded_names(modules: Mapping[str, object]) -> dict[str, object]:
     return {
         name: guards.read(modules[home], name)
-        for name, home in _PRESETS.items()
+        for name, home in _PRELOADED.items()
         if reflection.has(modules.get(home), name)
     }
 
 
-def _home(name: str, importable: Mapping[str, object]) -> str:
+def _import_line(name: str, importable: Mapping[str, object]) -> str:
     """The line that imports a name; empty when there is none."""
-    if line := stdlib.HOMES.get(name):
+    if line := stdlib.IMPORT_LINES.get(name):
         return line
     for module in ("kubernetes", "kubernetes.client"):
         if module in importable and reflection.has(importable[module], name):
@@ -146,7 +150,7 @@ def _ignore(*args: object, **kwargs: object) -> None:
     """Accepted, and without effect."""
 
 
-def _talking(print_: Callable[..., None]) -> dict[str, stdlib.ModuleProxy]:
+def _output_modules(print_: Callable[..., None]) -> dict[str, stdlib.ModuleProxy]:
     """The modules that print or end the script, tied to this script's output."""
     stream = _Stream(print_)
     pformat: Any = stdlib.MODULES["pprint"].__dict__["pformat"]
@@ -215,7 +219,7 @@ def _logging(print_: Callable[..., None]) -> dict[str, object]:
 
 def _importer(modules: Mapping[str, object]) -> Callable[..., object]:
     """`__import__` over a table of proxies. Names are resolved here, before Python's fallback to sys.modules could."""
-    for_c = stdlib.ModuleProxy("_strptime", {})
+    strptime_module = stdlib.ModuleProxy("_strptime", {})
 
     def importer(
         name: str, _globals: object = None, _locals: object = None, fromlist: Sequence[str] | None = (), level: int = 0
@@ -223,9 +227,9 @@ def _importer(modules: Mapping[str, object]) -> Callable[..., object]:
         if level:
             raise ImportError("relative imports are not available: a script is one file")
         if name == "_strptime":
-            return for_c  # datetime.strptime imports it through us, then takes the real one from sys.modules
+            return strptime_module  # datetime.strptime imports it through us, then takes the real one from sys.modules
         top = _module(modules, name.partition(".")[0])
-        leaf = modules.get(name) or _walk(top, name)
+        leaf = modules.get(name) or _submodule(top, name)
         if not fromlist:
             return top
         return stdlib.ModuleProxy(name, {item: _member(leaf, name, item) for item in fromlist})
@@ -238,7 +242,7 @@ def _importer(modules: Mapping[str, object]) -> Callable[..., object]:
     return importer
 
 
-def _walk(module: object, name: str) -> object:
+def _submodule(module: object, name: str) -> object:
     """The module of a dotted name. Nothing but a module may stand between the dots or at the end.
 
     Attack: after `import typing.Text.format as f` Python itself fetches each part, past every guard.

@@ -39,7 +39,7 @@ _MAIN: Final = "_main_"
 _NOTHING: Final = "_nothing_"
 _FENCE: Final = re.compile(r"\A\s*(?P<mark>```|~~~)[\w+-]*[ \t]*\n(?P<body>.*?)(?:\n[ \t]*(?P=mark))?\s*\Z", re.DOTALL)
 _FENCED: Final = re.compile(r"^```(?:python|py)?[ \t]*\n(?P<body>.*?)\n```", re.DOTALL | re.MULTILINE)
-_DEEP: Final = (
+_TOO_NESTED: Final = (
     "the script is too deeply nested: split the expression, or put the data into a JSON string for json.loads"
 )
 
@@ -63,21 +63,21 @@ class Program:
     """Whether it can have a value: a last expression, or `return` at the top level."""
     hint: str
     """How to return a value, for when there turns out to be none. Empty when it ended with `print(…)`."""
-    none: str
+    none_hint: str
     """Why the value may be None."""
 
 
 def compile_script(source: str) -> Program:
     """Compile under the rules. Raises ScriptRefused with every finding."""
-    source = _clean(source)
+    source = _normalize(source)
     try:
-        with warnings.catch_warnings(), _deep_enough():
+        with warnings.catch_warnings(), _enough_recursion():
             warnings.simplefilter("ignore")  # an invalid escape in a script is no news for our stderr
             return _compile(source)
     except SyntaxError as error:
         raise _syntax(error, source) from None
     except (RecursionError, MemoryError):
-        raise _refuse(_DEEP) from None
+        raise _refuse(_TOO_NESTED) from None
     except (ValueError, UnicodeError) as error:
         raise _refuse(f"the script cannot be read: {error}") from None
 
@@ -98,7 +98,7 @@ def describe_failure(error: BaseException, program: Program) -> tuple[str, str]:
 
 
 @contextlib.contextmanager
-def _deep_enough() -> Iterator[None]:
+def _enough_recursion() -> Iterator[None]:
     """The script's own recursion limit may be low; walking its tree takes four frames for each level of nesting."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, _COMPILE_DEPTH))
@@ -111,17 +111,17 @@ def _deep_enough() -> Iterator[None]:
 # --- source -----------------------------------------------------------------------------------------------------------
 
 
-def _clean(source: str) -> str:
+def _normalize(source: str) -> str:
     if len(source) > MAX_SOURCE or len(source.encode(errors="surrogatepass")) > MAX_SOURCE:
         raise _refuse(f"the script is larger than {MAX_SOURCE // 1024} KiB: keep data out of it")
     source = source.removeprefix("\ufeff").replace("\r\n", "\n")
-    if fenced := _FENCE.match(source) or _among_prose(source):
+    if fenced := _FENCE.match(source) or _code_block_in_prose(source):
         source = "\n" * source[: fenced.start("body")].count("\n") + fenced["body"]
     first = next((line for line in source.splitlines() if line.strip() and not line.lstrip().startswith("#")), "")
     return textwrap.dedent(source) if first[:1] in {" ", "\t"} else source
 
 
-def _among_prose(source: str) -> re.Match[str] | None:
+def _code_block_in_prose(source: str) -> re.Match[str] | None:
     """The one code block of an answer in words. Outside a long string, backticks are never Python."""
     blocks = list(_FENCED.finditer(source))
     before = source[: blocks[0].start()] if blocks else ""
@@ -144,7 +144,7 @@ def _is_python(source: str) -> bool:
 def _compile(source: str) -> Program:
     tree = ast.parse(source, failures.FILENAME)
     flags = _future_flags(tree)
-    hint, none = results.hint(tree.body), results.none(tree.body)
+    hint, none_hint = results.hint(tree.body), results.none_hint(tree.body)
     rules = transformer.Transformer()
     rules.visit(tree)
     rules.finish()
@@ -155,7 +155,7 @@ def _compile(source: str) -> Program:
     returns = results.return_last(tree.body) or rules.returns_early
     code = compile(_wrap(tree, rules.bound), failures.FILENAME, "exec", flags=flags, dont_inherit=True, optimize=0)
     _check_plain(code)
-    return Program(code, source, returns, hint, none)
+    return Program(code, source, returns, hint, none_hint)
 
 
 def _future_flags(tree: ast.Module) -> int:

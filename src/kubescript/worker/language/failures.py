@@ -35,13 +35,13 @@ def describe(error: BaseException, source: str) -> tuple[str, str]:
 
 
 def _frames(tb: TracebackType | None) -> list[tuple[int, str, dict[str, Any]]]:
-    found = []
+    frames = []
     while tb is not None:
         code = tb.tb_frame.f_code
         if code.co_filename == FILENAME:
-            found.append((tb.tb_lineno, code.co_name, tb.tb_frame.f_globals))
+            frames.append((tb.tb_lineno, code.co_name, tb.tb_frame.f_globals))
         tb = tb.tb_next
-    return found
+    return frames
 
 
 def _line(number: int, name: str, lines: list[str]) -> str:
@@ -61,38 +61,42 @@ def _message(error: BaseException) -> str:
 
 def _own_text(error: BaseException) -> str:
     """A KeyError's sentence without the quotes that `str` puts round it; its key alone stays as Python shows it."""
-    told = error.args[0] if type(error) is KeyError and len(error.args) == 1 else ""
-    return told if type(told) is str and "; " in told else ""
+    sentence = error.args[0] if type(error) is KeyError and len(error.args) == 1 else ""
+    return sentence if type(sentence) is str and "; " in sentence else ""
 
 
 # --- hints ------------------------------------------------------------------------------------------------------------
 
 
-def _advice(error: BaseException, namespace: dict[str, Any]) -> str:
+def _advice(error: BaseException, globals_: dict[str, Any]) -> str:
     try:
         if isinstance(error, NameError) and not isinstance(error, UnboundLocalError):
-            return _about_name(error.name, namespace)
+            return _about_name(error.name, globals_)
         if isinstance(error, AttributeError):
             return _about_attribute(error)
         if isinstance(error, TypeError):
-            return _about_operands(str(error))
-        if isinstance(error, ValueError | IndexError) and str(error) in _EMPTY:
-            return f"; {_EMPTY[str(error)]}"
+            return _about_type_error(str(error))
+        if isinstance(error, ValueError | IndexError) and str(error) in _VALUE_HINTS:
+            return f"; {_VALUE_HINTS[str(error)]}"
     except BaseException:  # a hint is never worth a second failure: dir() runs code of the object
         return ""
     return ""
 
 
-def _about_name(name: str | None, namespace: dict[str, Any]) -> str:
+def _about_name(name: str | None, globals_: dict[str, Any]) -> str:
     if name is None:
         return ""
-    builtins = namespace.get("__builtins__", {})
-    useful = [key for key in namespace if not key.startswith("_")]
+    builtins = globals_.get("__builtins__", {})
+    useful = [key for key in globals_ if not key.startswith("_")]
     if name in refusals.NAMES:
         return f"; {refusals.NAMES[name]}"
-    if name in _USUAL:
-        return f"; write `{name} = {_USUAL[name]}` first" if _USUAL[name].startswith("k8s.") else f"; {_USUAL[name]}"
-    if line := builtins["_home_"](name) if "_home_" in builtins else "":
+    if name in _COMMON_NAMES:
+        return (
+            f"; write `{name} = {_COMMON_NAMES[name]}` first"
+            if _COMMON_NAMES[name].startswith("k8s.")
+            else f"; {_COMMON_NAMES[name]}"
+        )
+    if line := builtins["_import_line_"](name) if "_import_line_" in builtins else "":
         return f"; write `{line}` first"
     near = difflib.get_close_matches(
         name, [*useful, *(key for key in builtins if not key.startswith("_") and len(key) > 2)], n=1
@@ -111,7 +115,7 @@ _CLIENTS = (
     ("rbacV1", "rbac rbac_v1 rbac_v1_api"),
     ("customObjects", "custom custom_api custom_objects custom_objects_api crd_api"),
 )
-_USUAL: Final = {
+_COMMON_NAMES: Final = {
     **{name: f"k8s.{accessor}()" for accessor, usual in _CLIENTS for name in usual.split()},
     **dict.fromkeys(("kubectl", "kr8s", "oc"), _GET),
     "tabulate": "write table(rows)",
@@ -129,39 +133,39 @@ def _about_attribute(error: AttributeError) -> str:
         return ""  # what does not end as Python's message does has its hint already
     if error.obj is None:
         return f": the value before `.{error.name}` is None, as missing fields are; write `x and x.{error.name}`"
-    if type(error.obj) is str and error.name in _DATES:
+    if type(error.obj) is str and error.name in _DATETIME_ATTRIBUTES:
         return f"; {_TIMES}"
-    if told := _about_kind(error.obj, error.name):
-        return told
-    if error.obj is datetime.datetime and error.name in _IN_DATETIME:
+    if hint := _about_type(error.obj, error.name):
+        return hint
+    if error.obj is datetime.datetime and error.name in _MODULE_NAMES_OF_DATETIME:
         return f"; write `{error.name}` alone, it is there without an import"
     public = [name for name in dir(error.obj) if not name.startswith("_")]
-    same = [name for name in public if _plain(name) == _plain(error.name)]
+    same = [name for name in public if _normalized(name) == _normalized(error.name)]
     near = same or difflib.get_close_matches(error.name, public, n=1)
     return f"; did you mean `{near[0]}`?" if near else ""
 
 
-def _about_kind(value: object, name: str) -> str:
+def _about_type(value: object, name: str) -> str:
     if isinstance(value, datetime.timedelta):
         return "; write x.total_seconds() / 3600 for hours, x.days for days"
-    if type(value) is list and name not in _ALMOST_OF_LISTS:
+    if type(value) is list and name not in _LIST_METHOD_GUESSES:
         return f": it is a list, write [x.{name} for x in it], or it[0].{name}"
     return f": it is a dict, write `[{name!r}]` or `.get({name!r})`" if issubclass(type(value), dict) else ""
 
 
-_ALMOST_OF_LISTS: Final = frozenset({"add", "push", "length", "size", "len", "items", "keys", "values", "get"})
-_DATES: Final = frozenset(
+_LIST_METHOD_GUESSES: Final = frozenset({"add", "push", "length", "size", "len", "items", "keys", "values", "get"})
+_DATETIME_ATTRIBUTES: Final = frozenset(
     {"isoformat", "strftime", "timestamp", "date", "time", "total_seconds", "tzinfo", "astimezone", "year", "days"}
 )
-_IN_DATETIME: Final = frozenset({"timedelta", "timezone"})
+_MODULE_NAMES_OF_DATETIME: Final = frozenset({"timedelta", "timezone"})
 _TIMES: Final = "camelCase and item timestamps are text; use .creation_timestamp, or datetime.fromisoformat(text)"
-_EMPTY: Final = {
+_VALUE_HINTS: Final = {
     "list index out of range": "missing lists are empty: write `x[0] if x else None`",
     **{f"{name}() arg is an empty sequence": f"write {name}(..., default=0)" for name in ("max", "min")},
     **{f"{name}() iterable argument is empty": f"write {name}(..., default=0)" for name in ("max", "min")},
 }
 """The text of a ValueError or IndexError ▶ its hint."""
-_OPERANDS: Final = (
+_TYPE_ERROR_HINTS: Final = (
     (("format string passed to NoneType",), "missing fields are None: write {x or 0:…}"),
     (("'method' object is not iterable",), "call it: write () after its name"),
     (("'method' object is not subscriptable",), "call it: write () before the bracket"),
@@ -190,11 +194,11 @@ _OPERANDS: Final = (
 """Parts of a TypeError's text ▶ its hint."""
 
 
-def _about_operands(text: str) -> str:
-    return next((f"; {hint}" for parts, hint in _OPERANDS if all(part in text for part in parts)), "")
+def _about_type_error(text: str) -> str:
+    return next((f"; {hint}" for parts, hint in _TYPE_ERROR_HINTS if all(part in text for part in parts)), "")
 
 
-def _plain(name: str) -> str:
+def _normalized(name: str) -> str:
     return name.replace("_", "").lower()
 
 
@@ -210,11 +214,11 @@ def syntax_advice(error: SyntaxError, source: str) -> str:
         return ": notebook commands are not available; write Python"
     if line.startswith(("const ", "let ", "var ", "//")) or "=>" in line or line.endswith("{"):
         return ": scripts are Python"
-    return _newer(error.msg or "", line) if sys.version_info < (3, 12) else ""
+    return _newer_syntax_advice(error.msg or "", line) if sys.version_info < (3, 12) else ""
 
 
-def _newer(told: str, line: str) -> str:
+def _newer_syntax_advice(message: str, line: str) -> str:
     """What Python has learned since the one that runs here."""
-    if "f-string: " in told:
+    if "f-string: " in message:
         return ": inside the braces write the other kind of quotes, and no backslash"
     return ": leave type aliases out" if line.startswith("type ") else ""

@@ -26,12 +26,12 @@ def modules(print_: Callable[..., None]) -> Mapping[str, stdlib.ModuleProxy]:
     }
 
 
-def _absent(path: str) -> bool:
+def _no_such_file(path: str) -> bool:
     """Whether there is such a file: there are none."""
     return False
 
 
-def _same(path: str) -> str:
+def _unchanged(path: str) -> str:
     """The path itself: there is no home and no folder to make it absolute."""
     return path
 
@@ -39,8 +39,8 @@ def _same(path: str) -> str:
 _TEXT = ("basename", "dirname", "join", "normpath", "split", "splitext")
 _PATHS: Mapping[str, object] = {
     **{name: getattr(posixpath, name) for name in _TEXT},
-    **dict.fromkeys(("exists", "isfile", "isdir"), _absent),
-    **dict.fromkeys(("expanduser", "expandvars", "abspath"), _same),
+    **dict.fromkeys(("exists", "isfile", "isdir"), _no_such_file),
+    **dict.fromkeys(("expanduser", "expandvars", "abspath"), _unchanged),
 }
 
 

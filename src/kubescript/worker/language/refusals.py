@@ -7,7 +7,7 @@ from typing import Final
 
 __all__ = ["MODULES", "NAMES", "NODES", "Finding", "ScriptRefused"]
 
-_SHOWN: Final = 10
+_MAX_SHOWN: Final = 10
 """Findings shown to the model; the rest is counted."""
 
 
@@ -24,21 +24,21 @@ class ScriptRefused(Exception):
     """The script was not run. `str()` is the text for the model."""
 
     def __init__(self, code: str, findings: tuple[Finding, ...], source: str = "") -> None:
-        super().__init__(_text(code, findings, source))
+        super().__init__(_format_findings(code, findings, source))
         self.code = code
         """`script.syntax` or `script.refused`."""
         self.findings = findings
 
 
-def _text(code: str, findings: tuple[Finding, ...], source: str) -> str:
+def _format_findings(code: str, findings: tuple[Finding, ...], source: str) -> str:
     lines = source.splitlines()
-    shown = [_one(finding, lines, caret=code == "script.syntax") for finding in findings[:_SHOWN]]
-    if len(findings) > _SHOWN:
-        shown.append(f"… and {len(findings) - _SHOWN} more")
+    shown = [_format_finding(finding, lines, caret=code == "script.syntax") for finding in findings[:_MAX_SHOWN]]
+    if len(findings) > _MAX_SHOWN:
+        shown.append(f"… and {len(findings) - _MAX_SHOWN} more")
     return "\n".join(shown)
 
 
-def _one(finding: Finding, lines: list[str], *, caret: bool) -> str:
+def _format_finding(finding: Finding, lines: list[str], *, caret: bool) -> str:
     head = f"line {finding.line}: {finding.message}" if finding.line else finding.message
     if not 1 <= finding.line <= len(lines):
         return head

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 
-__all__ = ["hint", "none", "return_last"]
+__all__ = ["hint", "none_hint", "return_last"]
 
 
 def return_last(body: list[ast.stmt]) -> bool:
@@ -81,7 +81,7 @@ _IN_PLACE = frozenset({"append", "extend", "insert", "sort", "reverse", "add", "
 """Methods that change their object and give None."""
 
 
-def none(body: list[ast.stmt]) -> str:
+def none_hint(body: list[ast.stmt]) -> str:
     """Why the last expression is None, and how to return a value."""
     match body:
         case [*_, ast.Expr(ast.Call(ast.Attribute(ast.Name(name), method)))] if method in _IN_PLACE:

@@ -17,7 +17,7 @@ from typing import Any, Final, NoReturn
 
 from kubescript.worker.language import shims, timezones
 
-__all__ = ["HOMES", "MODULES", "Module", "ModuleProxy", "warm"]
+__all__ = ["IMPORT_LINES", "MODULES", "Module", "ModuleProxy", "warm"]
 
 
 class Module:
@@ -176,7 +176,7 @@ _ADVICE: Final = {
     "contextlib.redirect_stdout": "append to a list instead of printing",
     "collections.abc.register": "inherit from it",
 }
-_OF_THE_CLASS: Final = ("now", "utcnow", "fromisoformat", "strptime", "fromtimestamp")
+_DATETIME_CONSTRUCTORS: Final = ("now", "utcnow", "fromisoformat", "strptime", "fromtimestamp")
 """Makers of datetimes that the module answers too: a script without an import does not know which of the two it has."""
 _ENCODINGS: Final = (
     "ascii utf_8 utf_8_sig utf_16 utf_16_le utf_16_be utf_32 utf_32_le utf_32_be latin_1 iso8859_15 cp1252 cp437 idna "
@@ -186,17 +186,17 @@ _ENCODINGS: Final = (
 """Text encodings imported ahead of time; any other is a LookupError after the lockdown."""
 
 
-def _members(module: str, exports: str) -> dict[str, object]:
+def _exported(module: str, exports: str) -> dict[str, object]:
     real = importlib.import_module(module)
     names: Iterable[str] = (n for n in dir(real) if not n.startswith("_")) if exports == "*" else exports.split()
     return {name: getattr(real, name) for name in names if hasattr(real, name)}
 
 
 def _build() -> dict[str, ModuleProxy]:
-    members = {module: _members(module, exports) for module, exports in EXPORTS.items()}
+    members = {module: _exported(module, exports) for module, exports in EXPORTS.items()}
     for module, replaced in shims.MEMBERS.items():
         members.setdefault(module, {}).update(replaced)
-    members["datetime"].update({name: getattr(datetime.datetime, name) for name in _OF_THE_CLASS})
+    members["datetime"].update({name: getattr(datetime.datetime, name) for name in _DATETIME_CONSTRUCTORS})
     members["zoneinfo"] = dict(timezones.MEMBERS)
     proxies = {module: ModuleProxy(module, names) for module, names in members.items() if "." not in module}
     for module in [name for name in members if "." in name]:
@@ -210,7 +210,7 @@ def _build() -> dict[str, ModuleProxy]:
 MODULES: Final[Mapping[str, ModuleProxy]] = _build()
 """What `import` finds. sys, logging, warnings and pprint's printing are added per script (builtins.py)."""
 
-HOMES: Final[Mapping[str, str]] = {
+IMPORT_LINES: Final[Mapping[str, str]] = {
     name: f"from {module} import {name}"
     for module, proxy in sorted(MODULES.items(), key=lambda item: item[0] in {"datetime", "collections", "dataclasses"})
     for name in dir(proxy)
@@ -228,10 +228,10 @@ def warm() -> None:
     time.strptime("2026-01-01", "%Y-%m-%d")
     time.localtime()
     importlib.import_module("unicodedata")
-    _exercise()
+    _run_late_imports()
 
 
-def _exercise() -> None:
+def _run_late_imports() -> None:
     """Run code that imports on first use."""
     modules: dict[str, Any] = dict(MODULES)
     modules["datetime"].datetime.strptime("2026-01-01T00:00:00+0000", "%Y-%m-%dT%H:%M:%S%z").strftime("%c %Z")

@@ -17,39 +17,39 @@ _FILES: Final[dict[str, bytes]] = {}
 def load() -> None:
     """Read every zone, from the tzdata package or else from the system. Costs some 20 ms, once."""
     if not _FILES:
-        for root in _roots():
-            _FILES.update((key, data) for key, data in _zones(root) if key not in _FILES)
+        for root in _zone_directories():
+            _FILES.update((key, data) for key, data in _read_zones(root) if key not in _FILES)
 
 
-def _roots() -> list[Any]:
+def _zone_directories() -> list[Any]:
     try:
         return [importlib.resources.files("tzdata") / "zoneinfo"]
     except ModuleNotFoundError:
         return [path for path in map(Path, zoneinfo.TZPATH) if path.is_dir()]
 
 
-def _zones(root: Any, prefix: str = "") -> list[tuple[str, bytes]]:
-    found: list[tuple[str, bytes]] = []
+def _read_zones(root: Any, prefix: str = "") -> list[tuple[str, bytes]]:
+    zones: list[tuple[str, bytes]] = []
     for entry in root.iterdir():
         if entry.is_dir() and entry.name not in {"posix", "right", "__pycache__"}:
-            found += _zones(entry, f"{prefix}{entry.name}/")
+            zones += _read_zones(entry, f"{prefix}{entry.name}/")
         elif entry.is_file() and (data := entry.read_bytes())[:4] == b"TZif":
-            found.append((prefix + entry.name, data))
-    return found
+            zones.append((prefix + entry.name, data))
+    return zones
 
 
 class ZoneInfo(zoneinfo.ZoneInfo):
     """zoneinfo.ZoneInfo that opens no file."""
 
-    _made: ClassVar[dict[str, ZoneInfo]] = {}
+    _instances: ClassVar[dict[str, ZoneInfo]] = {}
 
     def __new__(cls, key: str) -> Self:
         """The one zone of this key."""
-        if key not in cls._made:
+        if key not in cls._instances:
             if key not in _FILES:
                 raise zoneinfo.ZoneInfoNotFoundError(f"No time zone found with key {key}") from None
-            cls._made[key] = super().from_file(io.BytesIO(_FILES[key]), key)
-        return cls._made[key]  # type: ignore[return-value]  # made by cls
+            cls._instances[key] = super().from_file(io.BytesIO(_FILES[key]), key)
+        return cls._instances[key]  # type: ignore[return-value]  # made by cls
 
     @classmethod
     def no_cache(cls, key: str) -> Self:

@@ -29,7 +29,7 @@ class Transformer(RestrictingNodeTransformer):
         """Every name the script binds anywhere."""
         self.returns_early = False
         """Whether there is a `return` at the top level."""
-        self._unknown: list[ast.Name] = []
+        self._missing_builtins: list[ast.Name] = []
         self._pattern_names: list[tuple[ast.MatchClass, str]] = []
         self._depth = 0
 
@@ -44,7 +44,7 @@ class Transformer(RestrictingNodeTransformer):
 
     def finish(self) -> None:
         """The verdicts that need the whole script: builtins that are not there, and builtin types that were rebound."""
-        for node in self._unknown:
+        for node in self._missing_builtins:
             if node.id not in self.bound:
                 self.error(node, f"`{node.id}` is not available: {refusals.NAMES[node.id]}")
         for pattern, name in self._pattern_names:
@@ -74,7 +74,7 @@ class Transformer(RestrictingNodeTransformer):
         if node.id == "__name__":
             return ast.copy_location(ast.Constant("__main__"), node)
         if node.id in refusals.NAMES:
-            self._unknown.append(node)
+            self._missing_builtins.append(node)
         else:
             self._check(node, node.id, store=False)
         return node
@@ -211,15 +211,15 @@ class Transformer(RestrictingNodeTransformer):
 
     def visit_Yield(self, node: ast.Yield) -> ast.AST:
         """Only inside a function; the function we wrap the script in must not become a generator."""
-        self._inside(node)
+        self._require_function(node)
         return self.node_contents_visit(node)
 
     def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
         """As `yield`."""
-        self._inside(node)
+        self._require_function(node)
         return self.node_contents_visit(node)
 
-    def _inside(self, node: ast.AST) -> None:
+    def _require_function(self, node: ast.AST) -> None:
         if not self._depth:
             self.error(node, "`yield` outside a function: append to a list, and end the script with its name")
 

@@ -85,8 +85,8 @@ HOST = textwrap.dedent("""
     from kubescript import types
     from kubescript.executor import conversation, executor, spawner
     from kubescript.cluster import live
-    from kubescript.broker.broker import broker, summary
-    from kubescript.policy.policy import policy
+    from kubescript.broker import broker, summary
+    from kubescript.policy import policy
     import os, signal, time
     from pathlib import Path
 

@@ -18,8 +18,11 @@ _VERSION_FLAG: Final = 1
 _FS_RIGHTS: Final = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
 """Number of file-system rights (low bits) by ABI; later ABIs have those of 5."""
 _NET_TCP: Final = 0b11
+"""To bind and to connect a TCP port."""
+_NET_ABI: Final = 4
 _SCOPES: Final = 0b11
-"""Abstract unix sockets and signals, from ABI 6."""
+"""Abstract unix sockets and signals."""
+_SCOPES_ABI: Final = 6
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -40,17 +43,27 @@ def restrict() -> str:
     ruleset = _create(version)
     try:
         if _libc.syscall(_RESTRICT_SELF, ruleset, 0) != 0:
-            raise OSError(ctypes.get_errno(), "landlock_restrict_self: " + os.strerror(ctypes.get_errno()))
+            raise _last_error("landlock_restrict_self")
     finally:
         os.close(ruleset)
     return f"abi {version}"
 
 
 def _create(version: int) -> int:
-    rights = (1 << _FS_RIGHTS[min(version, 5)]) - 1
-    words = [rights, _NET_TCP, _SCOPES][: 1 if version < 4 else 2 if version < 6 else 3]
-    attributes = (ctypes.c_uint64 * len(words))(*words)
-    ruleset = int(_libc.syscall(_CREATE_RULESET, attributes, ctypes.sizeof(attributes), 0))
+    count = _FS_RIGHTS[min(version, 5)]
+    handled = [(1 << count) - 1]
+    if version >= _NET_ABI:
+        handled.append(_NET_TCP)
+    if version >= _SCOPES_ABI:
+        handled.append(_SCOPES)
+    attributes = (ctypes.c_uint64 * len(handled))(*handled)
+    size = ctypes.sizeof(attributes)
+    ruleset = int(_libc.syscall(_CREATE_RULESET, attributes, size, 0))
     if ruleset < 0:
-        raise OSError(ctypes.get_errno(), "landlock_create_ruleset: " + os.strerror(ctypes.get_errno()))
+        raise _last_error("landlock_create_ruleset")
     return ruleset
+
+
+def _last_error(call: str) -> OSError:
+    number = ctypes.get_errno()
+    return OSError(number, f"{call}: {os.strerror(number)}")

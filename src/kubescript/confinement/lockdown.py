@@ -37,6 +37,7 @@ _PR_SET_DUMPABLE: Final = 4
 _PR_SET_NO_NEW_PRIVS: Final = 38
 _LINUX_CAPABILITY_VERSION_3: Final = 0x20080522
 _LANDLOCK_SCOPES: Final = 6
+_DESCRIPTORS_WITHOUT_LIMIT: Final = 1 << 20
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -62,7 +63,8 @@ def apply(steps: tuple[tuple[str, Step], ...], confinement: Confinement) -> tupl
     layers = []
     for name, step in steps:
         try:
-            layers.append(protocol.Layer(name, active=True, detail=step(confinement)))
+            detail = step(confinement)
+            layers.append(protocol.Layer(name, active=True, detail=detail))
         except OSError as error:
             layers.append(protocol.Layer(name, active=False, detail=str(error)))
     return tuple(layers)
@@ -75,7 +77,8 @@ def _check(result: int, what: str) -> None:
 
 
 def _prctl(option: int, value: int, what: str) -> None:
-    _check(_libc.prctl(option, value, 0, 0, 0), what)
+    result = _libc.prctl(option, value, 0, 0, 0)
+    _check(result, what)
 
 
 # --- once, in the fork server ---
@@ -120,8 +123,10 @@ def _descriptors(_: Confinement) -> str:
 
 
 def _max_descriptor() -> int:
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return 1 << 20 if hard == resource.RLIM_INFINITY else hard
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard_limit == resource.RLIM_INFINITY:
+        return _DESCRIPTORS_WITHOUT_LIMIT
+    return hard_limit
 
 
 def _identity(_: Confinement) -> str:
@@ -172,12 +177,14 @@ def _rlimits(confinement: Confinement) -> str:
     }
     for limit, value in fixed.items():
         resource.setrlimit(limit, (value, value))
-    return f"address space {confinement.address_space >> 20} MiB, cpu {confinement.cpu_seconds} s"
+    mebibytes = confinement.address_space >> 20
+    return f"address space {mebibytes} MiB, cpu {confinement.cpu_seconds} s"
 
 
 def address_space() -> int:
     """Bytes of address space this process maps now."""
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    fields = Path("/proc/self/statm").read_text().split()
+    pages = int(fields[0])
     return pages * resource.getpagesize()
 
 

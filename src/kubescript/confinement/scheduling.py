@@ -27,8 +27,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 def lengthen_time_slices() -> None:
     """Ask for long turns; its policy and niceness stay. Kernels before 6.12 ignore it, and a container may refuse: only
     speed is lost then."""
-    number, policy = _SCHED_SETATTR.get(os.uname().machine), os.sched_getscheduler(0)
+    number = _SCHED_SETATTR.get(os.uname().machine)
+    policy = os.sched_getscheduler(0)
     if number is None or policy not in _FAIR_POLICIES:
         return
     nice = os.getpriority(os.PRIO_PROCESS, 0)
-    _libc.syscall(number, 0, _ATTRIBUTES.pack(_ATTRIBUTES.size, policy, 0, nice, 0, _SLICE_NS, 0, 0), 0)
+    attributes = _ATTRIBUTES.pack(_ATTRIBUTES.size, policy, 0, nice, 0, _SLICE_NS, 0, 0)
+    _libc.syscall(number, 0, attributes, 0)

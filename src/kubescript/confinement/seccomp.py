@@ -43,6 +43,7 @@ _REFUSED_CALLS: Final = (
 )  # fmt: skip
 
 _EPERM: Final = 1
+_INSTRUCTION_BYTES: Final = 8
 
 
 class _SockFprog(ctypes.Structure):
@@ -53,12 +54,15 @@ def install(descriptor: int) -> str:
     """Install the filter; it cannot be undone. Raises OSError when libseccomp or the kernel lacks it. Needs
     no_new_privs."""
     code = program(descriptor)
+    count = len(code) // _INSTRUCTION_BYTES
     buffer = ctypes.create_string_buffer(code, len(code))
-    prog = _SockFprog(len(code) // 8, ctypes.addressof(buffer))
+    filter_ = _SockFprog(count, ctypes.addressof(buffer))
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(prog), 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "PR_SET_SECCOMP: " + os.strerror(ctypes.get_errno()))
-    return f"{len(code) // 8} instructions"
+    result = libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(filter_), 0, 0)
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, "PR_SET_SECCOMP: " + os.strerror(number))
+    return f"{count} instructions"
 
 
 @functools.cache
@@ -77,10 +81,12 @@ def program(descriptor: int, architecture: str = "NATIVE") -> bytes:
     add = functools.partial(_add, lib, rules, arch)
     for name in _PLAIN_CALLS:
         add(lib.ALLOW, name)
+    own_socket = lib.Arg(0, lib.EQ, descriptor)
     for name in _SOCKET_CALLS:
-        add(lib.ALLOW, name, lib.Arg(0, lib.EQ, descriptor))
+        add(lib.ALLOW, name, own_socket)
+    refuse = lib.ERRNO(_EPERM)
     for name in _REFUSED_CALLS:
-        add(lib.ERRNO(_EPERM), name)
+        add(refuse, name)
     _add_memory_rules(lib, add)
     return _export(rules)
 
@@ -88,7 +94,8 @@ def program(descriptor: int, architecture: str = "NATIVE") -> bytes:
 def _add_memory_rules(lib: Any, add: Callable[..., None]) -> None:
     """New memory is private, anonymous and never executable: machine code written by an attacker cannot run."""
     not_executable = lib.Arg(2, lib.MASKED_EQ, _PROT_EXEC, 0)
-    private_anonymous = lib.Arg(3, lib.MASKED_EQ, _MAP_SHARED | _MAP_ANONYMOUS, _MAP_ANONYMOUS)
+    flags = _MAP_SHARED | _MAP_ANONYMOUS
+    private_anonymous = lib.Arg(3, lib.MASKED_EQ, flags, _MAP_ANONYMOUS)
     add(lib.ALLOW, "mmap", not_executable, private_anonymous)
     add(lib.ALLOW, "mprotect", not_executable)
 

@@ -50,7 +50,8 @@ class FrameSocket:
         self, frame_type: protocol.FrameType, message: msgspec.Struct, on_frame: OnFrame | None = None
     ) -> None:
         """Send one structured frame."""
-        self.send(frame_type, msgspec.json.encode(message), on_frame)
+        payload = msgspec.json.encode(message)
+        self.send(frame_type, payload, on_frame)
 
     def peek_type(self) -> int | None:
         """The type of the frame that has begun to arrive; None when nothing has. Raises StreamClosed."""
@@ -66,7 +67,8 @@ class FrameSocket:
     def receive(self, allowed: frozenset[protocol.FrameType]) -> tuple[protocol.FrameType, bytes]:
         """The next frame. Raises ProtocolError for a type out of turn, an oversized length, or an early end of the
         stream."""
-        length, number = _HEADER.unpack(self._receive_exactly(_HEADER.size))
+        header = self._receive_exactly(_HEADER.size)
+        length, number = _HEADER.unpack(header)
         try:
             frame_type = protocol.FrameType(number)
         except ValueError:
@@ -74,34 +76,42 @@ class FrameSocket:
         if frame_type not in allowed:
             raise protocol.ProtocolError(f"{frame_type.name} frame out of turn")
         _check(frame_type, length)
-        return frame_type, bytes(self._receive_exactly(length))
+        payload = self._receive_exactly(length)
+        return frame_type, bytes(payload)
 
     def _sendall(self, header: bytes, payload: bytes | memoryview) -> None:
         self._apply_deadline()
         sent = self._sock.sendmsg((header, payload))
-        view = memoryview(payload)[max(0, sent - len(header)) :]
         if sent < len(header):  # never seen on a local socket, but the kernel may
             self._sock.sendall(header[sent:])
-        while view:
+            sent = len(header)
+        unsent = memoryview(payload)[sent - len(header) :]
+        while unsent:
             self._apply_deadline()
-            view = view[self._sock.send(view) :]
+            count = self._sock.send(unsent)
+            unsent = unsent[count:]
 
     def _send_while_receiving(self, header: bytes, payload: bytes | memoryview, on_frame: OnFrame) -> None:
         """Send, and let what the peer says be heard: of two sides that only send, neither would ever be read."""
         poller = select.poll()
         poller.register(self._sock, select.POLLIN | select.POLLOUT)
-        left = [memoryview(header), memoryview(payload)]
-        while left:
+        unsent = [memoryview(header), memoryview(payload)]
+        while unsent:
             self._apply_deadline()
             ready = poller.poll(self._poll_timeout())
-            if ready and ready[0][1] & select.POLLIN and not on_frame():
+            events = ready[0][1] if ready else 0
+            if events & select.POLLIN and not on_frame():
                 poller.modify(self._sock, select.POLLOUT)  # a turn of its own, which waits until this one is over
-            elif ready and ready[0][1] & ~select.POLLIN:
-                left = _drop_bytes(left, self._sock.sendmsg(left, (), socket.MSG_DONTWAIT))
+            elif events & ~select.POLLIN:
+                count = self._sock.sendmsg(unsent, (), socket.MSG_DONTWAIT)
+                unsent = _drop_bytes(unsent, count)
 
     def _poll_timeout(self) -> float | None:
         """Milliseconds that a poll may take."""
-        return None if self.deadline is None else max(0.0, (self.deadline - time.monotonic()) * 1000)
+        if self.deadline is None:
+            return None
+        remaining = self.deadline - time.monotonic()
+        return max(0.0, remaining * 1000)
 
     def _apply_deadline(self) -> None:
         if self.deadline is None:
@@ -135,4 +145,7 @@ def _drop_bytes(parts: list[memoryview], count: int) -> list[memoryview]:
     while parts and count >= len(parts[0]):
         count -= len(parts[0])
         parts = parts[1:]
-    return [parts[0][count:], *parts[1:]] if parts else []
+    if not parts:
+        return []
+    first, *rest = parts
+    return [first[count:], *rest]

@@ -217,4 +217,5 @@ def decode(payload: bytes, shape: type[T]) -> T:
         str(payload, "utf-8")  # msgspec does not look into the text of a Raw
         return msgspec.json.decode(payload, type=shape)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise ProtocolError(f"malformed {shape.__name__}: {str(error)[:200]}") from None
+        reason = str(error)[:200]
+        raise ProtocolError(f"malformed {shape.__name__}: {reason}") from None

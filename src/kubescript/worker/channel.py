@@ -17,6 +17,7 @@ __all__ = ["Channel", "Exchange"]
 _FLUSH_BYTES: Final = 32 * protocol.KIB
 _DROPPED_FACTOR: Final = 64
 """Times the output limit that may be printed in vain before the script is ended."""
+_PROGRESS_CHARACTERS: Final = 200
 _REPLY_TYPES: Final = frozenset({protocol.FrameType.REPLY})
 _BODY_TYPES: Final = frozenset({protocol.FrameType.BODY, protocol.FrameType.END})
 
@@ -52,8 +53,8 @@ class Channel:
         """Wait for the script."""
         _, payload = self._frames.receive(frozenset({protocol.FrameType.START}))
         start = msgspec.json.decode(payload, type=protocol.Start)
-        self._left = context.Left(start.api_calls, start.response_bytes, start.output_bytes)
         self._output_bytes = start.output_bytes
+        self._left = context.Left(start.api_calls, start.response_bytes, start.output_bytes)
         return start
 
     def print(self, *values: object, sep: str = " ", end: str = "\n") -> None:
@@ -62,7 +63,8 @@ class Channel:
         Past the output limit prints are dropped and the script goes on: its result is worth more than the end of its
         chatter. A script that prints without end gets LimitExceeded.
         """
-        data = (sep.join(map(str, values)) + end).encode("utf-8", "replace")
+        text = sep.join(map(str, values)) + end
+        data = text.encode("utf-8", "replace")
         if self.quiet:
             return
         accepted = data[: self._left.output_bytes]
@@ -80,9 +82,11 @@ class Channel:
 
     def progress(self, done: float, total: float | None, text: str) -> None:
         """Tell the client how far the script is."""
-        if not self.quiet:
-            self._flush()
-            self._frames.send_message(protocol.FrameType.PROGRESS, protocol.Progress(done, total, text[:200]))
+        if self.quiet:
+            return
+        self._flush()
+        progress = protocol.Progress(done, total, text[:_PROGRESS_CHARACTERS])
+        self._frames.send_message(protocol.FrameType.PROGRESS, progress)
 
     def call(self, call: protocol.Call) -> Exchange:
         """Send one request; returns when the head of its answer is here. Earlier answers are read first."""
@@ -95,7 +99,8 @@ class Channel:
     def batch(self, calls: Sequence[protocol.Call]) -> list[Exchange]:
         """Send several requests that are made at the same time; none of their answers is here yet."""
         self._take_turn()
-        self._frames.send_message(protocol.FrameType.BATCH, protocol.Batch(tuple(calls)))
+        batch = protocol.Batch(tuple(calls))
+        self._frames.send_message(protocol.FrameType.BATCH, batch)
         return [self._expect(call) for call in calls]
 
     def finish(self, done: protocol.Done) -> None:
@@ -104,7 +109,8 @@ class Channel:
         for exchange in self._incoming:
             exchange.stop()
         self._take_turn()
-        self._frames.send_message(protocol.FrameType.DONE, msgspec.structs.replace(done, dropped_bytes=self._dropped))
+        done = msgspec.structs.replace(done, dropped_bytes=self._dropped)
+        self._frames.send_message(protocol.FrameType.DONE, done)
         with contextlib.suppress(protocol.ProtocolError, OSError):
             self._frames.receive(frozenset())
 
@@ -118,20 +124,25 @@ class Channel:
     def _more(self, stream: Exchange) -> None:
         """Ask for the next piece of a stream, and wait for it."""
         self._take_turn()
-        self._frames.send_message(protocol.FrameType.MORE, protocol.More(stream.number))
+        more = protocol.More(stream.number)
+        self._frames.send_message(protocol.FrameType.MORE, more)
         self._incoming.append(stream)
         self._advance()
 
     def _advance(self) -> None:
         """Read one frame of the answer that is due."""
         exchange = self._incoming[0]
-        frame_type, payload = self._frames.receive(_BODY_TYPES if exchange.has_reply else _REPLY_TYPES)
-        self._left.response_bytes -= len(payload) if frame_type is protocol.FrameType.BODY else 0
-        if exchange.receive(frame_type, payload):
+        allowed = _BODY_TYPES if exchange.has_reply else _REPLY_TYPES
+        frame_type, payload = self._frames.receive(allowed)
+        if frame_type is protocol.FrameType.BODY:
+            self._left.response_bytes -= len(payload)
+        is_last = exchange.receive(frame_type, payload)
+        if is_last:
             self._incoming.popleft()
 
     def _stop(self, number: int) -> None:
-        self._frames.send_message(protocol.FrameType.STOP, protocol.Stop(number))
+        stop = protocol.Stop(number)
+        self._frames.send_message(protocol.FrameType.STOP, stop)
 
     def _take_turn(self) -> None:
         """Read what is due, and say what was printed: the host hears a turn's frame only when its own is over."""
@@ -141,10 +152,12 @@ class Channel:
 
     def _flush(self) -> None:
         data = b"".join(self._unsent)
-        self._unsent, self._unsent_bytes = [], 0
+        self._unsent = []
+        self._unsent_bytes = 0
         cap = protocol.CAPS[protocol.FrameType.PRINT]
         for start in range(0, len(data), cap):
-            self._frames.send(protocol.FrameType.PRINT, data[start : start + cap])
+            piece = data[start : start + cap]
+            self._frames.send(protocol.FrameType.PRINT, piece)
 
 
 class Exchange:

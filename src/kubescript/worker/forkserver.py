@@ -43,7 +43,8 @@ class Server:
     def confine(self) -> None:
         """Lock this process down as far as it can still fork; its children inherit that. Files cannot be opened from
         here on."""
-        self._layers = lockdown.apply(lockdown.SERVER_STEPS, lockdown.Confinement(os.getppid(), 0, 0))
+        confinement = lockdown.Confinement(os.getppid(), 0, 0)
+        self._layers = lockdown.apply(lockdown.SERVER_STEPS, confinement)
 
     def serve(self) -> None:
         """Answer until the host hangs up, then leave no child behind."""
@@ -68,17 +69,16 @@ class Server:
         if not payload:
             return False
         request = self._decoder.decode(payload)
-        (descriptor,) = descriptors
-        self._fork(request, descriptor)
+        (worker_socket,) = descriptors
+        self._fork(request, worker_socket)
         return True
 
     def _fork(self, request: control.ForkRequest, descriptor: int) -> None:
         parent = os.getpid()
         pid = os.fork()
         if pid == 0:
-            confinement = lockdown.Confinement(
-                parent, self._own_address_space + request.memory_bytes, request.cpu_seconds
-            )
+            address_space = self._own_address_space + request.memory_bytes
+            confinement = lockdown.Confinement(parent, address_space, request.cpu_seconds)
             worker_main.main(descriptor, confinement, self._layers, self._prepare)  # never returns
         os.close(descriptor)
         pidfd = os.pidfd_open(pid)
@@ -91,13 +91,19 @@ class Server:
         _, status, usage = os.wait4(pid, 0)
         self._selector.unregister(pidfd)
         os.close(pidfd)
+        exit_code = os.waitstatus_to_exitcode(status)
         cpu_ms = (usage.ru_utime + usage.ru_stime) * 1000
-        self._send(control.Exited(ticket, os.waitstatus_to_exitcode(status), cpu_ms, usage.ru_maxrss * 1024))
+        peak_bytes = usage.ru_maxrss * 1024
+        self._send(control.Exited(ticket, exit_code, cpu_ms, peak_bytes))
 
     def _send(self, message: control.Message, *descriptors: int) -> None:
-        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))] if descriptors else []
+        payload = msgspec.json.encode(message)
+        ancillary = []
+        if descriptors:
+            rights = array.array("i", descriptors)
+            ancillary.append((socket.SOL_SOCKET, socket.SCM_RIGHTS, rights))
         with contextlib.suppress(BrokenPipeError):  # the host is gone; the next turn sees that and ends
-            self._link.sendmsg([msgspec.json.encode(message)], rights)
+            self._link.sendmsg([payload], ancillary)
 
 
 def _receive(link: socket.socket) -> tuple[bytes, list[int]]:
@@ -111,7 +117,8 @@ def main(prepare: worker_main.Prepare = worker_main.prepare) -> None:
     `prepare` gives what a worker does with its script; the security tests pass one that assumes RestrictedPython has
     fallen.
     """
-    link = socket.socket(fileno=int(sys.argv[1]))
+    descriptor = int(sys.argv[1])
+    link = socket.socket(fileno=descriptor)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches the whole group; the host decides
     worker_main.warm()
     with contextlib.suppress(OSError):  # a missing libseccomp is reported by each worker's own step

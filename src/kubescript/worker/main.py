@@ -46,6 +46,9 @@ _EXTRA_GLOBALS: Final = {"Counter": collections.Counter, "defaultdict": collecti
 _WARMUP_RUNS: Final = 8
 """Runs after which CPython 3.11 and later have specialized a function."""
 
+_MAX_RESULT_BYTES: Final = protocol.CAPS[protocol.FrameType.DONE] - 1024
+"""Leaves room in the frame for the other fields of Done."""
+
 _LIMITS: Final = frozenset({"limit.bytes", "limit.calls", "limit.output", "limit.watches"})
 """Codes of a LimitExceeded that is ours. A script may raise one with a code of its own, or none."""
 _LIMIT_HINTS: Final = {
@@ -64,11 +67,11 @@ def warm() -> None:
     operations.warm()
     builtin_kinds.kinds()
     for _ in range(_WARMUP_RUNS):
-        ours, theirs = socket.socketpair()
-        with ours, theirs:
-            warmup.send_host_frames(framing.FrameSocket(theirs))
-            theirs.shutdown(socket.SHUT_WR)  # the host's last word: after DONE nothing is waited for
-            link = channel.Channel(framing.FrameSocket(ours))
+        worker_end, host_end = socket.socketpair()
+        with worker_end, host_end:
+            warmup.send_host_frames(framing.FrameSocket(host_end))
+            host_end.shutdown(socket.SHUT_WR)  # the host's last word: after DONE nothing is waited for
+            link = channel.Channel(framing.FrameSocket(worker_end))
             prepare(link)
             warmup.exchange_frames(link)
 
@@ -84,7 +87,8 @@ def main(
 ) -> NoReturn:
     """Lock this process down, run its one script, and end."""
     scheduling.lengthen_time_slices()
-    frames = framing.FrameSocket(lockdown.adopt_socket(descriptor))
+    sock = lockdown.adopt_socket(descriptor)
+    frames = framing.FrameSocket(sock)
     layers = inherited + lockdown.apply(lockdown.WORKER_STEPS, confinement)
     link = channel.Channel(frames)
     evaluate = prepare(link)
@@ -108,56 +112,72 @@ def prepare(link: channel.Channel) -> Evaluate:
         k8s._announce(start.contexts)
         ctx = context.Context(start.context, start.namespace, start.timeout_ms, link.progress, link.left)
         complete = functools.partial(futures.complete, k8s._session.relay)
-        link.finish(_run_within_memory(start, {**globals_, "ctx": ctx, "namespace": start.namespace}, complete))
+        variables = {"ctx": ctx, "namespace": start.namespace}
+        done = _run_within_memory(start, globals_ | variables, complete)
+        link.finish(done)
 
     return evaluate
 
 
 def _script_globals(link: channel.Channel, k8s: client.K8s) -> dict[str, object]:
-    importable = {name: modules.VirtualModule(name, members) for name, members in modules.exports(k8s).items()}
-    extra = {"k8s": k8s, **helpers.GLOBALS, "help": _make_help(link, k8s), **_EXTRA_GLOBALS}
+    importable = {}
+    for name, members in modules.exports(k8s).items():
+        importable[name] = modules.VirtualModule(name, members)
+    extra = {
+        "k8s": k8s,
+        **helpers.GLOBALS,
+        "help": _make_help(link, k8s),
+        **_EXTRA_GLOBALS,
+    }
     return builtins.build_globals(print_=link.print, extra=extra, importable=importable)
 
 
 def _make_help(link: channel.Channel, k8s: client.K8s) -> Callable[..., None]:
     def help(subject: object = k8s) -> None:  # noqa: A001  the name that error messages show
         """A few lines about an object, a method, or a kind named as for k8s.explain, printed."""
-        kind = type(subject) is str and subject not in operations.models()
-        link.print(_describe(k8s, str(subject)) if kind else helptext.help_text(subject))
+        if type(subject) is str and subject not in operations.models():
+            text = _describe(k8s, subject)
+        else:
+            text = helptext.help_text(subject)
+        link.print(text)
 
     return help
 
 
 def _describe(k8s: client.K8s, name: str) -> str:
     """A kind or field; else the method, or the methods like that."""
-    if exact := [operations.operation(api, name) for api in operations.apis() if name in operations.operations(api)]:
-        return helptext.method(exact[0])
+    for api in operations.apis():
+        if name in operations.operations(api):
+            operation = operations.operation(api, name)
+            return helptext.method(operation)
     try:
         return k8s.explain(name)
     except errors.NotFoundException:
-        found = "" if "." in name else k8s.search(name)
-        if not found.startswith("k8s."):
+        methods = "" if "." in name else k8s.search(name)
+        if not methods.startswith("k8s."):
             raise
-        return found
+        return methods
 
 
 def _run_within_memory(
     start: protocol.Start, globals_: dict[str, object], complete: Callable[[], None]
 ) -> protocol.Done:
-    reserve: list[bytes] = [bytes(1 << 20)]  # freed when memory runs out, so that there is room to say so
+    reserve = [bytes(1 << 20)]  # freed when memory runs out, so that there is room to say so
     sys.setrecursionlimit(start.depth + _BASE_DEPTH)
     try:
         return _run(start, globals_, complete)
     except MemoryError:
         reserve.clear()
-        return _limit_fault("limit.memory", f"the script needed more than its {start.memory_bytes >> 20} MiB of memory")
+        mebibytes = start.memory_bytes >> 20
+        return _limit_fault("limit.memory", f"the script needed more than its {mebibytes} MiB of memory")
 
 
 def _run(start: protocol.Start, globals_: dict[str, object], complete: Callable[[], None]) -> protocol.Done:
     try:
         program = compiler.compile_script(start.script)
     except compiler.ScriptRefused as error:
-        return protocol.Done(fault=protocol.ScriptFault(error.code, str(error)))
+        fault = protocol.ScriptFault(error.code, str(error))
+        return protocol.Done(fault=fault)
     try:
         value = compiler.run(program, globals_)
         complete()  # a write with async_req that nobody waited for
@@ -169,26 +189,36 @@ def _run(start: protocol.Start, globals_: dict[str, object], complete: Callable[
 
 
 def _result(value: object, program: compiler.Program) -> protocol.Done:
-    if value is compiler.NOTHING or value is None:
-        return protocol.Done(hint=program.hint if value is compiler.NOTHING else program.none_hint)
+    if value is compiler.NOTHING:
+        return protocol.Done(hint=program.hint)
+    if value is None:
+        return protocol.Done(hint=program.none_hint)
     encoded = serialize.encode(value)
-    if len(encoded) > protocol.CAPS[protocol.FrameType.DONE] - 1024:
-        size = f"the result is {len(encoded) >> 20} MiB of JSON"
-        return _limit_fault("limit.output", size, "return counts, names or the first few rows")
-    return protocol.Done(result=msgspec.Raw(encoded))
+    size = len(encoded)
+    if size > _MAX_RESULT_BYTES:
+        message = f"the result is {size >> 20} MiB of JSON"
+        return _limit_fault("limit.output", message, "return counts, names or the first few rows")
+    result = msgspec.Raw(encoded)
+    return protocol.Done(result=result)
 
 
 def _failure(error: BaseException, program: compiler.Program, start: protocol.Start) -> protocol.Done:
     if isinstance(error, RecursionError):
         return _limit_fault("limit.depth", f"the script nested more than {start.depth} calls")
-    kind, message = compiler.describe_failure(error, program)
-    return protocol.Done(fault=protocol.ScriptFault(_fault_code(error), message, kind))
+    type_name, message = compiler.describe_failure(error, program)
+    fault = protocol.ScriptFault(_fault_code(error), message, type_name)
+    return protocol.Done(fault=fault)
 
 
 def _fault_code(error: BaseException) -> str:
-    code: object = error.code if isinstance(error, errors.LimitExceeded) else ""
-    return code if isinstance(code, str) and code in _LIMITS else "script.exception"
+    if isinstance(error, errors.LimitExceeded):
+        code: object = error.code
+        if isinstance(code, str) and code in _LIMITS:
+            return code
+    return "script.exception"
 
 
 def _limit_fault(code: str, what: str, hint: str = "") -> protocol.Done:
-    return protocol.Done(fault=protocol.ScriptFault(code, f"{what}; {hint or _LIMIT_HINTS[code]}"))
+    advice = hint or _LIMIT_HINTS[code]
+    fault = protocol.ScriptFault(code, f"{what}; {advice}")
+    return protocol.Done(fault=fault)

@@ -64,15 +64,28 @@ class _CannedTransport:
         return [self.call(call) for call in calls]
 
 
-def run_script(scope: Callable[[client.K8s], Mapping[str, object]]) -> None:
+def run_script(globals_of: Callable[[client.K8s], Mapping[str, object]]) -> None:
     """Compile and run the script in the world that `scope` builds around a `k8s`, and encode its result."""
     program = compiler.compile_script(_SCRIPT)
-    serialize.encode(compiler.run(program, dict(scope(client.K8s(session.Session(_CannedTransport()))))))
+    k8s = client.K8s(session.Session(_CannedTransport()))
+    value = compiler.run(program, dict(globals_of(k8s)))
+    serialize.encode(value)
 
 
 def send_host_frames(host: framing.FrameSocket) -> None:
     """Say all that a host says to a worker whose script makes one call."""
-    start = protocol.Start(_SCRIPT, "warmup", "warmup", ("warmup",), 1000, 1 << 30, 1000, 1 << 16, 1, 1 << 20)
+    start = protocol.Start(
+        script=_SCRIPT,
+        namespace="warmup",
+        context="warmup",
+        contexts=("warmup",),
+        timeout_ms=1000,
+        memory_bytes=1 << 30,
+        depth=1000,
+        output_bytes=1 << 16,
+        api_calls=1,
+        response_bytes=1 << 20,
+    )
     host.send_message(protocol.FrameType.START, start)
     host.send_message(protocol.FrameType.REPLY, _CannedExchange.reply)
     host.send(protocol.FrameType.BODY, _LIST)
@@ -83,5 +96,6 @@ def exchange_frames(link: channel.Channel) -> None:
     """The worker's part of that. Not the script: its end gives back a megabyte, after which the C library would hand
     such blocks out touched, page by page."""
     link.start()
-    body = b"".join(link.call(protocol.Call("GET", ("api", "v1", "pods"))).chunks())
+    exchange = link.call(protocol.Call("GET", ("api", "v1", "pods")))
+    body = b"".join(exchange.chunks())
     link.finish(protocol.Done(result=msgspec.Raw(body)))

@@ -15,11 +15,9 @@ __all__ = ["build_globals"]
 
 _PLAIN: Final = (
     "None True False Ellipsis NotImplemented abs all any ascii bin bool bytearray bytes callable chr classmethod "
-    "complex dict "
-    "divmod enumerate filter float frozenset hash hex id int isinstance issubclass iter len list map max min "
-    "next object "
-    "oct ord pow property range repr reversed round set slice sorted staticmethod str sum super tuple zip "
-    "__build_class__"
+    "complex dict divmod enumerate filter float frozenset hash hex id int isinstance issubclass iter len list map max "
+    "min next object oct ord pow property range repr reversed round set slice sorted staticmethod str sum super tuple "
+    "zip __build_class__"
 )
 """Builtins handed out as they are."""
 
@@ -57,14 +55,15 @@ def build_globals(
     Modules are there without an import, too: models forget the line, and it would only cost a round trip.
     """
     modules = {**stdlib.MODULES, **_output_modules(print_), **os_stub.modules(print_), **importable}
-    own = {
+    of_script = {
         "print": _printer(print_),
         "__import__": _importer(modules),
         "_import_line_": lambda name: _import_line(name, importable),
     }
     preloaded = {name: module for name, module in modules.items() if "." not in name} | _preloaded_names(modules)
     random.seed()  # each fork would otherwise draw the same numbers
-    return {"__builtins__": {**preloaded, **_BUILTINS, **own}, "__name__": classes.MODULE, **extra}
+    available = {**preloaded, **_BUILTINS, **of_script}
+    return {"__builtins__": available, "__name__": classes.MODULE, **extra}
 
 
 _PRELOADED: Final = {
@@ -115,11 +114,13 @@ def _printer(print_: Callable[..., None]) -> Callable[..., None]:
         """Print for scripts. `file` may be sys.stdout, sys.stderr or a StringIO."""
         if not {type(sep), type(end)} <= {str, type(None)}:
             raise TypeError("sep and end must be None or a string")
+        sep = " " if sep is None else sep
+        end = "\n" if end is None else end
         write = None if isinstance(file, _Stream) else reflection.get(file, "write", None)
         if write is None:
-            print_(*values, sep=" " if sep is None else sep, end="\n" if end is None else end)
+            print_(*values, sep=sep, end=end)
         else:
-            write((" " if sep is None else sep).join(map(str, values)) + ("\n" if end is None else end))
+            write(sep.join(map(str, values)) + end)
 
     return print
 
@@ -179,7 +180,8 @@ class _Logger:
         self.__print = print_
 
     def _log(self, level: str, message: object, args: tuple[object, ...]) -> None:
-        self.__print(f"{level} {str(message) % args if args else message}", sep=" ", end="\n")
+        text = str(message) % args if args else f"{message}"
+        self.__print(f"{level} {text}", sep=" ", end="\n")
 
     def info(self, message: object, *args: object, **options: object) -> None:
         """Print at INFO."""
@@ -259,7 +261,8 @@ def _member(module: object, name: str, item: str) -> object:
     try:
         return guards.dynamic(module, item)
     except AttributeError as error:
-        advice = refusals.MODULES.get(f"{name}.{item}") or refusals.MODULES.get(name) or str(error)
+        advice = refusals.MODULES.get(f"{name}.{item}") or refusals.MODULES.get(name)
+        advice = advice or str(error)
         raise ImportError(f"cannot import {item!r} from {name!r}: {advice}", name=name) from None
 
 

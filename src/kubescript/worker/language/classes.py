@@ -148,7 +148,9 @@ def is_script_class(cls: object) -> bool:
 
 
 def _is_allowed(base: type) -> bool:
-    return type(base) in METACLASSES or base in BASES or (base.__bases__ == (tuple,) and hasattr(base, "_fields"))
+    if type(base) in METACLASSES or base in BASES:
+        return True
+    return base.__bases__ == (tuple,) and hasattr(base, "_fields")
 
 
 def _guarded(bases: tuple[type, ...]) -> tuple[type, ...]:
@@ -158,10 +160,13 @@ def _guarded(bases: tuple[type, ...]) -> tuple[type, ...]:
 def _metaclass(bases: tuple[type, ...]) -> type:
     for base in _guarded(bases):
         if not isinstance(base, type) or not _is_allowed(base):
-            raise TypeError(f"cannot subclass {getattr(base, '__name__', base)!r}: hold one in an attribute instead")
-    kinds = {type(base) for base in bases}
-    twins = [_TWINS[kind] for kind in kinds if kind in _TWINS]
-    return max(twins or [ScriptType], key=lambda twin: len(twin.__mro__))
+            name = getattr(base, "__name__", base)
+            raise TypeError(f"cannot subclass {name!r}: hold one in an attribute instead")
+    metaclasses = {type(base) for base in bases}
+    twins = [_TWINS[metaclass] for metaclass in metaclasses if metaclass in _TWINS]
+    if not twins:
+        return ScriptType
+    return max(twins, key=lambda twin: len(twin.__mro__))
 
 
 def _without_dunders(getter: Any) -> types.FunctionType:

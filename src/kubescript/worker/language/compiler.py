@@ -37,6 +37,7 @@ _COMPILE_DEPTH: Final = 3000
 
 _MAIN: Final = "_main_"
 _NOTHING: Final = "_nothing_"
+_FUTURE_FEATURES: Final = frozenset(__future__.all_feature_names)
 _FENCE: Final = re.compile(r"\A\s*(?P<mark>```|~~~)[\w+-]*[ \t]*\n(?P<body>.*?)(?:\n[ \t]*(?P=mark))?\s*\Z", re.DOTALL)
 _FENCED: Final = re.compile(r"^```(?:python|py)?[ \t]*\n(?P<body>.*?)\n```", re.DOTALL | re.MULTILINE)
 _TOO_NESTED: Final = (
@@ -89,7 +90,9 @@ def run(program: Program, globals_: dict[str, Any]) -> object | Literal[_Nothing
         exec(program.code, globals_)
         return globals_.pop(_MAIN)()  # type: ignore[no-any-return]
     except SystemExit as end:
-        return NOTHING if end.code is None or isinstance(end.code, int) else end.code
+        if end.code is None or isinstance(end.code, int):
+            return NOTHING
+        return end.code
 
 
 def describe_failure(error: BaseException, program: Program) -> tuple[str, str]:
@@ -114,19 +117,37 @@ def _enough_recursion() -> Iterator[None]:
 def _normalize(source: str) -> str:
     if len(source) > MAX_SOURCE or len(source.encode(errors="surrogatepass")) > MAX_SOURCE:
         raise _refuse(f"the script is larger than {MAX_SOURCE // 1024} KiB: keep data out of it")
-    source = source.removeprefix("\ufeff").replace("\r\n", "\n")
-    if fenced := _FENCE.match(source) or _code_block_in_prose(source):
-        source = "\n" * source[: fenced.start("body")].count("\n") + fenced["body"]
-    first = next((line for line in source.splitlines() if line.strip() and not line.lstrip().startswith("#")), "")
-    return textwrap.dedent(source) if first[:1] in {" ", "\t"} else source
+    source = source.removeprefix("\ufeff")
+    source = source.replace("\r\n", "\n")
+    fenced = _FENCE.match(source) or _code_block_in_prose(source)
+    if fenced:
+        lines_before = source[: fenced.start("body")].count("\n")
+        source = "\n" * lines_before + fenced["body"]
+    if _first_statement(source).startswith((" ", "\t")):
+        return textwrap.dedent(source)
+    return source
+
+
+def _first_statement(source: str) -> str:
+    """The first line that is neither empty nor a comment."""
+    for line in source.splitlines():
+        text = line.strip()
+        if text and not text.startswith("#"):
+            return line
+    return ""
 
 
 def _code_block_in_prose(source: str) -> re.Match[str] | None:
     """The one code block of an answer in words. Outside a long string, backticks are never Python."""
     blocks = list(_FENCED.finditer(source))
-    before = source[: blocks[0].start()] if blocks else ""
-    in_string = any(before.count(quotes) % 2 for quotes in ('"' * 3, "'" * 3))
-    return blocks[0] if len(blocks) == 1 and not in_string and not _is_python(source) else None
+    if len(blocks) != 1:
+        return None
+    block = blocks[0]
+    before = source[: block.start()]
+    in_string = before.count('"' * 3) % 2 or before.count("'" * 3) % 2
+    if in_string or _is_python(source):
+        return None
+    return block
 
 
 def _is_python(source: str) -> bool:
@@ -149,11 +170,11 @@ def _compile(source: str) -> Program:
     rules.visit(tree)
     rules.finish()
     if rules.findings:
-        raise ScriptRefused(
-            "script.refused", tuple(sorted(set(rules.findings), key=lambda f: (f.line, f.column))), source
-        )
+        findings = sorted(set(rules.findings), key=lambda finding: (finding.line, finding.column))
+        raise ScriptRefused("script.refused", tuple(findings), source)
     returns = results.return_last(tree.body) or rules.returns_early
-    code = compile(_wrap(tree, rules.bound), failures.FILENAME, "exec", flags=flags, dont_inherit=True, optimize=0)
+    module = _wrap(tree, rules.bound)
+    code = compile(module, failures.FILENAME, "exec", flags=flags, dont_inherit=True, optimize=0)
     _check_plain(code)
     return Program(code, source, returns, hint, none_hint)
 
@@ -161,22 +182,30 @@ def _compile(source: str) -> Program:
 def _future_flags(tree: ast.Module) -> int:
     """Take `from __future__ import …` out of the tree; only `annotations` still means something."""
     flags = 0
-    for node in [n for n in tree.body if isinstance(n, ast.ImportFrom) and n.module == "__future__" and not n.level]:
-        known = {alias.name for alias in node.names}
-        if known <= set(__future__.all_feature_names):
-            tree.body.remove(node)
-            flags |= __future__.annotations.compiler_flag if "annotations" in known else 0
+    for node in list(tree.body):
+        if not isinstance(node, ast.ImportFrom) or node.module != "__future__" or node.level:
+            continue
+        features = {alias.name for alias in node.names}
+        if not features <= _FUTURE_FEATURES:
+            continue  # Python's own error names the feature
+        tree.body.remove(node)
+        if "annotations" in features:
+            flags |= __future__.annotations.compiler_flag
     return flags
 
 
 def _wrap(tree: ast.Module, bound: set[str]) -> ast.Module:
-    names = sorted(bound)
-    head: list[ast.stmt] = [ast.Global(names)] if names else []
-    tail = ast.Return(ast.Name(_NOTHING, ast.Load()))
     main = ast.parse(f"def {_MAIN}(): pass").body[0]
     assert isinstance(main, ast.FunctionDef)
-    main.body = [*head, *tree.body, tail]
-    return ast.fix_missing_locations(ast.Module([main], []))
+    body: list[ast.stmt] = []
+    if bound:
+        body.append(ast.Global(sorted(bound)))
+    body += tree.body
+    nothing = ast.Name(_NOTHING, ast.Load())
+    body.append(ast.Return(nothing))
+    main.body = body
+    module = ast.Module([main], [])
+    return ast.fix_missing_locations(module)
 
 
 def _check_plain(code: CodeType) -> None:
@@ -195,6 +224,7 @@ def _refuse(message: str) -> ScriptRefused:
 
 def _syntax(error: SyntaxError, source: str) -> ScriptRefused:
     reason = f"{error.msg}{failures.syntax_advice(error, source)}"
-    return ScriptRefused(
-        "script.syntax", (Finding(error.lineno or 0, max((error.offset or 1) - 1, 0), reason),), source
-    )
+    line = error.lineno or 0
+    column = max((error.offset or 1) - 1, 0)
+    finding = Finding(line, column, reason)
+    return ScriptRefused("script.syntax", (finding,), source)

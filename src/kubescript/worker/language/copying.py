@@ -69,11 +69,13 @@ def _copy(value: Any, copy_part: _CopyPart, on_created: Callable[[Any], object],
     kind = type(value)
     mro = kind.__mro__
     is_script_object = classes.is_script_class(kind) and enum.Enum not in mro
-    if not is_script_object and any(item in _IMMUTABLE for item in mro):
+    if not is_script_object and any(base in _IMMUTABLE for base in mro):
         return value
-    if is_script_object or kind in _COLLECTIONS or (tuple in mro and hasattr(kind, "_fields")):
+    is_named_tuple = tuple in mro and hasattr(kind, "_fields")
+    if is_script_object or kind in _COLLECTIONS or is_named_tuple:
         return _rebuild(value, copy_part, on_created)
-    if method := getattr(kind, hook, None):  # of the SDK: a script's class cannot define it (identifiers.DEFINABLE)
+    method = getattr(kind, hook, None)  # of the SDK: a script's class cannot define it (identifiers.DEFINABLE)
+    if method is not None:
         return method(value) if hook == "__copy__" else method(value, {})
     raise TypeError(f"cannot copy a {kind.__name__}: build a new one")
 
@@ -92,13 +94,16 @@ def _rebuild(value: Any, copy_part: _CopyPart, on_created: Callable[[Any], objec
 def _new_object(value: Any, copy_part: _CopyPart) -> Any:
     """A new object of the same type. What cannot be filled later has its content already."""
     kind: Any = type(value)
+    mro = kind.__mro__
     for base in (tuple, frozenset):
-        if base in kind.__mro__:
-            return base.__new__(kind, [copy_part(item) for item in base.__iter__(value)])
-    if any(base in kind.__mro__ for base in (str, bytes, int, float, complex)):
+        if base in mro:
+            items = [copy_part(item) for item in base.__iter__(value)]
+            return base.__new__(kind, items)
+    if any(base in mro for base in (str, bytes, int, float, complex)):
         return kind.__new__(kind, value)
-    if BaseException in kind.__mro__:
-        return kind.__new__(kind, *map(copy_part, _ARGS(value)))
+    if BaseException in mro:
+        args = map(copy_part, _ARGS(value))
+        return kind.__new__(kind, *args)
     return kind.__new__(kind)
 
 
@@ -108,15 +113,17 @@ _ARGS: Final = BaseException.args.__get__  # type: ignore[attr-defined]
 
 def _copy_attributes(value: Any, copied: Any, copy_part: _CopyPart) -> None:
     """Instance attributes, those in slots too. Their names passed the compiler when the script set them."""
-    if getattr(type(value), "__dictoffset__", 0):
+    kind = type(value)
+    if getattr(kind, "__dictoffset__", 0):
         instance_dict = object.__getattribute__(value, "__dict__")
         attributes = {name: copy_part(item) for name, item in instance_dict.items()}
-        if {collections.UserDict, collections.UserList} & set(type(value).__mro__):
+        if collections.UserDict in kind.__mro__ or collections.UserList in kind.__mro__:
             attributes["data"] = attributes["data"].copy()  # its content, though Python keeps it in an attribute
         object.__getattribute__(copied, "__dict__").update(attributes)
-    for name in copyreg._slotnames(type(value)):  # type: ignore[attr-defined]
+    for name in copyreg._slotnames(kind):  # type: ignore[attr-defined]
         try:
-            object.__setattr__(copied, name, copy_part(object.__getattribute__(value, name)))
+            item = object.__getattribute__(value, name)
+            object.__setattr__(copied, name, copy_part(item))
         except AttributeError:
             continue  # a slot that was never filled
 
@@ -124,21 +131,26 @@ def _copy_attributes(value: Any, copied: Any, copy_part: _CopyPart) -> None:
 def _fill_mapping(base: type[dict[Any, Any]]) -> Callable[[Any, Any, _CopyPart], None]:
     def fill(copied: Any, value: Any, copy_part: _CopyPart) -> None:
         for key, item in base.items(value):
-            base.__setitem__(copied, copy_part(key), copy_part(item))
+            key_copy = copy_part(key)
+            base.__setitem__(copied, key_copy, copy_part(item))
 
     return fill
 
 
 def _fill_defaultdict(copied: Any, value: Any, copy_part: _CopyPart) -> None:
-    factory: Any = collections.defaultdict.__dict__["default_factory"]
-    factory.__set__(copied, factory.__get__(value))
-    _fill_mapping(dict)(copied, value, copy_part)
+    descriptor: Any = collections.defaultdict.__dict__["default_factory"]
+    factory = descriptor.__get__(value)
+    descriptor.__set__(copied, factory)
+    fill = _fill_mapping(dict)
+    fill(copied, value, copy_part)
 
 
 def _fill_deque(copied: Any, value: Any, copy_part: _CopyPart) -> None:
-    limit = collections.deque.__dict__["maxlen"].__get__(value)
+    descriptor = collections.deque.__dict__["maxlen"]
+    limit = descriptor.__get__(value)
     collections.deque.__init__(copied, [], limit)
-    collections.deque.extend(copied, map(copy_part, collections.deque.__iter__(value)))
+    items = map(copy_part, collections.deque.__iter__(value))
+    collections.deque.extend(copied, items)
 
 
 _FILLS: Final[dict[type, Callable[[Any, Any, _CopyPart], None]]] = {

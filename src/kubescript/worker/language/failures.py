@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import difflib
 import sys
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Final
 
@@ -21,32 +22,41 @@ _TEXT: Final = 2000
 """Characters of an exception's message."""
 _WIDTH: Final = 120
 """Characters of a source line."""
+_MAX_NAMES: Final = 30
+"""Names listed after a NameError."""
 
 
 def describe(error: BaseException, source: str) -> tuple[str, str]:
     """Type name and message. Runs the exception's `__str__`, which may be the script's."""
     frames = _frames(error.__traceback__)
-    message = _message(error) + _advice(error, frames[-1][2] if frames else {})
+    globals_ = frames[-1][2] if frames else {}
+    message = _message(error) + _advice(error, globals_)
     lines = source.splitlines()
-    shown = [_line(number, name, lines) for number, name, _ in frames[-_LINES:]]
-    if len(frames) > _LINES:
-        shown.insert(0, f"… {len(frames) - _LINES} outer calls")
-    return type(error).__name__, "\n  ".join([message, *shown])
+    shown = [message]
+    hidden = len(frames) - _LINES
+    if hidden > 0:
+        shown.append(f"… {hidden} outer calls")
+    for number, name, _ in frames[-_LINES:]:
+        shown.append(_line(number, name, lines))
+    return type(error).__name__, "\n  ".join(shown)
 
 
 def _frames(tb: TracebackType | None) -> list[tuple[int, str, dict[str, Any]]]:
     frames = []
     while tb is not None:
-        code = tb.tb_frame.f_code
-        if code.co_filename == FILENAME:
-            frames.append((tb.tb_lineno, code.co_name, tb.tb_frame.f_globals))
+        frame = tb.tb_frame
+        if frame.f_code.co_filename == FILENAME:
+            frames.append((tb.tb_lineno, frame.f_code.co_name, frame.f_globals))
         tb = tb.tb_next
     return frames
 
 
 def _line(number: int, name: str, lines: list[str]) -> str:
-    text = lines[number - 1].strip() if 0 < number <= len(lines) else ""
-    text = text if len(text) <= _WIDTH else text[:_WIDTH] + "…"
+    text = ""
+    if 0 < number <= len(lines):
+        text = lines[number - 1].strip()
+    if len(text) > _WIDTH:
+        text = text[:_WIDTH] + "…"
     where = "" if name == "_main_" else f" in {name}"
     return f"line {number}{where}: `{text}`"
 
@@ -61,8 +71,12 @@ def _message(error: BaseException) -> str:
 
 def _own_text(error: BaseException) -> str:
     """A KeyError's sentence without the quotes that `str` puts round it; its key alone stays as Python shows it."""
-    sentence = error.args[0] if type(error) is KeyError and len(error.args) == 1 else ""
-    return sentence if type(sentence) is str and "; " in sentence else ""
+    if type(error) is not KeyError or len(error.args) != 1:
+        return ""
+    sentence = error.args[0]
+    if type(sentence) is str and "; " in sentence:
+        return sentence
+    return ""
 
 
 # --- hints ------------------------------------------------------------------------------------------------------------
@@ -76,8 +90,9 @@ def _advice(error: BaseException, globals_: dict[str, Any]) -> str:
             return _about_attribute(error)
         if isinstance(error, TypeError):
             return _about_type_error(str(error))
-        if isinstance(error, ValueError | IndexError) and str(error) in _VALUE_HINTS:
-            return f"; {_VALUE_HINTS[str(error)]}"
+        if isinstance(error, ValueError | IndexError):
+            hint = _VALUE_HINTS.get(str(error), "")
+            return f"; {hint}" if hint else ""
     except BaseException:  # a hint is never worth a second failure: dir() runs code of the object
         return ""
     return ""
@@ -86,23 +101,33 @@ def _advice(error: BaseException, globals_: dict[str, Any]) -> str:
 def _about_name(name: str | None, globals_: dict[str, Any]) -> str:
     if name is None:
         return ""
-    builtins = globals_.get("__builtins__", {})
-    useful = [key for key in globals_ if not key.startswith("_")]
     if name in refusals.NAMES:
         return f"; {refusals.NAMES[name]}"
-    if name in _COMMON_NAMES:
-        return (
-            f"; write `{name} = {_COMMON_NAMES[name]}` first"
-            if _COMMON_NAMES[name].startswith("k8s.")
-            else f"; {_COMMON_NAMES[name]}"
-        )
-    if line := builtins["_import_line_"](name) if "_import_line_" in builtins else "":
-        return f"; write `{line}` first"
-    near = difflib.get_close_matches(
-        name, [*useful, *(key for key in builtins if not key.startswith("_") and len(key) > 2)], n=1
-    )
-    meant = f"; did you mean `{near[0]}`?" if near else ""
-    return f"{meant or ';'} there are: {', '.join(useful[:30])}" if useful else meant
+    advice = _COMMON_NAMES.get(name, "")
+    if advice.startswith("k8s."):
+        return f"; write `{name} = {advice}` first"
+    if advice:
+        return f"; {advice}"
+    builtins = globals_.get("__builtins__", {})
+    import_line = builtins["_import_line_"](name) if "_import_line_" in builtins else ""
+    if import_line:
+        return f"; write `{import_line}` first"
+    return _existing_names(name, globals_, builtins)
+
+
+def _existing_names(name: str, globals_: dict[str, Any], builtins: dict[str, Any]) -> str:
+    variables = _public(globals_)
+    functions = [function for function in _public(builtins) if len(function) > 2]
+    near = difflib.get_close_matches(name, variables + functions, n=1)
+    suggestion = f"; did you mean `{near[0]}`?" if near else ""
+    if not variables:
+        return suggestion
+    listed = ", ".join(variables[:_MAX_NAMES])
+    return f"{suggestion or ';'} there are: {listed}"
+
+
+def _public(names: Iterable[str]) -> list[str]:
+    return [name for name in names if not name.startswith("_")]
 
 
 _CURLY: Final = "\u201c\u201d\u2018\u2019"
@@ -129,28 +154,35 @@ _COMMON_NAMES: Final = {
 
 
 def _about_attribute(error: AttributeError) -> str:
-    if error.name is None or not hasattr(error, "obj") or not str(error).endswith(f"no attribute {error.name!r}"):
+    name = error.name
+    if name is None or not hasattr(error, "obj"):
+        return ""
+    if not str(error).endswith(f"no attribute {name!r}"):
         return ""  # what does not end as Python's message does has its hint already
     if error.obj is None:
-        return f": the value before `.{error.name}` is None, as missing fields are; write `x and x.{error.name}`"
-    if type(error.obj) is str and error.name in _DATETIME_ATTRIBUTES:
-        return f"; {_TIMES}"
-    if hint := _about_type(error.obj, error.name):
+        return f": the value before `.{name}` is None, as missing fields are; write `x and x.{name}`"
+    if hint := _about_type(error.obj, name):
         return hint
-    if error.obj is datetime.datetime and error.name in _MODULE_NAMES_OF_DATETIME:
-        return f"; write `{error.name}` alone, it is there without an import"
-    public = [name for name in dir(error.obj) if not name.startswith("_")]
-    same = [name for name in public if _normalized(name) == _normalized(error.name)]
-    near = same or difflib.get_close_matches(error.name, public, n=1)
+    public = _public(dir(error.obj))
+    wanted = _normalized(name)
+    near = [each for each in public if _normalized(each) == wanted]
+    if not near:
+        near = difflib.get_close_matches(name, public, n=1)
     return f"; did you mean `{near[0]}`?" if near else ""
 
 
 def _about_type(value: object, name: str) -> str:
+    if type(value) is str and name in _DATETIME_ATTRIBUTES:
+        return f"; {_TIMES}"
     if isinstance(value, datetime.timedelta):
         return "; write x.total_seconds() / 3600 for hours, x.days for days"
     if type(value) is list and name not in _LIST_METHOD_GUESSES:
         return f": it is a list, write [x.{name} for x in it], or it[0].{name}"
-    return f": it is a dict, write `[{name!r}]` or `.get({name!r})`" if issubclass(type(value), dict) else ""
+    if issubclass(type(value), dict):
+        return f": it is a dict, write `[{name!r}]` or `.get({name!r})`"
+    if value is datetime.datetime and name in _MODULE_NAMES_OF_DATETIME:
+        return f"; write `{name}` alone, it is there without an import"
+    return ""
 
 
 _LIST_METHOD_GUESSES: Final = frozenset({"add", "push", "length", "size", "len", "items", "keys", "values", "get"})
@@ -195,7 +227,10 @@ _TYPE_ERROR_HINTS: Final = (
 
 
 def _about_type_error(text: str) -> str:
-    return next((f"; {hint}" for parts, hint in _TYPE_ERROR_HINTS if all(part in text for part in parts)), "")
+    for parts, hint in _TYPE_ERROR_HINTS:
+        if all(part in text for part in parts):
+            return f"; {hint}"
+    return ""
 
 
 def _normalized(name: str) -> str:
@@ -205,7 +240,8 @@ def _normalized(name: str) -> str:
 def syntax_advice(error: SyntaxError, source: str) -> str:
     """What a model most often meant by a line Python cannot read."""
     lines = source.splitlines()
-    line = lines[error.lineno - 1].strip() if error.lineno and error.lineno <= len(lines) else ""
+    number = error.lineno or 0
+    line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
     if line.startswith(("kubectl ", "$ kubectl", "oc ", "helm ")):
         return ': this is a shell command; write Python, such as `k8s.get("pods", namespace=namespace)`'
     if any(quote in line for quote in _CURLY):
@@ -214,7 +250,9 @@ def syntax_advice(error: SyntaxError, source: str) -> str:
         return ": notebook commands are not available; write Python"
     if line.startswith(("const ", "let ", "var ", "//")) or "=>" in line or line.endswith("{"):
         return ": scripts are Python"
-    return _newer_syntax_advice(error.msg or "", line) if sys.version_info < (3, 12) else ""
+    if sys.version_info < (3, 12):
+        return _newer_syntax_advice(error.msg or "", line)
+    return ""
 
 
 def _newer_syntax_advice(message: str, line: str) -> str:

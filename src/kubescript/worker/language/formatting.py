@@ -60,8 +60,9 @@ def install(read: Callable[[object, str], object]) -> None:
 
 
 def _template(value: object, method: str) -> str:
-    if str not in type(value).__mro__:
-        raise TypeError(f"descriptor '{method}' for 'str' objects doesn't apply to a '{type(value).__name__}' object")
+    kind = type(value)
+    if str not in kind.__mro__:
+        raise TypeError(f"descriptor '{method}' for 'str' objects doesn't apply to a '{kind.__name__}' object")
     return str.__str__(value)
 
 

@@ -27,12 +27,13 @@ class Access(enum.Enum):
 
 
 _METHODS: Final = (
-    "init post_init repr str bytes format bool hash len length_hint iter next reversed contains getitem setitem "
-    "delitem "
-    "missing enter exit call eq ne lt le gt ge int float complex index round trunc floor ceil pos neg abs invert "
+    "init post_init getattr repr str bytes format bool hash call enter exit "
+    "eq ne lt le gt ge "
+    "len length_hint iter next reversed contains getitem setitem delitem missing "
+    "int float complex index round trunc floor ceil pos neg abs invert "
     "add sub mul truediv floordiv mod divmod pow lshift rshift and or xor matmul "
     "radd rsub rmul rtruediv rfloordiv rmod rdivmod rpow rlshift rrshift rand ror rxor rmatmul "
-    "iadd isub imul itruediv ifloordiv imod ipow ilshift irshift iand ior ixor imatmul getattr"
+    "iadd isub imul itruediv ifloordiv imod ipow ilshift irshift iand ior ixor imatmul"
 )
 DEFINABLE: Final = frozenset(f"__{name}__" for name in _METHODS.split())
 """Dunder methods a script's class may define. Everything that meddles with class creation, attribute lookup, pickling
@@ -111,9 +112,8 @@ def check_identifier(name: str, *, store: bool = True) -> None:
     if name == "__doc__" or (name == "__name__" and not store):
         return
     if name.startswith("__") and name.endswith("__"):
-        raise Refused(
-            f"the name `{name}` is not available: {_ADVICE.get(name, 'scripts use no double-underscore names')}"
-        )
+        advice = _ADVICE.get(name, "scripts use no double-underscore names")
+        raise Refused(f"the name `{name}` is not available: {advice}")
     if name.startswith("__"):
         raise Refused(f"the name `{name}` begins with two underscores: write `_{name.lstrip('_')}`")
     if name.endswith("_"):
@@ -123,9 +123,8 @@ def check_identifier(name: str, *, store: bool = True) -> None:
 def access(name: str, *, store: bool = False) -> Access:
     """The guard for an attribute of this name. Raises Refused when no guard lets it through."""
     if name in INTROSPECTION:
-        raise Refused(
-            f"the attribute `{name}` is not available: {_ADVICE.get(name, 'scripts cannot inspect frames or code')}"
-        )
+        advice = _ADVICE.get(name, "scripts cannot inspect frames or code")
+        raise Refused(f"the attribute `{name}` is not available: {advice}")
     if name in SPECIAL and not (store and name in TEXTS):
         return Access.SPECIAL
     if not name.startswith("_"):
@@ -135,9 +134,8 @@ def access(name: str, *, store: bool = False) -> Access:
     if name in PROTOCOL and not store:
         return Access.PROTOCOL
     if name.startswith("__") and name.endswith("__"):
-        advice = _ADVICE.get(
-            name, "only the usual protocol methods can be read" if not store else "define it in the class"
-        )
+        general = "define it in the class" if store else "only the usual protocol methods can be read"
+        advice = _ADVICE.get(name, general)
         raise Refused(f"the attribute `{name}` is not available: {advice}")
     if name.startswith("__"):
         raise Refused(f"the attribute `{name}` begins with two underscores: write `_{name.lstrip('_')}`")

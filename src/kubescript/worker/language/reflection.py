@@ -39,7 +39,11 @@ def has(obj: Any, name: Any, /) -> bool:
 
 def _lacks(obj: Any, name: str) -> bool:
     """Whether a name that reads as None is not there at all: objects without a model say so."""
-    return type(obj) in guards.READERS and bool(getattr(type(obj), "_lacks", lambda *_: False)(obj, name))
+    kind = type(obj)
+    if kind not in guards.READERS:
+        return False
+    lacks = getattr(kind, "_lacks", None)
+    return lacks is not None and bool(lacks(obj, name))
 
 
 def store(obj: Any, name: Any, value: Any, /) -> None:
@@ -53,7 +57,10 @@ def delete(obj: Any, name: Any, /) -> None:
 
 
 def _target(obj: Any, name: Any) -> Any:
-    return guards.own(obj) if guards.access(name, store=True) is identifiers.Access.PRIVATE else guards.writable(obj)
+    access = guards.access(name, store=True)
+    if access is identifiers.Access.PRIVATE:
+        return guards.own(obj)
+    return guards.writable(obj)
 
 
 def vars_(*objects: Any) -> dict[str, Any]:
@@ -61,9 +68,11 @@ def vars_(*objects: Any) -> dict[str, Any]:
     if len(objects) != 1:
         raise TypeError("vars() takes one object here: names are simply there, use them")
     obj = objects[0]
-    if type(type(obj)) in classes.METACLASSES or type(obj) is classes.SimpleNamespace:
+    kind = type(obj)
+    if type(kind) in classes.METACLASSES or kind is classes.SimpleNamespace:
         return dict(getattr(obj, "__dict__", {}))
-    if getattr(type(obj), "_guarded_writes", False) is True and hasattr(type(obj), "to_dict"):
+    is_sdk_copy = getattr(kind, "_guarded_writes", False) is True
+    if is_sdk_copy and hasattr(kind, "to_dict"):
         return obj.to_dict()  # type: ignore[no-any-return]
     raise TypeError(f"vars() of {guards.describe(obj)} is not available: use dir(x) and getattr(x, name)")
 

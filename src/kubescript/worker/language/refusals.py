@@ -9,6 +9,8 @@ __all__ = ["MODULES", "NAMES", "NODES", "Finding", "ScriptRefused"]
 
 _MAX_SHOWN: Final = 10
 """Findings shown to the model; the rest is counted."""
+_MAX_LINE: Final = 160
+"""Characters of a line of the script in a finding."""
 
 
 @dataclass(frozen=True)
@@ -32,22 +34,28 @@ class ScriptRefused(Exception):
 
 def _format_findings(code: str, findings: tuple[Finding, ...], source: str) -> str:
     lines = source.splitlines()
-    shown = [_format_finding(finding, lines, caret=code == "script.syntax") for finding in findings[:_MAX_SHOWN]]
-    if len(findings) > _MAX_SHOWN:
-        shown.append(f"… and {len(findings) - _MAX_SHOWN} more")
+    caret = code == "script.syntax"
+    shown = [_format_finding(finding, lines, caret=caret) for finding in findings[:_MAX_SHOWN]]
+    remaining = len(findings) - _MAX_SHOWN
+    if remaining > 0:
+        shown.append(f"… and {remaining} more")
     return "\n".join(shown)
 
 
 def _format_finding(finding: Finding, lines: list[str], *, caret: bool) -> str:
-    head = f"line {finding.line}: {finding.message}" if finding.line else finding.message
+    message = finding.message
+    if finding.line:
+        message = f"line {finding.line}: {message}"
     if not 1 <= finding.line <= len(lines):
-        return head
+        return message
     line = lines[finding.line - 1]
-    body = line.strip()[:160]
+    text = line.strip()[:_MAX_LINE]
     if not caret:
-        return f"{head}\n    {body}"
-    offset = max(0, min(finding.column - (len(line) - len(line.lstrip())), len(body)))
-    return f"{head}\n    {body}\n    {' ' * offset}^"
+        return f"{message}\n    {text}"
+    indentation = len(line) - len(line.lstrip())
+    column = finding.column - indentation
+    spaces = " " * max(0, min(column, len(text)))
+    return f"{message}\n    {text}\n    {spaces}^"
 
 
 _SYNC = "the SDK is synchronous: drop `await` and `async`, and call the method directly"

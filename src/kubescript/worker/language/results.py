@@ -22,12 +22,15 @@ def return_last(body: list[ast.stmt]) -> bool:
             return False
         body[-1] = ast.copy_location(ast.Return(last.value), last)
         return True
-    return sum(map(return_last, _blocks(last))) > 0  # each block, not only the first
+    returns = [return_last(block) for block in _blocks(last)]  # each block, not only the first
+    return any(returns)
 
 
 def _is_print(node: ast.Expr) -> bool:
-    call = node.value
-    return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in {"print", "pprint"}
+    match node.value:
+        case ast.Call(func=ast.Name(id="print" | "pprint")):
+            return True
+    return False
 
 
 def _blocks(node: ast.stmt) -> list[list[ast.stmt]]:
@@ -71,10 +74,12 @@ def hint(body: list[ast.stmt]) -> str:  # noqa: PLR0911  one text per kind of st
 
 def _last_of_branches(last: ast.stmt) -> str | None:
     """The hint for the first branch, unless one ends with a value."""
-    ends = [block for block in _blocks(last) if block]
-    if any(isinstance(block[-1], ast.Expr) and not _is_print(block[-1]) for block in ends):
-        return None
-    return hint(ends[0]) if ends else None
+    branches = [block for block in _blocks(last) if block]
+    for branch in branches:
+        end = branch[-1]
+        if isinstance(end, ast.Expr) and not _is_print(end):
+            return None
+    return hint(branches[0]) if branches else None
 
 
 _IN_PLACE = frozenset({"append", "extend", "insert", "sort", "reverse", "add", "update", "remove", "clear", "discard"})

@@ -37,7 +37,8 @@ def _dumps(value: object, *, cls: None = None, default: Callable[[Any], Any] | N
     """json.dumps without `cls`; dates become texts, sets lists, and SDK objects dicts."""
     if cls is not None:
         raise TypeError("json.dumps(cls=…) is not available: use default")
-    return json.dumps(value, default=_or_plain(default) if default else _plain, **options)
+    convert = _or_plain(default) if default else _plain
+    return json.dumps(value, default=convert, **options)
 
 
 def _or_plain(default: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -45,7 +46,10 @@ def _or_plain(default: Callable[[Any], Any]) -> Callable[[Any], Any]:
     own, and the text that `default=str` would make of ours is no JSON."""
 
     def convert(value: Any) -> Any:
-        return _plain(value) if _is_json(value) or (default in (str, repr) and _is_view(value)) else default(value)
+        as_text = default in (str, repr)
+        if _is_json(value) or (as_text and _is_view(value)):
+            return _plain(value)
+        return default(value)
 
     return convert
 
@@ -121,20 +125,24 @@ def _convert(value: Any, make: Callable[[Any], Any]) -> Any:
     """Attack: an object of the SDK inside a script's dataclass; the real asdict would read its private fields."""
     if dataclasses.is_dataclass(value) and classes.is_script_class(type(value)):
         return make(value)
+    kind = type(value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*[_convert(item, make) for item in value])
-    if type(value) in {list, tuple, set, frozenset}:
-        return type(value)(_convert(item, make) for item in value)
-    if type(value) is dict:
+        items = [_convert(item, make) for item in value]
+        return kind(*items)
+    if kind in {list, tuple, set, frozenset}:
+        return kind(_convert(item, make) for item in value)
+    if kind is dict:
         return {_convert(key, make): _convert(item, make) for key, item in value.items()}
     return copying.deep(value)
 
 
 def _asdict(obj: Any, *, dict_factory: Callable[[list[tuple[str, Any]]], Any] = dict) -> Any:
     def make(value: Any) -> Any:
-        return dict_factory(
-            [(field.name, _convert(guards.dynamic(value, field.name), make)) for field in _fields(value)]
-        )
+        items = []
+        for field in _fields(value):
+            item = guards.dynamic(value, field.name)
+            items.append((field.name, _convert(item, make)))
+        return dict_factory(items)
 
     _own_class(type(obj), "asdict")
     return make(obj)
@@ -142,7 +150,11 @@ def _asdict(obj: Any, *, dict_factory: Callable[[list[tuple[str, Any]]], Any] = 
 
 def _astuple(obj: Any, *, tuple_factory: Callable[[list[Any]], Any] = tuple) -> Any:
     def make(value: Any) -> Any:
-        return tuple_factory([_convert(guards.dynamic(value, field.name), make) for field in _fields(value)])
+        items = []
+        for field in _fields(value):
+            item = guards.dynamic(value, field.name)
+            items.append(_convert(item, make))
+        return tuple_factory(items)
 
     _own_class(type(obj), "astuple")
     return make(obj)
@@ -217,7 +229,8 @@ def _unless_masked(decode: Callable[..., bytes]) -> Callable[..., bytes]:
     @functools.wraps(decode)
     def decoded(text: Any, *args: Any, **options: Any) -> bytes:
         if isinstance(text, str) and "\u00abredacted:" in text:
-            raise binascii.Error(f"{text[:60]} is a mask: values of Secrets do not enter scripts; their size is in it")
+            shown = text[:60]
+            raise binascii.Error(f"{shown} is a mask: values of Secrets do not enter scripts; their size is in it")
         return decode(text, *args, **options)
 
     return decoded

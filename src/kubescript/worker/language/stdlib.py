@@ -12,12 +12,16 @@ import difflib
 import encodings
 import importlib
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
 from kubescript.worker.language import shims, timezones
 
 __all__ = ["IMPORT_LINES", "MODULES", "Module", "ModuleProxy", "warm"]
+
+
+_MAX_LISTED: Final = 30
+"""Members of a module that the error about a missing one lists."""
 
 
 class Module:
@@ -38,12 +42,15 @@ class ModuleProxy(Module):
         self.__dict__["_name_"] = name
 
     def __getattr__(self, name: str) -> NoReturn:
-        own = self.__dict__["_name_"]
-        if advice := _ADVICE.get(f"{own}.{name}"):
-            raise AttributeError(f"{own}.{name} is not available: {advice}") from None
-        near = difflib.get_close_matches(name, dir(self), 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"it has: {', '.join(dir(self)[:30])}"
-        raise AttributeError(f"{own} has no {name!r} here; {hint}") from None
+        module = self.__dict__["_name_"]
+        advice = _ADVICE.get(f"{module}.{name}")
+        if advice:
+            raise AttributeError(f"{module}.{name} is not available: {advice}") from None
+        members = dir(self)
+        near = difflib.get_close_matches(name, members, 1)
+        listed = ", ".join(members[:_MAX_LISTED])
+        hint = f"did you mean {near[0]!r}?" if near else f"it has: {listed}"
+        raise AttributeError(f"{module} has no {name!r} here; {hint}") from None
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise TypeError("modules cannot be changed")
@@ -63,88 +70,105 @@ class ModuleProxy(Module):
 
 EXPORTS: Final[dict[str, str]] = {
     "abc": "ABC",
-    "base64": "b64encode b64decode standard_b64encode standard_b64decode urlsafe_b64encode urlsafe_b64decode "
-    "b32encode b32decode "
-    "b32hexencode b32hexdecode b16encode b16decode a85encode a85decode b85encode b85decode encodebytes decodebytes",
+    "base64": (
+        "b64encode b64decode standard_b64encode standard_b64decode urlsafe_b64encode urlsafe_b64decode b32encode "
+        "b32decode b32hexencode b32hexdecode b16encode b16decode a85encode a85decode b85encode b85decode encodebytes "
+        "decodebytes"
+    ),
     "binascii": "hexlify unhexlify b2a_hex a2b_hex b2a_base64 a2b_base64 crc32 crc_hqx Error Incomplete",
     "bisect": "bisect bisect_left bisect_right insort insort_left insort_right",
-    "calendar": "isleap leapdays weekday monthrange monthcalendar timegm day_name day_abbr month_name month_abbr "
-    "MONDAY TUESDAY WEDNESDAY THURSDAY FRIDAY SATURDAY SUNDAY",
-    "cmath": "acos acosh asin asinh atan atanh cos cosh e exp inf infj isclose isfinite isinf isnan log log10 nan "
-    "nanj phase pi "
-    "polar rect sin sinh sqrt tan tanh tau",
+    "calendar": (
+        "isleap leapdays weekday monthrange monthcalendar timegm day_name day_abbr month_name month_abbr MONDAY "
+        "TUESDAY WEDNESDAY THURSDAY FRIDAY SATURDAY SUNDAY"
+    ),
+    "cmath": (
+        "acos acosh asin asinh atan atanh cos cosh e exp inf infj isclose isfinite isinf isnan log log10 nan nanj "
+        "phase pi polar rect sin sinh sqrt tan tanh tau"
+    ),
     "collections": "ChainMap Counter OrderedDict UserDict UserList defaultdict deque namedtuple",
-    "collections.abc": "Awaitable Callable ByteString Collection Container Coroutine Generator Hashable ItemsView "
-    "Iterable Iterator "
-    "KeysView Mapping MappingView MutableMapping MutableSequence MutableSet Reversible Sequence Set Sized ValuesView",
+    "collections.abc": (
+        "Awaitable Callable ByteString Collection Container Coroutine Generator Hashable ItemsView Iterable Iterator "
+        "KeysView Mapping MappingView MutableMapping MutableSequence MutableSet Reversible Sequence Set Sized "
+        "ValuesView"
+    ),
     "contextlib": "AbstractContextManager ExitStack closing nullcontext suppress",
     "copy": "Error",
     "csv": "reader writer DictReader DictWriter QUOTE_ALL QUOTE_MINIMAL QUOTE_NONE QUOTE_NONNUMERIC Error",
     "dataclasses": "FrozenInstanceError InitVar KW_ONLY MISSING field is_dataclass",
     "datetime": "MAXYEAR MINYEAR UTC date datetime time timedelta timezone tzinfo",
-    "decimal": "Decimal Context getcontext localcontext setcontext ROUND_CEILING ROUND_DOWN ROUND_FLOOR "
-    "ROUND_HALF_DOWN "
-    "ROUND_HALF_EVEN ROUND_HALF_UP ROUND_UP ROUND_05UP DecimalException DivisionByZero InvalidOperation Inexact "
-    "Rounded Overflow",
+    "decimal": (
+        "Decimal Context getcontext localcontext setcontext ROUND_CEILING ROUND_DOWN ROUND_FLOOR ROUND_HALF_DOWN "
+        "ROUND_HALF_EVEN ROUND_HALF_UP ROUND_UP ROUND_05UP DecimalException DivisionByZero InvalidOperation Inexact "
+        "Rounded Overflow"
+    ),
     "difflib": "SequenceMatcher context_diff get_close_matches ndiff restore unified_diff",
     "enum": "auto unique",
     "fnmatch": "fnmatch fnmatchcase filter translate",
     "fractions": "Fraction",
     "functools": "cached_property cmp_to_key partial reduce",
-    "hashlib": "md5 sha1 sha224 sha256 sha384 sha512 sha3_224 sha3_256 sha3_384 sha3_512 blake2b blake2s new "
-    "pbkdf2_hmac "
-    "algorithms_guaranteed",
+    "hashlib": (
+        "md5 sha1 sha224 sha256 sha384 sha512 sha3_224 sha3_256 sha3_384 sha3_512 blake2b blake2s new pbkdf2_hmac "
+        "algorithms_guaranteed"
+    ),
     "heapq": "heappush heappop heapify heapreplace heappushpop merge nlargest nsmallest",
     "hmac": "new digest compare_digest",
     "html": "escape unescape",
     "io": "StringIO BytesIO",
-    "ipaddress": "ip_address ip_network ip_interface IPv4Address IPv4Network IPv4Interface IPv6Address IPv6Network "
-    "IPv6Interface "
-    "AddressValueError NetmaskValueError collapse_addresses summarize_address_range",
-    "itertools": "accumulate batched chain combinations combinations_with_replacement compress count cycle dropwhile "
-    "filterfalse "
-    "groupby islice pairwise permutations product repeat starmap takewhile tee zip_longest",
+    "ipaddress": (
+        "ip_address ip_network ip_interface IPv4Address IPv4Network IPv4Interface IPv6Address IPv6Network "
+        "IPv6Interface AddressValueError NetmaskValueError collapse_addresses summarize_address_range"
+    ),
+    "itertools": (
+        "accumulate batched chain combinations combinations_with_replacement compress count cycle dropwhile "
+        "filterfalse groupby islice pairwise permutations product repeat starmap takewhile tee zip_longest"
+    ),
     "json": "JSONDecodeError",
     "math": "*",
     "numbers": "Number Complex Real Rational Integral",
-    "operator": "abs add and_ concat contains countOf eq floordiv ge getitem gt index indexOf inv invert is_ is_not "
-    "itemgetter "
-    "le length_hint lshift lt matmul mod mul ne neg not_ or_ pos pow rshift sub truediv truth xor",
+    "operator": (
+        "abs add and_ concat contains countOf eq floordiv ge getitem gt index indexOf inv invert is_ is_not itemgetter "
+        "le length_hint lshift lt matmul mod mul ne neg not_ or_ pos pow rshift sub truediv truth xor"
+    ),
     "pprint": "pformat saferepr",
-    "random": "Random betavariate choice choices expovariate gauss getrandbits normalvariate paretovariate randbytes "
-    "randint random "
-    "randrange sample seed shuffle triangular uniform",
-    "re": "A ASCII I IGNORECASE M MULTILINE S DOTALL X VERBOSE U UNICODE L NOFLAG Match Pattern RegexFlag compile "
-    "error escape "
-    "findall finditer fullmatch match purge search split sub subn PatternError",
-    "statistics": "NormalDist StatisticsError correlation covariance fmean geometric_mean harmonic_mean "
-    "linear_regression mean median "
-    "median_grouped median_high median_low mode multimode pstdev pvariance quantiles stdev variance",
-    "string": "Template ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits octdigits printable "
-    "punctuation "
-    "whitespace",
+    "random": (
+        "Random betavariate choice choices expovariate gauss getrandbits normalvariate paretovariate randbytes randint "
+        "random randrange sample seed shuffle triangular uniform"
+    ),
+    "re": (
+        "A ASCII I IGNORECASE M MULTILINE S DOTALL X VERBOSE U UNICODE L NOFLAG Match Pattern RegexFlag compile error "
+        "escape findall finditer fullmatch match purge search split sub subn PatternError"
+    ),
+    "statistics": (
+        "NormalDist StatisticsError correlation covariance fmean geometric_mean harmonic_mean linear_regression mean "
+        "median median_grouped median_high median_low mode multimode pstdev pvariance quantiles stdev variance"
+    ),
+    "string": (
+        "Template ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits octdigits printable "
+        "punctuation whitespace"
+    ),
     "textwrap": "dedent fill indent shorten wrap",
-    "time": "asctime ctime gmtime localtime mktime monotonic monotonic_ns perf_counter perf_counter_ns process_time "
-    "strftime strptime "
-    "struct_time time time_ns timezone tzname altzone daylight",
+    "time": (
+        "asctime ctime gmtime localtime mktime monotonic monotonic_ns perf_counter perf_counter_ns process_time "
+        "strftime strptime struct_time time time_ns timezone tzname altzone daylight"
+    ),
     "tomllib": "loads TOMLDecodeError",
     "types": "MappingProxyType NoneType",
-    "typing": "AbstractSet Any AnyStr BinaryIO Callable ClassVar Collection Concatenate Container "
-    "ContextManager Counter "
-    "DefaultDict Deque Dict Final FrozenSet Generator Generic Hashable IO ItemsView Iterable Iterator KeysView List "
-    "Literal "
-    "LiteralString Mapping MappingView Match MutableMapping MutableSequence MutableSet NamedTuple Never NewType "
-    "NoReturn NotRequired "
-    "Optional OrderedDict ParamSpec Pattern Protocol Required Reversible Self Sequence Set Sized SupportsFloat "
-    "SupportsIndex "
-    "SupportsInt Text TextIO Tuple Type TypeAlias TypeGuard TypeVar TypedDict Union Unpack ValuesView TYPE_CHECKING "
-    "assert_never cast",
-    "unicodedata": "bidirectional category combining decimal decomposition digit east_asian_width is_normalized "
-    "lookup mirrored name "
-    "normalize numeric unidata_version",
-    "urllib.parse": "ParseResult SplitResult parse_qs parse_qsl quote quote_from_bytes quote_plus unquote "
-    "unquote_plus unquote_to_bytes "
-    "urldefrag urlencode urljoin urlparse urlsplit urlunparse urlunsplit",
+    "typing": (
+        "AbstractSet Any AnyStr BinaryIO Callable ClassVar Collection Concatenate Container ContextManager Counter "
+        "DefaultDict Deque Dict Final FrozenSet Generator Generic Hashable IO ItemsView Iterable Iterator KeysView "
+        "List Literal LiteralString Mapping MappingView Match MutableMapping MutableSequence MutableSet NamedTuple "
+        "Never NewType NoReturn NotRequired Optional OrderedDict ParamSpec Pattern Protocol Required Reversible Self "
+        "Sequence Set Sized SupportsFloat SupportsIndex SupportsInt Text TextIO Tuple Type TypeAlias TypeGuard TypeVar "
+        "TypedDict Union Unpack ValuesView TYPE_CHECKING assert_never cast"
+    ),
+    "unicodedata": (
+        "bidirectional category combining decimal decomposition digit east_asian_width is_normalized lookup mirrored "
+        "name normalize numeric unidata_version"
+    ),
+    "urllib.parse": (
+        "ParseResult SplitResult parse_qs parse_qsl quote quote_from_bytes quote_plus unquote unquote_plus "
+        "unquote_to_bytes urldefrag urlencode urljoin urlparse urlsplit urlunparse urlunsplit"
+    ),
     "zlib": "adler32 compress crc32 error",
 }
 """Module ▶ the names a script gets, taken from the real module where the running Python has them."""
@@ -180,15 +204,16 @@ _DATETIME_CONSTRUCTORS: Final = ("now", "utcnow", "fromisoformat", "strptime", "
 """Makers of datetimes that the module answers too: a script without an import does not know which of the two it has."""
 _ENCODINGS: Final = (
     "ascii utf_8 utf_8_sig utf_16 utf_16_le utf_16_be utf_32 utf_32_le utf_32_be latin_1 iso8859_15 cp1252 cp437 idna "
-    "punycode "
-    "unicode_escape raw_unicode_escape"
+    "punycode unicode_escape raw_unicode_escape"
 )
 """Text encodings imported ahead of time; any other is a LookupError after the lockdown."""
 
 
 def _exported(module: str, exports: str) -> dict[str, object]:
     real = importlib.import_module(module)
-    names: Iterable[str] = (n for n in dir(real) if not n.startswith("_")) if exports == "*" else exports.split()
+    names = exports.split()
+    if exports == "*":
+        names = [name for name in dir(real) if not name.startswith("_")]
     return {name: getattr(real, name) for name in names if hasattr(real, name)}
 
 
@@ -196,10 +221,12 @@ def _build() -> dict[str, ModuleProxy]:
     members = {module: _exported(module, exports) for module, exports in EXPORTS.items()}
     for module, replaced in shims.MEMBERS.items():
         members.setdefault(module, {}).update(replaced)
-    members["datetime"].update({name: getattr(datetime.datetime, name) for name in _DATETIME_CONSTRUCTORS})
+    for name in _DATETIME_CONSTRUCTORS:
+        members["datetime"][name] = getattr(datetime.datetime, name)
     members["zoneinfo"] = dict(timezones.MEMBERS)
-    proxies = {module: ModuleProxy(module, names) for module, names in members.items() if "." not in module}
-    for module in [name for name in members if "." in name]:
+    nested = [module for module in members if "." in module]
+    proxies = {module: ModuleProxy(module, members[module]) for module in members if module not in nested}
+    for module in nested:
         parent, _, leaf = module.partition(".")
         proxies[module] = ModuleProxy(module, members[module])
         outer = proxies.setdefault(parent, ModuleProxy(parent, {}))

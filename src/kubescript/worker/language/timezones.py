@@ -10,15 +10,19 @@ from typing import Any, ClassVar, Final, Self
 
 __all__ = ["MEMBERS", "ZoneInfo", "load"]
 
+_SKIPPED_DIRECTORIES: Final = frozenset({"posix", "right", "__pycache__"})
+_MAGIC: Final = b"TZif"
 _FILES: Final[dict[str, bytes]] = {}
 """Key ▶ TZif bytes: half a megabyte for all of tzdata."""
 
 
 def load() -> None:
     """Read every zone, from the tzdata package or else from the system. Costs some 20 ms, once."""
-    if not _FILES:
-        for root in _zone_directories():
-            _FILES.update((key, data) for key, data in _read_zones(root) if key not in _FILES)
+    if _FILES:
+        return
+    for root in _zone_directories():
+        for key, data in _read_zones(root):
+            _FILES.setdefault(key, data)
 
 
 def _zone_directories() -> list[Any]:
@@ -31,10 +35,13 @@ def _zone_directories() -> list[Any]:
 def _read_zones(root: Any, prefix: str = "") -> list[tuple[str, bytes]]:
     zones: list[tuple[str, bytes]] = []
     for entry in root.iterdir():
-        if entry.is_dir() and entry.name not in {"posix", "right", "__pycache__"}:
-            zones += _read_zones(entry, f"{prefix}{entry.name}/")
-        elif entry.is_file() and (data := entry.read_bytes())[:4] == b"TZif":
-            zones.append((prefix + entry.name, data))
+        key = prefix + entry.name
+        if entry.is_dir() and entry.name not in _SKIPPED_DIRECTORIES:
+            zones += _read_zones(entry, f"{key}/")
+        elif entry.is_file():
+            data = entry.read_bytes()
+            if data.startswith(_MAGIC):
+                zones.append((key, data))
     return zones
 
 
@@ -48,7 +55,8 @@ class ZoneInfo(zoneinfo.ZoneInfo):
         if key not in cls._instances:
             if key not in _FILES:
                 raise zoneinfo.ZoneInfoNotFoundError(f"No time zone found with key {key}") from None
-            cls._instances[key] = super().from_file(io.BytesIO(_FILES[key]), key)
+            file = io.BytesIO(_FILES[key])
+            cls._instances[key] = super().from_file(file, key)
         return cls._instances[key]  # type: ignore[return-value]  # made by cls
 
     @classmethod

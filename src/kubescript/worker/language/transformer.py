@@ -35,7 +35,9 @@ class Transformer(RestrictingNodeTransformer):
 
     def error(self, node: ast.AST, info: str) -> None:
         """Record a refusal at the node's place."""
-        self.findings.append(refusals.Finding(getattr(node, "lineno", 0), getattr(node, "col_offset", 0), info))
+        line = getattr(node, "lineno", 0)
+        column = getattr(node, "col_offset", 0)
+        self.findings.append(refusals.Finding(line, column, info))
 
     def not_allowed(self, node: ast.AST) -> None:
         """The verdict on syntax without a rule: refused, with what to write instead where we know."""
@@ -103,13 +105,15 @@ class Transformer(RestrictingNodeTransformer):
             case ast.Attribute(ast.Attribute(value, "__class__"), attr, ast.Load()) if attr in identifiers.OF_CLASS:
                 kind = _call("_type_", self.visit(value))  # the name is all there is to be had of a `__class__`
                 return ast.copy_location(_call("_getattr_", kind, ast.Constant(attr)), node)
-        loads = isinstance(node.ctx, ast.Load)
-        guard = self._access(node, store=not loads)
+        is_load = isinstance(node.ctx, ast.Load)
+        access = self._access(node, store=not is_load)
         node = self.node_contents_visit(node)
-        if not loads:
-            node.value = _call("_own_" if guard is identifiers.Access.PRIVATE else "_write_", node.value)
-            return node
-        return ast.copy_location(_call(guard.value, node.value, ast.Constant(node.attr)), node)
+        if is_load:
+            call = _call(access.value, node.value, ast.Constant(node.attr))
+            return ast.copy_location(call, node)
+        guard = "_own_" if access is identifiers.Access.PRIVATE else "_write_"
+        node.value = _call(guard, node.value)
+        return node
 
     def _access(self, node: ast.Attribute, *, store: bool = False) -> identifiers.Access:
         try:
@@ -136,14 +140,18 @@ class Transformer(RestrictingNodeTransformer):
         match compare.ops, compare.comparators:
             case [ast.Is() | ast.IsNot() as operator], [ast.Constant(None)]:
                 call = _call("_none_", compare.left)
-                return call if isinstance(operator, ast.Is) else ast.copy_location(ast.UnaryOp(ast.Not(), call), node)
+                if isinstance(operator, ast.Is):
+                    return call
+                negated = ast.UnaryOp(ast.Not(), call)
+                return ast.copy_location(negated, node)
         return compare
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
         """`{x:<9}` becomes `{_format_(x, "<9")}`, which aligns what has no formats of its own, such as None."""
         node = self.node_contents_visit(node)
         if node.format_spec is not None and node.conversion == -1:
-            node.value, node.format_spec = _call("_format_", node.value, node.format_spec), None
+            node.value = _call("_format_", node.value, node.format_spec)
+            node.format_spec = None
         return node
 
     # --- assignments ------------------------------------------------------------------------------------------------
@@ -172,7 +180,8 @@ class Transformer(RestrictingNodeTransformer):
             return node
         if node.value is None:
             return ast.copy_location(ast.Pass(), node)
-        return ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node)
+        assign = ast.Assign(targets=[node.target], value=node.value)
+        return ast.copy_location(assign, node)
 
     # --- iteration and context --------------------------------------------------------------------------------------
 
@@ -232,7 +241,8 @@ class Transformer(RestrictingNodeTransformer):
         self._depth += 1
         node = self.node_contents_visit(node)
         self._depth -= 1
-        node.keywords.append(ast.keyword("metaclass", ast.Name("__metaclass__", ast.Load())))
+        metaclass = ast.Name("__metaclass__", ast.Load())
+        node.keywords.append(ast.keyword("metaclass", metaclass))
         return node
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
@@ -336,9 +346,14 @@ class Transformer(RestrictingNodeTransformer):
 
 def _are_plain(constants: list[ast.expr]) -> bool:
     """Whether these are names without two underscores in front."""
-    found = [each.value if isinstance(each, ast.Constant) else None for each in constants]
-    return all(isinstance(each, str) and each.isidentifier() and not each.startswith("__") for each in found)
+    for constant in constants:
+        name = constant.value if isinstance(constant, ast.Constant) else None
+        if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
+            return False
+    return True
 
 
 def _call(guard: str, *args: ast.expr) -> ast.Call:
-    return ast.copy_location(ast.Call(ast.Name(guard, ast.Load()), list(args), []), args[0])
+    function = ast.Name(guard, ast.Load())
+    call = ast.Call(function, list(args), [])
+    return ast.copy_location(call, args[0])

@@ -1,6 +1,7 @@
-"""Landlock: a ruleset that handles every right the kernel knows and grants none.
+"""Landlock: restricts this process by a ruleset that handles every right the kernel knows and grants none.
 
-The kernel's own interface (landlock(7)) in three system calls; their numbers are the same on every architecture.
+Called by lockdown.py. Uses the kernel's interface (landlock(7)) directly: its system calls have the same numbers on
+every architecture.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def abi() -> int:
-    """The kernel's Landlock ABI; 0 when it has none or it is switched off at boot."""
+    """Return the version of the kernel's Landlock ABI; 0 when it has none or has it switched off at boot."""
     return max(0, int(_libc.syscall(_CREATE_RULESET, None, 0, _VERSION_FLAG)))
 
 
 def restrict() -> str:
-    """Restrict this process and return the ABI as a detail. Raises OSError where Landlock is missing. Needs
-    no_new_privs."""
+    """Restrict this process; returns the ABI as a detail for the report. Needs no_new_privs. Raises OSError where
+    Landlock is missing."""
     version = abi()
     if version == 0:
         raise OSError(

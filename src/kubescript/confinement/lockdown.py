@@ -1,8 +1,8 @@
-"""Confinement of a worker as a list of named steps, each able to stop the launch.
+"""Confines a worker by a list of named steps; each can stop the launch.
 
-The fork server applies `SERVER_STEPS` once, when it is warm, for itself and all its children, who inherit them; each
-worker applies `WORKER_STEPS` after its fork and before it reads a byte from the host. Every step gives a `Layer` saying
-whether it holds and, if not, why. What a missing layer means is the host's decision (`sandbox.strict`). Runs on the
+The fork server applies `SERVER_STEPS` once, after its warm-up; all its children inherit them. Each worker applies
+`WORKER_STEPS` after its fork and before it reads a byte from the host. Every step yields a `Layer` that says whether it
+holds and, if not, why. The host decides what a missing layer means (`sandbox.strict`). This module runs on the
 untrusted side and imports nothing of the host's.
 """
 
@@ -44,22 +44,22 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """What a step needs to know about this worker."""
+    """The figures of this worker that the steps need."""
 
     parent: int
     """Process id of the fork server, which must still be the parent when the death signal is armed."""
     address_space: int
-    """Bytes of address space, the warm process's own included."""
+    """Bytes of address space, including those that the warm process maps already."""
     cpu_seconds: int
-    """Processor time after which the kernel kills, should the host fail to."""
+    """Processor time after which the kernel kills the worker, should the host fail to."""
 
 
 Step = Callable[[Confinement], str]
-"""Applies one step and returns a detail worth reporting. Raises OSError when the kernel does not give it."""
+"""Applies one step and returns a detail for the report. Raises OSError when the kernel refuses."""
 
 
 def apply(steps: tuple[tuple[str, Step], ...], confinement: Confinement) -> tuple[protocol.Layer, ...]:
-    """Apply `steps` in order; a step the kernel refuses is reported as inactive, with the kernel's reason."""
+    """Apply `steps` in order. A step that the kernel refuses is reported as inactive, with the kernel's reason."""
     layers = []
     for name, step in steps:
         try:
@@ -85,15 +85,15 @@ def _prctl(option: int, value: int, what: str) -> None:
 
 
 def _environment(_: Confinement) -> str:
-    """No variable: tokens, proxies and paths live there. The process was started with none; this holds if a caller
-    forgot."""
+    """Clear all environment variables: they hold tokens, proxies and paths. The process is started without any; this
+    step holds even if a caller forgets that."""
     os.environ.clear()
     return ""
 
 
 def _network(_: Confinement) -> str:
-    """A network namespace without any interface but a downed loopback. Without privilege, inside a new user
-    namespace."""
+    """Enter a network namespace whose only interface is a loopback that is down. A process without privilege enters a
+    new user namespace too."""
     flags = _CLONE_NEWNET | _CLONE_NEWIPC
     if _libc.unshare(flags) == 0:
         return "own network and ipc namespaces"
@@ -102,21 +102,21 @@ def _network(_: Confinement) -> str:
 
 
 def _oom_score(_: Confinement) -> str:
-    """When memory runs out, the kernel takes a worker before the host."""
+    """Make the kernel kill a worker before the host when memory runs out."""
     Path("/proc/self/oom_score_adj").write_text("1000")
     return ""
 
 
 def adopt_socket(descriptor: int) -> socket.socket:
-    """The worker's socket, moved to WORKER_FD. Before the lockdown: wrapping a descriptor asks the kernel things it
-    then refuses."""
+    """Move the worker's socket to WORKER_FD and wrap it. Called before the lockdown, which refuses the system calls
+    that wrapping a descriptor needs."""
     if descriptor != WORKER_FD:
         os.dup2(descriptor, WORKER_FD, inheritable=False)
     return socket.socket(fileno=WORKER_FD)
 
 
 def _descriptors(_: Confinement) -> str:
-    """Every descriptor closed but the socket, stdin, stdout and stderr included: none may lead to a file or a peer."""
+    """Close every descriptor but the socket, including stdin, stdout and stderr: none may lead to a file or a peer."""
     os.closerange(0, WORKER_FD)
     os.closerange(WORKER_FD + 1, _max_descriptor())
     return ""
@@ -130,7 +130,7 @@ def _max_descriptor() -> int:
 
 
 def _identity(_: Confinement) -> str:
-    """Root becomes nobody: root is exempt from several rlimits and may signal anyone."""
+    """Change root to nobody: root is exempt from several rlimits and may signal any process."""
     if os.geteuid() != 0:
         return f"already uid {os.geteuid()}"
     with contextlib.suppress(PermissionError):  # a user namespace may forbid it; there are no groups to keep then
@@ -141,7 +141,7 @@ def _identity(_: Confinement) -> str:
 
 
 def _capabilities(_: Confinement) -> str:
-    """No capability, not even those a new user namespace grants over itself."""
+    """Drop all capabilities, including those that a new user namespace grants over itself."""
     header = (ctypes.c_uint32 * 2)(_LINUX_CAPABILITY_VERSION_3, 0)
     none = (ctypes.c_uint32 * 6)()
     _check(_libc.capset(header, none), "capset")
@@ -149,7 +149,8 @@ def _capabilities(_: Confinement) -> str:
 
 
 def _parent_death(confinement: Confinement) -> str:
-    """Die with the fork server, which dies with the host. Armed after the change of uid, which would disarm it."""
+    """Make the worker die with the fork server, which dies with the host. Armed after the change of uid, which would
+    disarm it."""
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, "PR_SET_PDEATHSIG")
     if os.getppid() != confinement.parent:
         os._exit(1)  # the parent died between fork and here, so its signal will never come
@@ -157,13 +158,13 @@ def _parent_death(confinement: Confinement) -> str:
 
 
 def _not_dumpable(_: Confinement) -> str:
-    """No core file, no ptrace and no /proc/PID/mem for processes of the same user."""
+    """Forbid core files, and ptrace and /proc/PID/mem to processes of the same user."""
     _prctl(_PR_SET_DUMPABLE, 0, "PR_SET_DUMPABLE")
     return ""
 
 
 def _rlimits(confinement: Confinement) -> str:
-    """Bounds the kernel keeps even if the host is slow: memory, processor, files, processes, core."""
+    """Set limits that the kernel enforces even if the host is slow: memory, processor, files, processes, core."""
     fixed = {
         resource.RLIMIT_AS: confinement.address_space,
         resource.RLIMIT_CPU: confinement.cpu_seconds,
@@ -182,33 +183,33 @@ def _rlimits(confinement: Confinement) -> str:
 
 
 def address_space() -> int:
-    """Bytes of address space this process maps now."""
+    """Return the bytes of address space that this process maps now."""
     fields = Path("/proc/self/statm").read_text().split()
     pages = int(fields[0])
     return pages * resource.getpagesize()
 
 
 def _no_new_privs(_: Confinement) -> str:
-    """No set-uid program can raise privileges; also what lets an unprivileged process install the next two."""
+    """Keep set-uid programs from raising privileges. Landlock and seccomp require this of an unprivileged process."""
     _prctl(_PR_SET_NO_NEW_PRIVS, 1, "PR_SET_NO_NEW_PRIVS")
     return ""
 
 
 def _landlock(_: Confinement) -> str:
-    """No file may be opened, no TCP port bound or connected, no signal sent out: a ruleset without a single rule."""
+    """Forbid opening files, binding or connecting TCP ports, and signals to the outside: a ruleset without a rule."""
     return landlock.restrict()
 
 
 def _scope(_: Confinement) -> str:
-    """No signal to the fork server or to other workers, who share its Landlock domain: a domain of the worker's own
-    inside it."""
+    """Forbid signals to the fork server and to other workers. They share one Landlock domain, so the worker enters a
+    domain of its own inside it."""
     if landlock.abi() < _LANDLOCK_SCOPES:
         raise OSError("Landlock restricts signals from Linux 6.12 on; until then seccomp alone does")
     return landlock.restrict()
 
 
 def _seccomp(_: Confinement) -> str:
-    """Only the system calls a running interpreter needs; anything else kills the worker."""
+    """Allow only the system calls that a running interpreter needs; any other kills the worker."""
     return seccomp.install(WORKER_FD)
 
 

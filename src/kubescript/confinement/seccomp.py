@@ -1,8 +1,8 @@
-"""The system calls a locked-down worker may make; every other one kills it.
+"""The system calls that a locked-down worker may make; every other call kills it.
 
-The filter is built with libseccomp (through pyseccomp) once, in the fork server, and installed in each worker as the
-finished BPF program. libseccomp resolves names for the machine it runs on, so aarch64 gets its own numbers, and a call
-made through another architecture's table (i386, x32) kills as well.
+The fork server builds the filter once with libseccomp (through pyseccomp), and each worker installs the finished BPF
+program. libseccomp resolves names for the machine it runs on, so aarch64 gets its own numbers. A call through another
+architecture's table (i386, x32) kills the worker too.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _PLAIN_CALLS: Final = (
     "brk", "munmap", "mremap", "madvise",
     # locks, clocks, randomness: dict, time and random
     "futex", "sched_yield", "clock_gettime", "clock_getres", "gettimeofday", "time", "getrandom",
-    # signals: none can be sent, but the interpreter's own handlers must return
+    # signals: a worker can send none, but the interpreter's own handlers must return
     "rt_sigreturn", "rt_sigprocmask", "sigaltstack", "restart_syscall",
     "getpid", "gettid", "close", "exit", "exit_group",
 )  # fmt: skip
 
 _REFUSED_CALLS: Final = (
-    # What innocent library code tries (a late import, a locale, a terminal size): an OSError reads better than a dead
-    # worker.
+    # Library code makes these calls in good faith (a late import, a locale, a terminal size): an OSError explains more
+    # than a dead worker.
     "open", "openat", "stat", "lstat", "fstat", "newfstatat", "statx", "access", "faccessat", "faccessat2", "readlink",
     "readlinkat", "getcwd", "lseek", "ioctl", "fcntl", "socket", "uname", "sysinfo", "getuid", "geteuid", "getgid",
     "getegid", "getppid", "getrusage", "sched_getaffinity", "nanosleep", "clock_nanosleep", "poll", "ppoll", "pipe2",
@@ -51,8 +51,8 @@ class _SockFprog(ctypes.Structure):
 
 
 def install(descriptor: int) -> str:
-    """Install the filter; it cannot be undone. Raises OSError when libseccomp or the kernel lacks it. Needs
-    no_new_privs."""
+    """Install the filter, which cannot be undone; returns its size as a detail for the report. Needs no_new_privs.
+    Raises OSError when libseccomp is missing or the kernel has no seccomp."""
     code = program(descriptor)
     count = len(code) // _INSTRUCTION_BYTES
     buffer = ctypes.create_string_buffer(code, len(code))
@@ -67,9 +67,9 @@ def install(descriptor: int) -> str:
 
 @functools.cache
 def program(descriptor: int, architecture: str = "NATIVE") -> bytes:
-    """The filter as BPF for a worker whose socket is `descriptor`. Built once, in the fork server.
+    """Build the filter, as BPF, for a worker whose socket is `descriptor`. The fork server does so once.
 
-    `architecture` is libseccomp's name of another machine, for which the tests read what would be installed there.
+    `architecture` is libseccomp's name of another machine: the tests read which filter would be installed there.
     """
     lib = _library()
     rules = lib.SyscallFilter(defaction=lib.KILL_PROCESS)
@@ -92,7 +92,7 @@ def program(descriptor: int, architecture: str = "NATIVE") -> bytes:
 
 
 def _add_memory_rules(lib: Any, add: Callable[..., None]) -> None:
-    """New memory is private, anonymous and never executable: machine code written by an attacker cannot run."""
+    """Allow memory that is private, anonymous and not executable. Attack: machine code written into a new page."""
     not_executable = lib.Arg(2, lib.MASKED_EQ, _PROT_EXEC, 0)
     flags = _MAP_SHARED | _MAP_ANONYMOUS
     private_anonymous = lib.Arg(3, lib.MASKED_EQ, flags, _MAP_ANONYMOUS)
@@ -101,7 +101,7 @@ def _add_memory_rules(lib: Any, add: Callable[..., None]) -> None:
 
 
 def _add(lib: Any, rules: Any, arch: Any, action: int, name: str, *arguments: Any) -> None:
-    """Add one rule; a name this architecture or this libseccomp does not know needs none, the default kills it."""
+    """Add one rule. A name that this architecture or this libseccomp does not know needs no rule: the default kills."""
     if lib.resolve_syscall(arch, name) < 0:
         return
     rules.add_rule(action, name, *arguments)

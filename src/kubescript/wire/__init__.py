@@ -1,1 +1,1 @@
-"""The protocol between the host and a worker: all that both sides may import. It imports nothing of ours."""
+"""The protocol between the host and a worker: everything that both sides may import. Imports no other package here."""

@@ -1,6 +1,7 @@
-"""The wire between the host and its fork server: one SOCK_SEQPACKET message each, descriptors alongside.
+"""The messages between the host (executor/spawner.py) and its fork server (worker/forkserver.py).
 
-Both ends are ours and trusted; no byte of a worker ever travels here.
+Each message is one packet of a SOCK_SEQPACKET socket; a descriptor may travel with it. Both ends are trusted, and no
+byte that a worker sent ever travels on this socket.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ MAX_MESSAGE: Final = 4096
 
 
 class ForkRequest(msgspec.Struct, frozen=True, tag=True):
-    """Host: fork one worker around the descriptor sent along."""
+    """Sent by the host: fork one worker. The worker's socket travels with the message."""
 
     ticket: int
     memory_bytes: int
@@ -23,18 +24,18 @@ class ForkRequest(msgspec.Struct, frozen=True, tag=True):
 
 
 class Forked(msgspec.Struct, frozen=True, tag=True):
-    """Fork server: the worker exists; its pidfd comes along."""
+    """Sent by the fork server: the worker exists. Its pidfd travels with the message."""
 
     ticket: int
     pid: int
 
 
 class Exited(msgspec.Struct, frozen=True, tag=True):
-    """Fork server: the worker is dead and reaped."""
+    """Sent by the fork server: the worker is dead and reaped."""
 
     ticket: int
     status: int
-    """As os.waitstatus_to_exitcode gives it: negative for a signal."""
+    """The exit code as os.waitstatus_to_exitcode returns it: negative for a signal."""
     cpu_ms: float
     peak_bytes: int
 

@@ -1,6 +1,6 @@
-"""Frames over one stream socket: length, type and payload, each checked before anything is allocated.
+"""Sends and receives frames over a stream socket; checks length and type before it allocates anything.
 
-Both ends of a worker's socket use it: the host in `executor` and `conversation`, the worker in `channel`.
+Both ends of a worker's socket use this module: the host in executor/ and the worker in worker/channel.py.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ __all__ = ["FrameSocket", "OnFrame"]
 
 _HEADER: Final = struct.Struct("<IB")
 OnFrame = Callable[[], bool]
-"""Takes a frame that has arrived; False when what has arrived is not for now."""
+"""Called during a send when a frame has arrived. Returns False when that frame must wait until the send is over."""
 
 
 class FrameSocket:
-    """Frames over one stream socket. Not thread-safe: turns make a second reader meaningless.
+    """Sends and receives frames on one socket. Not thread-safe: the protocol's turns need only one reader.
 
-    `deadline` (time.monotonic() seconds) bounds every operation as a whole, so that a peer who sends a byte a second
-    gains nothing; past it TimeoutError is raised. The worker sets none: its time belongs to the host.
+    `deadline` (time.monotonic() seconds) bounds every operation as a whole, so that a peer that sends one byte a
+    second gains nothing; after it TimeoutError is raised. The worker sets no deadline: the host limits its time.
     """
 
     def __init__(self, sock: socket.socket, deadline: float | None = None) -> None:
@@ -37,8 +37,8 @@ class FrameSocket:
     def send(
         self, frame_type: protocol.FrameType, payload: bytes | memoryview, on_frame: OnFrame | None = None
     ) -> None:
-        """Send one frame; with `on_frame`, listen meanwhile. Raises ProtocolError when it exceeds its cap: nothing is
-        sent then, the stream stays in step."""
+        """Send one frame; with `on_frame`, also receive while sending. Raises ProtocolError when the payload exceeds
+        the cap of its type; nothing is sent then, so the stream stays intact."""
         _check(frame_type, len(payload))
         header = _HEADER.pack(len(payload), frame_type)
         if on_frame is None:
@@ -49,12 +49,12 @@ class FrameSocket:
     def send_message(
         self, frame_type: protocol.FrameType, message: msgspec.Struct, on_frame: OnFrame | None = None
     ) -> None:
-        """Send one structured frame."""
+        """Send one message as the JSON payload of a frame."""
         payload = msgspec.json.encode(message)
         self.send(frame_type, payload, on_frame)
 
     def peek_type(self) -> int | None:
-        """The type of the frame that has begun to arrive; None when nothing has. Raises StreamClosed."""
+        """Return the type of the frame that has begun to arrive, or None. Reads nothing. Raises StreamClosed."""
         poller = select.poll()
         poller.register(self._sock, select.POLLIN)
         if not poller.poll(0):
@@ -65,8 +65,8 @@ class FrameSocket:
         return header[-1] if len(header) == _HEADER.size else None
 
     def receive(self, allowed: frozenset[protocol.FrameType]) -> tuple[protocol.FrameType, bytes]:
-        """The next frame. Raises ProtocolError for a type out of turn, an oversized length, or an early end of the
-        stream."""
+        """Receive the next frame. Raises ProtocolError for an unknown type, a type that is not in `allowed`, a length
+        beyond the cap, and an early end of the stream."""
         header = self._receive_exactly(_HEADER.size)
         length, number = _HEADER.unpack(header)
         try:
@@ -92,7 +92,8 @@ class FrameSocket:
             unsent = unsent[count:]
 
     def _send_while_receiving(self, header: bytes, payload: bytes | memoryview, on_frame: OnFrame) -> None:
-        """Send, and let what the peer says be heard: of two sides that only send, neither would ever be read."""
+        """Send, and receive frames meanwhile: when both sides only send, both socket buffers fill up and neither side
+        ever reads."""
         poller = select.poll()
         poller.register(self._sock, select.POLLIN | select.POLLOUT)
         unsent = [memoryview(header), memoryview(payload)]
@@ -101,13 +102,13 @@ class FrameSocket:
             ready = poller.poll(self._poll_timeout())
             events = ready[0][1] if ready else 0
             if events & select.POLLIN and not on_frame():
-                poller.modify(self._sock, select.POLLOUT)  # a turn of its own, which waits until this one is over
+                poller.modify(self._sock, select.POLLOUT)  # this frame starts a new turn: it is read after this send
             elif events & ~select.POLLIN:
                 count = self._sock.sendmsg(unsent, (), socket.MSG_DONTWAIT)
                 unsent = _drop_bytes(unsent, count)
 
     def _poll_timeout(self) -> float | None:
-        """Milliseconds that a poll may take."""
+        """Milliseconds until the deadline; None when there is none."""
         if self.deadline is None:
             return None
         remaining = self.deadline - time.monotonic()
@@ -135,13 +136,14 @@ class FrameSocket:
 
 
 def _check(frame_type: protocol.FrameType, length: int) -> None:
+    """Raise ProtocolError when the length exceeds the cap. Attack: a length of 4 GiB that the reader allocates."""
     cap = protocol.CAPS[frame_type]
     if length > cap:
         raise protocol.ProtocolError(f"{frame_type.name} frame of {length} bytes exceeds its cap of {cap}")
 
 
 def _drop_bytes(parts: list[memoryview], count: int) -> list[memoryview]:
-    """What is left of `parts` after their first `count` bytes."""
+    """Return `parts` without their first `count` bytes."""
     while parts and count >= len(parts[0]):
         count -= len(parts[0])
         parts = parts[1:]

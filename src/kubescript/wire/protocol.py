@@ -1,4 +1,4 @@
-"""The wire between the host and one worker: length-prefixed frames in strict turns.
+"""The protocol between the host and one worker: length-prefixed frames in strict turns.
 
     worker                             host
       READY   layers that hold    ──▶
@@ -14,14 +14,14 @@
       ...
       DONE                        ──▶  exactly one, then the host kills what is left
 
-CALL, BATCH, MORE and DONE are the worker's turns: the next is read when the answer to the last is out. PRINT, PROGRESS
-and STOP get no answer and may come at any time, also while an answer is on its way. STOP says that the rest of an
-answer is not wanted: of one that is on its way the END comes early, a stream is closed without a word. Answers have no
-number on the wire; both sides count calls from 1.
+CALL, BATCH, MORE and DONE are the worker's turns: the host reads the next one when it has sent the answer to the last.
+PRINT, PROGRESS and STOP get no answer and may come at any time, also while an answer is being sent. STOP says that the
+worker does not want the rest of an answer: an answer that is being sent gets its END early, and a stream is closed
+without another frame. Answers carry no number; both sides count calls from 1.
 
 A frame is a little-endian u32 length of the payload, one byte of type, and the payload. Lengths are checked before
-anything is allocated. The host treats every frame as hostile: wrong type, wrong turn, wrong shape or wrong size ends
-the worker. Both sides import this module, so it imports nothing of ours; `framing` puts frames on a socket.
+anything is allocated. The host treats every frame as hostile: a wrong type, turn, shape or size ends the worker. Both
+sides import this module, so it imports nothing of this package; wire/framing.py puts frames on a socket.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ Accept = Literal["json", "table", "metadata", "text"]
 
 
 NULL: Final = msgspec.Raw(b"null")
-"""No JSON text."""
+"""A body that is absent."""
 
 
 class FrameType(enum.IntEnum):
-    """Frame types. The low half is sent by the worker, the high half by the host."""
+    """Frame types. The worker sends those below 128, the host those above."""
 
     READY = 1
     PRINT = 2
@@ -81,13 +81,13 @@ CAPS: Final[dict[FrameType, int]] = {
     FrameType.BODY: 4 * MIB,
     FrameType.END: 16 * KIB,
 }
-"""Bytes of payload each kind may have. A sender that would exceed its cap must say so in words instead."""
+"""Maximum bytes of payload by frame type. A sender with more must report that in words instead."""
 
 
 UNANSWERED: Final = frozenset({FrameType.PRINT, FrameType.PROGRESS, FrameType.STOP})
-"""What a worker may say while an answer is on its way."""
+"""Frames that get no answer, which a worker may send while an answer is being sent to it."""
 MAX_BATCH: Final = 256
-"""Calls in one BATCH."""
+"""Maximum number of calls in one BATCH."""
 
 
 class Layer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -106,13 +106,13 @@ class Ready(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Start(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The one script of this worker."""
+    """The one script of this worker, and its limits."""
 
     script: str
     namespace: str
     context: str
     contexts: tuple[str, ...]
-    """The clusters that may be named in a call, the default one first."""
+    """The clusters that a call may name, the default one first."""
     timeout_ms: int
     memory_bytes: int
     depth: int
@@ -122,7 +122,7 @@ class Start(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Progress(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How far the script says it is."""
+    """How far the script is, by its own account."""
 
     done: float
     total: float | None = None
@@ -137,29 +137,29 @@ class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Unquoted segments: ("api", "v1", "namespaces", "default", "pods")."""
     query: tuple[tuple[str, str], ...] = ()
     body: msgspec.Raw = NULL
-    """JSON text; NULL for no body. (msgspec decodes Raw in no union, so there is no None.)"""
+    """JSON text; NULL for no body. (msgspec cannot decode Raw in a union, so None is not possible.)"""
     content_type: Literal["json", "json-patch", "merge-patch", "strategic-merge-patch", "apply-patch"] = "json"
     context: str = ""
-    """Which cluster; "" for the default one. Nothing but a name on the operator's list reaches any."""
+    """The cluster, by a name on the operator's list; "" for the default one. Any other name is refused."""
     accept: Accept = "json"
     stream: bool = False
-    """Give the body piece by piece, each when it is asked for: of a watch, which a script may leave at any event."""
+    """Send each piece of the body only when MORE asks for it: a script may stop a watch after any event."""
 
 
 class Batch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Calls whose answers do not wait for each other. None of them is a stream."""
+    """Calls that the host makes at the same time. None of them is a stream."""
 
     calls: Annotated[tuple[Call, ...], msgspec.Meta(min_length=1, max_length=MAX_BATCH)]
 
 
 class More(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The next piece of a stream, please."""
+    """Asks for the next piece of a stream."""
 
     answer: int
 
 
 class Stop(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The rest of this answer is not wanted."""
+    """Says that the worker does not want the rest of this answer."""
 
     answer: int
 
@@ -197,24 +197,24 @@ class Done(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hint: str = ""
     fault: ScriptFault | None = None
     dropped_bytes: int = 0
-    """Printed beyond the output limit."""
+    """Bytes printed beyond the output limit."""
 
 
 class ProtocolError(Exception):
-    """The peer broke the protocol: size, type, shape or turn."""
+    """The peer broke the protocol: a wrong size, type, shape or turn."""
 
 
 class StreamClosed(ProtocolError):
-    """The peer is gone."""
+    """The peer closed the connection."""
 
 
 T = TypeVar("T", bound=msgspec.Struct)
 
 
 def decode(payload: bytes, shape: type[T]) -> T:
-    """The message in a frame from a hostile peer. Raises ProtocolError, whatever is wrong with the bytes."""
+    """Decode the message in a frame of a hostile peer. Raises ProtocolError, whatever is wrong with the bytes."""
     try:
-        str(payload, "utf-8")  # msgspec does not look into the text of a Raw
+        str(payload, "utf-8")  # msgspec does not check the encoding of a Raw field
         return msgspec.json.decode(payload, type=shape)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         reason = str(error)[:200]

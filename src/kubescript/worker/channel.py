@@ -1,4 +1,7 @@
-"""The script's end of the wire: prints, calls and their answers. protocol.py says whose turn it is."""
+"""The script's end of the protocol: sends prints and calls, and receives their answers.
+
+worker/main.py creates one channel for its script; the SDK uses it as its transport. wire/protocol.py defines the turns.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +19,15 @@ __all__ = ["Channel", "Exchange"]
 
 _FLUSH_BYTES: Final = 32 * protocol.KIB
 _DROPPED_FACTOR: Final = 64
-"""Times the output limit that may be printed in vain before the script is ended."""
+"""How many times the output limit a script may print in vain before it is ended."""
 _PROGRESS_CHARACTERS: Final = 200
 _REPLY_TYPES: Final = frozenset({protocol.FrameType.REPLY})
 _BODY_TYPES: Final = frozenset({protocol.FrameType.BODY, protocol.FrameType.END})
 
 
 class Channel:
-    """Frames for one script. Its underscore attributes are out of a script's reach; if they were not, they lead to the
-    socket only."""
+    """Sends and receives the frames of one script. A script cannot reach its underscore attributes; if it could, they
+    lead to the socket only."""
 
     def __init__(self, frames: framing.FrameSocket) -> None:
         self._frames = frames
@@ -34,19 +37,19 @@ class Channel:
         self._unsent: list[bytes] = []
         self._unsent_bytes = 0
         self._calls_sent = 0
-        """Calls sent; the host counts the same."""
+        """Number of calls sent. The host counts them too: an answer has no number on the wire."""
         self._incoming: deque[Exchange] = deque()
-        """Answers on their way, in the order in which they come."""
+        """Answers that the host still has to send, in the order of their calls."""
         self.quiet = False
-        """While a call is only being prepared, nothing is printed."""
+        """Set while a call is only being prepared: nothing is printed then."""
 
     @property
     def left(self) -> context.Left:
-        """What the script may still use."""
+        """How many calls and bytes the script may still use."""
         return self._left
 
     def ready(self, ready: protocol.Ready) -> None:
-        """The first frame: locked down, prepared, waiting."""
+        """Send the first frame: this worker is locked down and waits for its script."""
         self._frames.send_message(protocol.FrameType.READY, ready)
 
     def start(self) -> protocol.Start:
@@ -60,8 +63,8 @@ class Channel:
     def print(self, *values: object, sep: str = " ", end: str = "\n") -> None:
         """Queue what a script printed.
 
-        Past the output limit prints are dropped and the script goes on: its result is worth more than the end of its
-        chatter. A script that prints without end gets LimitExceeded.
+        Prints beyond the output limit are dropped and the script goes on: its result is worth more than the rest of
+        its prints. A script that prints without end gets LimitExceeded.
         """
         text = sep.join(map(str, values)) + end
         data = text.encode("utf-8", "replace")
@@ -89,23 +92,22 @@ class Channel:
         self._frames.send_message(protocol.FrameType.PROGRESS, progress)
 
     def call(self, call: protocol.Call) -> Exchange:
-        """Send one request; returns when the head of its answer is here. Earlier answers are read first."""
+        """Send one request; returns when the head of its answer has arrived. Reads earlier answers first."""
         self._take_turn()
         self._frames.send_message(protocol.FrameType.CALL, call)
         exchange = self._expect(call)
-        exchange.reply  # noqa: B018 - read it
+        exchange.reply  # noqa: B018 - waits for the head
         return exchange
 
     def batch(self, calls: Sequence[protocol.Call]) -> list[Exchange]:
-        """Send several requests that are made at the same time; none of their answers is here yet."""
+        """Send several requests, which the host makes at the same time; returns before any answer has arrived."""
         self._take_turn()
         batch = protocol.Batch(tuple(calls))
         self._frames.send_message(protocol.FrameType.BATCH, batch)
         return [self._expect(call) for call in calls]
 
     def finish(self, done: protocol.Done) -> None:
-        """The one closing frame; then wait to be killed, so that the host can read from the kernel what this process
-        used."""
+        """Send the one closing frame, then wait to be killed: the host reads from the kernel what this process used."""
         for exchange in self._incoming:
             exchange.stop()
         self._take_turn()
@@ -122,7 +124,7 @@ class Channel:
         return exchange
 
     def _more(self, stream: Exchange) -> None:
-        """Ask for the next piece of a stream, and wait for it."""
+        """Ask for the next piece of a stream and wait for it."""
         self._take_turn()
         more = protocol.More(stream.number)
         self._frames.send_message(protocol.FrameType.MORE, more)
@@ -130,7 +132,7 @@ class Channel:
         self._advance()
 
     def _advance(self) -> None:
-        """Read one frame of the answer that is due."""
+        """Receive one frame of the first answer that is incoming."""
         exchange = self._incoming[0]
         allowed = _BODY_TYPES if exchange.has_reply else _REPLY_TYPES
         frame_type, payload = self._frames.receive(allowed)
@@ -145,7 +147,8 @@ class Channel:
         self._frames.send_message(protocol.FrameType.STOP, stop)
 
     def _take_turn(self) -> None:
-        """Read what is due, and say what was printed: the host hears a turn's frame only when its own is over."""
+        """Send what was printed and receive all incoming answers: the host reads the frame of a new turn only when it
+        has sent the answers of the last one."""
         self._flush()
         while self._incoming:
             self._advance()
@@ -161,13 +164,13 @@ class Channel:
 
 
 class Exchange:
-    """One call's answer: its head, and its body while it arrives."""
+    """The answer to one call: its head, and the parts of its body that have arrived."""
 
     def __init__(self, channel: Channel, number: int, *, streams: bool) -> None:
         self._channel = channel
         self.number = number
         self._streams = streams
-        """The body comes piece by piece, each when it is asked for."""
+        """Whether the host sends each piece of the body only on request."""
         self._reply: protocol.Reply | None = None
         self._buffered: deque[bytes] = deque()
         self._ended = False
@@ -176,18 +179,18 @@ class Exchange:
 
     @property
     def has_reply(self) -> bool:
-        """Whether the head is here."""
+        """Whether the head has arrived."""
         return self._reply is not None
 
     @property
     def reply(self) -> protocol.Reply:
-        """The head; waits for it."""
+        """The head of the answer. Waits until it has arrived."""
         while self._reply is None:
             self._channel._advance()
         return self._reply
 
     def chunks(self) -> Iterator[bytes]:
-        """The body's bytes in order, once. Raises ProtocolFault when the answer broke off before its end."""
+        """Yield the bytes of the body in order, once. Raises ProtocolFault when the answer broke off before its end."""
         while True:
             while self._buffered:
                 yield self._buffered.popleft()
@@ -201,7 +204,7 @@ class Exchange:
             raise transport.ProtocolFault(self._fault)
 
     def stop(self) -> None:
-        """Do without the rest of the body. Any number of times."""
+        """Discard the rest of the body. May be called any number of times."""
         self._buffered.clear()
         if not self._ended and not self._stopped:
             self._stopped = True
@@ -209,7 +212,7 @@ class Exchange:
             self._ended = self._streams
 
     def receive(self, frame_type: protocol.FrameType, payload: bytes) -> bool:
-        """A frame of this answer; True when it is the last one for now."""
+        """Take in a frame of this answer; returns True when no further one follows without a request."""
         if frame_type is protocol.FrameType.REPLY:
             self._reply = msgspec.json.decode(payload, type=protocol.Reply)
             self._ended = self._streams and self._reply.fault is not None

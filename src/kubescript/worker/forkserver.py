@@ -1,9 +1,10 @@
-"""The warm, clean parent of every worker: forks on request, reaps, and knows no secret.
+"""The fork server: the warm parent of every worker. Forks workers on request, reaps them, and holds no secret.
 
-Started by the host (see spawner.py) before any setting or kubeconfig is read, with an empty environment and one
-descriptor: its end of a SOCK_SEQPACKET control socket. It imports what scripts need and nothing that ever holds a
-credential. It reads messages from the host only, never a byte from a worker. When the host is gone its control socket
-reads empty; the server then kills what it forked and ends, so no orphan is left even after `kill -9` of the host.
+The host (executor/spawner.py) starts it before it reads any setting or kubeconfig, with an empty environment and one
+descriptor: its end of a SOCK_SEQPACKET control socket. The fork server imports what scripts need and nothing that ever
+holds a credential. It reads messages from the host only, never a byte from a worker. When the host has ended, the
+control socket reads empty; the fork server then kills its children and ends, so that no orphan is left even after
+`kill -9` of the host.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ __all__ = ["Server", "main"]
 
 
 class Server:
-    """Owns the link to the host and one pidfd per living child."""
+    """Owns the control socket and one pidfd per living child."""
 
     def __init__(self, link: socket.socket, prepare: worker_main.Prepare) -> None:
         self._link = link
@@ -36,18 +37,18 @@ class Server:
         self._selector = selectors.DefaultSelector()
         self._selector.register(link, selectors.EVENT_READ)
         self._children: dict[int, tuple[int, int]] = {}
-        """pidfd to (pid, ticket)."""
+        """Process id and ticket of each living child, by pidfd."""
         self._own_address_space = lockdown.address_space()
         self._decoder = msgspec.json.Decoder(control.ForkRequest)
 
     def confine(self) -> None:
-        """Lock this process down as far as it can still fork; its children inherit that. Files cannot be opened from
+        """Lock this process down as far as it can still fork; its children inherit that. It cannot open files from
         here on."""
         confinement = lockdown.Confinement(os.getppid(), 0, 0)
         self._layers = lockdown.apply(lockdown.SERVER_STEPS, confinement)
 
     def serve(self) -> None:
-        """Answer until the host hangs up, then leave no child behind."""
+        """Handle requests until the host closes the control socket, then kill the children that are left."""
         try:
             while self._handle_events():
                 pass
@@ -102,7 +103,7 @@ class Server:
         if descriptors:
             rights = array.array("i", descriptors)
             ancillary.append((socket.SOL_SOCKET, socket.SCM_RIGHTS, rights))
-        with contextlib.suppress(BrokenPipeError):  # the host is gone; the next turn sees that and ends
+        with contextlib.suppress(BrokenPipeError):  # the host has ended; the next read of the socket finds that out
             self._link.sendmsg([payload], ancillary)
 
 
@@ -114,19 +115,19 @@ def _receive(link: socket.socket) -> tuple[bytes, list[int]]:
 def main(prepare: worker_main.Prepare = worker_main.prepare) -> None:
     """Warm up, confine this process, serve. `sys.argv[1]` is the control socket's descriptor.
 
-    `prepare` gives what a worker does with its script; the security tests pass one that assumes RestrictedPython has
-    fallen.
+    `prepare` returns what a worker does with its script; the security tests pass one that runs scripts without
+    RestrictedPython, as if it had fallen.
     """
     descriptor = int(sys.argv[1])
     link = socket.socket(fileno=descriptor)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches the whole group; the host decides
     worker_main.warm()
-    with contextlib.suppress(OSError):  # a missing libseccomp is reported by each worker's own step
+    with contextlib.suppress(OSError):  # each worker's own step reports a missing libseccomp
         seccomp.program(lockdown.WORKER_FD)
     server = Server(link, prepare)
     server.confine()
     gc.collect()
-    gc.freeze()  # keeps the collector from touching, and so copying, pages shared with the children
+    gc.freeze()  # otherwise the collector writes to pages that children share, and each write copies a page
     gc.disable()
     server.serve()
 

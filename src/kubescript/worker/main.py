@@ -1,7 +1,7 @@
-"""One script in one locked-down process: reads START, compiles, runs, answers its calls' results to it, sends DONE.
+"""The worker: one locked-down process that receives START, compiles and runs one script, and sends DONE.
 
-From the host's point of view everything here is hostile. From the script's point of view this is the whole world. The
-fork server calls `warm` once and `main` in each child; nothing returns from `main`.
+To the host, everything that happens in this process is hostile. The fork server calls `warm` once, and `main` in each
+child; `main` never returns.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ from kubescript.worker.sdk import (
 __all__ = ["Evaluate", "Prepare", "main", "prepare", "warm"]
 
 _BASE_DEPTH: Final = 40
-"""Frames of our own below and above the script's."""
+"""Frames of this package below and above those of the script."""
 
 _EXTRA_GLOBALS: Final = {"Counter": collections.Counter, "defaultdict": collections.defaultdict}
-"""What scripts forget to import."""
+"""Names that scripts often use without importing them."""
 
 _WARMUP_RUNS: Final = 8
-"""Runs after which CPython 3.11 and later have specialized a function."""
+"""Number of runs after which CPython 3.11 and later have specialized the bytecode of a function."""
 
 _MAX_RESULT_BYTES: Final = protocol.CAPS[protocol.FrameType.DONE] - 1024
 """Leaves room in the frame for the other fields of Done."""
 
 _LIMITS: Final = frozenset({"limit.bytes", "limit.calls", "limit.output", "limit.watches"})
-"""Codes of a LimitExceeded that is ours. A script may raise one with a code of its own, or none."""
+"""Codes of the LimitExceeded that the SDK raises. A script may raise one with any other code, or with none."""
 _LIMIT_HINTS: Final = {
     "limit.memory": "keep only the fields you need, page with limit=500, or aggregate while you iterate",
     "limit.depth": "use a loop instead of deep recursion",
@@ -58,10 +58,10 @@ _LIMIT_HINTS: Final = {
 
 
 def warm() -> None:
-    """Load, in the fork server, all that scripts may use: after the lockdown no file can be opened.
+    """Load, in the fork server, everything that scripts may use: after the lockdown no file can be opened.
 
-    Rehearsed a few times, with the host's part spoken in advance, the interpreter has specialized its bytecode, workers
-    copy a quarter fewer pages, and none has to work out the shapes of its frames.
+    Then run a worker's part several times against frames written in advance. The interpreter specializes its bytecode
+    on the way, so workers copy a quarter fewer pages, and no worker has to work out the types of its messages.
     """
     stdlib.warm()
     operations.warm()
@@ -70,7 +70,7 @@ def warm() -> None:
         worker_end, host_end = socket.socketpair()
         with worker_end, host_end:
             warmup.send_host_frames(framing.FrameSocket(host_end))
-            host_end.shutdown(socket.SHUT_WR)  # the host's last word: after DONE nothing is waited for
+            host_end.shutdown(socket.SHUT_WR)  # so that finish() finds the end of the stream and does not wait
             link = channel.Channel(framing.FrameSocket(worker_end))
             prepare(link)
             warmup.exchange_frames(link)
@@ -79,7 +79,7 @@ def warm() -> None:
 Evaluate = Callable[[protocol.Start], None]
 """Runs one script and sends its DONE."""
 Prepare = Callable[[channel.Channel], Evaluate]
-"""Does ahead of time, in a spare worker, what does not depend on the script."""
+"""Does, in a spare worker and ahead of time, all work that does not depend on the script."""
 
 
 def main(
@@ -96,12 +96,13 @@ def main(
         link.ready(protocol.Ready(protocol.VERSION, layers))
         evaluate(link.start())
     except (protocol.ProtocolError, OSError):
-        os._exit(1)  # the host hung up: nobody is left to tell
+        os._exit(1)  # the host closed the socket, so the error cannot be reported
     os._exit(0)
 
 
 def prepare(link: channel.Channel) -> Evaluate:
-    """Build a script's world; the returned function runs the script in it under RestrictedPython and sends its DONE."""
+    """Build the globals of a script; the returned function runs the script in them under RestrictedPython and sends its
+    DONE."""
     warmup.run_script(lambda k8s: _script_globals(link, k8s))
     k8s = client.K8s(session.Session(link))
     globals_ = _script_globals(link, k8s)
@@ -145,7 +146,7 @@ def _make_help(link: channel.Channel, k8s: client.K8s) -> Callable[..., None]:
 
 
 def _describe(k8s: client.K8s, name: str) -> str:
-    """A kind or field; else the method, or the methods like that."""
+    """Describe an API method, a kind or a field of that name; else list the API methods that it is a part of."""
     for api in operations.apis():
         if name in operations.operations(api):
             operation = operations.operation(api, name)
@@ -162,7 +163,7 @@ def _describe(k8s: client.K8s, name: str) -> str:
 def _run_within_memory(
     start: protocol.Start, globals_: dict[str, object], complete: Callable[[], None]
 ) -> protocol.Done:
-    reserve = [bytes(1 << 20)]  # freed when memory runs out, so that there is room to say so
+    reserve = [bytes(1 << 20)]  # freed when memory runs out, so that there is room for the report
     sys.setrecursionlimit(start.depth + _BASE_DEPTH)
     try:
         return _run(start, globals_, complete)
@@ -180,11 +181,11 @@ def _run(start: protocol.Start, globals_: dict[str, object], complete: Callable[
         return protocol.Done(fault=fault)
     try:
         value = compiler.run(program, globals_)
-        complete()  # a write with async_req that nobody waited for
+        complete()  # writes with async_req whose result the script did not wait for
         return _result(value, program)
     except MemoryError:
         raise
-    except BaseException as error:  # a script may raise anything, SystemExit included: this is its end, never ours
+    except BaseException as error:  # a script may raise anything, also SystemExit: that ends it, not the worker
         return _failure(error, program, start)
 
 

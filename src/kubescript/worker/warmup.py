@@ -1,8 +1,8 @@
-"""What a spare worker plays through before it has a script, with a canned answer in place of a cluster.
+"""The warm-up of a worker: a script that runs before the real one, on a canned answer in place of a cluster.
 
-Memory is shared with the fork server until it is touched, and each page's first touch costs a copy. A script that
-compiles, lists, reads fields and encodes a result touches a few hundred of them; after the warmup it finds them
-copied.
+worker/main.py calls it. A worker shares its memory with the fork server until it writes to it, and the first write to
+each page costs a copy. A script that compiles, lists, reads fields and encodes a result touches a few hundred pages;
+after the warm-up these are copied already.
 """
 
 from __future__ import annotations
@@ -36,36 +36,36 @@ _LIST: Final = (
 
 
 class _CannedExchange:
-    """A canned answer."""
+    """The canned answer to any call."""
 
     reply = protocol.Reply(200, "OK", "application/json")
 
     def chunks(self) -> Iterator[bytes]:
-        """The body, whole."""
+        """Yield the whole body."""
         yield _LIST
 
     def stop(self) -> None:
-        """Nothing is on its way."""
+        """Does nothing: the whole answer is here."""
 
 
 class _CannedTransport:
-    """A transport that leads nowhere."""
+    """A transport without a host."""
 
     quiet = False
     left = context.Left(1, 1, 1)
 
     def call(self, call: protocol.Call) -> _CannedExchange:
-        """Encode the call as for the wire, and answer it."""
+        """Encode the call as if it were sent, and return the canned answer."""
         serialize.encode(call.query)
         return _CannedExchange()
 
     def batch(self, calls: Sequence[protocol.Call]) -> list[_CannedExchange]:
-        """The same for each."""
+        """Return a canned answer to each call."""
         return [self.call(call) for call in calls]
 
 
 def run_script(globals_of: Callable[[client.K8s], Mapping[str, object]]) -> None:
-    """Compile and run the script in the world that `scope` builds around a `k8s`, and encode its result."""
+    """Compile the script, run it in the globals that `globals_of` builds around a `k8s`, and encode its result."""
     program = compiler.compile_script(_SCRIPT)
     k8s = client.K8s(session.Session(_CannedTransport()))
     value = compiler.run(program, dict(globals_of(k8s)))
@@ -73,7 +73,7 @@ def run_script(globals_of: Callable[[client.K8s], Mapping[str, object]]) -> None
 
 
 def send_host_frames(host: framing.FrameSocket) -> None:
-    """Say all that a host says to a worker whose script makes one call."""
+    """Send all frames that a host sends to a worker whose script makes one call."""
     start = protocol.Start(
         script=_SCRIPT,
         namespace="warmup",
@@ -93,8 +93,8 @@ def send_host_frames(host: framing.FrameSocket) -> None:
 
 
 def exchange_frames(link: channel.Channel) -> None:
-    """The worker's part of that. Not the script: its end gives back a megabyte, after which the C library would hand
-    such blocks out touched, page by page."""
+    """Exchange the worker's frames for those. The script itself does not run here: at its end a megabyte is freed,
+    after which the C library would hand out such blocks already touched, page by page."""
     link.start()
     exchange = link.call(protocol.Call("GET", ("api", "v1", "pods")))
     body = b"".join(exchange.chunks())

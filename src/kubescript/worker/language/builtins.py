@@ -1,4 +1,7 @@
-"""The globals of one script: builtins, guards, the importer, and what the worker adds (`k8s`, `ctx`, `namespace`)."""
+"""Builds the globals of one script: builtins, guards, the importer, and the worker's variables (`k8s`, `ctx`, …).
+
+worker/main.py calls `build_globals`; the compiled script finds here the guards that the transformer put into it.
+"""
 
 from __future__ import annotations
 
@@ -50,9 +53,10 @@ _BUILTINS: Final[dict[str, Any]] = {
 def build_globals(
     *, print_: Callable[..., None], extra: Mapping[str, object], importable: Mapping[str, object]
 ) -> dict[str, object]:
-    """Fresh globals for one script. `importable` adds modules (and wins over ours); `extra` adds variables.
+    """Return new globals for one script. `importable` adds modules, which override those of the standard library;
+    `extra` adds variables.
 
-    Modules are there without an import, too: models forget the line, and it would only cost a round trip.
+    Modules are available without an import too: models forget the line, and a failure would cost a round trip.
     """
     modules = {**stdlib.MODULES, **_output_modules(print_), **os_stub.modules(print_), **importable}
     of_script = {
@@ -83,7 +87,7 @@ _PRELOADED: Final = {
     **dict.fromkeys(("ThreadPoolExecutor", "as_completed"), "concurrent.futures"),
     **dict.fromkeys(("client", "config", "dynamic", "watch"), "kubernetes"),
 }
-"""Name that is there without an import ▶ its module."""
+"""Name that is available without an import ▶ its module."""
 
 
 def _preloaded_names(modules: Mapping[str, object]) -> dict[str, object]:
@@ -95,7 +99,7 @@ def _preloaded_names(modules: Mapping[str, object]) -> dict[str, object]:
 
 
 def _import_line(name: str, importable: Mapping[str, object]) -> str:
-    """The line that imports a name; empty when there is none."""
+    """Return the line that imports a name; empty when there is none."""
     if line := stdlib.IMPORT_LINES.get(name):
         return line
     for module in ("kubernetes", "kubernetes.client"):
@@ -111,7 +115,7 @@ def _printer(print_: Callable[..., None]) -> Callable[..., None]:
     def print(  # noqa: A001  the name that error messages show
         *values: object, sep: str | None = " ", end: str | None = "\n", file: object = None, flush: bool = False
     ) -> None:
-        """Print for scripts. `file` may be sys.stdout, sys.stderr or a StringIO."""
+        """Print to the script's output, or to `file`: sys.stdout, sys.stderr or a StringIO."""
         if not {type(sep), type(end)} <= {str, type(None)}:
             raise TypeError("sep and end must be None or a string")
         sep = " " if sep is None else sep
@@ -139,7 +143,7 @@ class _Stream:
         return len(text)
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Does nothing: the channel decides when to send."""
 
 
 def _exit(code: object = None, /) -> NoReturn:
@@ -148,16 +152,16 @@ def _exit(code: object = None, /) -> NoReturn:
 
 
 def _ignore(*args: object, **kwargs: object) -> None:
-    """Accepted, and without effect."""
+    """Accepts any arguments and does nothing."""
 
 
 def _output_modules(print_: Callable[..., None]) -> dict[str, stdlib.ModuleProxy]:
-    """The modules that print or end the script, tied to this script's output."""
+    """Return the modules that print or end the script, bound to this script's output."""
     stream = _Stream(print_)
     pformat: Any = stdlib.MODULES["pprint"].__dict__["pformat"]
 
     def pprint(value: object, stream: None = None, **options: Any) -> None:
-        """pprint.pprint to the script's output."""
+        """Replaces pprint.pprint: prints to the script's output."""
         print_(pformat(value, **options), sep=" ", end="\n")
 
     system = {"stdout": stream, "stderr": stream, "exit": _exit, "maxsize": sys.maxsize, "argv": ("script",)}
@@ -198,17 +202,17 @@ class _Logger:
     exception = critical = error
 
     def debug(self, message: object, *args: object, **options: object) -> None:
-        """Dropped."""
+        """Does nothing: the level is INFO."""
 
     def setLevel(self, level: object) -> None:
-        """Ignored."""
+        """Does nothing: the level stays INFO."""
 
 
 def _logging(print_: Callable[..., None]) -> dict[str, object]:
     logger = _Logger(print_)
 
     def getLogger(name: object = None) -> _Logger:
-        """The one logger."""
+        """Return the one logger, whatever its name."""
         return logger
 
     levels = {"DEBUG": 10, "INFO": 20, "WARNING": 30, "ERROR": 40, "CRITICAL": 50}
@@ -220,7 +224,8 @@ def _logging(print_: Callable[..., None]) -> dict[str, object]:
 
 
 def _importer(modules: Mapping[str, object]) -> Callable[..., object]:
-    """`__import__` over a table of proxies. Names are resolved here, before Python's fallback to sys.modules could."""
+    """Return an `__import__` that looks names up in a table of proxies only. It resolves the names of a `from` import
+    itself, because Python would fall back to sys.modules."""
     strptime_module = stdlib.ModuleProxy("_strptime", {})
 
     def importer(
@@ -229,7 +234,7 @@ def _importer(modules: Mapping[str, object]) -> Callable[..., object]:
         if level:
             raise ImportError("relative imports are not available: a script is one file")
         if name == "_strptime":
-            return strptime_module  # datetime.strptime imports it through us, then takes the real one from sys.modules
+            return strptime_module  # datetime.strptime imports it by this function, then uses the one in sys.modules
         top = _module(modules, name.partition(".")[0])
         leaf = modules.get(name) or _submodule(top, name)
         if not fromlist:
@@ -245,9 +250,9 @@ def _importer(modules: Mapping[str, object]) -> Callable[..., object]:
 
 
 def _submodule(module: object, name: str) -> object:
-    """The module of a dotted name. Nothing but a module may stand between the dots or at the end.
+    """Return the module of a dotted name. Every part of the name must be a module.
 
-    Attack: after `import typing.Text.format as f` Python itself fetches each part, past every guard.
+    Attack: `import typing.Text.format as f`, after which Python itself reads each part, without a guard.
     """
     path = name.split(".")
     for end, leaf in enumerate(path[1:], 2):

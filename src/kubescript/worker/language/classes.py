@@ -1,8 +1,8 @@
 """Classes written by scripts: which bases and names they may have, and how the guards recognise their instances.
 
-Every class statement is compiled to `class X(…, metaclass=__metaclass__)`, and `__metaclass__` is `Factory` below. The
-class gets one of our metaclasses (a twin of the one its bases have), `type(type(x)) in METACLASSES` says "x belongs to
-the script": its attributes may be written, and its one-underscore names read.
+Every class statement is compiled to `class X(…, metaclass=__metaclass__)`, where `__metaclass__` is a `Factory`. The
+class gets a metaclass of this module that corresponds to the one its bases have. So `type(type(x)) in METACLASSES`
+means that `x` belongs to the script, which may write its attributes and read its one-underscore names.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ class IntFlag(enum.IntFlag, metaclass=ScriptEnumMeta):
 
 
 class Str(str):  # noqa: SLOT000  scripts subclass it and set attributes
-    """What `class X(str)` inherits from: generated code (a dataclass with a field `format`) finds no raw method."""
+    """The base of `class X(str)`. Without it generated code (of a dataclass with a field `format`) finds the raw
+    method."""
 
     format = formatting.METHODS["format"]
     format_map = formatting.METHODS["format_map"]
@@ -92,9 +93,9 @@ ENUMS: Final = {cls.__name__: cls for cls in (Enum, IntEnum, StrEnum, Flag, IntF
 
 
 class SimpleNamespace(types.SimpleNamespace):
-    """types.SimpleNamespace whose attributes have names that a script may write.
+    """Replaces types.SimpleNamespace: its attributes have only names that a script may write.
 
-    Attack: `SimpleNamespace(**{"__reduce_ex__": f})`, an object that answers what the library asks of its insides.
+    Attack: `SimpleNamespace(**{"__reduce_ex__": f})`, an object whose hook the library calls.
     """
 
     def __init__(self, /, **attributes: Any) -> None:
@@ -110,7 +111,7 @@ class SimpleNamespace(types.SimpleNamespace):
 
 
 SEALED: Final = frozenset(ENUMS.values())
-"""Classes of ours with a metaclass for scripts: shared, hence read-only."""
+"""Classes of this module that have a metaclass for scripts. All scripts share them, so they are read-only."""
 
 EXCEPTIONS: Final = {
     name: value
@@ -120,7 +121,7 @@ EXCEPTIONS: Final = {
     and issubclass(value, BaseException)
     and not issubclass(value, BaseExceptionGroup)
 }
-"""Python's own, without groups."""
+"""Python's exceptions, without exception groups."""
 
 BASES: Final = frozenset(EXCEPTIONS.values()) | {
     *(object, int, float, complex, Str, bytes, bytearray, list, dict, tuple, set, frozenset),
@@ -130,7 +131,7 @@ BASES: Final = frozenset(EXCEPTIONS.values()) | {
     *(abc.ABC, typing.Generic, typing.Protocol, _NAMED_TUPLE, _TYPED_DICT),
     contextlib.AbstractContextManager,
 }
-"""Types that are not the script's and may be inherited from."""
+"""Types that a script may inherit from, besides its own."""
 
 _PYTHONS: Final = (
     "module qualname doc annotations classcell firstlineno static_attributes orig_bases annotate annotate_func "
@@ -170,10 +171,10 @@ def _metaclass(bases: tuple[type, ...]) -> type:
 
 
 def _without_dunders(getter: Any) -> types.FunctionType:
-    """A script's `__getattr__`, which is never asked for a dunder name.
+    """Wrap a script's `__getattr__` so that it is never called for a dunder name.
 
-    The library looks up many hooks on the object (`__deepcopy__`, `__mro_entries__`, `__typing_subst__`, …) and hands
-    its insides to what it finds.
+    Attack: a `__getattr__` that answers to the hooks which the library looks up on objects (`__deepcopy__`,
+    `__mro_entries__`, `__typing_subst__`, …). The library calls such a hook with internal objects.
     """
     if type(getter) is not types.FunctionType:
         raise TypeError("write __getattr__ as a method: `def __getattr__(self, name):`")
@@ -187,12 +188,12 @@ def _without_dunders(getter: Any) -> types.FunctionType:
 
 
 class Factory:
-    """What `__metaclass__` is in a script. Called by the class statement with names, bases and body."""
+    """The value of `__metaclass__` in a script. The class statement calls it with name, bases and body."""
 
     __slots__ = ()
 
     def __prepare__(self, name: str, bases: tuple[type, ...], **options: Any) -> Any:
-        """The mapping the class body fills: an enumeration has its own kind."""
+        """Return the mapping that the class body fills: an enumeration has its own kind."""
         return _metaclass(bases).__prepare__(name, _guarded(bases), **options)
 
     def __call__(self, name: str, bases: tuple[type, ...], body: dict[str, Any], **options: Any) -> Any:

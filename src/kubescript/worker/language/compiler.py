@@ -1,4 +1,4 @@
-"""Script text to a runnable program, or to findings that say what to write instead. Called by the worker.
+"""Compiles script text to a runnable program, or to findings that say what to write instead. Called by the worker.
 
     compile_script   source ▶ tree ▶ transformer (names, guards) ▶ code
     run              code + globals (builtins.py) ▶ value of the last expression, or NOTHING
@@ -30,10 +30,10 @@ from kubescript.worker.language.refusals import Finding, ScriptRefused
 __all__ = ["NOTHING", "Finding", "Program", "ScriptRefused", "compile_script", "describe_failure", "run"]
 
 MAX_SOURCE: Final = 256 * 1024
-"""Bytes of UTF-8. A script is a question, not a data set."""
+"""Bytes of UTF-8. Data do not belong in a script."""
 
 _COMPILE_DEPTH: Final = 3000
-"""Frames while compiling: the compiler's C stack holds, and a sum of 600 terms compiles."""
+"""Recursion limit while compiling: a sum of 600 terms compiles, and the C stack does not overflow."""
 
 _MAIN: Final = "_main_"
 _NOTHING: Final = "_nothing_"
@@ -55,25 +55,25 @@ NOTHING: Final = _Nothing.NOTHING
 
 @dataclass(frozen=True)
 class Program:
-    """A script that may be run."""
+    """A compiled script, which may be run any number of times."""
 
     code: CodeType
     source: str
-    """As compiled: without the Markdown fence, line numbers unchanged."""
+    """The text that was compiled: without the Markdown fence, with unchanged line numbers."""
     returns: bool
-    """Whether it can have a value: a last expression, or `return` at the top level."""
+    """Whether the script can have a value: a last expression, or `return` at the top level."""
     hint: str
-    """How to return a value, for when there turns out to be none. Empty when it ended with `print(…)`."""
+    """How to return a value, in case there is none. Empty when the script ends with `print(…)`."""
     none_hint: str
-    """Why the value may be None."""
+    """Why the value is None, in case it is."""
 
 
 def compile_script(source: str) -> Program:
-    """Compile under the rules. Raises ScriptRefused with every finding."""
+    """Compile a script under the rules of the language. Raises ScriptRefused with every finding."""
     source = _normalize(source)
     try:
         with warnings.catch_warnings(), _enough_recursion():
-            warnings.simplefilter("ignore")  # an invalid escape in a script is no news for our stderr
+            warnings.simplefilter("ignore")  # a warning about the script's text would go to this process's stderr
             return _compile(source)
     except SyntaxError as error:
         raise _syntax(error, source) from None
@@ -84,7 +84,8 @@ def compile_script(source: str) -> Program:
 
 
 def run(program: Program, globals_: dict[str, Any]) -> object | Literal[_Nothing.NOTHING]:
-    """Execute in `globals_` and return the value. SystemExit ends the script; its text, if any, is the value."""
+    """Run the program in `globals_` and return its value. SystemExit ends the script; its text, if any, is
+    the value."""
     globals_["__builtins__"][_NOTHING] = NOTHING
     try:
         exec(program.code, globals_)
@@ -96,13 +97,14 @@ def run(program: Program, globals_: dict[str, Any]) -> object | Literal[_Nothing
 
 
 def describe_failure(error: BaseException, program: Program) -> tuple[str, str]:
-    """The exception's type name, and its message with the lines of the script that led to it."""
+    """Return the type name of the exception, and its message with the lines of the script that led to it."""
     return failures.describe(error, program.source)
 
 
 @contextlib.contextmanager
 def _enough_recursion() -> Iterator[None]:
-    """The script's own recursion limit may be low; walking its tree takes four frames for each level of nesting."""
+    """Raise the recursion limit for the compiler: the script's limit may be low, and walking a tree takes four frames
+    for each level of nesting."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, _COMPILE_DEPTH))
     try:
@@ -129,7 +131,7 @@ def _normalize(source: str) -> str:
 
 
 def _first_statement(source: str) -> str:
-    """The first line that is neither empty nor a comment."""
+    """Return the first line that is neither empty nor a comment."""
     for line in source.splitlines():
         text = line.strip()
         if text and not text.startswith("#"):
@@ -138,7 +140,7 @@ def _first_statement(source: str) -> str:
 
 
 def _code_block_in_prose(source: str) -> re.Match[str] | None:
-    """The one code block of an answer in words. Outside a long string, backticks are never Python."""
+    """Find the one Markdown code block of an answer in prose. Outside a long string, backticks are never Python."""
     blocks = list(_FENCED.finditer(source))
     if len(blocks) != 1:
         return None
@@ -151,7 +153,7 @@ def _code_block_in_prose(source: str) -> re.Match[str] | None:
 
 
 def _is_python(source: str) -> bool:
-    """Whether this is a script as it stands: one that quotes a block must not be taken for its quotation."""
+    """Whether the whole text is Python: a script that quotes a code block must not be replaced by its quotation."""
     try:
         ast.parse(source, failures.FILENAME)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -180,7 +182,8 @@ def _compile(source: str) -> Program:
 
 
 def _future_flags(tree: ast.Module) -> int:
-    """Take `from __future__ import …` out of the tree; only `annotations` still means something."""
+    """Remove `from __future__ import …` from the tree and return its compiler flags. Of all features only `annotations`
+    still has an effect."""
     flags = 0
     for node in list(tree.body):
         if not isinstance(node, ast.ImportFrom) or node.module != "__future__" or node.level:
@@ -209,7 +212,8 @@ def _wrap(tree: ast.Module, bound: set[str]) -> ast.Module:
 
 
 def _check_plain(code: CodeType) -> None:
-    """Attack: a `yield` in a default or decorator would make the script's own function a generator that never runs."""
+    """Refuse a script whose function became a generator. Attack: a `yield` in a default value or a decorator, after
+    which the script would never run."""
     main = next(const for const in code.co_consts if isinstance(const, CodeType))
     if main.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise _refuse("`yield` outside a function: append to a list, and end the script with its name")

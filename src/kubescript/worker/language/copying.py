@@ -1,8 +1,9 @@
 """`copy.copy` and `copy.deepcopy` for scripts.
 
-Python's own ask an object by name for `__reduce_ex__`, `__deepcopy__` and `__setstate__`, and set whatever attributes
-the answers name. Attack: a `__getattr__` that answers them was handed the memo with the private parts of everything
-copied, and wrote to any object. These copiers know the types they copy, look at types only, and refuse the rest.
+shims.py puts these functions in the place of Python's. Python's functions ask an object by name for `__reduce_ex__`,
+`__deepcopy__` and `__setstate__`, and set whatever attributes the answers name. Attack: a `__getattr__` that answers to
+these names received the memo with the private parts of everything copied, and could write to any object. The functions
+here know the types they copy, look at types only, and refuse the rest.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from kubescript.worker.language import classes
 __all__ = ["deep", "shallow"]
 
 _CopyPart = Callable[[Any], Any]
-"""Takes a part of the original and gives what stands in its place in the copy."""
+"""Takes a part of the original and returns the part of the copy."""
 
 _IMMUTABLE: Final = (
     *(type(None), type(Ellipsis), type(NotImplemented), int, float, complex, str, bytes, range, slice, type, enum.Enum),
@@ -33,7 +34,7 @@ _IMMUTABLE: Final = (
     *(decimal.Decimal, fractions.Fraction, datetime.date, datetime.time, datetime.timedelta, datetime.timezone),
     *(zoneinfo.ZoneInfo, ipaddress.IPv4Address, ipaddress.IPv6Address, ipaddress.IPv4Network, ipaddress.IPv6Network),
 )
-"""Types whose objects are their own copies, unless their class is a script's."""
+"""Types whose objects are their own copies, unless a script defined their class."""
 
 _TYPES: tuple[type, ...] = (
     *(dict, list, tuple, set, frozenset, bytearray, classes.SimpleNamespace),
@@ -45,12 +46,12 @@ _COLLECTIONS: Final = frozenset(_TYPES)
 
 
 def shallow(value: Any) -> Any:
-    """`copy.copy`. Raises TypeError for what has no copy."""
+    """Replaces `copy.copy`. Raises TypeError for an object that cannot be copied."""
     return _copy(value, lambda part: part, lambda _copied: None, "__copy__")
 
 
 def deep(value: Any) -> Any:
-    """`copy.deepcopy` without `memo`. Raises TypeError for what has no copy."""
+    """Replaces `copy.deepcopy`, without `memo`. Raises TypeError for an object that cannot be copied."""
     copies: dict[int, Any] = {}
     originals = []  # kept alive, so that no id in `copies` is used again
 
@@ -65,7 +66,7 @@ def deep(value: Any) -> Any:
 
 
 def _copy(value: Any, copy_part: _CopyPart, on_created: Callable[[Any], object], hook: str) -> Any:
-    """The copy of one object. `on_created` gets it before its parts are copied, for they may lead back to it."""
+    """Copy one object. `on_created` receives the copy before its parts are copied, because these may refer to it."""
     kind = type(value)
     mro = kind.__mro__
     is_script_object = classes.is_script_class(kind) and enum.Enum not in mro
@@ -92,7 +93,7 @@ def _rebuild(value: Any, copy_part: _CopyPart, on_created: Callable[[Any], objec
 
 
 def _new_object(value: Any, copy_part: _CopyPart) -> Any:
-    """A new object of the same type. What cannot be filled later has its content already."""
+    """Create an object of the same type. Objects that cannot be filled later get their content here."""
     kind: Any = type(value)
     mro = kind.__mro__
     for base in (tuple, frozenset):
@@ -108,17 +109,17 @@ def _new_object(value: Any, copy_part: _CopyPart) -> Any:
 
 
 _ARGS: Final = BaseException.args.__get__  # type: ignore[attr-defined]
-"""A script's class may call something else `args`."""
+"""Reads `args` past the script's class, which may define an attribute of that name."""
 
 
 def _copy_attributes(value: Any, copied: Any, copy_part: _CopyPart) -> None:
-    """Instance attributes, those in slots too. Their names passed the compiler when the script set them."""
+    """Copy the instance attributes, also those in slots. Their names passed the compiler when the script set them."""
     kind = type(value)
     if getattr(kind, "__dictoffset__", 0):
         instance_dict = object.__getattribute__(value, "__dict__")
         attributes = {name: copy_part(item) for name, item in instance_dict.items()}
         if collections.UserDict in kind.__mro__ or collections.UserList in kind.__mro__:
-            attributes["data"] = attributes["data"].copy()  # its content, though Python keeps it in an attribute
+            attributes["data"] = attributes["data"].copy()  # the content of these two types lies in an attribute
         object.__getattribute__(copied, "__dict__").update(attributes)
     for name in copyreg._slotnames(kind):  # type: ignore[attr-defined]
         try:
@@ -162,4 +163,4 @@ _FILLS: Final[dict[type, Callable[[Any, Any, _CopyPart], None]]] = {
     bytearray: lambda copied, value, _part: bytearray.extend(copied, value),
     collections.deque: _fill_deque,
 }
-"""The first base that an object has says how its content is copied."""
+"""How to copy the content of an object, by its base type; the first one that matches counts."""

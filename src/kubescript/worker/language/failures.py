@@ -1,4 +1,7 @@
-"""A script's exception as text for the model: the script's own lines, message, a hint. Never a host frame."""
+"""Describes a script's exception for the model: its message, a hint and the script's own lines, never other frames.
+
+compiler.py calls `describe` for exceptions and `syntax_advice` for text that Python cannot read.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,10 @@ from kubescript.worker.language import refusals
 __all__ = ["FILENAME", "describe", "syntax_advice"]
 
 FILENAME: Final = "<script>"
-"""The file name of compiled scripts, by which their frames are told from ours."""
+"""The file name of compiled scripts; it distinguishes their frames from those of this package."""
 
 _LINES: Final = 5
-"""Frames shown, the innermost ones: the error is there."""
+"""Number of frames shown: the innermost ones, where the error is."""
 _TEXT: Final = 2000
 """Characters of an exception's message."""
 _WIDTH: Final = 120
@@ -27,7 +30,7 @@ _MAX_NAMES: Final = 30
 
 
 def describe(error: BaseException, source: str) -> tuple[str, str]:
-    """Type name and message. Runs the exception's `__str__`, which may be the script's."""
+    """Return the type name and the message. Runs the exception's `__str__`, which the script may have written."""
     frames = _frames(error.__traceback__)
     globals_ = frames[-1][2] if frames else {}
     message = _message(error) + _advice(error, globals_)
@@ -70,7 +73,8 @@ def _message(error: BaseException) -> str:
 
 
 def _own_text(error: BaseException) -> str:
-    """A KeyError's sentence without the quotes that `str` puts round it; its key alone stays as Python shows it."""
+    """Return the SDK's sentence in a KeyError without the quotes that `str` puts round it; empty when its argument is a
+    plain key."""
     if type(error) is not KeyError or len(error.args) != 1:
         return ""
     sentence = error.args[0]
@@ -93,7 +97,7 @@ def _advice(error: BaseException, globals_: dict[str, Any]) -> str:
         if isinstance(error, ValueError | IndexError):
             hint = _VALUE_HINTS.get(str(error), "")
             return f"; {hint}" if hint else ""
-    except BaseException:  # a hint is never worth a second failure: dir() runs code of the object
+    except BaseException:  # dir() runs code of the object, which may fail too: then there is no hint
         return ""
     return ""
 
@@ -150,7 +154,7 @@ _COMMON_NAMES: Final = {
     "parse_memory": "write quantity(text)",
     "kubernetes_client": "use k8s, or `from kubernetes import client` first",
 }
-"""Names that scripts often suppose are there ▶ how to make them, or what to write."""
+"""Names that scripts often use without defining them ▶ the expression that defines them, or what to write."""
 
 
 def _about_attribute(error: AttributeError) -> str:
@@ -158,7 +162,7 @@ def _about_attribute(error: AttributeError) -> str:
     if name is None or not hasattr(error, "obj"):
         return ""
     if not str(error).endswith(f"no attribute {name!r}"):
-        return ""  # what does not end as Python's message does has its hint already
+        return ""  # a message that does not end like Python's has its hint already
     if error.obj is None:
         return f": the value before `.{name}` is None, as missing fields are; write `x and x.{name}`"
     if hint := _about_type(error.obj, name):
@@ -196,7 +200,7 @@ _VALUE_HINTS: Final = {
     **{f"{name}() arg is an empty sequence": f"write {name}(..., default=0)" for name in ("max", "min")},
     **{f"{name}() iterable argument is empty": f"write {name}(..., default=0)" for name in ("max", "min")},
 }
-"""The text of a ValueError or IndexError ▶ its hint."""
+"""The message of a ValueError or IndexError ▶ its hint."""
 _TYPE_ERROR_HINTS: Final = (
     (("format string passed to NoneType",), "missing fields are None: write {x or 0:…}"),
     (("'method' object is not iterable",), "call it: write () after its name"),
@@ -223,7 +227,7 @@ _TYPE_ERROR_HINTS: Final = (
     (("'NoneType'", "operand type"), "missing fields are None: write `x or 0`"),
     (("'datetime.datetime'", "'str'"), _TIMES),
 )
-"""Parts of a TypeError's text ▶ its hint."""
+"""Parts of a TypeError's message ▶ its hint. The first row whose parts all occur counts."""
 
 
 def _about_type_error(text: str) -> str:
@@ -238,7 +242,7 @@ def _normalized(name: str) -> str:
 
 
 def syntax_advice(error: SyntaxError, source: str) -> str:
-    """What a model most often meant by a line Python cannot read."""
+    """Return advice on a line that Python cannot read, by what models most often mean with it."""
     lines = source.splitlines()
     number = error.lineno or 0
     line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
@@ -256,7 +260,7 @@ def syntax_advice(error: SyntaxError, source: str) -> str:
 
 
 def _newer_syntax_advice(message: str, line: str) -> str:
-    """What Python has learned since the one that runs here."""
+    """Return advice on syntax that only newer versions of Python than the running one can read."""
     if "f-string: " in message:
         return ": inside the braces write the other kind of quotes, and no backslash"
     return ": leave type aliases out" if line.startswith("type ") else ""

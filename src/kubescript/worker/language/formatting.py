@@ -1,7 +1,7 @@
-"""`str.format` with guarded fields: `"{0.__class__}".format(x)` reads attributes through the guard like any other code.
+"""`str.format` with guarded fields. Attack: `"{0.__class__}".format(x)`, which reads an attribute without a guard.
 
-The guards put these functions in the place of `str.format` and `str.format_map` wherever a script could fetch them,
-bound or unbound.
+The guards replace `str.format` and `str.format_map` by these functions wherever a script could get them, bound or
+unbound.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class _Formatter(string.Formatter):
 
 
 def field(value: Any, spec: str = "", /) -> str:
-    """`format(value, spec)`, where a value that has no formats of its own is aligned as its text: a field that is not
-    there is None, and a table of pods should not fail for it. A date whose format names no part is aligned as well:
-    Python would print the format itself."""
+    """Replaces `format(value, spec)`. A value without formats of its own is aligned as its text: a missing field is
+    None, and a table of pods should not fail because of it. A date is aligned too when `spec` contains no `%`: Python
+    would print the spec itself."""
     if isinstance(value, datetime.date) and spec and "%" not in spec:
         return builtins.format(str(value), spec)
     try:
@@ -47,7 +47,7 @@ def field(value: Any, spec: str = "", /) -> str:
             raise
         try:
             return builtins.format(str(value), spec)
-        except ValueError:  # a format of numbers
+        except ValueError:  # `spec` is a format for numbers
             raise error from None
 
 
@@ -55,7 +55,7 @@ _formatter: Final = _Formatter()
 
 
 def install(read: Callable[[object, str], object]) -> None:
-    """Give the attribute guard. Called once, by the module that owns it."""
+    """Set the attribute guard. guards.py, which defines it, calls this once: it imports this module."""
     _formatter.read = read
 
 
@@ -67,12 +67,12 @@ def _template(value: object, method: str) -> str:
 
 
 def format(template: str, /, *args: object, **kwargs: object) -> str:  # noqa: A001  the name that error messages show
-    """`str.format`, each attribute in a field read through the guard."""
+    """Replaces `str.format`: reads each attribute in a field through the guard."""
     return _formatter.vformat(_template(template, "format"), args, kwargs)
 
 
 def format_map(template: str, mapping: Mapping[str, object], /) -> str:
-    """`str.format_map`, each attribute in a field read through the guard."""
+    """Replaces `str.format_map`: reads each attribute in a field through the guard."""
     return _formatter.vformat(_template(template, "format_map"), (), mapping)
 
 
@@ -80,12 +80,12 @@ METHODS: Final[dict[str, Callable[..., str]]] = {"format": format, "format_map":
 
 
 def bind(template: object, method: str) -> Callable[..., str]:
-    """The guarded method of one string."""
+    """Return the guarded method of that name, bound to one string."""
     return types.MethodType(METHODS[method], template)
 
 
 def safe(value: object) -> object:
-    """`value`, or its guarded twin when it is `str.format` or `str.format_map` in any binding."""
+    """Return `value`, or its guarded replacement when it is `str.format` or `str.format_map`, bound or unbound."""
     kind = type(value)
     if kind is types.MethodDescriptorType and value in _RAW:
         return METHODS[_RAW[value]]

@@ -1,9 +1,8 @@
-"""What compiled scripts call in place of attribute reads and writes.
+"""The guards: functions that compiled scripts call in place of attribute reads and writes.
 
-Reading items, iterating and calling need no guard and are compiled natively. The source's attribute names were checked
-when the script was compiled, so `read` looks at types only; names that come as strings (`getattr`, in
-`reflection`) are checked here by the same rules.
-Guards judge by `type(x)`, never by `isinstance`, which an object may answer for itself.
+Reading items, iterating and calling need no guard and stay native. The attribute names in the source were checked when
+the script was compiled, so `read` checks types only; names that come as strings (`getattr`, in reflection.py) are
+checked here by the same rules. Guards decide by `type(x)`, never by `isinstance`, whose answer an object can influence.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ REFUSED_TYPES: Final[frozenset[type]] = frozenset(
         io.TextIOWrapper,
     }
 )
-"""No attribute is read from an object of these types, and none of these is handed out as an attribute."""
+"""Types whose objects a script may neither read attributes from nor receive as an attribute."""
 
 _WRITABLE: Final[frozenset[type]] = frozenset(
     {
@@ -75,7 +74,7 @@ def read(obj: Any, name: str) -> Any:
 
 
 def private(obj: Any, name: str) -> Any:
-    """`obj._name`: only for what the script's own classes define, and the documented methods of named tuples."""
+    """Read `obj._name`: only from objects of the script's own classes, and the documented methods of named tuples."""
     kind = type(obj)
     if kind is super:
         kind = obj.__self_class__
@@ -130,12 +129,12 @@ _GUARDS: Final[dict[identifiers.Access, Callable[[Any, str], Any]]] = {
 
 
 def none(obj: Any) -> bool:
-    """`obj is None` for scripts: true of an empty list or map of the SDK that stands for a field the object lacks."""
+    """Replaces `obj is None`: also true of an empty list or map of the SDK that stands for a missing field."""
     return obj is None or (getattr(type(obj), "_stands_in", False) is True and obj._home is not None)
 
 
 def writable(obj: Any) -> Any:
-    """`obj` itself when a script may write its items and public attributes."""
+    """Return `obj` when a script may write its items and public attributes. Raises TypeError otherwise."""
     kind = type(obj)
     if kind in _WRITABLE or type(kind) in _METACLASSES:
         return obj
@@ -156,7 +155,7 @@ def own(obj: Any) -> Any:
 
 
 def describe(obj: object) -> str:
-    """What an error calls an object."""
+    """Return the words with which errors refer to an object."""
     return f"the type {obj.__name__}" if isinstance(obj, type) else f"a {type(obj).__name__}"
 
 
@@ -167,12 +166,12 @@ def _instead(obj: object) -> str:
 
 
 def by_name(name: object) -> Callable[[Any, str], Any]:
-    """The guard for a name that is only known now. Raises AttributeError when scripts may not use it."""
+    """Return the guard for a name that is known only at run time. Raises AttributeError when scripts may not use it."""
     return _GUARDS[access(name)]
 
 
 def access(name: object, *, store: bool = False) -> identifiers.Access:
-    """The kind of a name that is only known now. Raises AttributeError when scripts may not use it."""
+    """Return the kind of a name that is known only at run time. Raises AttributeError when scripts may not use it."""
     if type(name) is not str:
         raise TypeError("attribute name must be a plain string")
     try:
@@ -182,7 +181,7 @@ def access(name: object, *, store: bool = False) -> identifiers.Access:
 
 
 def dynamic(obj: Any, name: Any) -> Any:
-    """An attribute whose name is only known now: the compile-time check and the guard in one."""
+    """Read an attribute whose name is known only at run time: checks the name, then calls its guard."""
     return _GUARDS[access(name)](obj, name)
 
 

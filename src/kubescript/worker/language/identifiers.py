@@ -1,7 +1,8 @@
-"""What a script may name: the rules for identifiers and for attributes, shared by the transformer and the guards.
+"""The rules for names in scripts: which identifiers and attributes may be used, and through which guard.
 
-A script never sees a name that begins *and* ends with an underscore: those are ours (`_getattr_`) or Python's
-(`__class__`). The same rules hold for a name written in the source and for a string given to `getattr`.
+The transformer applies them to names in the source, the guards to names given as strings, such as those of `getattr`. A
+script can use no name that begins *and* ends with an underscore: such names belong to the guards (`_getattr_`) or to
+Python (`__class__`).
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ __all__ = ["Access", "Refused", "access", "check_identifier"]
 
 
 class Refused(Exception):
-    """A name is not for scripts; the text says what to write instead."""
+    """A script may not use this name; the text says what to write instead."""
 
 
 class Access(enum.Enum):
-    """Which guard an attribute goes through."""
+    """The guard through which an attribute is read."""
 
     PUBLIC = "_getattr_"
     PRIVATE = "_private_"
@@ -36,17 +37,18 @@ _METHODS: Final = (
     "iadd isub imul itruediv ifloordiv imod ipow ilshift irshift iand ior ixor imatmul"
 )
 DEFINABLE: Final = frozenset(f"__{name}__" for name in _METHODS.split())
-"""Dunder methods a script's class may define. Everything that meddles with class creation, attribute lookup, pickling
-or finalisation stays out: __new__, __getattribute__, __setattr__, __class__, __reduce__, __del__, __slots__ …"""
+"""Dunder methods that a script's class may define. Those that change class creation, attribute lookup, pickling or
+finalisation are not among them: __new__, __getattribute__, __setattr__, __class__, __reduce__, __del__, __slots__ …"""
 
 PROTOCOL: Final = DEFINABLE - {"__getattr__"}
-"""Dunder methods a script may read (`super().__init__()`), from what is its own or Python's: never from our objects."""
+"""Dunder methods that a script may read (`super().__init__()`) from its own objects and from Python's, never from those
+of this package."""
 
 TEXTS: Final = frozenset({"__name__", "__qualname__", "__doc__", "__members__"})
-"""Dunder attributes anyone may read."""
+"""Dunder attributes that a script may read from any object."""
 
 OF_CLASS: Final = frozenset({"__name__", "__qualname__"})
-"""What anyone may read of `x.__class__`, which itself is out of reach: `error.__class__.__name__` is a habit."""
+"""Attributes that may be read from `x.__class__`, which itself may not: scripts write `error.__class__.__name__`."""
 
 _KINDS = (
     types.FrameType,
@@ -82,7 +84,8 @@ Attack: `del A._abc_impl` on an abstract class of the script, whose `register` t
 """
 
 SPECIAL: Final = frozenset({"format", "format_map", "obj", "register", "__members__"})
-"""Names that mean something dangerous on one type: str, AttributeError, ABCMeta, Enum. They are judged when read."""
+"""Names that are dangerous on one type each (str, AttributeError, ABCMeta, Enum). A guard checks the type when a script
+reads them."""
 
 _ADVICE: Final = {
     "__class__": "use type(x)",
@@ -121,7 +124,7 @@ def check_identifier(name: str, *, store: bool = True) -> None:
 
 
 def access(name: str, *, store: bool = False) -> Access:
-    """The guard for an attribute of this name. Raises Refused when no guard lets it through."""
+    """Return the guard for an attribute of this name. Raises Refused when no guard permits it."""
     if name in INTROSPECTION:
         advice = _ADVICE.get(name, "scripts cannot inspect frames or code")
         raise Refused(f"the attribute `{name}` is not available: {advice}")

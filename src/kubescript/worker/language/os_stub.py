@@ -1,5 +1,7 @@
-"""`os` and `traceback` of a script: there are no files, no variables and no stack round it, and these say so without
-failing. Scripts ask for `os.environ.get("NAMESPACE", "default")` or `os.path.exists(token)` before they do their work.
+"""Stand-ins for `os` and `traceback`, which report that there are no files and no environment variables.
+
+Scripts ask for `os.environ.get("NAMESPACE", "default")` or `os.path.exists(token)` before they do their work; they
+should not fail because of that. builtins.py adds these modules to the importable ones.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ __all__ = ["modules"]
 
 
 def modules(print_: Callable[..., None]) -> Mapping[str, stdlib.ModuleProxy]:
-    """Fresh ones: a script may write to its `os.environ`."""
+    """Return new stand-ins for one script: it may write to its `os.environ`."""
     path = stdlib.ModuleProxy("os.path", _PATHS)
     environ: dict[str, str] = {}
     members = {"environ": environ, "getenv": environ.get, "path": path, "sep": "/", "linesep": "\n"}
@@ -27,12 +29,12 @@ def modules(print_: Callable[..., None]) -> Mapping[str, stdlib.ModuleProxy]:
 
 
 def _no_such_file(path: str) -> bool:
-    """Whether there is such a file: there are none."""
+    """Replaces `os.path.exists` and the like: there are no files."""
     return False
 
 
 def _unchanged(path: str) -> str:
-    """The path itself: there is no home and no folder to make it absolute."""
+    """Return the path itself: there is neither a home directory nor a current directory."""
     return path
 
 
@@ -45,6 +47,6 @@ _PATHS: Mapping[str, object] = {
 
 
 def _format_exc(limit: object = None, chain: object = True) -> str:
-    """The exception being handled, in a line; its frames are in the report of a script that fails."""
+    """Return the exception being handled, in one line. The frames are shown when a script fails."""
     error = sys.exc_info()[1]
     return f"{type(error).__name__}: {error}\n" if error is not None else "NoneType: None\n"

@@ -1,6 +1,6 @@
 """The builtins that look into objects, for scripts: getattr, hasattr, setattr, delattr, vars, dir and type.
 
-Whatever they are asked goes to the guard that the compiled code would have called.
+builtins.py hands them out. Each passes its question to the guard that compiled code would have called.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["Type", "delete", "get", "has", "listing", "store", "vars_"]
 
 
 def get(obj: Any, name: Any, /, *default: Any) -> Any:
-    """`getattr` for scripts. A name that is refused raises even when a default is given."""
+    """Replaces `getattr`. A refused name raises AttributeError even when a default is given."""
     if len(default) > 1:
         raise TypeError(f"getattr expected at most 3 arguments, got {2 + len(default)}")
     reader = guards.by_name(name)
@@ -28,7 +28,7 @@ def get(obj: Any, name: Any, /, *default: Any) -> Any:
 
 
 def has(obj: Any, name: Any, /) -> bool:
-    """`hasattr` for scripts: false for what a script may not read. `hasattr(x, "__iter__")` answers for any object."""
+    """Replaces `hasattr`: False for names that a script may not read. `hasattr(x, "__iter__")` works for any object."""
     if type(name) is str and name in identifiers.PROTOCOL:
         return hasattr(type(obj), name)
     try:
@@ -38,7 +38,7 @@ def has(obj: Any, name: Any, /) -> bool:
 
 
 def _lacks(obj: Any, name: str) -> bool:
-    """Whether a name that reads as None is not there at all: objects without a model say so."""
+    """Whether an attribute that reads as None is missing: the SDK's objects without a model can tell."""
     kind = type(obj)
     if kind not in guards.READERS:
         return False
@@ -47,12 +47,12 @@ def _lacks(obj: Any, name: str) -> bool:
 
 
 def store(obj: Any, name: Any, value: Any, /) -> None:
-    """`setattr` for scripts."""
+    """Replaces `setattr`."""
     setattr(_target(obj, name), name, value)
 
 
 def delete(obj: Any, name: Any, /) -> None:
-    """`delattr` for scripts."""
+    """Replaces `delattr`."""
     delattr(_target(obj, name), name)
 
 
@@ -64,7 +64,7 @@ def _target(obj: Any, name: Any) -> Any:
 
 
 def vars_(*objects: Any) -> dict[str, Any]:
-    """`vars` for scripts: a copy, of the script's own objects, or `.to_dict()` of a Kubernetes object."""
+    """Replaces `vars`: returns a copy for the script's own objects, and `.to_dict()` for a Kubernetes object."""
     if len(objects) != 1:
         raise TypeError("vars() takes one object here: names are simply there, use them")
     obj = objects[0]
@@ -78,7 +78,7 @@ def vars_(*objects: Any) -> dict[str, Any]:
 
 
 def listing(*objects: Any) -> list[str]:
-    """`dir` for scripts: the public names."""
+    """Replaces `dir`: returns the public names."""
     if len(objects) != 1:
         raise TypeError("dir() takes one object here, such as dir(k8s)")
     obj = objects[0]

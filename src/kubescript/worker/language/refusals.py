@@ -1,4 +1,7 @@
-"""What a script may not do, and what to write instead: one sentence for each construct, name and module."""
+"""The texts of refusals: for each construct, name and module that is not available, one sentence on what to write.
+
+transformer.py refuses with these at compile time; builtins.py and failures.py use them while a script runs.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,14 @@ from typing import Final
 __all__ = ["MODULES", "NAMES", "NODES", "Finding", "ScriptRefused"]
 
 _MAX_SHOWN: Final = 10
-"""Findings shown to the model; the rest is counted."""
+"""Number of findings shown to the model; of the rest only the number is told."""
 _MAX_LINE: Final = 160
 """Characters of a line of the script in a finding."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing wrong with a script, at its place in the source. Lines count from 1, columns from 0."""
+    """One error in a script and its position. Lines count from 1, columns from 0."""
 
     line: int
     column: int
@@ -23,7 +26,7 @@ class Finding:
 
 
 class ScriptRefused(Exception):
-    """The script was not run. `str()` is the text for the model."""
+    """The script was refused before it ran. `str()` is the text for the model."""
 
     def __init__(self, code: str, findings: tuple[Finding, ...], source: str = "") -> None:
         super().__init__(_format_findings(code, findings, source))
@@ -74,7 +77,7 @@ NODES: Final[dict[str, str]] = {
     "TemplateStr": "template strings are not available: use an f-string",
     "Interpolation": "template strings are not available: use an f-string",
 }
-"""Syntax that stays refused, by its node."""
+"""Advice on syntax that is refused, by the class of its node."""
 
 _NO_CODE = "code cannot be made at run time: write it into the script"
 _NO_FILES = "there are no files here: data comes from `k8s`, results go back as the value of the last line"
@@ -94,7 +97,7 @@ NAMES: Final[dict[str, str]] = {
     "__import__": "use an import statement",
     "__builtins__": "call the builtin by its name",
 }
-"""Builtins that are not there."""
+"""Advice on builtins that are not available."""
 
 _CLUSTER = "the cluster is reached through `k8s`"
 _LOOP = "several API calls at once: k8s.parallel([lambda ns=ns: k8s.coreV1().list_namespaced_pod(ns) for ns in names])"
@@ -180,4 +183,4 @@ MODULES: Final[dict[str, str]] = {
     "kubernetes_asyncio": "use `from kubernetes import client`; calls are synchronous",
     "openshift": "use k8s: it serves every API of the cluster",
 }
-"""Modules that are not there. A module of this table or any below it gets the sentence."""
+"""Advice on modules that are not available, and on all modules below them."""

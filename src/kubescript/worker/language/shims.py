@@ -1,4 +1,7 @@
-"""Guarded replacements for library functions that read attributes by name, write to what they get, or evaluate text."""
+"""Guarded replacements for library functions that read attributes by name, write to their arguments or evaluate text.
+
+stdlib.py puts MEMBERS in the place of the functions of these names.
+"""
 
 from __future__ import annotations
 
@@ -21,20 +24,20 @@ from kubescript.worker.language import classes, copying, guards, identifiers, re
 __all__ = ["MEMBERS"]
 
 MAX_INFLATED: Final = 64 * 1024 * 1024
-"""Bytes one decompression may give: a Helm release is under 1 MiB, a bomb is not."""
+"""Maximum bytes that one decompression yields. Attack: a decompression bomb. A Helm release is under 1 MiB."""
 
 # --- json -------------------------------------------------------------------------------------------------------------
 
 
 def _loads(text: str | bytes | bytearray, *, cls: None = None, **options: Any) -> Any:
-    """json.loads without `cls`."""
+    """Replaces json.loads, without `cls`."""
     if cls is not None:
         raise TypeError("json.loads(cls=…) is not available: use object_hook")
     return json.loads(text, **options)
 
 
 def _dumps(value: object, *, cls: None = None, default: Callable[[Any], Any] | None = None, **options: Any) -> str:
-    """json.dumps without `cls`; dates become texts, sets lists, and SDK objects dicts."""
+    """Replaces json.dumps, without `cls`; dates become strings, sets become lists, SDK objects become dicts."""
     if cls is not None:
         raise TypeError("json.dumps(cls=…) is not available: use default")
     convert = _or_plain(default) if default else _plain
@@ -42,8 +45,9 @@ def _dumps(value: object, *, cls: None = None, default: Callable[[Any], Any] | N
 
 
 def _or_plain(default: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A script's own `default`, where the official client's object needs one as well: its maps and lists are Python's
-    own, and the text that `default=str` would make of ours is no JSON."""
+    """Wrap a script's `default` so that it is called only for objects for which the official client's objects need it
+    too. Maps and lists of the official client are dicts and lists; `default=str` would turn the SDK's into text that
+    is not JSON."""
 
     def convert(value: Any) -> Any:
         as_text = default in (str, repr)
@@ -55,12 +59,12 @@ def _or_plain(default: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _is_view(value: Any) -> bool:
-    """An object, map or list of the SDK."""
+    """Whether this is an object, map or list of the SDK."""
     return getattr(type(value), "_guarded_writes", False) is True and isinstance(value, (Mapping, Sequence))
 
 
 def _is_json(value: Any) -> bool:
-    """A map or list of the SDK, or an object that it has no model of."""
+    """Whether this is a map or list of the SDK, or an object for which it has no model."""
     return getattr(type(value), "_stands_in", False) is True and not (
         value._shape.closed and isinstance(value, Mapping)
     )
@@ -88,7 +92,7 @@ def _plain(value: Any) -> object:
 _script: Final = types.ModuleType(classes.MODULE)
 vars(_script).update(typing=typing, ClassVar=typing.ClassVar, InitVar=dataclasses.InitVar, KW_ONLY=dataclasses.KW_ONLY)
 sys.modules[classes.MODULE] = _script
-"""Where `dataclass` looks up what a text annotation such as "ClassVar[int]" means. Scripts cannot import it."""
+"""The module in which `dataclass` looks up string annotations such as "ClassVar[int]". Scripts cannot import it."""
 
 
 def _own_class(cls: object, what: str) -> None:
@@ -97,7 +101,7 @@ def _own_class(cls: object, what: str) -> None:
 
 
 def _dataclass(cls: type | None = None, /, **options: Any) -> Any:
-    """dataclasses.dataclass, for classes of the script only: it writes to the class."""
+    """Replaces dataclasses.dataclass, which writes to the class: accepts only classes of the script."""
     if cls is None:
         return lambda late: _dataclass(late, **options)
     _own_class(cls, "dataclass")
@@ -106,7 +110,8 @@ def _dataclass(cls: type | None = None, /, **options: Any) -> Any:
 
 
 def _check_fields(cls: type) -> None:
-    """Attack: a field named `f, self.f(eval)`, which `dataclass` would write into the code it executes."""
+    """Check the names of the fields. Attack: a field named `f, self.f(eval)`, which `dataclass` would write into the
+    code that it executes."""
     for name in vars(cls).get("__annotations__", {}):
         if type(name) is not str or not name.isidentifier() or keyword.iskeyword(name):
             raise TypeError(f"field names must be identifiers, not {name!r}")
@@ -122,7 +127,8 @@ def _fields(obj: Any) -> tuple[dataclasses.Field[Any], ...]:
 
 
 def _convert(value: Any, make: Callable[[Any], Any]) -> Any:
-    """Attack: an object of the SDK inside a script's dataclass; the real asdict would read its private fields."""
+    """Convert a value inside a dataclass. Attack: an object of the SDK inside a script's dataclass, whose private
+    fields the real asdict would read."""
     if dataclasses.is_dataclass(value) and classes.is_script_class(type(value)):
         return make(value)
     kind = type(value)
@@ -180,7 +186,7 @@ def _follow(obj: Any, path: str) -> Any:
 
 
 def _attrgetter(*paths: str) -> Callable[[Any], Any]:
-    """operator.attrgetter through the attribute guard."""
+    """Replaces operator.attrgetter: reads through the guards."""
     if not paths or any(type(path) is not str for path in paths):
         raise TypeError("attribute name must be a plain string")
     if len(paths) == 1:
@@ -189,7 +195,7 @@ def _attrgetter(*paths: str) -> Callable[[Any], Any]:
 
 
 def _methodcaller(name: str, /, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
-    """operator.methodcaller through the attribute guard."""
+    """Replaces operator.methodcaller: reads the method through the guards."""
     return lambda obj: guards.dynamic(obj, name)(*args, **kwargs)
 
 
@@ -204,7 +210,7 @@ class _Annotated:
 
 
 def _inflate(data: bytes, wbits: int = zlib.MAX_WBITS) -> bytes:
-    """zlib.decompress with a cap on what comes out."""
+    """Replaces zlib.decompress, with a cap on the output."""
     stream = zlib.decompressobj(wbits)
     out = stream.decompress(data, MAX_INFLATED)
     if stream.unconsumed_tail:
@@ -215,7 +221,7 @@ def _inflate(data: bytes, wbits: int = zlib.MAX_WBITS) -> bytes:
 
 
 def _gunzip(data: bytes) -> bytes:
-    """gzip.decompress with a cap on what comes out; one member."""
+    """Replaces gzip.decompress, with a cap on the output; reads one member."""
     return _inflate(data, zlib.MAX_WBITS | 16)
 
 
@@ -224,7 +230,7 @@ def _gzip(data: bytes, compresslevel: int = 9) -> bytes:
 
 
 def _unless_masked(decode: Callable[..., bytes]) -> Callable[..., bytes]:
-    """A decoder that says what it was given where it would only say that this is no base64."""
+    """Wrap a decoder so that its error names a mask of a Secret, instead of saying only that the text is not base64."""
 
     @functools.wraps(decode)
     def decoded(text: Any, *args: Any, **options: Any) -> bytes:

@@ -1,8 +1,9 @@
-"""The standard library as scripts see it: proxies that hold chosen names, never a module.
+"""The standard library for scripts: proxies that hold chosen names, never a module.
 
-A module object is an escape (`json.codecs.sys`), so `import json` hands out a ModuleProxy with the names listed in
-EXPORTS. What is not listed is not there. Functions that would evaluate text, read attributes by name or write to what
-they are given come from shims.py instead. All is imported ahead of time: after the lockdown no file opens.
+Attack: `json.codecs.sys`. A module leads to every module that it imports, so `import json` returns a ModuleProxy with
+the names listed in EXPORTS; other names do not exist. Functions that evaluate text, read attributes by name or write to
+their arguments come from shims.py instead. builtins.py imports from MODULES. The fork server calls `warm`, which
+imports everything ahead of time: after the lockdown no file can be opened.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ _MAX_LISTED: Final = 30
 
 
 class Module:
-    """What stands for a module in a script: the only kind of object that an import walks through or ends at."""
+    """The base of objects that represent a module. An import can walk through and end at no other object."""
 
     __slots__ = ()
 
 
 class ModuleProxy(Module):
-    """A read-only bag of names that stands for a module.
+    """A read-only object with chosen names of a module.
 
     It must have no `__name__`: when `from x import y` finds no `y`, Python looks for `sys.modules[x.__name__ + ".y"]`
-    and would hand out the real one.
+    and would return the real module.
     """
 
     def __init__(self, name: str, members: Mapping[str, object]) -> None:
@@ -171,7 +172,7 @@ EXPORTS: Final[dict[str, str]] = {
     ),
     "zlib": "adler32 compress crc32 error",
 }
-"""Module ▶ the names a script gets, taken from the real module where the running Python has them."""
+"""Module ▶ the names that a script gets, as far as the running Python has them; `*` for all public names."""
 
 _NO_EVAL: Final = "it evaluates text as code"
 _ADVICE: Final = {
@@ -201,12 +202,12 @@ _ADVICE: Final = {
     "collections.abc.register": "inherit from it",
 }
 _DATETIME_CONSTRUCTORS: Final = ("now", "utcnow", "fromisoformat", "strptime", "fromtimestamp")
-"""Makers of datetimes that the module answers too: a script without an import does not know which of the two it has."""
+"""Methods of datetime.datetime that the module `datetime` has too: scripts without an import confuse the two."""
 _ENCODINGS: Final = (
     "ascii utf_8 utf_8_sig utf_16 utf_16_le utf_16_be utf_32 utf_32_le utf_32_be latin_1 iso8859_15 cp1252 cp437 idna "
     "punycode unicode_escape raw_unicode_escape"
 )
-"""Text encodings imported ahead of time; any other is a LookupError after the lockdown."""
+"""Text encodings that are imported ahead of time; any other raises LookupError after the lockdown."""
 
 
 def _exported(module: str, exports: str) -> dict[str, object]:
@@ -235,7 +236,7 @@ def _build() -> dict[str, ModuleProxy]:
 
 
 MODULES: Final[Mapping[str, ModuleProxy]] = _build()
-"""What `import` finds. sys, logging, warnings and pprint's printing are added per script (builtins.py)."""
+"""Modules that scripts can import. builtins.py adds sys, logging, warnings and the printing part of pprint."""
 
 IMPORT_LINES: Final[Mapping[str, str]] = {
     name: f"from {module} import {name}"
@@ -243,11 +244,12 @@ IMPORT_LINES: Final[Mapping[str, str]] = {
     for name in dir(proxy)
     if len(name) > 3
 }
-"""Name ▶ the line that imports it, for the hint of a NameError. The modules most meant come last, and win."""
+"""Name ▶ the line that imports it, for the hint of a NameError. The modules that scripts most often mean come last,
+and so override others."""
 
 
 def warm() -> None:
-    """Do everything that opens files or imports late: time zones, encodings, strptime, the local time zone."""
+    """Do everything that opens files or imports on first use: time zones, encodings, strptime, the local time zone."""
     timezones.load()
     for name in _ENCODINGS.split():
         encodings.search_function(name)
@@ -259,7 +261,7 @@ def warm() -> None:
 
 
 def _run_late_imports() -> None:
-    """Run code that imports on first use."""
+    """Call library functions that import other modules on first use."""
     modules: dict[str, Any] = dict(MODULES)
     modules["datetime"].datetime.strptime("2026-01-01T00:00:00+0000", "%Y-%m-%dT%H:%M:%S%z").strftime("%c %Z")
     modules["hashlib"].new("sha256", b"").hexdigest()

@@ -1,4 +1,7 @@
-"""zoneinfo from memory: the time zone files are read before the lockdown, and zones are made from their bytes."""
+"""`zoneinfo` without files: reads all time zone files before the lockdown, and makes zones from their bytes.
+
+stdlib.py calls `load` in the fork server and exports MEMBERS as the module `zoneinfo`.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,11 @@ __all__ = ["MEMBERS", "ZoneInfo", "load"]
 _SKIPPED_DIRECTORIES: Final = frozenset({"posix", "right", "__pycache__"})
 _MAGIC: Final = b"TZif"
 _FILES: Final[dict[str, bytes]] = {}
-"""Key ▶ TZif bytes: half a megabyte for all of tzdata."""
+"""Content of the TZif files by key: half a megabyte for all of tzdata."""
 
 
 def load() -> None:
-    """Read every zone, from the tzdata package or else from the system. Costs some 20 ms, once."""
+    """Read every zone, from the tzdata package or else from the system. Takes about 20 ms, once."""
     if _FILES:
         return
     for root in _zone_directories():
@@ -46,12 +49,12 @@ def _read_zones(root: Any, prefix: str = "") -> list[tuple[str, bytes]]:
 
 
 class ZoneInfo(zoneinfo.ZoneInfo):
-    """zoneinfo.ZoneInfo that opens no file."""
+    """Replaces zoneinfo.ZoneInfo; opens no file."""
 
     _instances: ClassVar[dict[str, ZoneInfo]] = {}
 
     def __new__(cls, key: str) -> Self:
-        """The one zone of this key."""
+        """Return the one zone of this key."""
         if key not in cls._instances:
             if key not in _FILES:
                 raise zoneinfo.ZoneInfoNotFoundError(f"No time zone found with key {key}") from None
@@ -61,12 +64,12 @@ class ZoneInfo(zoneinfo.ZoneInfo):
 
     @classmethod
     def no_cache(cls, key: str) -> Self:
-        """As ZoneInfo(key)."""
+        """Return the same zone as ZoneInfo(key)."""
         return cls(key)
 
 
 def available_timezones() -> set[str]:
-    """The keys that ZoneInfo takes."""
+    """Return the keys that ZoneInfo accepts."""
     return set(_FILES)
 
 

@@ -1,8 +1,9 @@
-"""Source tree to guarded tree: RestrictedPython's transformer, with the Python that models write made safe.
+"""Transforms the syntax tree of a script to one that calls the guards. Called by compiler.py.
 
-RestrictedPython supplies the deny-by-default walk: a node without a `visit_` method is refused (`generic_visit`). Here
-each kind of attribute access is sent to its guard (guards.py), stores go through `_write_`, and every name is checked
-(identifiers.py). Item reads, iteration, unpacking and calls stay native: their guards would permit everything.
+RestrictedPython supplies the walk, which denies by default: a node without a `visit_` method is refused
+(`generic_visit`). This subclass admits the Python that models write: it sends each kind of attribute access to its
+guard (guards.py) and stores to `_write_`, and checks every name (identifiers.py). Item reads, iteration, unpacking and
+calls stay native, because their guards would permit everything.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _PATTERN_TYPES: Final = frozenset({"str", "int", "float", "bool", "list", "dict"
 
 
 class Transformer(RestrictingNodeTransformer):
-    """Transforms one module tree in place. Afterwards `findings`, `bound` and `returns_early` are filled."""
+    """Transforms one module tree in place; fills `findings`, `bound` and `returns_early`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -34,18 +35,19 @@ class Transformer(RestrictingNodeTransformer):
         self._depth = 0
 
     def error(self, node: ast.AST, info: str) -> None:
-        """Record a refusal at the node's place."""
+        """Add a finding at the position of the node."""
         line = getattr(node, "lineno", 0)
         column = getattr(node, "col_offset", 0)
         self.findings.append(refusals.Finding(line, column, info))
 
     def not_allowed(self, node: ast.AST) -> None:
-        """The verdict on syntax without a rule: refused, with what to write instead where we know."""
+        """Refuse syntax without a rule, with advice where there is some."""
         kind = type(node).__name__
         self.error(node, refusals.NODES.get(kind, f"{kind} is not available in scripts"))
 
     def finish(self) -> None:
-        """The verdicts that need the whole script: builtins that are not there, and builtin types that were rebound."""
+        """Check what needs the whole script: uses of builtins that are not available, and builtin types in patterns
+        that the script has rebound."""
         for node in self._missing_builtins:
             if node.id not in self.bound:
                 self.error(node, f"`{node.id}` is not available: {refusals.NAMES[node.id]}")
@@ -56,7 +58,7 @@ class Transformer(RestrictingNodeTransformer):
     # --- names ------------------------------------------------------------------------------------------------------
 
     def check_name(self, node: Any, name: str | None, allow_magic_methods: bool = False) -> None:
-        """A name that is bound: variable, parameter, function, class, alias, capture."""
+        """Check a name that the script binds: a variable, parameter, function, class, alias or capture."""
         if name is None:
             return
         self.bound.add(name)
@@ -69,7 +71,7 @@ class Transformer(RestrictingNodeTransformer):
             self.error(node, str(refused))
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        """A load of `__name__` reads "__main__": the script is the main program."""
+        """Check the name. A load of `__name__` becomes "__main__": the script is the main program."""
         if not isinstance(node.ctx, ast.Load):
             self.check_name(node, node.id)
             return node
@@ -82,19 +84,19 @@ class Transformer(RestrictingNodeTransformer):
         return node
 
     def visit_Global(self, node: ast.Global) -> ast.AST:
-        """Names are checked, so that no guard can be declared global and then bound."""
+        """Check the names. Attack: a guard that is declared global and then bound to something else."""
         for name in node.names:
             self.check_name(node, name)
         return node
 
     def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.AST:
-        """Like `global`."""
+        """Check the names as those of `global`."""
         for name in node.names:
             self.check_name(node, name)
         return node
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.AST:
-        """The target is a Name and is checked as one."""
+        """Visit the parts: the target is a Name and is checked as one."""
         return self.node_contents_visit(node)
 
     # --- attributes and items ---------------------------------------------------------------------------------------
@@ -103,7 +105,7 @@ class Transformer(RestrictingNodeTransformer):
         """`a.b` becomes `_getattr_(a, "b")`, or the guard for its kind of name; a store goes to `_write_(a).b`."""
         match node:
             case ast.Attribute(ast.Attribute(value, "__class__"), attr, ast.Load()) if attr in identifiers.OF_CLASS:
-                kind = _call("_type_", self.visit(value))  # the name is all there is to be had of a `__class__`
+                kind = _call("_type_", self.visit(value))  # only the name of a `__class__` may be read
                 return ast.copy_location(_call("_getattr_", kind, ast.Constant(attr)), node)
         is_load = isinstance(node.ctx, ast.Load)
         access = self._access(node, store=not is_load)
@@ -123,19 +125,19 @@ class Transformer(RestrictingNodeTransformer):
             return identifiers.Access.PUBLIC
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        """A read stays native; `a[k] = v` and `del a[k]` act on `_write_(a)`."""
+        """Keep a read native; `a[k] = v` and `del a[k]` act on `_write_(a)`."""
         node = self.node_contents_visit(node)
         if not isinstance(node.ctx, ast.Load):
             node.value = _call("_write_", node.value)
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Native, star arguments too."""
+        """Keep calls native, also those with star arguments."""
         return self.node_contents_visit(node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        """`x is None` becomes `_none_(x)`, which is true of an absent list or map too, as scripts of the official
-        client expect of it."""
+        """`x is None` becomes `_none_(x)`, which is also true of a missing list or map: scripts written for the
+        official client expect that."""
         compare: ast.Compare = self.node_contents_visit(node)
         match compare.ops, compare.comparators:
             case [ast.Is() | ast.IsNot() as operator], [ast.Constant(None)]:
@@ -147,7 +149,7 @@ class Transformer(RestrictingNodeTransformer):
         return compare
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
-        """`{x:<9}` becomes `{_format_(x, "<9")}`, which aligns what has no formats of its own, such as None."""
+        """`{x:<9}` becomes `{_format_(x, "<9")}`, which also aligns values without a format of their own, as None."""
         node = self.node_contents_visit(node)
         if node.format_spec is not None and node.conversion == -1:
             node.value = _call("_format_", node.value, node.format_spec)
@@ -157,8 +159,8 @@ class Transformer(RestrictingNodeTransformer):
     # --- assignments ------------------------------------------------------------------------------------------------
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
-        """Targets are guarded one by one; unpacking is native, and evaluates its value once. `__slots__` of plain
-        names only saves memory: it is left out."""
+        """Guard the targets one by one; unpacking is native and evaluates its value once. `__slots__` with plain names
+        only saves memory and is left out."""
         match node:
             case ast.Assign([ast.Name("__slots__")], ast.Tuple(slots) | ast.List(slots)) if _are_plain(slots):
                 return ast.copy_location(ast.Pass(), node)
@@ -174,7 +176,8 @@ class Transformer(RestrictingNodeTransformer):
         return self.node_contents_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        """The annotation is kept, dataclasses need it; at the top level it is dropped: the names are global there."""
+        """Keep the annotation inside classes and functions, because dataclasses need it. Drop it at the top level,
+        whose names are global."""
         node = self.node_contents_visit(node)
         if self._depth or not isinstance(node.target, ast.Name):
             return node
@@ -186,24 +189,24 @@ class Transformer(RestrictingNodeTransformer):
     # --- iteration and context --------------------------------------------------------------------------------------
 
     def guard_iter(self, node: Any) -> Any:
-        """Loops and comprehensions iterate natively; the target is checked as a store."""
+        """Keep the iteration of loops and comprehensions native; check the target as a store."""
         if getattr(node, "is_async", 0):
             self.error(node.target, refusals.NODES["AsyncFor"])
         return self.node_contents_visit(node)
 
     def visit_With(self, node: ast.With) -> ast.AST:
-        """Targets are checked as stores."""
+        """Check the targets as stores."""
         return self.node_contents_visit(node)
 
     # --- functions and classes --------------------------------------------------------------------------------------
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """Function and parameter names are checked, positional-only ones too (CVE-2026-55830)."""
+        """Check the names of the function and its parameters, also positional-only ones (CVE-2026-55830)."""
         self.check_name(node, node.name)
         return self._function(node)
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
-        """Parameter names are checked."""
+        """Check the names of the parameters."""
         return self._function(node)
 
     def _function(self, node: Any) -> ast.AST:
@@ -214,17 +217,18 @@ class Transformer(RestrictingNodeTransformer):
         return node  # type: ignore[no-any-return]
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
-        """At the top level, `return x` ends the script with the result `x`."""
+        """Note a `return` at the top level: it ends the script with that result."""
         self.returns_early = self.returns_early or not self._depth
         return self.node_contents_visit(node)
 
     def visit_Yield(self, node: ast.Yield) -> ast.AST:
-        """Only inside a function; the function we wrap the script in must not become a generator."""
+        """Refuse `yield` outside a function: the function that compiler.py wraps round the script would become a
+        generator."""
         self._require_function(node)
         return self.node_contents_visit(node)
 
     def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
-        """As `yield`."""
+        """Refuse it where `yield` is refused."""
         self._require_function(node)
         return self.node_contents_visit(node)
 
@@ -246,19 +250,19 @@ class Transformer(RestrictingNodeTransformer):
         return node
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
-        """The body only; nothing is injected."""
+        """Visit the body; RestrictedPython would add statements here."""
         return self.node_contents_visit(node)
 
     # --- imports ----------------------------------------------------------------------------------------------------
 
     def visit_Import(self, node: ast.Import) -> ast.AST:
-        """The names that are bound are checked; what they bind is decided by the importer at run time."""
+        """Check the names that are bound. The importer decides at run time what they are bound to."""
         for alias in node.names:
             self.check_name(node, alias.asname or alias.name.partition(".")[0])
         return node
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
-        """As `import`; the star is refused."""
+        """Check the names, and refuse the star."""
         for alias in node.names:
             if alias.name == "*":
                 self.error(node, f"`import *` is not available: name what you need, or write `import {node.module}`")
@@ -270,11 +274,11 @@ class Transformer(RestrictingNodeTransformer):
     # --- match ------------------------------------------------------------------------------------------------------
 
     def visit_Match(self, node: ast.Match) -> ast.AST:
-        """The subject and the bodies are ordinary code."""
+        """Visit the subject and the cases."""
         return self.node_contents_visit(node)
 
     def visit_match_case(self, node: ast.match_case) -> ast.AST:
-        """Pattern, guard, body."""
+        """Visit pattern, guard and body."""
         return self.node_contents_visit(node)
 
     def visit_MatchValue(self, node: ast.MatchValue) -> ast.AST:
@@ -291,11 +295,11 @@ class Transformer(RestrictingNodeTransformer):
         self.visit(node)
 
     def visit_MatchSingleton(self, node: ast.MatchSingleton) -> ast.AST:
-        """None, True, False."""
+        """Keep None, True and False."""
         return node
 
     def visit_MatchSequence(self, node: ast.MatchSequence) -> ast.AST:
-        """Patterns inside are visited."""
+        """Visit the patterns inside."""
         return self.node_contents_visit(node)
 
     def visit_MatchMapping(self, node: ast.MatchMapping) -> ast.AST:
@@ -307,21 +311,22 @@ class Transformer(RestrictingNodeTransformer):
         return node
 
     def visit_MatchStar(self, node: ast.MatchStar) -> ast.AST:
-        """A capture."""
+        """Check the name of the capture."""
         self.check_name(node, node.name)
         return node
 
     def visit_MatchAs(self, node: ast.MatchAs) -> ast.AST:
-        """A capture."""
+        """Check the name of the capture."""
         self.check_name(node, node.name)
         return self.node_contents_visit(node)
 
     def visit_MatchOr(self, node: ast.MatchOr) -> ast.AST:
-        """Alternatives are visited."""
+        """Visit the alternatives."""
         return self.node_contents_visit(node)
 
     def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:
-        """Builtin types without attributes. Attack: `case object(__class__=c)` reads attributes past every guard."""
+        """Admit builtin types without attributes. Attack: `case object(__class__=c)`, which reads an attribute without
+        a guard."""
         name = node.cls.id if isinstance(node.cls, ast.Name) else ""
         if name not in _PATTERN_TYPES or node.kwd_attrs or len(node.patterns) > 1:
             known = ", ".join(sorted(_PATTERN_TYPES))
@@ -336,11 +341,11 @@ class Transformer(RestrictingNodeTransformer):
     # --- newer Pythons ----------------------------------------------------------------------------------------------
 
     def visit_TemplateStr(self, node: ast.AST) -> None:
-        """Nothing here renders a template string."""
+        """Refuse template strings."""
         self.not_allowed(node)
 
     def visit_Interpolation(self, node: ast.AST) -> None:
-        """As TemplateStr."""
+        """Refuse the parts of template strings."""
         self.not_allowed(node)
 
 

@@ -1,7 +1,7 @@
-"""Library functions that wrap functions: functools.wraps, cache and lru_cache, contextmanager, abstractmethod.
+"""Replacements for library functions that wrap functions: wraps, cache, lru_cache, contextmanager, abstractmethod.
 
-Python's own copy `__dict__` from whatever they are given and set dunder attributes on it. These do so with functions
-that a script wrote, and call everything else through a function of their own.
+Python's functions copy the `__dict__` of any argument and set dunder attributes on it. These do so only with functions
+that a script wrote; any other callable is wrapped in a new function first. shims.py adds MEMBERS to its own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ def _is_script_function(value: object) -> bool:
 
 
 def _wraps(wrapped: Any, **unused: Any) -> Callable[[Any], Any]:
-    """functools.wraps that copies name and docstring, nothing else: `assigned` would read and write any attribute."""
+    """Replaces functools.wraps: copies name and docstring only. Its option `assigned` would read and write any
+    attribute."""
     if unused:
         raise TypeError("functools.wraps takes the wrapped function only")
 
@@ -42,7 +43,7 @@ def _rename(function: Any, wrapped: object) -> None:
 
 
 def _callable(function: Any) -> Any:
-    """A function of a script as it is; anything else inside a function that has no attributes to be copied."""
+    """Return a script's function as it is, and any other callable inside a new function without attributes."""
     if _is_script_function(function):
         return function
     if not callable(function):
@@ -56,26 +57,26 @@ def _callable(function: Any) -> Any:
 
 
 def _lru_cache(maxsize: Any = 128, typed: bool = False) -> Any:
-    """functools.lru_cache, with or without parentheses."""
+    """Replaces functools.lru_cache, with or without parentheses."""
     if callable(maxsize):
         return functools.lru_cache()(_callable(maxsize))
     return lambda function: functools.lru_cache(maxsize, typed)(_callable(function))
 
 
 def _cache(function: Any) -> Any:
-    """functools.cache."""
+    """Replaces functools.cache."""
     return functools.cache(_callable(function))
 
 
 def _abstractmethod(function: Any) -> Any:
-    """abc.abstractmethod, which sets `__isabstractmethod__`, for methods that a script wrote."""
+    """Replaces abc.abstractmethod, which sets `__isabstractmethod__`: accepts only methods that a script wrote."""
     if not _is_script_function(function):
         raise TypeError("abstractmethod works on methods defined in the script, below @property or @classmethod")
     return abc.abstractmethod(function)
 
 
 class GeneratorContext:
-    """What a function under @contextmanager gives: one `with` block round one generator."""
+    """Returned by a function under @contextmanager: runs one generator round one `with` block."""
 
     __slots__ = ("_generator", "_make")
 
@@ -97,7 +98,7 @@ class GeneratorContext:
         try:
             self._generator.throw(error)
         except StopIteration as stop:
-            return stop is not error  # a StopIteration of the block itself goes on
+            return stop is not error  # a StopIteration that the block raised is raised again
         except BaseException as raised:
             if raised is error or (isinstance(error, StopIteration) and raised.__cause__ is error):
                 return False
@@ -112,7 +113,7 @@ class GeneratorContext:
         raise RuntimeError("generator didn't stop")
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Used as a decorator: each call runs in a `with` block of its own."""
+        """Decorate a function: each call runs in a new `with` block."""
 
         def inside(*args: Any, **kwargs: Any) -> Any:
             with GeneratorContext(self._make):
@@ -123,7 +124,7 @@ class GeneratorContext:
 
 
 def _contextmanager(function: Any) -> Any:
-    """contextlib.contextmanager."""
+    """Replaces contextlib.contextmanager."""
 
     def make(*args: Any, **kwargs: Any) -> GeneratorContext:
         return GeneratorContext(lambda: function(*args, **kwargs))
@@ -137,4 +138,4 @@ MEMBERS: Final[dict[str, dict[str, object]]] = {
     "contextlib": {"contextmanager": _contextmanager},
     "functools": {"cache": _cache, "lru_cache": _lru_cache, "wraps": _wraps},
 }
-"""Module ▶ name ▶ what stands in its place."""
+"""Module ▶ name ▶ the replacement."""

@@ -109,9 +109,16 @@ def prepare(link: channel.Channel) -> Evaluate:
     compiler.compile_script("0")  # touches the pages that the next script's tree will lie on
 
     def evaluate(start: protocol.Start) -> None:
-        k8s._session.deadline = time.monotonic() + start.timeout_ms / 1000
+        timeout = start.timeout_ms / 1000
+        k8s._session.deadline = time.monotonic() + timeout
         k8s._announce(start.contexts)
-        ctx = context.Context(start.context, start.namespace, start.timeout_ms, link.progress, link.left)
+        ctx = context.Context(
+            start.context,
+            start.namespace,
+            start.timeout_ms,
+            link.progress,
+            link.left,
+        )
         complete = functools.partial(futures.complete, k8s._session.relay)
         variables = {"ctx": ctx, "namespace": start.namespace}
         done = _run_within_memory(start, globals_ | variables, complete)

@@ -167,7 +167,8 @@ def _is_python(source: str) -> bool:
 def _compile(source: str) -> Program:
     tree = ast.parse(source, failures.FILENAME)
     flags = _future_flags(tree)
-    hint, none_hint = results.hint(tree.body), results.none_hint(tree.body)
+    hint = results.hint(tree.body)
+    none_hint = results.none_hint(tree.body)
     rules = transformer.Transformer()
     rules.visit(tree)
     rules.finish()

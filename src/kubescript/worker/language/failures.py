@@ -33,7 +33,8 @@ def describe(error: BaseException, source: str) -> tuple[str, str]:
     """Return the type name and the message. Runs the exception's `__str__`, which the script may have written."""
     frames = _frames(error.__traceback__)
     globals_ = frames[-1][2] if frames else {}
-    message = _message(error) + _advice(error, globals_)
+    message = _message(error)
+    message += _advice(error, globals_)
     lines = source.splitlines()
     shown = [message]
     hidden = len(frames) - _LINES

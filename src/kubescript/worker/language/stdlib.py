@@ -219,20 +219,27 @@ def _exported(module: str, exports: str) -> dict[str, object]:
 
 
 def _build() -> dict[str, ModuleProxy]:
-    members = {module: _exported(module, exports) for module, exports in EXPORTS.items()}
-    for module, replaced in shims.MEMBERS.items():
-        members.setdefault(module, {}).update(replaced)
-    for name in _DATETIME_CONSTRUCTORS:
-        members["datetime"][name] = getattr(datetime.datetime, name)
-    members["zoneinfo"] = dict(timezones.MEMBERS)
+    members = _members()
     nested = [module for module in members if "." in module]
     proxies = {module: ModuleProxy(module, members[module]) for module in members if module not in nested}
     for module in nested:
+        proxy = ModuleProxy(module, members[module])
+        proxies[module] = proxy
         parent, _, leaf = module.partition(".")
-        proxies[module] = ModuleProxy(module, members[module])
         outer = proxies.setdefault(parent, ModuleProxy(parent, {}))
-        outer.__dict__[leaf] = proxies[module]
+        outer.__dict__[leaf] = proxy
     return proxies
+
+
+def _members() -> dict[str, dict[str, object]]:
+    """Return the members of each module: those in EXPORTS, and the replacements."""
+    members = {module: _exported(module, exports) for module, exports in EXPORTS.items()}
+    for module, replacements in shims.MEMBERS.items():
+        members.setdefault(module, {}).update(replacements)
+    for name in _DATETIME_CONSTRUCTORS:
+        members["datetime"][name] = getattr(datetime.datetime, name)
+    members["zoneinfo"] = dict(timezones.MEMBERS)
+    return members
 
 
 MODULES: Final[Mapping[str, ModuleProxy]] = _build()

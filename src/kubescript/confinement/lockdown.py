@@ -85,8 +85,8 @@ def _prctl(option: int, value: int, what: str) -> None:
 
 
 def _environment(_: Confinement) -> str:
-    """Clear all environment variables: they hold tokens, proxies and paths. The process is started without any; this
-    step holds even if a caller forgets that."""
+    """Clear all environment variables: they hold tokens, proxies and paths."""
+    # The process is started without any; this step holds even if a caller forgets that.
     os.environ.clear()
     return ""
 
@@ -108,8 +108,8 @@ def _oom_score(_: Confinement) -> str:
 
 
 def adopt_socket(descriptor: int) -> socket.socket:
-    """Move the worker's socket to WORKER_FD and wrap it. Called before the lockdown, which refuses the system calls
-    that wrapping a descriptor needs."""
+    """Move the worker's socket to WORKER_FD and wrap it."""
+    # Called before the lockdown, which refuses the system calls that wrapping a descriptor needs.
     if descriptor != WORKER_FD:
         os.dup2(descriptor, WORKER_FD, inheritable=False)
     return socket.socket(fileno=WORKER_FD)
@@ -130,7 +130,8 @@ def _max_descriptor() -> int:
 
 
 def _identity(_: Confinement) -> str:
-    """Change root to nobody: root is exempt from several rlimits and may signal any process."""
+    """Change root to nobody."""
+    # Root is exempt from several rlimits and may signal any process.
     if os.geteuid() != 0:
         return f"already uid {os.geteuid()}"
     with contextlib.suppress(PermissionError):  # a user namespace may forbid it; there are no groups to keep then
@@ -149,8 +150,8 @@ def _capabilities(_: Confinement) -> str:
 
 
 def _parent_death(confinement: Confinement) -> str:
-    """Make the worker die with the fork server, which dies with the host. Armed after the change of uid, which would
-    disarm it."""
+    """Make the worker die with the fork server, which dies with the host."""
+    # Armed after the change of uid, which would disarm it.
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, "PR_SET_PDEATHSIG")
     if os.getppid() != confinement.parent:
         os._exit(1)  # the parent died between fork and here, so its signal will never come
@@ -201,8 +202,8 @@ def _landlock(_: Confinement) -> str:
 
 
 def _scope(_: Confinement) -> str:
-    """Forbid signals to the fork server and to other workers. They share one Landlock domain, so the worker enters a
-    domain of its own inside it."""
+    """Forbid signals to the fork server and to other workers."""
+    # They share one Landlock domain, so the worker enters a domain of its own inside it.
     if landlock.abi() < _LANDLOCK_SCOPES:
         raise OSError("Landlock restricts signals from Linux 6.12 on; until then seccomp alone does")
     return landlock.restrict()

@@ -26,8 +26,8 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def lengthen_time_slices() -> None:
-    """Ask for longer time slices; policy and niceness stay. Kernels before 6.12 ignore the request and a container may
-    refuse it: only speed is lost then."""
+    """Ask for longer time slices; policy and niceness stay."""
+    # Kernels before 6.12 ignore the request and a container may refuse it: only speed is lost then.
     number = _SCHED_SETATTR.get(os.uname().machine)
     policy = os.sched_getscheduler(0)
     if number is None or policy not in _FAIR_POLICIES:

@@ -59,7 +59,7 @@ class FrameSocket:
         poller.register(self._sock, select.POLLIN)
         if not poller.poll(0):
             return None
-        header = self._sock.recv(_HEADER.size, socket.MSG_PEEK)
+        header = self._sock.recv(_HEADER.size, socket.MSG_PEEK)  # the header stays there for receive()
         if not header:
             raise protocol.StreamClosed("the peer closed the connection")
         return header[-1] if len(header) == _HEADER.size else None
@@ -92,8 +92,8 @@ class FrameSocket:
             unsent = unsent[count:]
 
     def _send_while_receiving(self, header: bytes, payload: bytes | memoryview, on_frame: OnFrame) -> None:
-        """Send, and receive frames meanwhile: when both sides only send, both socket buffers fill up and neither side
-        ever reads."""
+        """Send, and receive frames meanwhile."""
+        # When both sides only send, both socket buffers fill up and neither side ever reads.
         poller = select.poll()
         poller.register(self._sock, select.POLLIN | select.POLLOUT)
         unsent = [memoryview(header), memoryview(payload)]
@@ -136,7 +136,8 @@ class FrameSocket:
 
 
 def _check(frame_type: protocol.FrameType, length: int) -> None:
-    """Raise ProtocolError when the length exceeds the cap. Attack: a length of 4 GiB that the reader allocates."""
+    """Raise ProtocolError when the length exceeds the cap of the type."""
+    # Attack: a header that announces 4 GiB, which the receiver would allocate.
     cap = protocol.CAPS[frame_type]
     if length > cap:
         raise protocol.ProtocolError(f"{frame_type.name} frame of {length} bytes exceeds its cap of {cap}")

@@ -61,15 +61,13 @@ class Channel:
         return start
 
     def print(self, *values: object, sep: str = " ", end: str = "\n") -> None:
-        """Queue what a script printed.
-
-        Prints beyond the output limit are dropped and the script goes on: its result is worth more than the rest of
-        its prints. A script that prints without end gets LimitExceeded.
-        """
+        """Queue what a script printed. Drops what exceeds the output limit. Raises LimitExceeded when a script prints
+        without end."""
         text = sep.join(map(str, values)) + end
         data = text.encode("utf-8", "replace")
         if self.quiet:
             return
+        # The script goes on without its prints: its result is worth more than they are.
         accepted = data[: self._left.output_bytes]
         self._left.output_bytes -= len(accepted)
         self._dropped += len(data) - len(accepted)
@@ -107,14 +105,14 @@ class Channel:
         return [self._expect(call) for call in calls]
 
     def finish(self, done: protocol.Done) -> None:
-        """Send the one closing frame, then wait to be killed: the host reads from the kernel what this process used."""
+        """Send the one closing frame, then wait to be killed."""
         for exchange in self._incoming:
             exchange.stop()
         self._take_turn()
         done = msgspec.structs.replace(done, dropped_bytes=self._dropped)
         self._frames.send_message(protocol.FrameType.DONE, done)
         with contextlib.suppress(protocol.ProtocolError, OSError):
-            self._frames.receive(frozenset())
+            self._frames.receive(frozenset())  # the host first reads from the kernel what this process used
 
     def _expect(self, call: protocol.Call) -> Exchange:
         self._calls_sent += 1
@@ -147,8 +145,8 @@ class Channel:
         self._frames.send_message(protocol.FrameType.STOP, stop)
 
     def _take_turn(self) -> None:
-        """Send what was printed and receive all incoming answers: the host reads the frame of a new turn only when it
-        has sent the answers of the last one."""
+        """Send what was printed and receive all incoming answers."""
+        # The host reads the frame of a new turn only when it has sent the answers of the last one.
         self._flush()
         while self._incoming:
             self._advance()
@@ -209,7 +207,7 @@ class Exchange:
         if not self._ended and not self._stopped:
             self._stopped = True
             self._channel._stop(self.number)
-            self._ended = self._streams
+            self._ended = self._streams  # the host closes a stream without another frame
 
     def receive(self, frame_type: protocol.FrameType, payload: bytes) -> bool:
         """Take in a frame of this answer; returns True when no further one follows without a request."""

@@ -58,14 +58,12 @@ _LIMIT_HINTS: Final = {
 
 
 def warm() -> None:
-    """Load, in the fork server, everything that scripts may use: after the lockdown no file can be opened.
-
-    Then run a worker's part several times against frames written in advance. The interpreter specializes its bytecode
-    on the way, so workers copy a quarter fewer pages, and no worker has to work out the types of its messages.
-    """
+    """Load, in the fork server, everything that scripts may use, and run a worker's part against canned frames."""
+    # After the lockdown no file can be opened.
     stdlib.warm()
     operations.warm()
     builtin_kinds.kinds()
+    # With specialized bytecode workers copy a quarter fewer pages, and none has to work out the types of its messages.
     for _ in range(_WARMUP_RUNS):
         worker_end, host_end = socket.socketpair()
         with worker_end, host_end:

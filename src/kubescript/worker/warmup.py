@@ -93,8 +93,9 @@ def send_host_frames(host: framing.FrameSocket) -> None:
 
 
 def exchange_frames(link: channel.Channel) -> None:
-    """Exchange the worker's frames for those. The script itself does not run here: at its end a megabyte is freed,
-    after which the C library would hand out such blocks already touched, page by page."""
+    """Exchange the worker's frames for those."""
+    # The script does not run here: at its end a megabyte is freed, after which the C library would hand out such
+    # blocks already touched, page by page.
     link.start()
     exchange = link.call(protocol.Call("GET", ("api", "v1", "pods")))
     body = b"".join(exchange.chunks())

@@ -171,11 +171,9 @@ def _metaclass(bases: tuple[type, ...]) -> type:
 
 
 def _without_dunders(getter: Any) -> types.FunctionType:
-    """Wrap a script's `__getattr__` so that it is never called for a dunder name.
-
-    Attack: a `__getattr__` that answers to the hooks which the library looks up on objects (`__deepcopy__`,
-    `__mro_entries__`, `__typing_subst__`, …). The library calls such a hook with internal objects.
-    """
+    """Wrap a script's `__getattr__` so that it is never called for a dunder name."""
+    # Attack: a `__getattr__` that answers to the hooks which the library looks up on objects (`__deepcopy__`,
+    # `__mro_entries__`, `__typing_subst__`, …). The library calls such a hook with internal objects.
     if type(getter) is not types.FunctionType:
         raise TypeError("write __getattr__ as a method: `def __getattr__(self, name):`")
 

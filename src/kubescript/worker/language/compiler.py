@@ -103,8 +103,8 @@ def describe_failure(error: BaseException, program: Program) -> tuple[str, str]:
 
 @contextlib.contextmanager
 def _enough_recursion() -> Iterator[None]:
-    """Raise the recursion limit for the compiler: the script's limit may be low, and walking a tree takes four frames
-    for each level of nesting."""
+    """Raise the recursion limit for the compiler."""
+    # The script's limit may be low, and walking a tree takes four frames for each level of nesting.
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, _COMPILE_DEPTH))
     try:
@@ -140,7 +140,8 @@ def _first_statement(source: str) -> str:
 
 
 def _code_block_in_prose(source: str) -> re.Match[str] | None:
-    """Find the one Markdown code block of an answer in prose. Outside a long string, backticks are never Python."""
+    """Find the one Markdown code block of an answer in prose."""
+    # Outside a long string, backticks are never Python.
     blocks = list(_FENCED.finditer(source))
     if len(blocks) != 1:
         return None
@@ -213,8 +214,8 @@ def _wrap(tree: ast.Module, bound: set[str]) -> ast.Module:
 
 
 def _check_plain(code: CodeType) -> None:
-    """Refuse a script whose function became a generator. Attack: a `yield` in a default value or a decorator, after
-    which the script would never run."""
+    """Refuse a script whose function became a generator."""
+    # Attack: a `yield` in a default value or a decorator, after which the script would never run.
     main = next(const for const in code.co_consts if isinstance(const, CodeType))
     if main.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise _refuse("`yield` outside a function: append to a list, and end the script with its name")

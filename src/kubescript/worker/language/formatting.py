@@ -35,14 +35,15 @@ class _Formatter(string.Formatter):
 
 
 def field(value: Any, spec: str = "", /) -> str:
-    """Replaces `format(value, spec)`. A value without formats of its own is aligned as its text: a missing field is
-    None, and a table of pods should not fail because of it. A date is aligned too when `spec` contains no `%`: Python
-    would print the spec itself."""
+    """Replaces `format(value, spec)`: aligns a value without formats of its own, and a date whose `spec` names no part,
+    as its text."""
+    # Without a `%` Python would print the spec itself.
     if isinstance(value, datetime.date) and spec and "%" not in spec:
         return builtins.format(str(value), spec)
     try:
         return builtins.format(value, spec)
     except TypeError as error:
+        # A missing field is None, and a table of pods should not fail because of it.
         if not str(error).startswith("unsupported format string passed to "):
             raise
         try:

@@ -110,8 +110,8 @@ def _dataclass(cls: type | None = None, /, **options: Any) -> Any:
 
 
 def _check_fields(cls: type) -> None:
-    """Check the names of the fields. Attack: a field named `f, self.f(eval)`, which `dataclass` would write into the
-    code that it executes."""
+    """Check the names of the fields."""
+    # Attack: a field named `f, self.f(eval)`, which `dataclass` would write into the code that it executes.
     for name in vars(cls).get("__annotations__", {}):
         if type(name) is not str or not name.isidentifier() or keyword.iskeyword(name):
             raise TypeError(f"field names must be identifiers, not {name!r}")
@@ -127,8 +127,8 @@ def _fields(obj: Any) -> tuple[dataclasses.Field[Any], ...]:
 
 
 def _convert(value: Any, make: Callable[[Any], Any]) -> Any:
-    """Convert a value inside a dataclass. Attack: an object of the SDK inside a script's dataclass, whose private
-    fields the real asdict would read."""
+    """Convert a value inside a dataclass."""
+    # Attack: an object of the SDK inside a script's dataclass, whose private fields the real asdict would read.
     if dataclasses.is_dataclass(value) and classes.is_script_class(type(value)):
         return make(value)
     kind = type(value)

@@ -32,11 +32,10 @@ class Module:
 
 
 class ModuleProxy(Module):
-    """A read-only object with chosen names of a module.
+    """A read-only object with chosen names of a module."""
 
-    It must have no `__name__`: when `from x import y` finds no `y`, Python looks for `sys.modules[x.__name__ + ".y"]`
-    and would return the real module.
-    """
+    # It must have no `__name__`. Attack: `from x import y` without a `y` in x, for which Python then returns the real
+    # module `sys.modules[x.__name__ + ".y"]`.
 
     def __init__(self, name: str, members: Mapping[str, object]) -> None:
         self.__dict__.update(members)

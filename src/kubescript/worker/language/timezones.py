@@ -20,7 +20,8 @@ _FILES: Final[dict[str, bytes]] = {}
 
 
 def load() -> None:
-    """Read every zone, from the tzdata package or else from the system. Takes about 20 ms, once."""
+    """Read every zone, from the tzdata package or else from the system."""
+    # Takes about 20 ms, in the fork server only.
     if _FILES:
         return
     for root in _zone_directories():

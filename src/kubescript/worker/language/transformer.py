@@ -84,7 +84,8 @@ class Transformer(RestrictingNodeTransformer):
         return node
 
     def visit_Global(self, node: ast.Global) -> ast.AST:
-        """Check the names. Attack: a guard that is declared global and then bound to something else."""
+        """Check the names."""
+        # Attack: a guard that is declared global and then bound to something else.
         for name in node.names:
             self.check_name(node, name)
         return node
@@ -136,8 +137,8 @@ class Transformer(RestrictingNodeTransformer):
         return self.node_contents_visit(node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        """`x is None` becomes `_none_(x)`, which is also true of a missing list or map: scripts written for the
-        official client expect that."""
+        """`x is None` becomes `_none_(x)`, which is also true of a missing list or map."""
+        # Scripts written for the official client expect that.
         compare: ast.Compare = self.node_contents_visit(node)
         match compare.ops, compare.comparators:
             case [ast.Is() | ast.IsNot() as operator], [ast.Constant(None)]:
@@ -222,8 +223,8 @@ class Transformer(RestrictingNodeTransformer):
         return self.node_contents_visit(node)
 
     def visit_Yield(self, node: ast.Yield) -> ast.AST:
-        """Refuse `yield` outside a function: the function that compiler.py wraps round the script would become a
-        generator."""
+        """Refuse `yield` outside a function."""
+        # The function that compiler.py wraps round the script would become a generator.
         self._require_function(node)
         return self.node_contents_visit(node)
 
@@ -325,8 +326,8 @@ class Transformer(RestrictingNodeTransformer):
         return self.node_contents_visit(node)
 
     def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:
-        """Admit builtin types without attributes. Attack: `case object(__class__=c)`, which reads an attribute without
-        a guard."""
+        """Admit builtin types without attributes."""
+        # Attack: `case object(__class__=c)`, which reads an attribute without a guard.
         name = node.cls.id if isinstance(node.cls, ast.Name) else ""
         if name not in _PATTERN_TYPES or node.kwd_attrs or len(node.patterns) > 1:
             known = ", ".join(sorted(_PATTERN_TYPES))

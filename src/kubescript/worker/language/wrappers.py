@@ -22,8 +22,8 @@ def _is_script_function(value: object) -> bool:
 
 
 def _wraps(wrapped: Any, **unused: Any) -> Callable[[Any], Any]:
-    """Replaces functools.wraps: copies name and docstring only. Its option `assigned` would read and write any
-    attribute."""
+    """Replaces functools.wraps: copies name and docstring only."""
+    # Attack: the option `assigned`, which reads and writes any attribute.
     if unused:
         raise TypeError("functools.wraps takes the wrapped function only")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -121,3 +122,12 @@ def test_the_page_draws_the_layers_in_the_contract_s_order() -> None:
     drawing = PAGE.split("## Who may import whom")[1].split("```")[1]
     drawn = [line.split("  ")[0] for line in drawing.strip().split("\n")[1:] if line and not line.startswith(" ")]
     assert drawn == CONTRACTS[0]["layers"]
+
+
+def test_every_file_that_the_page_names_exists() -> None:
+    """A reader who follows the page finds what it names."""
+    named = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)*\.(?:py|json|toml|txt))`", PAGE))
+    assert len(named) > 50
+    assert {
+        name for name in named if not (ROOT / "src" / "kubescript" / name).exists() and not (ROOT / name).exists()
+    } == set()

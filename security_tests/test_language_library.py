@@ -214,6 +214,14 @@ ESCAPES: Final = {
     "getattr-partial": "import functools\nclass A:\n    __getattr__ = functools.partial(print)",
     "protocol-flag": "class P(typing.Protocol):\n    _is_runtime_protocol = True\n    _secret: dict\nisinstance(k8s, P)",
     "enum-members-store": "import enum\nclass A(enum.Enum):\n    X = 1\nsetattr(A, '__members__', {})",
+    # Types that `type(x)` gives, and that nobody could name.
+    "make-alias": "type(list[int])(lambda: json.dumps, int)()",
+    "make-typing-alias": "type(typing.List[int])(lambda: json.dumps, (int,), name='x')()",
+    "make-alias-of-error": "try:\n    k8s.fail()\nexcept AttributeError as e:\n    x = type(list[int])(e, int).obj",
+    "make-method": "class A:\n    def f(self): pass\ntype(A().f)(collections.abc.Mapping, 1).register(A)",
+    "make-module": "type(json)('x', {'__deepcopy__': lambda memo: 1})",
+    "make-host": "type(k8s)()",
+    "make-field": "type(dataclasses.field())(1, 2, 3, 4, 5, 6, 7, 8)",
     "copy-host": "copy.copy(k8s)",
     "deepcopy-host": "copy.deepcopy([k8s])",
     "copy-generator": "copy.copy(x for x in [1])",
@@ -293,7 +301,9 @@ def test_the_attack_raises_and_the_next_script_works(attack: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "attack", [DATACLASS, HOOKS, MEMBERS, OVERWRITE], ids=["dataclass", "hooks", "members", "overwrite"]
+    "attack",
+    [DATACLASS, HOOKS, MEMBERS, OVERWRITE],
+    ids=["dataclass", "hooks", "members", "overwrite"],
 )
 def test_the_attack_gets_nothing(attack: str) -> None:
     """The script ran to its end and found that it had got nothing."""
@@ -345,3 +355,15 @@ WRAPPERS: Final = {
 def test_wrappers_are_what_python_has(script: str, value: object) -> None:
     """Caches, context managers and abstract methods work as in Python."""
     assert evaluate(f"import functools\nfrom functools import cache\n{script}") == ("value", value)
+
+
+READS: Final = {
+    "type-of-a-stranger": ("[type(k8s) is type(k8s), type(k8s).__name__, isinstance(k8s, type(k8s)), isinstance(1, type(k8s)), type({}.keys()) == type({}.keys()), issubclass(type(k8s), object)]", [True, "Handle", True, False, True, True]),
+    "type-of-a-friend": ("P = namedtuple('P', 'a')\nclass C(Counter): pass\n[type(x)(x) == x for x in ['a', 1, [1], {1: 2}, C('aab'), frozenset([1])]] + [type(P(1))(2).a, type(ValueError('x'))('y').args]", [*[True] * 6, 2, ("y",)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("script", "value"), READS.values(), ids=READS)
+def test_what_scripts_do_with_types_is_as_in_python(script: str, value: object) -> None:
+    """Types, methods read from classes, patterns and augmented assignments work as in Python."""
+    assert evaluate(f"from collections import Counter\n{script}") == ("value", value)

@@ -49,6 +49,9 @@ _BUILTINS: Final[dict[str, Any]] = {
     "__metaclass__": classes.Factory(),
 }
 
+reflection.name_types(_BUILTINS.values())
+reflection.name_types(value for module in stdlib.MODULES.values() for value in vars(module).values())
+
 
 def build_globals(
     *, print_: Callable[..., None], extra: Mapping[str, object], importable: Mapping[str, object]

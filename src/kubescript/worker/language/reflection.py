@@ -5,12 +5,12 @@ builtins.py hands them out. Each passes its question to the guard that compiled 
 
 from __future__ import annotations
 
-import types
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Any, Final, NoReturn
 
 from kubescript.worker.language import classes, guards, identifiers
 
-__all__ = ["Type", "delete", "get", "has", "listing", "store", "vars_"]
+__all__ = ["Type", "delete", "get", "has", "listing", "name_types", "store", "vars_"]
 
 
 def get(obj: Any, name: Any, /, *default: Any) -> Any:
@@ -87,10 +87,53 @@ def listing(*objects: Any) -> list[str]:
 
 # --- type(x) ----------------------------------------------------------------------------------------------------------
 
-_OPAQUE: Final = {
-    kind: type(kind.__name__, (), {"__slots__": ()}) for kind in (*guards.REFUSED_TYPES, types.FunctionType)
-}
-"""Stand-ins for types whose constructors make code: they have the name, and nothing else."""
+_NAMED: Final[set[type]] = set()
+"""Types that a script can name: builtins, and what modules export. `type(x)` gives no other that could be called."""
+_KINDS: Final[dict[type, type]] = {}
+"""Stand-in ▶ the type it stands for."""
+_STAND_INS: Final[dict[type, type]] = {}
+"""The other way round."""
+
+
+class _StandIn(type):
+    """The type of types that cannot be named: they have a name, are compared, asked `isinstance`, and that is all.
+
+    Attack: `type(list[int])(f, int)()`, which sets `__orig_class__` on whatever `f` gives, and `type(k8s)(session)`.
+    """
+
+    def __call__(cls, *_args: object, **_options: object) -> NoReturn:
+        raise TypeError(f"a script cannot make a {cls.__name__} by type(x)")
+
+    def __instancecheck__(cls, obj: object) -> bool:
+        return issubclass(type(obj), _KINDS[cls])
+
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return issubclass(_KINDS.get(kind, kind), _KINDS[cls])
+
+    def __repr__(cls) -> str:
+        return f"<class {cls.__name__!r}>"
+
+
+def name_types(values: Iterable[object]) -> None:
+    """Let `type(x)` give those of these values that are types."""
+    _NAMED.update(each for each in values if isinstance(each, type))
+
+
+def _is_named(kind: type) -> bool:
+    lineage = kind.__mro__
+    return (
+        kind in _NAMED
+        or classes.is_script_class(kind)
+        or BaseException in lineage
+        or (tuple in lineage and kind.__module__ == classes.MODULE)
+    )
+
+
+def _stand_in(kind: type) -> type:
+    if kind not in _STAND_INS:
+        _STAND_INS[kind] = made = _StandIn(kind.__name__, (), {"__slots__": ()})
+        _KINDS[made] = kind
+    return _STAND_INS[kind]
 
 
 class _TypeOfTypes(type):
@@ -98,7 +141,9 @@ class _TypeOfTypes(type):
         if len(args) != 1:
             raise TypeError("type() takes one argument here: write a class statement to make a class")
         kind = type(args[0])
-        return Type if issubclass(kind, type) else _OPAQUE.get(kind, kind)
+        if issubclass(kind, type):
+            return Type
+        return kind if _is_named(kind) else _stand_in(kind)
 
     def __instancecheck__(cls, obj: object) -> bool:
         return isinstance(obj, type)

@@ -198,6 +198,22 @@ def test_no_callable_looks_up_a_dunder_name_but_the_listed_ones() -> None:
 
 # --- what got through once --------------------------------------------------------------------------------------------
 
+FAKE: Final = """
+class Fake:
+    def _create_cb_wrapper(self, *values): return json.dumps
+    def _push_exit_callback(self, *values): pass
+"""
+SPY: Final = """
+got = []
+class Spy:
+    def __eq__(self, other):
+        got.append(other)
+        return True
+    def __hash__(self): return hash(contextlib.ExitStack.callback)
+    def __radd__(self, other):
+        got.append(other)
+        return 1
+"""
 ESCAPES: Final = {
     "namespace-dunder": "import types\ntypes.SimpleNamespace(**{'__reduce_ex__': lambda *a: 'x'})",
     "namespace-guard": "import types\ntypes.SimpleNamespace(**{'_getattr_': 1})",
@@ -222,6 +238,26 @@ ESCAPES: Final = {
     "make-module": "type(json)('x', {'__deepcopy__': lambda memo: 1})",
     "make-host": "type(k8s)()",
     "make-field": "type(dataclasses.field())(1, 2, 3, 4, 5, 6, 7, 8)",
+    # Methods and properties of the library with a `self` of the script's.
+    "unbound": FAKE + "contextlib.ExitStack.callback(Fake(), 1)",
+    "unbound-getattr": FAKE + "getattr(contextlib.ExitStack, 'callback')(Fake(), 1)",
+    "unbound-super": FAKE + "super(contextlib.ExitStack, contextlib.ExitStack).callback(Fake(), 1)",
+    "unbound-alias": "typing.Counter.most_common(k8s)",
+    "unbound-c-alias": "from collections import UserDict\nUserDict[str, int].copy(k8s)",
+    "unbound-init": "from collections import UserDict\nclass U(UserDict): pass\nU.__init__(fractions.Fraction)",
+    "unbound-init-function": "from collections import UserDict\nclass U(UserDict): pass\nU.__init__(json.dumps)",
+    "unbound-init-maps": "class C(collections.ChainMap): pass\nC.__init__(fractions.Fraction, {})",
+    "unbound-in-class": "class U(collections.abc.Mapping): pass\nclass A:\n    f = U.get\nA().f('x')",
+    "unbound-partial": FAKE + "functools.partial(contextlib.ExitStack.callback, Fake(), 1)()",
+    "unbound-augmented": SPY + "from collections import UserDict\nclass U(UserDict): pass\nU.copy += Spy()",
+    "unbound-pattern": FAKE + SPY + "match Spy():\n    case contextlib.ExitStack.callback: pass\ngot[0](Fake(), 1)",
+    "unbound-pattern-key": FAKE + SPY + "match {Spy(): 1}:\n    case {contextlib.ExitStack.callback: 1}: pass\ngot[0](Fake(), 1)",
+    "unbound-field": "from collections import UserDict\n@dataclass\nclass U(UserDict):\n    __init__: object\ndataclasses.fields(U)[0].default(json.dumps)",
+    "field-mro": "@dataclass\nclass E(Exception):\n    mro: object\ndataclasses.fields(E)[0].default()",
+    "field-registry": "import abc\n@dataclass\nclass A(abc.ABC):\n    _abc_impl: object\ndataclasses.fields(A)[0].default",
+    "property": "ipaddress.IPv4Address.is_private.fget(k8s)",
+    "property-in-class": "class A:\n    p = ipaddress.IPv4Address.is_private\nA().p",
+    "cached-property": "ipaddress.IPv4Network.broadcast_address.func(k8s)",
     "copy-host": "copy.copy(k8s)",
     "deepcopy-host": "copy.deepcopy([k8s])",
     "copy-generator": "copy.copy(x for x in [1])",
@@ -360,6 +396,12 @@ def test_wrappers_are_what_python_has(script: str, value: object) -> None:
 READS: Final = {
     "type-of-a-stranger": ("[type(k8s) is type(k8s), type(k8s).__name__, isinstance(k8s, type(k8s)), isinstance(1, type(k8s)), type({}.keys()) == type({}.keys()), issubclass(type(k8s), object)]", [True, "Handle", True, False, True, True]),
     "type-of-a-friend": ("P = namedtuple('P', 'a')\nclass C(Counter): pass\n[type(x)(x) == x for x in ['a', 1, [1], {1: 2}, C('aab'), frozenset([1])]] + [type(P(1))(2).a, type(ValueError('x'))('y').args]", [*[True] * 6, 2, ("y",)]),
+    "unbound": ("from collections import UserDict\nclass C(Counter):\n    def __init__(self, *a): Counter.__init__(self, *a)\nclass M(UserDict): pass\n[C.most_common(C('aab'), 1), list(map(Counter.most_common, [Counter('aa')])), M.get(M(a=1), 'a')]", [[("a", 2)], [[("a", 2)]], 1]),
+    "static": ("class A:\n    f = staticmethod(json.dumps)\n    g = json.dumps\n[A.f([1]), A.g([1]), A().f([2])]", ["[1]", "[1]", "[2]"]),
+    "alias": ("T = typing.TypeVar('T')\nclass Stack(typing.Generic[T]):\n    n = 3\n    @classmethod\n    def make(cls): return cls()\n    def f(self): return 7\n[Stack[int].n, Stack[int].make().f(), Stack[int]().f(), typing.List.__name__]", [3, 7, 7, "List"]),
+    "pattern": ("class C(Enum):\n    RED = 1\n    BLUE = 2\nclass cfg: x = 5; k = 'a'\nfound = []\nfor v in [C.RED, C.BLUE, 5, {'a': 7}]:\n    match v:\n        case C.RED: found.append('red')\n        case C.BLUE | 9: found.append('blue')\n        case cfg.x: found.append('five')\n        case {cfg.k: z}: found.append(z)\nfound", ["red", "blue", "five", 7]),
+    "augmented": ("calls = []\nclass B:\n    m = 1\nclass A(B):\n    n = 0\n    def __init__(self): self.x = 1; self._y = 2\n    @property\n    def p(self): calls.append('get'); return 1\n    @p.setter\n    def p(self, v): calls.append(v)\na = A()\ndef g(): calls.append('g'); return a\ng().x += 1; a._y *= 3; a.p += 1; A.n += 4; A.m += 1\n[a.x, a._y, A.n, A.m, B.m, calls]", [2, 6, 4, 2, 1, ["g", "get", 2]]),
+    "fields": ("@dataclass\nclass E(Exception):\n    message: str\n@dataclass\nclass C:\n    items: list\n    copy: int = 0\n[E('x').message, C([1]).items, C([]).copy]", ["x", [1], 0]),
 }  # fmt: skip
 
 

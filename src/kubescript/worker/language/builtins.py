@@ -43,6 +43,8 @@ _BUILTINS: Final[dict[str, Any]] = {
     "_special_": guards.special,
     "_protocol_": guards.protocol,
     "_write_": guards.writable,
+    "_augmented_": guards.augmented,
+    "_box_": guards.box,
     "_none_": guards.none,
     "_own_": guards.own,
     "_type_": reflection.Type,

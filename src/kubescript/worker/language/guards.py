@@ -10,16 +10,19 @@ from __future__ import annotations
 import abc
 import collections
 import decimal
+import functools
 import io
 import types
+import typing
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from kubescript.worker.language import classes, formatting, identifiers
+from kubescript.worker.language.classes import is_script_class
 
 __all__ = [
-    "READERS", "REFUSED_TYPES", "access", "by_name", "describe", "dynamic", "none", "own", "private", "protocol",
-    "read", "special", "writable",
+    "READERS", "REFUSED_TYPES", "access", "augmented", "box", "by_name", "describe", "dynamic", "none", "own",
+    "private", "protocol", "read", "special", "writable",
 ]  # fmt: skip
 
 REFUSED_TYPES: Final[frozenset[type]] = frozenset(
@@ -54,11 +57,29 @@ _METACLASSES: Final = classes.METACLASSES
 _SEALED: Final = classes.SEALED
 
 
+_DESCRIPTORS: Final[frozenset[type]] = frozenset({property, functools.cached_property})
+_JUDGED: Final = REFUSED_TYPES | _DESCRIPTORS | {types.FunctionType}
+"""Types of values that are looked at before a script gets them."""
+_BASE_ALIAS: Final[type] = typing._BaseGenericAlias  # type: ignore[attr-defined]
+_ALIASES: Final[tuple[type, ...]] = (
+    *(types.GenericAlias, type(collections.abc.Callable[[], None])),
+    *(kind for kind in vars(typing).values() if isinstance(kind, type) and issubclass(kind, _BASE_ALIAS)),
+)
+"""Kinds of `list[int]` and `typing.List`, which pass an attribute on to the class they are of."""
+
+
 def _refuse(obj: Any, _name: str) -> NoReturn:
     raise AttributeError(f"a script cannot look into a {type(obj).__name__}") from None
 
 
-READERS: Final[dict[type, Callable[[Any, str], Any]]] = dict.fromkeys(REFUSED_TYPES, _refuse)
+def _read_alias(obj: Any, name: str) -> Any:
+    return getattr(obj, name) if name in identifiers.TEXTS else read(obj.__origin__, name)
+
+
+READERS: Final[dict[type, Callable[[Any, str], Any]]] = {
+    **dict.fromkeys(REFUSED_TYPES, _refuse),
+    **dict.fromkeys(_ALIASES, _read_alias),
+}
 """Types whose attributes are read by a function of their own. The SDK adds its views: what Python does first, looking
 for an attribute of the class and making an AttributeError, takes three times as long as reading the field."""
 
@@ -68,9 +89,45 @@ def read(obj: Any, name: str) -> Any:
     if type(obj) in READERS:
         return READERS[type(obj)](obj, name)
     value = getattr(obj, name)
+    return _judged(obj, name, value) if type(value) in _JUDGED else value
+
+
+def _judged(obj: Any, name: str, value: Any) -> Any:
+    """`value`, which was read from `obj`, as a script may have it.
+
+    Attack: `ExitStack.callback(fake, f)` sets `__wrapped__` on whatever the methods of `fake` give, and
+    `class A: p = IPv4Address.is_private` runs the property with an object of the script's as its `self`.
+    """
     if type(value) in REFUSED_TYPES:
         raise AttributeError(f"{name!r} is not for scripts: it is a {type(value).__name__}") from None
-    return value
+    owner = _owner(obj, name, value)
+    if owner is None or is_script_class(owner):
+        return value
+    if type(value) in _DESCRIPTORS:
+        raise AttributeError(f"{name!r} is a property: read it from a {owner.__name__}, not from the type") from None
+    return _method(owner, value)
+
+
+def _owner(obj: Any, name: str, value: Any) -> type | None:
+    """The class in which a value lies, if it was read from a class and unbound."""
+    kind = type(obj)
+    within = obj.__self_class__ if kind is super else obj if type in kind.__mro__ else None
+    lineage = () if within is None else type.__dict__["__mro__"].__get__(within)
+    return next((each for each in lineage if vars(each).get(name) is value), None)
+
+
+def _method(owner: type, function: types.FunctionType) -> Callable[..., Any]:
+    """A function of the library's or ours that takes an object of its own class as its first argument, as those
+    written in C do."""
+
+    def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if owner not in type(self).__mro__:
+            raise TypeError(f"{function.__name__!r} of {owner.__name__} doesn't apply to {describe(self)}")
+        return function(self, *args, **kwargs)
+
+    method.__name__ = method.__qualname__ = function.__name__
+    method.__doc__ = function.__doc__
+    return method
 
 
 def private(obj: Any, name: str) -> Any:
@@ -93,7 +150,7 @@ def special(obj: Any, name: str) -> Any:
     kind = type(obj)
     if name == "obj" and AttributeError in kind.__mro__:
         raise AttributeError("the attribute `obj` of an AttributeError is not available: use error.name or str(error)")
-    if name == "register" and issubclass(kind, abc.ABCMeta) and not classes.is_script_class(obj):
+    if name == "register" and issubclass(kind, abc.ABCMeta) and not is_script_class(obj):
         raise AttributeError("`register` of a shared class is not available: inherit from it")
     if name == "__members__":
         # Attack: `RegexFlag.__members__ | spy` hands the dict behind the proxy to `spy.__ror__`, for writing.
@@ -110,7 +167,7 @@ def protocol(obj: Any, name: str) -> Any:
     kind = type(obj)
     if kind is super:
         kind = obj.__self_class__
-        if classes.is_script_class(kind):
+        if is_script_class(kind):
             return read(obj, name)
         raise AttributeError(f"super() of a {kind.__name__} is not for scripts")
     if kind in _BUILTIN or kind in _METACLASSES or type(kind) in _METACLASSES:
@@ -147,9 +204,36 @@ def writable(obj: Any) -> Any:
     raise TypeError(f"{describe(obj)} cannot be changed: {_instead(obj)}")
 
 
+def augmented(obj: Any, name: str) -> Any:
+    """`obj` for `obj.name += …`, which reads the attribute natively.
+
+    Attack: `U.copy += spy`, which hands a method that `U` inherits from UserDict to `spy.__radd__`, without a guard.
+    """
+    target = _target(obj, name)
+    if type(obj) in _METACLASSES and not any(name in vars(each) for each in obj.__mro__ if is_script_class(each)):
+        raise TypeError(f"{name!r} is not an attribute that the class defines: assign it first")
+    return target
+
+
+def _target(obj: Any, name: str) -> Any:
+    return own(obj) if access(name, store=True) is identifiers.Access.PRIVATE else writable(obj)
+
+
+class box:  # noqa: N801
+    """Holds the value of `case a.b:`, which must remain an attribute in a pattern.
+
+    Attack: `case ExitStack.callback:`, which handed the method to the `__eq__` of the subject, without a guard.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+
 def own(obj: Any) -> Any:
     """`obj` itself when it belongs to the script, so that `obj._name = …` may be written."""
-    if type(type(obj)) in _METACLASSES or classes.is_script_class(obj):
+    if type(type(obj)) in _METACLASSES or is_script_class(obj):
         return obj
     raise TypeError(f"{describe(obj)} has no private attributes for scripts: use a public name")
 

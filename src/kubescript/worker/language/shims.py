@@ -119,6 +119,17 @@ def _check_fields(cls: type) -> None:
             identifiers.check_identifier(name)
         except identifiers.Refused as refused:
             raise TypeError(str(refused)) from None
+        inherited = not _is_own(cls, name) and callable(getattr(cls, name, None))
+        if name in identifiers.INTROSPECTION or inherited:
+            raise TypeError(f"a field cannot take the place of {name!r}, which the class has already")
+
+
+def _is_own(cls: type, name: str) -> bool:
+    """Whether the class or one it inherits from in the script defines a name.
+
+    Attack: a field `copy` of a class that inherits from UserDict, whose default `dataclass` takes to be the raw method.
+    """
+    return any(name in vars(each) for each in cls.__mro__ if classes.is_script_class(each))
 
 
 def _fields(obj: Any) -> tuple[dataclasses.Field[Any], ...]:

@@ -172,9 +172,15 @@ class Transformer(RestrictingNodeTransformer):
 
         The attribute is read natively there. Attack: `s.format += spy`, which hands the raw method to `spy.__radd__`.
         """
-        if isinstance(node.target, ast.Attribute) and node.target.attr in identifiers.SPECIAL:
-            self.error(node, f"write `x.{node.target.attr} = x.{node.target.attr} + …`")
-        return self.node_contents_visit(node)
+        if not isinstance(node.target, ast.Attribute):
+            return self.node_contents_visit(node)
+        name = node.target.attr
+        if name in identifiers.SPECIAL:
+            self.error(node, f"write `x.{name} = x.{name} + …`")
+        self._access(node.target, store=True)
+        node.target.value = _call("_augmented_", self.visit(node.target.value), ast.Constant(name))
+        node.value = self.visit(node.value)
+        return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         """Keep the annotation inside classes and functions, because dataclasses need it. Drop it at the top level,
@@ -283,17 +289,20 @@ class Transformer(RestrictingNodeTransformer):
         return self.node_contents_visit(node)
 
     def visit_MatchValue(self, node: ast.MatchValue) -> ast.AST:
-        """A dotted name must stay as it is in a pattern, so its parts are checked instead of guarded."""
-        self._pattern_value(node.value)
+        """A dotted name is read through the guards, and the comparison is native."""
+        node.value = self._pattern_value(node.value)
         return node
 
-    def _pattern_value(self, node: ast.AST) -> None:
-        """Attack: `case text.format:` hands the raw method to the `__eq__` of the subject."""
-        while isinstance(node, ast.Attribute):
-            if self._access(node) is not identifiers.Access.PUBLIC:
-                self.error(node, f"`.{node.attr}` in a pattern is not available: compare with `if`")
-            node = node.value
-        self.visit(node)
+    def _pattern_value(self, node: ast.expr) -> Any:
+        """Attack: `case text.format:` hands the raw method to the `__eq__` of the subject. A pattern must be an
+        attribute or a literal: `_box_(…).value` is one."""
+        part: ast.AST = node
+        while isinstance(part, ast.Attribute):
+            if self._access(part) is not identifiers.Access.PUBLIC:
+                self.error(node, f"`.{part.attr}` in a pattern is not available: compare with `if`")
+            part = part.value
+        value = self.visit(node)
+        return _attribute(_call("_box_", value), "value") if isinstance(node, ast.Attribute) else value
 
     def visit_MatchSingleton(self, node: ast.MatchSingleton) -> ast.AST:
         """Keep None, True and False."""
@@ -305,8 +314,7 @@ class Transformer(RestrictingNodeTransformer):
 
     def visit_MatchMapping(self, node: ast.MatchMapping) -> ast.AST:
         """Keys are values, the rest is a capture."""
-        for key in node.keys:
-            self._pattern_value(key)
+        node.keys = [self._pattern_value(key) for key in node.keys]
         node.patterns = [self.visit(pattern) for pattern in node.patterns]
         self.check_name(node, node.rest)
         return node
@@ -357,6 +365,10 @@ def _are_plain(constants: list[ast.expr]) -> bool:
         if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
             return False
     return True
+
+
+def _attribute(value: ast.expr, name: str) -> ast.Attribute:
+    return ast.copy_location(ast.Attribute(value, name, ast.Load()), value)
 
 
 def _call(guard: str, *args: ast.expr) -> ast.Call:

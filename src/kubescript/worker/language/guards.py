@@ -147,15 +147,27 @@ def private(obj: Any, name: str) -> Any:
 
 def special(obj: Any, name: str) -> Any:
     """`obj.name` for the names in identifiers.SPECIAL, which are dangerous on one type each."""
-    kind = type(obj)
-    if name == "obj" and AttributeError in kind.__mro__:
+    kind = obj if type in type(obj).__mro__ else type(obj)
+    if name == "obj" and AttributeError in type.__dict__["__mro__"].__get__(kind):
         raise AttributeError("the attribute `obj` of an AttributeError is not available: use error.name or str(error)")
-    if name == "register" and issubclass(kind, abc.ABCMeta) and not is_script_class(obj):
-        raise AttributeError("`register` of a shared class is not available: inherit from it")
+    value = read(obj, name)
     if name == "__members__":
         # Attack: `RegexFlag.__members__ | spy` hands the dict behind the proxy to `spy.__ror__`, for writing.
-        return types.MappingProxyType(dict(read(obj, name)))
-    return formatting.safe(read(obj, name))
+        return types.MappingProxyType(dict(value))
+    if type(value) is types.MethodType and _is_shared(value.__self__):
+        raise AttributeError(f"{name!r} of a shared class is not available: inherit from it")
+    return formatting.safe(value)
+
+
+def _is_shared(cls: object) -> bool:
+    """Whether this is an abstract class that is not the script's, or has one above it: that would know of whatever is
+    registered. Attack: `typing.Mapping.register(str)`, and the same of a script's subclass of Mapping."""
+    return isinstance(cls, abc.ABCMeta) and not all(
+        is_script_class(each) or each in _PLAIN_BASES for each in type.__dict__["__mro__"].__get__(cls)
+    )
+
+
+_PLAIN_BASES: Final = frozenset({object, abc.ABC, typing.Generic, typing.Protocol})
 
 
 def protocol(obj: Any, name: str) -> Any:

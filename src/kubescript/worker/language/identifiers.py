@@ -74,11 +74,13 @@ INTROSPECTION: Final = (
     frozenset(n for k in _KINDS for n in dir(k) if n.startswith(_PREFIXES))
     | _NEWER
     | {
-        "mro",
-        "_abc_impl",
+        *("mro", "_abc_impl", "_abc_caches_clear", "_abc_registry_clear", "_dump_registry"),
+        *("_is_protocol", "_is_runtime_protocol"),
     }
 )
-"""Attributes that lead from a generator or traceback to frames, and from a class to its bases.
+"""Attributes that lead from a generator or traceback to frames, and from a class to its bases; and what the metaclasses
+keep of a class. `_dump_registry` writes to the standard output of the process; a class with the flag
+`_is_runtime_protocol` makes `isinstance` ask any object for any name.
 
 Attack: `del A._abc_impl` on an abstract class of the script, whose `register` then fills the one of its shared base.
 """

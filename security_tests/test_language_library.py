@@ -268,6 +268,12 @@ ESCAPES: Final = {
     "registry-clear": "import abc\nclass A(abc.ABC): pass\nA._abc_registry_clear()",
     "protocol-flag-late": "class P(typing.Protocol):\n    _secret: dict\nP._is_runtime_protocol = True\nisinstance(k8s, P)",
     "protocol-flag-setattr": "class P(typing.Protocol):\n    _secret: dict\nsetattr(P, '_is_protocol', False)\nisinstance(k8s, P)",
+    # The object that lacks an attribute.
+    "obj-descriptor": "class E(AttributeError):\n    o = AttributeError.obj",
+    "obj-class": "class E(AttributeError):\n    obj = None",
+    "obj-late": "class E(AttributeError): pass\nE.obj = 1",
+    "obj-delete": "class E(AttributeError): pass\ndel E.obj",
+    "obj-field": "@dataclass(init=False)\nclass E(AttributeError):\n    obj: object",
     "copy-host": "copy.copy(k8s)",
     "deepcopy-host": "copy.deepcopy([k8s])",
     "copy-generator": "copy.copy(x for x in [1])",
@@ -337,6 +343,21 @@ for make in (lambda: copy.copy(State()), lambda: copy.deepcopy([State()])):
 """
 
 
+OBJ: Final = """
+class Mixin:
+    obj = 1
+class E(Mixin, AttributeError):
+    def peek(self): return super().obj
+class Holder:
+    def __getattr__(self, name): raise E(name)
+try:
+    Holder().x
+except E as error:
+    found = [*vars(error).values(), error.peek(), super(Mixin, error).name]
+'safe' if found == [1, "x"] or found == [None, "x"] else found
+"""
+
+
 @pytest.mark.parametrize("attack", ESCAPES.values(), ids=ESCAPES)
 def test_the_attack_raises_and_the_next_script_works(attack: str) -> None:
     """A dunder name is neither set, read nor called for a script, nor anything fetched past the guards."""
@@ -348,8 +369,8 @@ def test_the_attack_raises_and_the_next_script_works(attack: str) -> None:
 
 @pytest.mark.parametrize(
     "attack",
-    [DATACLASS, HOOKS, MEMBERS, OVERWRITE],
-    ids=["dataclass", "hooks", "members", "overwrite"],
+    [DATACLASS, HOOKS, MEMBERS, OVERWRITE, OBJ],
+    ids=["dataclass", "hooks", "members", "overwrite", "obj"],
 )
 def test_the_attack_gets_nothing(attack: str) -> None:
     """The script ran to its end and found that it had got nothing."""
@@ -412,6 +433,7 @@ READS: Final = {
     "register": ("import abc\nclass A(abc.ABC): pass\nclass B: pass\nA.register(B)\nisinstance(B(), A)", True),
     "pattern": ("class C(Enum):\n    RED = 1\n    BLUE = 2\nclass cfg: x = 5; k = 'a'\nfound = []\nfor v in [C.RED, C.BLUE, 5, {'a': 7}]:\n    match v:\n        case C.RED: found.append('red')\n        case C.BLUE | 9: found.append('blue')\n        case cfg.x: found.append('five')\n        case {cfg.k: z}: found.append(z)\nfound", ["red", "blue", "five", 7]),
     "augmented": ("calls = []\nclass B:\n    m = 1\nclass A(B):\n    n = 0\n    def __init__(self): self.x = 1; self._y = 2\n    @property\n    def p(self): calls.append('get'); return 1\n    @p.setter\n    def p(self, v): calls.append(v)\na = A()\ndef g(): calls.append('g'); return a\ng().x += 1; a._y *= 3; a.p += 1; A.n += 4; A.m += 1\n[a.x, a._y, A.n, A.m, B.m, calls]", [2, 6, 4, 2, 1, ["g", "get", 2]]),
+    "attribute-error": ("class E(AttributeError):\n    def __init__(self, text, obj):\n        super().__init__(text)\n        self.obj = obj\ntry:\n    raise E('x', 1)\nexcept AttributeError as e:\n    r = str(e)\nr", "x"),
     "fields": ("@dataclass\nclass E(Exception):\n    message: str\n@dataclass\nclass C:\n    items: list\n    copy: int = 0\n[E('x').message, C([1]).items, C([]).copy]", ["x", [1], 0]),
 }  # fmt: skip
 

@@ -15,7 +15,7 @@ import contextlib
 import enum
 import types
 import typing
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from kubescript.worker.language import formatting, identifiers
 
@@ -25,19 +25,49 @@ MODULE: Final = "script"
 """`__module__` of a script's classes: a name under which there is nothing of ours."""
 
 
-class ScriptType(type):
+class _Nowhere:
+    """The attribute `obj` of a script's own AttributeErrors: there is nothing to be had, and what is set is dropped.
+
+    Attack: `class E(AttributeError): obj = None`, where `vars(error)`, and the code that `dataclass` writes, found the
+    object that lacks the attribute.
+    """
+
+    def __get__(self, _obj: object, _cls: type) -> NoReturn:
+        raise AttributeError("the attribute `obj` of an AttributeError is not available") from None
+
+    def __set__(self, _obj: object, _value: object) -> None:
+        """Python sets it when the error is raised."""
+
+
+class _Meta(type):
+    """Keeps a `_Nowhere` where it is."""
+
+    def __setattr__(cls, name: str, value: object) -> None:
+        cls.__check(name)
+        super().__setattr__(name, value)
+
+    def __delattr__(cls, name: str) -> None:
+        cls.__check(name)
+        super().__delattr__(name)
+
+    def __check(cls, name: str) -> None:
+        if name == "obj" and AttributeError in cls.__mro__:
+            raise TypeError("an AttributeError cannot define obj")
+
+
+class ScriptType(_Meta):
     """The metaclass of ordinary script classes."""
 
 
-class ScriptABCMeta(abc.ABCMeta):
+class ScriptABCMeta(_Meta, abc.ABCMeta):
     """For abstract bases."""
 
 
-class ScriptProtocolMeta(type(typing.Protocol)):  # type: ignore[misc]
+class ScriptProtocolMeta(_Meta, type(typing.Protocol)):  # type: ignore[misc]
     """For protocols."""
 
 
-class ScriptEnumMeta(enum.EnumMeta):
+class ScriptEnumMeta(_Meta, enum.EnumMeta):
     """For enumerations; without the functional call, which would take any names and any base."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
@@ -200,6 +230,10 @@ class Factory:
             dunder = key.startswith("__") and key not in identifiers.DEFINABLE and key not in _FROM_PYTHON
             if dunder or key in _RESERVED:
                 raise TypeError(f"a class cannot define {key}")
+        if any(AttributeError in base.__mro__ for base in bases):
+            if "obj" in body:
+                raise TypeError("an AttributeError cannot define obj")
+            body["obj"] = _Nowhere()
         if "__getattr__" in body:
             body["__getattr__"] = _without_dunders(body["__getattr__"])
         return _metaclass(bases)(name, _guarded(bases), body, **options)

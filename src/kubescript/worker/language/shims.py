@@ -120,7 +120,7 @@ def _check_fields(cls: type) -> None:
         except identifiers.Refused as refused:
             raise TypeError(str(refused)) from None
         inherited = not _is_own(cls, name) and callable(getattr(cls, name, None))
-        if name in identifiers.INTROSPECTION or inherited:
+        if name in identifiers.INTROSPECTION or inherited or (name == "obj" and AttributeError in cls.__mro__):
             raise TypeError(f"a field cannot take the place of {name!r}, which the class has already")
 
 

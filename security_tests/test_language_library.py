@@ -214,6 +214,14 @@ class Spy:
         got.append(other)
         return 1
 """
+SHARED: Final = """
+class Text:
+    def expandtabs(self, size): return self
+    def translate(self, table):
+        table[97] = "INJECTED"
+        return "x"
+"""
+
 ESCAPES: Final = {
     "namespace-dunder": "import types\ntypes.SimpleNamespace(**{'__reduce_ex__': lambda *a: 'x'})",
     "namespace-guard": "import types\ntypes.SimpleNamespace(**{'_getattr_': 1})",
@@ -274,6 +282,9 @@ ESCAPES: Final = {
     "obj-late": "class E(AttributeError): pass\nE.obj = 1",
     "obj-delete": "class E(AttributeError): pass\ndel E.obj",
     "obj-field": "@dataclass(init=False)\nclass E(AttributeError):\n    obj: object",
+    # What the library shares among all who ask.
+    "shared-translation": SHARED + "textwrap.wrap(Text())",
+    "shared-set": "hashlib.algorithms_guaranteed.add('x')",
     "copy-host": "copy.copy(k8s)",
     "deepcopy-host": "copy.deepcopy([k8s])",
     "copy-generator": "copy.copy(x for x in [1])",
@@ -343,6 +354,16 @@ for make in (lambda: copy.copy(State()), lambda: copy.deepcopy([State()])):
 """
 
 
+ESCAPE: Final = """
+class S(str):
+    def translate(self, table):
+        table[ord("a")] = "INJECTED"
+        return "x"
+re.escape(S("a"))
+textwrap.fill(S("a"))
+'safe' if re.escape("banana") == "banana" and textwrap.fill("aa") == "aa" else 'leak'
+"""
+
 OBJ: Final = """
 class Mixin:
     obj = 1
@@ -369,8 +390,8 @@ def test_the_attack_raises_and_the_next_script_works(attack: str) -> None:
 
 @pytest.mark.parametrize(
     "attack",
-    [DATACLASS, HOOKS, MEMBERS, OVERWRITE, OBJ],
-    ids=["dataclass", "hooks", "members", "overwrite", "obj"],
+    [DATACLASS, HOOKS, MEMBERS, OVERWRITE, ESCAPE, OBJ],
+    ids=["dataclass", "hooks", "members", "overwrite", "escape", "obj"],
 )
 def test_the_attack_gets_nothing(attack: str) -> None:
     """The script ran to its end and found that it had got nothing."""

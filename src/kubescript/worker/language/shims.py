@@ -10,9 +10,12 @@ import binascii
 import dataclasses
 import functools
 import gzip
+import hashlib
 import json
 import keyword
+import re
 import sys
+import textwrap
 import types
 import typing
 import zlib
@@ -217,6 +220,26 @@ class _Annotated:
         return annotated[0]
 
 
+# --- texts -----------------------------------------------------------------------------------------------------------
+
+
+def _of_text(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of a text. Attack: `re.escape(s)` and `textwrap.wrap(s)` give `s.translate` a dict that everybody
+    shares, and `s` may be an object of the script's."""
+
+    @functools.wraps(function)
+    def of_text(text: Any, *args: Any, **options: Any) -> Any:
+        if str not in type(text).__mro__ and bytes not in type(text).__mro__:
+            raise TypeError(f"{function.__name__}() takes text, not a {type(text).__name__}")
+        return function(_exact(text), *args, **options)
+
+    return of_text
+
+
+def _exact(text: Any) -> Any:
+    return str.__str__(text) if str in type(text).__mro__ else bytes.__getitem__(text, slice(None))
+
+
 # --- compression ------------------------------------------------------------------------------------------------------
 
 
@@ -271,6 +294,9 @@ MEMBERS: Final[dict[str, dict[str, object]]] = {
     "enum": dict(classes.ENUMS),
     "functools": {"total_ordering": _total_ordering},
     "operator": {"attrgetter": _attrgetter, "methodcaller": _methodcaller},
+    "re": {"escape": _of_text(re.escape)},
+    "textwrap": {name: _of_text(getattr(textwrap, name)) for name in ("fill", "shorten", "wrap")},
+    "hashlib": {"algorithms_guaranteed": frozenset(hashlib.algorithms_guaranteed)},
     "zlib": {"decompress": _inflate},
     "gzip": {"decompress": _gunzip, "compress": _gzip},
 }

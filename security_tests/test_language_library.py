@@ -463,3 +463,14 @@ READS: Final = {
 def test_what_scripts_do_with_types_is_as_in_python(script: str, value: object) -> None:
     """Types, methods read from classes, patterns and augmented assignments work as in Python."""
     assert evaluate(f"from collections import Counter\n{script}") == ("value", value)
+
+
+def test_a_failure_with_a_hostile_message_is_told() -> None:
+    """An exception's `__str__` may give a str of its own kind, whose methods are the script's. It once ended the
+    worker."""
+    script = "class S(str):\n    def __add__(self, other): return 5\n    def __getitem__(self, key): return 5\n    def __len__(self): return 9999\nclass X(Exception):\n    def __str__(self): return S('hi')\nraise X()"  # fmt: skip
+    program = compiler.compile_script(script)
+    with pytest.raises(Exception, match="hi") as caught:
+        compiler.run(program, namespace.build_globals(print_=reach.silent, extra={}, importable={}))
+    assert compiler.describe_failure(caught.value, program) == ("X", "hi\n  line 7: `raise X()`")
+    assert evaluate(ORDINARY) == ("value", '{"a": 2}  1')

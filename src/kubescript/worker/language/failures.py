@@ -67,7 +67,7 @@ def _line(number: int, name: str, lines: list[str]) -> str:
 
 def _message(error: BaseException) -> str:
     try:
-        text = _own_text(error) or str(error)
+        text = _own_text(error) or str.__str__(str(error))  # a script's __str__ may give a str of its own kind
     except BaseException as second:  # the script's own __str__ failed
         return f"(its message could not be made: {type(second).__name__})"
     return text if len(text) <= _TEXT else text[:_TEXT] + "…"

@@ -152,6 +152,7 @@ def _validator(schema: Mapping[str, Any]) -> jsonschema.Draft202012Validator:
 
 def _argument_errors(validator: jsonschema.Draft202012Validator, arguments: Mapping[str, Any]) -> str:
     """Returns what is wrong with the arguments, naming each; empty when nothing is."""
+    # In the order of the arguments, so that the same mistakes give the same text.
     found = sorted(validator.iter_errors(arguments), key=_error_path)
     return "; ".join(map(_describe, found))
 
@@ -257,7 +258,8 @@ def _checked_arguments(prompt: mcp_types.Prompt, given: Mapping[str, str]) -> di
     known = {argument.name: argument for argument in prompt.arguments or ()}
     for name, value in given.items():
         if name not in known:
-            raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown argument `{name}`; there is: {', '.join(known)}")
+            names = ", ".join(known)
+            raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown argument `{name}`; there is: {names}")
         if len(value) > _MAX_ARGUMENT:
             raise MCPError(mcp_types.INVALID_PARAMS, f"Argument `{name}` is longer than {_MAX_ARGUMENT} characters")
     _check_required(known, given)
@@ -265,6 +267,9 @@ def _checked_arguments(prompt: mcp_types.Prompt, given: Mapping[str, str]) -> di
 
 
 def _check_required(known: Mapping[str, mcp_types.PromptArgument], given: Mapping[str, str]) -> None:
+    """Checks that no required argument is missing. Raises MCPError."""
     for name, argument in known.items():
-        if argument.required and name not in given:
+        if not argument.required:
+            continue
+        if name not in given:
             raise MCPError(mcp_types.INVALID_PARAMS, f"Argument `{name}` is missing")

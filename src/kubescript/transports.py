@@ -53,7 +53,8 @@ async def serve(
 
 
 async def _serve_stdio(server: lowlevel.Server[Any]) -> None:
-    from mcp.server.stdio import stdio_server  # each transport loads only its own stack
+    # Each transport loads only its own stack.
+    from mcp.server.stdio import stdio_server
 
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())

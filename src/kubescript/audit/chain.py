@@ -82,9 +82,12 @@ def parse(line: bytes, key: bytes | None, *, keyed: bool = False) -> dict[str, A
 
 
 def _is_record(value: Any) -> TypeGuard[dict[str, Any]]:
+    """Whether this has what every record has; the rest of a stranger's record may be anything."""
     if not isinstance(value, dict):
         return False
-    return isinstance(value.get("seq"), int) and isinstance(value.get("prev"), str)
+    seq = value.get("seq")
+    prev = value.get("prev")
+    return isinstance(seq, int) and isinstance(prev, str)
 
 
 def _digest(body: bytes, key: bytes | None) -> str:

@@ -40,12 +40,15 @@ def _copy_chain(path: Path, target: Path) -> None:
     """Copies the files of the chain, as they are at one moment."""
     with rotation.frozen(path) as parts:
         for part in parts:
+            # FILE.N becomes audit.jsonl.N.
             suffix = part.path.name[len(path.name) :]
-            with open(target.with_name(target.name + suffix), "xb", opener=_private) as copy:
+            name = target.with_name(target.name + suffix)
+            with open(name, "xb", opener=_private) as copy:
                 copy.writelines(part.lines())
 
 
 def _private(name: str, flags: int) -> int:
+    """Opens a file that only its owner can read."""
     return os.open(name, flags, 0o600)
 
 

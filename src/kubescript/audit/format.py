@@ -26,6 +26,7 @@ def _line(record: dict[str, Any]) -> str:
     kind = str(record.get("type", "?"))
     script = str(record.get("script", ""))[:8]
     what, outcome = _describe(kind, record)
+    # Records about the file itself have no duration.
     cost = ""
     if "ms" in record:
         cost = f"{_size(record)} {record['ms']:.0f} ms"
@@ -51,6 +52,7 @@ def raw(record: dict[str, Any]) -> str:
 
 def _escaped(char: str) -> str:
     """Returns the character as JSON escapes, one for each of its UTF-16 units."""
+    # JSON escapes a character beyond the first 65536 as a pair.
     digits = char.encode("utf-16-be").hex()
     units = [digits[start : start + 4] for start in range(0, len(digits), 4)]
     return "".join(f"\\u{unit}" for unit in units)
@@ -94,12 +96,14 @@ def _file_text(record: dict[str, Any]) -> str:
 
 
 def _script_text(record: dict[str, Any]) -> str:
+    """Describes a script by its calls and its client."""
     calls = record["calls"]
     not_allowed = record.get("not_allowed", 0)
     return f"{calls} calls, {not_allowed} not allowed, by {client(record)}"
 
 
 def _script_outcome(record: dict[str, Any]) -> str:
+    """Returns the code of a script's end, and the limits it ran into."""
     outcome: str = record["code"]
     if record.get("limits"):
         outcome += f" ({', '.join(record['limits'])})"
@@ -107,14 +111,18 @@ def _script_outcome(record: dict[str, Any]) -> str:
 
 
 def _call_outcome(record: dict[str, Any]) -> str:
+    """Returns decision and rule of a call that was not allowed, else what came of it."""
     if record["decision"] != "allow":
+        # What could not be parsed was refused by no rule.
         reason = record["rule"] or record["fault"]
         return f"{record['decision']} {reason}"
+    # The status is 0 when no answer came.
     status = str(record["status"] or "")
     return _joined(" ", status, record["fault"], _masked(record))
 
 
 def _masked(record: dict[str, Any]) -> str:
+    """Returns how many values of the answer were masked; empty when none was."""
     redactions = record.get("redactions", {})
     count = sum(redactions.values())
     return f"{count} masked" if count else ""

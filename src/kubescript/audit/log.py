@@ -209,6 +209,7 @@ class AuditLog:
         self._record_missing()
 
     def _record_repair(self, torn: bytes) -> None:
+        """Records the length and the hash of a torn line, which excuse it: `verify` would call it changed."""
         digest = hashlib.sha256(torn).hexdigest()
         fields = {"type": "repair", "time": chain.now(), "torn_bytes": len(torn), "torn_sha256": digest}
         self._write(fields)
@@ -251,6 +252,7 @@ class AuditLog:
         self._catch_up(descriptor, size)
 
     def _write(self, fields: dict[str, Any]) -> None:
+        """Writes one record behind the end of the chain. Raises AuditError or OSError; the end then stays."""
         line, head = chain.seal(fields, self._head, self._key)
         if len(line) > chain.MAX_LINE:
             raise paths.unavailable(self.path, "a record is too long", "report this")
@@ -309,6 +311,7 @@ def _read_end(path: Path, descriptor: int, size: int, key: bytes | None) -> tupl
 
 
 def _last(files: list[Path]) -> Path | None:
+    """Returns the newest of the rotated files; None when there is none."""
     return files[-1] if files else None
 
 

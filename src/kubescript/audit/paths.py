@@ -42,6 +42,7 @@ def unavailable(path: Path, why: str, remedy: str) -> errors.AuditError:
 
 
 def _unavailable(path: Path, error: OSError, remedy: str) -> errors.AuditError:
+    """Returns the same error for what the system said."""
     why = os.strerror(error.errno or 0)
     return unavailable(path, why, remedy)
 
@@ -55,6 +56,7 @@ def open_append(path: Path) -> int:
         remedy = "make the folder, and let the server's user write to it; the file must be no symbolic link"
         raise _unavailable(path, error, remedy) from None
     try:
+        # The open file is checked, not its name, which may lead elsewhere by now.
         _check_file(path, os.fstat(descriptor))
     except BaseException:
         os.close(descriptor)
@@ -163,6 +165,7 @@ def _check_links(path: Path) -> None:
     given = path.parent.absolute()
     if real == given:
         return
+    # Attack: whoever can change one of these folders or links makes the path lead to a file of theirs.
     for folder in (*_with_parents(given), *_with_parents(real)):
         if _can_be_changed_by_others(folder.lstat()) or _can_be_changed_by_others(folder.stat()):
             why = f"is reached by a link, and others can change {folder}"
@@ -182,4 +185,5 @@ def _can_be_changed_by_others(status: os.stat_result) -> bool:
 
 
 def _with_parents(folder: Path) -> tuple[Path, ...]:
+    """Returns the folder and all those above it."""
     return (folder, *folder.parents)

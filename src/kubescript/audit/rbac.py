@@ -62,7 +62,9 @@ def _was_allowed(record: dict[str, Any]) -> bool:
 
 
 def _add(namespaces: defaultdict[str, _Used], record: dict[str, Any]) -> None:
+    """Adds what one call did to what was done in its namespace."""
     if "path" in record:
+        # Requests that are for no resource lie outside all namespaces.
         namespaces[""].paths.add(record["path"])
         return
     resource = record["resource"]
@@ -71,7 +73,8 @@ def _add(namespaces: defaultdict[str, _Used], record: dict[str, Any]) -> None:
     # A masked name is not the object's name, so its rule has to allow all names: see docs/audit.md.
     name = _ANY if _MASKED in record["name"] else record["name"]
     used = namespaces[record["namespace"]]
-    used.names[record["group"], resource, record["verb"]].add(name)
+    key = (record["group"], resource, record["verb"])
+    used.names[key].add(name)
 
 
 def _documents(namespaces: dict[str, _Used], name: str) -> list[str]:
@@ -114,7 +117,8 @@ def _resources_by_verbs(used: _Used) -> dict[tuple[str, _Texts, _Texts], set[str
     for key, verbs in _verbs_by_names(used).items():
         group, resource, names = key
         shared = tuple(sorted(verbs))
-        resources[group, shared, names].add(resource)
+        members = resources[group, shared, names]
+        members.add(resource)
     return resources
 
 
@@ -123,8 +127,11 @@ def _verbs_by_names(used: _Used) -> dict[tuple[str, str, _Texts], set[str]]:
     verbs: defaultdict[tuple[str, str, _Texts], set[str]] = defaultdict(set)
     for key, names in used.names.items():
         group, resource, verb = key
-        known = () if _ANY in names else tuple(sorted(names))
-        verbs[group, resource, known].add(verb)
+        known = tuple(sorted(names))
+        if _ANY in names:
+            known = ()
+        members = verbs[group, resource, known]
+        members.add(verb)
     return verbs
 
 

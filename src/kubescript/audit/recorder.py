@@ -108,6 +108,7 @@ class Recorder:
 
         `where` names the contexts that the script may use, and its default namespace.
         """
+        # A script whose calls cannot be recorded must not start.
         self._log.check()
         subject = self._subject(caller, _digest(script))
         if self.store.scripts:
@@ -122,7 +123,8 @@ class Recorder:
     def refused(self, script: str, caller: types.Caller, code: str) -> None:
         """Records a script that was not run. Raises AuditError."""
         subject = self._subject(caller, _digest(script))
-        fields = record.refused(subject, _size(script), code)
+        size = _size(script)
+        fields = record.refused(subject, size, code)
         self.write(fields, final=True)
 
     def write(self, fields: dict[str, Any], *, final: bool = False) -> None:
@@ -224,6 +226,7 @@ class Entry:
                 fields["replay"] = self._capture.save(self._limits, self._where, summary, notes, answer)
         except errors.AuditError as error:
             self._first_error = self._first_error or error
+        # The client gets this code in place of the answer, so the record of the script says it too.
         if self._first_error is not None:
             fields["code"] = "audit.unavailable"
         self._recorder.write(fields, final=True)

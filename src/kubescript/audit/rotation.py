@@ -150,12 +150,14 @@ def _locked(stream: BinaryIO, deadline: float) -> bool:
 
 
 def _unlock(part: Part) -> None:
+    """Lets servers write again: what they write lies behind the size that was noted."""
     if part.stream is not None and part.size is not None:
         with contextlib.suppress(OSError):
             fcntl.flock(part.stream, fcntl.LOCK_UN)
 
 
 def _same(stream: BinaryIO, path: Path) -> bool:
+    """Whether the open file is still the one at `path`: a server may have rotated it meanwhile."""
     try:
         return os.path.samestat(os.fstat(stream.fileno()), path.stat())
     except FileNotFoundError:

@@ -36,6 +36,7 @@ class _Sums:
             self._add_call(record)
 
     def _add_script(self, record: dict[str, Any]) -> None:
+        # A script that was not run has no answer and no duration.
         self.outcomes[record["code"]] += 1
         client = audit_format.client(record)
         self.clients[client] += 1
@@ -46,6 +47,7 @@ class _Sums:
         self.asked[_target_kind(record)] += 1
         self.fetched_bytes += record["bytes"]
         self.redactions.update(record["redactions"])
+        # A call that was not allowed was never sent: it has no latency.
         if record["decision"] != "allow":
             reason = record["rule"] or record["fault"]
             self.not_allowed[reason] += 1

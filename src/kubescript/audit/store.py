@@ -115,6 +115,7 @@ class Store:
 
     def save_script(self, text: str, digest: str, redact: record.Redact) -> None:
         """Saves a script's text, masked. Raises AuditError."""
+        # The hash is that of the text as it ran, so the same name means the same script.
         target = self.folder / "scripts" / f"{digest}.py"
         if target.exists():
             return
@@ -123,6 +124,7 @@ class Store:
 
     def save_replay(self, document: dict[str, Any]) -> str:
         """Saves one evaluation; returns its hash. Raises AuditError."""
+        # Sorted keys give the same evaluation the same hash.
         data = orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
         digest = hashlib.sha256(data).hexdigest()
         self._save(self.folder / "replays" / f"{digest}.json", data)
@@ -132,6 +134,7 @@ class Store:
         """Returns a file that takes one body. Raises AuditError."""
         return Sink(self.folder / "bodies")
 
+    # A file gets its name when it is whole, so that no reader finds half of one.
     def _save(self, target: Path, data: bytes) -> None:
         sink = Sink(target.parent)
         sink.write(data)
@@ -173,6 +176,7 @@ class Sink:
         return digest
 
     def _failed(self, error: OSError) -> errors.AuditError:
+        """Removes the file and returns the error for it."""
         with contextlib.suppress(OSError):
             self._path.unlink(missing_ok=True)
         why = os.strerror(error.errno or 0)

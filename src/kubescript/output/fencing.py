@@ -101,6 +101,7 @@ def unfenced(answer: str) -> str:
 
 
 def _random_number() -> str:
+    # The number has no leading zero, so it always has the same length.
     smallest = 10 ** (_DIGITS - 1)
     number = smallest + secrets.randbelow(9 * smallest)
     return str(number)
@@ -121,6 +122,7 @@ def own_texts(fault: str, script: str) -> list[str]:
 
     They are messages that are the same whatever was read, and the lines of the script that the error points to.
     """
+    # An error quotes lines without their indentation.
     lines = {line.strip() for line in script.splitlines()}
     parts = []
     message = _FIXED_MESSAGE.match(fault)

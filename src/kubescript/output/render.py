@@ -186,11 +186,13 @@ def _main_part(
 
 
 def _fault_part(fault: types.Fault, room: int, style: Style) -> _MainPart:
+    """Returns the text of a fault: the type of the exception, or the code of an error of ours, and the message."""
     kind = fault.type or f"error {fault.code}"
     message = fault.message
     if not message.startswith(kind):
         message = f"{kind}: {message}"
     text = style.text(message)
+    # A fault is cut by its bytes alone: it has no more lines than it has characters.
     cut = truncation.cut_text(text, room, len(text) + 1)
     ours = not fault.type or fault.type in _SCRIPT_ERRORS
     return _MainPart(cut.text, ours=ours)
@@ -242,6 +244,7 @@ def _result(result: bytes, room: int, lines: int, style: Style) -> _MainPart:
 
 
 def _text_result(text: str, room: int, lines: int) -> _MainPart:
+    """Returns a result that is one text, cut, and a note that names the ways to narrow it."""
     cut = truncation.cut_text(text, room, lines)
     if not cut.bytes:
         return _MainPart(text)

@@ -72,6 +72,7 @@ def printable(text: str) -> str:
 def count_hidden(text: str) -> int:
     """Counts the characters that only hide or turn round what a reader sees; the answer tells the reader of them."""
     marks = 0 if text.isascii() else len(_HIDING.findall(text))
+    # An escape string goes with its content, which its reader never sees.
     in_strings = sum(len(string[0]) for string in _STRINGS.finditer(text))
     return marks + in_strings
 

@@ -38,6 +38,7 @@ def cut_text(text: str, room: int, lines: int) -> Cut:
     kept = text[:end]
     data = kept.encode("utf-8", "replace")
     if len(data) > room:
+        # The cut may fall inside a character, whose bytes are dropped, and is moved back to the end of a line.
         kept = data[:room].decode("utf-8", "ignore")
         kept = kept[: kept.rfind("\n") + 1] or kept
     kept = kept.rstrip("\n")
@@ -140,11 +141,13 @@ class _Shrinking:
         """Returns the small values whole; the large ones share the room that is left."""
         sizes = {}
         for key, item in pairs.items():
+            # Two more bytes are for the colon and the comma.
             sizes[key] = _size(dump(key)) + self._size(item) + 2
         equal_share = room // max(1, len(pairs))
         small = {key for key, size in sizes.items() if size <= equal_share}
         left = room - sum(sizes[key] for key in small)
-        share = left // max(1, len(pairs) - len(small))
+        large_count = len(pairs) - len(small)
+        share = left // max(1, large_count)
         parts = []
         for key, item in pairs.items():
             name = dump(key)

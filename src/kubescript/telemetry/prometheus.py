@@ -55,6 +55,7 @@ class Metrics:
         self._masked = client.Counter("kubescript_redactions", "Secret values masked.", ["kind"], registry=own)
 
     def _load(self, load: Callable[[], evaluation.Load]) -> None:
+        """Makes gauges that are read when somebody asks for /metrics."""
         own = self.registry
         workers = client.Gauge("kubescript_workers", "Sandboxed processes.", ["state"], registry=own)
         workers.labels("running").set_function(lambda: load().running)
@@ -87,7 +88,8 @@ class Metrics:
         verb = labels.verb(record)
         group, resource = labels.resource(record)
         status = labels.status(record)
-        self._answered.labels(record.context, verb, group, resource, status).inc()
+        calls = self._answered.labels(record.context, verb, group, resource, status)
+        calls.inc()
         self._call_seconds.labels(verb).observe(record.ms / 1000)
 
     def text(self) -> bytes:

@@ -32,6 +32,7 @@ def trace_script(tracer: trace.Tracer, done: evaluation.Evaluation, mask_namespa
     parent = trace.set_span_in_context(script, done.parent)
     for record in done.records:
         _trace_call(tracer, parent, record, mask_namespace)
+    # The span ends when the script ended, however much later it is made.
     script.end(_nanoseconds(done.ended))
 
 

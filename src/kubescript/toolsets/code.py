@@ -61,6 +61,7 @@ _OUTPUT_SCHEMA: Final = {
 def toolset(settings: config.Settings, script_evaluator: evaluator.Evaluator) -> base.Toolset:
     """Returns the code toolset for these settings."""
 
+    # The SDK has checked nothing: `server` validates the arguments against the schema before it calls this.
     async def evaluate_script(
         arguments: Mapping[str, Any], on_progress: evaluator.OnProgress | None, caller: types.Caller
     ) -> types.Answer:
@@ -157,6 +158,7 @@ def pages() -> tuple[base.Page, ...]:
 
 
 def _page_order(path: Path) -> tuple[int, str]:
+    """Returns the key to sort pages by: those of topics first, in their order, then the others by name."""
     if path.stem in _FIRST_PAGES:
         return _FIRST_PAGES.index(path.stem), path.stem
     return len(_FIRST_PAGES), path.stem

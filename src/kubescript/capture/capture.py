@@ -1,8 +1,8 @@
-"""Save a cluster to disk, to be looked at later through `cluster.snapshot`. Called by `kubescript snapshot OUT`.
+"""Saves a cluster to disk, to be looked at later through `cluster.snapshot`. Called by `kubescript snapshot OUT`.
 
-Everything is read through the broker, like a script would: what the policy denies is never written, what RBAC refuses
-is recorded as missing, and redaction applies. The folder appears at OUT whole or not at all. The format is described in
-`cluster.store`.
+Everything is read through the broker, as a script would read it: what the policy denies is never written, what RBAC
+refuses is recorded as missing, and redaction applies. The folder appears at OUT whole or not at all. `cluster.store`
+describes the format.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ class Report:
     logs: logs.PodLogs = field(default_factory=logs.PodLogs)
 
     def lines(self) -> Iterator[str]:
-        """What is missing and why, logs of the same fate in one line."""
-        yield from (f"{what}: {why}" for what, why in sorted(self.missing.items()))
+        """What is missing and why; logs that are missing for the same reason share a line."""
+        for what, why in sorted(self.missing.items()):
+            yield f"{what}: {why}"
         yield from self.logs.summary()
 
 
@@ -75,6 +76,7 @@ class _Capture:
         self._logs = logs.PodLogs()
 
     def run(self, report: Report, cluster: str, namespace: str, logs: int | None) -> Report:
+        """Saves everything, and fills in `report`."""
         started = datetime.now(UTC)
         for name in self._namespaces or ():
             if self._source.is_missing_namespace(name):  # a slip must not pass for an empty namespace
@@ -90,8 +92,10 @@ class _Capture:
         return report
 
     def _version(self, report: Report) -> object:
+        """The server's version; None, and on the report, when it cannot be read."""
         try:
-            return client.fields(self._source.get(("version",), timeout_s=client.SMALL_S))
+            document = self._source.get(("version",), timeout_s=client.SMALL_S)
+            return client.fields(document)
         except client.ReadFailed as error:
             report.missing["version"] = str(error)
             return None
@@ -104,61 +108,72 @@ class _Capture:
         self._folder.write(("discovery", "api.json"), self._document("api"))
         groups = self._document("apis")
         self._folder.write(("discovery", "apis.json"), groups)
-        wanted: list[tuple[str, str, tuple[str, ...]]] = [("", "v1", ("api", "v1"))]
-        for group in client.fields(groups).get("groups") or []:
-            wanted += [(group["name"], version, ("apis", group["name"], version)) for version in _versions(group)]
         listed: set[tuple[str, str]] = set()
-        for name, version, path in wanted:
+        for group, version, path in _group_versions(groups):
             try:
                 document = self._source.get(path, timeout_s=client.SMALL_S)
                 resources = client.fields(document).get("resources") or []
             except client.ReadFailed as error:  # an aggregated API that is down: what else there is stays readable
-                report.missing[f"{name}/{version}"] = str(error)
+                report.missing[f"{group}/{version}"] = str(error)
                 continue
-            self._folder.write(("discovery", name or "core", f"{version}.json"), document)
+            self._folder.write(("discovery", group or "core", f"{version}.json"), document)
             entries = [entry for entry in resources if _listable(entry)]
-            yield name, version, [entry for entry in entries if (name, entry["name"]) not in listed]
-            listed |= {(name, entry["name"]) for entry in entries}
+            yield group, version, [entry for entry in entries if (group, entry["name"]) not in listed]
+            listed |= {(group, entry["name"]) for entry in entries}
 
     def _resource(self, report: Report, group: str, version: str, entry: dict[str, Any]) -> None:
-        full = entry["name"] + (f".{group}" if group else "")
-        scopes = [None] if self._namespaces is None or not entry["namespaced"] else self._namespaces
-        file = self._folder.file("resources", group or "core", version, f"{entry['name']}.json")
+        """Saves all objects of one resource, or says on the report why it cannot."""
+        name = entry["name"]
+        namespaces = self._namespaces if entry["namespaced"] else None
+        file = self._folder.file("resources", group or "core", version, f"{name}.json")
         try:
-            count = self._write_list(file, group, version, entry, scopes)
+            count = self._write_list(file, group, version, entry, namespaces)
         except client.ReadFailed as error:
             file.unlink(missing_ok=True)
+            full = f"{name}.{group}" if group else name
             report.missing[full] = str(error)
             return
         report.objects += count
-        report.resources.append({
-            "group": group, "version": version, "resource": entry["name"], "kind": entry["kind"],
-            "namespaced": entry["namespaced"], "namespaces": None if scopes == [None] else scopes, "items": count,
-        })  # fmt: skip
+        report.resources.append(
+            {
+                "group": group,
+                "version": version,
+                "resource": name,
+                "kind": entry["kind"],
+                "namespaced": entry["namespaced"],
+                "namespaces": namespaces,
+                "items": count,
+            }
+        )
 
     def _write_list(
-        self, file: Path, group: str, version: str, entry: dict[str, Any], scopes: Iterable[str | None]
+        self, file: Path, group: str, version: str, entry: dict[str, Any], namespaces: Iterable[str] | None
     ) -> int:
-        """Write the list in pages as it arrives.
+        """Writes the list in pages as it arrives.
 
         Raises client.ReadFailed, leaving half a file, when any page fails: no part passes for all.
         """
         count = 0
         api_version = f"{group}/{version}" if group else version
         head = msgspec.json.encode({"kind": f"{entry['kind']}List", "apiVersion": api_version, "metadata": {}})
+        scopes: Iterable[str | None] = (None,) if namespaces is None else namespaces
         with directory.open_private(file) as stream:
-            stream.write(head[:-1] + b',"items":[')
+            stream.write(head.removesuffix(b"}") + b',"items":[')
             for scope in scopes:
                 for item in self._items(group, version, entry["name"], scope):
-                    stream.write((b"," if count else b"") + item)
+                    if count:
+                        stream.write(b",")
+                    stream.write(item)
                     count += 1
             stream.write(b"]}")
         return count
 
     def _items(self, group: str, version: str, plural: str, namespace: str | None) -> Iterator[bytes]:
+        """The objects of one list, as they are saved; notes the pods, whose logs come later."""
+        is_pods = (group, plural) == ("", "pods")
         for raw in self._source.items(group, version, plural, namespace):
             try:
-                if (group, plural) == ("", "pods"):
+                if is_pods:
                     self._logs.add(raw)
                 item = _without_copies(raw)
             except (msgspec.MsgspecError, KeyError):  # an item without metadata is no object
@@ -166,16 +181,24 @@ class _Capture:
             yield item
 
     def _describe(self, report: Report, started: datetime, cluster: str, namespace: str, server: object) -> None:
-        """Written last: a folder without it is no snapshot."""
-        missing = report.missing | {f"log {log}": why for log, why in report.logs.missing.items()}
+        """Writes snapshot.json, last of all: a folder without it is no snapshot."""
+        missing = dict(report.missing)
+        for log, why in report.logs.missing.items():
+            missing[f"log {log}"] = why
+        captured_at = started.isoformat(timespec="seconds").replace("+00:00", "Z")
         info = {
-            "format": store.FORMAT, "capturedAt": started.isoformat(timespec="seconds").replace("+00:00", "Z"),
-            "cluster": cluster, "namespace": namespace, "server": server, "resources": report.resources,
+            "format": store.FORMAT,
+            "capturedAt": captured_at,
+            "cluster": cluster,
+            "namespace": namespace,
+            "server": server,
+            "resources": report.resources,
             "missing": [{"what": what, "why": why} for what, why in sorted(missing.items())],
-        }  # fmt: skip
+        }
         self._folder.write(("snapshot.json",), json.dumps(info, indent=1).encode())
 
     def _document(self, *path: str) -> bytes:
+        """A discovery document without which there is nothing to save. Raises ClusterError."""
         try:
             document = self._source.get(path, timeout_s=client.SMALL_S)
             client.fields(document)
@@ -184,20 +207,33 @@ class _Capture:
         return document
 
 
+def _group_versions(groups: bytes) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Group, version and path of each discovery document, the core group first."""
+    yield "", "v1", ("api", "v1")
+    for group in client.fields(groups).get("groups") or []:
+        name = group["name"]
+        for version in _versions(group):
+            yield name, version, ("apis", name, version)
+
+
 def _versions(group: dict[str, Any]) -> list[str]:
     """All versions of a group, the preferred one first: a kind may be served in another one only."""
-    preferred = [group["preferredVersion"]["version"]] if group.get("preferredVersion") else []
-    return list(dict.fromkeys([*preferred, *(one["version"] for one in group["versions"])]))
+    versions = [one["version"] for one in group["versions"]]
+    if group.get("preferredVersion"):
+        versions.insert(0, group["preferredVersion"]["version"])
+    return list(dict.fromkeys(versions))
 
 
 def _listable(entry: dict[str, Any]) -> bool:
-    return "/" not in entry["name"] and "list" in (entry.get("verbs") or [])
+    """Whether it is a resource, and no subresource, that can be listed."""
+    verbs = entry.get("verbs") or []
+    return "/" not in entry["name"] and "list" in verbs
 
 
 def _without_copies(raw: msgspec.Raw) -> bytes:
-    """Without managedFields and last-applied.
+    """The object without managedFields and last-applied.
 
-    Half of every object, and a second copy of values that redaction knows in the first.
+    They are half of every object, and a second copy of values that redaction knows in the first.
     """
     item = _FIELDS.decode(raw)
     metadata = _FIELDS.decode(item["metadata"])

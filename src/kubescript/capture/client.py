@@ -1,4 +1,5 @@
-"""Whole answers and whole lists, read through a broker like a script would: what `capture` asks a cluster with."""
+"""Whole answers and whole lists, read through a broker as a script would read them. `capture` and `logs` ask the
+cluster with it."""
 
 from __future__ import annotations
 
@@ -17,8 +18,9 @@ __all__ = ["NO_LIST", "SMALL_S", "Client", "ReadFailed", "fields"]
 _PAGE: Final = 500
 """Objects per page: bounds memory; the pages of one list show one moment."""
 _CALL_S: Final = 120.0
+"""Seconds for one page of a list."""
 SMALL_S: Final = 15.0
-"""For discovery and for one log: a cluster or a kubelet that is silent must not hold up the rest."""
+"""Seconds for discovery and for one log: a cluster or a kubelet that is silent must not hold up the rest."""
 NO_LIST: Final = "the answer was not a list"
 
 
@@ -41,7 +43,9 @@ class Client:
 
     def __init__(self, broker_: broker.Broker, journal: records.Journal | None) -> None:
         self._broker = broker_
-        self._journal = records.NOWHERE if journal is None else journal
+        if journal is None:
+            journal = records.NOWHERE
+        self._journal = journal
 
     def get(
         self,
@@ -52,17 +56,20 @@ class Client:
     ) -> bytes:
         """The whole body of one GET. Raises ReadFailed."""
         call = protocol.Call("GET", path, query, accept=accept)
-        reply, response = self._broker.handle(call, summary.Summary(journal=self._journal), timeout_s)
-        if reply.fault is not None or response is None:
-            unreachable = reply.fault is None or reply.fault.code == "cluster.timeout"
-            raise ReadFailed(reply.fault.message if reply.fault else "no answer", unreachable=unreachable)
+        counts = summary.Summary(journal=self._journal)
+        reply, response = self._broker.handle(call, counts, timeout_s)
+        if reply.fault is not None:
+            raise ReadFailed(reply.fault.message, unreachable=reply.fault.code == "cluster.timeout")
+        if response is None:
+            raise ReadFailed("no answer", unreachable=True)
         with contextlib.closing(response):
             return _read(response)
 
     def is_missing_namespace(self, namespace: str) -> bool:
-        """Whether the cluster says that there is no such namespace; not, when it does not tell."""
+        """Whether the cluster says that there is no such namespace; False when it does not say."""
         call = protocol.Call("GET", ("api", "v1", "namespaces", namespace))
-        _, response = self._broker.handle(call, summary.Summary(journal=self._journal), SMALL_S)
+        counts = summary.Summary(journal=self._journal)
+        _, response = self._broker.handle(call, counts, SMALL_S)
         if response is None:
             return False
         with contextlib.closing(response):
@@ -70,13 +77,17 @@ class Client:
 
     def items(self, group: str, version: str, plural: str, namespace: str | None) -> Iterator[msgspec.Raw]:
         """Every object of a list, page after page. Raises ReadFailed."""
-        base = ("apis", group, version) if group else ("api", version)
-        path = (*base, "namespaces", namespace, plural) if namespace is not None else (*base, plural)
+        path: tuple[str, ...] = ("apis", group, version) if group else ("api", version)
+        if namespace is not None:
+            path = (*path, "namespaces", namespace)
+        path = (*path, plural)
+        query: tuple[tuple[str, str], ...] = (("limit", str(_PAGE)),)
         token = ""
         while True:
-            query = (("limit", str(_PAGE)), *((("continue", token),) if token else ()))
+            page_query = (*query, ("continue", token)) if token else query
+            body = self.get(path, page_query)
             try:
-                page = msgspec.json.decode(self.get(path, query), type=_Page)
+                page = msgspec.json.decode(body, type=_Page)
             except msgspec.MsgspecError:
                 raise ReadFailed(NO_LIST) from None
             yield from page.items or ()
@@ -86,6 +97,7 @@ class Client:
 
 
 def _read(response: types.Response) -> bytes:
+    """The body of a 200. Raises ReadFailed with the server's own message for every other status."""
     try:
         body = b"".join(response.chunks)
     except errors.KubescriptError as error:
@@ -96,8 +108,10 @@ def _read(response: types.Response) -> bytes:
         raise ReadFailed("there is nothing yet")
     message = ""
     with contextlib.suppress(msgspec.MsgspecError):
-        message = str(msgspec.json.decode(body, type=dict[str, Any]).get("message", ""))[:300]
-    raise ReadFailed(f"{response.status} {response.reason}: {message}".rstrip(": "), unreachable=response.status >= 500)
+        status = msgspec.json.decode(body, type=dict[str, Any])
+        message = str(status.get("message", ""))[:300]
+    why = f"{response.status} {response.reason}: {message}"
+    raise ReadFailed(why.rstrip(": "), unreachable=response.status >= 500)
 
 
 def fields(document: bytes) -> dict[str, Any]:

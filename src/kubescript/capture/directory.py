@@ -1,4 +1,4 @@
-"""A folder that appears atomic or not at all, with files that only their owner can read."""
+"""A folder that appears whole or not at all, with files that only their owner can read. `capture` writes to it."""
 
 from __future__ import annotations
 
@@ -48,16 +48,24 @@ class Directory:
             stream.write(data)
 
     def file(self, *parts: str) -> Path:
-        """A file below the folder. Names come from the API server, which is not trusted to stay inside it."""
-        if any(part in {"", ".", ".."} or "/" in part or "\0" in part for part in parts):
-            raise errors.ClusterError(f"the API server named {'/'.join(parts)[:200]!r}, which cannot be a file name")
+        """A file below the folder, whose own folder is made. Raises ClusterError for a name that leads elsewhere.
+
+        Names come from the API server, which is not trusted to stay inside the folder.
+        """
+        for part in parts:
+            if part in {"", ".", ".."} or "/" in part or "\0" in part:
+                name = "/".join(parts)[:200]
+                raise errors.ClusterError(f"the API server named {name!r}, which cannot be a file name")
+        *folders, name = parts
         folder = self._folder
-        for part in parts[:-1]:
+        for part in folders:
             folder /= part
             folder.mkdir(mode=0o700, exist_ok=True)
-        return folder / parts[-1]
+        return folder / name
 
 
 def open_private(file: Path) -> IO[bytes]:
     """A new file that only its owner can read; an existing one is an error, not followed."""
-    return os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    descriptor = os.open(file, flags, 0o600)
+    return os.fdopen(descriptor, "wb")

@@ -1,4 +1,5 @@
-"""The last lines of every container, for `capture`: of the run there is, and of the one before where there was one.
+"""The last lines of every container: of the run there is, and of the one before where there was one. `capture` saves
+them.
 
 A container that crashes over and over says why in the log of its previous run.
 """
@@ -28,7 +29,7 @@ _STATUSES: Final = ("containerStatuses", "initContainerStatuses")
 
 @dataclass(frozen=True, slots=True)
 class _Log:
-    """One to ask for."""
+    """One log to ask for."""
 
     namespace: str
     pod: str
@@ -37,15 +38,21 @@ class _Log:
     previous: bool
 
     def __str__(self) -> str:
-        return f"{self.namespace}/{self.pod} {self.container}{' (previous)' * self.previous}"
+        """As the report names it."""
+        name = f"{self.namespace}/{self.pod} {self.container}"
+        return f"{name} (previous)" if self.previous else name
 
     @property
     def path(self) -> tuple[str, ...]:
-        return ("api", "v1", "namespaces", self.namespace, "pods", self.pod, "log")
+        """Where the API server serves it."""
+        pod = ("api", "v1", "namespaces", self.namespace, "pods", self.pod)
+        return (*pod, "log")
 
     @property
     def file(self) -> tuple[str, ...]:
-        return ("logs", self.namespace, self.pod, f"{self.container}{'.previous' * self.previous}.log")
+        """Where the snapshot has it, see `cluster.store`."""
+        ending = ".previous.log" if self.previous else ".log"
+        return ("logs", self.namespace, self.pod, self.container + ending)
 
 
 @dataclass(slots=True)
@@ -60,49 +67,69 @@ class PodLogs:
     """Node → logs that did not come because nobody answered."""
 
     def add(self, raw: msgspec.Raw) -> None:
-        """A pod, as it was listed."""
-        self._pending += _logs(msgspec.json.decode(raw, type=dict[str, Any]))
+        """Notes the logs of a pod, as it was listed."""
+        pod = msgspec.json.decode(raw, type=dict[str, Any])
+        self._pending.extend(_logs(pod))
 
     def save(self, source: client.Client, folder: directory.Directory, lines: int) -> None:
-        """Save the last so many lines of each."""
+        """Saves the last so many lines of each."""
         for log in self._pending:
             try:
-                folder.write(log.file, self._read(source, log, lines))
+                text = self._read(source, log, lines)
             except client.ReadFailed as error:
                 self._unanswered[log.node] += error.unreachable
                 self.missing[str(log)] = str(error)
             else:
+                folder.write(log.file, text)
                 self.saved += 1
 
     def summary(self) -> Iterator[str]:
-        """What is missing and why, logs of the same fate in one line."""
+        """What is missing and why; logs that are missing for the same reason share a line."""
         by_reason: dict[str, list[str]] = {}
         for log, why in self.missing.items():
-            by_reason.setdefault(_NAMES.sub("…", why), []).append(log)
-        for why, logs in by_reason.items():
-            more = f" and {len(logs) - _MAX_NAMED} more" if len(logs) > _MAX_NAMED else ""
-            yield f"{len(logs)} {'logs' if len(logs) > 1 else 'log'} ({', '.join(logs[:_MAX_NAMED])}{more}): {why}"
+            reason = _NAMES.sub("…", why)
+            by_reason.setdefault(reason, []).append(log)
+        for reason, logs in by_reason.items():
+            count = f"{len(logs)} {'logs' if len(logs) > 1 else 'log'}"
+            names = ", ".join(logs[:_MAX_NAMED])
+            if len(logs) > _MAX_NAMED:
+                names += f" and {len(logs) - _MAX_NAMED} more"
+            yield f"{count} ({names}): {reason}"
 
     def _read(self, source: client.Client, log: _Log, lines: int) -> bytes:
-        """Raises ReadFailed, without asking when the pod's node has not answered for others."""
+        """The log. Raises ReadFailed, without asking when the pod's node has not answered for others."""
         if self._unanswered[log.node] >= _MAX_UNANSWERED:
-            why = f"node {log.node or '(none)'} did not give {_MAX_UNANSWERED} other logs, so it was not asked again"
+            node = log.node or "(none)"
+            why = f"node {node} did not give {_MAX_UNANSWERED} other logs, so it was not asked again"
             raise client.ReadFailed(why)
-        query = (("container", log.container), ("tailLines", str(lines)), ("timestamps", "true"))
-        return source.get(log.path, (*query, *((("previous", "true"),) * log.previous)), "text", client.SMALL_S)
+        # with timestamps, by which `sinceTime` finds its lines when the snapshot is served
+        query = [("container", log.container), ("tailLines", str(lines)), ("timestamps", "true")]
+        if log.previous:
+            query.append(("previous", "true"))
+        return source.get(log.path, tuple(query), "text", client.SMALL_S)
 
 
 def _logs(pod: dict[str, Any]) -> Iterator[_Log]:
-    """Raises KeyError for what is no pod."""
-    spec, status, name = pod.get("spec", {}), pod.get("status") or {}, pod["metadata"]["name"]
-    namespace, node = pod["metadata"].get("namespace", ""), spec.get("nodeName", "")
-    before = {
-        one["name"]
-        for kind in _STATUSES
-        for one in status.get(kind) or []
-        if "terminated" in (one.get("lastState") or {})
-    }
-    for container in (one["name"] for kind in ("initContainers", "containers") for one in spec.get(kind) or []):
-        yield _Log(namespace, name, node, container, previous=False)
-        if container in before:
-            yield _Log(namespace, name, node, container, previous=True)
+    """The logs of one pod. Raises KeyError for what is no pod."""
+    metadata = pod["metadata"]
+    name = metadata["name"]
+    namespace = metadata.get("namespace", "")
+    spec = pod.get("spec", {})
+    node = spec.get("nodeName", "")
+    restarted = _restarted(pod.get("status") or {})
+    for kind in ("initContainers", "containers"):
+        for container in spec.get(kind) or []:
+            container_name = container["name"]
+            yield _Log(namespace, name, node, container_name, previous=False)
+            if container_name in restarted:
+                yield _Log(namespace, name, node, container_name, previous=True)
+
+
+def _restarted(status: dict[str, Any]) -> set[str]:
+    """The containers that have run before, and so have a log of that run."""
+    names = set()
+    for kind in _STATUSES:
+        for container in status.get(kind) or []:
+            if "terminated" in (container.get("lastState") or {}):
+                names.add(container["name"])
+    return names

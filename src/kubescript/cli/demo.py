@@ -1,4 +1,4 @@
-"""`kubescript demo`: three questions to a bundled snapshot of a broken cluster, with what each answer cost."""
+"""`kubescript demo`: three questions to a bundled snapshot of a broken cluster, and what each answer costs."""
 
 from __future__ import annotations
 
@@ -63,14 +63,19 @@ SCRIPTS: Final = (
 
 
 async def perform(session: evaluator.Evaluator, number: int) -> str:
-    """Ask question `number` and give the page to show."""
-    question, script = SCRIPTS[number][0], textwrap.dedent(SCRIPTS[number][1])
+    """Asks question `number`; returns the page to show."""
+    question, indented = SCRIPTS[number]
+    script = textwrap.dedent(indented)
     answer = await session.evaluate(script, None)
-    return f"── {number + 1}. {question}\n\n{textwrap.indent(script, '    ')}\n{answer.text}\n\n{_cost(answer)}\n"
+    heading = f"── {number + 1}. {question}"
+    shown = textwrap.indent(script, "    ")
+    return f"{heading}\n\n{shown}\n{answer.text}\n\n{_cost(answer)}\n"
 
 
 def _cost(answer: types.Answer) -> str:
-    usage, returned = answer.usage, len(answer.text.encode())
+    """One line: calls, bytes, time and memory."""
+    usage = answer.usage
+    returned = len(answer.text.encode())
     share = 100 * returned / max(1, usage.bytes_fetched)
     return (
         f"{usage.api_calls} API calls, {usage.bytes_fetched:,} bytes fetched, {returned:,} bytes returned "

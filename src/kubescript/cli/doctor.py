@@ -1,5 +1,5 @@
-"""Which layers of the sandbox hold on this machine, why one does not, and what to change; which clusters scripts may
-name, and under which rules."""
+"""`kubescript doctor`: which layers of the sandbox hold on this machine, why one does not, and what to change; which
+clusters scripts may name, and under which rules."""
 
 from __future__ import annotations
 
@@ -68,12 +68,14 @@ class Cluster:
     def as_text(self) -> str:
         """A line, and what is wrong with it."""
         mark = "ok     " if self.healthy else "WRONG  "
-        rules = f"denied: {', '.join(self.denied) or 'nothing'}"
-        line = f"{mark} {self.name}: {self.source}, {'read-only' if self.read_only else 'WRITABLE'}, {rules}"
+        access = "read-only" if self.read_only else "WRITABLE"
+        denied = ", ".join(self.denied) or "nothing"
+        line = f"{mark} {self.name}: {self.source}, {access}, denied: {denied}"
         if not self.asked:
             line += "; not asked: only its configuration was read"
-        said = [self.problem, *(finding.text for finding in self.rules)]
-        return "\n".join([line, *(f"        → {text}" for text in said if text)])
+        findings = [self.problem] + [finding.text for finding in self.rules]
+        lines = [line] + [f"        → {text}" for text in findings if text]
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,64 +125,105 @@ class Report:
         """A line a layer, and what to change where one is missing."""
         lines = [_platform()]
         for layer in self.layers:
-            mark = "ok     " if layer.active else "MISSING"
-            lines.append(
-                f"{mark} {layer.name:<13} {_PURPOSE.get(layer.name, '')}{f' ({layer.detail})' if layer.detail else ''}"
-            )
-            if not layer.active and layer.name in _REMEDY:
-                lines.append(f"        {'':<13} → {_REMEDY[layer.name]}")
-        lines.append(f"{'ok     ' if self.audit[0] else 'FAILED '} {'audit':<13} {self.audit[1]}")
+            lines += _layer_lines(layer)
+        audit_holds, audit_detail = self.audit
+        mark = "ok     " if audit_holds else "FAILED "
+        lines.append(f"{mark} {'audit':<13} {audit_detail}")
         if not self.redaction:
             lines.append(
                 f"OFF     {'redaction':<13} scripts, and so the model, see every secret (redaction.enabled = false)"
             )
-        lines.append("missing: " + ", ".join(self.missing) if self.missing else "every layer holds")
-        lines.extend(context.as_text() for context in self.contexts)
+        if self.missing:
+            lines.append("missing: " + ", ".join(self.missing))
+        else:
+            lines.append("every layer holds")
+        lines += [context.as_text() for context in self.contexts]
         if not self.contexts:
             lines.append(f"not asked: {_unnamed()}")
         return "\n".join(lines)
 
 
 def examine(settings: config.Settings, source: spawner.Spawner) -> Report:
-    """Fork a worker and read what it reports of its own lockdown. Needs no cluster; one whose rules only discovery can
-    confirm is asked. Raises ConfigError for settings that no server takes."""
+    """Forks a worker and reads what it reports of its own lockdown.
+
+    Needs no cluster; one whose rules only discovery can confirm is asked. Raises ConfigError for settings that no
+    server takes.
+    """
     app.check_toolsets(settings)
-    runner = executor.Executor(
-        source, memory_bytes=settings.limits.memory_mib * config.MIB, cpu_seconds=60, spares=0, strict=False
+    memory = settings.limits.memory_mib * config.MIB
+    runner = executor.Executor(source, memory_bytes=memory, cpu_seconds=60, spares=0, strict=False)
+    return Report(
+        layers=runner.probe(),
+        contexts=_clusters(settings),
+        audit=recorder.state(settings.audit),
+        redaction=settings.redaction.enabled,
     )
-    return Report(runner.probe(), _clusters(settings), recorder.state(settings.audit), settings.redaction.enabled)
+
+
+def _layer_lines(layer: protocol.Layer) -> list[str]:
+    """A layer, what it is for, and what to change where it is missing."""
+    mark = "ok     " if layer.active else "MISSING"
+    purpose = _PURPOSE.get(layer.name, "")
+    detail = f" ({layer.detail})" if layer.detail else ""
+    lines = [f"{mark} {layer.name:<13} {purpose}{detail}"]
+    if not layer.active and layer.name in _REMEDY:
+        lines.append(f"        {'':<13} → {_REMEDY[layer.name]}")
+    return lines
 
 
 def _clusters(settings: config.Settings) -> tuple[Cluster, ...]:
+    """Every cluster that the server would serve; none when nothing names one."""
     if settings.contexts:
-        return tuple(_cluster(settings.of_context(name), name) for name in settings.context_names)
-    named = settings.snapshot or settings.context or settings.denied_resources or kubeconfig.source(settings.kubeconfig)
-    return (_cluster(settings, settings.context or "the cluster"),) if named else ()
+        names = settings.context_names
+        return tuple(_cluster(settings.of_context(name), name) for name in names)
+    kubeconfig_path = kubeconfig.source(settings.kubeconfig)
+    is_named = settings.snapshot or settings.context or settings.denied_resources or kubeconfig_path
+    if not is_named:
+        return ()
+    return (_cluster(settings, settings.context or "the cluster"),)
 
 
 def _cluster(settings: config.Settings, name: str) -> Cluster:
     """What the server would serve under this name."""
-    rules = app.policy_of(settings)
-    source, problem = f"snapshot {settings.snapshot}", ""
-    if settings.snapshot is None:
-        source = f"kubeconfig {kubeconfig.source(settings.kubeconfig)}, context {settings.context or '(current)'}"
-        try:
-            kubeconfig.choose(settings.kubeconfig, settings.context)
-        except errors.ClusterError as error:
-            problem = error.message
-    elif not settings.snapshot.exists():
-        problem = f"there is no snapshot at {settings.snapshot}"
-    denied = tuple(rule.id for rule in (*rules.defaults, *rules.rules))
-    asked = bool(problem) or settings.snapshot is not None or not all(rule.built_in for rule in rules.rules)
-    return Cluster(name, source, rules.read_only, denied, problem, tuple(app.check_rules(settings, name)), asked)
+    policy = app.policy_of(settings)
+    source, problem = _source(settings)
+    all_rules = (*policy.defaults, *policy.rules)
+    needs_no_answer = bool(problem) or settings.snapshot is not None
+    has_custom_rules = not all(rule.built_in for rule in policy.rules)
+    return Cluster(
+        name=name,
+        source=source,
+        read_only=policy.read_only,
+        denied=tuple(rule.id for rule in all_rules),
+        problem=problem,
+        rules=tuple(app.check_rules(settings, name)),
+        asked=needs_no_answer or has_custom_rules,
+    )
+
+
+def _source(settings: config.Settings) -> tuple[str, str]:
+    """Where the cluster is configured, and what is wrong with that; connects to nothing."""
+    if settings.snapshot is not None:
+        problem = "" if settings.snapshot.exists() else f"there is no snapshot at {settings.snapshot}"
+        return f"snapshot {settings.snapshot}", problem
+    path = kubeconfig.source(settings.kubeconfig)
+    source = f"kubeconfig {path}, context {settings.context or '(current)'}"
+    try:
+        kubeconfig.choose(settings.kubeconfig, settings.context)
+    except errors.ClusterError as error:
+        return source, error.message
+    return source, ""
 
 
 def _unnamed() -> str:
-    """The cluster that nothing names."""
+    """The cluster that no setting names."""
     if os.environ.get("KUBERNETES_SERVICE_HOST"):
         return "the cluster of this pod, as its service account"
     return "any cluster; there is no kubeconfig (--kubeconfig, KUBECONFIG, ~/.kube/config)"
 
 
 def _platform() -> str:
-    return f"{platform.system()} {platform.release()} {platform.machine()}, Python {sys.version.split()[0]}"
+    """Kernel and interpreter, in one line."""
+    system = f"{platform.system()} {platform.release()} {platform.machine()}"
+    version = sys.version.split()[0]
+    return f"{system}, Python {version}"

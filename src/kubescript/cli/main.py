@@ -1,7 +1,7 @@
-"""The command line. `kubescript` alone serves MCP; every sub-command takes the same flags.
+"""The commands. `kubescript` alone serves MCP; every sub-command takes the same flags.
 
 The first thing any command does is start the fork server: before a flag, a variable or a file is read, so that nothing
-secret can be in a worker's memory. How it ends is in `process`.
+secret can be in a worker's memory. `process` ends commands, and says with which exit code.
 """
 
 from __future__ import annotations
@@ -70,10 +70,15 @@ def _flags(command: Callable[..., Any]) -> Callable[..., Any]:
     return functools.reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
 
 
+def _given(flags: dict[str, object]) -> dict[str, object]:
+    """The flags that were given; None says that one was not."""
+    return {name: value for name, value in flags.items() if value is not None}
+
+
 def _merged_flags(context: click.Context, flags: dict[str, object]) -> dict[str, object]:
     """The flags given before and after the sub-command, the latter winning."""
     before: dict[str, object] = context.find_root().meta.get(_FLAGS_BEFORE, {})
-    return before | {name: value for name, value in flags.items() if value is not None}
+    return before | _given(flags)
 
 
 @click.group(
@@ -84,7 +89,7 @@ def _merged_flags(context: click.Context, flags: dict[str, object]) -> dict[str,
 @click.pass_context
 def cli(context: click.Context, /, **flags: object) -> None:
     """Serve Kubernetes to MCP clients: a sandbox for scripts beside the API server."""
-    context.meta[_FLAGS_BEFORE] = {name: value for name, value in flags.items() if value is not None}
+    context.meta[_FLAGS_BEFORE] = _given(flags)
     if context.invoked_subcommand is None:
         _serve(context, {})
 
@@ -98,6 +103,7 @@ def serve(context: click.Context, /, **flags: object) -> None:
 
 
 def _serve(context: click.Context, flags: dict[str, object]) -> None:
+    """Serves until the client or a signal ends it."""
     with _application(context, flags) as opened:
         import anyio
 
@@ -121,11 +127,14 @@ def run(context: click.Context, /, file: TextIO, timeout: int | None, **flags: o
     import anyio
 
     script = _read_script(file)
+    caller = _operator("run")
     with _application(context, flags) as opened:
         _check_timeout(timeout, opened.settings.limits.max_timeout_ms)
-        answer = anyio.run(opened.evaluator.evaluate, script, timeout, None, _operator("run"))
+        answer = anyio.run(opened.evaluator.evaluate, script, timeout, None, caller)
     process.echo(answer.text, err=answer.is_error)
-    context.exit(_FAILED if answer.is_error else 0)
+    if answer.is_error:
+        context.exit(_FAILED)
+    context.exit(0)
 
 
 def _read_script(file: TextIO) -> str:
@@ -137,16 +146,20 @@ def _read_script(file: TextIO) -> str:
 
 
 def _check_timeout(timeout: int | None, most: int) -> None:
-    """Clients' timeouts are clamped, for they cannot know the limit; a person is told."""
+    """Refuses a timeout above the limit. Clients' timeouts are clamped, for they cannot know the limit."""
     if timeout is not None and timeout > most:
         raise click.BadParameter(f"{timeout} is more than limits.max_timeout_ms, {most}", param_hint="'--timeout'")
 
 
 def _operator(command: str) -> types.Caller:
-    """Who asks when no client does."""
+    """The caller on record when a person runs a command, and no client asks."""
     from kubescript import types
 
-    return types.Caller(f"{os.getpid():016x}", f"kubescript {command}", kubescript.__version__)
+    return types.Caller(
+        session=f"{os.getpid():016x}",
+        client=f"kubescript {command}",
+        version=kubescript.__version__,
+    )
 
 
 @cli.command()
@@ -158,8 +171,10 @@ def doctor(context: click.Context, /, as_json: bool, **flags: object) -> None:
     from kubescript.cli import doctor as diagnosis
 
     with _errors_explained():
-        report = diagnosis.examine(_settings(context, flags), context.find_root().obj)
-    process.echo(report.as_json() if as_json else report.as_text())
+        settings = _settings(context, flags)
+        report = diagnosis.examine(settings, context.find_root().obj)
+    text = report.as_json() if as_json else report.as_text()
+    process.echo(text)
     context.exit(0 if report.healthy else _FAILED)
 
 
@@ -191,25 +206,33 @@ def snapshot(context: click.Context, /, out: Path, namespaces: str | None, logs:
 
 
 def _names(namespaces: str | None) -> tuple[str, ...] | None:
-    names = None if namespaces is None else tuple(filter(None, (name.strip() for name in namespaces.split(","))))
-    if names == ():
+    """The namespaces between the commas; None for all of them."""
+    if namespaces is None:
+        return None
+    parts = [part.strip() for part in namespaces.split(",")]
+    names = tuple(part for part in parts if part)
+    if not names:
         raise click.BadParameter("names no namespace", param_hint="'--namespaces'")
     return names
 
 
 def _mute_call_events() -> None:
-    """The report says what was refused, once; the log need not say it for each call."""
+    """Drops the log lines of refused calls: the report says what was refused, once."""
     import logging
 
-    event = "broker.call"
-    logging.getLogger("kubescript.broker.broker").addFilter(lambda record: getattr(record, "event", "") != event)
+    def is_other(record: logging.LogRecord) -> bool:
+        return getattr(record, "event", "") != "broker.call"
+
+    logging.getLogger("kubescript.broker.broker").addFilter(is_other)
 
 
 def _snapshot_summary(report: capture.Report) -> str:
-    missing = [f"  not saved: {line}" for line in report.lines()]
-    objects = f"{report.objects} objects of {len(report.resources)} resources"
-    head = f"{objects} and {report.logs.saved} logs saved to {report.path}"
-    return "\n".join([head, *missing])
+    """What was saved, and a line for each thing that was not."""
+    resources = len(report.resources)
+    logs = report.logs.saved
+    lines = [f"{report.objects} objects of {resources} resources and {logs} logs saved to {report.path}"]
+    lines += [f"  not saved: {line}" for line in report.lines()]
+    return "\n".join(lines)
 
 
 @cli.command()
@@ -221,9 +244,12 @@ def demo(context: click.Context, /, **flags: object) -> None:
 
     from kubescript.cli import demo
 
-    with _application(context, {**flags, "contexts": (), "snapshot": flags["snapshot"] or demo.SNAPSHOT}) as opened:
+    # no `contexts`: a variable may name clusters, which exclude a snapshot
+    flags = {**flags, "contexts": (), "snapshot": flags["snapshot"] or demo.SNAPSHOT}
+    with _application(context, flags) as opened:
         for number in range(len(demo.SCRIPTS)):
-            process.echo(anyio.run(demo.perform, opened.evaluator, number))
+            page = anyio.run(demo.perform, opened.evaluator, number)
+            process.echo(page)
 
 
 cli.add_command(audit.audit)
@@ -243,32 +269,40 @@ def _application(context: click.Context, flags: dict[str, object]) -> Iterator[a
 
 @contextlib.contextmanager
 def _errors_explained() -> Iterator[None]:
-    """Our errors end a command with their message and what to do, never with a stack trace."""
+    """Ends a command with an error's message and what to do, never with a stack trace."""
     from kubescript import errors
 
     try:
         yield
     except errors.KubescriptError as error:
-        raise click.ClickException("\n".join(filter(None, (error.message, error.remedy)))) from None
+        parts = [error.message, error.remedy]
+        raise click.ClickException("\n".join(part for part in parts if part)) from None
 
 
 def _settings(context: click.Context, flags: dict[str, object]) -> config.Settings:
+    """The settings of this command. Raises ConfigError."""
     from kubescript import config, errors
 
     given = _merged_flags(context, flags)
     file = given.pop("config_file", None)
-    audit = {"file": given.pop("audit")} if "audit" in given else {}
-    if kept := given.pop("audit_keep", None):
+    audit = {}
+    if "audit" in given:
+        audit["file"] = given.pop("audit")
+    kept = given.pop("audit_keep", None)
+    if kept:
         audit[str(kept)] = True
-    settings = config.load(given | ({"audit": audit} if audit else {}), file if isinstance(file, Path) else None)
+    if audit:
+        given["audit"] = audit
+    settings = config.load(given, file if isinstance(file, Path) else None)
     if kept and settings.audit.file is None:
         raise errors.ConfigError("--audit-keep keeps nothing without a record", remedy="pass --audit FILE as well")
-    return settings if context.info_name in _SERVING_COMMANDS else _interactive_defaults(settings)
+    if context.info_name in _SERVING_COMMANDS:
+        return settings
+    return _interactive_defaults(settings)
 
 
 def _interactive_defaults(settings: config.Settings) -> config.Settings:
-    """What sub-commands do otherwise than a server, unless they are told: the reader is at a terminal, no log
-    collector and no model."""
+    """The settings with other defaults than a server's: a person at a terminal reads, no log collector and no model."""
     updates: dict[str, object] = {}
     if "log_level" not in settings.model_fields_set:
         updates["log_level"] = "warning"
@@ -278,7 +312,7 @@ def _interactive_defaults(settings: config.Settings) -> config.Settings:
 
 
 def _enable_garbage_collection() -> None:
-    """Switch the collector on again; what start-up made is permanent and need not be looked at."""
+    """Switches the collector on again; what start-up made is permanent and need not be looked at."""
     gc.freeze()
     gc.enable()
 

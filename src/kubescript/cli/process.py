@@ -1,7 +1,8 @@
-"""How a command of ours stands among other processes: its streams, the signals that end it, its exit code.
+"""A command as one process among others: its streams, the signals that end it, its exit code. `main` runs commands
+with it.
 
 Exit codes: 0 done; 1 it failed, and stderr says why (of `doctor`: something is missing or wrong); 2 the command line is
-wrong; 130 and 143 ended by Ctrl-C and SIGTERM. A server that is told to end has done its work: 0.
+wrong; 130 and 143 ended by Ctrl-C and SIGTERM. A server that a signal ends has done its work: 0.
 """
 
 from __future__ import annotations
@@ -26,22 +27,26 @@ _FAILED: Final = 1
 _INTERRUPTED: Final = 130
 _TERMINATED: Final = 143
 _GRACE_S: Final = 1.0
-"""For what scripts that are cut off still have to be put on record."""
+"""Seconds in which scripts that are cut off are still put on record."""
 
 
 def open_streams() -> None:
-    """Streams that the caller closed lead to /dev/null: nothing we open must get their numbers."""
+    """Opens /dev/null for each stream that the caller closed: nothing we open must get their numbers."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
-        if getattr(sys, name) is None:
-            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free: this one
-            setattr(sys, name, os.fdopen(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False))
+        if getattr(sys, name) is not None:
+            continue
+        mode = "r" if number == 0 else "w"
+        os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free: this one
+        stream = os.fdopen(number, mode, encoding="utf-8", closefd=False)
+        setattr(sys, name, stream)
 
 
 def run(command: click.Group, source: spawner.Spawner) -> int:
-    """One command to its end, however it ends; its exit code."""
+    """Runs one command to its end, however it ends; returns its exit code."""
     terminated = threading.Event()
 
     def terminate(*_: object) -> None:
+        # SIGTERM ends a command as Ctrl-C does, which raises in the main thread and so cleans up
         terminated.set()
         signal.raise_signal(signal.SIGINT)
 
@@ -53,13 +58,15 @@ def run(command: click.Group, source: spawner.Spawner) -> int:
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return _TERMINATED if terminated.is_set() else _INTERRUPTED
-    except BrokenPipeError:  # whoever read has seen enough; what is left in the buffer must not fail again
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    except BrokenPipeError:
+        # whoever read has seen enough; what is left in the buffer must not fail again
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 1)
         return _FAILED
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    """Print, or say why that cannot be. A reader that has gone away (head) needs no words."""
+    """Prints, or says why it cannot. A reader that has gone away (head) needs no message."""
     try:
         click.echo(text, err=err)
     except OSError as error:
@@ -69,13 +76,16 @@ def echo(text: str, *, err: bool = False) -> None:
 
 
 def exit_on_signals(opened: app.Application, source: spawner.Spawner) -> None:
-    """Ctrl-C and SIGTERM end a stdio server whose client keeps the pipe open: nothing wakes the thread that reads it,
-    so the process goes without waiting for that thread. What ends it runs beside the main thread, which may hold
-    locks, and on which the scripts that are cut off are put on record."""
+    """Makes Ctrl-C and SIGTERM end a stdio server whose client keeps the pipe open.
+
+    Nothing wakes the thread that reads the pipe, so the process exits without waiting for it. The code that ends the
+    process runs in a thread of its own: the main thread may hold locks, and it puts the scripts that are cut off on
+    record.
+    """
 
     def leave() -> None:
         try:
-            source.close()  # their workers die with it
+            source.close()  # the workers die with the fork server
             deadline = time.monotonic() + _GRACE_S
             while opened.evaluator.load.running and time.monotonic() < deadline:
                 time.sleep(0.01)
@@ -83,5 +93,8 @@ def exit_on_signals(opened: app.Application, source: spawner.Spawner) -> None:
         finally:
             os._exit(0)
 
+    def start_leaving(*_: object) -> None:
+        threading.Thread(target=leave, daemon=True).start()
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: threading.Thread(target=leave, daemon=True).start())
+        signal.signal(number, start_leaving)

@@ -1,4 +1,4 @@
-"""What every cluster promises the broker: perform a request that the policy has allowed."""
+"""The interface of every cluster: it performs a request that the policy has allowed. The broker calls it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Cluster(Protocol):
         """The default namespace of scripts."""
 
     def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
-        """Send `call`, return as soon as the head of the answer is there.
+        """Sends `call`; returns as soon as the head of the answer is there.
 
         A status of 4xx or 5xx is an answer, not an error.
 
@@ -32,4 +32,4 @@ class Cluster(Protocol):
         """
 
     def close(self) -> None:
-        """Drop every connection; pending reads end with ClusterError."""
+        """Drops every connection; pending reads end with ClusterError."""

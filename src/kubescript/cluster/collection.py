@@ -1,6 +1,5 @@
-"""The saved objects of one resource.
-
-Raw JSON items, indexed by namespace and name, decoded no further than a request needs.
+"""The saved objects of one resource: raw JSON items, indexed by namespace and name, and decoded no further than a
+request needs. `store` and `manifests` make them, `snapshot` reads them.
 """
 
 from __future__ import annotations
@@ -96,12 +95,15 @@ class Collection:
     def get(self, namespace: str, name: str) -> Item | None:
         """The one object of that name."""
         self.items  # noqa: B018 - fills the index
-        return self._index.get((namespace if self.resource.namespaced else "", name))
+        if not self.resource.namespaced:
+            namespace = ""
+        return self._index.get((namespace, name))
 
     def select(self, namespace: str, label_selector: str, field_selector: str) -> Iterator[Item]:
         """Objects of one namespace (all of them when empty) that both selectors pick. Raises SelectorError at once."""
         by_label = selectors.labels(label_selector)
         by_field, deep = selectors.fields(field_selector, self.resource.group, self.resource.plural)
+        # a generator expression and not `yield`: the selectors above must be read before the first item is asked for
         return (
             item for item in self.items
             if (not namespace or item.namespace == namespace)
@@ -111,7 +113,9 @@ class Collection:
 
     def covers(self, namespace: str) -> bool:
         """Whether that namespace (all of them when empty) was captured."""
-        return self.scope is None or not self.resource.namespaced or (bool(namespace) and namespace in self.scope)
+        if self.scope is None or not self.resource.namespaced:
+            return True
+        return bool(namespace) and namespace in self.scope
 
 
 def split_list(data: bytes) -> list[msgspec.Raw]:
@@ -142,5 +146,5 @@ def as_object(raw: msgspec.Raw | bytes, resource: Resource) -> msgspec.Raw:
 
 
 def _item(raw: msgspec.Raw) -> Item:
-    meta = _OBJECT.decode(raw).metadata
-    return Item(meta.namespace, meta.name, meta.labels, raw)
+    metadata = _OBJECT.decode(raw).metadata
+    return Item(metadata.namespace, metadata.name, metadata.labels, raw)

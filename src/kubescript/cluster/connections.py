@@ -1,10 +1,10 @@
-"""urllib3 connections that another thread can cut at any moment.
-
-While connecting, before the head of an answer, inside its body.
+"""urllib3 connections that another thread can abort at any moment: while connecting, before the head of an answer,
+inside its body.
 
 urllib3's own time limits count from byte to byte, so a server that sends a byte a second is waited for without end; and
-its `shutdown()` exists only once there is an answer. Here every call has a `Exchange`: it knows the socket the call is
-using right now, and cuts it when the deadline passes or somebody cancels. Called by `live` alone.
+its `shutdown()` exists only once there is an answer. Here every call has an `Exchange`: it knows the socket that the
+call uses right now, and shuts it down when the deadline passes or somebody cancels. Called by `live`, `http` and
+`credentials`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 __all__ = ["POOL_CLASSES", "Exchange"]
 
 _thread = threading.local()
-"""The exchange of the call this thread is performing; urllib3 offers no way to hand it through."""
+"""The exchange that this thread performs; urllib3 offers no way to hand it through."""
 
 
 class Exchange:
-    """What one call holds on to: at most one socket, or name look-up, at a time, and the reason it was cut, if it
-    was."""
+    """One request and its answer, as far as another thread may abort them.
+
+    It holds at most one socket, or one name lookup, at a time, and the reason why it was aborted, if it was.
+    """
 
     def __init__(self, deadline: float) -> None:
         self.deadline = deadline
@@ -37,15 +39,16 @@ class Exchange:
         self._lock = threading.Lock()
         self._target: _DuplicateSocket | _NameLookup | None = None
         self.abort_reason = ""
-        """Why it was cut: "timeout", "patience", "cancelled" or "closed"; empty while it is whole."""
+        """Why it was aborted: "timeout", "patience", "cancelled" or "closed"; empty while it was not."""
 
     @property
     def remaining(self) -> float:
         """Seconds left, never less than a millisecond: urllib3 takes zero for an error."""
-        return max(0.001, self.deadline - time.monotonic())
+        left = self.deadline - time.monotonic()
+        return max(0.001, left)
 
     def abort(self, reason: str) -> None:
-        """End any read or write of this call now. The first reason stays."""
+        """Ends any read or write of this call now. The first reason stays."""
         with self._lock:
             self.abort_reason = self.abort_reason or reason
             target = self._target
@@ -53,13 +56,16 @@ class Exchange:
             target.abort(self)
 
     def attach(self, target: _DuplicateSocket | _NameLookup | None, *, reused: bool = False) -> None:
-        """The socket in use from now on; cut at once when the exchange already is."""
+        """Sets what is in use from now on; aborts it at once when the exchange already is."""
         with self._lock:
-            self._target, self.reused = target, reused
-        if target is not None:
-            target.owner = self
-            if self.abort_reason:
-                target.abort(self)
+            self._target = target
+            self.reused = reused
+        if target is None:
+            return
+        target.owner = self
+        # read after `owner` is set: an abort in between has found nobody's socket, and is made up for here
+        if self.abort_reason:
+            target.abort(self)
 
     def __enter__(self) -> Self:
         _thread.exchange = self
@@ -72,7 +78,7 @@ class Exchange:
 class _DuplicateSocket:
     """A second descriptor of a connection's socket.
 
-    The first is swallowed by TLS and may be closed, and its number taken by another file, in the moment somebody wants
+    TLS swallows the first one, which may be closed, and its number taken by another file, in the moment somebody wants
     to shut it down; this one belongs to us.
     """
 
@@ -80,39 +86,49 @@ class _DuplicateSocket:
         self._sock = sock.dup()
         self._lock = threading.Lock()
         self.owner: Exchange | None = None
-        """The call in whose name it may be cut: the connection may meanwhile serve another."""
+        """The exchange that may abort it: the connection may meanwhile serve another."""
 
     def abort(self, exchange: Exchange) -> None:
+        """Shuts the socket down, unless another exchange uses it by now."""
         with self._lock, contextlib.suppress(OSError):
             if self.owner is exchange:
                 self._sock.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
+        """Gives the descriptor back; the connection's own stays open."""
         with self._lock:
             self._sock.close()
 
 
 class _NameLookup:
-    """A name being looked up, in a thread of its own: the C library waits for a dead name server for up to minutes,
-    and nobody can wake it. Held by a exchange as a socket is; cutting it leaves the thread to its end."""
+    """A name that is being looked up in a thread of its own.
+
+    The C library waits for a dead name server for up to minutes, and nobody can wake it. An exchange holds a lookup as
+    it holds a socket; aborting it leaves the thread to its end.
+    """
 
     def __init__(self, host: str, port: int | None) -> None:
         self.owner: Exchange | None = None
-        self._host, self._port = host, port
+        self._host = host
+        self._port = port
         self._outcome: queue.SimpleQueue[list[Any] | Exception | None] = queue.SimpleQueue()
+        """Addresses, the error of the lookup, or None when it was aborted."""
 
     def abort(self, exchange: Exchange) -> None:
+        """Wakes the caller of `addresses`."""
         if self.owner is exchange:
             self._outcome.put(None)
 
     def addresses(self) -> list[Any]:
-        """The addresses. Raises what getaddrinfo raises, or TimeoutError when the exchange was cut."""
+        """The addresses. Raises what getaddrinfo raises, or TimeoutError when the exchange was aborted."""
+        # an address in digits needs no name server, and no thread
         with contextlib.suppress(socket.gaierror):
             return self._look_up(socket.AI_NUMERICHOST)
-        threading.Thread(target=self._run, name="kubescript-resolver", daemon=True).start()
+        thread = threading.Thread(target=self._run, name="kubescript-resolver", daemon=True)
+        thread.start()
         outcome = self._outcome.get()
         if outcome is None:
-            raise TimeoutError("cut while the name was looked up")
+            raise TimeoutError("aborted while the name was looked up")
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
@@ -120,21 +136,28 @@ class _NameLookup:
     def _run(self) -> None:
         try:
             self._outcome.put(self._look_up(0))
-        except Exception as error:  # told to the one who waits
+        except Exception as error:  # raised again by `addresses`, in the thread of the call
             self._outcome.put(error)
 
     def _look_up(self, flags: int) -> list[Any]:
-        return socket.getaddrinfo(self._host, self._port, 0, socket.SOCK_STREAM, 0, flags)
+        return socket.getaddrinfo(
+            self._host,
+            self._port,
+            family=socket.AF_UNSPEC,
+            type=socket.SOCK_STREAM,
+            proto=0,
+            flags=flags,
+        )
 
 
 class _AbortableConnection(HTTPConnection):
-    """A connection that reports its socket to the exchange of the thread that uses it."""
+    """A connection that attaches its socket to the exchange of the thread that uses it."""
 
     _duplicate: _DuplicateSocket | None = None
     _used = False
 
     def _new_conn(self) -> socket.socket:
-        """Connect as urllib3 does, but to a socket that can be cut while it connects."""
+        """Connects as urllib3 does, but with a socket that can be aborted while it connects."""
         failure: OSError | None = None
         for family, kind, number, _, address in self._resolve():
             sock = socket.socket(family, kind, number)
@@ -148,6 +171,7 @@ class _AbortableConnection(HTTPConnection):
         raise exceptions.NewConnectionError(self, f"cannot connect: {failure}") from failure
 
     def _resolve(self) -> list[Any]:
+        """The addresses of the host. Raises urllib3's error of a name that does not resolve."""
         lookup = _NameLookup(self._dns_host, self.port)
         exchange: Exchange | None = getattr(_thread, "exchange", None)
         if exchange is not None:
@@ -155,9 +179,11 @@ class _AbortableConnection(HTTPConnection):
         try:
             return lookup.addresses()
         except (socket.gaierror, UnicodeError) as error:
-            raise exceptions.NameResolutionError(self.host, self, socket.gaierror(str(error))) from error
+            cause = socket.gaierror(str(error))
+            raise exceptions.NameResolutionError(self.host, self, cause) from error
 
     def _connect_to(self, sock: socket.socket, address: Any) -> socket.socket:
+        """Connects one socket, attached beforehand so that connecting can be aborted."""
         for option in self.socket_options or ():
             sock.setsockopt(*option)
         sock.settimeout(self.timeout)
@@ -168,18 +194,21 @@ class _AbortableConnection(HTTPConnection):
         return sock
 
     def putrequest(self, *args: Any, **kwargs: Any) -> None:
+        """Attaches a kept-alive socket to the exchange that now uses it."""
         if self.sock is not None:
             self._attach(reused=self._used)
         self._used = True
         super().putrequest(*args, **kwargs)
 
     def close(self) -> None:
+        """Closes both descriptors of the socket."""
         super().close()
         self._used = False
         self._close_duplicate()
 
     def _close_duplicate(self) -> None:
-        duplicate, self._duplicate = self._duplicate, None
+        duplicate = self._duplicate
+        self._duplicate = None
         if duplicate is not None:
             duplicate.close()
 

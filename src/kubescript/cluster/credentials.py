@@ -1,8 +1,8 @@
 """Credentials and connections from a kubeconfig or a service account. The only user of the `kubernetes` package.
 
 That package costs 0.3 s to import, so it is loaded with the first call. It reads kubeconfigs, runs credential plugins
-and refreshes tokens; what it says when it fails is never passed on, because its texts quote kubeconfig entries, tokens
-included. Called by `identity`.
+and refreshes tokens. Its error texts are never passed on, because they quote kubeconfig entries, tokens included.
+Called by `identity`.
 """
 
 from __future__ import annotations
@@ -34,23 +34,27 @@ __all__ = ["ApiServer", "authorization", "load"]
 log = logging.getLogger(__name__)
 
 _POOL: Final = 32
-"""Kept-alive connections: as many scripts as run at once, twice."""
+"""Kept-alive connections: twice as many as scripts run at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApiServer:
-    """A configuration and the pool built from it; replaced as a whole when credentials are read anew."""
+    """An API server with our credentials for it, and the pool built from them.
+
+    It is replaced as a whole when credentials are read anew.
+    """
 
     configuration: Any
+    """The official client's."""
     pool: urllib3.PoolManager
     url: str
-    """URL of the API server, without a slash at its end."""
+    """Without a slash at its end."""
     refresh_lock: threading.Lock = field(default_factory=threading.Lock)
     """One call at a time asks for the token: a hanging plugin must hold up its own cluster's calls only."""
 
 
 def load(path: Path | None, context: kubeconfig.Context | None) -> ApiServer:
-    """Read the credentials of `context` (None: the pod's service account).
+    """Reads the credentials of `context` (None: the pod's service account).
 
     May run a plugin. Raises ClusterError in our words.
     """
@@ -59,12 +63,14 @@ def load(path: Path | None, context: kubeconfig.Context | None) -> ApiServer:
     try:
         with _renewal_lock(path, context):
             configuration = _configuration(path, context, folder)
-            pool = _connection_pool(configuration, _tls_context(configuration))
+            tls_context = _tls_context(configuration)
+            pool = _connection_pool(configuration, tls_context)
     except errors.ClusterError:
         raise
     except Exception as error:
+        whose = context.name if context else "the pod"
         raise errors.ClusterError(
-            f"the credentials of {context.name if context else 'the pod'} cannot be loaded ({type(error).__name__})",
+            f"the credentials of {whose} cannot be loaded ({type(error).__name__})",
             code="cluster.config",
             remedy="check that cluster, user and the files they name exist: `kubectl config view`, `kubectl version`",
         ) from None
@@ -77,6 +83,7 @@ def load(path: Path | None, context: kubeconfig.Context | None) -> ApiServer:
 
 
 def _configuration(path: Path | None, context: kubeconfig.Context | None, folder: str) -> Any:
+    """The official client's configuration; it writes inline certificates and keys to `folder`."""
     import kubernetes.client
     import kubernetes.config
     from kubernetes.config import kube_config
@@ -97,11 +104,15 @@ def _configuration(path: Path | None, context: kubeconfig.Context | None, folder
 
 
 def _write_temporary_file(content: str | bytes, temp_file_path: str | None = None, force_recreate: bool = False) -> str:
-    """In place of the client's function, which remembers files by content before it has written them: two contexts
-    with the same inline CA, loaded at the same time, would read each other's files empty, or gone."""
+    """Writes a file and returns its name, in place of the client's function.
+
+    The client's remembers files by content before it has written them: two contexts with the same inline CA, loaded at
+    the same time, would read each other's files empty, or gone.
+    """
+    data = content.encode() if isinstance(content, str) else content
     descriptor, name = tempfile.mkstemp(dir=temp_file_path)
     with os.fdopen(descriptor, "wb") as file:
-        file.write(content.encode() if isinstance(content, str) else content)
+        file.write(data)
     if temp_file_path is None:  # an identity provider's CA, which is asked for by nobody but the client
         atexit.register(Path(name).unlink, missing_ok=True)
     return name
@@ -109,19 +120,24 @@ def _write_temporary_file(content: str | bytes, temp_file_path: str | None = Non
 
 def _can_be_written(path: Path | None) -> bool:
     """Whether renewed tokens can be kept: a mounted Secret cannot be written, and must not make the renewal fail."""
-    files = (kubeconfig.source(path) or "").split(os.pathsep)
-    return all(os.access(Path(file).expanduser(), os.W_OK) for file in files if file)
+    source = kubeconfig.source(path) or ""
+    files = [part for part in source.split(os.pathsep) if part]
+    return all(os.access(Path(file).expanduser(), os.W_OK) for file in files)
 
 
 _renewal_locks: Final[collections.defaultdict[str, threading.Lock]] = collections.defaultdict(threading.Lock)
-"""Kubeconfig ▶ who renews tokens in it now."""
+"""Kubeconfig ▶ held by whoever renews tokens in it now."""
 _RENEWAL_S: Final = 30.0
+"""Seconds to wait for another context's renewal."""
 
 
 @contextlib.contextmanager
 def _renewal_lock(path: Path | None, context: kubeconfig.Context | None) -> Iterator[None]:
-    """One context of a file at a time, from reading the file to writing it back: the client writes all of what it read,
-    and would undo what another context has written meanwhile, refresh tokens that are good for one use included."""
+    """Admits one context of a file at a time, from reading the file to writing it back.
+
+    The client writes all of what it read, and would undo what another context has written meanwhile, refresh tokens
+    that are good for one use included.
+    """
     if context is None or not context.renews:
         yield
         return
@@ -139,10 +155,11 @@ def _renewal_lock(path: Path | None, context: kubeconfig.Context | None) -> Iter
 
 
 def _check_server(server: str, context: kubeconfig.Context | None) -> None:
-    """An address without scheme or host would be looked up as something else."""
+    """Refuses an address without scheme or host, which would be looked up as something else."""
     with contextlib.suppress(ValueError):
         address = urllib.parse.urlsplit(server)
-        if address.scheme in {"http", "https"} and address.hostname and address.port != 0:  # `port` checks its range
+        has_host = address.scheme in {"http", "https"} and bool(address.hostname)
+        if has_host and address.port != 0:  # `port` checks its range
             return
     whose = f"cluster {context.cluster!r}" if context is not None else "the pod"
     raise errors.ClusterError(
@@ -153,8 +170,10 @@ def _check_server(server: str, context: kubeconfig.Context | None) -> None:
 
 
 def _check_plugin(server: ApiServer, context: kubeconfig.Context | None) -> None:
-    """The client only logs that a plugin failed, and would go on as system:anonymous."""
-    if context is not None and context.plugin and not (authorization(server) or server.configuration.cert_file):
+    """Refuses a plugin without result: the client only logs the failure, and would go on as system:anonymous."""
+    if context is None or not context.plugin:
+        return
+    if not authorization(server) and not server.configuration.cert_file:
         raise errors.ClusterError(
             f"the credential plugin of context {context.name} gave no credentials",
             code="cluster.auth",
@@ -184,7 +203,7 @@ def _tls_context(configuration: Any) -> ssl.SSLContext:
 
 @contextlib.contextmanager
 def _blame(what: str) -> Iterator[None]:
-    """Says which entry is at fault, and nothing that stands in it."""
+    """Says which entry is at fault, and nothing of its content."""
     try:
         yield
     except (OSError, ValueError):
@@ -202,12 +221,13 @@ def _connection_pool(configuration: Any, context: ssl.SSLContext) -> urllib3.Poo
 
     from kubescript.cluster import connections
 
-    warnings.simplefilter("ignore", urllib3.exceptions.InsecureRequestWarning)  # said once, by _tls_context
+    warnings.simplefilter("ignore", urllib3.exceptions.InsecureRequestWarning)  # logged once, by _tls_context
     options: dict[str, Any] = {"ssl_context": context, "cert_reqs": context.verify_mode, "maxsize": _POOL}
     if configuration.tls_server_name:
         options["server_hostname"] = configuration.tls_server_name
+    exempt = configuration.no_proxy or ""
     pool: urllib3.PoolManager
-    if configuration.proxy and not rest.should_bypass_proxies(configuration.host, configuration.no_proxy or ""):
+    if configuration.proxy and not rest.should_bypass_proxies(configuration.host, exempt):
         pool = _proxy_pool(configuration, options)
     else:
         pool = urllib3.PoolManager(**options)
@@ -216,15 +236,20 @@ def _connection_pool(configuration: Any, context: ssl.SSLContext) -> urllib3.Poo
 
 
 def _proxy_pool(configuration: Any, options: dict[str, Any]) -> urllib3.PoolManager:
+    """A pool behind the proxy. Raises ClusterError when urllib3 does not know the proxy's scheme."""
     import urllib3
 
     proxy = urllib.parse.urlsplit(configuration.proxy)
     headers = dict(configuration.proxy_headers or {})
     if proxy.username:
-        headers |= urllib3.make_headers(proxy_basic_auth=f"{proxy.username}:{proxy.password or ''}")
+        basic = f"{proxy.username}:{proxy.password or ''}"
+        headers |= urllib3.make_headers(proxy_basic_auth=basic)
     try:
         return urllib3.ProxyManager(
-            configuration.proxy, proxy_headers=headers, proxy_ssl_context=configuration.proxy_ssl_context, **options
+            configuration.proxy,
+            proxy_headers=headers,
+            proxy_ssl_context=configuration.proxy_ssl_context,
+            **options,
         )
     except Exception:
         raise errors.ClusterError(

@@ -1,4 +1,5 @@
-"""Discovery documents for a snapshot: the saved ones, or the same made up from what was captured."""
+"""Discovery documents of a snapshot: the saved ones, or the same put together from what was captured. Called by
+`snapshot`."""
 
 from __future__ import annotations
 
@@ -55,25 +56,35 @@ def resource_list(resources: Iterable[collection.Resource], group: str, version:
 
 
 def _saved_name(parts: list[str]) -> tuple[str, ...]:
-    """Where the capture keeps the document of that path."""
+    """Where the capture saves the document of that path."""
     if parts == ["api", "v1"]:
         return "core", "v1"
-    return tuple(parts[1:]) if parts[0] == "apis" and len(parts) == 3 else ("-".join(parts),)
+    if parts[0] == "apis" and len(parts) == 3:
+        return tuple(parts[1:])
+    return ("-".join(parts),)
 
 
 def _version(saved: store.SavedCluster) -> types.Response | None:
-    """Made up only in part: what was not captured is left out, never guessed."""
+    """The saved version; None when it was not captured, for it is never guessed."""
     known = saved.info.get("server")
-    return responses.document(known) if isinstance(known, dict) else None
+    if not isinstance(known, dict):
+        return None
+    return responses.document(known)
 
 
 def _groups(resources: list[collection.Resource], rest: list[str]) -> types.Response:
+    """What is at /apis, /apis/GROUP or /apis/GROUP/VERSION."""
     if len(rest) == 2:
         return resource_list(resources, rest[0], rest[1])
-    names = sorted({one.group for one in resources if one.group and (not rest or one.group == rest[0])})
-    groups = [_group(name, sorted({one.version for one in resources if one.group == name})) for name in names]
-    if not rest:  # `partial` tells our own resolver that a group may have more kinds than were captured
-        return responses.document({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups, "partial": True})
+    versions: dict[str, set[str]] = {}
+    for resource in resources:
+        if resource.group and (not rest or resource.group == rest[0]):
+            versions.setdefault(resource.group, set()).add(resource.version)
+    groups = [_group(name, sorted(versions[name])) for name in sorted(versions)]
+    if not rest:
+        # `partial` tells our own resolver that a group may have more kinds than were captured
+        listed = {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups, "partial": True}
+        return responses.document(listed)
     if not groups:
         return responses.failure(404, "NotFound", "the server could not find the requested resource")
     return responses.document({"kind": "APIGroup", "apiVersion": "v1", **groups[0]})

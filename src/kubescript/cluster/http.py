@@ -1,6 +1,6 @@
-"""One HTTP exchange with an API server.
+"""One HTTP exchange with an API server. Called by `live`.
 
-Send, hand the body on as bytes, and turn whatever goes wrong into a ClusterError.
+It sends the request, hands the body on as bytes, and turns whatever goes wrong into a ClusterError.
 
 A body that ends early never looks like a whole one: its length is known beforehand (Content-Length or chunks) or it is
 refused.
@@ -31,15 +31,20 @@ piece) 0.09 s."""
 _CONNECT_S: Final = 10.0
 """Seconds one address may take to accept."""
 _VISIBLE_HEADERS: Final = ("retry-after", "warning", "audit-id")
+"""The response headers that a script may see."""
 _MAX_HEADER: Final = 1_000
+"""Characters of one header."""
 
 
 def send(
     pool: urllib3.PoolManager, url: str, call: request.Request, headers: dict[str, str], exchange: connections.Exchange
 ) -> types.Response:
-    """Send once and return at the head of the answer. Raises ClusterError; `exchange` bounds and may cut all of it."""
-    target = url + call.path + ("?" + urllib.parse.urlencode(call.query) if call.query else "")
-    timeout = urllib3.Timeout(connect=min(_CONNECT_S, exchange.remaining), read=exchange.remaining)
+    """Sends once; returns at the head of the answer. Raises ClusterError; `exchange` bounds and may abort all of it."""
+    target = url + call.path
+    if call.query:
+        target += "?" + urllib.parse.urlencode(call.query)
+    left = exchange.remaining
+    timeout = urllib3.Timeout(connect=min(_CONNECT_S, left), read=left)
     try:
         with exchange:
             raw = pool.urlopen(
@@ -49,13 +54,18 @@ def send(
     except Exception as error:
         raise cluster_error(error, exchange, url) from None
     body = _Body(raw, exchange, url)
-    if exchange.abort_reason:  # cut in the instant the head arrived
+    if exchange.abort_reason:  # aborted in the instant the head arrived
         body.close()
-        raise cluster_error(exceptions.ProtocolError("cut"), exchange, url)
+        raise cluster_error(exceptions.ProtocolError("aborted"), exchange, url)
     body.check_framing(call.method)
-    chunks = body.chunks(watch=call.verb == "watch")
-    content_type = _clean(raw.headers.get("content-type", ""))
-    return types.Response(raw.status, _clean(raw.reason or ""), content_type, chunks, body.close, _visible_headers(raw))
+    return types.Response(
+        status=raw.status,
+        reason=_clean(raw.reason or ""),
+        content_type=_clean(raw.headers.get("content-type", "")),
+        chunks=body.chunks(watch=call.verb == "watch"),
+        close=body.close,
+        headers=_visible_headers(raw),
+    )
 
 
 class _Body:
@@ -68,12 +78,13 @@ class _Body:
         self._reading = threading.Lock()
 
     def check_framing(self, method: str) -> None:
-        """Refuse a body whose end cannot be told from a broken connection, or that hides its text from redaction."""
-        headers = self._raw.headers
-        framed = "content-length" in headers or "chunked" in headers.get("transfer-encoding", "").lower()
+        """Refuses a body whose end cannot be told from a broken connection, or that hides its text from redaction."""
         if self._raw.status in {204, 304} or method == "HEAD":
             return
-        if not framed or headers.get("content-encoding", "identity").lower() != "identity":
+        headers = self._raw.headers
+        framed = "content-length" in headers or "chunked" in headers.get("transfer-encoding", "").lower()
+        plain = headers.get("content-encoding", "identity").lower() == "identity"
+        if not framed or not plain:
             self.close()
             raise errors.ClusterError(
                 "the answer has no length or an encoding nobody asked for; it cannot be told whether it is whole",
@@ -84,7 +95,7 @@ class _Body:
     def chunks(self, *, watch: bool) -> Iterator[bytes]:
         """The body in pieces of up to 256 KiB; of a watch, whatever has arrived.
 
-        Raises ClusterError when it breaks off, is cut or takes too long.
+        Raises ClusterError when it breaks off, is aborted or takes too long.
         """
         try:
             while chunk := self._read(watch):
@@ -93,11 +104,12 @@ class _Body:
             self.close()
 
     def close(self) -> None:
-        """End a pending read and give the connection up.
+        """Ends a pending read and gives the connection up.
 
-        It goes back to the pool by itself once the body was read to its end.
+        The connection goes back to the pool by itself once the body was read to its end.
         """
         self._exchange.abort("closed")
+        # a thread that reads has woken from the abort and closes the body itself
         if self._reading.acquire(blocking=False):
             try:
                 with contextlib.suppress(Exception):
@@ -106,33 +118,37 @@ class _Body:
                 self._reading.release()
 
     def _read(self, watch: bool) -> bytes:
+        """The next piece; empty at the end. Raises ClusterError."""
         with self._reading:
             try:
+                # `read` waits for all it asks for, and a watch must not wait for its next event
                 chunk = self._raw.read1(_READ_BYTES) if watch else self._raw.read(_READ_BYTES)
             except Exception as error:
                 raise cluster_error(error, self._exchange, self._url) from None
-            if self._exchange.abort_reason:  # a cut read may look like an end; only a whole exchange's end is one
-                raise cluster_error(exceptions.ProtocolError("cut"), self._exchange, self._url)
+            if self._exchange.abort_reason:  # an aborted read may look like an end
+                raise cluster_error(exceptions.ProtocolError("aborted"), self._exchange, self._url)
             if not chunk:
-                self._exchange.attach(None)  # the connection is back in the pool and no longer ours to cut
+                self._exchange.attach(None)  # the connection is back in the pool and no longer ours to abort
             return chunk
 
 
 def cluster_error(error: Exception, exchange: connections.Exchange, url: str) -> errors.ClusterError:
     """What `error` means to the model and to the operator. The reason of an abort explains any error that follows."""
-    host = urllib.parse.urlsplit(url).netloc.rpartition("@")[2]
-    if exchange.abort_reason == "cancelled":
+    host = urllib.parse.urlsplit(url).netloc.rpartition("@")[2]  # without a password in the URL
+    reason = exchange.abort_reason
+    if reason == "cancelled":
         return errors.ClusterError("the call was cancelled", code="cluster.cancelled")
-    if exchange.abort_reason == "closed":
+    if reason == "closed":
         return errors.ClusterError("the answer was closed before its end", code="cluster.broken")
-    if exchange.abort_reason == "patience":
+    if reason == "patience":
         return errors.ClusterError(f"the API server at {host} did not begin to answer in time", code="cluster.timeout")
     if isinstance(error, exceptions.ProxyError):
         error = error.original_error
     for known, make in _ERRORS:
-        if isinstance(error, known) and not (exchange.abort_reason and known in _ABORTED_WHILE_CONNECTING):
+        from_abort = bool(reason) and known in _ABORTED_WHILE_CONNECTING
+        if isinstance(error, known) and not from_abort:
             return make(error, host)
-    if exchange.abort_reason == "timeout" or isinstance(error, exceptions.TimeoutError):
+    if reason == "timeout" or isinstance(error, exceptions.TimeoutError):
         return _timeout(host)
     return errors.ClusterError(
         f"the connection to the API server at {host} broke off; what arrived is incomplete and was discarded",
@@ -142,8 +158,10 @@ def cluster_error(error: Exception, exchange: connections.Exchange, url: str) ->
 
 
 def _timeout(host: str) -> errors.ClusterError:
-    message = f"the API server at {host} did not answer in full in the call's time; ask for less (limit=, selectors)"
-    return errors.ClusterError(message, code="cluster.timeout")
+    return errors.ClusterError(
+        f"the API server at {host} did not answer in full in the call's time; ask for less (limit=, selectors)",
+        code="cluster.timeout",
+    )
 
 
 def _unresolved(_error: Exception, host: str) -> errors.ClusterError:
@@ -151,15 +169,23 @@ def _unresolved(_error: Exception, host: str) -> errors.ClusterError:
 
 
 def _refused(error: Exception, host: str) -> errors.ClusterError:
-    text = re.search(r"\[Errno -?\d+\] [A-Za-z ]+", str(error))
-    return _unreachable(f"the API server at {host} cannot be reached{': ' + text[0] if text else ''}")
+    """No connection, with the system's words for it if urllib3 quotes them."""
+    message = f"the API server at {host} cannot be reached"
+    system_text = re.search(r"\[Errno -?\d+\] [A-Za-z ]+", str(error))
+    if system_text:
+        message += f": {system_text[0]}"
+    return _unreachable(message)
 
 
 def _unreachable(message: str) -> errors.ClusterError:
-    return errors.ClusterError(message, remedy="check the kubeconfig's server, the network, VPN and proxy settings")
+    return errors.ClusterError(
+        message,
+        remedy="check the kubeconfig's server, the network, VPN and proxy settings",
+    )
 
 
 def _tls(error: Exception, host: str) -> errors.ClusterError:
+    """A failed handshake, with the reason that OpenSSL gives: urllib3 wraps its error several times."""
     cause: object = error
     while isinstance(cause, Exception) and cause.args and isinstance(cause.args[0], Exception):
         cause = cause.args[0]
@@ -180,7 +206,7 @@ def _proxy(_error: Exception, host: str) -> errors.ClusterError:
 
 
 _ABORTED_WHILE_CONNECTING: Final = (exceptions.ConnectTimeoutError, exceptions.SSLError, ssl.SSLError)
-"""How a connection ends that is cut before it stands: no fault of its certificates."""
+"""Errors of a connection that was aborted before it stood: its certificates are not at fault."""
 _ERRORS: Final[tuple[tuple[type[Exception], Callable[[Exception, str], errors.ClusterError]], ...]] = (
     (exceptions.NameResolutionError, _unresolved),
     (exceptions.NewConnectionError, _refused),
@@ -189,11 +215,20 @@ _ERRORS: Final[tuple[tuple[type[Exception], Callable[[Exception, str], errors.Cl
     (ssl.SSLError, _tls),
     (exceptions.URLSchemeUnknown, _proxy),
 )
+"""Exceptions of urllib3 ▶ what we say; the first that fits counts."""
 
 
 def _visible_headers(raw: urllib3.BaseHTTPResponse) -> dict[str, str]:
-    return {name: _clean(raw.headers[name]) for name in _VISIBLE_HEADERS if name in raw.headers}
+    visible = {}
+    for name in _VISIBLE_HEADERS:
+        if name in raw.headers:
+            visible[name] = _clean(raw.headers[name])
+    return visible
 
 
 def _clean(text: str) -> str:
-    return "".join(char if char.isprintable() else " " for char in text[:_MAX_HEADER])
+    """A header's text, capped, with a space for each character that cannot be printed."""
+    capped = text[:_MAX_HEADER]
+    if capped.isprintable():
+        return capped
+    return "".join(char if char.isprintable() else " " for char in capped)

@@ -1,6 +1,6 @@
 """Which cluster, and as whom: a context that is chosen once, and its credentials, read when a call needs them.
 
-Called by `live`. A credential plugin may hang; no caller waits longer for it than its time.
+Called by `live`. A credential plugin may hang; no caller waits for it longer than the caller's own time.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ __all__ = ["Identity"]
 _PLUGIN_S: Final = 60.0
 """Seconds a credential plugin may take, when the call itself has more."""
 _SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+"""Where Kubernetes mounts a pod's own credentials."""
 
 
 class Identity:
@@ -42,7 +43,9 @@ class Identity:
     @property
     def name(self) -> str:
         """The kubeconfig context; "in-cluster" with a service account."""
-        return self.context.name if self.context is not None else "in-cluster"
+        if self.context is None:
+            return "in-cluster"
+        return self.context.name
 
     @property
     def namespace(self) -> str:
@@ -62,7 +65,7 @@ class Identity:
         return self._context
 
     def api_server(self, deadline: float, cancel: cancellation.Cancellation) -> credentials.ApiServer:
-        """The credentials and their connections, loading them first.
+        """The credentials and their connections; loads them first.
 
         Callers at the same time share one load: a plugin is not started five times.
         """
@@ -77,15 +80,17 @@ class Identity:
 
     def authorization(self, server: credentials.ApiServer, deadline: float, cancel: cancellation.Cancellation) -> str:
         """The Authorization header of now, empty when there is none. Raises ClusterError."""
-        if self.context is not None and self.context.plugin:
-            header: str = _result_in_time(_in_thread(lambda: credentials.authorization(server)), deadline, cancel)
-            return header
-        return credentials.authorization(server)
+        if self.context is None or not self.context.plugin:
+            return credentials.authorization(server)
+        future = _in_thread(lambda: credentials.authorization(server))
+        header: str = _result_in_time(future, deadline, cancel)
+        return header
 
     def forget(self) -> credentials.ApiServer | None:
-        """Have everything read anew by the next call; gives what was forgotten."""
+        """Makes the next call read everything anew; returns what was forgotten."""
         with self._lock:
-            server, self._server = self._server, None
+            server = self._server
+            self._server = None
         return server
 
     def _load(self) -> credentials.ApiServer:
@@ -96,11 +101,14 @@ class Identity:
 
 
 def _in_cluster(path: Path | None, context: str | None) -> bool:
-    return context is None and kubeconfig.source(path) is None and bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
+    """Whether to use the pod's service account: nobody names a context, there is no kubeconfig, and we are in a pod."""
+    if context is not None or kubeconfig.source(path) is not None:
+        return False
+    return bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
 
 
 def _in_thread(work: Callable[[], Any]) -> futures.Future[Any]:
-    """Run `work` in a thread of its own: a credential plugin may hang, and no caller waits longer than its time."""
+    """Runs `work` in a thread of its own: a credential plugin may hang, and callers do not wait for its end."""
     future: futures.Future[Any] = futures.Future()
 
     def run() -> None:
@@ -109,16 +117,17 @@ def _in_thread(work: Callable[[], Any]) -> futures.Future[Any]:
         except BaseException as error:
             future.set_exception(error)
 
-    threading.Thread(target=run, name="kubescript-credentials", daemon=True).start()
+    thread = threading.Thread(target=run, name="kubescript-credentials", daemon=True)
+    thread.start()
     return future
 
 
 def _result_in_time(future: futures.Future[Any], deadline: float, cancel: cancellation.Cancellation) -> Any:
-    """The result, or ClusterError when it does not come in time or is cancelled."""
+    """The result. Raises ClusterError when it does not come in time or the call is cancelled."""
     stopped: futures.Future[None] = futures.Future()
     with cancel.closing(lambda: stopped.set_result(None)):
-        left = max(0.001, min(_PLUGIN_S, deadline - time.monotonic()))
-        done, _ = futures.wait((future, stopped), left, futures.FIRST_COMPLETED)
+        left = min(_PLUGIN_S, deadline - time.monotonic())
+        done, _ = futures.wait((future, stopped), max(0.001, left), futures.FIRST_COMPLETED)
     if future in done:
         return future.result()
     if cancel.cancelled:

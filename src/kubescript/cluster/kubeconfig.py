@@ -1,15 +1,15 @@
-"""Kubeconfig files, read for what people choose by: contexts, their cluster and namespace.
-
-No credential is looked at here.
+"""Kubeconfig files, read for what people choose by: contexts, their cluster and namespace. No credential is read here.
 
 The official client's own error texts quote the entry they trip over, tokens included, so none of them is ever passed
-on; what can be wrong with a kubeconfig is checked here, in our words, before that client sees it.
+on; what can be wrong with a kubeconfig is checked here, in our words, before that client sees it. Called by `identity`,
+`credentials`, `app` and `kubescript doctor`.
 """
 
 from __future__ import annotations
 
 import difflib
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +19,7 @@ from kubescript import errors
 __all__ = ["Context", "choose", "contexts", "source"]
 
 _MAX_BYTES: Final = 16 * 1024 * 1024
+"""Bytes of one file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,28 +55,34 @@ def contexts(path: Path | None = None) -> list[Context]:
     files = source(path)
     if files is None:
         raise _config_error(
-            "there is no kubeconfig", "pass --kubeconfig, set KUBECONFIG, or use --snapshot to serve a saved cluster"
+            "there is no kubeconfig",
+            "pass --kubeconfig, set KUBECONFIG, or use --snapshot to serve a saved cluster",
         )
-    return _merge([_read(Path(part).expanduser()) for part in _existing(files)])
+    paths = [Path(part).expanduser() for part in _existing(files)]
+    return _merge([_read(file) for file in paths])
 
 
 def choose(path: Path | None, name: str | None) -> Context:
     """The context of that name, or the current one. Raises ClusterError that names the nearest."""
-    found = contexts(path)
-    for context in found:
-        if context.name == name or (name is None and context.current):
+    offered = contexts(path)
+    for context in offered:
+        if name is None and context.current:
             return context
-    if not found:
+        if context.name == name:
+            return context
+    if not offered:
         raise _config_error("the kubeconfig has no contexts", "add one with `kubectl config set-context`")
-    names = [context.name for context in found]
+    names = [context.name for context in offered]
+    first_names = ", ".join(names[:20])
     if name is None:
-        raise _config_error("the kubeconfig has no current context", f"pass --context, one of: {', '.join(names[:20])}")
+        raise _config_error("the kubeconfig has no current context", f"pass --context, one of: {first_names}")
     close = difflib.get_close_matches(name, names, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"there are: {', '.join(names[:20])}"
+    hint = f"did you mean {close[0]}?" if close else f"there are: {first_names}"
     raise _config_error(f"the kubeconfig has no context {name!r}; {hint}", "pass --context")
 
 
 def _existing(files: str) -> list[str]:
+    """Those files of a $KUBECONFIG that exist; like kubectl, it passes over the others."""
     parts = [part for part in files.split(os.pathsep) if part]
     existing = [part for part in parts if Path(part).expanduser().is_file()]
     if not existing:
@@ -107,35 +114,53 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _merge(files: list[dict[str, Any]]) -> list[Context]:
-    """The first file to name something wins, as with kubectl."""
-    current = next((str(data["current-context"]) for data in files if data.get("current-context")), None)
-    users = {
-        str(user.get("name")): _section(user, "user") for data in reversed(files) for user in _entries(data, "users")
-    }
+    """The contexts of all files; the first file to name something wins, as with kubectl."""
+    current = ""
+    users: dict[str, dict[str, Any]] = {}
+    for data in reversed(files):  # the first one is read last, and so replaces what the others say
+        current = str(data.get("current-context") or current)
+        for entry in _entries(data, "users"):
+            users[str(entry.get("name"))] = _section(entry, "user")
     merged: dict[str, Context] = {}
     for data in files:
         for entry in _entries(data, "contexts"):
-            name, inner = str(entry.get("name")), _section(entry, "context")
-            user = str(inner.get("user") or "")
-            merged.setdefault(name, Context(
-                name, str(inner.get("cluster") or ""), user, str(inner.get("namespace") or "default"), name == current,
-                bool({"exec", "auth-provider"} & set(users.get(user, {}))), "auth-provider" in users.get(user, {}),
-            ))  # fmt: skip
+            context = _context(entry, current, users)
+            merged.setdefault(context.name, context)
     return list(merged.values())
 
 
+def _context(entry: dict[str, Any], current: str, users: Mapping[str, dict[str, Any]]) -> Context:
+    """One entry of `contexts:`, with what its user's entry says of the credentials."""
+    name = str(entry.get("name"))
+    section = _section(entry, "context")
+    user = str(section.get("user") or "")
+    sources = users.get(user, {})
+    return Context(
+        name=name,
+        cluster=str(section.get("cluster") or ""),
+        user=user,
+        namespace=str(section.get("namespace") or "default"),
+        current=bool(current) and name == current,
+        plugin="exec" in sources or "auth-provider" in sources,
+        renews="auth-provider" in sources,
+    )
+
+
 def _entries(data: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    """A list of the file. Raises ClusterError when it is none, or holds something else than mappings."""
     entries = data.get(key) or []
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+    is_list = isinstance(entries, list)
+    if not is_list or not all(isinstance(entry, dict) for entry in entries):
         raise _config_error(
             f"`{key}` in the kubeconfig is not a list of entries", "check it with `kubectl config view`"
         )
-    return entries
+    return list(entries)
 
 
 def _section(entry: dict[str, Any], key: str) -> dict[str, Any]:
-    inner = entry.get(key) or {}
-    return inner if isinstance(inner, dict) else {}
+    """A mapping inside an entry; empty when there is none."""
+    section = entry.get(key)
+    return section if isinstance(section, dict) else {}
 
 
 def _config_error(message: str, remedy: str) -> errors.ClusterError:

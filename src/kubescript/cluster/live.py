@@ -1,8 +1,8 @@
-"""A live API server: one request at a time as bytes, with retries where they are safe, cut where somebody says so.
+"""A live API server: sends one request at a time as bytes, repeats it where that is safe, aborts it when asked.
 
 Requests go through our own urllib3 pool, not through the official client's methods: its models are slow, and its
-methods take headers and hosts from the caller. Nothing a caller passes can name a header or a host here. Which
-cluster it is, and as whom, is in `identity`.
+methods take headers and hosts from the caller. Nothing a caller passes can name a header or a host here. `identity`
+knows which cluster it is, and as whom to ask.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ class Live:
         self._patience_s = patience_s or float("inf")
         self._lock = threading.Lock()
         self._exchanges: set[connections.Exchange] = set()
+        """Those under way, for `close` to abort."""
         self._timers = timers.Timers()
 
     @property
@@ -59,18 +60,18 @@ class Live:
         return self._identity.namespace
 
     def choose(self) -> None:
-        """Raises ClusterError when the kubeconfig has no such context. Connects to nothing."""
+        """Chooses the context, and connects to nothing. Raises ClusterError when the kubeconfig has no such context."""
         _ = self._identity.context
 
     def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
-        """Send one request, see `base.Cluster`.
+        """Sends one request, see `base.Cluster`.
 
         A GET is repeated once on a stale connection or after a 401 with fresh credentials, and
         up to three times when the server asks for patience (Retry-After) and the time allows; nothing else is ever sent
         twice.
         """
         now = time.monotonic()
-        deadlines = _Deadlines(now + min(timeout_s, self._patience_s), now + timeout_s)
+        deadlines = _Deadlines(head=now + min(timeout_s, self._patience_s), end=now + timeout_s)
         response = self._attempt(call, deadlines, cancel)
         if response.status == 401:
             response = self._with_fresh_credentials(call, deadlines, cancel, response)
@@ -88,7 +89,7 @@ class Live:
         return response
 
     def close(self) -> None:
-        """Cut every call and drop every connection. A later call opens new ones."""
+        """Aborts every call and drops every connection. A later call opens new ones."""
         server = self._identity.forget()
         with self._lock:
             exchanges = list(self._exchanges)
@@ -100,6 +101,7 @@ class Live:
     def _attempt(
         self, call: request.Request, deadlines: _Deadlines, cancel: cancellation.Cancellation
     ) -> types.Response:
+        """Sends the request with the current credentials, once more if the connection was stale."""
         server = self._identity.api_server(deadlines.head, cancel)
         headers = self._headers(server, call, deadlines.head, cancel)
         try:
@@ -115,7 +117,7 @@ class Live:
         deadlines: _Deadlines,
         cancel: cancellation.Cancellation,
     ) -> types.Response:
-        """One exchange on a exchange that the deadline, the cancellation and `close` can cut."""
+        """Performs one exchange that the deadline, the cancellation and `close` can abort."""
         from kubescript.cluster import connections, http  # urllib3 is part of what start-up must not pay
 
         exchange = connections.Exchange(deadlines.end)
@@ -125,22 +127,22 @@ class Live:
                 response = http.send(server.pool, server.url, call, headers, exchange)
         except errors.ClusterError as error:
             release()
-            if (
-                error.code == "cluster.broken"
-                and exchange.reused
-                and call.method == "GET"
-                and not exchange.abort_reason
-            ):
+            was_stale = error.code == "cluster.broken" and exchange.reused and not exchange.abort_reason
+            if was_stale and call.method == "GET":
                 raise _StaleConnection from None
             raise
         except BaseException:
             release()
             raise
-        return replace(response, chunks=_release_after(response.chunks, release), close=_both(response.close, release))
+        return replace(
+            response,
+            chunks=_release_after(response.chunks, release),
+            close=_both(response.close, release),
+        )
 
     @contextlib.contextmanager
     def _abort_without_head(self, exchange: connections.Exchange, deadlines: _Deadlines) -> Iterator[None]:
-        """Cut the exchange unless its answer has begun in time, however the server fills the time."""
+        """Aborts the exchange unless its answer begins in time: a server may fill the time with single bytes."""
         if deadlines.head >= deadlines.end:
             yield
             return
@@ -151,13 +153,13 @@ class Live:
             clear()
 
     def _register(self, exchange: connections.Exchange, cancel: cancellation.Cancellation) -> Callable[[], None]:
-        """Hang the exchange on everything that may cut it; returns what takes it off again."""
+        """Registers the exchange with everything that can abort it; returns the function that unregisters it."""
         with self._lock:
             self._exchanges.add(exchange)
         clear = self._timers.at(exchange.deadline, lambda: exchange.abort("timeout"))
         registered = cancel.closing(lambda: exchange.abort("cancelled"))
         registered.__enter__()
-        once = threading.Lock()
+        once = threading.Lock()  # the end of the chunks and `close` both release, from any thread
 
         def release() -> None:
             if once.acquire(blocking=False):
@@ -169,9 +171,16 @@ class Live:
         return release
 
     def _with_fresh_credentials(
-        self, call: request.Request, deadlines: _Deadlines, cancel: cancellation.Cancellation, refused: types.Response
+        self,
+        call: request.Request,
+        deadlines: _Deadlines,
+        cancel: cancellation.Cancellation,
+        refused: types.Response,
     ) -> types.Response:
-        """A token may have been rotated on disk, a plugin's have expired early: read everything anew, once."""
+        """Reads the credentials anew, and repeats a GET once with them.
+
+        A token may have been rotated on disk, or a plugin's may have expired early.
+        """
         if call.method != "GET":
             self._identity.forget()
             return refused
@@ -180,14 +189,20 @@ class Live:
         return self._attempt(call, deadlines, cancel)
 
     def _headers(
-        self, server: credentials.ApiServer, call: request.Request, deadline: float, cancel: cancellation.Cancellation
+        self,
+        server: credentials.ApiServer,
+        call: request.Request,
+        deadline: float,
+        cancel: cancellation.Cancellation,
     ) -> dict[str, str]:
+        """Every header of the request; none comes from a script."""
         headers = {"Accept": call.accept, "Accept-Encoding": "identity", "User-Agent": _user_agent(call)}
         if call.audit_id:
             headers["Audit-ID"] = call.audit_id
         if call.body is not None:
             headers["Content-Type"] = call.content_type
-        if authorization := self._identity.authorization(server, deadline, cancel):
+        authorization = self._identity.authorization(server, deadline, cancel)
+        if authorization:
             headers["Authorization"] = authorization
         return headers
 
@@ -200,10 +215,11 @@ class _Deadlines(NamedTuple):
 
 
 class _StaleConnection(Exception):
-    """A kept-alive connection turned out to be closed before any answer came."""
+    """A kept-alive connection turns out to be closed before any answer comes."""
 
 
 def _sleep(seconds: float, cancel: cancellation.Cancellation) -> None:
+    """Waits before a retry. Raises ClusterError when the call is cancelled meanwhile."""
     woken = threading.Event()
     with cancel.closing(woken.set):
         if woken.wait(seconds) or cancel.cancelled:
@@ -211,22 +227,28 @@ def _sleep(seconds: float, cancel: cancellation.Cancellation) -> None:
 
 
 def _user_agent(call: request.Request) -> str:
-    return f"{_USER_AGENT} ({call.agent})" if call.agent else _USER_AGENT
+    """Our name, and in brackets what the broker says of the script."""
+    if not call.agent:
+        return _USER_AGENT
+    return f"{_USER_AGENT} ({call.agent})"
 
 
 def _retry_after(call: request.Request, response: types.Response) -> float | None:
     """Seconds the server asks to wait before the same GET is sent again; None when it does not ask."""
     after = response.headers.get("retry-after", "")
-    if call.method != "GET" or not (response.status == 429 or response.status >= 500) or not after.isdecimal():
+    is_overloaded = response.status == 429 or response.status >= 500
+    if call.method != "GET" or not is_overloaded:
+        return None
+    if not after.isdecimal():
         return None
     return float(after[:6])
 
 
-def _release_after(chunks: Iterator[bytes], done: Callable[[], None]) -> Iterator[bytes]:
+def _release_after(chunks: Iterator[bytes], release: Callable[[], None]) -> Iterator[bytes]:
     try:
         yield from chunks
     finally:
-        done()
+        release()
 
 
 def _both(first: Callable[[], None], second: Callable[[], None]) -> Callable[[], None]:

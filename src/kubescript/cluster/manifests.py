@@ -1,7 +1,4 @@
-"""Objects in other people's files: `kubectl get -o json|yaml` output and must-gather trees, as collections.
-
-Called by `store`.
-"""
+"""Collections from other people's files: `kubectl get -o json|yaml` output and must-gather trees. Called by `store`."""
 
 from __future__ import annotations
 
@@ -19,8 +16,11 @@ from kubescript.request import kinds
 
 __all__ = ["documents", "from_files", "from_must_gather"]
 
-Collections = dict[tuple[str, str, str], collection.Collection]
+Key = tuple[str, str, str]
+"""(group, version, plural)."""
+Collections = dict[Key, collection.Collection]
 _HEAD_BYTES: Final = 8 * 1024
+"""How much of a must-gather's file is read to learn its kind."""
 _API_VERSION: Final = re.compile(r"^(?:- |  )?apiVersion: ([a-z0-9./-]+)", re.MULTILINE)
 _KIND: Final = re.compile(r"^(?:- |  )?kind: ([A-Za-z0-9]+)", re.MULTILINE)
 """Of a document or of an item in a list; deeper ones belong to owner references."""
@@ -32,31 +32,34 @@ def from_files(files: Iterable[Path]) -> Collections:
     What was asked for when they were written is unknown: only namespaces that hold an object of a kind count as
     captured for it. Raises ClusterError for a file that cannot be read.
     """
-    by_resource: dict[tuple[str, str, str], tuple[collection.Resource, list[msgspec.Raw]]] = {}
+    sorted_items: dict[Key, tuple[collection.Resource, list[msgspec.Raw]]] = {}
     for file in files:
         for item in documents(file):
             resource = _resource_of(item)
-            if resource is not None:
-                key = (resource.group, resource.version, resource.plural)
-                by_resource.setdefault(key, (resource, []))[1].append(_list_item(item, resource))
-    return {key: _scoped(resource, raws) for key, (resource, raws) in by_resource.items()}
+            if resource is None:
+                continue
+            key = (resource.group, resource.version, resource.plural)
+            _, items = sorted_items.setdefault(key, (resource, []))
+            items.append(_list_item(item, resource))
+    return {key: _scoped(resource, items) for key, (resource, items) in sorted_items.items()}
 
 
 def from_must_gather(root: Path) -> Collections:
     """Collections of a must-gather tree; files are read when their resource is asked for."""
-    files: dict[tuple[str, str], list[tuple[str, Path]]] = {}
+    entries: dict[tuple[str, str], list[tuple[str, Path]]] = {}
     for group, plural, namespace, file in _tree(root):
-        files.setdefault((group, plural), []).append((namespace, file))
-    found: Collections = {}
-    for (group, plural), entries in files.items():
-        resource = _resource_from_heads(
-            group, plural, [file for _, file in entries], namespaced=any(namespace for namespace, _ in entries)
-        )
-        if resource is not None:
-            scope = frozenset(namespace for namespace, _ in entries) if resource.namespaced else None
-            read = functools.partial(_read_items, [file for _, file in entries], resource)
-            found[group, resource.version, plural] = collection.Collection(resource, read, scope, str(root))
-    return found
+        entries.setdefault((group, plural), []).append((namespace, file))
+    collections: Collections = {}
+    for (group, plural), pairs in entries.items():
+        files = [file for _, file in pairs]
+        namespaces = frozenset(namespace for namespace, _ in pairs)
+        resource = _resource_from_heads(group, plural, files, namespaced=any(namespaces))
+        if resource is None:
+            continue
+        scope = namespaces if resource.namespaced else None
+        read = functools.partial(_read_items, files, resource)
+        collections[group, resource.version, plural] = collection.Collection(resource, read, scope, str(root))
+    return collections
 
 
 def documents(file: Path) -> Iterator[dict[str, Any]]:
@@ -71,17 +74,21 @@ def documents(file: Path) -> Iterator[dict[str, Any]]:
     for root in roots:
         if not isinstance(root, dict):
             continue
-        if isinstance(root.get("items"), list) and str(root.get("kind", "")).endswith("List"):
+        items = root.get("items")
+        is_list = isinstance(items, list) and str(root.get("kind", "")).endswith("List")
+        if is_list:
             yield from (_with_type(item, root) for item in root["items"] if isinstance(item, dict))
         elif "kind" in root and "apiVersion" in root:
             yield root
 
 
 def _with_type(item: dict[str, Any], parent: dict[str, Any]) -> dict[str, Any]:
-    """Items of a typed list (PodList) have their kind from it."""
+    """An item of a list with its own kind, which items of a typed list (PodList) have from the list."""
     if "kind" in item and "apiVersion" in item:
         return item
-    return {"kind": str(parent["kind"]).removesuffix("List"), "apiVersion": parent.get("apiVersion", "v1"), **item}
+    kind = str(parent["kind"]).removesuffix("List")
+    api_version = parent.get("apiVersion", "v1")
+    return {"kind": kind, "apiVersion": api_version, **item}
 
 
 def _yaml(data: bytes) -> list[Any]:
@@ -105,25 +112,32 @@ def _yaml(data: bytes) -> list[Any]:
 
 
 def _check_nodes(roots: list[Any], budget: int) -> None:
-    """Without aliases every node takes a byte of text at least; a billion laughs has more nodes than bytes."""
+    """Refuses a billion laughs: it has more nodes than bytes, while without aliases every node takes a byte of text."""
     pending = list(roots)
     while pending:
         budget -= 1
         if budget < -1:
             raise ValueError("more nodes than bytes: YAML aliases are not accepted")
         node = pending.pop()
-        pending.extend(node.values() if isinstance(node, dict) else node if isinstance(node, list) else ())
+        if isinstance(node, dict):
+            pending.extend(node.values())
+        elif isinstance(node, list):
+            pending.extend(node)
 
 
 def _resource_of(item: dict[str, Any]) -> collection.Resource | None:
-    kind, api_version, metadata = item.get("kind"), item.get("apiVersion"), item.get("metadata")
-    if not (
-        isinstance(kind, str) and isinstance(api_version, str) and isinstance(metadata, dict) and metadata.get("name")
-    ):
+    """The resource that an object is of; None when it is no object of Kubernetes."""
+    kind = item.get("kind")
+    api_version = item.get("apiVersion")
+    metadata = item.get("metadata")
+    if not isinstance(kind, str) or not isinstance(api_version, str):
+        return None
+    if not isinstance(metadata, dict) or not metadata.get("name"):
         return None
     group, _, version = api_version.rpartition("/")
     plural = kinds.plural_of(group, kind) or kinds.guess_plural(kind)
-    namespaced = (group, plural) in kinds.NAMESPACED if group in kinds.BUILT_IN else bool(metadata.get("namespace"))
+    has_namespace = bool(metadata.get("namespace"))
+    namespaced = (group, plural) in kinds.NAMESPACED if group in kinds.BUILT_IN else has_namespace
     return collection.Resource(group, version, plural, kind, namespaced)
 
 
@@ -163,25 +177,31 @@ def _resource_from_heads(group: str, plural: str, files: list[Path], *, namespac
     for file in files:
         with file.open(encoding="utf-8", errors="replace") as stream:
             head = stream.read(_HEAD_BYTES)
-        versions = [text for text in _API_VERSION.findall(head) if text.rpartition("/")[0] == group]
+        versions = []
+        for api_version in _API_VERSION.findall(head):
+            own_group, _, version = api_version.rpartition("/")
+            if own_group == group:
+                versions.append(version)
         names = [name for name in _KIND.findall(head) if not name.endswith("List")]
-        if versions and (built_in or names):
-            return collection.Resource(group, versions[0].rpartition("/")[2], plural, built_in or names[0], namespaced)
-    return collection.Resource(group, "v1", plural, built_in, namespaced) if built_in else None
+        kind = built_in or next(iter(names), "")
+        if versions and kind:
+            return collection.Resource(group, versions[0], plural, kind, namespaced)
+    if not built_in:
+        return None
+    return collection.Resource(group, "v1", plural, built_in, namespaced)
 
 
 def _read_items(files: list[Path], resource: collection.Resource) -> Iterator[msgspec.Raw]:
+    """The objects of one resource, each once: must-gather saves pods in core/pods.yaml and beside their logs."""
+    wanted = (resource.kind, resource.api_version)
     yielded = set()
     for file in files:
         for item in documents(file):
             metadata = item.get("metadata") or {}
             identity = (metadata.get("namespace"), metadata.get("name"))
-            if (
-                item.get("kind") == resource.kind
-                and item.get("apiVersion") == resource.api_version
-                and identity not in yielded
-            ):
-                yielded.add(identity)  # must-gather saves pods twice: in core/pods.yaml and beside their logs
+            is_wanted = (item.get("kind"), item.get("apiVersion")) == wanted
+            if is_wanted and identity not in yielded:
+                yielded.add(identity)
                 yield _list_item(item, resource)
 
 

@@ -1,6 +1,6 @@
-"""Container logs of a snapshot.
+"""Container logs of a snapshot. Called by `snapshot`.
 
-Found, cut to the lines asked for, and never passed for empty when they were not captured.
+A log is found, and cut to the lines asked for. One that was not captured is an error and never an empty log.
 """
 
 from __future__ import annotations
@@ -46,30 +46,43 @@ def answer(saved: store.SavedCluster, call: request.Request, pod: collection.Ite
 
 
 def _containers(pod: collection.Item) -> list[str]:
-    spec: dict[str, Any] = msgspec.json.decode(pod.raw).get("spec") or {}
-    kinds_of = ("containers", "initContainers", "ephemeralContainers")
-    return [str(one.get("name")) for kind in kinds_of for one in spec.get(kind) or []]
+    """The names of all containers, of every kind."""
+    document = msgspec.json.decode(pod.raw)
+    spec: dict[str, Any] = document.get("spec") or {}
+    names = []
+    for kind in ("containers", "initContainers", "ephemeralContainers"):
+        containers = spec.get(kind) or []
+        names += [str(container.get("name")) for container in containers]
+    return names
 
 
 def _log_file(saved: store.SavedCluster, pod: collection.Item, container: str, previous: bool) -> Path | None:
-    if any(part in {"", ".", ".."} or "/" in part for part in (pod.namespace, pod.name, container)):
-        return None  # names come from saved files: they lead nowhere but into the log folder
+    """The file of one log; None when it was not captured."""
+    for part in (pod.namespace, pod.name, container):
+        # names come from saved files: they lead nowhere but into the log folder
+        if part in {"", ".", ".."} or "/" in part:
+            return None
     if saved.logs is not None:
-        file = saved.logs / pod.namespace / pod.name / f"{container}{'.previous' if previous else ''}.log"
-        return file if file.is_file() else None
-    if saved.must_gather is not None:
-        logs = saved.must_gather / "namespaces" / pod.namespace / "pods" / pod.name / container / container / "logs"
-        file = logs / ("previous.log" if previous else "current.log")
-        return file if file.is_file() else None
-    return None
+        folder = saved.logs / pod.namespace / pod.name
+        file = folder / (f"{container}.previous.log" if previous else f"{container}.log")
+    elif saved.must_gather is not None:
+        pods = saved.must_gather / "namespaces" / pod.namespace / "pods"
+        folder = pods / pod.name / container / container / "logs"
+        file = folder / ("previous.log" if previous else "current.log")
+    else:
+        return None
+    return file if file.is_file() else None
 
 
 def _selected_lines(file: Path, options: dict[str, str], saved: store.SavedCluster) -> Iterator[bytes]:
     """The lines since the asked time, the last so many of them, with timestamps only when asked."""
     since = _since(options, saved)
-    lines: Iterator[bytes] = (line for line in _lines(file) if since is None or _is_after(line, since, file))
+    lines = _lines(file)
+    if since is not None:
+        lines = (line for line in lines if _is_after(line, since, file))
     if "tailLines" in options:
-        lines = iter(deque(lines, maxlen=int(options["tailLines"])))
+        count = int(options["tailLines"])
+        lines = iter(deque(lines, maxlen=count))
     if options.get("timestamps") in {"true", "1"}:
         return lines
     return (_TIMESTAMP.sub(b"", line, count=1) if _TIMESTAMP.match(line) else line for line in lines)
@@ -111,7 +124,8 @@ def _is_after(line: bytes, since: datetime, file: Path) -> bool:
         raise errors.ClusterError(
             f"{file.name} was captured without timestamps; use tailLines", code="cluster.not_captured"
         )
-    return datetime.fromisoformat(match[1].decode()).replace(tzinfo=UTC) >= since
+    written = datetime.fromisoformat(match[1].decode())
+    return written.replace(tzinfo=UTC) >= since
 
 
 def _limit_bytes(lines: Iterator[bytes], options: dict[str, str]) -> Iterator[bytes]:

@@ -1,4 +1,5 @@
-"""Answers in the API server's words: Status objects, list documents, watch events. Called by the snapshot."""
+"""Responses in the API server's words: Status objects, list documents, watch events. Called by `snapshot`, `podlogs`
+and `discovery`."""
 
 from __future__ import annotations
 
@@ -14,12 +15,14 @@ from kubescript.cluster import collection
 __all__ = ["document", "events", "failure", "listing", "not_found", "partial", "text"]
 
 _CHUNK: Final = 256 * 1024
+"""Bytes that are handed on at a time."""
 _PARTIAL: Final = {"apiVersion": "meta.k8s.io/v1"}
 
 
 def document(value: Any, status: int = 200) -> types.Response:
     """A small JSON answer. `value` may hold msgspec.Raw."""
-    return _response(iter((msgspec.json.encode(value),)), status)
+    data = msgspec.json.encode(value)
+    return _response(iter([data]), status)
 
 
 def text(chunks: Iterable[bytes]) -> types.Response:
@@ -29,43 +32,52 @@ def text(chunks: Iterable[bytes]) -> types.Response:
 
 def failure(status: int, reason: str, message: str, details: dict[str, Any] | None = None) -> types.Response:
     """The Status object of a request that the API server would refuse."""
-    return document(
-        {
-            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message,
-            "reason": reason, "details": details or {}, "code": status,
-        },
-        status,
-    )  # fmt: skip
+    body = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": message,
+        "reason": reason,
+        "details": details or {},
+        "code": status,
+    }
+    return document(body, status)
 
 
 def not_found(resource: collection.Resource, name: str) -> types.Response:
     """404 for an object that was not there when its kind was captured."""
-    full = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
+    full = resource.plural
+    if resource.group:
+        full += f".{resource.group}"
     details = {"name": name, "group": resource.group, "kind": resource.plural}
-    return failure(404, "NotFound", f'{full} "{name}" not found', details)
+    message = f'{full} "{name}" not found'
+    return failure(404, "NotFound", message, details)
 
 
 def listing(
     resource: collection.Resource, metadata: dict[str, Any], items: Iterable[bytes], *, partial: bool
 ) -> types.Response:
     """A list document, written in pieces so that its size never doubles in memory."""
-    kind = (
-        {"kind": "PartialObjectMetadataList", **_PARTIAL}
-        if partial
-        else {"kind": f"{resource.kind}List", "apiVersion": resource.api_version}
-    )
-    head = msgspec.json.encode({**kind, "metadata": metadata})[:-1] + b',"items":['
+    if partial:
+        kind = {"kind": "PartialObjectMetadataList", **_PARTIAL}
+    else:
+        kind = {"kind": f"{resource.kind}List", "apiVersion": resource.api_version}
+    opening = msgspec.json.encode({**kind, "metadata": metadata})
+    head = opening.removesuffix(b"}") + b',"items":['
     return _response(_chunks(_list_parts(head, items)), 200)
 
 
 def events(objects: Iterable[bytes]) -> types.Response:
     """A watch that reports every object as ADDED and ends."""
-    return _response(_chunks(b'{"type":"ADDED","object":' + item + b"}\n" for item in objects), 200)
+    lines = (b'{"type":"ADDED","object":' + item + b"}\n" for item in objects)
+    return _response(_chunks(lines), 200)
 
 
 def partial(raw: msgspec.Raw) -> bytes:
     """The object's metadata alone, as PartialObjectMetadata."""
-    metadata = msgspec.json.decode(raw, type=dict[str, msgspec.Raw]).get("metadata", msgspec.Raw(b"{}"))
+    fields = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+    metadata = fields.get("metadata", msgspec.Raw(b"{}"))
     return msgspec.json.encode({"kind": "PartialObjectMetadata", **_PARTIAL, "metadata": metadata})
 
 
@@ -90,4 +102,10 @@ def _chunks(parts: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _response(chunks: Iterator[bytes], status: int, content_type: str = "application/json") -> types.Response:
-    return types.Response(status, HTTPStatus(status).phrase, content_type, chunks, lambda: None)
+    return types.Response(
+        status=status,
+        reason=HTTPStatus(status).phrase,
+        content_type=content_type,
+        chunks=chunks,
+        close=lambda: None,
+    )

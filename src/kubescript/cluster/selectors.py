@@ -17,7 +17,9 @@ _TERM: Final = re.compile(
     rf"\s*(?:(?P<absent>!)\s*(?P<k1>{_KEY})|(?P<k2>{_KEY})\s+(?P<set>in|notin)\s*\((?P<values>[^()]*)\)"
     rf"|(?P<k3>{_KEY})\s*(?P<op>==|=|!=|>|<)\s*(?P<value>{_VALUE})|(?P<k4>{_KEY}))\s*(?:,|$)"
 )
+_INTEGER: Final = re.compile(r"-?\d+")
 _ANY_FIELD: Final = frozenset({"metadata.name", "metadata.namespace"})
+"""Fields that every resource is indexed by."""
 _EVENT: Final = frozenset(
     {
         f"involvedObject.{part}"
@@ -56,78 +58,111 @@ class SelectorError(ValueError):
 def labels(selector: str) -> Predicate | None:
     """What objects `selector` picks by label; None for an empty one, which picks all. Raises SelectorError."""
     checks: list[Callable[[Mapping[str, str]], bool]] = []
+    text = selector.rstrip()
     position = 0
-    while position < len(selector.rstrip()):
+    while position < len(text):
         match = _TERM.match(selector, position)
         if match is None:
-            raise SelectorError(f"unable to parse requirement: found {selector[position : position + 60]!r}")
+            rest = selector[position : position + 60]
+            raise SelectorError(f"unable to parse requirement: found {rest!r}")
         checks.append(_requirement(match))
         position = match.end()
-    if selector.rstrip().endswith(","):
+    if text.endswith(","):
         raise SelectorError("unable to parse requirement: found '', expected: identifier after ','")
     if not checks:
         return None
-    return lambda item: all(check(item["metadata"].get("labels") or {}) for check in checks)
+
+    def picks(item: Mapping[str, Any]) -> bool:
+        own = item["metadata"].get("labels") or {}
+        return all(check(own) for check in checks)
+
+    return picks
 
 
 def fields(selector: str, group: str, resource: str) -> tuple[Predicate | None, bool]:
     """What objects `selector` picks by field, and whether that needs more than their metadata. Raises SelectorError."""
     known = _ANY_FIELD | _FIELDS.get((group, resource), frozenset())
-    terms = [_field_term(term, known) for term in re.split(r"(?<!\\),", selector) if term]
+    parts = re.split(r"(?<!\\),", selector)
+    terms = [_field_term(part, known) for part in parts if part]
     if not terms:
         return None, False
-    deep = any(key not in _ANY_FIELD for key, _, _ in terms)
-    return (lambda item: all((_field(item, key) == value) is equal for key, value, equal in terms)), deep
+
+    def picks(item: Mapping[str, Any]) -> bool:
+        return all((_field(item, key) == value) is equal for key, value, equal in terms)
+
+    needs_all = any(key not in _ANY_FIELD for key, _, _ in terms)
+    return picks, needs_all
 
 
 def _requirement(match: re.Match[str]) -> Callable[[Mapping[str, str]], bool]:
+    """One term of a label selector, as a check of an object's labels."""
     key = match["k1"] or match["k2"] or match["k3"] or match["k4"]
+    operator = match["op"]
     if match["absent"]:
         return lambda own: key not in own
     if match["set"]:
-        values = frozenset(value.strip() for value in match["values"].split(","))
+        parts = match["values"].split(",")
+        values = frozenset(part.strip() for part in parts)
         return _is_in(key, values, member=match["set"] == "in")
-    if match["op"] in {">", "<"}:
-        return _compare(key, match["op"], match["value"])
-    if match["op"]:
-        return _is_in(key, frozenset({match["value"]}), member=match["op"] != "!=")
+    if operator in {">", "<"}:
+        return _compare(key, operator, match["value"])
+    if operator:
+        values = frozenset({match["value"]})
+        return _is_in(key, values, member=operator != "!=")
     return lambda own: key in own
 
 
 def _is_in(key: str, values: frozenset[str], *, member: bool) -> Callable[[Mapping[str, str]], bool]:
     """`in` needs the label; `notin` and `!=` also pick objects without it."""
-    return (lambda own: own.get(key) in values) if member else (lambda own: own.get(key) not in values)
+
+    def check(own: Mapping[str, str]) -> bool:
+        return (own.get(key) in values) is member
+
+    return check
 
 
 def _compare(key: str, operator: str, text: str) -> Callable[[Mapping[str, str]], bool]:
-    if not re.fullmatch(r"-?\d+", text):
+    """`>` and `<` pick objects whose label is an integer above, or below, this one."""
+    if not _INTEGER.fullmatch(text):
         raise SelectorError(f"for 'Gt', 'Lt' operators, the value must be an integer: {text!r}")
+    bound = int(text)
 
-    def check(labels_: Mapping[str, str]) -> bool:
-        own = labels_.get(key, "")
-        return bool(re.fullmatch(r"-?\d+", own)) and (int(own) > int(text) if operator == ">" else int(own) < int(text))
+    def check(own: Mapping[str, str]) -> bool:
+        value = own.get(key, "")
+        if not _INTEGER.fullmatch(value):
+            return False
+        return int(value) > bound if operator == ">" else int(value) < bound
 
     return check
 
 
 def _field_term(term: str, known: frozenset[str]) -> tuple[str, str, bool]:
+    """Field, value, and whether they must be equal. Raises SelectorError."""
     match = re.fullmatch(r"\s*([^=!]+?)\s*(==|!=|=)(.*)", term)
     if match is None:
         raise SelectorError(f"invalid selector: {term!r}; can't understand {term!r}")
     key, operator, value = match.groups()
     if key not in known:
         raise SelectorError(f"field label not supported: {key}")
-    return key, re.sub(r"\\(.)", r"\1", value), operator != "!="
+    unescaped = re.sub(r"\\(.)", r"\1", value)
+    return key, unescaped, operator != "!="
 
 
 def _field(item: Mapping[str, Any], path: str) -> str:
-    value: Any = item
+    """The value of a field as the API server indexes it: always a text."""
     if path == "source":
         path = "source.component"
+    value: Any = item
     for part in path.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
+    if value is None:
+        return _DEFAULTS.get(path, "")
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, list):
-        return ",".join(str(one.get("ip", one)) if isinstance(one, Mapping) else str(one) for one in value)
-    return _DEFAULTS.get(path, "") if value is None else str(value)
+    if not isinstance(value, list):
+        return str(value)
+    entries = []
+    for entry in value:
+        shown = entry.get("ip", entry) if isinstance(entry, Mapping) else entry  # status.podIPs
+        entries.append(str(shown))
+    return ",".join(entries)

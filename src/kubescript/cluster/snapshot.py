@@ -1,7 +1,7 @@
-"""A saved cluster behind the same door as a live one: read-only, answering in kube-apiserver's words.
+"""A saved cluster with the interface of a live one: read-only, answering in kube-apiserver's words.
 
-What was not captured is a fault of its own (cluster.not_captured), never 404 and never an empty list: a script must not
-conclude from a hole in the capture that the cluster is healthy.
+What was not captured is an error of its own (cluster.not_captured), never 404 and never an empty list: a script must
+not conclude from a gap in the capture that the cluster is healthy.
 """
 
 from __future__ import annotations
@@ -76,22 +76,30 @@ class Snapshot:
         return responses.document(collection.as_object(item.raw, saved.resource))
 
     def _collection(self, call: request.Request) -> collection.Collection:
-        saved = self._store.collections.get((call.group, call.version, call.resource))
+        """The objects of the call's resource. Raises ClusterError that says why there are none."""
+        collections = self._store.collections
+        saved = collections.get((call.group, call.version, call.resource))
         if saved is not None:
             return saved
         full = f"{call.resource}.{call.group}" if call.group else call.resource
         why = self._store.missing.get(full)
         if why is not None:
             raise _not_captured(f"{full} were not captured: {why}")
-        versions = [key[1] for key in self._store.collections if (key[0], key[2]) == (call.group, call.resource)]
+        versions = []
+        for group, version, plural in collections:
+            if (group, plural) == (call.group, call.resource):
+                versions.append(version)
         if versions:
             raise _not_captured(f"{full} were captured as version {', '.join(versions)}, not {call.version}")
         raise _not_captured(f"{full} were not captured{self._nearest(call.resource)}")
 
     def _nearest(self, plural: str) -> str:
-        known = sorted({key[2] for key in self._store.collections})
+        """A suggestion to end an error with."""
+        known = sorted({name for _, _, name in self._store.collections})
         close = difflib.get_close_matches(plural, known, n=1)
-        return f"; did you mean {close[0]}?" if close else f"; captured are: {', '.join(known[:40])}"
+        if close:
+            return f"; did you mean {close[0]}?"
+        return f"; captured are: {', '.join(known[:40])}"
 
     def _check_covered(self, saved: collection.Collection, call: request.Request) -> None:
         if saved.covers(call.namespace):
@@ -102,16 +110,21 @@ class Snapshot:
         )
 
     def _list(self, call: request.Request, saved: collection.Collection) -> types.Response:
+        """A list or a watch of the objects that both selectors pick."""
         if call.namespace and saved.resource.namespaced:
             self._check_covered(saved, call)
         options = dict(call.query)
+        by_label = options.get("labelSelector", "")
+        by_field = options.get("fieldSelector", "")
         try:
-            picked = saved.select(call.namespace, options.get("labelSelector", ""), options.get("fieldSelector", ""))
+            picked = saved.select(call.namespace, by_label, by_field)
         except selectors.SelectorError as error:
             return responses.failure(400, "BadRequest", str(error))
         if call.verb == "watch":
-            return responses.events(bytes(collection.as_object(item.raw, saved.resource)) for item in picked)
-        return self._with_scope_warning(self._page(call, saved, picked, options), saved, call)
+            objects = (bytes(collection.as_object(item.raw, saved.resource)) for item in picked)
+            return responses.events(objects)
+        page = self._page(call, saved, picked, options)
+        return self._with_scope_warning(page, saved, call)
 
     def _page(
         self,
@@ -120,39 +133,38 @@ class Snapshot:
         picked: Iterator[collection.Item],
         options: dict[str, str],
     ) -> types.Response:
+        """The page of the list that `limit` and `continue` ask for."""
         try:
             start = _start_of(options.get("continue", ""))
         except ValueError:
             return responses.failure(
                 400, "BadRequest", "continue key is not valid: it was not given out by this snapshot"
             )
-        limit = int(options.get("limit", "0"))
         metadata: dict[str, Any] = {"resourceVersion": _RESOURCE_VERSION}
-        rest: Iterator[collection.Item] = itertools.islice(picked, start, None)
+        items: Iterator[collection.Item] = itertools.islice(picked, start, None)
+        limit = int(options.get("limit", "0"))
         if limit:
-            everything = list(rest)
-            rest = iter(everything[:limit])
-            if len(everything) > limit:
+            rest = list(items)
+            items = iter(rest[:limit])
+            more = len(rest) - limit
+            is_filtered = options.get("labelSelector") or options.get("fieldSelector")
+            if more > 0:
                 metadata["continue"] = _continue_token(start + limit)
-                if not (
-                    options.get("labelSelector") or options.get("fieldSelector")
-                ):  # as the API server: unknown when filtered
-                    metadata["remainingItemCount"] = len(everything) - limit
+            if more > 0 and not is_filtered:  # as the API server, which does not count what a selector picks
+                metadata["remainingItemCount"] = more
         partial = "PartialObjectMetadataList" in call.accept
-        raws = (responses.partial(item.raw) if partial else bytes(item.raw) for item in rest)
+        raws = (responses.partial(item.raw) if partial else bytes(item.raw) for item in items)
         return responses.listing(saved.resource, metadata, raws, partial=partial)
 
     def _with_scope_warning(
         self, response: types.Response, saved: collection.Collection, call: request.Request
     ) -> types.Response:
-        """A list over all namespaces of a capture of some says so, in the header Kubernetes has for that."""
+        """Says of a list over all namespaces that only some were captured, in the header Kubernetes has for that."""
         if call.namespace or saved.covers(""):
             return response
         names = ", ".join(sorted(saved.scope or ()))
-        return replace(
-            response,
-            headers={"warning": f"the snapshot holds {saved.resource.plural} of these namespaces only: {names[:800]}"},
-        )
+        warning = f"the snapshot holds {saved.resource.plural} of these namespaces only: {names[:800]}"
+        return replace(response, headers={"warning": warning})
 
 
 def _not_captured(message: str) -> errors.ClusterError:
@@ -169,8 +181,10 @@ def _cancellable(response: types.Response, cancel: cancellation.Cancellation) ->
     return replace(response, chunks=chunks())
 
 
-def _continue_token(offset: int) -> str:
-    return base64.urlsafe_b64encode(json.dumps({"v": "kubescript", "start": offset}).encode()).decode()
+def _continue_token(start: int) -> str:
+    """What `continue` says for the page that begins there."""
+    value = json.dumps({"v": "kubescript", "start": start})
+    return base64.urlsafe_b64encode(value.encode()).decode()
 
 
 def _start_of(token: str) -> int:

@@ -1,6 +1,5 @@
-"""SavedCluster clusters on disk, in every form we read.
-
-Our own snapshots, kubectl output, must-gather trees; folders or archives.
+"""Saved clusters on disk, in every form that can be served: our own snapshots, kubectl output, must-gather trees;
+folders or archives. `snapshot` loads them, and `capture` writes our own form.
 
     snapshot.json                               what this is, when and where it was taken, what is missing and why
     resources/<group or core>/<version>/<plural>.json     the API server's list, all namespaces in one
@@ -58,16 +57,19 @@ class SavedCluster:
     @property
     def missing(self) -> dict[str, str]:
         """`list secrets` → why the capture has none."""
-        return {
-            str(entry.get("what")): str(entry.get("why"))
-            for entry in self.info.get("missing", [])
-            if isinstance(entry, dict)
-        }
+        reasons = {}
+        for entry in self.info.get("missing", []):
+            if isinstance(entry, dict):
+                reasons[str(entry.get("what"))] = str(entry.get("why"))
+        return reasons
 
     def discovery(self, *parts: str) -> bytes | None:
-        """A saved discovery document."""
-        file = self.root.joinpath("discovery", *parts[:-1], parts[-1] + ".json")
-        return file.read_bytes() if self.info and file.is_file() else None
+        """A saved discovery document; only our own form has them."""
+        *folders, name = parts
+        file = self.root.joinpath("discovery", *folders, f"{name}.json")
+        if not self.info or not file.is_file():
+            return None
+        return file.read_bytes()
 
     def close(self) -> None:
         """Remove what an archive was unpacked to."""
@@ -76,10 +78,11 @@ class SavedCluster:
 
 
 def load(path: Path) -> SavedCluster:
-    """Open a saved cluster. Raises ClusterError (cluster.config) when there is nothing to serve."""
+    """Opens a saved cluster. Raises ClusterError (cluster.config) when there is nothing to serve."""
     if not path.exists():
         raise _config_error(f"there is no snapshot at {path}")
-    temporary = _unpack(path) if path.is_file() and path.suffix not in _SUFFIXES else None
+    is_archive = path.is_file() and path.suffix not in _SUFFIXES
+    temporary = _unpack(path) if is_archive else None
     try:
         saved = _open(path, temporary or path)
     except errors.ClusterError:
@@ -91,50 +94,57 @@ def load(path: Path) -> SavedCluster:
 
 
 def _open(path: Path, root: Path) -> SavedCluster:
+    """Recognizes the form and opens it."""
+    files = [root]
     if root.is_dir():
-        for marker in sorted(root.glob("snapshot.json")) or sorted(root.glob("*/snapshot.json")):
-            return _open_own_format(path, marker.parent)
-        if must_gather := _must_gather(root):
-            return SavedCluster(path, root, manifests.from_must_gather(must_gather), must_gather=must_gather)
-    files = (
-        [root]
-        if root.is_file()
-        else sorted(file for file in root.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
-    )
-    found = manifests.from_files(files)
-    if not found:
+        markers = sorted(root.glob("snapshot.json")) or sorted(root.glob("*/snapshot.json"))
+        if markers:
+            return _open_own_format(path, markers[0].parent)
+        top = _must_gather(root)
+        if top is not None:
+            return SavedCluster(path, root, manifests.from_must_gather(top), must_gather=top)
+        files = sorted(file for file in root.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
+    collections = manifests.from_files(files)
+    if not collections:
         raise _config_error(
             f"{path} holds no Kubernetes objects: expected a snapshot, kubectl -o json/yaml output or a must-gather"
         )
-    return SavedCluster(path, root, found)
+    return SavedCluster(path, root, collections)
 
 
 def _open_own_format(path: Path, root: Path) -> SavedCluster:
+    """Opens a folder that `kubescript snapshot` wrote. Raises ClusterError when it is damaged or of another format."""
     try:
         info = json.loads((root / "snapshot.json").read_bytes())
-        if info["format"] != FORMAT:
-            raise _config_error(f"{path} is a snapshot of another format: {str(info['format'])[:80]}")
-        found = {_key(entry): _collection(root, entry) for entry in info["resources"]}
+        format_ = info["format"]
+        if format_ != FORMAT:
+            raise _config_error(f"{path} is a snapshot of another format: {str(format_)[:80]}")
+        collections = {}
+        for entry in info["resources"]:
+            collections[_key(entry)] = _collection(root, entry)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise _config_error(f"{path} is a damaged snapshot ({type(error).__name__})") from None
-    return SavedCluster(path, root, found, info, logs=root / "logs")
+    return SavedCluster(path, root, collections, info, logs=root / "logs")
 
 
 def _key(entry: dict[str, Any]) -> Key:
-    for part in (entry["group"], entry["version"], entry["resource"]):
+    """Which resource an entry of snapshot.json is of. Raises ValueError for a name that leads out of the folder."""
+    key = (entry["group"], entry["version"], entry["resource"])
+    for part in key:
         if not re.fullmatch(r"[a-z0-9.-]*", part) or ".." in part:  # it becomes a file name
             raise ValueError(part)
-    return entry["group"], entry["version"], entry["resource"]
+    return key
 
 
 def _collection(root: Path, entry: dict[str, Any]) -> collection.Collection:
+    """The objects of one entry of snapshot.json, to be read later."""
     group, version, plural = _key(entry)
-    resource = collection.Resource(group, version, plural, entry["kind"], bool(entry["namespaced"]))
+    namespaced = bool(entry["namespaced"])
+    resource = collection.Resource(group, version, plural, entry["kind"], namespaced)
     namespaces = entry.get("namespaces")
+    scope = None if namespaces is None else frozenset(namespaces)
     file = root / "resources" / (group or "core") / version / f"{plural}.json"
-    return collection.Collection(
-        resource, lambda: _read_items(file), None if namespaces is None else frozenset(namespaces), str(file)
-    )
+    return collection.Collection(resource, lambda: _read_items(file), scope, source=str(file))
 
 
 def _read_items(file: Path) -> Iterator[msgspec.Raw]:
@@ -148,11 +158,11 @@ def _read_items(file: Path) -> Iterator[msgspec.Raw]:
 
 
 def _must_gather(root: Path) -> Path | None:
-    """The tree's top: `oc adm must-gather` nests it one or two folders deep."""
-    for pattern in (".", "*", "*/*"):
-        for folder in [root] if pattern == "." else sorted(root.glob(pattern)):
-            if (folder / "cluster-scoped-resources").is_dir() or (folder / "namespaces").is_dir():
-                return folder
+    """The tree's top: `oc adm must-gather` nests it one or two folders deep. None when there is none."""
+    folders = [root, *sorted(root.glob("*")), *sorted(root.glob("*/*"))]
+    for folder in folders:
+        if (folder / "cluster-scoped-resources").is_dir() or (folder / "namespaces").is_dir():
+            return folder
     return None
 
 

@@ -1,4 +1,4 @@
-"""Functions that run at their time: how `live` cuts the line of a call whose deadline passes."""
+"""Functions that run at a given time. `live` aborts a call with one when the call's deadline passes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Timers:
         self._running = False
 
     def at(self, when: float, action: Callable[[], None]) -> Callable[[], None]:
-        """Have `action`, which must be short, run at `when` (time.monotonic). Returns the function that clears it."""
+        """Runs `action`, which must be short, at `when` (time.monotonic). Returns the function that cancels it."""
         with self._changed:
             number = next(self._numbers)
             self._actions[number] = action
@@ -32,10 +32,12 @@ class Timers:
                 self._running = True
                 threading.Thread(target=self._run, name="kubescript-deadlines", daemon=True).start()
             elif self._times[0][1] == number:
+                # the thread sleeps until the time that was the earliest so far
                 self._changed.notify()
         return lambda: self._clear(number)
 
     def _clear(self, number: int) -> None:
+        # the time stays in the heap, where removing it would take a search; _next skips it
         with self._changed:
             self._actions.pop(number, None)
 
@@ -44,14 +46,16 @@ class Timers:
             action()
 
     def _next(self) -> Callable[[], None] | None:
+        """Waits for the next action; None when none is left, and the thread ends."""
         with self._changed:
             while self._times:
                 when, number = self._times[0]
                 if number in self._actions and when > time.monotonic():
                     self._changed.wait(when - time.monotonic())
-                    continue
+                    continue  # an earlier time may have been set meanwhile
                 heapq.heappop(self._times)
-                if action := self._actions.pop(number, None):
+                action = self._actions.pop(number, None)
+                if action is not None:
                     return action
             self._running = False
             return None

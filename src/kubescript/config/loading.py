@@ -1,7 +1,8 @@
-"""Settings from flags, environment and file, in that order of precedence; read once.
+"""Settings from flags, environment and file, in that order of precedence; read once, by the command line.
 
-Environment: `KUBESCRIPT_` and the setting's name, `__` before a nested one (`KUBESCRIPT_LIMITS__API_CALLS=50`). A key
-nobody knows is an error that names the nearest one: a misspelt `denied_resources` must not pass for "nothing denied".
+Environment: `KUBESCRIPT_` and the setting's name, `__` before a nested one (`KUBESCRIPT_LIMITS__API_CALLS=50`). The
+file is TOML, or YAML by its ending. An unknown key is an error that names the nearest known one: a misspelt
+`denied_resources` must not pass for "nothing denied".
 """
 
 from __future__ import annotations
@@ -17,59 +18,75 @@ import pydantic
 import pydantic_settings
 
 from kubescript import errors
-from kubescript.config.settings import PREFIX, Settings, split
+from kubescript.config.settings import PREFIX, Context, Settings, split
 
 __all__ = ["load", "nearest"]
 
 CONFIG_VARIABLE: Final = "KUBESCRIPT_CONFIG"
 """Names the file; not a setting itself."""
 _MAX_NAME: Final = 253
+"""Characters of a context's name."""
 
 
 def load(flags: Mapping[str, object], file: Path | None) -> Settings:
-    """Read all settings. `flags` are those given on the command line. Raises ConfigError, naming the key and what to
-    do."""
-    path = file or (Path(named) if (named := os.environ.get(CONFIG_VARIABLE)) else None)
+    """Reads all settings. `flags` are those given on the command line.
+
+    Raises ConfigError, which names the key and says what to do.
+    """
+    path = file
+    named = os.environ.get(CONFIG_VARIABLE)
+    if path is None and named:
+        path = Path(named)
     _check_environment()
-    flags, data = _with_chosen_contexts(flags, _read_file(path) if path is not None else {})
+    data = _read_file(path) if path is not None else {}
+    flags, data = _with_chosen_contexts(flags, data)
     try:
         settings = _layered(data)(**flags)
     except pydantic.ValidationError as error:
         raise errors.ConfigError(_explain(error, path)) from None
     _check_contexts(settings)
     stated = "read_only" in flags or _variable("read_only") is not None
-    return _read_only_everywhere(settings) if stated and settings.read_only else settings
+    if stated and settings.read_only:
+        return _read_only_everywhere(settings)
+    return settings
 
 
 def _with_chosen_contexts(flags: Mapping[str, Any], file: dict[str, Any]) -> tuple[Mapping[str, Any], dict[str, Any]]:
     """`contexts` of a flag or variable say which clusters to serve; the file's tables say how.
 
-    A name without a table is refused where there are tables: a misspelt one must not pass for "no rules of its own".
+    Refuses a name without a table where there are tables: a misspelt one must not pass for "no rules of its own".
     """
-    named, tables = flags.get("contexts", _variable("contexts") or None), file.get("contexts")
+    named = flags.get("contexts", _variable("contexts") or None)
     if named is None:
         return flags, file
     names = split(named) if isinstance(named, str) else named
     if isinstance(named, str) and not names:
         raise errors.ConfigError("setting `contexts` names none")
-    if isinstance(tables, dict) and (unknown := [name for name in names if name not in tables]):
-        raise errors.ConfigError(
-            f"no table for context `{unknown[0]}` in the file{nearest(unknown[0], set(map(str, tables)))}; "
-            f"there is: {', '.join(map(str, tables))}"
-        )
-    chosen = {name: tables[name] if isinstance(tables, dict) else {} for name in names}
-    return {**flags, "contexts": chosen}, {key: value for key, value in file.items() if key != "contexts"}
+    tables = file.get("contexts")
+    if not isinstance(tables, dict):
+        tables = {name: {} for name in names}
+    _check_tables(names, tables)
+    chosen = {name: tables[name] for name in names}
+    others = {key: value for key, value in file.items() if key != "contexts"}
+    return {**flags, "contexts": chosen}, others
+
+
+def _check_tables(names: Iterable[str], tables: Mapping[str, Any]) -> None:
+    """Refuses the first name that has no table."""
+    for name in names:
+        if name in tables:
+            continue
+        known = [str(table) for table in tables]
+        suggestion = nearest(name, set(known))
+        raise errors.ConfigError(f"no table for context `{name}` in the file{suggestion}; there is: {', '.join(known)}")
 
 
 def _check_contexts(settings: Settings) -> None:
-    """What contradicts itself is an error, never a guess which half was meant."""
+    """Refuses settings that contradict each other: the server never guesses which half was meant."""
     if not settings.contexts:
         return
     for name, context in settings.contexts.items():
-        if not name.strip() or not name.isprintable() or len(name) > _MAX_NAME:
-            raise errors.ConfigError(f"setting `contexts`: {name[:_MAX_NAME]!r} cannot be a context's name")
-        if context.snapshot and (context.kubeconfig or context.context):
-            raise errors.ConfigError(f"setting `contexts.{name}`: give a snapshot or a kubeconfig, not both")
+        _check_context(name, context)
     if settings.snapshot is not None:
         raise errors.ConfigError(
             "settings `contexts` and `snapshot` exclude each other: in the file, give one of the contexts a `snapshot`"
@@ -79,16 +96,33 @@ def _check_contexts(settings: Settings) -> None:
         raise errors.ConfigError(f"context `{settings.context}` is not among `contexts`; there is: {known}")
 
 
+def _check_context(name: str, context: Context) -> None:
+    """Refuses a name that cannot be shown in one line, and a context with two sources."""
+    if not name.strip() or not name.isprintable() or len(name) > _MAX_NAME:
+        raise errors.ConfigError(f"setting `contexts`: {name[:_MAX_NAME]!r} cannot be a context's name")
+    if context.snapshot and (context.kubeconfig or context.context):
+        raise errors.ConfigError(f"setting `contexts.{name}`: give a snapshot or a kubeconfig, not both")
+
+
 def _read_only_everywhere(settings: Settings) -> Settings:
-    """`--read-only` and its variable come before the file, so no table of the file opens what they close. The other
-    way round they open nothing that a table closes."""
-    closed = {name: each.model_copy(update={"read_only": True}) for name, each in settings.contexts.items()}
+    """Makes every context read-only.
+
+    `--read-only` and its variable come before the file, so no table of the file opens what they close. The reverse does
+    not hold: `--no-read-only` opens nothing that a table closes.
+    """
+    closed = {}
+    for name, context in settings.contexts.items():
+        closed[name] = context.model_copy(update={"read_only": True})
     return settings.model_copy(update={"contexts": closed})
 
 
 def _variable(name: str) -> str | None:
+    """The value of a setting's environment variable, whose name is read in any case."""
     wanted = PREFIX + name.upper()
-    return next((value for variable, value in os.environ.items() if variable.upper() == wanted), None)
+    for variable, value in os.environ.items():
+        if variable.upper() == wanted:
+            return value
+    return None
 
 
 def _layered(file: dict[str, Any]) -> Callable[..., Settings]:
@@ -104,30 +138,35 @@ def _layered(file: dict[str, Any]) -> Callable[..., Settings]:
             dotenv_settings: pydantic_settings.PydanticBaseSettingsSource,  # noqa: ARG003 - the base class names them
             file_secret_settings: pydantic_settings.PydanticBaseSettingsSource,  # noqa: ARG003
         ) -> tuple[pydantic_settings.PydanticBaseSettingsSource, ...]:
-            return init_settings, env_settings, pydantic_settings.InitSettingsSource(settings_cls, file)
+            from_file = pydantic_settings.InitSettingsSource(settings_cls, file)
+            return init_settings, env_settings, from_file
 
     return Layered
 
 
 def _check_environment() -> None:
-    """An unknown KUBESCRIPT_ variable is as wrong as an unknown key in the file."""
-    known = {PREFIX + name.upper() for name in Settings.model_fields} | {CONFIG_VARIABLE}
+    """Refuses an unknown KUBESCRIPT_ variable, which is as wrong as an unknown key in the file."""
+    known = {PREFIX + name.upper() for name in Settings.model_fields}
+    known.add(CONFIG_VARIABLE)
     for variable in os.environ:
         top = variable.split("__")[0].upper()
-        if top.startswith(PREFIX) and top not in known and not top.startswith(PREFIX + "TEST"):
-            raise errors.ConfigError(f"unknown environment variable {variable}{nearest(top, known)}")
+        is_ours = top.startswith(PREFIX) and not top.startswith(PREFIX + "TEST")
+        if is_ours and top not in known:
+            suggestion = nearest(top, known)
+            raise errors.ConfigError(f"unknown environment variable {variable}{suggestion}")
         if variable.upper().startswith(f"{PREFIX}CONTEXTS__"):
             raise errors.ConfigError(f"{variable}: what holds for one context is a table [contexts.<name>] of the file")
 
 
 def _read_file(path: Path) -> dict[str, Any]:
     """The tables of the file. Raises ConfigError."""
+    unreadable = f"cannot read the configuration file {path}"
     try:
         text = path.read_text("utf-8")
     except OSError as error:
-        raise errors.ConfigError(f"cannot read the configuration file {path}: {error.strerror}") from None
+        raise errors.ConfigError(f"{unreadable}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise errors.ConfigError(f"cannot read the configuration file {path}: it is not UTF-8 text") from None
+        raise errors.ConfigError(f"{unreadable}: it is not UTF-8 text") from None
     data = _parse(path, text)
     if not isinstance(data, dict):
         raise errors.ConfigError(f"{path}: expected settings at the top level, got {type(data).__name__}")
@@ -135,6 +174,7 @@ def _read_file(path: Path) -> dict[str, Any]:
 
 
 def _parse(path: Path, text: str) -> object:
+    """The file's data. Raises ConfigError that names the line where the parser does."""
     try:
         if path.suffix in {".yaml", ".yml"}:
             import yaml
@@ -144,26 +184,31 @@ def _parse(path: Path, text: str) -> object:
     except ValueError as error:
         raise errors.ConfigError(f"{path}: {error}") from None
     except Exception as error:
-        if type(error).__module__.startswith("yaml"):
-            mark = getattr(error, "problem_mark", None)
-            where = f", line {mark.line + 1}" if mark is not None else ""
-            why = getattr(error, "problem", None) or "not valid YAML"
-            raise errors.ConfigError(f"{path}{where}: {why}") from None
-        raise
+        # by the module's name: yaml is not imported for a TOML file
+        if not type(error).__module__.startswith("yaml"):
+            raise
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}" if mark is not None else ""
+        why = getattr(error, "problem", None) or "not valid YAML"
+        raise errors.ConfigError(f"{path}{where}: {why}") from None
 
 
 def _explain(error: pydantic.ValidationError, path: Path | None) -> str:
     """What to change in the file at `path`, the flags or the environment."""
-    return "; ".join(_explain_error(one, path) for one in error.errors(include_url=False, include_input=False))
+    found = error.errors(include_url=False, include_input=False)
+    return "; ".join(_explain_error(one, path) for one in found)
 
 
 def _explain_error(one: Mapping[str, Any], path: Path | None) -> str:
+    """One mistake: its key, its file, and for an unknown key the nearest known one."""
     location = tuple(one["loc"])
     name = ".".join(str(part) for part in location)
-    if one["type"] == "extra_forbidden":
-        where = f" in {path}" if path is not None else ""
-        return f"unknown setting `{name}`{where}{nearest(str(location[-1]), _section(location).model_fields)}"
-    return f"setting `{name}`: {one['msg']}"
+    if one["type"] != "extra_forbidden":
+        return f"setting `{name}`: {one['msg']}"
+    where = f" in {path}" if path is not None else ""
+    known = _section(location).model_fields
+    suggestion = nearest(str(location[-1]), known)
+    return f"unknown setting `{name}`{where}{suggestion}"
 
 
 def _section(location: tuple[object, ...]) -> type[pydantic.BaseModel]:
@@ -171,7 +216,8 @@ def _section(location: tuple[object, ...]) -> type[pydantic.BaseModel]:
     section: type[pydantic.BaseModel] = Settings
     for part in location[:-1]:
         field = section.model_fields.get(str(part))
-        section = (_model(field.annotation) if field is not None else None) or section
+        if field is not None:
+            section = _model(field.annotation) or section
     return section
 
 
@@ -179,10 +225,16 @@ def _model(annotation: object) -> type[pydantic.BaseModel] | None:
     """The section in an annotation such as `tuple[RedactionRule, ...]`."""
     if isinstance(annotation, type) and issubclass(annotation, pydantic.BaseModel):
         return annotation
-    return next(filter(None, map(_model, get_args(annotation))), None)
+    for argument in get_args(annotation):
+        model = _model(argument)
+        if model is not None:
+            return model
+    return None
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """A suggestion to end an error with; empty when nothing is near."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return f"; did you mean `{close[0]}`?" if close else ""
+    if not close:
+        return ""
+    return f"; did you mean `{close[0]}`?"

@@ -1,5 +1,8 @@
-"""All settings, as they hold for a server and for each of its clusters: each section a table of the file, frozen, with
-every default and its unit."""
+"""All settings, as they hold for a server and for each of its clusters.
+
+Each section is a table of the configuration file, and frozen. Under each setting stand its unit, its default and its
+reason. `loading` fills them in; every room reads them.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,9 @@ __all__ = [
 ]  # fmt: skip
 
 PREFIX: Final = "KUBESCRIPT_"
+"""What the name of every environment variable with a setting begins with."""
 MIB: Final = 1024 * 1024
+"""Bytes of one MiB."""
 
 
 class _Section(pydantic.BaseModel):
@@ -40,17 +45,20 @@ class DeniedResource(_Section):
 
 
 class Context(_Section):
-    """One of several clusters. What is not given is as for the whole server."""
+    """One of several clusters. A setting that is not given is as for the whole server."""
 
     context: str | None = None
     """Its name in the kubeconfig; default: the name it is listed under. Two files may both say "default"."""
     kubeconfig: Path | None = None
+    """Kubeconfig file of this cluster; default: the server's."""
     snapshot: Path | None = None
     """A saved cluster instead of a live one."""
     read_only: bool | None = None
+    """Refuse every request that could change this cluster; default: as for the server."""
     denied_resources: tuple[DeniedResource, ...] | None = None
-    """In place of the server's, not beside them."""
+    """They replace the server's and are not added to them."""
     deny_defaults: bool | None = None
+    """Keep the default denials for this cluster; default: as for the server."""
 
 
 class Limits(_Section):
@@ -63,7 +71,7 @@ class Limits(_Section):
     memory_mib: Annotated[int, Field(ge=16, le=65_536)] = 512
     """MiB of memory above the warm worker's own."""
     depth: Annotated[int, Field(ge=16, le=1_024)] = 1_024
-    """Nested calls. Bounded by what the interpreter's own C stack bears."""
+    """Nested calls. The C stack of the interpreter sets the upper bound."""
     output_kib: Annotated[int, Field(ge=1, le=4_096)] = 64
     """KiB of the whole answer. 64 KiB are about 16,000 tokens."""
     output_lines: Annotated[int, Field(ge=1, le=100_000)] = 500
@@ -73,8 +81,8 @@ class Limits(_Section):
     response_mib: Annotated[int, Field(ge=1)] = 1_024
     """MiB of API answers one script may read, summed."""
     patience_ms: Annotated[int, Field(ge=100, le=300_000)] = 10_000
-    """Milliseconds to wait for an answer to begin, when the server has several contexts: a dead one must leave time
-    for the others. With one, a call may take all that the script has left."""
+    """Milliseconds to wait for an answer to begin, when the server has several contexts: a dead cluster must leave
+    time for the others. With one context, a call may take all the time that the script has left."""
 
     def for_script(self, timeout_ms: int | None) -> types.Limits:
         """The limits of one script that asked for `timeout_ms`."""
@@ -99,7 +107,7 @@ class Sandbox(_Section):
     max_scripts: Annotated[int, Field(ge=1, le=256)] = 8
     """Scripts that run at the same time."""
     max_queue: Annotated[int, Field(ge=0, le=10_000)] = 64
-    """Scripts that wait for their turn; one more is told at once that the server is busy."""
+    """Scripts that wait for their turn; the next one gets an error at once: the server is busy."""
 
 
 class RedactionRule(_Section):
@@ -119,14 +127,14 @@ class Redaction(_Section):
     """What is masked before scripts read it."""
 
     enabled: bool = True
-    """False shows scripts, and so the model, every secret that is not in a Secret object's denial: said loudly at the
-    start."""
+    """False shows scripts, and so the model, every secret that is not in a denied Secret object. The server logs that
+    loudly when it starts."""
     disable: tuple[str, ...] = ()
     """Ids of rules that are not applied."""
     rules: tuple[RedactionRule, ...] = ()
     """Rules beside those that are shipped."""
     allow: tuple[str, ...] = ()
-    """Regular expressions; a value in which one is found is not masked. Values of Secrets are, whatever this says."""
+    """Regular expressions; a value in which one matches is not masked. Values of Secrets are masked all the same."""
     allow_names: tuple[str, ...] = ()
     """Names of variables, fields and flags whose values are not judged by the name."""
 
@@ -196,33 +204,51 @@ class Settings(pydantic_settings.BaseSettings):
     deny_defaults: bool = True
     """Keep the default denials."""
     limits: Limits = Limits()
+    """What one script may use."""
     sandbox: Sandbox = Sandbox()
+    """How scripts are confined and how many run."""
     redaction: Redaction = Redaction()
+    """What is masked before scripts read it."""
     audit: Audit = Audit()
+    """What is put on record, and where."""
     output: Output = Output()
+    """How answers are written."""
     telemetry: Telemetry = Telemetry()
+    """Where traces and metrics go."""
     transport: Literal["stdio", "http"] = "stdio"
+    """How clients connect."""
     host: str = "127.0.0.1"
     """Address of the http transport. Only loopback is accepted in this version: there is no authentication yet."""
     port: Annotated[int, Field(ge=0, le=65_535)] = 8080
+    """Port of the http transport."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """Least level that is logged."""
 
     @pydantic.field_validator("toolsets", mode="before")
     @classmethod
     def _groups(cls, value: object) -> object:
-        return split(value) if isinstance(value, str) else value
+        """Accepts names separated by commas, as flags and variables give them."""
+        if isinstance(value, str):
+            return split(value)
+        return value
 
     @pydantic.field_validator("contexts", mode="before")
     @classmethod
     def _names(cls, value: object) -> object:
-        names = split(value) if isinstance(value, str) else value
-        return {name: {} for name in names} if isinstance(names, list | tuple) else names
+        """Accepts names without tables: each is a context without settings of its own."""
+        if isinstance(value, str):
+            value = split(value)
+        if isinstance(value, list | tuple):
+            return {name: {} for name in value}
+        return value
 
     @property
     def context_names(self) -> tuple[str, ...]:
         """The names of `contexts`, the default one first."""
-        first = (self.context,) if self.context in self.contexts else ()
-        return tuple(dict.fromkeys((*first, *self.contexts)))
+        names = list(self.contexts)
+        if self.context is not None and self.context in self.contexts:
+            names.insert(0, self.context)
+        return tuple(dict.fromkeys(names))
 
     @property
     def writable(self) -> bool:
@@ -233,15 +259,23 @@ class Settings(pydantic_settings.BaseSettings):
     def of_context(self, name: str) -> Settings:
         """These settings as they hold for one of `contexts`."""
         own = self.contexts[name]
-        given = {field: value for field in own.model_fields_set if (value := getattr(own, field)) is not None}
-        return self.model_copy(update={"contexts": {}, "context": name, **given})
+        updates: dict[str, object] = {"contexts": {}, "context": name}
+        for field in own.model_fields_set:
+            value = getattr(own, field)
+            # an explicit null in a table means "not given", and must not hide the server's setting
+            if value is not None:
+                updates[field] = value
+        return self.model_copy(update=updates)
 
     @property
     def strict(self) -> bool:
         """Whether to refuse to start without every kernel layer."""
-        return self.transport == "http" if self.sandbox.strict is None else self.sandbox.strict
+        if self.sandbox.strict is not None:
+            return self.sandbox.strict
+        return self.transport == "http"
 
 
 def split(names: str) -> tuple[str, ...]:
-    """The names between the commas."""
-    return tuple(filter(None, (part.strip() for part in names.split(","))))
+    """The names between the commas; empty ones are left out."""
+    parts = [part.strip() for part in names.split(",")]
+    return tuple(part for part in parts if part)

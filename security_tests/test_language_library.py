@@ -471,6 +471,6 @@ def test_a_failure_with_a_hostile_message_is_told() -> None:
     script = "class S(str):\n    def __add__(self, other): return 5\n    def __getitem__(self, key): return 5\n    def __len__(self): return 9999\nclass X(Exception):\n    def __str__(self): return S('hi')\nraise X()"  # fmt: skip
     program = compiler.compile_script(script)
     with pytest.raises(Exception, match="hi") as caught:
-        compiler.run(program, namespace.build_globals(print_=reach.silent, extra={}, importable={}))
+        compiler.run(program, builtins.build_globals(print_=reach.silent, extra={}, importable={}))
     assert compiler.describe_failure(caught.value, program) == ("X", "hi\n  line 7: `raise X()`")
     assert evaluate(ORDINARY) == ("value", '{"a": 2}  1')

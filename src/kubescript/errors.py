@@ -41,9 +41,10 @@ class KubescriptError(Exception):
     default_code: ClassVar[str] = "internal"
 
     def __init__(self, message: str, *, code: str | None = None, remedy: str = "") -> None:
-        super().__init__(message[:_MAX_MESSAGE])
+        capped = message[:_MAX_MESSAGE]
+        super().__init__(capped)
         self.code = code or self.default_code
-        self.message = message[:_MAX_MESSAGE]
+        self.message = capped
         self.remedy = remedy
 
 

@@ -25,8 +25,10 @@ EXTRA: Final = (
 
 
 class _JsonLines(logging.Formatter):
+    """Writes a record as one JSON object."""
+
     mask: Callable[[str], str] | None = None
-    """Set as soon as the cluster's words may be among ours."""
+    """Set as soon as text of the cluster may be among ours."""
 
     def format(self, record: logging.LogRecord) -> str:
         when = datetime.datetime.fromtimestamp(record.created, datetime.UTC)
@@ -36,12 +38,14 @@ class _JsonLines(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        line |= {key: value for key in EXTRA if (value := getattr(record, key, None)) not in (None, "")}
+        for key in EXTRA:
+            value = getattr(record, key, None)
+            if value not in (None, ""):
+                line[key] = value
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        text = sanitizing.clean(
-            orjson.dumps(line, default=str).decode()
-        )  # a terminal reads it, and it quotes strangers
+        # a terminal reads the line, and the line quotes what strangers wrote
+        text = sanitizing.clean(orjson.dumps(line, default=str).decode())
         try:
             return self.mask(text) if self.mask is not None else text
         except Exception:  # fail closed: what cannot be masked is not logged
@@ -49,18 +53,20 @@ class _JsonLines(logging.Formatter):
 
 
 def mask_with(mask: Callable[[str], str]) -> None:
-    """Pass every line through `mask` from now on, as the last look at it."""
+    """Passes every line through `mask` from now on, as its last step."""
     for handler in logging.getLogger().handlers:
-        if isinstance(handler.formatter, _JsonLines):
-            handler.formatter.mask = mask
+        formatter = handler.formatter
+        if isinstance(formatter, _JsonLines):
+            formatter.mask = mask
 
 
 def configure(level: str) -> None:
-    """Send every log record of `level` and above to stderr."""
+    """Sends every log record of `level` and above to stderr."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_JsonLines())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
+    at_least_warning = max(logging.WARNING, root.level)
     for chatty in ("urllib3", "asyncio", "mcp", "uvicorn.access"):
-        logging.getLogger(chatty).setLevel(max(logging.WARNING, root.level))
+        logging.getLogger(chatty).setLevel(at_least_warning)

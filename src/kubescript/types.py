@@ -65,7 +65,7 @@ class Outcome:
     """Printed beyond the output limit, and not kept."""
     usage: Usage = field(default_factory=Usage)
     limit_messages: tuple[str, ...] = ()
-    """What the host told the script of its limits, word by word: the server's own."""
+    """What the host said to the script of its limits, word by word: the server's own text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Answer:
     is_error: bool = False
     code: str = ""
     usage: Usage = field(default_factory=Usage)
-    """What it cost to find out."""
+    """What the script used."""
     cut: bool = False
     """Whether a limit of the answer was reached."""
     untrusted: bool = False

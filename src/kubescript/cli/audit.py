@@ -1,4 +1,4 @@
-"""`kubescript audit …`: what people ask of the record. None of these commands needs a cluster or a server."""
+"""`kubescript audit …`: the commands that check and read an audit file. None of them needs a cluster or a server."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ _UNKNOWN: Final = 2
 
 
 def _file_argument(command: Callable[..., Any]) -> Callable[..., Any]:
-    return click.argument("file", type=click.Path(path_type=Path, dir_okay=False))(command)
+    """Adds the argument FILE."""
+    path = click.Path(path_type=Path, dir_okay=False)
+    return click.argument("file", type=path)(command)
 
 
 def _errors_explained(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Our errors end a command with their message and what to do."""
+    """Ends a command with an error's message and what to do, never with a stack trace."""
 
     @functools.wraps(command)
     def run(*arguments: Any, **flags: Any) -> Any:
@@ -36,12 +38,14 @@ def _errors_explained(command: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return command(*arguments, **flags)
         except errors.KubescriptError as error:
-            raise click.ClickException("\n".join(filter(None, (error.message, error.remedy)))) from None
+            parts = [error.message, error.remedy]
+            raise click.ClickException("\n".join(part for part in parts if part)) from None
         except BrokenPipeError:  # `| head` has seen enough
             raise
         except OSError as error:
             raise click.ClickException(f"{error.filename}: {error.strerror}") from None
         except (KeyError, TypeError, ValueError, AttributeError):
+            # a record is read as the dictionary it is: one of another shape fails where it is used
             raise click.ClickException("the file has records of another shape; run `kubescript audit verify`") from None
 
     return run
@@ -58,6 +62,7 @@ _KEY_OPTION: Final = click.option(
 
 
 def _parse_hash(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    """The hash that an option gives, in lower case."""
     if value and not re.fullmatch(r"[0-9A-Fa-f]{64}", value):
         raise click.BadParameter(
             f"{value!r} is no hash: 64 hexadecimal digits, as `verify` and the server's log have it"
@@ -87,16 +92,20 @@ def _verified(file: Path, key_file: Path | None, anchor: str = "") -> tuple[int,
     from kubescript.audit import paths
     from kubescript.audit import verify as checking
 
-    report = checking.verify(file, paths.read_key(key_file), anchor)
+    key = paths.read_key(key_file)
+    report = checking.verify(file, key, anchor)
     if not report.whole:
         return _BROKEN, checking.as_text(report)
     checked = key_file is not None or not report.keyed
-    return 0 if checked else _UNKNOWN, checking.as_text(report, checked=checked)
+    code = 0 if checked else _UNKNOWN
+    return code, checking.as_text(report, checked=checked)
 
 
 def _verifies_first(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Whatever is read from a record is worth what its chain is worth: commands check it first, and get the exit code
-    of `verify` as `code`. What is wrong goes to stderr."""
+    """Makes a command check the chain first: what is read from a record is worth what its chain is worth.
+
+    The command gets the exit code of `verify` as `code`. What is wrong goes to stderr.
+    """
 
     @_KEY_OPTION
     @click.option("--unverified", is_flag=True, help="Go on, and end with 0, though `audit verify` would not.")
@@ -106,7 +115,7 @@ def _verifies_first(command: Callable[..., Any]) -> Callable[..., Any]:
 
         code, text = _verified(file, key_file)
         if code:
-            next(reader.records(file), None)  # another file than a record is told as such
+            next(reader.records(file), None)  # raises the error of a file that is no record at all
             why = text if code == _BROKEN else "NOT CHECKED: the chain is keyed; give its --key FILE"
             click.echo(f"{file}: {why}", err=True)
         return command(*arguments, file=file, code=0 if unverified else code, **flags)
@@ -115,22 +124,24 @@ def _verifies_first(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _refuse_unverified(code: int) -> None:
-    """Stop where a sum over a forged record would pass for one over a true one."""
-    if code:
-        click.echo(
-            "so nothing is made of it: see `kubescript audit verify`; --unverified goes on all the same", err=True
-        )
-        click.get_current_context().exit(code)
+    """Stops where a sum over a forged record would pass for one over a true one."""
+    if not code:
+        return
+    click.echo("so nothing is made of it: see `kubescript audit verify`; --unverified goes on all the same", err=True)
+    click.get_current_context().exit(code)
 
 
 def _parse_time(_context: click.Context, _option: click.Parameter, value: str | None) -> datetime.datetime | None:
+    """The time that an option gives; UTC unless it says otherwise."""
     if value is None:
         return None
     try:
         moment = datetime.datetime.fromisoformat(value)
     except ValueError:
         raise click.BadParameter(f"{value!r} is no time like 2026-01-31T12:00:00Z") from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+    if moment.tzinfo is None:
+        return moment.replace(tzinfo=datetime.UTC)
+    return moment
 
 
 def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -227,19 +238,24 @@ def replay(context: click.Context, file: Path, out: Path | None, code: int, **ch
 
 @contextlib.contextmanager
 def _runner(context: click.Context, settings: config.Settings) -> Iterator[executor.Executor]:
-    """Runs scripts, confined as ever."""
+    """An executor for recorded scripts, as confined as a server's."""
     from kubescript import config
     from kubescript.executor import executor
 
     runner = executor.Executor(
-        context.find_root().obj, memory_bytes=settings.limits.memory_mib * config.MIB,
-        cpu_seconds=settings.limits.max_timeout_ms // 1000, spares=1, strict=bool(settings.sandbox.strict),
-    )  # fmt: skip
+        context.find_root().obj,
+        memory_bytes=settings.limits.memory_mib * config.MIB,
+        cpu_seconds=settings.limits.max_timeout_ms // 1000,
+        spares=1,
+        strict=bool(settings.sandbox.strict),
+    )
     with contextlib.closing(runner):
         yield runner
 
 
 def _records(file: Path, chosen: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The records that the flags choose."""
     from kubescript.audit import reader
 
-    return reader.records(file, reader.Filter(**chosen))
+    wanted = reader.Filter(**chosen)
+    return reader.records(file, wanted)

@@ -85,14 +85,22 @@ def _compare(
 
 
 def _difference(script: str, before: str, after: str, cluster: _RecordedCluster) -> str:
+    """Why two answers of one script are not the same."""
     if cluster.unknown:
         return f"asks what it did not ask then: {', '.join(cluster.unknown[:3])}"
-    at = next(
-        (n for n, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]),
-        min(len(before), len(after)),
-    )
+    position = _first_difference(before, after)
+    then = before[position : position + 40]
+    now = after[position : position + 40]
     why = "; it reads a clock or chance, which is another now" if _CLOCK.search(script) else ""
-    return f"at character {at}: {before[at : at + 40]!r} then, {after[at : at + 40]!r} now{why}"
+    return f"at character {position}: {then!r} then, {now!r} now{why}"
+
+
+def _first_difference(before: str, after: str) -> int:
+    """The first character that differs; the end of the shorter text when it is the beginning of the longer one."""
+    for position, (one, other) in enumerate(zip(before, after, strict=False)):
+        if one != other:
+            return position
+    return min(len(before), len(after))
 
 
 def _with_limits(settings: config.Settings, limits: types.Limits) -> config.Settings:
@@ -112,7 +120,7 @@ def _with_limits(settings: config.Settings, limits: types.Limits) -> config.Sett
 
 @dataclass
 class _RecordedCluster:
-    """Answers as was answered."""
+    """A cluster that answers each call as it was answered when the script was recorded."""
 
     folder: Path
     document: store.Document
@@ -155,7 +163,12 @@ class _RecordedCluster:
 
     def _response(self, reply: protocol.Reply, seen: store.CapturedCall) -> types.Response:
         return types.Response(
-            reply.status, reply.reason, reply.content_type, self._body(seen), lambda: None, reply.headers
+            status=reply.status,
+            reason=reply.reason,
+            content_type=reply.content_type,
+            chunks=self._body(seen),
+            close=lambda: None,
+            headers=reply.headers,
         )
 
     def _body(self, seen: store.CapturedCall) -> Iterator[bytes]:

@@ -164,4 +164,8 @@ def _section(entry: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def _config_error(message: str, remedy: str) -> errors.ClusterError:
-    return errors.ClusterError(message, code="cluster.config", remedy=remedy)
+    return errors.ClusterError(
+        message,
+        code="cluster.config",
+        remedy=remedy,
+    )

@@ -142,7 +142,8 @@ def _resource_of(item: dict[str, Any]) -> collection.Resource | None:
 
 
 def _list_item(item: dict[str, Any], resource: collection.Resource) -> msgspec.Raw:
-    return collection.as_list_item(msgspec.json.encode(item), resource)
+    data = msgspec.json.encode(item)
+    return collection.as_list_item(data, resource)
 
 
 def _scoped(resource: collection.Resource, raws: list[msgspec.Raw]) -> collection.Collection:
@@ -155,14 +156,16 @@ def _scoped(resource: collection.Resource, raws: list[msgspec.Raw]) -> collectio
 def _tree(root: Path) -> Iterator[tuple[str, str, str, Path]]:
     """(group, plural, namespace, file) of a must-gather."""
     for file in sorted(root.glob("cluster-scoped-resources/*/**/*.yaml")):
-        group, plural = file.relative_to(root).parts[1:3]
+        _, group, plural, *_ = file.relative_to(root).parts
         yield _group(group), plural.removesuffix(".yaml"), "", file
-    for file in sorted(root.glob("namespaces/*/*/*.yaml")) + sorted(root.glob("namespaces/*/*/*/*.yaml")):
-        parts = file.relative_to(root).parts
-        if parts[2] == "pods":
-            yield "", "pods", parts[1], file
+    lists = sorted(root.glob("namespaces/*/*/*.yaml"))
+    objects = sorted(root.glob("namespaces/*/*/*/*.yaml"))
+    for file in lists + objects:
+        _, namespace, folder, name, *_ = file.relative_to(root).parts
+        if folder == "pods":
+            yield "", "pods", namespace, file
         else:
-            yield _group(parts[2]), parts[3].removesuffix(".yaml"), parts[1], file
+            yield _group(folder), name.removesuffix(".yaml"), namespace, file
     for file in sorted(root.glob("namespaces/*/*.yaml")):
         yield "", "namespaces", "", file
 
@@ -206,4 +209,7 @@ def _read_items(files: list[Path], resource: collection.Resource) -> Iterator[ms
 
 
 def _config_error(file: Path, why: str) -> errors.ClusterError:
-    return errors.ClusterError(f"{file} cannot be read as Kubernetes objects: {why}", code="cluster.config")
+    return errors.ClusterError(
+        f"{file} cannot be read as Kubernetes objects: {why}",
+        code="cluster.config",
+    )

@@ -78,10 +78,12 @@ def partial(raw: msgspec.Raw) -> bytes:
     """The object's metadata alone, as PartialObjectMetadata."""
     fields = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
     metadata = fields.get("metadata", msgspec.Raw(b"{}"))
-    return msgspec.json.encode({"kind": "PartialObjectMetadata", **_PARTIAL, "metadata": metadata})
+    document = {"kind": "PartialObjectMetadata", **_PARTIAL, "metadata": metadata}
+    return msgspec.json.encode(document)
 
 
 def _list_parts(head: bytes, items: Iterable[bytes]) -> Iterator[bytes]:
+    """The document in its parts, one item after the other."""
     yield head
     for number, item in enumerate(items):
         if number:
@@ -91,6 +93,7 @@ def _list_parts(head: bytes, items: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _chunks(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """The same bytes in pieces of about 256 KiB."""
     pending = bytearray()
     for part in parts:
         pending += part

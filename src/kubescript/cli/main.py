@@ -7,104 +7,53 @@ secret can be in a worker's memory. `process` ends commands, and says with which
 from __future__ import annotations
 
 import contextlib
-import functools
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 import click
 
 import kubescript
-from kubescript.cli import audit, process
+from kubescript.cli import audit, flags, process
 from kubescript.executor import spawner
 
 if TYPE_CHECKING:
-    from kubescript import app, config, types
+    from kubescript import app, types
     from kubescript.capture import capture
 
 __all__ = ["main"]
 
 _FAILED: Final = 1
-_SERVING_COMMANDS: Final = frozenset({"kubescript", "serve"})
-"""What serves; everything else answers a person."""
 _MIN_TIMEOUT_MS: Final = 1
-_FLAGS_BEFORE: Final = "kubescript.flags"
-"""Where the flags before a sub-command wait for it."""
-
-
-def _flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The flags of the server, shared by every sub-command. What is not given stays out, for environment and file to
-    say."""
-    options = (
-        click.option("--toolsets", help="Groups of tools to serve, separated by commas: code."),
-        click.option("--kubeconfig", type=click.Path(path_type=Path), help="Kubeconfig file."),
-        click.option("--context", help="Kubeconfig context."),
-        click.option("--contexts", help="Kubeconfig contexts that scripts may name, separated by commas."),
-        click.option(
-            "--snapshot", type=click.Path(path_type=Path), help="Serve this saved cluster instead of a live one."
-        ),
-        click.option(
-            "--config", "config_file", type=click.Path(path_type=Path), help="TOML or YAML file with settings."
-        ),
-        click.option(
-            "--read-only/--no-read-only", default=None, help="Refuse every request that could change the cluster."
-        ),
-        click.option(
-            "--audit", type=click.Path(path_type=Path), help="Put every script and call on record in this file."
-        ),
-        click.option(
-            "--audit-keep",
-            type=click.Choice(["scripts", "responses"]),
-            help="Keep each script's text beside that file, or all that `audit replay` needs.",
-        ),
-        click.option("--transport", type=click.Choice(["stdio", "http"]), help="How clients connect."),
-        click.option("--host", help="Loopback address of the http transport."),
-        click.option("--port", type=int, help="Port of the http transport."),
-        click.option(
-            "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="Least level that is logged."
-        ),
-    )
-    return functools.reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
-
-
-def _given(flags: dict[str, object]) -> dict[str, object]:
-    """The flags that were given; None says that one was not."""
-    return {name: value for name, value in flags.items() if value is not None}
-
-
-def _merged_flags(context: click.Context, flags: dict[str, object]) -> dict[str, object]:
-    """The flags given before and after the sub-command, the latter winning."""
-    before: dict[str, object] = context.find_root().meta.get(_FLAGS_BEFORE, {})
-    return before | _given(flags)
 
 
 @click.group(
     invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
 )
 @click.version_option(kubescript.__version__, prog_name="kubescript")
-@_flags
+@flags.server_flags
 @click.pass_context
-def cli(context: click.Context, /, **flags: object) -> None:
+def cli(context: click.Context, /, **given: object) -> None:
     """Serve Kubernetes to MCP clients: a sandbox for scripts beside the API server."""
-    context.meta[_FLAGS_BEFORE] = _given(flags)
+    flags.remember(context, given)
     if context.invoked_subcommand is None:
         _serve(context, {})
 
 
 @cli.command()
-@_flags
+@flags.server_flags
 @click.pass_context
-def serve(context: click.Context, /, **flags: object) -> None:
+def serve(context: click.Context, /, **given: object) -> None:
     """Serve MCP; the same as no command."""
-    _serve(context, flags)
+    _serve(context, given)
 
 
-def _serve(context: click.Context, flags: dict[str, object]) -> None:
+def _serve(context: click.Context, given: dict[str, object]) -> None:
     """Serves until the client or a signal ends it."""
-    with _application(context, flags) as opened:
+    with _application(context, given) as opened:
         import anyio
 
         from kubescript import transports
@@ -120,15 +69,15 @@ def _serve(context: click.Context, flags: dict[str, object]) -> None:
 @cli.command()
 @click.argument("file", type=click.File(encoding="utf-8"))
 @click.option("--timeout", type=click.IntRange(min=_MIN_TIMEOUT_MS), help="Milliseconds the script may take.")
-@_flags
+@flags.server_flags
 @click.pass_context
-def run(context: click.Context, /, file: TextIO, timeout: int | None, **flags: object) -> None:
+def run(context: click.Context, /, file: TextIO, timeout: int | None, **given: object) -> None:
     """Evaluate one script from FILE (- for standard input) and print its result."""
     import anyio
 
     script = _read_script(file)
     caller = _operator("run")
-    with _application(context, flags) as opened:
+    with _application(context, given) as opened:
         _check_timeout(timeout, opened.settings.limits.max_timeout_ms)
         answer = anyio.run(opened.evaluator.evaluate, script, timeout, None, caller)
     process.echo(answer.text, err=answer.is_error)
@@ -164,14 +113,14 @@ def _operator(command: str) -> types.Caller:
 
 @cli.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@_flags
+@flags.server_flags
 @click.pass_context
-def doctor(context: click.Context, /, as_json: bool, **flags: object) -> None:
+def doctor(context: click.Context, /, as_json: bool, **given: object) -> None:
     """Say which layers of the sandbox hold here and which contexts are served; exit 1 when one is missing."""
     from kubescript.cli import doctor as diagnosis
 
     with _errors_explained():
-        settings = _settings(context, flags)
+        settings = flags.settings(context, given)
         report = diagnosis.examine(settings, context.find_root().obj)
     text = report.as_json() if as_json else report.as_text()
     process.echo(text)
@@ -184,14 +133,14 @@ def doctor(context: click.Context, /, as_json: bool, **flags: object) -> None:
 @click.option(
     "--logs", type=click.IntRange(min=1), default=None, help="Lines of each container's log to keep; none by default."
 )
-@_flags
+@flags.server_flags
 @click.pass_context
-def snapshot(context: click.Context, /, out: Path, namespaces: str | None, logs: int | None, **flags: object) -> None:
+def snapshot(context: click.Context, /, out: Path, namespaces: str | None, logs: int | None, **given: object) -> None:
     """Save the cluster to OUT, for `--snapshot OUT`. What the policy denies is not written."""
     from kubescript.capture import capture
 
     chosen = _names(namespaces)
-    with _application(context, flags) as opened:
+    with _application(context, given) as opened:
         _mute_call_events()
         cluster = opened.cluster
         journal = opened.audit.journal(_operator("snapshot")) if opened.audit is not None else None
@@ -236,17 +185,17 @@ def _snapshot_summary(report: capture.Report) -> str:
 
 
 @cli.command()
-@_flags
+@flags.server_flags
 @click.pass_context
-def demo(context: click.Context, /, **flags: object) -> None:
+def demo(context: click.Context, /, **given: object) -> None:
     """Run three scripts on a bundled snapshot of a broken cluster and show what they cost."""
     import anyio
 
     from kubescript.cli import demo
 
     # no `contexts`: a variable may name clusters, which exclude a snapshot
-    flags = {**flags, "contexts": (), "snapshot": flags["snapshot"] or demo.SNAPSHOT}
-    with _application(context, flags) as opened:
+    given = {**given, "contexts": (), "snapshot": given["snapshot"] or demo.SNAPSHOT}
+    with _application(context, given) as opened:
         for number in range(len(demo.SCRIPTS)):
             page = anyio.run(demo.perform, opened.evaluator, number)
             process.echo(page)
@@ -256,12 +205,12 @@ cli.add_command(audit.audit)
 
 
 @contextlib.contextmanager
-def _application(context: click.Context, flags: dict[str, object]) -> Iterator[app.Application]:
+def _application(context: click.Context, given: dict[str, object]) -> Iterator[app.Application]:
     """Everything a command needs, put together only now: the fork server was started before any secret was read."""
     from kubescript import app, logs
 
     with _errors_explained():
-        settings = _settings(context, flags)
+        settings = flags.settings(context, given)
         logs.configure(settings.log_level)
         with app.opened(settings, context.find_root().obj) as opened:
             yield opened
@@ -277,38 +226,6 @@ def _errors_explained() -> Iterator[None]:
     except errors.KubescriptError as error:
         parts = [error.message, error.remedy]
         raise click.ClickException("\n".join(part for part in parts if part)) from None
-
-
-def _settings(context: click.Context, flags: dict[str, object]) -> config.Settings:
-    """The settings of this command. Raises ConfigError."""
-    from kubescript import config, errors
-
-    given = _merged_flags(context, flags)
-    file = given.pop("config_file", None)
-    audit = {}
-    if "audit" in given:
-        audit["file"] = given.pop("audit")
-    kept = given.pop("audit_keep", None)
-    if kept:
-        audit[str(kept)] = True
-    if audit:
-        given["audit"] = audit
-    settings = config.load(given, file if isinstance(file, Path) else None)
-    if kept and settings.audit.file is None:
-        raise errors.ConfigError("--audit-keep keeps nothing without a record", remedy="pass --audit FILE as well")
-    if context.info_name in _SERVING_COMMANDS:
-        return settings
-    return _interactive_defaults(settings)
-
-
-def _interactive_defaults(settings: config.Settings) -> config.Settings:
-    """The settings with other defaults than a server's: a person at a terminal reads, no log collector and no model."""
-    updates: dict[str, object] = {}
-    if "log_level" not in settings.model_fields_set:
-        updates["log_level"] = "warning"
-    if "mark_untrusted" not in settings.output.model_fields_set:
-        updates["output"] = settings.output.model_copy(update={"mark_untrusted": False})
-    return settings.model_copy(update=updates)
 
 
 def _enable_garbage_collection() -> None:

@@ -1,0 +1,104 @@
+"""The flags that the server and every sub-command share, and the settings they amount to. `main` declares its commands
+with them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+if TYPE_CHECKING:
+    from kubescript import config
+
+__all__ = ["remember", "server_flags", "settings"]
+
+_SERVING_COMMANDS: Final = frozenset({"kubescript", "serve"})
+"""What serves; everything else answers a person."""
+_FLAGS_BEFORE: Final = "kubescript.flags"
+"""Where the flags before a sub-command wait for it."""
+
+
+def server_flags(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The flags of the server, shared by every sub-command. What is not given stays out, for environment and file to
+    say."""
+    options = (
+        click.option("--toolsets", help="Groups of tools to serve, separated by commas: code."),
+        click.option("--kubeconfig", type=click.Path(path_type=Path), help="Kubeconfig file."),
+        click.option("--context", help="Kubeconfig context."),
+        click.option("--contexts", help="Kubeconfig contexts that scripts may name, separated by commas."),
+        click.option(
+            "--snapshot", type=click.Path(path_type=Path), help="Serve this saved cluster instead of a live one."
+        ),
+        click.option(
+            "--config", "config_file", type=click.Path(path_type=Path), help="TOML or YAML file with settings."
+        ),
+        click.option(
+            "--read-only/--no-read-only", default=None, help="Refuse every request that could change the cluster."
+        ),
+        click.option(
+            "--audit", type=click.Path(path_type=Path), help="Put every script and call on record in this file."
+        ),
+        click.option(
+            "--audit-keep",
+            type=click.Choice(["scripts", "responses"]),
+            help="Keep each script's text beside that file, or all that `audit replay` needs.",
+        ),
+        click.option("--transport", type=click.Choice(["stdio", "http"]), help="How clients connect."),
+        click.option("--host", help="Loopback address of the http transport."),
+        click.option("--port", type=int, help="Port of the http transport."),
+        click.option(
+            "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="Least level that is logged."
+        ),
+    )
+    return functools.reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
+
+
+def remember(context: click.Context, flags: dict[str, object]) -> None:
+    """Keeps the flags before a sub-command for it."""
+    context.meta[_FLAGS_BEFORE] = _given(flags)
+
+
+def settings(context: click.Context, flags: dict[str, object]) -> config.Settings:
+    """The settings of this command. Raises ConfigError."""
+    from kubescript import config, errors
+
+    given = _merged_flags(context, flags)
+    file = given.pop("config_file", None)
+    audit = {}
+    if "audit" in given:
+        audit["file"] = given.pop("audit")
+    kept = given.pop("audit_keep", None)
+    if kept:
+        audit[str(kept)] = True
+    if audit:
+        given["audit"] = audit
+    loaded = config.load(given, file if isinstance(file, Path) else None)
+    if kept and loaded.audit.file is None:
+        raise errors.ConfigError("--audit-keep keeps nothing without a record", remedy="pass --audit FILE as well")
+    if context.info_name in _SERVING_COMMANDS:
+        return loaded
+    return _interactive_defaults(loaded)
+
+
+def _given(flags: dict[str, object]) -> dict[str, object]:
+    """The flags that were given; None says that one was not."""
+    return {name: value for name, value in flags.items() if value is not None}
+
+
+def _merged_flags(context: click.Context, flags: dict[str, object]) -> dict[str, object]:
+    """The flags given before and after the sub-command, the latter winning."""
+    before: dict[str, object] = context.find_root().meta.get(_FLAGS_BEFORE, {})
+    return before | _given(flags)
+
+
+def _interactive_defaults(settings: config.Settings) -> config.Settings:
+    """The settings with other defaults than a server's: a person at a terminal reads, no log collector and no model."""
+    updates: dict[str, object] = {}
+    if "log_level" not in settings.model_fields_set:
+        updates["log_level"] = "warning"
+    if "mark_untrusted" not in settings.output.model_fields_set:
+        updates["output"] = settings.output.model_copy(update={"mark_untrusted": False})
+    return settings.model_copy(update=updates)

@@ -53,7 +53,9 @@ class Age(datetime.timedelta):
         return _aged(datetime.timedelta.__add__(self, other))
 
     def __radd__(self, other: Any) -> Any:
-        return self if type(other) is int and not other else _aged(datetime.timedelta.__radd__(self, other))
+        if type(other) is int and other == 0:
+            return self  # sum() starts with 0
+        return _aged(datetime.timedelta.__radd__(self, other))
 
     def __sub__(self, other: Any) -> Any:
         return _aged(datetime.timedelta.__sub__(self, other))
@@ -111,8 +113,12 @@ def _created(value: Any) -> Any:
 def _moment(value: str | datetime.date) -> datetime.datetime:
     if isinstance(value, str):
         return _parsed(value)
-    moment = value if isinstance(value, datetime.datetime) else datetime.datetime.combine(value, datetime.time())
-    return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+    moment = value
+    if not isinstance(moment, datetime.datetime):
+        moment = datetime.datetime.combine(moment, datetime.time())
+    if moment.tzinfo is None:
+        return moment.replace(tzinfo=datetime.UTC)
+    return moment
 
 
 def _parsed(text: str) -> datetime.datetime:
@@ -127,6 +133,10 @@ def _text(seconds: float) -> str:
     left = int(whole)
     for below, (size, unit), rest in _STEPS:
         if left < below:
-            more = left % size // rest[0] if rest else 0
-            return f"{sign}{left // size}{unit}" + (f"{more}{rest[1]}" if rest and more else "")
+            text = f"{sign}{left // size}{unit}"
+            if rest is None:
+                return text
+            rest_size, rest_unit = rest
+            more = left % size // rest_size
+            return f"{text}{more}{rest_unit}" if more else text
     return f"{sign}{left // _YEAR}y"

@@ -107,18 +107,22 @@ def _assign(operation: operations.Operation, args: Sequence[Any], kwargs: dict[s
     }
 
 
-_TOLD: Final = ("label_selector", "field_selector", "container", "tail_lines", "body")
+_OFTEN_MEANT: Final = ("label_selector", "field_selector", "container", "tail_lines", "body")
 """What a nameless argument is most often meant to be."""
 
 
 def _nameless(operation: operations.Operation, extra: Sequence[Any]) -> str:
-    """The error for arguments after the required ones. By place the next would be `pretty`: a selector there would be
-    a filter that does not filter."""
-    known = [each for each in _TOLD if each in operation.parameters]
-    if known and isinstance(extra[0], str):
-        instead = f"write {'name' if known == ['body'] else known[0]}={extra[0]!r}"
+    """The error for arguments after the required ones. The next parameter by position is `pretty`: a selector there
+    would be a filter that does not filter."""
+    known = [each for each in _OFTEN_MEANT if each in operation.parameters]
+    if not known:
+        instead = "name the others"
+    elif isinstance(extra[0], str):
+        meant = "name" if known == ["body"] else known[0]
+        instead = f"write {meant}={extra[0]!r}"
     else:
-        instead = f"name the others: {', '.join(f'{each}=...' for each in known)}" if known else "name the others"
+        assignments = [f"{each}=..." for each in known]
+        instead = f"name the others: {', '.join(assignments)}"
     return f"{_title(operation)} takes {operation.required} arguments without a name; {instead}"
 
 
@@ -137,11 +141,13 @@ def _is_transport_option(operation: operations.Operation, given: str, value: Any
 def _unknown(operation: operations.Operation, given: str) -> str:
     """The error for a parameter the method does not have."""
     meant = _SYNONYMS.get(names.fold(given))
-    near = f"did you mean {meant!r}?" if meant in operation.parameters else None
-    near = near or names.suggestion(given, operation.parameters, 30)
-    text = f"{_title(operation)} has no parameter {given!r}; {near}"
-    if "namespace" not in (names.fold(given), meant) or "namespace" in operation.parameters:
-        return text
+    if meant in operation.parameters:
+        near = f"did you mean {meant!r}?"
+    else:
+        near = names.suggestion(given, operation.parameters, 30)
+    about_namespace = "namespace" in (names.fold(given), meant)
+    if not about_namespace or "namespace" in operation.parameters:
+        return f"{_title(operation)} has no parameter {given!r}; {near}"
     other = operation.name.replace("_for_all_namespaces", "").replace("list_", "list_namespaced_")
     if other in operations.operations(operation.api):
         return f"{operation.name} reads all namespaces; for one use {other}(namespace=...)"
@@ -153,8 +159,9 @@ def _require(operation: operations.Operation, values: dict[str, Any]) -> None:
     needed = operation.parameters[: operation.required]
     missing = [name for name in needed if name not in values]
     if missing:
-        every = _hint(operation, "namespace") if missing == ["namespace"] else ""
-        raise TypeError(f"{_title(operation)} is missing {', '.join(map(repr, missing))}{every}")
+        quoted = ", ".join(map(repr, missing))
+        hint = _hint(operation, "namespace") if missing == ["namespace"] else ""
+        raise TypeError(f"{_title(operation)} is missing {quoted}{hint}")
     if "body" in needed and values["body"] is None:
         raise TypeError(f"{_title(operation)}: body must be an object, not None")
 
@@ -168,33 +175,41 @@ def path_segments(operation: operations.Operation, values: Mapping[str, Any]) ->
             continue
         name = part[1:-1]
         value = values[name]
-        everywhere = name == "namespace" and value in _EVERYWHERE and operation.verb == "GET" and "name" not in values
+        lists = operation.verb == "GET" and "name" not in values
+        everywhere = lists and name == "namespace" and value in _EVERYWHERE
         if not isinstance(value, str) or not value or everywhere:
-            raise TypeError(f"{_title(operation)}: {name} must be one name, not {value!r}{_hint(operation, name)}")
-        segments.extend(value.strip("/").split("/") if name in ("path", "logpath") else [value])
+            hint = _hint(operation, name)
+            raise TypeError(f"{_title(operation)}: {name} must be one name, not {value!r}{hint}")
+        if name in ("path", "logpath"):
+            segments.extend(value.strip("/").split("/"))
+        else:
+            segments.append(value)
     return tuple(segments)
 
 
 def _hint(operation: operations.Operation, name: str) -> str:
     if name == "namespace" and "." in operation.name:  # the dynamic client's
         return "; for all namespaces leave it out"
+    if name != "namespace":
+        return ""
     every = operation.name.replace("list_namespaced_", "list_") + "_for_all_namespaces"
-    return (
-        f"; for all namespaces use {every}()"
-        if name == "namespace" and every in operations.operations(operation.api)
-        else ""
-    )
+    known = operations.operations(operation.api)
+    return f"; for all namespaces use {every}()" if every in known else ""
 
 
 def _query(operation: operations.Operation, values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """The query's pairs in the signature's order."""
     pairs: list[tuple[str, str]] = []
+    elsewhere = operation.path_parameters | {"body"}
     for name in operation.parameters:
-        if name in values and name != "body" and name not in operation.path_parameters:
-            wire, kind = operation.query(name)
-            each = selector_text(values[name]) if name.endswith("_selector") else values[name]
-            several = isinstance(each, list | tuple)
-            pairs.extend((wire, _text(operation, name, kind, value)) for value in (each if several else [each]))
+        if name not in values or name in elsewhere:
+            continue
+        wire, kind = operation.query(name)
+        value = values[name]
+        if name.endswith("_selector"):
+            value = selector_text(value)
+        several = value if isinstance(value, list | tuple) else [value]
+        pairs.extend((wire, _text(operation, name, kind, each)) for each in several)
     return tuple(pairs)
 
 
@@ -255,13 +270,17 @@ def _selector_terms(selector: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _selector_term(key: str, wanted: Any) -> str:
+    if wanted is None:
+        return str(key)
     if isinstance(wanted, list | tuple | set | frozenset):
-        return f"{key} in ({','.join(sorted(map(str, wanted)))})"
+        values = sorted(map(str, wanted))
+        return f"{key} in ({','.join(values)})"
     if isinstance(wanted, bool):
         wanted = str(wanted).lower()
-    return str(key) if wanted is None else f"{key}={wanted}"
+    return f"{key}={wanted}"
 
 
 def _selector_expression(wanted: Mapping[str, Any]) -> str:
-    operator = _OPERATORS[str(wanted["operator"]).lower()]
-    return operator.format(wanted["key"], ",".join(wanted.get("values") or ()))
+    name = str(wanted["operator"]).lower()
+    values = wanted.get("values") or ()
+    return _OPERATORS[name].format(wanted["key"], ",".join(values))

@@ -56,8 +56,8 @@ class Relay:
         self._below = below
         self._holding = False
         self._held: list[Call | None] = []
-        self._at_hand: tuple[Call, transport.Exchange] | None = None
-        self._strayed = False
+        self._prepared: tuple[Call, transport.Exchange] | None = None
+        self._diverged = False
         self.arriving: Arriving | None = None
         """The list that is still on its way."""
         self.pending: list[Any] = []
@@ -76,19 +76,19 @@ class Relay:
             raise Held
 
     def call(self, call: Call) -> transport.Exchange:
-        """As below, unless calls are held back or the answer is at hand."""
+        """As below, unless calls are held back or the answer is prepared."""
         if _is_discovery(call):
             return self._below.call(call)
         if self._holding:
             self._held.append(None if call.stream else call)
             raise Held
-        if self._at_hand is None:
+        if self._prepared is None:
             return self._below.call(call)
-        prepared, exchange = self._at_hand
-        if prepared != call:
-            self._strayed = True  # said again when the task ends, should it swallow this
+        expected, exchange = self._prepared
+        if expected != call:
+            self._diverged = True  # said again when the task ends, should it swallow this
             raise Strayed(_STRAYED)
-        self._at_hand = None
+        self._prepared = None
         return exchange
 
     def first(self, task: Callable[[], Any]) -> tuple[bool, Call | None, Any]:
@@ -106,14 +106,14 @@ class Relay:
     def again(self, task: Callable[[], Any], call: Call, exchange: transport.Exchange) -> Any:
         """Run a task whose first call is answered. Raises Strayed when it makes another call, or leaves out a write; an
         answer that it can do without, having found it in a cache of its own, is none of our business."""
-        self._at_hand, self._strayed = (call, exchange), False
+        self._prepared, self._diverged = (call, exchange), False
         try:
             value = task()
         finally:
-            left, self._at_hand = self._at_hand, None
+            left, self._prepared = self._prepared, None
             if left is not None:
                 exchange.stop()
-        if self._strayed or (left is not None and call.method != "GET"):
+        if self._diverged or (left is not None and call.method != "GET"):
             raise Strayed(_STRAYED)
         return value
 

@@ -43,18 +43,27 @@ def kinds() -> tuple[Kind, ...]:
         for name in operations.operations(api):
             operation = operations.operation(api, name)
             segments = operation.path.strip("/").split("/")
-            if operation.verb == "GET" and segments[-1] == "{name}" and operation.returns in operations.models():
-                kind = _kind(segments, operation.returns)
-                found.setdefault((kind.group, kind.version, kind.plural), kind)
-    return tuple(sorted(found.values(), key=lambda kind: (_unstable(kind.version), bool(kind.group), kind.group)))
+            reads_one = operation.verb == "GET" and segments[-1] == "{name}"
+            if not reads_one or operation.returns not in operations.models():
+                continue
+            kind = _kind(segments, operation.returns)
+            key = (kind.group, kind.version, kind.plural)
+            found.setdefault(key, kind)
+    return tuple(sorted(found.values(), key=_preference))
 
 
-def _unstable(version: str) -> tuple[bool, int]:
-    return ("alpha" in version or "beta" in version, -int(version.lstrip("v")[:1]))
+def _preference(kind: Kind) -> tuple[bool, int, bool, str]:
+    """The order of kinds that share a name."""
+    unstable = "alpha" in kind.version or "beta" in kind.version
+    major = int(kind.version.lstrip("v")[:1])
+    return unstable, -major, bool(kind.group), kind.group
 
 
 def _kind(segments: list[str], model: str) -> Kind:
-    group, version = ("", segments[1]) if segments[0] == "api" else (segments[1], segments[2])
+    if segments[0] == "api":
+        group, version = "", segments[1]
+    else:
+        group, version = segments[1], segments[2]
     return Kind(group, version, _bare(model, group, version), segments[-2], model)
 
 

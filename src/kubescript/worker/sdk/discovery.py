@@ -192,9 +192,8 @@ class Discovery:
 
     def __getattr__(self, name: str) -> Any:
         wanted = names.fold(name)
-        found = next(
-            (each for each in dir(type(self)) if not each.startswith("_") and names.fold(each) == wanted), None
-        )
+        public = [each for each in dir(type(self)) if not each.startswith("_")]
+        found = next((each for each in public if names.fold(each) == wanted), None)
         if found is None or name.startswith("_"):
             raise AttributeError(f"k8s.discovery() has no {name!r}; {names.suggestion(name, dir(self))}")
         return getattr(self, found)

@@ -68,11 +68,14 @@ class ApiException(Exception):
         """What to write instead; worked out when the text is read, if it ever is."""
 
     def __str__(self) -> str:
-        head = " ".join(str(part) for part in (self.status or "", self.code or self.reason or "") if part)
-        text = self.message[:MAX_MESSAGE]
-        told = ": ".join(part for part in (head, self.call, text if text != self.reason else "") if part)
+        status = str(self.status or "")
+        head = " ".join(filter(None, (status, str(self.code or self.reason or ""))))
+        message = self.message[:MAX_MESSAGE]
+        if message == self.reason:
+            message = ""
+        text = ": ".join(filter(None, (head, self.call, message)))
         hint = self._advice() if self._advice else ""
-        return f"{told}; {hint}" if hint else told
+        return f"{text}; {hint}" if hint else text
 
 
 class BadRequestException(ApiException):
@@ -123,14 +126,18 @@ _BY_STATUS: Final[dict[int, type[ApiException]]] = {
 
 
 def _class_for(status: int) -> type[ApiException]:
-    return ServiceException if 500 <= status <= 599 else _BY_STATUS.get(status, ApiException)
+    if 500 <= status <= 599:
+        return ServiceException
+    return _BY_STATUS.get(status, ApiException)
 
 
 def from_fault(fault: ScriptFault, status: int, call: str) -> Exception:
     """The exception for a call that kubescript itself refused or could not perform."""
     if fault.code.startswith("limit."):
         return LimitExceeded(fault.message, fault.code)
-    shown = status if status >= 400 else 403 if fault.code.startswith("policy.") else 0
+    shown = status
+    if status < 400:
+        shown = 403 if fault.code.startswith("policy.") else 0
     reason = _phrase(shown) or fault.code
     body = _status(shown, reason, fault) if shown else None
     return _class_for(shown)(shown, reason, body=body, message=fault.message, code=fault.code, call=call)
@@ -138,8 +145,9 @@ def from_fault(fault: ScriptFault, status: int, call: str) -> Exception:
 
 def _status(code: int, reason: str, fault: ScriptFault) -> str:
     """A refusal of ours as the API server would write it: scripts read `json.loads(error.body)["message"]`."""
-    told = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": fault.message}
-    return msgspec.json.encode({**told, "reason": reason, "code": code}).decode()
+    fixed = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
+    refusal = {**fixed, "message": fault.message, "reason": reason, "code": code}
+    return msgspec.json.encode(refusal).decode()
 
 
 def from_answer(status: int, reason: str, body: bytes, headers: Mapping[str, str], call: str) -> ApiException:

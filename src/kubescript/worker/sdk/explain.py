@@ -37,7 +37,10 @@ class Explainer:
         if not isinstance(path, str) or not path.strip():
             raise TypeError("explain() takes a text such as 'deployment.spec.strategy'")
         path = re.sub(r"^(?:[\w.-]+/)?v\d\w*[./ ]", "", path.strip())  # apps/v1.Deployment
-        parts = [part for each in (path, *more) for part in re.sub(r"\[[^\]]*\]", "", each).strip(". /").split(".")]
+        parts: list[str] = []
+        for each in (path, *more):
+            without_index = re.sub(r"\[[^\]]*\]", "", each)
+            parts.extend(without_index.strip(". /").split("."))
         kind, steps = self._kind(parts, api_version)
         schema = self._openapi.kind(kind.group, kind.version, kind.kind)
         walk = _Described(self._openapi, kind, schema) if schema else _Bundled(kind)
@@ -51,14 +54,18 @@ class Explainer:
         if found := builtin_kinds.find(parts[0], api_version):
             return found, parts[1:]
         resource, size = self._served(parts, api_version)
-        return builtin_kinds.Kind(resource.group, resource.version, resource.kind, resource.name, ""), parts[size:]
+        kind = builtin_kinds.Kind(resource.group, resource.version, resource.kind, resource.name, "")
+        return kind, parts[size:]
 
     def _served(self, parts: list[str], api_version: str | None) -> tuple[discovery.ApiResource, int]:
-        pool = self._discovery.server_resources_for_group_version(api_version) if api_version else None
-        known = list(pool if pool is not None else self._discovery.preferred())
+        if api_version:
+            known = self._discovery.server_resources_for_group_version(api_version)
+        else:
+            known = list(self._discovery.preferred())
         for size in range(len(parts), 0, -1):
+            name = ".".join(parts[:size])
             for each in known:
-                if each.answers_to(".".join(parts[:size])):
+                if each.answers_to(name):
                     return each, size
         every = {*(each.kind for each in known), *(each.name for each in known)}
         hint = names.suggestion(parts[0], every)
@@ -73,7 +80,7 @@ class _Described:
         self._kind = kind
         self._schema = schema
 
-    def follow(self, steps: list[str]) -> tuple[list[str], Place]:
+    def follow(self, steps: list[str]) -> tuple[list[str], Field]:
         """The fields' right names, and the last one."""
         schema, name = self._resolved(self._schema)
         taken: list[str] = []
@@ -84,22 +91,26 @@ class _Described:
             where = ".".join([self._kind.kind, *taken])
             taken.append(_found(step, children, where, is_open=_OPEN in inner))
             schema, name = self._resolved(children[taken[-1]])
-        return taken, self._place(schema, name)
+        return taken, self._field(schema, name)
 
     def _resolved(self, schema: openapi.Schema) -> tuple[openapi.Schema, str]:
         return self._openapi.resolve(self._kind.group, self._kind.version, schema)
 
-    def _place(self, schema: openapi.Schema, name: str) -> Place:
+    def _field(self, schema: openapi.Schema, name: str) -> Field:
         inner, _ = self._resolved(_element(schema))
         parts = inner.get("properties") or {}
-        children = {key: (self._type(each), self._words(each)) for key, each in parts.items()}
-        values = tuple(map(str, schema.get("enum") or inner.get("enum") or ()))
-        return Place(
-            self._type(schema, name), self._words(schema), children, tuple(inner.get("required") or ()), values
+        values = schema.get("enum") or inner.get("enum") or ()
+        return Field(
+            type=self._type(schema, name),
+            words=self._words(schema),
+            children={key: (self._type(each), self._words(each)) for key, each in parts.items()},
+            required=tuple(inner.get("required") or ()),
+            values=tuple(map(str, values)),
         )
 
     def _words(self, schema: openapi.Schema) -> str:
-        return str(self._resolved(schema)[0].get("description") or "")
+        resolved, _ = self._resolved(schema)
+        return str(resolved.get("description") or "")
 
     def _type(self, schema: openapi.Schema, name: str = "") -> str:
         """As kubectl writes it: `[]Container`, `map[string]string`, `string`."""
@@ -126,7 +137,7 @@ class _Bundled:
     def __init__(self, kind: builtin_kinds.Kind) -> None:
         self._kind = kind
 
-    def follow(self, steps: list[str]) -> tuple[list[str], Place]:
+    def follow(self, steps: list[str]) -> tuple[list[str], Field]:
         """The fields' right names, and the last one. Raises NotFoundException for a kind without a model."""
         if not self._kind.model:
             text = f"there is no description of {self._kind.kind} here; look at one: k8s.get('{self._kind.plural}')[0]"
@@ -137,8 +148,8 @@ class _Bundled:
             children = _children(kind)
             taken.append(_found(step, children, ".".join([self._kind.kind, *taken])))
             kind = children[taken[-1]]
-        found = {name: (_bare(each), "") for name, each in _children(kind).items()}
-        return taken, Place(_bare(kind), "", found)
+        types = {name: (_bare(each), "") for name, each in _children(kind).items()}
+        return taken, Field(_bare(kind), "", types)
 
 
 def _children(kind: str) -> dict[str, str]:
@@ -154,8 +165,10 @@ def _children(kind: str) -> dict[str, str]:
 
 def _bare(kind: str) -> str:
     """A model's type as kubectl writes it: List[V1Container] is []Container."""
-    kind = re.sub(r"List\[(.*)\]", r"[]\1", re.sub(r"Dict\[str, (.*?)\]", r"map[string]\1", kind))
-    return re.sub(r"\b(?:Core)?V\d(?:(?:alpha|beta)\d)?(?=[A-Z])", "", re.sub(r"\bstr\b", "string", kind))
+    kind = re.sub(r"Dict\[str, (.*?)\]", r"map[string]\1", kind)
+    kind = re.sub(r"List\[(.*)\]", r"[]\1", kind)
+    kind = re.sub(r"\bstr\b", "string", kind)
+    return re.sub(r"\b(?:Core)?V\d(?:(?:alpha|beta)\d)?(?=[A-Z])", "", kind)
 
 
 def _found(step: str, children: Mapping[str, Any], where: str, *, is_open: bool = False) -> str:
@@ -170,7 +183,7 @@ def _found(step: str, children: Mapping[str, Any], where: str, *, is_open: bool 
     raise errors.NotFoundException(404, "Not Found", message=f"{where} has no field {step!r}; {hint}")
 
 
-class Place(NamedTuple):
+class Field(NamedTuple):
     """A field, or the whole object."""
 
     type: str
@@ -182,35 +195,40 @@ class Place(NamedTuple):
     """What an enumeration may be."""
 
 
-def text(kind: builtin_kinds.Kind, steps: list[str], place: Place, *, bundled: bool) -> str:
+def text(kind: builtin_kinds.Kind, steps: list[str], field: Field, *, bundled: bool) -> str:
     """What `k8s.explain` gives. `bundled`: it is not from the cluster."""
     title = ".".join([kind.kind, *steps])
-    head = [f"{title} <{place.type}>, {kind.api_version}" + (" (types only: no OpenAPI here)" if bundled else "")]
-    if place.words:
-        head.append(_short(place.words, MAX_WORDS))
-    if place.values:
-        head.append(f"one of: {', '.join(place.values)}"[:MAX_WORDS])
-    return "\n".join([*head, *_listed(place, MAX_LINES - len(head))])
+    note = " (types only: no OpenAPI here)" if bundled else ""
+    lines = [f"{title} <{field.type}>, {kind.api_version}{note}"]
+    if field.words:
+        lines.append(_short(field.words, MAX_WORDS))
+    if field.values:
+        values = ", ".join(field.values)
+        lines.append(f"one of: {values}"[:MAX_WORDS])
+    lines.extend(_listed(field, MAX_LINES - len(lines)))
+    return "\n".join(lines)
 
 
-def _listed(place: Place, room: int) -> list[str]:
+def _listed(field: Field, room: int) -> list[str]:
     """One child on a line, with its meaning; several on one where there are too many."""
-    if len(place.children) <= room:
-        return [_child(name, place) for name in place.children]
+    if len(field.children) <= room:
+        return [_child(name, field) for name in field.children]
     lines = [""]
-    for name, (kind, _) in place.children.items():
-        word = f"{name} <{kind}>{'*' if name in place.required else ''}"
+    for name, (kind, _) in field.children.items():
+        mark = "*" if name in field.required else ""
+        word = f"{name} <{kind}>{mark}"
         if len(lines[-1]) + len(word) > WIDTH:
             lines.append("")
-        lines[-1] += f"{', ' if lines[-1] else '  '}{word}"
+        lines[-1] += f", {word}" if lines[-1] else f"  {word}"
     return lines[:room]
 
 
-def _child(name: str, place: Place) -> str:
-    kind, words = place.children[name]
-    required = " required" if name in place.required else ""
+def _child(name: str, field: Field) -> str:
+    kind, words = field.children[name]
+    required = " required" if name in field.required else ""
+    text = f"  {name} <{kind}>{required}"
     note = _short(words, MAX_NOTE)
-    return f"  {name} <{kind}>{required}{f': {note}' if note else ''}"
+    return f"{text}: {note}" if note else text
 
 
 def _short(words: str, size: int) -> str:

@@ -18,16 +18,23 @@ def top(rows: Any, key: Any = None, n: int | None = 10, *, reverse: bool = False
     all quantities, "250m" or "1Gi", are compared as such.
     """
     found = table.rows_of(rows)
-    if isinstance(key, int) and (isinstance(rows, Mapping) or not any(isinstance(row, tuple | list) for row in found)):
+    indexable = any(isinstance(row, tuple | list) for row in found)
+    if isinstance(key, int) and (isinstance(rows, Mapping) or not indexable):
         key, n = None, key  # top(counter, 5)
-    keyed = [(_value(row, key, rows), row) for row in found]
-    if found and key is not None and all(value is fields.MISSING for value, _ in keyed):
+    values = [_value(row, key, rows) for row in found]
+    if found and key is not None and all(value is fields.MISSING for value in values):
         raise fields.missing_everywhere(key, found)
-    absent = [row for value, row in keyed if value is None or value is fields.MISSING]
-    values = _comparable([value for value, _ in keyed if value is not None and value is not fields.MISSING])
-    present = [row for value, row in keyed if value is not None and value is not fields.MISSING]
-    places = sorted(range(len(values)), key=values.__getitem__, reverse=not reverse)
-    return [*(present[place] for place in places), *absent][: None if n is None else max(n, 0)]
+    present, absent, keys = [], [], []
+    for row, value in zip(found, values, strict=True):
+        if value is None or value is fields.MISSING:
+            absent.append(row)
+        else:
+            present.append(row)
+            keys.append(value)
+    keys = _comparable(keys)
+    order = sorted(range(len(keys)), key=keys.__getitem__, reverse=not reverse)
+    ranked = [*(present[index] for index in order), *absent]
+    return ranked if n is None else ranked[: max(n, 0)]
 
 
 def _value(row: Any, key: Any, rows: Any) -> Any:

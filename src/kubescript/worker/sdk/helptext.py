@@ -46,8 +46,11 @@ def api(name: str) -> str:
     for each in operations.operations(name):
         verb, _, rest = each.partition("_")
         verbs.setdefault(rest, []).append(verb)
-    lines = [f"{'/'.join(found)}_{rest}" for rest, found in verbs.items() if found != ["connect"] and rest]
-    return f"{name}, k8s.{accessor(name)}():\n" + "\n".join(lines)
+    lines = [f"{name}, k8s.{accessor(name)}():"]
+    for rest, own in verbs.items():
+        if rest and own != ["connect"]:
+            lines.append(f"{'/'.join(own)}_{rest}")
+    return "\n".join(lines)
 
 
 def method(operation: operations.Operation) -> str:
@@ -66,9 +69,11 @@ def method(operation: operations.Operation) -> str:
 
 def model(name: str) -> str:
     """One model's fields."""
-    fields = operations.models()[name]
-    types = (entry if isinstance(entry, str) else entry[0] for entry in fields.values())
-    return f"{name}: " + ", ".join(f"{field}: {kind}" for field, kind in zip(fields, types, strict=True))
+    fields = []
+    for field, entry in operations.models()[name].items():
+        kind = entry if isinstance(entry, str) else entry[0]
+        fields.append(f"{field}: {kind}")
+    return f"{name}: {', '.join(fields)}"
 
 
 def help_text(value: Any = None) -> str:

@@ -127,8 +127,12 @@ class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
 
     def _plain(self) -> dict[str, Any]:
         """The list object's own fields."""
-        head = {key: self[key] for key in ("kind", "apiVersion", "metadata") if self._early(key) is not None}
-        return {**head, "items": self.items}
+        fields = {}
+        for key in ("kind", "apiVersion", "metadata"):
+            if self._early(key) is not None:
+                fields[key] = self[key]
+        fields["items"] = self.items
+        return fields
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.items)
@@ -166,7 +170,9 @@ class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
         return list(self._plain().values())
 
     def __contains__(self, value: object) -> bool:
-        return value in self.items or (isinstance(value, str) and value in self._plain())
+        if value in self.items:
+            return True
+        return isinstance(value, str) and value in self._plain()
 
     def __reversed__(self) -> Iterator[Any]:
         return iter(self[::-1])
@@ -178,19 +184,22 @@ class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
         return [*other, *self]
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Sequence | list) and list(self) == list(other))
+        if self is other:
+            return True
+        return isinstance(other, Sequence | list) and list(self) == list(other)
 
     def __ne__(self, other: object) -> bool:
         return not self == other
 
     def to_dict(self) -> dict[str, Any]:
         """A detached plain dict, as an object's `to_dict()`."""
-        shape = schemas.shape_of(
-            self._name if self._name in operations.models() else "V1PodList", plain=self._shape.plain
-        )
-        own = self._plain().items()
-        copied = {key: each.to_dict() if hasattr(each, "to_dict") else each for key, each in own}
-        return to_dict.Snapshot({shape.spelling.get(key, key): each for key, each in copied.items()}, shape)
+        model = self._name if self._name in operations.models() else "V1PodList"
+        shape = schemas.shape_of(model, plain=self._shape.plain)
+        copied = {}
+        for key, value in self._plain().items():
+            name = shape.spelling.get(key, key)
+            copied[name] = value.to_dict() if hasattr(value, "to_dict") else value
+        return to_dict.Snapshot(copied, shape)
 
     toDict = to_dict  # noqa: N815  what scripts that write camelCase throughout call it
 

@@ -37,16 +37,19 @@ class Method(Watchable):
             return futures.later(self._session.relay, functools.partial(self, *args, **kwargs))
         if kwargs.pop("_preload_content", True) is False:
             return self._undecoded(args, kwargs)
-        value, reply = self._perform(arguments.bind(self._operation, args, kwargs))
+        call = arguments.bind(self._operation, args, kwargs)
+        value, reply = self._perform(call)
         return (value, reply.status, dict(reply.headers)) if self._info else value
 
     def _undecoded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> HttpAnswer:
         call = arguments.bind(self._operation, args, kwargs)
-        return HttpAnswer(self._session, call, follows=("follow", "true") in call.query)
+        follows = ("follow", "true") in call.query
+        return HttpAnswer(self._session, call, follows=follows)
 
     def _perform(self, call: Call) -> tuple[Any, Reply]:
         operation = self._operation
-        if operation.returns == "str" or (not operation.returns and operation.verb == "GET"):
+        untyped = not operation.returns and operation.verb == "GET"
+        if operation.returns == "str" or untyped:
             return self._session.fetch_text(call)
         shape = schemas.shape_of(operation.returns)
         if operation.name.startswith("list_"):
@@ -59,7 +62,8 @@ class Method(Watchable):
             raise TypeError(f"{operation.name} cannot be watched; watch a list method, such as list_namespaced_pod")
         follows = operation.returns == "str"
         call = arguments.bind(operation, args, kwargs, watch=not follows)
-        return self._session, call, schemas.FREE if follows else _item(schemas.shape_of(operation.returns))
+        shape = schemas.FREE if follows else _item(schemas.shape_of(operation.returns))
+        return self._session, call, shape
 
     @property
     def name(self) -> str:
@@ -109,7 +113,9 @@ class HttpAnswer:
 
     def read(self, amt: int | None = None, **_options: object) -> bytes:
         """The body, or its first bytes; what was read is gone."""
-        taken, self._text = self.data[:amt], self.data[len(self.data[:amt]) :]
+        text = self.data
+        taken = text[:amt]
+        self._text = text[len(taken) :]
         return taken
 
     def json(self) -> Any:
@@ -131,7 +137,8 @@ class HttpAnswer:
 
     def getheader(self, name: str, default: str | None = None) -> str | None:
         """One header, in any case."""
-        return {key.lower(): value for key, value in self.headers.items()}.get(name.lower(), default)
+        folded = {key.lower(): value for key, value in self.headers.items()}
+        return folded.get(name.lower(), default)
 
     def close(self) -> None:
         """Nothing to close."""

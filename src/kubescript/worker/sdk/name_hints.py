@@ -70,13 +70,15 @@ class NameHints:
 def _target(call: Call) -> tuple[Path, str] | None:
     """The collection's path and the object's name in a GET of one object, or of its log:
     /api/v1/namespaces/shop/pods/web."""
-    size = 2 if call.path[0] == "api" else 3 if call.path[0] == "apis" else 0
-    head, rest = call.path[:size], call.path[size:]
+    size = {"api": 2, "apis": 3}.get(call.path[0], 0)
     if not size or call.method != "GET":
         return None
+    head, rest = call.path[:size], call.path[size:]
     if len(rest) >= 4 and rest[0] == "namespaces":
         return (*head, *rest[:3]), rest[3]
-    return ((*head, rest[0]), rest[1]) if len(rest) == 2 else None
+    if len(rest) == 2:
+        return (*head, rest[0]), rest[1]
+    return None
 
 
 def _is_about(error: errors.ApiException, name: str) -> bool:

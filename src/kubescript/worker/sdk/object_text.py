@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from kubescript.worker.sdk import lazy_json, names, operations, schemas
 
-__all__ = ["describe", "is_method", "no_field", "no_list_field", "place_of", "state"]
+__all__ = ["describe", "is_method", "no_field", "no_list_field", "part_with_field", "state"]
 
 UP = "the object that holds this one"
 _PARENTS = 5
@@ -61,9 +61,11 @@ def describe(data: Mapping[str, Any], shape: schemas.Shape) -> str:
     plain = lazy_json.whole(data)
     metadata = plain.get("metadata")
     if isinstance(metadata, dict) and isinstance(metadata.get("name"), str):
-        place = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
-        words = [shape.name or str(plain.get("kind") or "object"), place + metadata["name"], state(plain)]
-        return f"<{' '.join(word for word in words if word)}>"
+        kind = shape.name or str(plain.get("kind") or "object")
+        namespace = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
+        words = [kind, namespace + metadata["name"], state(plain)]
+        text = " ".join(word for word in words if word)
+        return f"<{text}>"
     for each in (metadata, plain if shape.name == "V1ObjectMeta" else None):
         if isinstance(each, dict):
             each.pop("managedFields", None)
@@ -82,7 +84,10 @@ def state(plain: Mapping[str, Any]) -> str:
         return _trouble(status) or str(status["phase"])
     if isinstance(spec, dict) and "replicas" in spec:
         return f"{status.get('readyReplicas', 0)}/{spec['replicas']} ready"
-    return next((f"Ready={each.get('status')}" for each in _conditions(status) if each.get("type") == "Ready"), "")
+    for condition in _conditions(status):
+        if condition.get("type") == "Ready":
+            return f"Ready={condition.get('status')}"
+    return ""
 
 
 def _trouble(status: Mapping[str, Any]) -> str:
@@ -97,7 +102,9 @@ def _trouble(status: Mapping[str, Any]) -> str:
 
 def _conditions(status: Mapping[str, Any]) -> list[dict[str, Any]]:
     conditions = status.get("conditions")
-    return [each for each in conditions if isinstance(each, dict)] if isinstance(conditions, list) else []
+    if not isinstance(conditions, list):
+        return []
+    return [each for each in conditions if isinstance(each, dict)]
 
 
 def is_method(name: str) -> bool:
@@ -122,18 +129,18 @@ def no_field(name: str, shape: schemas.Shape, data: Mapping[str, Any], *, item: 
     if owner := _identity(name, shape):
         return f"{shape.name} has no field {name!r}; it is in {owner}"
     if shape.closed:
-        place = place_of(name, shape.name)
         known = [each.strip("_") for each in shape.attributes]
-        told = f"it is in {place}" if place else names.suggestion(name, known, _LISTED)
-        return f"{shape.name} has no field {name!r}; {told}"
-    absent = f"no key {name!r}" if item else f"no field {name!r}"
-    there = names.suggestion(name, data).rstrip(".") if data else "it is empty"
-    close = " If" if there.endswith("?") else "; if"
-    return f"this object has {absent}; {there}{close} it may be absent, use .get({name!r})"
+        part = part_with_field(name, shape.name)
+        hint = f"it is in {part}" if part else names.suggestion(name, known, _LISTED)
+        return f"{shape.name} has no field {name!r}; {hint}"
+    what = "key" if item else "field"
+    hint = names.suggestion(name, data).rstrip(".") if data else "it is empty"
+    hint += " If" if hint.endswith("?") else "; if"
+    return f"this object has no {what} {name!r}; {hint} it may be absent, use .get({name!r})"
 
 
 @functools.lru_cache(256)
-def place_of(name: str, model: str) -> str | None:
+def part_with_field(name: str, model: str) -> str | None:
     """The path to the part that has the field, as a script would write it after the object or beside the part."""
     wanted = names.fold(name)
     near = _below(wanted, model, 1)
@@ -144,8 +151,8 @@ def place_of(name: str, model: str) -> str | None:
 
 def _below(wanted: str, model: str, depth: int) -> str | None:
     """The best of the parts so many levels below, objects before lists."""
-    found = sorted(_paths(wanted, model, depth), key=lambda path: (path.count("["), len(path)))
-    return found[0] if found else None
+    paths = _paths(wanted, model, depth)
+    return min(paths, key=lambda path: (path.count("["), len(path)), default=None)
 
 
 def _paths(wanted: str, model: str, depth: int) -> Iterator[str]:
@@ -175,12 +182,20 @@ def _around(wanted: str, model: str) -> str | None:
 
 
 def _below_beside(wanted: str, model: str, parent: str) -> str | None:
-    paths = (f"{part}.{path}" for part, kind in _parts(parent) if kind != model for path in _paths(wanted, kind, 1))
-    return next(paths, None)
+    for part, kind in _parts(parent):
+        if kind != model:
+            for path in _paths(wanted, kind, 1):
+                return f"{part}.{path}"
+    return None
 
 
 def _parents(model: str) -> list[str]:
-    return [parent for parent in operations.models() if any(kind == model for _, kind in _parts(parent))]
+    found = []
+    for parent in operations.models():
+        kinds = {kind for _, kind in _parts(parent)}
+        if model in kinds:
+            found.append(parent)
+    return found
 
 
 def _parts(model: str) -> Iterator[tuple[str, str]]:
@@ -188,10 +203,14 @@ def _parts(model: str) -> Iterator[tuple[str, str]]:
     models = operations.models()
     for attribute, entry in models[model].items():
         kind = entry if isinstance(entry, str) else entry[0]
-        item = kind[5:-1] if kind.startswith("List[") else kind
-        if item in models:
-            yield (f"{attribute}[i]" if item != kind else attribute), item
+        if kind in models:
+            yield attribute, kind
+        elif kind.startswith("List["):
+            element = kind[5:-1]
+            if element in models:
+                yield f"{attribute}[i]", element
 
 
 def _has(wanted: str, model: str) -> bool:
-    return any(names.fold(attribute) == wanted for attribute in operations.models()[model])
+    attributes = operations.models()[model]
+    return any(names.fold(each) == wanted for each in attributes)

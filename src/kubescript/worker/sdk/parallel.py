@@ -153,11 +153,12 @@ def _bound(work: tuple[Any, ...]) -> Task:
     """(method, a, b), (method, (a, b)), (method, (a,), {"limit": 5}) or (list method, a, {"limit": 5})."""
     function, *args = work
     options: dict[str, Any] = {}
-    packed = bool(args) and isinstance(args[0], list | tuple)
+    packed = len(args) == 2 and isinstance(args[0], list | tuple)
     without_body = isinstance(function, batching.Sends) and not function.takes_body
-    if args and type(args[-1]) is dict and (without_body or (packed and len(args) == 2)):
+    if args and type(args[-1]) is dict and (without_body or packed):
         options = args.pop()
-    if len(args) == 1 and isinstance(args[0], tuple if not options else list | tuple):
+    sequences = list | tuple if options else tuple
+    if len(args) == 1 and isinstance(args[0], sequences):
         args = list(args[0])
     return functools.partial(function, *args, **options)
 
@@ -165,8 +166,11 @@ def _bound(work: tuple[Any, ...]) -> Task:
 def _check_bound(plans: Sequence[Plan]) -> None:
     """The classic slip of `[lambda: read(name) for name in names]`: each of them reads the last name."""
     codes = {getattr(plan.task, "__code__", None) for plan in plans}
-    code = codes.pop() if len(plans) > 1 and len(codes) == 1 else None
-    if code is None or code.co_name != "<lambda>" or code.co_argcount or plans[0].call is None:
+    if len(plans) < 2 or len(codes) > 1:
         return
-    if all(plan.call == plans[0].call for plan in plans):
+    code = codes.pop()
+    if code is None or code.co_name != "<lambda>" or code.co_argcount:
+        return
+    first = plans[0].call
+    if first is not None and all(plan.call == first for plan in plans):
         raise ValueError(f"all {len(plans)} lambdas make the same call; bind the loop variable: {_EXAMPLE}")

@@ -38,8 +38,10 @@ def search(text: str, discovery: discovery.Discovery) -> str:
 
 
 def _words(text: str) -> list[str]:
-    split = re.findall(r"[a-z0-9]+", names.snake(str(text)).lower())
-    return [_VERBS.get(word, word) for word in split if word not in _NOISE] or split
+    snake = names.snake(str(text)).lower()
+    split = re.findall(r"[a-z0-9]+", snake)
+    telling = [_VERBS.get(word, word) for word in split if word not in _NOISE]
+    return telling or split
 
 
 def _missed(words: list[str], own: list[str]) -> int:
@@ -52,7 +54,9 @@ def _missed(words: list[str], own: list[str]) -> int:
 def _stem(word: str) -> str:
     if len(word) > 4 and word.endswith("ies"):
         return f"{word[:-3]}y"
-    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+    if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
+        return word[:-1]
+    return word
 
 
 def _methods(words: list[str]) -> Iterator[Hit]:
@@ -74,10 +78,12 @@ def _methods(words: list[str]) -> Iterator[Hit]:
 def _custom(words: list[str], found: discovery.Discovery) -> Iterator[Hit]:
     """Kinds of the cluster's own groups: the built-in ones have methods."""
     for each in _custom_kinds(found):
-        missed = _missed(words, [*names.snake(each.kind).split("_"), each.name, *re.split(r"[.-]", each.group)])
+        kind, group = names.snake(each.kind).split("_"), re.split(r"[.-]", each.group)
+        missed = _missed(words, [*kind, each.name, *group])
         if missed >= 0:
             where = ", namespace=..." if each.namespaced else ""
-            yield Hit((missed, 0, 0, 0), f"k8s.get('{each.full_name}'{where})  # {each.kind}, {each.api_version}")
+            call = f"k8s.get('{each.full_name}'{where})"
+            yield Hit((missed, 0, 0, 0), f"{call}  # {each.kind}, {each.api_version}")
 
 
 def _custom_kinds(found: discovery.Discovery) -> Iterator[discovery.ApiResource]:
@@ -92,7 +98,10 @@ def _custom_kinds(found: discovery.Discovery) -> Iterator[discovery.ApiResource]
 def _fields(words: list[str]) -> Iterator[Hit]:
     """Fields of the models, when no method has the words."""
     for model, attributes in operations.models().items():
+        if "Alpha" in model or "alpha" in model or "beta" in model:
+            continue
         for attribute in attributes:
             own = attribute.strip("_").split("_")
-            if _missed(words, own) == 0 and "Alpha" not in model and "alpha" not in model and "beta" not in model:
-                yield Hit((0, len(own), len(model)), f"{_VERSION.sub('', model)}.{attribute}")
+            if _missed(words, own) == 0:
+                score = (0, len(own), len(model))
+                yield Hit(score, f"{_VERSION.sub('', model)}.{attribute}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import decimal
+import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -102,16 +103,20 @@ def _columns(wanted: Any, rows: Sequence[Any]) -> list[Column]:
     if isinstance(wanted, Mapping):
         return [Column(cell_text(title), key) for title, key in wanted.items()]
     wanted = wanted.split(",") if isinstance(wanted, str) else list(wanted)
-    wanted = [pair for each in wanted for pair in (each.items() if isinstance(each, Mapping) else [each])]
-    by_place = isinstance(rows[0], list | tuple) and not hasattr(rows[0], "_fields")
-    return [_column(each, place if by_place else None) for place, each in enumerate(wanted)]
+    each_of: list[Any] = []
+    for each in wanted:
+        each_of.extend(each.items() if isinstance(each, Mapping) else [each])
+    by_index = isinstance(rows[0], list | tuple) and not hasattr(rows[0], "_fields")
+    return [_column(each, index if by_index else None) for index, each in enumerate(each_of)]
 
 
-def _column(wanted: Any, place: int | None) -> Column:
+def _column(wanted: Any, index: int | None) -> Column:
     if isinstance(wanted, tuple | list) and len(wanted) == 2:
-        return Column(cell_text(wanted[0]), wanted[1])
+        title, key = wanted
+        return Column(cell_text(title), key)
     if isinstance(wanted, str):
-        return Column(wanted.strip(), wanted.strip() if place is None else place)
+        name = wanted.strip()
+        return Column(name, name if index is None else index)
     title = getattr(wanted, "__name__", "") if callable(wanted) else str(wanted)
     return Column(title.replace("<lambda>", ""), wanted)
 
@@ -142,10 +147,17 @@ def _names(row: Any) -> list[str]:
 
 def _object_columns(rows: Sequence[Any]) -> list[Column]:
     """As `kubectl get`: where it is, its name, its state in a word, its age."""
-    space = [Column("namespace", _metadata("namespace"))] if any(_metadata("namespace")(row) for row in rows) else []
+    columns = []
     kinds = {row.get("kind") for row in rows}
-    kind = [Column("kind", "kind")] if len(kinds) > 1 else []
-    return [*kind, *space, Column("name", _metadata("name")), Column("status", _state), Column("age", ages.age)]
+    if len(kinds) > 1:
+        columns.append(Column("kind", "kind"))
+    namespace = _metadata("namespace")
+    if any(namespace(row) for row in rows):
+        columns.append(Column("namespace", namespace))
+    columns.append(Column("name", _metadata("name")))
+    columns.append(Column("status", _state))
+    columns.append(Column("age", ages.age))
+    return columns
 
 
 def _metadata(name: str) -> Callable[[Any], Any]:
@@ -162,26 +174,41 @@ def _itself(row: Any) -> Any:
 
 def _age_or(row: Any, key: fields.Key) -> Any:
     """A column "age" or "status" of a cluster's object is what kubectl has under that heading."""
-    if isinstance(key, str) and key.lower() in ("age", "status") and isinstance(row, views.View) and row._shape.name:
-        return ages.age(row) if key.lower() == "age" else _state(row)
-    return fields.read(row, key)
+    heading = key.lower() if isinstance(key, str) else ""
+    if heading not in ("age", "status"):
+        return fields.read(row, key)
+    if not isinstance(row, views.View) or not row._shape.name:
+        return fields.read(row, key)
+    return ages.age(row) if heading == "age" else _state(row)
 
 
 def _must_exist(columns: Sequence[Column], rows: Sequence[Any], body: Sequence[Sequence[str]]) -> None:
-    for place, column in enumerate(columns):
-        if callable(column.key) or any(line[place] != ABSENT for line in body):
+    """Raises KeyError for a column that no row has."""
+    for index, column in enumerate(columns):
+        if callable(column.key):
+            continue
+        if any(line[index] != ABSENT for line in body):
             continue
         if all(fields.read(row, column.key) is fields.MISSING for row in rows):
             raise fields.missing_everywhere(column.key, rows)
 
 
 def _cut(cell: str, width: int) -> str:
-    return cell if len(cell) <= width else cell[: max(width - 1, 1)] + "…"
+    if len(cell) <= width:
+        return cell
+    size = max(width - 1, 1)
+    return f"{cell[:size]}…"
 
 
 def _aligned(lines: Sequence[Sequence[str]]) -> str:
-    widths = [min(max(map(len, column)), MAX_PADDING) for column in zip(*lines, strict=True)]
-    padded = ("  ".join(cell.ljust(size) for cell, size in zip(line, widths, strict=True)).rstrip() for line in lines)
+    widths = []
+    for column in zip(*lines, strict=True):
+        longest = max(map(len, column))
+        widths.append(min(longest, MAX_PADDING))
+    padded = []
+    for line in lines:
+        cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=True)]
+        padded.append("  ".join(cells).rstrip())
     return "\n".join(padded)
 
 
@@ -202,7 +229,8 @@ def _value_text(value: Any, depth: int) -> str:
     if isinstance(value, datetime.date):
         return timestamps.format_time(value)
     if isinstance(value, datetime.timedelta):
-        return str(ages.Age.of(value)) if not isinstance(value, ages.Age) else str(value)
+        age = value if isinstance(value, ages.Age) else ages.Age.of(value)
+        return str(age)
     return _compound(value, depth)
 
 
@@ -223,8 +251,8 @@ def _compound(value: Any, depth: int) -> str:
 
 
 def _joined(parts: Any, size: int) -> str:
-    shown = [part for part, _ in zip(parts, range(MAX_ELEMENTS), strict=False)]
-    return ",".join(shown) + (f",… ({size} in all)" if size > MAX_ELEMENTS else "")
+    shown = ",".join(itertools.islice(parts, MAX_ELEMENTS))
+    return f"{shown},… ({size} in all)" if size > MAX_ELEMENTS else shown
 
 
 def _number(value: float) -> str:

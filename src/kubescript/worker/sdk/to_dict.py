@@ -102,20 +102,26 @@ _BULKY: Final = {"V1ObjectMeta": "managedFields"}
 def snapshot(data: Mapping[str, Any], shape: schemas.Shape) -> Snapshot:
     """A detached copy of decoded data: under the official client's attribute names, or of a dynamic object under its
     JSON names."""
-    spelling, copied = shape.spelling, {}
+    copied = {}
     dropped = _BULKY.get(shape.name) if shape.plain else None
     for key, value in data.items():
+        if key == dropped:
+            continue
+        name = shape.spelling.get(key, key)
         field = shape.fields.get(key)
-        time = not shape.plain and field is not None and shape.fields[spelling.get(key, key)].time
-        if key != dropped:
-            copied[spelling.get(key, key)] = _copied(value, field.shape if field else shape.element, time=time)
+        if field is None:
+            copied[name] = _copied(value, shape.element)
+        else:
+            time = not shape.plain and shape.fields[name].time
+            copied[name] = _copied(value, field.shape, time=time)
     return Snapshot(copied, shape)
 
 
 def _copied(value: Any, shape: schemas.Shape, *, time: bool = False) -> Any:
     if isinstance(value, dict):
-        each_of = {key: _copied(each, shape.element) for key, each in value.items()} if shape.exact else None
-        return snapshot(value, shape) if each_of is None else each_of
+        if not shape.exact:
+            return snapshot(value, shape)
+        return {key: _copied(each, shape.element) for key, each in value.items()}
     if isinstance(value, list):
         return [_copied(each, shape.element) for each in value]
     return timestamps.parse_time(value) if time else value

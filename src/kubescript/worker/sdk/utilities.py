@@ -52,7 +52,8 @@ def members(choice: kubeconfig.Choice) -> dict[str, object]:
 
 def _create(k8s: client.K8s, body: Any, namespace: str) -> Any:
     resource = k8s.dynamic().resources.get(api_version=body["apiVersion"], kind=body["kind"])
-    own = (body.get("metadata") or {}).get("namespace") or namespace
+    metadata = body.get("metadata") or {}
+    own = metadata.get("namespace") or namespace
     return resource.create(body=body, namespace=own if resource.namespaced else None)
 
 

@@ -79,8 +79,8 @@ class View(base_view.BaseView):
         field = self._shape.fields.get(key)
         name, shape = (key, self._shape.element) if field is None else (field.key, field.shape)
         if name not in self._data:
-            found = None if self._shape.exact else self._spelled(key)
-            return default if found is None else wrap(self._fetch(found), shape)
+            spelled = None if self._shape.exact else self._spelled(key)
+            return default if spelled is None else wrap(self._fetch(spelled), shape)
         return wrap(self._fetch(name), shape)
 
     def _fetch(self, key: str) -> Any:
@@ -104,15 +104,15 @@ class View(base_view.BaseView):
 
     def _unlisted(self, name: str, error: type[Exception]) -> Any:
         """A field the shape does not list: data newer than the model, a map's key, or a mistake."""
+        private = name.startswith("_")
         exact = self._shape.exact and error is KeyError
-        found = name if name in self._data else None if exact else self._spelled(name)
-        found = None if name.startswith("_") else found
-        if found is not None:
-            return wrap(self._fetch(found), self._shape.element)
+        key = name if name in self._data or exact else self._spelled(name)
+        if key is not None and key in self._data and not private:
+            return wrap(self._fetch(key), self._shape.element)
         if error is AttributeError and name in _METADATA and (own := self._metadata()) is not None:
             return self if name == "raw" else getattr(own, name)
         free = not (self._shape.exact or self._shape.closed)
-        if free and error is AttributeError and not name.startswith("_") and not self._mistaken(name):
+        if free and error is AttributeError and not private and not self._mistaken(name):
             return None  # as the official DynamicClient has it: no model says which fields a custom resource may have
         raise error(object_text.no_field(name, self._shape, self._data, item=error is KeyError))
 
@@ -135,10 +135,12 @@ class View(base_view.BaseView):
         field = self._shape.fields.get(name)
         if field is not None:
             return field.key
-        if name in self._data or not self._shape.closed:
-            return name if name in self._data or self._shape.exact else self._spelled(name) or name
-        told = object_text.no_field(name, self._shape, self._data)
-        raise AttributeError(f"{told}; values of your own go into a dict")
+        if name in self._data:
+            return name
+        if not self._shape.closed:
+            return name if self._shape.exact else self._spelled(name) or name
+        reason = object_text.no_field(name, self._shape, self._data)
+        raise AttributeError(f"{reason}; values of your own go into a dict")
 
     def __setattr__(self, name: str, value: Any) -> None:
         self[name] = value

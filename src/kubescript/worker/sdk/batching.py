@@ -1,8 +1,8 @@
-"""Stands between the SDK and the wire, and can hold a call back: that is how calls get ready to be made together.
+"""The relay between the SDK and the transport. It can hold a call back, so that several are made together.
 
-A script's function is run up to its first API call; there it stops with `Held`, and the call is kept. Once the answers
-are on their way the function is run again, and finds the answer of that call at hand. Discovery is never held back: the
-SDK asks it once, to learn which call a script means.
+A script's function runs up to its first API call; there it stops with `Held`, and the relay keeps the call. Once the
+answers are on their way the function runs again and gets the answer of that call. Discovery is never held back: the SDK
+asks it once, to learn which call a script means.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class ListView(base_view.BaseView):
             value = data[position] = lazy_json.open_raw(value)
         kind = type(value)
         if kind is dict:
-            return self._view(value, self._shape)
+            return ListView._view(value, self._shape)
         return ListView(value, self._shape.element) if kind is list else value
 
     def __iter__(self) -> Iterator[Any]:

@@ -1,7 +1,8 @@
 """The virtual `kubernetes` package: what `from kubernetes import client, config, watch` gives a script.
 
-Everything is a stand-in made here; no module object is reachable. `exports` is for the import guard: dotted name to
-what it exports.
+Everything is a stand-in made here; no module object is reachable. The import guard calls `exports`, which maps a dotted
+name to what it exports. Names that scripts write beside the official client and that mean nothing here, urllib3's
+errors and settings, are accepted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Short texts about objects: what `print(pod)` shows, and errors for fields that are not there."""
+"""Short texts about objects: what `print(pod)` shows, and errors for fields that are not there.
+
+The error for a field in the wrong part of an object names the right part, from the models: `pod.metadata.node_name` is
+in "spec", `pod.status.restart_count` in "container_statuses[i]".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One script's conversation with the API server: makes a call, turns faults into exceptions and bodies into views.
+"""One script's calls to one cluster: a session makes a call, turns faults into exceptions and bodies into views.
 
 List bodies are read while the script loops over them. Answers come one after the other, so the next call first settles
 the open list: what the script may still want is read to its end, what it has dropped is stopped.

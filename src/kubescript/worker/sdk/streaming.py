@@ -1,4 +1,4 @@
-"""A list's body on its way, and who may still ask for its items.
+"""A list's body while it arrives, and a record of who may still ask for its items.
 
 Items are cut out of the body while it arrives (see splitter.py). A list that the script holds is kept whole. One that
 it only loops over, `for pod in k8s.coreV1().list_node():`, is forgotten behind the loop, and stopped when the loop ends

@@ -47,7 +47,7 @@ class Application:
         check_toolsets(settings)
         self.settings = settings
         self.redaction = _redaction_engine(settings)
-        self.audit = recorder.opened(settings.audit, self._mask_or_withhold)
+        self.audit = recorder.opened(settings.audit, self.redaction.text_or_withheld)
         self.contexts = contexts.Contexts(_cluster_accesses(settings, self.redaction))
         self.cluster, self.broker = self.contexts.default.cluster, self.contexts.default.broker
         self.executor = executor.Executor(
@@ -77,13 +77,6 @@ class Application:
         self.redaction.prepare()
         logs.mask_with(self._mask_log_line)
 
-    def _mask_or_withhold(self, text: str, report: Callable[[str], None]) -> str:
-        """Returns a text for the audit record or a span, masked; what cannot be masked in time is withheld."""
-        try:
-            return self.redaction.text(text, report)
-        except errors.LimitExceeded:
-            return "(withheld: it could not be masked in time)"
-
     def _mask_log_line(self, line: str) -> str:
         """Returns a line of the log, masked. Raises LimitExceeded: the line is not logged then.
 
@@ -105,7 +98,7 @@ class Application:
             self._exporter = otlp.Exporter(
                 self.settings.telemetry,
                 lambda: self.evaluator.load,
-                lambda text: self._mask_or_withhold(text, lambda _: None),
+                lambda text: self.redaction.text_or_withheld(text, lambda _: None),
             )
             self.evaluator.observers.append(self._exporter.observe)
 
@@ -217,9 +210,10 @@ def _cluster_access(settings: config.Settings, name: str, masking: redaction.Eng
         mask=masking.text,
         context=name if several else "",
     )
-    return contexts.ClusterAccess(
-        cluster, cluster_broker, policy_rules.Denials(rules.rules, resolve, name if several else "")
-    )
+    # Only the operator's own rules may name nothing.
+    own_rules = [rule for rule in rules.rules if not rule.built_in]
+    denials = policy_rules.Denials(own_rules, resolve, name if several else "") if own_rules else None
+    return contexts.ClusterAccess(cluster, cluster_broker, denials)
 
 
 def policy_of(settings: config.Settings) -> policy.Policy:

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from kubescript import cancellation, errors, types
+from kubescript import cancellation, errors, redaction, types
 from kubescript.broker import records, summary
 from kubescript.request import request
 from kubescript.wire import protocol
@@ -36,7 +36,6 @@ _HARMLESS: Final = frozenset({400, 404, 405, 406, 409, 415, 422})
 """Statuses about the request itself: a script that asks for what is not there has missed nothing."""
 _MASKING_S: Final = 1.0
 """Seconds that one header or error text may take; they are short, unless somebody made one to cost."""
-_WITHHELD: Final = "(withheld: it could not be masked in time)"
 
 
 class CallLog:
@@ -121,7 +120,7 @@ class CallLog:
         try:
             return self._mask(text, self.summary.found, cancellation.Patience(_MASKING_S))
         except errors.LimitExceeded:
-            return _WITHHELD
+            return redaction.WITHHELD
 
     def masked(self, reply: protocol.Reply) -> protocol.Reply:
         """The reply, masked: an API server's reason phrase, headers and error texts are its words like its bodies."""

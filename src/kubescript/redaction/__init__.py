@@ -6,7 +6,7 @@ bytes (`scanner`) finds candidates; only the strings they lie in are decoded and
 """
 
 from kubescript.config import Redaction as Settings
-from kubescript.redaction.engine import Engine
+from kubescript.redaction.engine import WITHHELD, Engine
 from kubescript.redaction.placeholders import carried
 
-__all__ = ["Engine", "Settings", "carried"]
+__all__ = ["WITHHELD", "Engine", "Settings", "carried"]

@@ -17,10 +17,12 @@ from kubescript.redaction import logs, masker, placeholders, probes, reach, tabl
 from kubescript.redaction import rules as redaction_rules
 from kubescript.request import request
 
-__all__ = ["Engine"]
+__all__ = ["WITHHELD", "Engine"]
 
 log = logging.getLogger(__name__)
 
+WITHHELD: Final = "(withheld: it could not be masked in time)"
+"""What stands in the place of a text whose masking took too long."""
 _BEGINNINGS: Final = frozenset({"tailLines", "sinceSeconds", "sinceTime"})
 """Where a log begins whose beginning the asker chose."""
 _TEXT_S: Final = 10.0
@@ -89,6 +91,13 @@ class Engine:
         rules = self._maskers()[1].until(check or cancellation.Patience(_TEXT_S))
         masked = rules.text(content, found)
         return text if masked is content else masked.decode("utf-8", "surrogatepass")
+
+    def text_or_withheld(self, text: str, found: Callable[[str], None]) -> str:
+        """As `text`, for the audit record and for spans: what cannot be masked in ten seconds is withheld."""
+        try:
+            return self.text(text, found)
+        except errors.LimitExceeded:
+            return WITHHELD
 
     def _masked(
         self, rules: masker.Masker, call: request.Request, chunks: Iterator[bytes], found: Callable[[str], None]

@@ -247,7 +247,7 @@ def superlinear(pattern: Pattern) -> bytes:
     """The beginning of a text of which twice the size costs far more than twice the time, again and again; empty when
     none is known."""
     for make in _texts(pattern.regex):
-        if cost(_work(pattern, make(_SIZE))) > _SUSPECT_S and all(_grows(pattern, make) for _ in range(2)):
+        if cost(_work(pattern, make(_SIZE))) > _SUSPECT_S and all(_grows(pattern, make) for _ in range(4)):
             return make(60)
     return b""
 

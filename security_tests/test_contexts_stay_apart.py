@@ -351,7 +351,7 @@ def test_the_list_alone_stops_an_attack(name: str, fleet: Fleet, monkeypatch: py
         def get(self, key: str, default: Any = None) -> Any:
             return super().get(key, fleet.application.contexts.default)
 
-    monkeypatch.setattr(fleet.application.contexts, "_doors", Lenient(doors))
+    monkeypatch.setattr(fleet.application.contexts, "_clusters", Lenient(doors))
     answer = fleet.ask(call(NOT_LISTED[name]))
     assert "policy.unknown_context" not in answer.text
     assert fleet.reached() != {}

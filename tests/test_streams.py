@@ -116,6 +116,16 @@ def test_a_ninth_open_watch_is_refused(bench: Bench) -> None:
     assert bench.works()
 
 
+def test_a_limit_is_told_of_though_the_script_caught_its_error(bench: Bench) -> None:
+    """What the audit record says of limits comes from the host, whatever the script makes of their errors."""
+    bench.stage.bodies["shop"] = slow(9, 0)
+    script = f"{IMPORT}streams = [{WATCH} for _ in range(9)]\nfor s in streams:\n    try: next(s)\n    except Exception: pass\n1"
+    outcome = bench.run(script)
+    assert (outcome.fault, outcome.result) == (None, b"1")
+    assert outcome.limits_hit == {"limit.watches"}
+    assert bench.works()
+
+
 def test_a_watch_that_breaks_off_raises(bench: Bench) -> None:
     """The events before are seen; the end is no silent one."""
 

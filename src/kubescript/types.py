@@ -66,6 +66,8 @@ class Outcome:
     usage: Usage = field(default_factory=Usage)
     limit_messages: tuple[str, ...] = ()
     """What the host said to the script of its limits, word by word: the server's own text."""
+    limits_hit: frozenset[str] = frozenset()
+    """Codes of the limits that answers to calls ran into, also those whose errors the script caught."""
 
 
 @dataclass(frozen=True, slots=True)

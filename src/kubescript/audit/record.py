@@ -92,7 +92,6 @@ def call(subject: Subject, done: records.Record, text_filter: TextFilter) -> dic
 def script(
     subject: Subject,
     size: int,
-    limits: types.Limits,
     outcome: types.Outcome,
     answer: types.Answer,
     summary: summary.Summary,
@@ -102,7 +101,7 @@ def script(
     return subject.fields("script") | {
         "script_bytes": size,
         "code": answer.code or "ok",
-        "limits": _limits_hit(limits, outcome, answer),
+        "limits": _limits_hit(outcome, answer),
         "calls": usage.api_calls,
         "not_allowed": sum(summary.denied.values()),
         "fetched_bytes": usage.bytes_fetched,
@@ -124,15 +123,11 @@ def refused(subject: Subject, size: int, code: str) -> dict[str, Any]:
     }
 
 
-def _limits_hit(limits: types.Limits, outcome: types.Outcome, answer: types.Answer) -> list[str]:
+def _limits_hit(outcome: types.Outcome, answer: types.Answer) -> list[str]:
     """Names every limit the script ran into, also those whose errors it caught."""
-    hit = set()
+    hit = {code for code in outcome.limits_hit if code.startswith("limit.")}
     if outcome.fault is not None and outcome.fault.code.startswith("limit."):
         hit.add(outcome.fault.code)
-    if outcome.usage.api_calls > limits.api_calls:
-        hit.add("limit.calls")
-    if outcome.usage.bytes_fetched > limits.response_bytes:
-        hit.add("limit.bytes")
     if answer.cut:
         hit.add("limit.output")
     return sorted(hit)

@@ -220,7 +220,7 @@ class Entry:
         notes: Sequence[str],
     ) -> None:
         """Records the end of the script. Raises AuditError when this record, or one of its calls, is missing."""
-        fields = record.script(self._subject, self._size, self._limits, outcome, answer, summary)
+        fields = record.script(self._subject, self._size, outcome, answer, summary)
         try:
             if self._capture is not None:
                 fields["replay"] = self._capture.save(self._limits, self._where, summary, notes, answer)

@@ -142,6 +142,7 @@ class Conversation:
             dropped_bytes=max(0, done.dropped_bytes),
             usage=self._usage(used or end),
             limit_messages=tuple(self._replies.limit_messages),
+            limits_hit=frozenset(self._replies.limit_messages.values()),
         )
 
     def _turn(self) -> None:

@@ -52,7 +52,7 @@ class Replies:
         self.calls = 0
         self.fetched = 0
         """Bytes of bodies."""
-        self.limit_messages: dict[str, None] = {}
+        self.limit_messages: dict[str, str] = {}
         """What the script was told of its limits, each text once."""
         self._unwanted: set[int] = set()
         self._streams: dict[int, _Stream] = {}
@@ -164,7 +164,7 @@ class Replies:
 
     def _refused(self, code: str, message: str) -> tuple[protocol.Reply, None]:
         """Why a call is not made, in our words."""
-        self.limit_messages[message] = None
+        self.limit_messages[message] = code
         return protocol.Reply(0, fault=protocol.ScriptFault(code, message)), None
 
     def _in_time(self, call: protocol.Call) -> tuple[protocol.Reply, types.Response | None]:
@@ -192,7 +192,7 @@ class Replies:
             return None
         size = self._limits.response_bytes >> 20
         message = f"API answers exceed {size} MiB; use limit=, selectors or one namespace"
-        self.limit_messages[message] = None
+        self.limit_messages[message] = "limit.bytes"
         return protocol.ScriptFault("limit.bytes", message)
 
 

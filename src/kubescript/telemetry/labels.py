@@ -20,6 +20,7 @@ _CODES: Final = frozenset({
     "ok", "cancelled", "internal", "server.busy",
     "script.exception", "script.refused", "script.syntax",
     "limit.time", "limit.memory", "limit.depth", "limit.output", "limit.calls", "limit.bytes",
+    "limit.watches",
     "worker.died", "worker.protocol", "worker.spawn", "worker.lockdown",
     "audit.unavailable",
 })  # fmt: skip

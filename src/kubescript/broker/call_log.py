@@ -109,7 +109,8 @@ class CallLog:
         call = self.call
         if call is not None and call.verb == "list" and call.namespace and status == 200:
             self.summary.listed_namespaces.listed(self.context, call.namespace, empty=empty)
-        self._write(replace(self._performed(status=status, fault=fault, size=size), redacted=redacted))
+        record = self._performed(status=status, fault=fault, size=size)
+        self._write(replace(record, redacted=redacted))
 
     # Masking of what the call says
 

@@ -134,10 +134,15 @@ def _counted(texts: Mapping[str, int]) -> str:
     """All of one kind: what differs in the namespace alone is one thing, and of many the first are named."""
     groups: dict[str, dict[str, int]] = {}
     for text, count in dict(texts).items():
-        groups.setdefault(_NAMESPACE.sub("in {}", text, count=1), {})[text] = count
-    phrases = [phrase for template, group in groups.items() for phrase in _phrases(template, group)]
-    more = [f"and {len(phrases) - _MAX_PHRASES} more"] if len(phrases) > _MAX_PHRASES else []
-    return ", ".join([*phrases[:_MAX_PHRASES], *more])
+        template = _NAMESPACE.sub("in {}", text, count=1)
+        groups.setdefault(template, {})[text] = count
+    phrases = []
+    for template, group in groups.items():
+        phrases += _phrases(template, group)
+    named = phrases[:_MAX_PHRASES]
+    if len(phrases) > len(named):
+        named.append(f"and {len(phrases) - len(named)} more")
+    return ", ".join(named)
 
 
 def _phrases(template: str, group: Mapping[str, int]) -> list[str]:

@@ -160,11 +160,9 @@ class Policy:
     def _verb(self, call: request.Request) -> Decision:
         if call.verb in _READS and call.method == "GET":
             return ALLOW
-        if (call.group, call.version, call.resource) in _QUESTIONS and (call.verb, call.subresource, call.name) == (
-            "create",
-            "",
-            "",
-        ):
+        resource = call.group, call.version, call.resource
+        plain_create = call.verb == "create" and not call.subresource and not call.name
+        if plain_create and resource in _QUESTIONS:
             return ALLOW
         return _write(call) if self.read_only else ALLOW
 
@@ -177,16 +175,19 @@ def _any(field: str) -> bool:
 def _built_in(rule: DeniedResource) -> bool:
     if _any(rule.kind) and _any(rule.resource):
         return True
-    groups = kinds.BUILT_IN.values() if rule.api_group is None else [kinds.BUILT_IN.get(rule.api_group, {})]
+    groups = [*kinds.BUILT_IN.values()]
+    if rule.api_group is not None:
+        groups = [kinds.BUILT_IN.get(rule.api_group, {})]
     return any(rule.names(_with_subresources(group)) for group in groups)
 
 
 def _with_subresources(group: Mapping[str, str]) -> dict[str, str]:
     """What a built-in group may offer below its resources, too."""
-    below = {
-        f"{plural}/{name}": kinds.SUBRESOURCE_KINDS.get(name, kind) for plural, kind in group.items() for name in _BELOW
-    }
-    return {**group, **below}
+    offered = dict(group)
+    for plural, kind in group.items():
+        for name in _BELOW:
+            offered[f"{plural}/{name}"] = kinds.SUBRESOURCE_KINDS.get(name, kind)
+    return offered
 
 
 def _deny_by(rule: DeniedResource, call: request.Request) -> Decision:
@@ -199,7 +200,8 @@ def _deny_by(rule: DeniedResource, call: request.Request) -> Decision:
 def _deny_unresolved(rule: DeniedResource, call: request.Request) -> Decision:
     what = f"{call.resource}.{call.group or 'core'}/{call.version}"
     reason = f"rule {rule.id} names a kind, and the kind of {what} could not be looked up"
-    close = difflib.get_close_matches(call.resource, kinds.BUILT_IN.get(call.group, {}), n=1)
+    built_in = kinds.BUILT_IN.get(call.group, {})
+    close = difflib.get_close_matches(call.resource, built_in, n=1)
     hint = f"Did you mean {close[0]}?" if close else "Check group, version and plural name against discovery."
     return Decision("deny", "policy.unresolved_kind", reason, hint)
 

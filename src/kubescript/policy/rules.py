@@ -16,7 +16,7 @@ import logging
 import re
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -171,14 +171,20 @@ class _Check:
 
     def _mistaken(self, catalogue: discovery.Catalogue) -> Finding:
         group = self.rule.api_group
-        served = [one.name for one in catalogue.groups] + [""] if group is None else [group]
-        places = [(one, version) for one in served for version in catalogue.versions(one)]
-        near = _near(self.rule, [self.resolve.offered(*place, *self.until) for place in places], _SIMILAR)
-        where = "the cluster serves" if group is None else f"the group {self.rule.group} has"
-        effect = "it denies nothing now" if group is None else f"until it is mended, all of {self.rule.group} is denied"
-        return self._says(
-            f"names nothing that {where}{f' (did you mean {near}?)' if near else ''}; {effect}", wrong=True
-        )
+        near = _near(self.rule, self._offers(catalogue), _SIMILAR)
+        meant = f" (did you mean {near}?)" if near else ""
+        if group is None:
+            return self._says(f"names nothing that the cluster serves{meant}; it denies nothing now", wrong=True)
+        effect = f"until it is mended, all of {self.rule.group} is denied"
+        return self._says(f"names nothing that the group {self.rule.group} has{meant}; {effect}", wrong=True)
+
+    def _offers(self, catalogue: discovery.Catalogue) -> Iterator[dict[str, str]]:
+        """What the groups that the rule is about offer in each of their versions."""
+        group = self.rule.api_group
+        groups = [*(each.name for each in catalogue.groups), ""] if group is None else [group]
+        for name in groups:
+            for version in catalogue.versions(name):
+                yield self.resolve.offered(name, version, *self.until)
 
     def _says(self, text: str, *, wrong: bool = False, told: bool = True) -> Finding:
         return Finding(self.rule.id, f"rule {self.rule.id} {text}", wrong, told, self.context)
@@ -190,9 +196,13 @@ def _built_in(rule: policy.DeniedResource) -> Sequence[dict[str, str]]:
 
 def _near(rule: policy.DeniedResource, offers: Iterable[dict[str, str]], cutoff: float) -> str:
     """The names most like the one the rule has."""
-    offered = {name: kind for offer in offers for name, kind in offer.items()}
-    word, names = (rule.kind, {*offered.values()}) if rule.kind not in {"", "*"} else (rule.resource, {*offered})
-    by_lower = {name.lower(): name for name in names}
+    kinds_by_name: dict[str, str] = {}
+    for offer in offers:
+        kinds_by_name |= offer
+    names_a_kind = rule.kind not in {"", "*"}
+    word = rule.kind if names_a_kind else rule.resource
+    candidates = kinds_by_name.values() if names_a_kind else kinds_by_name.keys()
+    by_lower = {candidate.lower(): candidate for candidate in candidates}
     close = difflib.get_close_matches(word.lower(), by_lower, n=3, cutoff=cutoff)
     return " or ".join(by_lower[name] for name in close)
 

@@ -66,10 +66,13 @@ def _checked_path(path: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _classify(method: str, segments: tuple[str, ...], options: tuple[tuple[str, str], ...]) -> Info:
-    if segments[0] == "api" and len(segments) >= 3:
-        return _resource(method, "", segments[1], list(segments[2:]), options)
-    if segments[0] == "apis" and len(segments) >= 4:
-        return _resource(method, segments[1], segments[2], list(segments[3:]), options)
+    root, *rest = segments
+    if root == "api" and len(rest) >= 2:
+        version, *parts = rest
+        return _resource(method, "", version, parts, options)
+    if root == "apis" and len(rest) >= 3:
+        group, version, *parts = rest
+        return _resource(method, group, version, parts, options)
     return _document(method, segments)
 
 

@@ -29,6 +29,7 @@ _OFF_ONLY: Final = {
     "insecureSkipTLSVerifyBackend": "the kubelet's certificate is always verified: leave this parameter out",
 }
 """Flags that may be declined; nothing of them is sent."""
+_RESOURCE_KEYS: Final = _FLAGS | _OFF_ONLY.keys() | _NUMBERS | _TEXTS
 _MAX_KEYS: Final = 64
 _MAX_VALUE: Final = 16 * 1024
 """Characters of one value; a continue token is about 200."""
@@ -56,7 +57,7 @@ def check(query: tuple[tuple[str, str], ...], *, tunnel: bool, resource: bool) -
 
 
 def _check_key(key: str, *, tunnel: bool, resource: bool) -> None:
-    known = _FLAGS | _OFF_ONLY.keys() | _NUMBERS | _TEXTS if resource else _DOCUMENT_KEYS
+    known = _RESOURCE_KEYS if resource else _DOCUMENT_KEYS
     if key in known or (tunnel and key in _TUNNEL_KEYS):
         return
     raise errors.RequestError(f"unknown query parameter {key[:80]!r}{_nearest(key, known)}", code="request.query")

@@ -1,4 +1,7 @@
-"""`age(pod)`: how long ago, as a timedelta that prints as kubectl does."""
+"""Owns `age(pod)`: the time since an object was created, as a timedelta that prints as kubectl prints ages.
+
+Scripts call it as a global; table.py uses it for the column "age".
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ _HOUR: Final = 60 * _MINUTE
 _DAY: Final = 24 * _HOUR
 _YEAR: Final = 365 * _DAY
 
+# The steps are kubectl's own (HumanDuration), so that an age reads the same in both.
 _STEPS: Final = (
     (2 * _MINUTE, (1, "s"), None),
     (10 * _MINUTE, (_MINUTE, "m"), (1, "s")),
@@ -25,7 +29,7 @@ _STEPS: Final = (
     (2 * _YEAR, (_DAY, "d"), None),
     (8 * _YEAR, (_YEAR, "y"), (_DAY, "d")),
 )
-"""Below so many seconds: the unit, and the one of the rest. kubectl's own steps (HumanDuration)."""
+"""Each step: the upper limit in seconds, the unit, and the unit of the remainder."""
 
 
 class Age(datetime.timedelta):
@@ -36,7 +40,7 @@ class Age(datetime.timedelta):
 
     @classmethod
     def of(cls, span: datetime.timedelta, *, known: bool = True) -> Age:
-        """The age that lasts as long as `span`."""
+        """Makes an age from a timedelta."""
         made = cls(span.days, span.seconds, span.microseconds)
         made._known = known
         return made
@@ -54,7 +58,7 @@ class Age(datetime.timedelta):
 
     def __radd__(self, other: Any) -> Any:
         if type(other) is int and other == 0:
-            return self  # sum() starts with 0
+            return self  # sum() starts with the int 0
         return _aged(datetime.timedelta.__radd__(self, other))
 
     def __sub__(self, other: Any) -> Any:
@@ -79,7 +83,7 @@ class Age(datetime.timedelta):
 
 
 def _aged(result: Any) -> Any:
-    """A timedelta as an age; a number, or NotImplemented, as it is."""
+    """Returns a timedelta as an age, and a number or NotImplemented unchanged."""
     return Age.of(result) if isinstance(result, datetime.timedelta) else result
 
 
@@ -87,7 +91,7 @@ def age(value: Any) -> Age:
     """The time since an object was made, or since a time; it prints like 3d4h.
 
     age(pod), age(pod.status.start_time), age("2026-01-02T03:04:05Z"). It compares with and adds to
-    timedeltas. What lies ahead is negative; None gives an unknown age, which is zero.
+    timedeltas. A time in the future gives a negative age; None gives an unknown age, which is zero.
     """
     moment = value if isinstance(value, str | datetime.date | datetime.timedelta) else _created(value)
     if moment is None or moment == "":
@@ -98,7 +102,7 @@ def age(value: Any) -> Age:
 
 
 def _created(value: Any) -> Any:
-    """When an object was made: of a view, of plain JSON, or of its metadata alone."""
+    """Returns the creation time of a view, of plain JSON, or of the metadata alone."""
     if value is None:
         return None
     if not isinstance(value, Mapping):
@@ -116,12 +120,14 @@ def _moment(value: str | datetime.date) -> datetime.datetime:
     moment = value
     if not isinstance(moment, datetime.datetime):
         moment = datetime.datetime.combine(moment, datetime.time())
+    # A naive datetime is taken as UTC, as in timestamps.py.
     if moment.tzinfo is None:
         return moment.replace(tzinfo=datetime.UTC)
     return moment
 
 
 def _parsed(text: str) -> datetime.datetime:
+    # parse_time returns text that is no timestamp unchanged.
     moment = timestamps.parse_time(text.strip())
     if moment == text.strip():
         raise ValueError(f"age(): {text[:60]!r} is no time; one is 2026-01-02T03:04:05Z")

@@ -1,7 +1,8 @@
-"""From a Python call to a request: `list_namespaced_pod("shop", labelSelector="app=web")` to path, query and body.
+"""Owns the way from a Python call to a request: `list_namespaced_pod("shop", labelSelector="app=web")` becomes path,
+query and body. methods.py and resources.py call `bind`.
 
-Parameters may be written as the official client does or in camelCase. Whatever does not fit is refused with the right
-spelling: an argument that is silently dropped would be a filter that does not filter.
+Parameters are accepted in the official client's spelling and in camelCase. Every other argument is refused, and the
+error names the right spelling.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ _SYNONYMS: Final = {
     **dict.fromkeys(("timeout", "timeouts"), "timeout_seconds"),
     **dict.fromkeys(("data", "patch", "manifest", "spec", "obj"), "body"),
 }
-"""Folded names that scripts use ▶ the parameter they mean."""
+"""Maps folded names that scripts use to the parameter they mean."""
 _EVERYWHERE: Final = ("all", "*", "-A", "--all-namespaces", "all-namespaces")
-"""As a namespace's name: it would be one that is not there, and its list empty."""
+"""Values that scripts pass as a namespace when they mean all namespaces."""
 _MEDIA: Final[dict[str, ContentType]] = {
     "application/json": "json",
     "application/json-patch+json": "json-patch",
@@ -57,7 +58,7 @@ _METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 def bind(
     operation: operations.Operation, args: Sequence[Any], kwargs: Mapping[str, Any], *, watch: bool = False
 ) -> Call:
-    """The request for one method call. Raises TypeError naming the right parameters."""
+    """Returns the request for one method call. Raises TypeError that names the right parameters."""
     values = _assign(operation, args, dict(kwargs))
     media = values.pop("_content_type", None)
     _require(operation, values)
@@ -76,15 +77,17 @@ def bind(
 
 
 def _verb(operation: operations.Operation) -> Any:
-    """The HTTP method. HEAD and OPTIONS exist only for proxies, which no script may use: the wire has no word for
-    them."""
+    """Returns the HTTP method. Raises TypeError for HEAD and OPTIONS."""
+    # Only proxies have HEAD and OPTIONS. No script may use a proxy, so the wire protocol does not define these verbs.
     if operation.verb in _METHODS:
         return operation.verb
     raise TypeError(f"{_title(operation)}: {operation.verb} requests to a proxy are not sent from here")
 
 
 def _assign(operation: operations.Operation, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Each given value under its official parameter name."""
+    """Returns the given values by their official parameter names."""
+    # Optional arguments must be named: the next parameter by position is `pretty`, and a selector passed there would be
+    # a filter that does not filter.
     if len(args) > operation.required:
         raise TypeError(_nameless(operation, args[operation.required :]))
     values: dict[str, Any] = dict(zip(operation.parameters, args, strict=False))
@@ -95,6 +98,7 @@ def _assign(operation: operations.Operation, args: Sequence[Any], kwargs: dict[s
         name = given if given in operation.parameters else spellings.get(names.fold(given))
         if given == "_content_type":
             name = given
+        # A selector that is dropped silently would also be a filter that does not filter.
         if name is None:
             raise TypeError(_unknown(operation, given))
         if name in values:
@@ -108,12 +112,11 @@ def _assign(operation: operations.Operation, args: Sequence[Any], kwargs: dict[s
 
 
 _OFTEN_MEANT: Final = ("label_selector", "field_selector", "container", "tail_lines", "body")
-"""What a nameless argument is most often meant to be."""
+"""The parameters that scripts most often mean by an argument without a name, the most likely first."""
 
 
 def _nameless(operation: operations.Operation, extra: Sequence[Any]) -> str:
-    """The error for arguments after the required ones. The next parameter by position is `pretty`: a selector there
-    would be a filter that does not filter."""
+    """Returns the error for arguments without a name after the required ones."""
     known = [each for each in _OFTEN_MEANT if each in operation.parameters]
     if not known:
         instead = "name the others"
@@ -127,8 +130,8 @@ def _nameless(operation: operations.Operation, extra: Sequence[Any]) -> str:
 
 
 def _is_transport_option(operation: operations.Operation, given: str, value: Any) -> bool:
-    """Whether an argument is about HTTP rather than Kubernetes, and harmless. Raises TypeError when it is not
-    harmless."""
+    """Tells whether an argument is about HTTP rather than Kubernetes and has no effect here. Raises TypeError when it
+    would have an effect."""
     if given in _IGNORED:
         return True
     if given in _REFUSED and (given != "watch" or given in operation.parameters):
@@ -139,7 +142,7 @@ def _is_transport_option(operation: operations.Operation, given: str, value: Any
 
 
 def _unknown(operation: operations.Operation, given: str) -> str:
-    """The error for a parameter the method does not have."""
+    """Returns the error for a parameter that the method does not have."""
     meant = _SYNONYMS.get(names.fold(given))
     if meant in operation.parameters:
         near = f"did you mean {meant!r}?"
@@ -167,7 +170,7 @@ def _require(operation: operations.Operation, values: dict[str, Any]) -> None:
 
 
 def path_segments(operation: operations.Operation, values: Mapping[str, Any]) -> tuple[str, ...]:
-    """The unquoted segments of the path; a proxied path is several."""
+    """Returns the segments of the path, unquoted."""
     segments: list[str] = []
     for part in operation.path.strip("/").split("/"):
         if not part.startswith("{"):
@@ -176,10 +179,12 @@ def path_segments(operation: operations.Operation, values: Mapping[str, Any]) ->
         name = part[1:-1]
         value = values[name]
         lists = operation.verb == "GET" and "name" not in values
+        # A namespace called "all" does not exist, so its list would be empty instead of complete.
         everywhere = lists and name == "namespace" and value in _EVERYWHERE
         if not isinstance(value, str) or not value or everywhere:
             hint = _hint(operation, name)
             raise TypeError(f"{_title(operation)}: {name} must be one name, not {value!r}{hint}")
+        # A proxied path is one parameter with several segments.
         if name in ("path", "logpath"):
             segments.extend(value.strip("/").split("/"))
         else:
@@ -188,7 +193,7 @@ def path_segments(operation: operations.Operation, values: Mapping[str, Any]) ->
 
 
 def _hint(operation: operations.Operation, name: str) -> str:
-    if name == "namespace" and "." in operation.name:  # the dynamic client's
+    if name == "namespace" and "." in operation.name:  # an operation of the dynamic client, such as "Pod.get"
         return "; for all namespaces leave it out"
     if name != "namespace":
         return ""
@@ -198,7 +203,7 @@ def _hint(operation: operations.Operation, name: str) -> str:
 
 
 def _query(operation: operations.Operation, values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The query's pairs in the signature's order."""
+    """Returns the query's pairs in the signature's order."""
     pairs: list[tuple[str, str]] = []
     elsewhere = operation.path_parameters | {"body"}
     for name in operation.parameters:
@@ -214,7 +219,7 @@ def _query(operation: operations.Operation, values: Mapping[str, Any]) -> tuple[
 
 
 def _text(operation: operations.Operation, name: str, kind: str, value: Any) -> str:
-    """One query value as text."""
+    """Returns one query value as text."""
     if isinstance(value, bool):
         value = "true" if value else "false"
     if isinstance(value, Mapping):
@@ -229,20 +234,21 @@ def _text(operation: operations.Operation, name: str, kind: str, value: Any) -> 
 
 
 def _content_type(operation: operations.Operation, body: Any, media: Any) -> ContentType:
-    """As the official client chooses: a list is a JSON patch, anything else the first merge patch the API accepts."""
+    """Returns the content type of the body. Raises TypeError for a `_content_type` that the method does not allow."""
     if media is not None:
         if media not in _MEDIA or (operation.verb == "PATCH") == (media == "application/json"):
             raise TypeError(f"_content_type={media!r}: only PATCH has a choice: {', '.join(list(_MEDIA)[1:])}")
         return _MEDIA[media]
     if operation.verb != "PATCH":
         return "json"
+    # As in the official client: a list is a JSON patch, anything else the first merge patch that the API accepts.
     if isinstance(body, list):
         return "json-patch"
     return "strategic-merge-patch" if "application/strategic-merge-patch+json" in operation.media else "merge-patch"
 
 
 def _title(operation: operations.Operation) -> str:
-    """The method with its required parameters, for errors."""
+    """Returns the method with its required parameters, for errors."""
     return f"{operation.name}({', '.join(operation.parameters[: operation.required])})"
 
 
@@ -250,7 +256,7 @@ _OPERATORS: Final = {"in": "{} in ({})", "notin": "{} notin ({})", "exists": "{}
 
 
 def selector_text(value: Any) -> Any:
-    """The selector's text; whatever is no map and no list, itself."""
+    """Returns a map or list as selector text, and any other value unchanged."""
     if isinstance(value, Mapping):
         return ",".join(_selector_terms(value))
     if isinstance(value, list | tuple):

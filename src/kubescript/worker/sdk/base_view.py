@@ -1,4 +1,5 @@
-"""What views of objects and views of lists have in common: the data, its shape, and where it belongs."""
+"""Owns `BaseView`, the base of View (views.py) and ListView (list_view.py): the JSON data, its shape, and its place in
+the object it belongs to."""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ from kubescript.worker.sdk import schemas, to_dict
 
 __all__ = ["BaseView", "unwrap"]
 
+# Plain assignment on a view of an object writes to the object's data, so a slot of the view is set past it.
 _set_slot: Final = msgspec.Struct.__setattr__
-"""Sets a slot of a view; plain assignment on a view of an object writes to the object's data."""
 
 
 class BaseView(msgspec.Struct, gc=False, eq=False, weakref=False):
@@ -19,22 +20,22 @@ class BaseView(msgspec.Struct, gc=False, eq=False, weakref=False):
 
     _data: Any
     _shape: schemas.Shape
-    """Of the object, or of the list's elements."""
+    """The shape of the object, or of the list's elements."""
     _home: tuple[Any, str] | None = None
-    """The view and the key where empty data belongs that is not in its object yet."""
+    """The parent view and the key for an absent field that reads as empty; None once the data is in the object."""
 
+    # RestrictedPython's write guard asks for this before a script assigns to an attribute or an item.
     _guarded_writes: ClassVar[bool] = True
-    """RestrictedPython's write guard lets scripts assign to attributes and items."""
+    # A view with a `_home` is empty and stands for an absent field; a script's `is None` is then true of it.
     _stands_in: ClassVar[bool] = True
-    """With a `_home` it is empty and stands for a field that is not there; then `is None` is true of it."""
     __hash__ = None  # type: ignore[assignment]
 
     def _all(self) -> Any:
-        """The data; lists that are still arriving wait for the rest here."""
+        """Returns the data; a list that is still arriving waits for the rest first."""
         return self._data
 
     def _own(self) -> Any:
-        """The data, made part of its object first if it was absent until now."""
+        """Returns the data for a write; adds it to its object first if the field was absent."""
         if self._home is not None:
             parent, key = self._home
             _set_slot(self, "_data", parent._own().setdefault(key, self._data))
@@ -45,12 +46,14 @@ class BaseView(msgspec.Struct, gc=False, eq=False, weakref=False):
         return format(str(self), spec)
 
     def __ne__(self, other: object) -> bool:
-        equal = self.__eq__(other)  # written out: the base class has a __ne__ of its own, by identity
+        # The base class msgspec.Struct has a __ne__ of its own, which compares by identity.
+        equal = self.__eq__(other)
         return equal if equal is NotImplemented else not equal
 
 
 def unwrap(value: Any) -> Any:
-    """The JSON data behind a script's value, views at any depth included; the data of a view is shared, not copied."""
+    """Returns the JSON data behind a script's value, views at any depth included; shares a view's data, does not copy
+    it."""
     if type(value) in (str, int, float, bool, type(None)):
         return value
     if isinstance(value, BaseView):

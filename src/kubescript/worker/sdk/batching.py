@@ -1,8 +1,8 @@
-"""The relay between the SDK and the transport. It can hold a call back, so that several are made together.
+"""Owns the relay between the SDK and the transport, which can hold a call back so that several are made together.
 
-A script's function runs up to its first API call; there it stops with `Held`, and the relay keeps the call. Once the
-answers are on their way the function runs again and gets the answer of that call. Discovery is never held back: the SDK
-asks it once, to learn which call a script means.
+parallel.py runs a script's function up to its first API call; the call stops the function with `Held`, and the relay
+keeps the call. The relay then sends the calls of all functions together, and each function runs again and gets the
+answer of its call.
 """
 
 from __future__ import annotations
@@ -18,22 +18,24 @@ from kubescript.worker.sdk import transport
 
 __all__ = ["Held", "Relay", "Sends", "Strayed"]
 
+# Bytes for the calls of one BATCH frame; one KiB of its cap is left for the rest of the frame.
 _ROOM: Final = protocol.CAPS[protocol.FrameType.BATCH] - protocol.KIB
 
 
 class Sends:
-    """Something that makes API calls when it is called."""
+    """The base of SDK objects that make API calls when they are called."""
 
     takes_body = False
-    """It has a parameter for an object, so a dict among its arguments may be that."""
+    """Whether it has a parameter for an object; a dict among its arguments may then be that object."""
 
 
+# Held is no Exception: an `except Exception` in a script must not catch it.
 class Held(BaseException):
-    """A call was held back. No Exception: a script that handles errors must not take it for one."""
+    """Stops a function at a call that is held back."""
 
 
 class Strayed(Exception):
-    """A function did something else when it was run again."""
+    """A function made another call when it ran again."""
 
 
 _STRAYED: Final = (
@@ -43,14 +45,14 @@ _STRAYED: Final = (
 
 
 class Arriving(Protocol):
-    """A list body on its way."""
+    """A list body that is still arriving."""
 
     def settle(self) -> None:
-        """Read it to its end, or do without the rest."""
+        """Reads the body to its end, or stops it."""
 
 
 class Relay:
-    """A transport over another one."""
+    """A transport on top of another one."""
 
     def __init__(self, below: transport.Transport) -> None:
         self._below = below
@@ -59,24 +61,25 @@ class Relay:
         self._prepared: tuple[Call, transport.Exchange] | None = None
         self._diverged = False
         self.arriving: Arriving | None = None
-        """The list that is still on its way."""
+        """The list whose body is still arriving."""
         self.pending: list[Any] = []
-        """Calls that were asked for and that nobody has waited for yet; see futures.py."""
+        """Futures that nobody has waited for yet; see futures.py."""
 
     def settle(self) -> None:
-        """Make room on the wire for the next answer."""
+        """Settles the list that is still arriving, so that the wire is free for the next answer."""
         arriving, self.arriving = self.arriving, None
         if arriving is not None:
             arriving.settle()
 
     def hold(self) -> None:
-        """Stop here when calls are being held back: what comes next makes several calls on its own."""
+        """Stops the function when calls are held back. Code that makes several calls by itself calls this first."""
         if self._holding:
             self._held.append(None)
             raise Held
 
     def call(self, call: Call) -> transport.Exchange:
-        """As below, unless calls are held back or the answer is prepared."""
+        """Makes the call, unless calls are held back or its answer is there already."""
+        # Discovery is never held back: the SDK asks it once, to learn which call a script means.
         if _is_discovery(call):
             return self._below.call(call)
         if self._holding:
@@ -86,14 +89,16 @@ class Relay:
             return self._below.call(call)
         expected, exchange = self._prepared
         if expected != call:
-            self._diverged = True  # said again when the task ends, should it swallow this
+            # The script may swallow this exception, so `again` raises it once more when the task ends.
+            self._diverged = True
             raise Strayed(_STRAYED)
         self._prepared = None
         return exchange
 
     def first(self, task: Callable[[], Any]) -> tuple[bool, Call | None, Any]:
-        """Run a task up to its first call. Whether it got there, and the call (None: one that is made on its own), or
-        what the task gave."""
+        """Runs a task up to its first call. Returns whether it made one, the call (None for a call that must be made by
+        itself), and the task's value if it made none."""
+        # What the task prints now is dropped, or it would be there twice when the task runs again.
         self._held, self._holding, self._below.quiet = [], True, True
         try:
             value = task()
@@ -104,8 +109,8 @@ class Relay:
         return bool(self._held), self._held[0] if self._held else None, value
 
     def again(self, task: Callable[[], Any], call: Call, exchange: transport.Exchange) -> Any:
-        """Run a task whose first call is answered. Raises Strayed when it makes another call, or leaves out a write; an
-        answer that it can do without, having found it in a cache of its own, is none of our business."""
+        """Runs a task again with the answer to its first call. Raises Strayed when it makes another call, or leaves out
+        a write."""
         self._prepared, self._diverged = (call, exchange), False
         try:
             value = task()
@@ -113,12 +118,14 @@ class Relay:
             left, self._prepared = self._prepared, None
             if left is not None:
                 exchange.stop()
+        # A task may leave out a read, for it may have found the value in a cache of its own.
         if self._diverged or (left is not None and call.method != "GET"):
             raise Strayed(_STRAYED)
         return value
 
     def batches(self, calls: Sequence[Call]) -> Iterator[transport.Exchange]:
-        """The exchanges of all calls, sent in as few frames as they fit in; calls beyond the limit are not sent."""
+        """Yields the exchanges of all calls, sent in as few frames as they fit in. Calls beyond the budget are not
+        sent."""
         limit = max(0, self._below.left.api_calls)
         for some in _portions(calls[:limit]):
             exchanges = [self._below.call(some[0])] if len(some) == 1 else list(self._below.batch(some))
@@ -133,7 +140,7 @@ class Relay:
 
 
 class _Unsent:
-    """The answer to a call for which the script has no budget: the host would refuse it, and end the script soon."""
+    """The answer to a call beyond the script's budget. The host would refuse the call and end the script soon."""
 
     reply = protocol.Reply(0, fault=protocol.ScriptFault("limit.calls", "the script's API calls are used up"))
 
@@ -146,13 +153,14 @@ class _Unsent:
 
 
 def _is_discovery(call: Call) -> bool:
-    """Whether this asks what the cluster serves: /api, /api/v1, /apis, /apis/group, /apis/group/version, /version."""
+    """Tells whether a call asks what the cluster serves: /api, /api/v1, /apis, /apis/group, /apis/group/version,
+    /version, /openapi/…."""
     most = {"api": 2, "apis": 3, "version": 1, "openapi": 9}
     return call.method == "GET" and 0 < len(call.path) <= most.get(call.path[0], 0)
 
 
 def _portions(calls: Sequence[Call]) -> Iterator[list[Call]]:
-    """Calls in their order, as many at a time as one frame takes."""
+    """Yields the calls in order, as many at a time as one frame takes."""
     some: list[Call] = []
     size = 0
     for call in calls:

@@ -1,4 +1,5 @@
-"""The built-in kinds, from the table of operations: found by any name kubectl knows, without asking the cluster."""
+"""Owns the built-in kinds, read from the table of operations; explain.py finds them by any name that kubectl knows,
+without a call to the cluster."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ class Kind(NamedTuple):
 
     @property
     def api_version(self) -> str:
-        """As in an object's apiVersion."""
+        """Group and version, as an object's apiVersion has them."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
 
@@ -37,12 +38,13 @@ _SHORT: Final = dict(each.split("=") for each in _ABBREVIATIONS.split())
 
 @functools.lru_cache(1)
 def kinds() -> tuple[Kind, ...]:
-    """Every built-in kind; stable versions first, the core group before all others."""
+    """Returns every built-in kind; stable versions come first, the core group before all others."""
     found: dict[tuple[str, str, str], Kind] = {}
     for api in operations.apis():
         for name in operations.operations(api):
             operation = operations.operation(api, name)
             segments = operation.path.strip("/").split("/")
+            # A kind is what one method reads by name; subresources and lists have other paths.
             reads_one = operation.verb == "GET" and segments[-1] == "{name}"
             if not reads_one or operation.returns not in operations.models():
                 continue
@@ -53,7 +55,7 @@ def kinds() -> tuple[Kind, ...]:
 
 
 def _preference(kind: Kind) -> tuple[bool, int, bool, str]:
-    """The order of kinds that share a name."""
+    """The sort key of kinds that share a name: `find` takes the first of them."""
     unstable = "alpha" in kind.version or "beta" in kind.version
     major = int(kind.version.lstrip("v")[:1])
     return unstable, -major, bool(kind.group), kind.group
@@ -68,13 +70,13 @@ def _kind(segments: list[str], model: str) -> Kind:
 
 
 def _bare(model: str, group: str, version: str) -> str:
-    """V1Deployment is Deployment, CoreV1Event is Event."""
+    """Returns the kind of a model: V1Deployment is Deployment, CoreV1Event is Event."""
     prefix = f"{version[:1].upper()}{version[1:]}"
     return model.partition(prefix)[2] or model
 
 
 def find(name: str, api_version: str | None = None) -> Kind | None:
-    """The built-in kind of this name: Deployment, deployments, deploy, deployments.apps."""
+    """Returns the built-in kind of a name such as Deployment, deployments, deploy or deployments.apps."""
     wanted, _, group = name.lower().partition(".")
     wanted = _SHORT.get(wanted, wanted)
     for kind in kinds():

@@ -1,7 +1,8 @@
-"""The `k8s` object: `k8s.coreV1().list_namespaced_pod("shop")`. Every API class and method comes from operations.json.
+"""Owns the global `k8s` of scripts: `k8s.coreV1().list_namespaced_pod("shop")`. API classes and methods come from
+operations.json.
 
-Names are found in any case, with or without underscores; a name that does not exist is refused with the nearest that
-does.
+Names are found in any case, with or without underscores. The error for a name that does not exist suggests the nearest
+one that does.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ _ALIASES: Final = {
     "events": "EventsV1Api",
     "metricsv1beta1client": "MetricsV1beta1Api",
 }
-"""Folded names besides each class's own. `k8s.core()` and its like mean the stable version, not the list of
-versions."""
+"""Folded names of API classes besides their own. `method_hints.stable` maps `k8s.core()` to the stable version."""
 
+# metrics.k8s.io has no official Python client, so scripts guess the names of its methods.
 _METHOD_ALIASES: Final = {
     "MetricsV1beta1Api": {
         "listnodemetricses": "list_node_metrics",
@@ -62,11 +63,10 @@ _METHOD_ALIASES: Final = {
         "getnamespacedpodmetrics": "read_namespaced_pod_metrics",
     },
 }
-"""metrics.k8s.io has no official Python client, so scripts guess."""
 
 
 class Api:
-    """One API class, such as CoreV1Api. Calling it gives itself, so `k8s.coreV1().x` and `k8s.coreV1.x` are the
+    """One API class, such as CoreV1Api. A call returns the class itself, so `k8s.coreV1().x` and `k8s.coreV1.x` are the
     same."""
 
     __slots__ = ("_name", "_session")
@@ -76,7 +76,7 @@ class Api:
         self._name = name
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
-        """The same class: there is one connection. `k8s.logs("web-0", "shop")` is a pod's log."""
+        """Returns the same class, since there is one connection. `k8s.logs("web-0", "shop")` returns a pod's log."""
         if self._name == "LogsApi" and (args or kwargs):
             return Api(self._session, "CoreV1Api").read_namespaced_pod_log(*args, **kwargs)
         if args and isinstance(args[0], str):
@@ -86,6 +86,7 @@ class Api:
 
     def __getattr__(self, name: str) -> methods.Method:
         found, info = self._find(name)
+        # `k8s.core()` means the stable version: CoreApi itself has only the list of versions.
         if found is None and (current := method_hints.stable(self._name)):
             return getattr(Api(self._session, current), name)  # type: ignore[no-any-return]
         if found is None or name.startswith("__"):
@@ -96,6 +97,7 @@ class Api:
         known = operations.operations(self._name)
         if name in known:
             return name, False
+        # The official client has each method also as `…_with_http_info`, which returns status and headers as well.
         wanted = names.fold(name)
         info = wanted.endswith(_INFO)
         wanted = wanted.removesuffix(_INFO)
@@ -110,7 +112,7 @@ class Api:
 
 
 class Contexts(Generic[T]):
-    """By name, the default one first. Names are exact: two clusters may differ in case only."""
+    """The clusters of one script by context name, the default one first."""
 
     def __init__(self, default: T, make: Callable[[str], T]) -> None:
         self._make = make
@@ -119,19 +121,20 @@ class Contexts(Generic[T]):
         self._made: dict[str, T] = {}
 
     def announce(self, known: tuple[str, ...]) -> None:
-        """What the host says there is, before the script begins."""
+        """Takes the context names that the host sends before the script begins."""
         self.names = known or ("",)
         self._made = {}
 
     @property
     def several(self) -> bool:
-        """Whether a call must say which it is for."""
+        """Whether there is more than one cluster; a call then names the one it is for."""
         return len(self.names) > 1
 
     def get(self, name: object = None) -> T:
-        """The cluster of that name; None is the default one. Raises ValueError that names the nearest."""
+        """Returns the cluster of that name; None is the default one. Raises ValueError that names the nearest."""
         if name is None or name == self.names[0]:
             return self._default
+        # Names are compared exactly: the names of two clusters may differ in case only.
         if not isinstance(name, str) or name not in self.names:
             raise ValueError(f"there is no context {name!r}; {names.suggestion(str(name), self.names)}")
         if name not in self._made:
@@ -166,7 +169,7 @@ class K8s:
         return self._contexts.get(name)
 
     def _announce(self, known: tuple[str, ...]) -> None:
-        """What the host says there is, before the script begins."""
+        """Takes the context names that the host sends before the script begins."""
         self._contexts.announce(known)
         if self._contexts.several:  # so that errors name the default cluster too
             self._session.context = known[0]
@@ -236,7 +239,7 @@ class K8s:
 
 
 def _accessors() -> dict[str, str]:
-    """Every folded spelling of every API class: CoreV1Api is corev1 and corev1api."""
+    """Maps the folded spellings of every API class to its name: CoreV1Api is found as corev1 and corev1api."""
     found: dict[str, str] = {}
     for api in operations.apis():
         found[names.fold(api)] = found[names.fold(api.removesuffix("Api"))] = api

@@ -1,4 +1,5 @@
-"""`ctx`: what a script may know of its own evaluation, and how it reports progress. Leads to no credential."""
+"""Owns the global `ctx` of scripts: what a script may know of its own evaluation, and how it reports progress. No
+attribute of it leads to a credential."""
 
 from __future__ import annotations
 
@@ -16,7 +17,9 @@ Report = Callable[[float, float | None, str], None]
 
 @dataclass(slots=True)
 class Left:
-    """What a script may still use. The host counts for itself."""
+    """What a script may still use."""
+
+    # These counters are for the script's information only. The host keeps its own, and those decide.
 
     api_calls: int
     response_bytes: int
@@ -30,7 +33,7 @@ _WORDS: Final = {
     **dict.fromkeys(("outputbytes", "output", "answerbytes", "answer", "resultbytes", "printbytes"), "output_bytes"),
     **dict.fromkeys(("remainingms", "ms", "timems", "timeoutms", "milliseconds"), "remaining_ms"),
 }
-"""Folded words, without `left` or `remaining` ▶ the name they mean."""
+"""Maps folded words, without `left` or `remaining`, to the name they mean."""
 
 
 class Budget(Mapping[str, int]):
@@ -43,7 +46,7 @@ class Budget(Mapping[str, int]):
         self._deadline = deadline
 
     def __call__(self) -> Budget:
-        """The same, as `ctx.budget`."""
+        """The same budget, so that `ctx.budget()` works as well."""
         return self
 
     def __getattr__(self, name: str) -> int:
@@ -69,7 +72,7 @@ class Budget(Mapping[str, int]):
         return [*_NAMES, "get", "items", "keys", "values", "to_dict"]
 
     def to_dict(self) -> dict[str, int]:
-        """A plain copy of this moment."""
+        """A plain dict with the numbers of this moment."""
         return dict(self)
 
     def __repr__(self) -> str:
@@ -78,7 +81,7 @@ class Budget(Mapping[str, int]):
 
 
 def _meant(word: object) -> str | None:
-    """The name for a word that scripts use: `calls_left`, `remaining_bytes` and the like."""
+    """Returns the name for a word that scripts use, such as `calls_left` or `remaining_bytes`."""
     folded = names.fold(str(word))
     return _WORDS.get(folded) or _WORDS.get(folded.replace("left", "").replace("remaining", "") or "ms")
 
@@ -119,7 +122,7 @@ class Context:
         return self.remaining_ms / 1000
 
     def to_dict(self) -> dict[str, object]:
-        """What a script returns as `ctx`."""
+        """The plain data of `ctx`, for a script that returns it."""
         return {"context": self._name, "namespace": self._namespace, **self._budget.to_dict()}
 
     def progress(self, done: float, total: float | None = None, text: str = "", message: str = "") -> None:

@@ -1,4 +1,5 @@
-"""Which kinds the cluster serves, asked with plain discovery requests and remembered for the rest of the script."""
+"""Owns `k8s.discovery()`: the kinds that the cluster serves, read with plain discovery requests and kept for the rest
+of the script. dynamic.py and explain.py find kinds with it."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ class ApiResource(NamedTuple):
         return getattr(self, _READABLE[key])
 
     def get(self, key: str, default: Any = None) -> Any:
-        """As of a dict."""
+        """A field by name, or `default`, as of a dict."""
         return self[key] if key in _READABLE else default
 
     def keys(self) -> tuple[str, ...]:
@@ -87,7 +88,7 @@ _READABLE = {name: name for name in (*ApiResource._fields, *_ALSO)} | {
     "singular_name": "singularName",
     "plural": "name",
 }
-"""Item ▶ attribute."""
+"""Maps the names that an item may be read by to attributes."""
 
 
 class Discovery:
@@ -137,8 +138,7 @@ class Discovery:
     server_preferred_resources = resources = api_resources
 
     def preferred(self) -> Iterator[ApiResource]:
-        """Every kind in its group's preferred version, the core group first. A group that does not answer is left
-        out."""
+        """Every kind in its group's preferred version, the core group first; without groups that do not answer."""
         yield from self.server_resources_for_group_version("v1")
         for group in self.groups():
             yield from self._reachable(group.preferred_version.group_version)
@@ -147,7 +147,8 @@ class Discovery:
         try:
             return self.server_resources_for_group_version(group_version)
         except errors.ApiException as error:
-            if error.status in (404, 503):  # an aggregated API whose server is down must not hide all other kinds
+            # An aggregated API whose server is down must not hide all other kinds.
+            if error.status in (404, 503):
                 return []
             raise
 
@@ -166,7 +167,7 @@ class Discovery:
         raise errors.NotFoundException(404, "Not Found", message=f"no resource {name!r}; {advice}")
 
     def advice(self, name: str, group: str) -> str:
-        """Why a group has no such kind: it is not served, or the kind is in another. Empty when neither helps."""
+        """Why a group has no such kind: the group is not served, or the kind is in another group. Else empty."""
         places = [each.api_version for each in self.preferred() if each.answers_to(name)]
         if places:
             kind = next(each.kind for each in self.preferred() if each.answers_to(name))
@@ -178,8 +179,9 @@ class Discovery:
         return f"group {group} is not served; custom groups: {custom or 'none'}"
 
     def _candidates(self, name: str) -> Iterator[ApiResource]:
-        """Resources in the order to try; a group in the name saves asking for the others."""
+        """Resources in the order to try."""
         _, _, group = name.partition(".")
+        # A group in the name saves the requests for all other groups.
         for each in self.groups() if group else ():
             if each.name == group or group.endswith(f".{each.name}"):
                 for version in each.versions:
@@ -213,7 +215,7 @@ class Discovery:
 
 
 def _several(name: str) -> str:
-    """What to write for the ways in which kubectl names more than a kind."""
+    """Returns what to write instead of an argument of kubectl that is more than a kind; else an empty text."""
     if name.startswith(("/", "--")):
         return "paths and flags are not read here: name the kind, such as k8s.get('nodes')"
     if name == "all":
@@ -225,10 +227,11 @@ def _several(name: str) -> str:
 
 
 def _resources(listing: views.View, group_version: str) -> list[ApiResource]:
-    """A discovery document's kinds, subresources gathered under their resource."""
+    """Returns a discovery document's kinds, each with its subresources."""
     entries = [each.to_dict() for each in listing.resources]
     subresources: dict[str, list[str]] = {}
     for each in entries:
+        # The document lists a subresource as an entry of its own, such as "pods/log".
         parent, _, child = each["name"].partition("/")
         if child:
             subresources.setdefault(parent, []).append(child)

@@ -1,6 +1,7 @@
-"""Any kind, built in or custom: `k8s.dynamic().resources.get(api_version="v1", kind="Pod").get(namespace="shop")`.
+"""Owns `k8s.dynamic()`, which reaches any kind, built in or custom:
+`k8s.dynamic().resources.get(api_version="v1", kind="Pod").get(namespace="shop")`.
 
-Names and behaviour are those of the official DynamicClient; besides, resources can be named as in kubectl.
+Names and behaviour are those of the official DynamicClient. In addition, resources can be named as in kubectl.
 """
 
 from __future__ import annotations
@@ -75,8 +76,8 @@ class ResourceNotFoundError(errors.NotFoundException):
     """The cluster does not serve this kind."""
 
 
+# A group version such as "v1" or "apps/v1". No resource has such a name, so `get` can tell the two apart.
 _VERSION: Final = re.compile(r"([\w.-]+/)?v\d+((alpha|beta)\d+)?")
-"""A group version: no resource is called so."""
 
 
 class DynamicClient:

@@ -1,13 +1,16 @@
-"""What a script may catch.
+"""Owns the exceptions that a script may catch; their names are the official client's.
 
-    Exception
-    ├── ApiException                    the API server, the policy or the cluster said no; `.status`, `.reason`,
-    `.body`, `.message` │   ├── BadRequestException 400     ├── UnauthorizedException 401   ├── ForbiddenException 403
-    (policy denials too) │   ├── NotFoundException 404       ├── ConflictException 409       ├──
-    UnprocessableEntityException 422 │   └── ServiceException 5xx
-    └── LimitExceeded                   a budget of the script is used up; the host ends the script soon
-
-Names are the official client's.
+Exception
+├── ApiException                        the API server or the policy refused a call, or the cluster failed;
+│   │                                   it has `.status`, `.reason`, `.body` and `.message`
+│   ├── BadRequestException             400
+│   ├── UnauthorizedException           401
+│   ├── ForbiddenException              403, policy denials too
+│   ├── NotFoundException               404
+│   ├── ConflictException               409
+│   ├── UnprocessableEntityException    422
+│   └── ServiceException                5xx
+└── LimitExceeded                       a budget of the script is used up; the host ends the script soon
 """
 
 from __future__ import annotations
@@ -64,8 +67,8 @@ class ApiException(Exception):
         self.headers = dict(headers or {})
         self.code = code
         self.call = call
+        # A hint may cost an API call (name_hints.py), so it is made only when the error's text is read.
         self._advice: Callable[[], str] | None = None
-        """What to write instead; worked out when the text is read, if it ever is."""
 
     def __str__(self) -> str:
         status = str(self.status or "")
@@ -79,11 +82,11 @@ class ApiException(Exception):
 
 
 class BadRequestException(ApiException):
-    """400: the request makes no sense to the API server."""
+    """400: the API server does not understand the request."""
 
 
 class UnauthorizedException(ApiException):
-    """401: the API server does not know who asks."""
+    """401: the API server does not know who makes the call."""
 
 
 class ForbiddenException(ApiException):
@@ -95,7 +98,7 @@ class NotFoundException(ApiException):
 
 
 class ConflictException(ApiException):
-    """409: it exists already, or it changed since it was read."""
+    """409: the object exists already, or it changed since it was read."""
 
 
 class UnprocessableEntityException(ApiException):
@@ -132,10 +135,11 @@ def _class_for(status: int) -> type[ApiException]:
 
 
 def from_fault(fault: ScriptFault, status: int, call: str) -> Exception:
-    """The exception for a call that kubescript itself refused or could not perform."""
+    """Returns the exception for a call that kubescript itself refused or could not make."""
     if fault.code.startswith("limit."):
         return LimitExceeded(fault.message, fault.code)
     shown = status
+    # A script sees a denial of the policy as 403; 0 says that no API server refused the call.
     if status < 400:
         shown = 403 if fault.code.startswith("policy.") else 0
     reason = _phrase(shown) or fault.code
@@ -144,14 +148,15 @@ def from_fault(fault: ScriptFault, status: int, call: str) -> Exception:
 
 
 def _status(code: int, reason: str, fault: ScriptFault) -> str:
-    """A refusal of ours as the API server would write it: scripts read `json.loads(error.body)["message"]`."""
+    """Returns a refusal of kubescript as a Status object, as an API server writes it."""
+    # Scripts read `json.loads(error.body)["message"]`.
     fixed = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
     refusal = {**fixed, "message": fault.message, "reason": reason, "code": code}
     return msgspec.json.encode(refusal).decode()
 
 
 def from_answer(status: int, reason: str, body: bytes, headers: Mapping[str, str], call: str) -> ApiException:
-    """The exception for an API server's answer of 400 and above."""
+    """Returns the exception for an API server's answer of 400 and above."""
     text = body.decode("utf-8", "replace")
     message = _message(text)
     if status == 404 and message == "404 page not found":
@@ -164,7 +169,7 @@ def from_answer(status: int, reason: str, body: bytes, headers: Mapping[str, str
 
 
 def _message(text: str) -> str:
-    """The message of a Status object; else the text itself."""
+    """Returns the message of a Status object, and any other text unchanged."""
     try:
         status: Any = msgspec.json.decode(text)
     except msgspec.DecodeError:

@@ -1,6 +1,8 @@
-"""`k8s.explain("deployment.spec.strategy")`: a field's type, meaning and parts, as `kubectl explain` in few lines.
+"""Owns `k8s.explain("deployment.spec.strategy")`: a field's type, description and children in a few lines, like
+`kubectl explain`.
 
-From the cluster's OpenAPI. Where it has none, a snapshot, from the bundled models, which know types but no words.
+The text comes from the cluster's OpenAPI. A snapshot has no OpenAPI; there the text comes from the models that the SDK
+is generated with, which have types but no descriptions.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ MAX_LINES: Final = 25
 MAX_WORDS: Final = 300
 """Characters of the field's own description."""
 MAX_NOTE: Final = 90
-"""Characters of a child's."""
+"""Characters of a child's description."""
 WIDTH: Final = 110
 
 _LINKS: Final = re.compile(r" ?(?:More info|For more info\w*|See|Read more|Learn more):? https?://\S+")
@@ -26,17 +28,17 @@ _OPEN: Final = "x-kubernetes-preserve-unknown-fields"
 
 
 class Explainer:
-    """`k8s.explain`, over one cluster."""
+    """`k8s.explain` for one cluster."""
 
     def __init__(self, discovery: discovery.Discovery, documents: openapi.OpenApi) -> None:
         self._discovery = discovery
         self._openapi = documents
 
     def explain(self, path: str, *more: str, api_version: str | None = None) -> str:
-        """The text for "pod.spec.containers", "deployments.apps" or "certificates.cert-manager.io.spec"."""
+        """Returns the text for "pod.spec.containers", "deployments.apps" or "certificates.cert-manager.io.spec"."""
         if not isinstance(path, str) or not path.strip():
             raise TypeError("explain() takes a text such as 'deployment.spec.strategy'")
-        path = re.sub(r"^(?:[\w.-]+/)?v\d\w*[./ ]", "", path.strip())  # apps/v1.Deployment
+        path = re.sub(r"^(?:[\w.-]+/)?v\d\w*[./ ]", "", path.strip())  # apps/v1.Deployment becomes Deployment
         parts: list[str] = []
         for each in (path, *more):
             without_index = re.sub(r"\[[^\]]*\]", "", each)
@@ -47,7 +49,8 @@ class Explainer:
         return text(kind, *walk.follow(steps), bundled=schema is None)
 
     def _kind(self, parts: list[str], api_version: str | None) -> tuple[builtin_kinds.Kind, list[str]]:
-        """The kind that the path begins with, and the fields after it. A group's dots belong to the kind."""
+        """Returns the kind that the path begins with, and the fields after it."""
+        # The longest name is tried first, because a group's dots belong to the kind: deployments.apps.spec.
         for size in range(len(parts), 1, -1):
             if found := builtin_kinds.find(".".join(parts[:size]), api_version):
                 return found, parts[size:]
@@ -73,7 +76,7 @@ class Explainer:
 
 
 class _Described:
-    """A walk through the cluster's schemas."""
+    """Follows a path through the cluster's schemas."""
 
     def __init__(self, documents: openapi.OpenApi, kind: builtin_kinds.Kind, schema: openapi.Schema) -> None:
         self._openapi = documents
@@ -81,7 +84,7 @@ class _Described:
         self._schema = schema
 
     def follow(self, steps: list[str]) -> tuple[list[str], Field]:
-        """The fields' right names, and the last one."""
+        """Returns the right names of the fields on the path, and the last field."""
         schema, name = self._resolved(self._schema)
         taken: list[str] = []
         name = name or self._kind.kind
@@ -113,7 +116,7 @@ class _Described:
         return str(resolved.get("description") or "")
 
     def _type(self, schema: openapi.Schema, name: str = "") -> str:
-        """As kubectl writes it: `[]Container`, `map[string]string`, `string`."""
+        """Returns the type as kubectl writes it: `[]Container`, `map[string]string`, `string`."""
         schema, referred = self._resolved(schema)
         if schema.get("type") == "array":
             return f"[]{self._type(schema.get('items') or {})}"
@@ -126,19 +129,20 @@ class _Described:
 
 
 def _element(schema: openapi.Schema) -> openapi.Schema:
-    """What a list or map is made of; anything else itself."""
+    """Returns the schema of a list's or map's elements, and any other schema unchanged."""
     inner = schema.get("items") or schema.get("additionalProperties")
     return _element(inner) if isinstance(inner, dict) else schema
 
 
 class _Bundled:
-    """A walk through the models the SDK was made with: types, no words."""
+    """Follows a path through the models that the SDK is generated with: they have types, but no descriptions."""
 
     def __init__(self, kind: builtin_kinds.Kind) -> None:
         self._kind = kind
 
     def follow(self, steps: list[str]) -> tuple[list[str], Field]:
-        """The fields' right names, and the last one. Raises NotFoundException for a kind without a model."""
+        """Returns the right names of the fields on the path, and the last field. Raises NotFoundException for a kind
+        without a model."""
         if not self._kind.model:
             text = f"there is no description of {self._kind.kind} here; look at one: k8s.get('{self._kind.plural}')[0]"
             raise errors.NotFoundException(404, "Not Found", message=text)
@@ -153,7 +157,7 @@ class _Bundled:
 
 
 def _children(kind: str) -> dict[str, str]:
-    """JSON name ▶ type of a model's fields, or of the elements' of a list."""
+    """Maps the JSON names of a model's fields to their types; a list's fields are those of its elements."""
     while kind.startswith(("List[", "Dict[")):
         kind = kind[5:-1].rpartition(", ")[2]
     fields = operations.models().get(kind, {})
@@ -164,7 +168,7 @@ def _children(kind: str) -> dict[str, str]:
 
 
 def _bare(kind: str) -> str:
-    """A model's type as kubectl writes it: List[V1Container] is []Container."""
+    """Returns a model's type as kubectl writes it: List[V1Container] is []Container."""
     kind = re.sub(r"Dict\[str, (.*?)\]", r"map[string]\1", kind)
     kind = re.sub(r"List\[(.*)\]", r"[]\1", kind)
     kind = re.sub(r"\bstr\b", "string", kind)
@@ -172,12 +176,13 @@ def _bare(kind: str) -> str:
 
 
 def _found(step: str, children: Mapping[str, Any], where: str, *, is_open: bool = False) -> str:
-    """The field's right name. Raises NotFoundException naming the nearest."""
+    """Returns the field's right name. Raises NotFoundException that names the nearest."""
     if step in children:
         return step
     if same := names.spelled(step, children):
         return same
     hint = names.suggestion(step, children) if children else "it has no fields"
+    # An open schema allows fields that it does not list, so only an object shows them.
     if is_open and not names.nearest(step, children):
         hint = "its schema is open: look at an object, k8s.get(...)[0]"
     raise errors.NotFoundException(404, "Not Found", message=f"{where} has no field {step!r}; {hint}")
@@ -189,14 +194,14 @@ class Field(NamedTuple):
     type: str
     words: str
     children: Mapping[str, tuple[str, str]]
-    """Name ▶ type and words."""
+    """Type and description of each child, by name."""
     required: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
-    """What an enumeration may be."""
+    """The values of an enumeration."""
 
 
 def text(kind: builtin_kinds.Kind, steps: list[str], field: Field, *, bundled: bool) -> str:
-    """What `k8s.explain` gives. `bundled`: it is not from the cluster."""
+    """Returns the text of `k8s.explain`. `bundled` says that the types are not the cluster's own."""
     title = ".".join([kind.kind, *steps])
     note = " (types only: no OpenAPI here)" if bundled else ""
     lines = [f"{title} <{field.type}>, {kind.api_version}{note}"]
@@ -210,7 +215,7 @@ def text(kind: builtin_kinds.Kind, steps: list[str], field: Field, *, bundled: b
 
 
 def _listed(field: Field, room: int) -> list[str]:
-    """One child on a line, with its meaning; several on one where there are too many."""
+    """Returns one line for each child with its description, or, when they are too many, several names on a line."""
     if len(field.children) <= room:
         return [_child(name, field) for name in field.children]
     lines = [""]
@@ -232,7 +237,7 @@ def _child(name: str, field: Field) -> str:
 
 
 def _short(words: str, size: int) -> str:
-    """The first sentences that fit."""
+    """Returns the first sentences that fit."""
     flat = _LINKS.sub("", " ".join(words.split()))
     if len(flat) <= size:
         return flat

@@ -1,7 +1,7 @@
-"""A part of a row by its path: `read(pod, "spec.nodeName")`, `read(row, "count")`, `read(pair, 1)`, or by a function.
+"""Owns reading one value of a row: `read(pod, "spec.nodeName")`, `read(row, "count")`, `read(pair, 1)`, or by a
+function. `table` and `top` read their columns and keys with it.
 
-Rows are views, dicts, tuples, lists, and objects of the script. Attributes are read through the script's own guard: a
-path reaches what the script could have written, and no more.
+Rows are views, dicts, tuples, lists, and objects of the script.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ __all__ = ["MISSING", "Key", "missing_everywhere", "read"]
 Key = str | int | Callable[[Any], Any]
 
 MISSING: Final = type("Missing", (), {"__slots__": (), "__repr__": lambda _: "-"})()
-"""What a row without the part gives; a part that is there and null gives None."""
+"""The value of a field that a row does not have; a field that is null gives None."""
 
 _INDEX: Final = re.compile(r"\[(-?\d+)\]")
 
 
 def read(row: Any, key: Key) -> Any:
-    """The part of one row, or MISSING. A field that the row's kind does not have raises, naming the nearest."""
+    """Returns one row's value, or MISSING. A field that the row's kind does not have raises an error that names the
+    nearest."""
     if callable(key):
         return key(row)
     if isinstance(key, int):
@@ -34,7 +35,7 @@ def read(row: Any, key: Key) -> Any:
     value, rest = row, _INDEX.sub(r".\1", str.__str__(key)).strip(".")
     while rest and value is not None and value is not MISSING:
         if isinstance(value, Mapping) and not isinstance(value, views.View) and rest in value:
-            return value[rest]  # a key with dots in it
+            return value[rest]  # the key itself may have dots in it
         if _is_map(value):
             return value.get(rest, MISSING)
         step, _, rest = rest.partition(".")
@@ -43,7 +44,7 @@ def read(row: Any, key: Key) -> Any:
 
 
 def _is_map(value: Any) -> bool:
-    """A map from the user's keys to texts, such as labels: dots are part of a key."""
+    """Tells whether a view is a map from the user's keys to texts, such as labels; dots are then part of a key."""
     return isinstance(value, views.View) and value._shape.exact and not value._shape.element.name
 
 
@@ -59,6 +60,7 @@ def _step(value: Any, step: str) -> Any:
         return _item(value, int(step))
     if isinstance(value, list_view.ListView | list) or type(value) is tuple:
         return [_step(each, step) for each in value]
+    # The script's own guard reads the attribute, so a path reaches only what the script could have written itself.
     return guards.dynamic(value, step)
 
 
@@ -70,6 +72,7 @@ def _item(value: Any, position: int) -> Any:
 
 
 def missing_everywhere(key: Key, rows: Iterable[Any]) -> KeyError:
-    """The error for a name that no row has: a misspelt one must not read as a column of nothing."""
+    """Returns the error for a name that no row has."""
+    # A misspelt name would otherwise be a column of nothing.
     known = {str(name) for row in rows if isinstance(row, Mapping) for name in row}
     return KeyError(f"no row has {key!r}; {names.suggestion(str(key), known, 20)}")

@@ -1,7 +1,7 @@
-"""Calls asked for now and waited for later: `async_req=True`, and `concurrent.futures` as far as scripts use it.
+"""Owns futures: `async_req=True` of a method, and `concurrent.futures` as far as scripts use it.
 
-There are no threads here. What was submitted begins when somebody waits for any of it, or when the script ends; then
-all of it is done, its API calls at the same time (see parallel.py).
+There are no threads. Tasks that are submitted run when the script waits for any of them, or when it ends. Then all of
+them run, and their API calls are made at the same time (see parallel.py).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["Future", "complete", "exports", "later"]
 
 
 class Future:
-    """What `executor.submit` gives, and a method with `async_req=True`."""
+    """The result of `executor.submit`, and of a method with `async_req=True`."""
 
     __slots__ = ("_callbacks", "_cancelled", "_link", "_outcome", "_task")
 
@@ -41,11 +41,12 @@ class Future:
         return self._waited()[1]
 
     def wait(self, timeout: float | None = None) -> None:
-        """Have it done."""
+        """Run all pending tasks, this one among them."""
         self._waited()
 
     def done(self) -> bool:
-        """True: asked for, it is done."""
+        """True, always: the task is run when a script asks."""
+        # Nothing runs beside the script, so the task runs here.
         self._waited()
         return True
 
@@ -56,22 +57,22 @@ class Future:
         return self._waited()[1] is None
 
     def running(self) -> bool:
-        """Nothing runs beside the script."""
+        """False, always: nothing runs beside the script."""
         return False
 
     def cancel(self) -> bool:
-        """Leave it out, unless it is done."""
+        """Cancel the task, unless it is done. Tells whether it is cancelled."""
         if self._outcome is None:
             self._link.pending.remove(self)
             self._outcome, self._cancelled = (None, CancelledError()), True
         return self._cancelled
 
     def cancelled(self) -> bool:
-        """Whether it was left out."""
+        """Whether the task was cancelled."""
         return self._cancelled
 
     def add_done_callback(self, function: Callable[[Future], Any]) -> None:
-        """Call it with this future once that is done."""
+        """Call the function with this future when the task is done."""
         if self._outcome is None:
             self._callbacks.append(function)
         else:
@@ -89,7 +90,7 @@ class Future:
 
 
 def later(link: batching.Relay, task: parallel.Task) -> Future:
-    """Have `task` done when somebody waits for it."""
+    """Returns a future of `task`, which runs when somebody waits for a future."""
     link.hold()
     future = Future(link, task)
     link.pending.append(future)
@@ -97,8 +98,9 @@ def later(link: batching.Relay, task: parallel.Task) -> Future:
 
 
 def complete(link: batching.Relay) -> None:
-    """Do all that is pending."""
+    """Runs all pending tasks. The script's end calls this too."""
     link.hold()
+    # A task or a callback may submit more tasks, hence the loop.
     while link.pending:
         futures, link.pending = link.pending, []
         plans = parallel.prepare(link, [each._task for each in futures])
@@ -113,7 +115,7 @@ class CancelledError(Exception):
 
 
 class DoneAndNotDone(NamedTuple):
-    """What `wait` gives."""
+    """The result of `wait`."""
 
     done: set[Future]
     not_done: set[Future]
@@ -125,21 +127,21 @@ class Executor:
     _link: batching.Relay
 
     def __init__(self, max_workers: int | None = None, *_args: object, **_options: object) -> None:
-        """However many workers are asked for, at most 8 calls are in flight."""
+        """Ignores the number of workers: at most 8 calls are in flight."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
-        """Have fn(*args, **kwargs) done."""
+        """Submit fn(*args, **kwargs)."""
         return later(self._link, functools.partial(fn, *args, **kwargs))
 
     def map(
         self, fn: Callable[..., Any], *iterables: Iterable[Any], timeout: float | None = None, chunksize: int = 1
     ) -> Iterator[Any]:
-        """The values of fn, in order. Raises what one of them raised when its turn comes."""
+        """The values of fn, in order. A task's exception is raised when its turn comes."""
         futures = [self.submit(fn, *each) for each in zip(*iterables, strict=False)]
         return (future.result() for future in futures)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Have everything done."""
+        """Run all pending tasks."""
         complete(self._link)
 
     def __enter__(self) -> Self:
@@ -150,14 +152,14 @@ class Executor:
 
 
 def _as_completed(fs: Iterable[Future] | Mapping[Future, Any], timeout: float | None = None) -> Iterator[Future]:
-    """The futures, each done; in the order given."""
+    """Yields the futures in the order given, each of them done."""
     for future in list(fs):
         future.wait()
         yield future
 
 
 def _wait(fs: Iterable[Future], timeout: float | None = None, return_when: str = "") -> DoneAndNotDone:
-    """Have all of them done."""
+    """Runs all of them."""
     return DoneAndNotDone(set(_as_completed(fs)), set())
 
 
@@ -165,7 +167,7 @@ _WORDS: Final = {name: name for name in ("ALL_COMPLETED", "FIRST_COMPLETED", "FI
 
 
 def exports(link: batching.Relay) -> dict[str, object]:
-    """The names of `concurrent.futures`."""
+    """Returns the names of `concurrent.futures`."""
     pool = type("ThreadPoolExecutor", (Executor,), {"_link": link})
     names = {"ThreadPoolExecutor": pool, "ProcessPoolExecutor": pool, "Executor": pool, "Future": Future}
     errors = {"CancelledError": CancelledError, "TimeoutError": TimeoutError}

@@ -1,4 +1,4 @@
-"""The few functions a script has besides the API: `quantity`, `age`, `table`, `top`."""
+"""Owns `top`, and the tables of the functions a script has besides the API: `quantity`, `age`, `table`, `top`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def top(rows: Any, key: Any = None, n: int | None = 10, *, reverse: bool = False
     found = table.rows_of(rows)
     indexable = any(isinstance(row, tuple | list) for row in found)
     if isinstance(key, int) and (isinstance(rows, Mapping) or not indexable):
-        key, n = None, key  # top(counter, 5)
+        key, n = None, key  # in top(counter, 5), 5 is the number of rows
     values = [_value(row, key, rows) for row in found]
     if found and key is not None and all(value is fields.MISSING for value in values):
         raise fields.missing_everywhere(key, found)
@@ -47,7 +47,8 @@ def _value(row: Any, key: Any, rows: Any) -> Any:
 
 
 def _comparable(values: list[Any]) -> list[Any]:
-    """Texts as the quantities they are: as texts, "9" would come before "10" and "1" before "250m"."""
+    """Returns keys that are all quantities as numbers, and other keys unchanged."""
+    # As texts, quantities sort wrongly: "10" comes before "9", and "1" before "250m".
     if not any(isinstance(value, str) for value in values):
         return values
     if not all(isinstance(value, str | int | float | decimal.Decimal) for value in values):
@@ -66,7 +67,7 @@ GLOBALS: Final[Mapping[str, Callable[..., Any]]] = {
     "table": table.table,
     "top": top,
 }
-"""What they are called in a script."""
+"""The functions by their names in a script."""
 
 BY_NAME: Final[Mapping[str, Callable[..., Any]]] = {
     **GLOBALS,
@@ -78,4 +79,4 @@ BY_NAME: Final[Mapping[str, Callable[..., Any]]] = {
     "formattable": table.table,
     "tabulate": table.table,
 }
-"""And as attributes of `k8s`, by folded name."""
+"""The functions as attributes of `k8s`, by folded name."""

@@ -1,4 +1,5 @@
-"""What `help(...)` and `dir(...)` print: a few lines each, made from the tables."""
+"""Owns the texts of `help(...)`, of `dir(...)` and of `repr` of the clients: a few lines each, made from the generated
+tables."""
 
 from __future__ import annotations
 
@@ -12,18 +13,18 @@ __all__ = ["accessor", "api", "dir_text", "has_objects", "help_text", "k8s", "me
 
 
 def accessor(api: str) -> str:
-    """How a script reaches an API class: CoreV1Api is `coreV1`."""
+    """Returns the name by which a script reaches an API class: CoreV1Api is `coreV1`."""
     short = {"RbacAuthorizationV1Api": "rbacV1"}.get(api, api.removesuffix("Api"))
     return short[0].lower() + short[1:]
 
 
 def has_objects(api: str) -> bool:
-    """Whether a class has more than the versions of its group, which `k8s.discovery()` tells."""
+    """Tells whether an API class has more than the versions of its group, which `k8s.discovery()` also has."""
     return len(operations.operations(api)) > 1 or api == "VersionApi"
 
 
 def k8s() -> str:
-    """The overview."""
+    """Returns the overview, `help(k8s)`."""
     clients = ", ".join(accessor(each) for each in operations.apis() if each[-5:-3] == "V1" or each[-5:-3] == "V2")
     return (
         "k8s: the cluster. k8s.coreV1().list_namespaced_pod('ns'), any official method, snake_case or camelCase.\n"
@@ -41,7 +42,7 @@ def k8s() -> str:
 
 
 def api(name: str) -> str:
-    """One API class: its methods, those of a kind in one line."""
+    """Returns the methods of one API class, one line for each kind."""
     verbs: dict[str, list[str]] = {}
     for each in operations.operations(name):
         verb, _, rest = each.partition("_")
@@ -54,7 +55,7 @@ def api(name: str) -> str:
 
 
 def method(operation: operations.Operation) -> str:
-    """One method: signature, what it gives and the request it makes."""
+    """Returns one method's signature, return type and request."""
     required = [
         f"{each}: {operation.body}" if each == "body" else each for each in operation.parameters[: operation.required]
     ]
@@ -68,7 +69,7 @@ def method(operation: operations.Operation) -> str:
 
 
 def model(name: str) -> str:
-    """One model's fields."""
+    """Returns one model's fields."""
     fields = []
     for field, entry in operations.models()[name].items():
         kind = entry if isinstance(entry, str) else entry[0]
@@ -77,7 +78,7 @@ def model(name: str) -> str:
 
 
 def help_text(value: Any = None) -> str:
-    """What `help(value)` prints."""
+    """Returns the text that `help(value)` prints."""
     if type(value) is str and value in operations.models():
         return model(value)
     if isinstance(value, views.View) and value._shape.name:
@@ -92,7 +93,8 @@ def help_text(value: Any = None) -> str:
 
 
 def function(value: Any) -> str:
-    """One of our functions: its parameters and what it is for."""
+    """Returns the parameters and the docstring of a function of the SDK."""
+    # Annotations, empty defaults and **options are left out, for help is a few lines.
     given = inspect.signature(value).parameters.values()
     kept = [
         each.replace(annotation=each.empty, default=each.empty if each.default == "" else each.default)
@@ -103,5 +105,5 @@ def function(value: Any) -> str:
 
 
 def dir_text(value: Any) -> list[str]:
-    """What `dir(value)` gives: no underscore names."""
+    """Returns the names that `dir(value)` gives, without those that begin with an underscore."""
     return sorted(name for name in dir(value) if not name.startswith("_"))

@@ -1,7 +1,8 @@
-"""`kubernetes.config` and what it configures: which cluster `client.CoreV1Api()` is for.
+"""Owns `kubernetes.config` and what it configures: which cluster `client.CoreV1Api()` is for. modules.py exports it.
 
-Nothing is loaded: the server is connected already. What a loader chooses is one of the contexts the script may name. As
-officially, it holds for what is made afterwards; an `api_client` or a `configuration` of its own comes before it.
+No file is loaded, since the server is connected already. A loader chooses one of the contexts that the script may name.
+As in the official client, the choice holds for clients made afterwards, and an `api_client` or a `configuration` that
+is passed to a client takes precedence.
 """
 
 from __future__ import annotations
@@ -20,24 +21,27 @@ class Choice:
         self.k8s = k8s
 
     def named(self, context: Any) -> client.K8s:
-        """The cluster of this context. Raises ValueError, which is ConfigException here, when it is not on the list."""
-        unnamed = self.k8s.contexts() == [""]  # nobody knows what it is called: the first call says why
+        """Returns the cluster of this context. Raises ValueError, which is ConfigException here, for an unknown one."""
+        # With no context names at all any name is accepted: the first call then says why.
+        unnamed = self.k8s.contexts() == [""]
         return self.k8s.context(None if unnamed else context)
 
     def of(self, *given: object) -> client.K8s:
-        """The cluster of the first stand-in among what an API class was given; else the one loaded last."""
+        """Returns the cluster of the first stand-in among the arguments of an API class, else the one loaded last."""
         return next((each._k8s for each in given if isinstance(each, Inert)), self.k8s)
 
 
 class Inert:
-    """The server is already connected, so what would connect accepts anything and means no more than a cluster."""
+    """The base of the stand-ins for objects that connect. The server is connected already, so a stand-in accepts every
+    argument and setting and says only which cluster is meant."""
 
     _guarded_writes = True
     _choice: Choice
     _k8s: client.K8s
 
     def __init__(self, *args: object, **kwargs: object) -> None:
-        """Whatever it is configured with is dropped, but for which cluster it is."""
+        """Drops every argument except one that says which cluster is meant."""
+        # The class's own __setattr__ drops everything, so the cluster is set past it.
         object.__setattr__(self, "_k8s", self._choice.of(*args, *kwargs.values()))
 
     def __enter__(self) -> Self:
@@ -47,7 +51,7 @@ class Inert:
         """Nothing to close."""
 
     def __setattr__(self, _name: str, _value: object) -> None:
-        """A setting, such as verify_ssl: dropped."""
+        """Drops a setting, such as verify_ssl."""
 
     def __getattr__(self, name: str) -> NoReturn:
         raise AttributeError(
@@ -57,7 +61,7 @@ class Inert:
 
 
 def stand_ins(choice: Choice) -> dict[str, Any]:
-    """`client.ApiClient` and `client.Configuration` of one script."""
+    """Returns `client.ApiClient` and `client.Configuration` of one script."""
 
     class ApiClient(Inert):
         """`client.ApiClient()`."""
@@ -68,7 +72,7 @@ def stand_ins(choice: Choice) -> dict[str, Any]:
             """Nothing to close."""
 
         def sanitize_for_serialization(self, value: Any) -> Any:
-            """The value as plain camelCase data, as officially."""
+            """The value as plain camelCase data, as in the official client."""
             return serialize.to_plain(value, prune=False)
 
     class Configuration(Inert):
@@ -83,19 +87,20 @@ def stand_ins(choice: Choice) -> dict[str, Any]:
 
         @classmethod
         def set_default(cls, default: object) -> None:
-            """What is made afterwards is for its cluster."""
+            """Chooses its cluster for clients made afterwards."""
             choice.k8s = choice.of(default)
 
         @property
         def host(self) -> str:
-            """No address: scripts print it, none needs it."""
+            """A text in place of the address."""
+            # Scripts print the address; none needs it.
             return "(the server's own)"
 
     return {"ApiClient": ApiClient, "Configuration": Configuration}
 
 
 class ApiClass(client.Api):
-    """`client.CoreV1Api`: calling it chooses the cluster."""
+    """`client.CoreV1Api`; a call chooses the cluster."""
 
     __slots__ = ("_choice",)
 
@@ -109,7 +114,7 @@ class ApiClass(client.Api):
 
 
 def dynamic_client(choice: Choice) -> Any:
-    """`dynamic.DynamicClient`."""
+    """Returns `dynamic.DynamicClient`."""
 
     def make(*args: object, **kwargs: object) -> dynamic.DynamicClient:
         """A client for the cluster of its ApiClient."""
@@ -119,7 +124,7 @@ def dynamic_client(choice: Choice) -> Any:
 
 
 def config(choice: Choice, api_client: Any) -> dict[str, object]:
-    """`kubernetes.config`."""
+    """Returns the members of `kubernetes.config`."""
 
     def load(
         config_file: object = None,

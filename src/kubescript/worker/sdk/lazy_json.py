@@ -1,8 +1,5 @@
-"""Undecoded JSON: the tree behind every view is plain dicts, lists and scalars, with `msgspec.Raw` where nobody has
-looked yet.
-
-Decoding goes one level at a time and its result replaces the Raw in its parent. Measured on 5,000 pods: one level of
-all pods costs 22 ms, all levels 500 ms.
+"""Owns decoding JSON one level at a time. The tree behind every view is plain dicts, lists and scalars, and
+`msgspec.Raw` where no script has read yet; a decoded value replaces the Raw in its parent.
 """
 
 from __future__ import annotations
@@ -13,6 +10,7 @@ import msgspec
 
 __all__ = ["Raw", "decode_all", "encode", "open_map", "open_raw", "whole"]
 
+# Measured on 5,000 pods: decoding one level of all pods costs 22 ms, decoding all levels 500 ms.
 Raw = msgspec.Raw
 
 SMALL: Final = 512
@@ -26,7 +24,7 @@ encode: Final = msgspec.json.Encoder().encode
 
 
 def open_raw(raw: Raw) -> Any:
-    """The value of undecoded text: small ones whole, large maps and lists one level deep."""
+    """Decodes a value: a small one completely, a large map or list one level deep."""
     if len(memoryview(raw)) > SMALL:
         first = memoryview(raw)[0]
         if first == 0x7B:
@@ -37,5 +35,5 @@ def open_raw(raw: Raw) -> Any:
 
 
 def whole(data: Any) -> Any:
-    """A complete plain copy of a tree, nothing undecoded left in it."""
+    """Returns a complete plain copy of a tree, with everything decoded."""
     return decode_all(encode(data))

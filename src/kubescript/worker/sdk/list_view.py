@@ -1,4 +1,4 @@
-"""Lists as scripts see them, over plain JSON lists. Elements become views when they are touched."""
+"""Owns `ListView`: a JSON list as a script sees it. An element becomes a view when it is read."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _Raw = msgspec.Raw
 
 
 class ListView(base_view.BaseView):
-    """One JSON list; `_shape` is that of its elements."""
+    """One JSON list; `_shape` is the shape of its elements."""
 
+    # The class of elements that are objects. views.py sets it, since that module imports this one.
     _view: ClassVar[type[base_view.BaseView]]
-    """The class of elements that are objects; views.py sets it, since that module needs this one."""
     __hash__ = None
 
     def _element(self, position: int) -> Any:
@@ -57,19 +57,19 @@ class ListView(base_view.BaseView):
         del self._own()[index]
 
     def insert(self, index: int, value: Any) -> None:
-        """Put a value before `index`."""
+        """Insert a value before `index`."""
         self._own().insert(index, base_view.unwrap(value))
 
     def append(self, value: Any) -> None:
-        """Put a value at the end."""
+        """Add a value at the end."""
         self._own().append(base_view.unwrap(value))
 
     def extend(self, values: Any) -> None:
-        """Put values at the end."""
+        """Add values at the end."""
         self._own().extend([base_view.unwrap(value) for value in values])
 
     def pop(self, index: int = -1) -> Any:
-        """Remove an element and give it."""
+        """Remove an element and return it."""
         value = self[index]
         del self[index]
         return value
@@ -83,7 +83,7 @@ class ListView(base_view.BaseView):
         self._own().clear()
 
     def reverse(self) -> None:
-        """Turn the order round."""
+        """Reverse the order in place."""
         self._own().reverse()
 
     def sort(self, *, key: Callable[[Any], Any] | None = None, reverse: bool = False) -> None:
@@ -152,12 +152,13 @@ class ListView(base_view.BaseView):
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
-        """`isinstance(value, list)` is true: scripts that walk JSON ask that."""
+        """Makes `isinstance(value, list)` true."""
+        # Scripts that walk JSON decide by isinstance what to do with a value.
         return list
 
 
 class FieldList(ListView):
-    """A list field whose name is a dict method's; called, it is the method."""
+    """A list field that has the name of a dict method; a call runs the method."""
 
     _method: Callable[[], Any] = list
 

@@ -1,6 +1,7 @@
-"""List answers: `pods.items`, `pods.metadata`, and the list object itself as a sequence of its items.
+"""Owns the answers of list calls: `pods.items`, `pods.metadata`, and the list object itself as a sequence of its items.
+session.py makes them.
 
-Items are there as soon as they have arrived (`streaming`); asking for the length, an index or the rest waits for all.
+An item can be read as soon as it has arrived (streaming.py). Reading the length or an index waits for all items.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ __all__ = ["ItemList", "ListObject"]
 
 
 class ItemList(list_view.ListView):
-    """The items; called, `.items()` is the dict method on the list object."""
+    """The items of a list answer; a call, `.items()`, is the dict method on the list object."""
 
     _arrival: Any = None
     _fields: Any = None
@@ -45,7 +46,8 @@ class ItemList(list_view.ListView):
 
 
 def _loop(arrival: streaming.Arrival, shape: schemas.Shape, _hold: streaming.Hold) -> Iterator[Any]:
-    """The items in order. Holds the arrival and no list, so that a list nobody else holds can be forgotten."""
+    """Yields the items in order."""
+    # The loop holds the arrival and no list: items that are passed can be freed when nobody else holds the list.
     data, position, plain = arrival.items, 0, shape.plain
     while True:
         while position < len(data):
@@ -60,27 +62,29 @@ def _loop(arrival: streaming.Arrival, shape: schemas.Shape, _hold: streaming.Hol
 
 
 def _name(item: Any, head: dict[str, Any]) -> None:
-    """Give an item its kind, as the dynamic client does: the API server leaves it out of lists of its own kinds."""
+    """Gives an item its kind and apiVersion, as the dynamic client does."""
+    # The API server leaves both out of the items in lists of its own kinds.
     kind = head.get("kind")
     if isinstance(item, dict) and isinstance(kind, str) and kind.endswith("List") and kind != "List":
         item.setdefault("kind", kind.removesuffix("List"))
         item.setdefault("apiVersion", head.get("apiVersion"))
 
 
+# The answer iterates as its items do, so scripts call list methods on the answer itself.
 _OF_ITEMS: Final = frozenset(
     {"append", "copy", "count", "extend", "index", "insert", "pop", "remove", "reverse", "sort"}
 )
-"""List methods that scripts call on the answer itself, since it iterates as its items do."""
+"""List methods that the answer passes on to its items."""
 
 _OF_METADATA: Final = frozenset({"name", "namespace", "labels", "annotations", "creation_timestamp", "uid"})
 
 
 class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
-    """The answer of a list call: a sequence of its items with `.items` and `.metadata`; also readable as a mapping."""
+    """The answer of a list call: a sequence of its items, with `.items` and `.metadata`; also readable as a mapping."""
 
     _arrival: streaming.Arrival
     _shape: schemas.Shape
-    """Of one item."""
+    """The shape of one item."""
     _name: str = ""
     """The list's model, for `repr` only."""
     _hold: Any = None
@@ -95,7 +99,8 @@ class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
 
     @items.setter
     def items(self, value: Any) -> None:
-        """`pods.items += more`, which has changed the list already, and `pods.items = [p for p in pods if …]`."""
+        """Replaces the items: `pods.items = [p for p in pods if …]`."""
+        # `pods.items += more` has changed the list already and only assigns it again.
         if getattr(value, "_data", None) is not self._arrival.items:
             self.items[:] = value
 
@@ -120,13 +125,13 @@ class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
         return self._early("apiVersion")
 
     def _early(self, key: str) -> Any:
-        """A field of the list itself; waits for the whole body only when it does not come before the items."""
+        """Returns a field of the list itself; reads on only while the field has not arrived."""
         while key not in self._arrival.head and self._arrival.pull():
             pass
         return self._arrival.head.get(key)
 
     def _plain(self) -> dict[str, Any]:
-        """The list object's own fields."""
+        """Returns the list object's own fields."""
         fields = {}
         for key in ("kind", "apiVersion", "metadata"):
             if self._early(key) is not None:
@@ -192,7 +197,7 @@ class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
         return not self == other
 
     def to_dict(self) -> dict[str, Any]:
-        """A detached plain dict, as an object's `to_dict()`."""
+        """A detached plain dict, like `to_dict()` of an object."""
         model = self._name if self._name in operations.models() else "V1PodList"
         shape = schemas.shape_of(model, plain=self._shape.plain)
         copied = {}
@@ -204,7 +209,7 @@ class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
     toDict = to_dict  # noqa: N815  what scripts that write camelCase throughout call it
 
     def _own(self) -> dict[str, Any]:
-        """The data, for `unwrap`."""
+        """Returns the data, for `unwrap`."""
         return {**self._arrival.head, "items": self.items._all()}
 
     def __getattr__(self, name: str) -> Any:

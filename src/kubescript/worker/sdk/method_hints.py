@@ -1,6 +1,7 @@
-"""Method and client names that do not exist, to those that were meant: `get_pod`, `listPods`, `batchV1beta1`.
+"""Owns the hints for methods and clients that do not exist, such as `get_pod`, `listPods` or `batchV1beta1`. client.py
+puts them into its AttributeErrors.
 
-Meaning comes before spelling: a synonym of the verb and the plural of the kind are tried first, then the nearest name.
+Meaning comes before spelling: synonyms of the verb and the plural of the kind are tried first, then the nearest name.
 """
 
 from __future__ import annotations
@@ -21,14 +22,15 @@ _VERBS: Final = {
     **dict.fromkeys(("delete", "remove", "kill"), ("delete",)),
     **dict.fromkeys(("patch", "replace", "watch"), ()),
 }
-"""A verb as scripts write it ▶ the methods' verbs, in the order to offer them."""
+"""Maps a verb that scripts write to the verbs of methods, in the order to offer them."""
 _READING: Final = ("read_", "list_", "get_")
 _MOVED: Final = {"extensions": ("appsv1", "networkingv1"), "metrics": ("metricsv1beta1",)}
 _VERSION: Final = re.compile(r"v\d+(?:(?:alpha|beta)\d+)?(?:api)?$")
 
 
 def missing_method(api: str, name: str) -> str:
-    """The error for a method this class does not have: what was meant here, the class that has it, or the nearest."""
+    """Returns the error for a method that a class does not have. It names the method of this class that is meant, else
+    the class that has it, else the nearest names."""
     head = f"{api} has no {name!r}"
     if name == "api_client":
         return f"{head}; json.dumps(obj) and obj.to_dict() give plain data, k8s.get('pods') reads any kind"
@@ -43,10 +45,11 @@ def missing_method(api: str, name: str) -> str:
 
 
 def method(api: str, name: str) -> list[str]:
-    """The methods of this class that a name made of a verb and a kind means."""
+    """Returns the methods of a class that a name made of a verb and a kind means."""
     verb, kind = _split(name)
     known = operations.operations(api)
     verbs = _VERBS.get(verb, ())
+    # A plural, as in `get_pods`, means the list before the single object.
     for each in reversed(verbs) if verbs[:1] == ("read",) and _singular(kind) != kind else verbs:
         found = [own for own in known if own.startswith(f"{each}_") and _kind(own) in (kind, _singular(kind))]
         if found:
@@ -55,7 +58,7 @@ def method(api: str, name: str) -> list[str]:
 
 
 def _split(name: str) -> tuple[str, str]:
-    """Verb and folded kind: listNamespacedPods is ("list", "pods")."""
+    """Returns verb and folded kind: listNamespacedPods is ("list", "pods")."""
     verb, _, rest = names.snake(name).partition("_")
     if verb == "get" and rest.startswith("all_"):
         verb, rest = "list", rest.removeprefix("all_")
@@ -67,7 +70,7 @@ def _kind(operation: str) -> str:
 
 
 def _singular(kind: str) -> str:
-    """Pods to pod, policies to policy, ingresses to ingress; endpoints and the like stay as they are."""
+    """Returns the singular: pod of pods, policy of policies, ingress of ingresses; endpoints and the like unchanged."""
     if kind.endswith("ies"):
         return f"{kind[:-3]}y"
     if kind.endswith(("sses", "xes")):
@@ -76,7 +79,7 @@ def _singular(kind: str) -> str:
 
 
 def _elsewhere(name: str) -> tuple[str, list[str]] | None:
-    """Another class that has the method, or what the name means; stable versions first."""
+    """Returns another class that has the method, or that has methods the name means; stable versions come first."""
     wanted = names.fold(name)
     others = sorted(operations.apis(), key=lambda api: ("beta" in api or "alpha" in api, api != "CoreV1Api", api))
     for api in others:
@@ -101,11 +104,12 @@ _INSTEAD: Final = {
     "exec": "a log or status query: commands cannot be run in pods",
     "config": "k8s.contexts() and k8s.context(name)",
 }
-"""What scripts ask of `k8s` ▶ what to write."""
+"""Maps names that scripts ask of `k8s` to what they can write instead."""
 
 
 def stable(api: str) -> str:
-    """The class that a group's name alone means: CoreApi has the versions of its group only, CoreV1Api the objects."""
+    """Returns the class that a group's name alone means; empty when the class itself has objects."""
+    # CoreApi has only the versions of its group; the objects are in CoreV1Api.
     if helptext.has_objects(api):
         return ""
     known = (f"{api.removesuffix('Api')}{version}Api" for version in ("V2", "V1"))
@@ -113,7 +117,7 @@ def stable(api: str) -> str:
 
 
 def missing_client(name: str, known: dict[str, str], listed: list[str]) -> str:
-    """The error for what `k8s` does not have."""
+    """Returns the error for a name that `k8s` does not have."""
     head = f"k8s has no {name!r}"
     if found_now := current(names.fold(name), known):
         instead = " or ".join(f"k8s.{helptext.accessor(api)}()" for api in found_now)
@@ -131,13 +135,14 @@ def missing_client(name: str, known: dict[str, str], listed: list[str]) -> str:
 
 
 def _listing(kind: str) -> list[str]:
-    """The methods that list a kind."""
+    """Returns the methods that list a kind."""
     elsewhere = _elsewhere(f"list_{kind}")
     return method("CoreV1Api", f"list_{kind}") or (elsewhere[1] if elsewhere else [])
 
 
 def current(folded: str, known: dict[str, str]) -> list[str]:
-    """The classes that have the kinds of a version which is gone: batchv1beta1 is BatchV1Api."""
+    """Returns the classes that now have the kinds of a version that is no longer served: BatchV1Api for
+    batchv1beta1."""
     match = _VERSION.search(folded)
     if match is None or folded in known:
         return []

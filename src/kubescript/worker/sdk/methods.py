@@ -1,4 +1,5 @@
-"""One API method as a script calls it: arguments to a request, the answer to a view."""
+"""Owns `Method`, one API method as a script calls it: arguments.py makes the request, session.py makes a view of the
+answer. client.py creates methods, watch.py follows them."""
 
 from __future__ import annotations
 
@@ -13,10 +14,10 @@ __all__ = ["HttpAnswer", "Method", "Watchable"]
 
 
 class Watchable(batching.Sends):
-    """Something `watch.Watch().stream` can follow."""
+    """The base of what `watch.Watch().stream` can follow."""
 
     def _watch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[session.Session, Call, schemas.Shape]:
-        """The watch request and the shape of one object."""
+        """Returns the session, the watch request and the shape of one object."""
         raise NotImplementedError
 
 
@@ -31,9 +32,10 @@ class Method(Watchable):
         self._info = info
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Make the call; with async_req=True when its answer is asked for."""
+        """Make the call; with async_req=True, make it when its result is read."""
         if kwargs.pop("async_req", False):
-            arguments.bind(self._operation, args, kwargs)  # what is wrong with them is better said here
+            # Bad arguments raise here, at the line that passes them, and not when the result is read.
+            arguments.bind(self._operation, args, kwargs)
             return futures.later(self._session.relay, functools.partial(self, *args, **kwargs))
         if kwargs.pop("_preload_content", True) is False:
             return self._undecoded(args, kwargs)
@@ -72,12 +74,12 @@ class Method(Watchable):
 
     @property
     def takes_body(self) -> bool:  # type: ignore[override]
-        """It sends an object."""
+        """Whether it sends an object."""
         return bool(self._operation.body)
 
     @property
     def is_text(self) -> bool:
-        """It gives text, such as a log."""
+        """Whether it returns text, such as a log."""
         return self._operation.returns == "str"
 
     def __repr__(self) -> str:
@@ -85,12 +87,12 @@ class Method(Watchable):
 
 
 def _item(shape: schemas.Shape) -> schemas.Shape:
-    """The shape of a list's items."""
+    """Returns the shape of a list's items."""
     return shape.fields["items"].shape.element if "items" in shape.fields else schemas.OBJECT
 
 
 class HttpAnswer:
-    """What came, undecoded: `.data`, `.status`, `.headers`, `.json()`; looping over it gives lines."""
+    """The answer, undecoded: `.data`, `.status`, `.headers`, `.json()`; a loop over it gives lines."""
 
     __slots__ = ("_lines", "_text", "headers", "reason", "status")
 
@@ -112,7 +114,7 @@ class HttpAnswer:
         return self._text
 
     def read(self, amt: int | None = None, **_options: object) -> bytes:
-        """The body, or its first bytes; what was read is gone."""
+        """The body, or its first bytes; the next call returns the bytes after them."""
         text = self.data
         taken = text[:amt]
         self._text = text[len(taken) :]
@@ -128,7 +130,7 @@ class HttpAnswer:
         return iter(self._text.splitlines(keepends=True))
 
     def stream(self, *_args: object, **_options: object) -> Iterator[bytes]:
-        """Lines as they come."""
+        """Lines as they arrive."""
         return iter(self)
 
     def getheaders(self) -> dict[str, str]:

@@ -1,4 +1,5 @@
-"""`client.V1Pod(metadata=client.V1ObjectMeta(name="web"))`: constructors of the official models, making views."""
+"""Owns the constructors of the official models, `client.V1Pod(metadata=client.V1ObjectMeta(name="web"))`. They make
+views; modules.py exports them."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ class Model:
         data: dict[str, Any] = {}
         for name, value in fields.items():
             field = shape.fields.get(name)
-            if name == "local_vars_configuration":
+            if name == "local_vars_configuration":  # an option of the official constructors, not a field
                 continue
             if field is None:
                 raise TypeError(f"{self._name} has no field {name!r}; {names.suggestion(name, shape.attributes, 40)}")
@@ -34,7 +35,7 @@ class Model:
 
     @property
     def openapi_types(self) -> dict[str, str]:
-        """Attribute to type, as officially."""
+        """Maps attributes to types, as in the official client."""
         return {
             name: entry if isinstance(entry, str) else entry[0]
             for name, entry in operations.models()[self._name].items()
@@ -42,7 +43,7 @@ class Model:
 
     @property
     def attribute_map(self) -> dict[str, str]:
-        """Attribute to JSON key, as officially."""
+        """Maps attributes to JSON keys, as in the official client."""
         return {
             name: names.camel(name) if isinstance(entry, str) else entry[1]
             for name, entry in operations.models()[self._name].items()

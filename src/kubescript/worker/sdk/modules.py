@@ -1,8 +1,8 @@
-"""The virtual `kubernetes` package: what `from kubernetes import client, config, watch` gives a script.
+"""Owns the virtual `kubernetes` package: what `from kubernetes import client, config, watch` gives a script.
 
-Everything is a stand-in made here; no module object is reachable. The import guard calls `exports`, which maps a dotted
-name to what it exports. Names that scripts write beside the official client and that mean nothing here, urllib3's
-errors and settings, are accepted.
+The import guard calls `exports`, which maps a dotted name to its members. Every member is a stand-in; no module object
+is reachable. urllib3's errors and settings, which scripts write beside the official client, are accepted and have no
+effect.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _EXCEPTIONS: Final[dict[str, object]] = {
 
 
 class VirtualModule(stdlib.Module):
-    """What a script holds after an import: read-only attributes, no way to a module."""
+    """What a script holds after an import: read-only attributes, and no way to a real module."""
 
     __slots__ = ("_exports", "_name")
 
@@ -69,7 +69,7 @@ class VirtualModule(stdlib.Module):
 
 
 def nothing(*_args: object, **_kwargs: object) -> None:
-    """Accepted, and without effect."""
+    """Accepts every argument and has no effect."""
 
 
 class ConfigurationModule(stdlib.Module):
@@ -82,11 +82,11 @@ class ConfigurationModule(stdlib.Module):
         object.__setattr__(self, "Configuration", configuration)
 
     def __setattr__(self, _name: str, _value: object) -> None:
-        """A setting, such as assert_hostname: dropped."""
+        """Drops a setting, such as assert_hostname."""
 
 
 class HTTPError(Exception):
-    """What scripts name in an `except`; a broken connection raises ApiException here."""
+    """A class for scripts to name in an `except`. It is never raised: a broken connection raises ApiException."""
 
 
 _URLLIB3_ERRORS: Final = (
@@ -98,19 +98,19 @@ URLLIB3: Final[Mapping[str, object]] = dict.fromkeys(_URLLIB3_ERRORS.split(), HT
 
 
 class Advised(dict[str, object]):
-    """A module's members, and what to write instead of those it lacks."""
+    """A module's members, and hints for members that it does not have."""
 
     def __init__(self, members: Mapping[str, object], advice: Mapping[str, str]) -> None:
         super().__init__(members)
         self._advice = advice
 
     def advice(self, name: str) -> str:
-        """Empty when nothing is known of the name."""
+        """Returns what to write instead of a member; empty for a name without a hint."""
         return self._advice.get(name, "")
 
 
 class _ClientExports(Mapping[str, object]):
-    """`kubernetes.client`: API classes, models and exceptions, each made when it is asked for."""
+    """The members of `kubernetes.client`: API classes, models and exceptions, each made when a script reads it."""
 
     def __init__(self, choice: kubeconfig.Choice, more: Mapping[str, object]) -> None:
         self._choice = choice
@@ -122,7 +122,7 @@ class _ClientExports(Mapping[str, object]):
         if name in self._more:
             return self._more[name]
         if folded.endswith("api") and (api := self._k8s._apis.get(folded)):
-            if name.endswith("_api"):  # a module of the official client
+            if name.endswith("_api"):  # a module of the official client, such as core_v1_api
                 return VirtualModule(f"kubernetes.client.{name}", self)
             return kubeconfig.ApiClass(self._choice, api)
         if name in ("api", "models", "apis"):
@@ -132,7 +132,7 @@ class _ClientExports(Mapping[str, object]):
         raise KeyError(name)
 
     def advice(self, name: str) -> str:
-        """What to write instead of a class of a version that is gone."""
+        """Returns what to write instead of a class of a version that is no longer served."""
         found = method_hints.current(names.fold(name), self._k8s._apis)
         return f"clusters no longer serve that version; use {' or '.join(f'{api}' for api in found)}" if found else ""
 
@@ -144,7 +144,7 @@ class _ClientExports(Mapping[str, object]):
 
 
 def exports(k8s: client.K8s) -> Mapping[str, Mapping[str, object]]:
-    """Every virtual module's exports by its dotted name."""
+    """Returns the members of every virtual module by its dotted name."""
     choice = kubeconfig.Choice(k8s)
     stand_ins = kubeconfig.stand_ins(choice)
     config = kubeconfig.config(choice, stand_ins["ApiClient"])
@@ -176,12 +176,12 @@ def exports(k8s: client.K8s) -> Mapping[str, Mapping[str, object]]:
 
 
 def kubernetes_module(k8s: client.K8s) -> VirtualModule:
-    """What `import kubernetes` binds."""
+    """Returns what `import kubernetes` binds."""
     return VirtualModule("kubernetes", exports(k8s)["kubernetes"])
 
 
 def _client(choice: kubeconfig.Choice, stand_ins: Mapping[str, object]) -> Mapping[str, object]:
-    """`kubernetes.client`."""
+    """Returns the members of `kubernetes.client`."""
     exceptions = VirtualModule("kubernetes.client.exceptions", _EXCEPTIONS)
     return _ClientExports(choice, {
         **_EXCEPTIONS,
@@ -194,27 +194,28 @@ def _client(choice: kubeconfig.Choice, stand_ins: Mapping[str, object]) -> Mappi
 
 
 def _utils(utils: Mapping[str, object], duration: Mapping[str, object]) -> Mapping[str, object]:
-    """`kubernetes.utils`."""
+    """Returns the members of `kubernetes.utils`."""
     modules = {"quantity": utils, "duration": duration}
     inside = {name: VirtualModule(f"kubernetes.utils.{name}", each) for name, each in modules.items()}
     return Advised({**utils, **inside}, utilities.ADVICE)
 
 
 def _urllib3() -> dict[str, Mapping[str, object]]:
-    """What scripts silence warnings with, and the errors they catch."""
+    """Returns the virtual urllib3."""
+    # Scripts silence its warnings and name its errors in an `except`.
     exceptions = VirtualModule("urllib3.exceptions", URLLIB3)
     members = {"exceptions": exceptions, "disable_warnings": nothing}
     return {"urllib3": members, "urllib3.exceptions": URLLIB3}
 
 
 def _concurrent(k8s: client.K8s) -> dict[str, Mapping[str, object]]:
-    """`concurrent.futures`, which asks the cluster for several things at the same time."""
+    """Returns the virtual `concurrent.futures`, which makes several calls to the cluster at the same time."""
     members = futures.exports(k8s._session.relay)
     return {"concurrent": {"futures": VirtualModule("concurrent.futures", members)}, "concurrent.futures": members}
 
 
 def _dynamic(choice: kubeconfig.Choice) -> dict[str, object]:
-    """`kubernetes.dynamic`."""
+    """Returns the members of `kubernetes.dynamic`."""
     return {
         "DynamicClient": kubeconfig.dynamic_client(choice),
         "exceptions": VirtualModule("kubernetes.dynamic.exceptions", _dynamic_exceptions()),

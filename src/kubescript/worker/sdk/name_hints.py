@@ -1,7 +1,7 @@
-"""What a missing object might be called instead: asked of the cluster only when the error's text is read.
+"""Owns the hints in a 404 error: the names that a missing object may have instead. session.py adds them to errors.
 
-A script that expects a 404 and goes on costs no call. The list is of names only, of one page, once per kind and
-namespace, and its own failure changes nothing.
+The names are listed only when a script reads the error's text. The list has one page of names, is read once per kind
+and namespace, and a failure to read it leaves the error without a hint.
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ class NameHints:
         self._known: dict[Path, list[str] | None] = {}
 
     def advise(self, error: errors.ApiException, call: Call) -> errors.ApiException:
-        """The error, which will say what there is when it is asked for its text."""
+        """Returns the error; its text then ends in a hint when the object's name was not found."""
         target = _target(call)
         if error.status != 404 or target is None:
             return error
         collection, name = target
         if _is_about(error, name):
+            # The list is read with the text only: a script that expects a 404 and goes on costs no call.
             error._advice = lambda: self._hint(collection, name)
         return error
 
@@ -57,19 +58,19 @@ class NameHints:
         return f"there are: {shown}{more}"
 
     def _names(self, path: Path) -> list[str] | None:
-        """The names in a collection; None when they cannot be listed."""
+        """Returns the names in a collection; None when they cannot be listed."""
         if path not in self._known and len(self._known) < MAX_COLLECTIONS:
             self._known[path] = None
             try:
                 self._known[path] = self._list_names(path)
-            except Exception:  # the script's own error must not turn into one of ours
+            except Exception:  # a failure to list names must not replace the error that the script reads
                 return None
         return self._known.get(path)
 
 
 def _target(call: Call) -> tuple[Path, str] | None:
-    """The collection's path and the object's name in a GET of one object, or of its log:
-    /api/v1/namespaces/shop/pods/web."""
+    """Returns the collection's path and the object's name in a GET of one object or of its log, such as
+    /api/v1/namespaces/shop/pods/web; None for any other call."""
     size = {"api": 2, "apis": 3}.get(call.path[0], 0)
     if not size or call.method != "GET":
         return None
@@ -82,7 +83,7 @@ def _target(call: Call) -> tuple[Path, str] | None:
 
 
 def _is_about(error: errors.ApiException, name: str) -> bool:
-    """Whether the API server missed this very object, rather than the kind."""
+    """Tells whether the API server did not find this object, rather than the kind."""
     try:
         status: Any = lazy_json.decode_all(error.body or "")
         return bool(status["details"]["name"] == name and "not found" in status["message"])

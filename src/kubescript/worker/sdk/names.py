@@ -1,4 +1,4 @@
-"""Names as people and models spell them: snake_case, camelCase, any case; and the nearest right one."""
+"""Owns the spelling of names: snake_case, camelCase, any case, and the nearest name that exists."""
 
 from __future__ import annotations
 
@@ -9,34 +9,36 @@ from typing import Final
 
 __all__ = ["camel", "codegen", "fold", "nearest", "snake", "spelled", "suggestion"]
 
+# Without blanks and of at most 200 characters, a text cannot be a sentence.
 _NAME: Final = re.compile(r"[\w.$/:@-]{1,200}")
-"""No blank in it, so it can be no sentence."""
 
 
 def fold(name: str) -> str:
-    """The spelling that all case and underscore variants of a name share."""
+    """Returns the spelling that all variants of a name in case and underscores share."""
     return name.replace("_", "").replace("-", "").lower()
 
 
 def camel(name: str) -> str:
-    """The JSON name a snake_case attribute most often has; the generator uses the same rule."""
+    """Returns the JSON name that a snake_case attribute most often has."""
+    # The generator of schemas.json uses the same rule and stores only the names that differ from it.
     return re.sub(r"_+([a-z0-9])", lambda match: match[1].upper(), name.strip("_"))
 
 
 def snake(name: str) -> str:
-    """A snake_case spelling of a camelCase name, as the official client makes it."""
+    """Returns a snake_case spelling of a camelCase name, as the official client makes it."""
     split = re.sub(r"([a-z0-9])([A-Z]+)", r"\1_\2", name)
     return re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", split).lower()
 
 
 def codegen(name: str) -> str:
-    """The attribute older official clients make of a JSON name: clusterIPs is cluster_i_ps."""
+    """Returns the attribute that older official clients make of a JSON name: cluster_i_ps of clusterIPs."""
     split = re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", name)
     return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", split).lower()
 
 
 def spelled(name: str, keys: Iterable[str]) -> str | None:
-    """The key that is `name` but for case and underscores. A key such as "app-name" has one spelling only."""
+    """Returns the key that equals `name` except for case and underscores. A key such as "app-name" has one spelling
+    only."""
     if not name.isidentifier():
         return None
     wanted = fold(name)
@@ -44,7 +46,7 @@ def spelled(name: str, keys: Iterable[str]) -> str | None:
 
 
 def nearest(name: str, options: Iterable[str], count: int = 1) -> list[str]:
-    """Up to `count` options that look most like `name`, best first."""
+    """Returns up to `count` options that look most like `name`, best first."""
     folded: dict[str, str] = {}
     for option in options:
         folded.setdefault(fold(option), option)
@@ -52,9 +54,10 @@ def nearest(name: str, options: Iterable[str], count: int = 1) -> list[str]:
 
 
 def suggestion(name: str, options: Iterable[str], listed: int = 12) -> str:
-    """A sentence for an error: the nearest option, else what there is. The options may be keys that a workload chose,
-    and this sentence reads as ours: what is no name is not quoted."""
+    """Returns a sentence for an error: the nearest option, or the options that there are."""
     every = set(options)
+    # Attack: a workload chooses keys that read as instructions, and this sentence reads as kubescript's own. Options
+    # that are no plain names are therefore not quoted.
     known = sorted(each for each in every if isinstance(each, str) and _NAME.fullmatch(each))
     if near := nearest(name, known):
         return f"did you mean {near[0]!r}?"

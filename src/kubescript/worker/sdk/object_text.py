@@ -1,7 +1,8 @@
-"""Short texts about objects: what `print(pod)` shows, and errors for fields that are not there.
+"""Owns short texts about objects: what `print(pod)` shows, and the errors for fields that do not exist. views.py and
+list_view.py use them.
 
 The error for a field in the wrong part of an object names the right part, from the models: `pod.metadata.node_name` is
-in "spec", `pod.status.restart_count` in "container_statuses[i]".
+in "spec", `pod.status.restart_count` is in "container_statuses[i]".
 """
 
 from __future__ import annotations
@@ -17,20 +18,22 @@ from kubescript.worker.sdk import lazy_json, names, operations, schemas
 __all__ = ["describe", "is_method", "no_field", "no_list_field", "part_with_field", "state"]
 
 UP = "the object that holds this one"
+# Metadata has hundreds of owners.
 _PARENTS = 5
-"""Owners looked through; metadata has hundreds."""
+"""Owners of a part that are searched for a field."""
 MAX_TEXT: Final = 2_000
-"""Characters of a part without a name, such as a spec."""
+"""Characters shown of a part without a name, such as a spec."""
 
 
 _LISTED: Final = 16
-"""Fields named where none is near: two lines, of a spec with forty."""
+"""Fields that an error lists when no name is near: two lines, of a spec that has forty fields."""
 
 _IDENTITY: Final = frozenset({"name", "namespace", "labels", "annotations", "uid"})
 
 
 def _identity(name: str, shape: schemas.Shape) -> str:
-    """Where a name is that was looked for in a spec, a status, or on a list. Many parts have one, none is meant."""
+    """Returns where the object's identity is, for a script that reads it from a spec, a status or a list."""
+    # Many parts have a field such as `name`, and none of them is meant.
     if name not in _IDENTITY or "metadata" in shape.fields:
         return ""
     if shape.name == "V1ListMeta":
@@ -56,12 +59,12 @@ _METHODS: Final = {
     "model_dump": "write obj.to_dict()",
     **{name: _WRITE.format(name) for name in ("patch", "delete", "scale", "create", "update", "annotate", "label")},
 }
-"""Methods that objects of other clients have ▶ what does the same here."""
+"""Maps methods that objects of other clients have to what does the same here."""
 
 
 def describe(data: Mapping[str, Any], shape: schemas.Shape) -> str:
-    """`<V1Pod shop/web-7f9c Running>` for an object with a name; the data itself, without its managedFields, for parts
-    and maps."""
+    """Returns `<V1Pod shop/web-7f9c Running>` for an object with a name; for parts and maps the data itself, without
+    managedFields."""
     plain = lazy_json.whole(data)
     metadata = plain.get("metadata")
     if isinstance(metadata, dict) and isinstance(metadata.get("name"), str):
@@ -80,7 +83,7 @@ def describe(data: Mapping[str, Any], shape: schemas.Shape) -> str:
 
 
 def state(plain: Mapping[str, Any]) -> str:
-    """One word of state, where the kind has one."""
+    """Returns the state in one or two words, where the kind has one."""
     status, spec = plain.get("status"), plain.get("spec")
     if not isinstance(status, dict):
         return ""
@@ -95,7 +98,7 @@ def state(plain: Mapping[str, Any]) -> str:
 
 
 def _trouble(status: Mapping[str, Any]) -> str:
-    """Why a container of the pod does not run, as kubectl's STATUS column has it."""
+    """Returns why a container of the pod does not run, as in kubectl's STATUS column."""
     for each in status.get("containerStatuses") or ():
         states = each.get("state") or {}
         waiting, ended = states.get("waiting") or {}, states.get("terminated") or {}
@@ -112,12 +115,13 @@ def _conditions(status: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def is_method(name: str) -> bool:
-    """Whether objects of other libraries have a method of this name."""
+    """Tells whether objects of other libraries have a method of this name."""
     return name in _METHODS
 
 
 def no_list_field(name: str, shape: schemas.Shape) -> str:
-    """The error for an attribute of a list, which most often is one of its elements'."""
+    """Returns the error for an attribute of a list."""
+    # Scripts most often mean an attribute of the elements.
     what = f"this is a list of {shape.name}" if shape.name else "this is a list"
     if name == "items":
         return f"{what} already: leave .items out"
@@ -127,7 +131,7 @@ def no_list_field(name: str, shape: schemas.Shape) -> str:
 
 
 def no_field(name: str, shape: schemas.Shape, data: Mapping[str, Any], *, item: bool = False) -> str:
-    """Why there is no such field, and what to write instead."""
+    """Returns the error for a field that does not exist: why, and what to write instead."""
     if name in _METHODS and not item and "metadata" in shape.fields:
         return f"an object has no method {name!r}; {_METHODS[name]}"
     if owner := _identity(name, shape):
@@ -145,7 +149,8 @@ def no_field(name: str, shape: schemas.Shape, data: Mapping[str, Any], *, item: 
 
 @functools.lru_cache(256)
 def part_with_field(name: str, model: str) -> str | None:
-    """The path to the part that has the field, as a script would write it after the object or beside the part."""
+    """Returns the path to the part that has the field, as a script would write it after the object or beside the
+    part."""
     wanted = names.fold(name)
     near = _below(wanted, model, 1)
     if near and "[" not in near:
@@ -154,7 +159,7 @@ def part_with_field(name: str, model: str) -> str | None:
 
 
 def _below(wanted: str, model: str, depth: int) -> str | None:
-    """The best of the parts so many levels below, objects before lists."""
+    """Returns the best of the parts `depth` levels below, objects before lists."""
     paths = _paths(wanted, model, depth)
     return min(paths, key=lambda path: (path.count("["), len(path)), default=None)
 
@@ -168,7 +173,7 @@ def _paths(wanted: str, model: str, depth: int) -> Iterator[str]:
 
 
 def _beside(wanted: str, model: str) -> str | None:
-    """The part that most objects with a part like this have the field in."""
+    """Returns the part that has the field in most objects with a part like this one."""
     found: Counter[str] = Counter()
     for parent in _parents(model):
         if _has(wanted, parent):
@@ -178,7 +183,7 @@ def _beside(wanted: str, model: str) -> str | None:
 
 
 def _around(wanted: str, model: str) -> str | None:
-    """Further away: a container's restart_count is in status.container_statuses[i]."""
+    """Searches further away: a container's restart_count is in status.container_statuses[i]."""
     parents = _parents(model)[:_PARENTS]
     beside = (_below_beside(wanted, model, parent) for parent in parents)
     above = (_around(wanted, parent) for parent in parents if len(parents) < _PARENTS)
@@ -203,7 +208,7 @@ def _parents(model: str) -> list[str]:
 
 
 def _parts(model: str) -> Iterator[tuple[str, str]]:
-    """The fields of a model that are models, or lists of them."""
+    """Yields the fields of a model that are models, or lists of models."""
     models = operations.models()
     for attribute, entry in models[model].items():
         kind = entry if isinstance(entry, str) else entry[0]

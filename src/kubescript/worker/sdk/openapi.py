@@ -1,7 +1,5 @@
-"""The cluster's own description of its kinds: OpenAPI documents, one per group version, read once per script.
-
-A document is about a megabyte. It is split into schemas that stay undecoded until one is asked for.
-"""
+"""Owns the cluster's OpenAPI documents, one per group version, each read once per script. explain.py reads schemas from
+them."""
 
 from __future__ import annotations
 
@@ -20,6 +18,7 @@ _KIND: Final = "x-kubernetes-group-version-kind"
 _PREFIX: Final = "#/components/schemas/"
 
 
+# A document is about a megabyte, so a schema stays undecoded until it is read.
 class _Components(msgspec.Struct, gc=False):
     schemas: dict[str, msgspec.Raw] = {}
 
@@ -36,7 +35,7 @@ class OpenApi:
         self._documents: dict[str, dict[str, Any]] = {}
 
     def kind(self, group: str, version: str, kind: str) -> Schema | None:
-        """The schema of one kind; None when the cluster has no description of it."""
+        """Returns the schema of one kind; None when the cluster does not describe it."""
         schemas = self._schemas(group, version)
         wanted = {"group": group, "version": version, "kind": kind}
         for name in schemas:
@@ -45,12 +44,13 @@ class OpenApi:
         return self._defined(group, version, kind)
 
     def resolve(self, group: str, version: str, schema: Schema) -> tuple[Schema, str]:
-        """What a field's schema refers to, and its name; the field's own words stay in front."""
+        """Returns the schema that a field's schema refers to, and its name."""
         target = schema.get("$ref") or next((each.get("$ref") for each in schema.get("allOf") or ()), None)
         if not isinstance(target, str):
             return schema, ""
         schemas = self._schemas(group, version)
         name = target.removeprefix(_PREFIX)
+        # The field's own keys win, its description above all.
         found = self._schema(schemas, name) if name in schemas else {}
         return {**found, **{key: value for key, value in schema.items() if key != "allOf"}}, name.rpartition(".")[2]
 
@@ -66,7 +66,8 @@ class OpenApi:
         return self._documents[where]
 
     def _read(self, where: str) -> dict[str, Any]:
-        """One document's schemas; none when there is no such document: a snapshot has none, an old server neither."""
+        """Returns one document's schemas; an empty dict when there is no such document."""
+        # Snapshots and old API servers have no OpenAPI documents.
         try:
             text, _ = self._session.fetch_text(Call("GET", ("openapi", "v3", *where.split("/"))))
             return dict(msgspec.json.decode(text, type=_Document).components.schemas)
@@ -74,7 +75,8 @@ class OpenApi:
             return {}
 
     def _defined(self, group: str, version: str, kind: str) -> Schema | None:
-        """The schema in a CustomResourceDefinition: of a snapshot, which holds those but no OpenAPI."""
+        """Returns the schema in a CustomResourceDefinition."""
+        # A snapshot has these definitions, but no OpenAPI.
         if "." not in group:
             return None
         path = ("apis", "apiextensions.k8s.io", "v1", "customresourcedefinitions")

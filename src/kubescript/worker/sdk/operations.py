@@ -1,7 +1,5 @@
-"""The generated tables, loaded once: what every API method sends and what every model's fields are called.
-
-The fork server calls `warm()` before the first fork, so that workers share the memory. Nothing is read from disk after
-that.
+"""Owns the generated tables: what every API method sends (operations.json), and what every model's fields are called
+(schemas.json). The fork server calls `warm()` once, before the first fork.
 """
 
 from __future__ import annotations
@@ -16,8 +14,8 @@ __all__ = ["Operation", "apis", "models", "operation", "operations", "warm"]
 _FOLDER: Final = Path(__file__).resolve().parent
 
 Row = tuple[str, str, int, int, str, str, int]
-"""Verb, path template, index of the parameter list, how many are required, body type, return type, index of media
-types."""
+"""Verb, path template, index of the parameter list, number of required parameters, body type, return type, index of
+the media types."""
 
 
 class Operations(msgspec.Struct, gc=False):
@@ -30,7 +28,8 @@ class Operations(msgspec.Struct, gc=False):
 
 
 class Schemas(msgspec.Struct, gc=False):
-    """schemas.json as it is stored: model → attribute → type, or (type, JSON name) where the rule for names fails."""
+    """schemas.json as it is stored: by model and attribute the type, or (type, JSON name) where the rule of
+    `names.camel` gives another name."""
 
     models: dict[str, dict[str, str | tuple[str, str]]]
 
@@ -62,7 +61,7 @@ class Operation(NamedTuple):
 
 
 class _Loaded:
-    """What `warm` has loaded; one place instead of module globals that are rebound."""
+    """The tables that `warm` has loaded; attributes here, so that no module global is rebound."""
 
     operations: Operations | None = None
     schemas: Schemas | None = None
@@ -75,30 +74,31 @@ def _operations() -> Operations:
 
 
 def models() -> dict[str, dict[str, str | tuple[str, str]]]:
-    """Every model's fields, by model name."""
+    """Returns every model's fields, by model name."""
     if _Loaded.schemas is None:
         _Loaded.schemas = msgspec.json.decode((_FOLDER / "schemas.json").read_bytes(), type=Schemas)
     return _Loaded.schemas.models
 
 
 def warm() -> None:
-    """Load both tables. Call it in the fork server: a worker cannot open files."""
+    """Loads both tables."""
+    # A worker cannot open files. Loaded before the first fork, the tables are also memory that all workers share.
     _operations()
     models()
 
 
 def apis() -> tuple[str, ...]:
-    """The names of all API classes, sorted."""
+    """Returns the names of all API classes, sorted."""
     return tuple(_operations().apis)
 
 
 def operations(api: str) -> tuple[str, ...]:
-    """The method names of one API class, sorted."""
+    """Returns the method names of one API class, sorted."""
     return tuple(_operations().apis[api])
 
 
 def operation(api: str, name: str) -> Operation:
-    """One method of one class. Raises KeyError for an unknown one."""
+    """Returns one method of one class. Raises KeyError for an unknown one."""
     table = _operations()
     verb, path, parameters, required, body, returns, media = table.apis[api][name]
     return Operation(

@@ -1,7 +1,8 @@
-"""`k8s.parallel([...])`: several API calls at the same time, at most 8 of them, results in order.
+"""Owns `k8s.parallel([...])`: several API calls at the same time, at most 8 of them, results in order. futures.py runs
+its tasks the same way.
 
-What is given may be functions without arguments (a lambda, a `functools.partial`, a method), tuples of a method and its
-arguments, or values that are there already. A call that fails leaves its ApiException in its place.
+A script passes functions without arguments (a lambda, a `functools.partial`, a method), tuples of a method and its
+arguments, or values. The result of a call that fails is its ApiException.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ Task = Callable[[], Any]
 Outcome = tuple[Any, Exception | None]
 
 _OPTIONS: Final = frozenset({"max_workers", "workers", "concurrency", "max_concurrency", "limit", "timeout", "n"})
-"""Keywords that mean nothing here: at most 8 calls are in flight whatever is asked for."""
+"""Keywords of other libraries that are accepted and have no effect: at most 8 calls are in flight in any case."""
 _EXAMPLE: Final = "k8s.parallel([lambda ns=ns: k8s.coreV1().list_namespaced_pod(ns) for ns in names])"
 
 
@@ -46,7 +47,7 @@ class Parallel:
         values = list(works.values()) if isinstance(works, dict) else list(works)
         plans = prepare(self._relay, [_task(value) for value in values])
         for plan in plans:
-            _kept(*plan.outcome)  # what is wrong with a script is better said before anything was sent
+            _kept(*plan.outcome)  # a mistake in the script is raised before any call is sent
         results = [_kept(*each, keep=return_exceptions) for each in perform(self._relay, plans)]
         return dict(zip(works, results, strict=True)) if isinstance(works, dict) else results
 
@@ -56,18 +57,18 @@ class Parallel:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One task, run up to its first call."""
+    """One task that has run up to its first call."""
 
     task: Task
     call: Call | None
     """Its first call, if that can be made ahead."""
     calls: bool
-    """Whether it made any; if not, `outcome` is all there is to it."""
+    """Whether it makes calls; if not, `outcome` is its whole result."""
     outcome: Outcome = (None, None)
 
 
 def prepare(link: batching.Relay, tasks: Sequence[Task]) -> list[Plan]:
-    """Find each task's first call; none of them is made."""
+    """Finds each task's first call and makes none of them."""
     link.hold()
     plans = [_planned(link, task) for task in tasks]
     _check_bound(plans)
@@ -75,7 +76,7 @@ def prepare(link: batching.Relay, tasks: Sequence[Task]) -> list[Plan]:
 
 
 def perform(link: batching.Relay, plans: Sequence[Plan]) -> list[Outcome]:
-    """What each task gives, or raises. Their first calls are made at the same time."""
+    """Returns what each task returns or raises. The first calls of all tasks are made at the same time."""
     exchanges = link.batches([plan.call for plan in plans if plan.call is not None])
     done = []
     for plan in plans:
@@ -102,9 +103,10 @@ def _outcome(task: Task) -> Outcome:
 
 
 def _kept(value: Any, error: Exception | None, *, keep: bool = True) -> Any:
-    """The result of one. A failed call stays in its place; any other exception is a mistake in the script."""
+    """Returns the result of one task: its value, or the exception of a failed call. Raises any other exception."""
     if error is None:
         return value
+    # An exception that is not a failed call or a used-up budget is a mistake in the script.
     failed = isinstance(error, errors.ApiException) or getattr(error, "code", "") in {"limit.calls", "limit.bytes"}
     if keep and failed:
         return error
@@ -115,7 +117,7 @@ def _kept(value: Any, error: Exception | None, *, keep: bool = True) -> Any:
 
 
 def _works(given: tuple[Any, ...]) -> Any:
-    """The works in what was given as arguments; by name when it is a dict."""
+    """Returns the tasks in the arguments of a call; by name when they are a dict."""
     if len(given) == 1 and not _is_work(given[0]):
         return given[0]
     if len(given) == 2 and _is_function(given[0]) and not _is_work(given[1]):
@@ -124,14 +126,15 @@ def _works(given: tuple[Any, ...]) -> Any:
 
 
 def _is_work(value: Any) -> bool:
-    """A function, or a tuple that begins with one and goes on with its arguments."""
+    """Tells whether a value is a function, or a tuple of a function and its arguments."""
     if isinstance(value, tuple):
         return bool(value) and _is_function(value[0]) and (len(value) == 1 or not all(map(_is_function, value)))
     return _is_function(value)
 
 
 def _is_function(value: Any) -> TypeGuard[Callable[..., Any]]:
-    """Functions and methods; SDK lists can be called as well, and are values."""
+    """Tells whether a value is a function or a method."""
+    # `callable` would not do: lists of the SDK can be called as well, and are values.
     return isinstance(value, _FUNCTIONS)
 
 
@@ -146,11 +149,12 @@ def _task(work: Any) -> Task:
         return work
     if _is_work(work):
         return _bound(work)
-    return lambda: work  # made already: `k8s.parallel([v1.list_node()])`
+    return lambda: work  # a call that is made already: `k8s.parallel([v1.list_node()])`
 
 
 def _bound(work: tuple[Any, ...]) -> Task:
-    """(method, a, b), (method, (a, b)), (method, (a,), {"limit": 5}) or (list method, a, {"limit": 5})."""
+    """Returns the task of a tuple: (method, a, b), (method, (a, b)), (method, (a,), {"limit": 5}) or (list method, a,
+    {"limit": 5})."""
     function, *args = work
     options: dict[str, Any] = {}
     packed = len(args) == 2 and isinstance(args[0], list | tuple)
@@ -164,7 +168,8 @@ def _bound(work: tuple[Any, ...]) -> Task:
 
 
 def _check_bound(plans: Sequence[Plan]) -> None:
-    """The classic slip of `[lambda: read(name) for name in names]`: each of them reads the last name."""
+    """Raises ValueError when several lambdas of one place all make the same call."""
+    # In `[lambda: read(name) for name in names]` each lambda reads the last name: a mistake that is made often.
     codes = {getattr(plan.task, "__code__", None) for plan in plans}
     if len(plans) < 2 or len(codes) > 1:
         return

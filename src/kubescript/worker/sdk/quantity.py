@@ -1,4 +1,5 @@
-"""Kubernetes quantities as numbers: `quantity("250m")` for scripts, `utils.parse_quantity("250m")` as officially."""
+"""Owns Kubernetes quantities as numbers: `quantity("250m")`, a global of scripts, and `utils.parse_quantity("250m")` of
+the official client."""
 
 from __future__ import annotations
 
@@ -7,13 +8,13 @@ from typing import Any, Final
 
 __all__ = ["parse_quantity", "quantity"]
 
+# A context of its own: a script may have set its decimal context to three digits.
 _EXACT: Final = decimal.Context(prec=60, traps=[decimal.InvalidOperation, decimal.Overflow])
-"""Not the script's own context, which it may have set to three digits."""
+# Attack: int() of "1e999999999" has a billion digits. No cluster has a quantity beyond this limit.
 _LARGEST: Final = decimal.Decimal(2) ** 80
-"""Beyond any cluster; int() of "1e999999999" would be a billion digits."""
 
+# Keys that an error may quote. Other keys may be a workload's own words.
 _USUAL: Final = frozenset({"cpu", "memory", "storage", "ephemeral-storage", "pods"})
-"""Keys that an error may quote: others may be anybody's words."""
 
 _BINARY: Final = {suffix: 1024**power for power, suffix in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1)}
 _DECIMAL: Final = {
@@ -72,6 +73,6 @@ def _bad(value: object) -> ValueError:
 
 
 def _pick(value: Any) -> str:
-    """Requests, limits and usage are maps of quantities."""
+    """Returns a hint for a map of quantities, such as requests, limits or usage."""
     keys = [key for key in value if key in _USUAL] if hasattr(value, "keys") else []
     return f"; take one of them: quantity(x[{keys[0]!r}])" if keys else ""

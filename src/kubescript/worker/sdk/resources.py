@@ -1,4 +1,5 @@
-"""One kind of object, built in or custom, and what can be done with it: what `k8s.dynamic().resources.get(…)` gives.
+"""Owns `Resource`, one kind of object, built in or custom, and the calls for it. `k8s.dynamic().resources.get(…)`
+returns it.
 
 Names and behaviour are those of the official DynamicClient.
 """
@@ -67,7 +68,7 @@ class Resource:
         return self._write("POST", None, namespace, body, options)
 
     def replace(self, body: Any = None, name: str | None = None, namespace: str | None = None, **options: Any) -> Any:
-        """Replace an object; its resourceVersion in `body` makes a concurrent change a conflict."""
+        """Replace an object; with its resourceVersion in `body`, a concurrent change is a conflict."""
         return self._write("PUT", name or _metadata(body, "name"), namespace, body, options)
 
     def patch(
@@ -78,13 +79,14 @@ class Resource:
         content_type: str | None = None,
         **options: Any,
     ) -> Any:
-        """Change an object: a list is a JSON patch, a dict a strategic merge patch of a built-in kind, else a merge
+        """Change an object: a list is a JSON patch; a dict is a strategic merge patch for a built-in kind, else a merge
         patch."""
         media = content_type or options.pop("_content_type", None)
         return self._write("PATCH", name or _metadata(body, "name"), namespace, body, options, media)
 
     def delete(self, name: str | None = None, namespace: str | None = None, body: Any = None, **options: Any) -> Any:
         """Delete one object, or with a selector instead of a name all that match."""
+        # Without a name the path is that of all objects, so the request would delete every one of them.
         if name is None and not (
             options.keys() & {"label_selector", "field_selector", "labelSelector", "fieldSelector"}
         ):
@@ -95,7 +97,7 @@ class Resource:
     def watch(
         self, namespace: str | None = None, name: str | None = None, timeout: int | None = None, **options: Any
     ) -> Any:
-        """Events, as `watch.Watch().stream` gives them."""
+        """Events, like those of `watch.Watch().stream`."""
         options.setdefault("timeout_seconds", timeout or watch.DEFAULT_SECONDS)
         if name:
             options["field_selector"] = f"metadata.name={name}"
@@ -103,7 +105,7 @@ class Resource:
         return watch.events(self._session, call, self._shape())
 
     def subresource(self, name: str) -> Resource:
-        """Such as "status" or "scale"."""
+        """A subresource, such as "status" or "scale"."""
         return Resource(self._session, self._api, name)
 
     def _write(
@@ -126,7 +128,7 @@ class Resource:
         media: Any = None,
         extra: tuple[tuple[str, str], ...] = (),
     ) -> Call:
-        """The request; parameters are checked as those of the typed methods are."""
+        """Returns the request. Parameters are checked like those of the typed methods."""
         template, places = self._template(verb, name, namespace or _metadata(source, "namespace"))
         with_body = ("body",) if body is not None else ()
         title, kind = f"{self.kind}.{verb.lower()}", "object" if with_body else ""
@@ -142,7 +144,7 @@ class Resource:
         return Call(call.method, call.path, call.query + extra, call.body, call.content_type, accept=accept)
 
     def _template(self, verb: str, name: str | None, namespace: str | None) -> tuple[str, dict[str, str]]:
-        """The path's template and its parameters."""
+        """Returns the path's template and its parameters."""
         root = f"/apis/{self._api.group}/{self._api.version}" if self._api.group else f"/api/{self._api.version}"
         parameters: dict[str, str] = {}
         if self.namespaced and namespace is not None:
@@ -159,7 +161,7 @@ class Resource:
         return ("application/json-patch+json", "application/merge-patch+json", *strategic)
 
     def _shape(self) -> schemas.Shape:
-        """The model of a built-in kind, else what is known of any object."""
+        """Returns the model of a built-in kind, else the shape of any object."""
         return _builtin_shape(self._api) if not self._subresource or self._subresource == "status" else schemas.OBJECT
 
     def __getattr__(self, name: str) -> Resource:
@@ -173,7 +175,7 @@ class Resource:
 
 
 def _builtin_shape(description: discovery.ApiResource) -> schemas.Shape:
-    """The model that the typed client reads this kind with."""
+    """Returns the model that the typed client uses for this kind."""
     group = description.group.removesuffix(".k8s.io").partition(".")[0]
     wanted = names.fold(f"{group or 'core'}{description.version}Api")
     api = next(
@@ -193,7 +195,8 @@ def _builtin_shape(description: discovery.ApiResource) -> schemas.Shape:
 
 
 def _accept(headers: Any) -> Any:
-    """The one header that means something here: names and labels instead of whole objects."""
+    """Returns what the Accept header asks for. Raises TypeError for any other header."""
+    # The Accept header is the only one with an effect: it can ask for names and labels instead of whole objects.
     wanted = {key.lower(): value for key, value in (headers or {}).items()}
     if set(wanted) - {"accept"}:
         raise TypeError("header_params: only Accept can be set; leave the others out")
@@ -201,7 +204,7 @@ def _accept(headers: Any) -> Any:
 
 
 def _metadata(body: Any, key: str) -> str | None:
-    """A field of the body's metadata."""
+    """Returns a field of the body's metadata."""
     metadata = body.get("metadata") if hasattr(body, "get") else None
     value = metadata.get(key) if metadata is not None else None
     return value if isinstance(value, str) else None

@@ -1,1 +1,1 @@
-"""What a script sees of Kubernetes: API classes, lazy objects and the virtual `kubernetes` module."""
+"""Owns what a script sees of Kubernetes: API classes, lazy objects and the virtual `kubernetes` module."""

@@ -134,6 +134,7 @@ def _is_transport_option(operation: operations.Operation, given: str, value: Any
     would have an effect."""
     if given in _IGNORED:
         return True
+    # `watch` is an option only of methods that have the parameter; for others it is an unknown name.
     if given in _REFUSED and (given != "watch" or given in operation.parameters):
         if value not in _HARMLESS_DEFAULTS.get(given, (None,)):
             raise TypeError(f"{given}: {_REFUSED[given]}")

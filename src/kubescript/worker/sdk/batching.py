@@ -135,12 +135,13 @@ class Relay:
             finally:
                 for unused in exchanges:
                     unused.stop()
+        # The host would refuse these calls, and end the script soon.
         for _ in calls[limit:]:
             yield _Unsent()
 
 
 class _Unsent:
-    """The answer to a call beyond the script's budget. The host would refuse the call and end the script soon."""
+    """The answer to a call beyond the script's budget."""
 
     reply = protocol.Reply(0, fault=protocol.ScriptFault("limit.calls", "the script's API calls are used up"))
 

@@ -118,6 +118,7 @@ class DynamicClient:
         if isinstance(resource, str):
             if _VERSION.fullmatch(resource):
                 resource, name, api_version = name or "", None, resource
+            # "deploy/web", as in kubectl.
             elif name is None and resource.count("/") == 1:
                 resource, _, name = resource.partition("/")
             kind = kind or resource

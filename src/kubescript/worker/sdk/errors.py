@@ -163,6 +163,7 @@ def from_answer(status: int, reason: str, body: bytes, headers: Mapping[str, str
         message = "the cluster serves no such kind; k8s.search('words') or k8s.discovery().api_resources() finds it"
     if status == 400 and "field label not supported" in message:
         message += "; filter in the script: [x for x in … if …]"
+    # "cannot" is RBAC's wording. Denials of the policy come from `from_fault`.
     if status == 403 and "cannot" in message:
         message += "; the cluster's RBAC says so, not this server's policy"
     return _class_for(status)(status, reason or _phrase(status), body=text, message=message, headers=headers, call=call)

@@ -160,7 +160,7 @@ def config(choice: Choice, api_client: Any) -> dict[str, object]:
         "load_incluster_config": load_incluster,
         **dict.fromkeys(("new_client_from_config", "new_client_from_config_dict"), new_client),
         "list_kube_config_contexts": contexts,
-        "ConfigException": ValueError,
+        "ConfigException": ValueError,  # what `named` raises for an unknown context
     }
 
 

@@ -77,6 +77,7 @@ class OpenApi:
     def _defined(self, group: str, version: str, kind: str) -> Schema | None:
         """Returns the schema in a CustomResourceDefinition."""
         # A snapshot has these definitions, but no OpenAPI.
+        # The group of a custom resource always has a dot in its name.
         if "." not in group:
             return None
         path = ("apis", "apiextensions.k8s.io", "v1", "customresourcedefinitions")

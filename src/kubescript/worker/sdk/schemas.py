@@ -1,7 +1,8 @@
-"""Shapes: what is known about a JSON value before it is decoded. Made on first use from schemas.json and shared.
+"""Owns shapes: what is known about a JSON value before it is decoded. A shape is made from schemas.json on first use;
+all views share it.
 
-A shape answers two questions for a view: which JSON key does this name mean (`fields`), and what shape do the elements
-of this map or list have (`element`). It holds names only, never data.
+A shape answers two questions for a view: which JSON key a name means (`fields`), and what shape the elements of a map
+or list have (`element`). It holds names only, never data.
 """
 
 from __future__ import annotations
@@ -16,36 +17,36 @@ __all__ = ["FREE", "OBJECT", "OBJECT_LIST", "Field", "Shape", "shape_of"]
 
 
 class Field(NamedTuple):
-    """How one spelling of a field is answered."""
+    """What one spelling of a field means."""
 
     key: str
     """The JSON key."""
     shape: Shape
     absent: type | None
-    """list or dict where an absent field reads as an empty one; else None."""
+    """list or dict when an absent field reads as an empty one; else None."""
     time: bool
-    """The attribute is a datetime."""
+    """Whether the attribute is a datetime."""
 
 
 class Shape:
-    """One model, one map or list type, or anything (`FREE`). `fields` and `element` are worked out when first asked
-    for."""
+    """One model, one map or list type, or anything (`FREE`). `fields`, `element` and `spelling` are made when they are
+    first read."""
 
     __slots__ = ("_kind", "closed", "element", "exact", "fields", "name", "plain", "spelling")
 
     name: str
     """The model's name; empty for maps, lists and anything."""
     closed: bool
-    """A field it does not know is an error, not data."""
+    """Whether a field that the shape does not know is an error, not data."""
     exact: bool
-    """A map with keys of the user's, such as labels: an item has one spelling."""
+    """Whether it is a map with the user's own keys, such as labels; an item then has one spelling."""
     plain: bool
-    """Read by the dynamic client: `to_dict()` keeps the JSON names."""
+    """Whether the dynamic client reads the object; `to_dict()` then keeps the JSON names."""
     fields: dict[str, Field]
     """Field by each spelling: snake_case attribute, JSON key, and `from_` for `from`."""
     element: Shape
     spelling: dict[str, str]
-    """JSON key to its name in `to_dict()`."""
+    """Maps a JSON key to its name in `to_dict()`."""
 
     def __init__(self, kind: str, *, closed: bool = False, plain: bool = False) -> None:
         self._kind = kind
@@ -77,7 +78,7 @@ _SHAPES: Final[dict[tuple[str, bool], Shape]] = {}
 
 
 def shape_of(kind: str, *, plain: bool = False) -> Shape:
-    """The shape of a type string such as "V1Pod", "List[V1Container]", "Dict[str, str]" or "object"."""
+    """Returns the shape of a type string such as "V1Pod", "List[V1Container]", "Dict[str, str]" or "object"."""
     known = _SHAPES.get((kind, plain))
     if known is None:
         model = kind in operations.models()
@@ -87,7 +88,7 @@ def shape_of(kind: str, *, plain: bool = False) -> Shape:
 
 
 def _element(kind: str) -> str:
-    """The element type of a list or map type; "object" for everything else."""
+    """Returns the element type of a list or map type, and "object" for every other type."""
     if kind.startswith("List["):
         return kind[5:-1]
     if kind.startswith("Dict["):
@@ -99,19 +100,21 @@ _PLURAL_ACRONYM: Final = re.compile("[A-Z]{2,}s")
 
 
 def _fields(model: Mapping[str, str | tuple[str, str]], *, plain: bool) -> dict[str, Field]:
-    """Each spelling of each field. The official attribute comes last and wins where two fields share a spelling."""
+    """Returns the fields by each of their spellings."""
+    # `exact` has the official attributes; it is merged last and wins where two fields share a spelling.
     found: dict[str, Field] = {}
     exact: dict[str, Field] = {}
     for attribute, entry in model.items():
         kind, key = (entry, names.camel(attribute)) if isinstance(entry, str) else entry
         absent = list if kind.startswith("List[") else dict if kind.startswith("Dict[") else None
         found[key] = Field(key, shape_of(kind, plain=plain), absent, False)
+        # Older official clients call clusterIPs cluster_i_ps.
         if _PLURAL_ACRONYM.search(key):
             found.setdefault(names.codegen(key), found[key])
         exact[attribute] = found[key]._replace(time=kind == "datetime")
         if attribute.startswith(
             "_"
-        ):  # `from` is a Python word: the official `_from`, and `from_` for who cannot write it
+        ):  # `from` is a Python keyword: the official client has `_from`, and scripts may also write `from_`
             found[f"{key}_"] = found[key]
     return found | exact
 
@@ -124,7 +127,7 @@ FREE.spelling = {}
 
 
 class _ObjectShape(Shape):
-    """A whole Kubernetes object without a model: its metadata is known all the same."""
+    """A whole Kubernetes object without a model; its metadata still has the shape V1ObjectMeta."""
 
     __slots__ = ()
 
@@ -139,7 +142,7 @@ class _ObjectShape(Shape):
 
 
 OBJECT: Final = _ObjectShape("", plain=True)
-"""A custom resource, or whatever else comes without a model."""
+"""A custom resource, or any other object without a model."""
 OBJECT.element = FREE
 
 OBJECT_LIST: Final = Shape("", plain=True)

@@ -1,4 +1,5 @@
-"""`k8s.search("token review")`: methods, kinds and fields whose names have these words, in any order and spelling."""
+"""Owns `k8s.search("token review")`: methods, kinds and fields whose names have these words, in any order and
+spelling."""
 
 from __future__ import annotations
 
@@ -26,14 +27,15 @@ class Hit(NamedTuple):
 
 
 def search(text: str, discovery: discovery.Discovery) -> str:
-    """At most ten lines, best first."""
+    """Returns at most ten lines, the best first."""
     words = _words(text)
     if not words:
         raise TypeError("search() takes a few words, such as 'token review'")
     hits = sorted({*_methods(words), *_custom(words, discovery)}) or sorted(set(_fields(words)))
     if not hits:
         return f"nothing is called {text!r}; k8s.discovery().api_resources() lists the kinds, dir(k8s) the clients"
-    whole = [hit for hit in hits if not hit.score[0]]  # lines that lack a word only where none has all
+    # Lines that lack a word are shown only when no line has all words.
+    whole = [hit for hit in hits if not hit.score[0]]
     return "\n".join(hit.line for hit in (whole or hits)[:MAX_LINES])
 
 
@@ -45,8 +47,10 @@ def _words(text: str) -> list[str]:
 
 
 def _missed(words: list[str], own: list[str]) -> int:
-    """How many of the words are not there; a plural is there as its singular. Less than half is no hit: -1."""
-    tails = ["".join(own[place:]) for place in range(len(own))]  # "tokenreview" is there, "count" is not in "account"
+    """Returns how many of the words a name lacks, or -1 when it has less than half of them. A plural matches its
+    singular."""
+    # A word must match from the start of a part on: "tokenreview" matches token_review, "count" does not match account.
+    tails = ["".join(own[place:]) for place in range(len(own))]
     missed = sum(not any(tail.startswith(_stem(word)) for tail in tails) for word in words)
     return missed if missed * 2 <= len(words) and missed < len(words) else -1
 
@@ -62,7 +66,7 @@ def _stem(word: str) -> str:
 def _methods(words: list[str]) -> Iterator[Hit]:
     for api in operations.apis():
         if api == "LogsApi":
-            continue  # files of the control plane, which the policy never opens
+            continue  # its methods read files of the control plane, which the policy never allows
         unstable = "alpha" in api or "beta" in api
         for name in operations.operations(api):
             own = name.split("_")
@@ -76,7 +80,7 @@ def _methods(words: list[str]) -> Iterator[Hit]:
 
 
 def _custom(words: list[str], found: discovery.Discovery) -> Iterator[Hit]:
-    """Kinds of the cluster's own groups: the built-in ones have methods."""
+    """Yields kinds of the cluster's custom groups; built-in kinds are found by their methods."""
     for each in _custom_kinds(found):
         kind, group = names.snake(each.kind).split("_"), re.split(r"[.-]", each.group)
         missed = _missed(words, [*kind, each.name, *group])
@@ -91,12 +95,13 @@ def _custom_kinds(found: discovery.Discovery) -> Iterator[discovery.ApiResource]
         for group in found.groups():
             if "." in group.name and not group.name.endswith(".k8s.io"):
                 yield from found.server_resources_for_group_version(group.preferred_version.group_version)
-    except errors.ApiException:  # a group that is down, or discovery that is not allowed, must not hide the methods
+    # A group that is down, or discovery that is not allowed, must not hide the methods.
+    except errors.ApiException:
         return
 
 
 def _fields(words: list[str]) -> Iterator[Hit]:
-    """Fields of the models, when no method has the words."""
+    """Yields fields of the models; `search` asks for them when no method and no kind has the words."""
     for model, attributes in operations.models().items():
         if "Alpha" in model or "alpha" in model or "beta" in model:
             continue

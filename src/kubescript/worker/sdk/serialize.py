@@ -1,8 +1,8 @@
-"""Any script value as JSON: for the answer (`to_plain`, pruned of what nobody asked for) and for request bodies
-(`encode_body`).
+"""Owns turning a script's values into JSON: `encode` and `to_plain` for the script's result, with bookkeeping fields
+pruned, and `encode_body` for request bodies.
 
-Generators are run up to a bound, cycles and values without a JSON form are named with their path: "result[0].owner is a
-function".
+Generators are read up to a limit. The error for a cycle, or for a value without a JSON form, names the path to it:
+"result[0].owner is a function".
 """
 
 from __future__ import annotations
@@ -28,19 +28,20 @@ __all__ = ["NotPlainError", "encode", "encode_body", "to_plain"]
 MAX_ITERATED: Final = 100_000
 """Elements taken from a generator."""
 MAX_DEPTH: Final = 200
-"""Levels of nesting; the encoder behind us recurses in C."""
+"""Levels of nesting. The limit is needed because the encoder that runs afterwards recurses in C."""
 
 _PATH: Final = 60
-"""Characters of a path that is too deep."""
+"""Characters shown of a path that is too deep."""
 
+# These fields are bookkeeping and cost tokens. A script that wants one returns it by name: `pod.metadata.uid`.
 PRUNED_METADATA: Final = frozenset({"managedFields", "resourceVersion", "uid", "generation", "selfLink"})
-"""Bookkeeping that costs tokens. A script that wants one returns it by name: `pod.metadata.uid`."""
+"""Fields of metadata that are left out of results."""
 REFERENCES: Final = frozenset({"ownerReferences", "involvedObject", "regarding", "targetRef", "claimRef"})
-"""Fields that point to another object; its name is what a reader needs."""
+"""Fields that refer to another object; a reader needs only the object's name."""
 NOISE: Final = frozenset({
     "annotations", "creationTimestamp", "labels", "loadBalancer", "resources", "securityContext", "status", "strategy",
 })  # fmt: skip
-"""Fields that say nothing when empty. Others do: `emptyDir: {}`, `podSelector: {}`."""
+"""Fields that mean nothing when empty. Other empty fields do: `emptyDir: {}`, `podSelector: {}`."""
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
@@ -48,7 +49,7 @@ _TEXTS: Final = frozenset({
     *(fractions.Fraction, complex),
     *(ipaddress.IPv4Address, ipaddress.IPv6Address, ipaddress.IPv4Network, ipaddress.IPv6Network),
 })  # fmt: skip
-"""Values whose text says all of them."""
+"""Types whose text is the complete value."""
 
 
 class NotPlainError(TypeError):
@@ -56,12 +57,13 @@ class NotPlainError(TypeError):
 
 
 def to_plain(value: Any, name: str = "result", *, prune: bool = True) -> Any:
-    """JSON-able data: dicts with str keys, lists, str, int, float, bool, None. Raises NotPlainError with the path."""
+    """Returns JSON data: dicts with str keys, lists, str, int, float, bool, None. Raises NotPlainError that names the
+    path."""
     return _Walk(prune).convert(value, name, ())
 
 
 def encode(value: Any) -> bytes:
-    """A script's value as JSON text, pruned. NaN and infinities become strings, since JSON has none."""
+    """Returns a script's value as JSON text, pruned."""
     data = to_plain(value)
     try:
         return lazy_json.encode(data)
@@ -70,7 +72,8 @@ def encode(value: Any) -> bytes:
 
 
 def _encodable(data: Any) -> Any:
-    """JSON data without half characters, which have no bytes; each becomes `?`, as in what is printed."""
+    """Returns JSON data with `?` in place of each lone surrogate, as in printed text."""
+    # A lone surrogate is half a character and has no UTF-8 bytes.
     if isinstance(data, str):
         return data.encode("utf-8", "replace").decode()
     if isinstance(data, dict):
@@ -79,20 +82,20 @@ def _encodable(data: Any) -> Any:
 
 
 def encode_body(value: Any) -> msgspec.Raw:
-    """A request body as JSON text. Raises TypeError when it is not an object or a list."""
+    """Returns a request body as JSON text. Raises TypeError when it is not an object or a list."""
     if isinstance(value, str | bytes):
         raise TypeError("body must be a dict, a list or a client.V1… object, not text; decode it first")
     return msgspec.Raw(lazy_json.encode(base_view.unwrap(value)))
 
 
 class _Walk:
-    """One conversion; `above` are the ids of the containers we are in."""
+    """One conversion. `above` has the ids of the containers around a value: it finds cycles and limits the depth."""
 
     def __init__(self, prune: bool) -> None:
         self._prune = prune
 
     def convert(self, value: Any, path: str, above: tuple[int, ...]) -> Any:
-        """One value."""
+        """Returns one value as JSON data."""
         kind = type(value)
         if kind in (str, bool, type(None)):
             return value
@@ -146,7 +149,7 @@ class _Walk:
         return self._object(value, path, above)
 
     def _object(self, value: Any, path: str, above: tuple[int, ...]) -> Any:
-        """An object with fields: a dataclass, one of the script's own classes, `ctx`."""
+        """Converts an object with fields: a dataclass, one of the script's own classes, `ctx`."""
         if isinstance(value, context.Context):
             return value.to_dict()
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -163,13 +166,15 @@ class _Walk:
     def _elements(self, values: Any, path: str, above: tuple[int, ...]) -> list[Any]:
         found: list[Any] = []
         for index, each in enumerate(values):
+            # Only a generator can be endless.
             if isinstance(values, Iterator) and index >= MAX_ITERATED:
                 raise NotPlainError(f"{path} is a generator that gave more than {MAX_ITERATED} values; return a list")
             found.append(self.convert(each, f"{path}[{index}]", above))
         return found
 
     def _view(self, data: Any) -> Any:
-        """Decoded JSON data, which has no cycles and nothing foreign in it; only pruned."""
+        """Prunes the data of a view."""
+        # Decoded JSON has no cycles and only JSON types, so it needs no conversion.
         if not self._prune:
             return data
         _prune(data)
@@ -177,7 +182,7 @@ class _Walk:
 
 
 def _told(value: Any) -> Any:
-    """What an object without public fields says of itself; None when its class has nothing for that."""
+    """Returns `to_dict()` or the text of an object without public fields; None when its class defines neither."""
     kind = type(value)
     if callable(getattr(kind, "to_dict", None)):
         return value.to_dict()
@@ -186,9 +191,9 @@ def _told(value: Any) -> Any:
 
 
 def _instead(value: Any) -> str:
-    """What to write for a value that is no data."""
+    """Returns what to write instead of a value that is no data."""
     kind = (type(value).__module__, type(value).__name__)
-    if kind == ("kubescript.worker.sdk.methods", "Method"):  # by name: that module needs this one
+    if kind == ("kubescript.worker.sdk.methods", "Method"):  # by name, since that module imports this one
         return f": call it, {value.name}(...)"
     if isinstance(value, types.FunctionType | types.MethodType | types.BuiltinFunctionType):
         name = getattr(value, "__name__", "it").replace("<lambda>", "f")
@@ -201,19 +206,19 @@ def _instead(value: Any) -> str:
 
 
 def _prune(data: Any) -> None:
-    """Take bookkeeping and empty noise out of an object, of what is nested in it and of the items of a list."""
+    """Removes bookkeeping and meaningless empty fields from an object, at every depth."""
     if isinstance(data, list):
         for item in data:
             _prune(item)
     elif isinstance(data, dict):
-        if PRUNED_METADATA & data.keys() and "name" in data:  # a `metadata` by itself
+        if PRUNED_METADATA & data.keys() and "name" in data:  # the script returns an object's metadata alone
             _prune_metadata(data)
         for key in [key for key, item in data.items() if _prune_field(key, item)]:
             del data[key]
 
 
 def _prune_field(key: str, item: Any) -> bool:
-    """Prune one field; True when the field itself is to go."""
+    """Prunes inside one field. Returns True when the field itself is to be removed."""
     if key == "metadata" and isinstance(item, dict):
         _prune_metadata(item)
     elif key in REFERENCES:
@@ -237,16 +242,17 @@ def _prune_metadata(metadata: dict[str, Any]) -> None:
 
 
 def _number(value: Any) -> Any:
-    """A number JSON can hold exactly; NaN and infinities as text."""
+    """Returns a number that JSON can hold exactly."""
     if isinstance(value, decimal.Decimal):
         return _decimal(value)
+    # JSON has no NaN and no infinities; they become text.
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return int(value) if isinstance(value, int) and type(value) is not bool and type(value) is not int else value
 
 
 def _decimal(value: decimal.Decimal) -> int | float | str:
-    """The exact value: a JSON number where one holds it, else its text."""
+    """Returns the exact value: a JSON number where one holds it, else text."""
     if not value.is_finite() or abs(value) >= 10**30:
         return str(value)
     if value == value.to_integral_value():
@@ -263,7 +269,7 @@ def _ordered(values: Any) -> list[Any]:
 
 
 def key_text(key: Any) -> str:
-    """A dict key as JSON has it."""
+    """Returns a dict key as JSON text."""
     if isinstance(key, enum.Enum):
         return key_text(key.value)
     if isinstance(key, str):
@@ -278,14 +284,15 @@ def key_text(key: Any) -> str:
 
 
 def unlike(text: str, key: Any, taken: Container[str]) -> str:
-    """The key's text, told apart from an equal one: 80 and "80" are two keys, and none may take the other's place."""
+    """Returns the key's text, with the key's type behind it when the text is taken already."""
+    # 80 and "80" are two keys of a dict, and neither may overwrite the other.
     while text in taken:
         text += f" ({type(key).__name__})"
     return text
 
 
 def bytes_text(data: bytes) -> str:
-    """UTF-8 as it is; anything else in base64, as Kubernetes writes it."""
+    """Returns UTF-8 as text, and other bytes in base64, as Kubernetes writes them."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:

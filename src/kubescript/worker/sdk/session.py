@@ -1,7 +1,8 @@
-"""One script's calls to one cluster: a session makes a call, turns faults into exceptions and bodies into views.
+"""Owns `Session`, one script's calls to one cluster: it makes a call, turns faults into exceptions and bodies into
+views. Every client object holds one.
 
-List bodies are read while the script loops over them. Answers come one after the other, so the next call first settles
-the open list: what the script may still want is read to its end, what it has dropped is stopped.
+A list's body is read while the script loops over it. The next call first settles this list: the body is read to its end
+when the script can still reach the list, and stopped otherwise.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from kubescript.worker.sdk import batching, errors, lazy_json, lists, name_hints
 __all__ = ["Session"]
 
 MAX_ERROR_BODY: Final = 64 * 1024
-"""Bytes of an error's body that are kept."""
+"""Bytes kept of an error's body."""
 MAX_NAMES: Final = 500
-"""Names that are listed for the hint in an error: one page."""
+"""Names listed for the hint in an error: one page."""
 
 
 class Session:
-    """What every client object holds. `lazy=False` reads list bodies completely before a call returns."""
+    """Calls to one cluster. With `lazy=False`, a list's body is read completely before the call returns."""
 
     def __init__(self, transport: transport.Transport, *, lazy: bool = True) -> None:
         self.relay = transport if isinstance(transport, batching.Relay) else batching.Relay(transport)
@@ -34,29 +35,29 @@ class Session:
         self._lazy = lazy
         self._name_hints = name_hints.NameHints(self._list_names)
         self.context = ""
-        """Which cluster its calls are for; "" is the default one."""
+        """The cluster that its calls are for; "" is the default one."""
         self.deadline = math.inf
-        """When the host ends the script, by the monotonic clock."""
+        """The time at which the host ends the script, on the monotonic clock."""
 
     @property
     def seconds_left(self) -> float:
-        """Until the host ends the script."""
+        """Seconds until the host ends the script."""
         return self.deadline - time.monotonic()
 
     def beside(self, context: str) -> Self:
-        """The same way to the host, for the calls to another cluster."""
+        """Returns a session for another cluster that uses the same relay."""
         other = copy.copy(self)
         other.context = context
         other._name_hints = name_hints.NameHints(other._list_names)
         return other
 
     def settle(self) -> None:
-        """Read the list that is still arriving, if any, to its end, so that the wire is free; one that the script can
-        no longer reach is stopped."""
+        """Reads the list that is still arriving to its end, or stops it when the script can no longer reach it."""
+        # Answers come one after the other, so the wire must be free before the next call.
         self.relay.settle()
 
     def fetch(self, call: Call, shape: schemas.Shape) -> tuple[Any, Reply]:
-        """One value: an object as a view, or whatever other JSON the answer is."""
+        """Makes a call. Returns an object as a view, or any other JSON value."""
         exchange, chunks = self._start(call)
         reply, body = exchange.reply, b"".join(chunks)
         if not body.strip():
@@ -65,28 +66,29 @@ class Session:
             value = lazy_json.open_map(body) if body.lstrip()[:1] == b"{" else lazy_json.decode_all(body)
         except msgspec.DecodeError:
             return body.decode("utf-8", "replace"), reply
+        # Without a model, only the answer itself says whether it is a list.
         if "items" in value and isinstance(value, dict) and value.get("kind") is not None and shape is schemas.OBJECT:
             return self._listing(iter([body]), shape, "", call, exchange.stop), reply
         return views.wrap(value, shape), reply
 
     def fetch_list(self, call: Call, shape: schemas.Shape, name: str) -> tuple[lists.ListObject, Reply]:
-        """A list; `shape` is that of an item."""
+        """Makes a call whose answer is a list; `shape` is the shape of an item."""
         exchange, chunks = self._start(call)
         return self._listing(chunks, shape, name, call, exchange.stop), exchange.reply
 
     def fetch_text(self, call: Call) -> tuple[str, Reply]:
-        """Text, such as a log."""
+        """Makes a call whose answer is text, such as a log."""
         exchange, chunks = self._start(call)
         return b"".join(chunks).decode("utf-8", "replace"), exchange.reply
 
     def _list_names(self, path: tuple[str, ...]) -> list[str]:
-        """The names of a collection's objects, the first page of them."""
+        """Returns the names of a collection's objects, the first page of them."""
         call = Call("GET", path, (("limit", str(MAX_NAMES)),), accept="metadata")
         found, _ = self.fetch_list(call, schemas.OBJECT, "")
         return [each["metadata"]["name"] for each in found]
 
     def lines(self, call: Call) -> Iterator[bytes]:
-        """The body's lines as they arrive. What is left when the caller stops early is not sent."""
+        """Yields the body's lines as they arrive. A caller that stops early also stops the rest of the body."""
         exchange, chunks = self._start(msgspec.structs.replace(call, stream=True))
         pending = b""
         try:
@@ -115,12 +117,13 @@ class Session:
         return found
 
     def _start(self, call: Call) -> tuple[transport.Exchange, Iterator[bytes]]:
-        """Make the call. Raises for a fault and for a status of 400 and above."""
+        """Makes the call. Raises an exception for a fault and for a status of 400 and above."""
         self.settle()
         exchange = self.relay.call(msgspec.structs.replace(call, context=self.context) if self.context else call)
         title = self._title(call)
         reply, chunks = exchange.reply, _guarded(exchange.chunks(), title)
         if reply.fault is not None:
+            # The body is read to its end, so that the wire is free for the next call.
             for _ in chunks:
                 pass
             raise errors.from_fault(reply.fault, reply.status, title)
@@ -130,13 +133,13 @@ class Session:
         return exchange, chunks
 
     def _title(self, call: Call) -> str:
-        """A call in few words, for errors."""
+        """Returns a call in a few words, for errors."""
         where = f"{self.context}: " if self.context else ""
         return f"{where}{call.method} /{'/'.join(call.path)}"
 
 
 def _guarded(chunks: Iterator[bytes], title: str) -> Iterator[bytes]:
-    """The chunks; a body that breaks off raises what the script knows."""
+    """Yields the chunks; a body that breaks off raises one of the exceptions in errors.py."""
     try:
         yield from chunks
     except transport.ProtocolFault as broken:
@@ -144,7 +147,7 @@ def _guarded(chunks: Iterator[bytes], title: str) -> Iterator[bytes]:
 
 
 def _head(chunks: Iterator[bytes]) -> bytes:
-    """The first bytes of a body that is read to its end."""
+    """Reads a body to its end and returns its first bytes."""
     kept = b""
     for chunk in chunks:
         if len(kept) < MAX_ERROR_BODY:

@@ -1,9 +1,9 @@
-"""Cuts the `items` of a list answer apart while the body is still arriving, so that work starts before the last byte.
+"""Owns `Splitter`, which cuts the items out of a list answer while the body is still arriving, so that a script's loop
+starts before the last byte. streaming.py feeds it.
 
-In compact JSON as the API server writes it, items begin with the same key, so `},{"metadata":` marks where one may end.
-A candidate is an item exactly when its text decodes as one complete JSON object: a complete object has no complete
-proper prefix, so a candidate that lies inside an item never passes. Whatever does not look like this (white space,
-another order, no items, items full of candidates) is kept and decoded whole at the end: slower, never wrong.
+In compact JSON as the API server writes it, all items begin with the same key, so `},{"metadata":` marks a place where
+an item may end. Every other body (white space, another order of keys, no items, items full of such marks) is kept and
+decoded as a whole at the end: that is slower, but never wrong.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _ITEMS: Final = b'"items":['
 _NOTHING: Final = msgspec.Raw()
 MAX_HEADER: Final = 64 * 1024
 """Bytes before the items. A longer header is decoded with the rest."""
+# Attack: each try reads the item again, so an item full of marks would cost its length squared.
 MAX_CANDIDATES: Final = 32
-"""Candidates that are tried for one item. Each try reads the item again, so a hostile one could cost its length
-squared."""
+"""Marks that are tried as the end of one item."""
 
 
 class _Document(msgspec.Struct, gc=False):
-    """A list answer, or a piece of one completed to a document."""
+    """A list answer, or a piece of one that is completed to a document."""
 
     kind: msgspec.Raw = _NOTHING
     apiVersion: msgspec.Raw = _NOTHING  # noqa: N815 - the JSON name
@@ -38,7 +38,7 @@ _document: Final = msgspec.json.Decoder(_Document).decode
 
 
 class Splitter:
-    """Fed with a body's chunks; `items` grows, `head` has the list's own fields as soon as they are known."""
+    """Takes a body's chunks. `items` grows with them; `head` has the list's own fields as soon as they have arrived."""
 
     def __init__(self) -> None:
         self.items: list[Any] = []
@@ -46,15 +46,15 @@ class Splitter:
         self.head: dict[str, Any] = {}
         self._buffer = b""
         self._mark: bytes | None = None
-        """What separates two items; None until the first item has begun."""
+        """The bytes between two items; None until the first item has begun."""
         self._scan = 0
         self._tries = 0
         self._whole: list[bytes] | None = None
-        """Everything from the current item on, once cutting was given up."""
+        """All chunks from the current item on, once the splitter has given up cutting."""
         self._prefix = b""
 
     def feed(self, chunk: bytes) -> None:
-        """Take the next bytes."""
+        """Takes the next bytes."""
         if self._whole is not None:
             self._whole.append(chunk)
             return
@@ -65,7 +65,7 @@ class Splitter:
             self._cut(self._mark)
 
     def finish(self) -> None:
-        """The body is complete. Raises msgspec.DecodeError when it is not JSON."""
+        """Decodes what is left of a complete body. Raises msgspec.DecodeError when it is not JSON."""
         rest = b"".join(self._whole) if self._whole is not None else self._buffer
         document = _document(self._prefix + rest)
         self._note(document)
@@ -80,7 +80,7 @@ class Splitter:
                 self.head[key] = lazy_json.decode_all(value)
 
     def _begin(self) -> None:
-        """Find the start of the first item and the mark between items, or give up cutting."""
+        """Finds the start of the first item and the mark between items, or gives up cutting."""
         found = self._buffer.find(_ITEMS)
         start = found + len(_ITEMS)
         end = self._buffer.find(b'":', start) if found >= 0 else -1
@@ -98,7 +98,8 @@ class Splitter:
             self._prefix = b'{"items":['
 
     def _is_header(self, text: bytes) -> bool:
-        """Whether `text` ends where the document's own items begin; notes what it says."""
+        """Tells whether `text` ends where the document's own items begin, and keeps the list's own fields."""
+        # The same bytes may also stand inside another field; only at the top level does this completion decode.
         try:
             document = _document(text + b"]}")
         except msgspec.DecodeError:
@@ -107,7 +108,9 @@ class Splitter:
         return document.items == []
 
     def _cut(self, mark: bytes) -> None:
-        """Move every complete item out of the buffer."""
+        """Moves every complete item out of the buffer."""
+        # A piece is an item exactly when it decodes as one complete JSON object. A complete object has no proper prefix
+        # that is complete too, so a mark that lies inside an item never passes.
         buffer, start, scan = self._buffer, 0, self._scan
         while (found := buffer.find(mark, scan)) >= 0:
             scan = found + 2
@@ -129,5 +132,5 @@ class Splitter:
 
 
 def _own(text: bytes) -> Any:
-    """One item, decoded one level where it is an object."""
+    """Decodes one item: an object one level deep, any other value completely."""
     return lazy_json.open_map(text) if text.startswith(b"{") else lazy_json.decode_all(text)

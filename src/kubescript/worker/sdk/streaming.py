@@ -1,8 +1,9 @@
-"""A list's body while it arrives, and a record of who may still ask for its items.
+"""Owns `Arrival`, a list's body while it arrives, and the record of who can still read its items. lists.py reads from
+it, session.py creates it.
 
-Items are cut out of the body while it arrives (see splitter.py). A list that the script holds is kept whole. One that
-it only loops over, `for pod in k8s.coreV1().list_node():`, is forgotten behind the loop, and stopped when the loop ends
-early.
+A list that the script holds is kept as a whole. When the script only loops over a list,
+`for node in k8s.coreV1().list_node():`, items that the loop has passed are freed, and the body is stopped when the loop
+ends early.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ __all__ = ["Arrival", "Hold"]
 
 
 class Hold:
-    """Lives as long as somebody may ask a list for more."""
+    """A token that lives as long as its holder can read more of a list."""
 
     __slots__ = ("__weakref__",)
 
@@ -31,7 +32,7 @@ def _held(holds: weakref.WeakSet[Hold]) -> Hold:
 
 
 class Arrival:
-    """A list body on its way: pulls chunks, feeds the splitter."""
+    """A list body that is still arriving: pulls chunks and feeds the splitter."""
 
     def __init__(
         self, chunks: Iterator[bytes], broken: Callable[[Exception], Exception], stop: Callable[[], None] = lambda: None
@@ -40,19 +41,20 @@ class Arrival:
         self._broken = broken
         self._stop = stop
         self._failure: Exception | None = None
-        """Why the rest will never come; whoever asks for it is told again."""
+        """Why the rest of the body never comes; every further `pull` raises it again."""
+        # Weak sets: a hold disappears with the list or the loop that holds it, so nobody has to sign off.
         self._holders: weakref.WeakSet[Hold] = weakref.WeakSet()
-        """Who may ask for any item, from the first on; none left: nobody can."""
+        """Holds of lists, which can read any item from the first on."""
         self._pinned: Hold | None = None
         self._loops: weakref.WeakSet[Hold] = weakref.WeakSet()
-        """Who goes on from where it is."""
+        """Holds of loops, which only read items ahead of them."""
         self._splitter = splitter.Splitter()
         self.items = self._splitter.items
         self.head = self._splitter.head
 
     def pull(self) -> bool:
-        """Take one more chunk. False when the body is complete. Raises what `broken` makes of a body that is no
-        list."""
+        """Takes one more chunk. Returns False when the body is complete. Raises what `broken` makes of a body that is
+        no list."""
         if self._failure is not None:
             raise self._failure
         if self._chunks is None:
@@ -75,14 +77,14 @@ class Arrival:
             self._splitter.feed(chunk)
 
     def drain(self) -> None:
-        """Take all the rest."""
+        """Takes the rest of the body."""
         while self.pull():
             pass
 
     def settle(self) -> None:
-        """Make room for the next answer: take all the rest, or do without what nobody can ask for any more. That this
-        list broke off is not told to the next call, but to who asks for the rest."""
+        """Makes room for the next answer: takes the rest of the body, or stops it when nobody can read it any more."""
         if self._holders or self._loops:
+            # A body that breaks off must not fail the next call. `pull` raises the failure to whoever reads the rest.
             with contextlib.suppress(errors.ApiException, errors.LimitExceeded):
                 self.drain()
         elif self._chunks is not None:
@@ -90,21 +92,22 @@ class Arrival:
             self._stop()
 
     def whole(self) -> None:
-        """Take all the rest, and keep it for good: somebody gets the items themselves."""
+        """Takes the rest of the body and keeps all items for good."""
+        # The caller gets the list of items itself, and no hold shows how long it lives.
         self._pinned = self.keep()
         self.drain()
 
     def keep(self) -> Hold:
-        """As long as what is given lives, every item is kept."""
+        """Returns a hold; every item is kept as long as it lives."""
         return _held(self._holders)
 
     def loop(self) -> Hold:
-        """As long as what is given lives, the items that were not passed are kept."""
+        """Returns a hold for a loop; the items ahead of the loop are kept as long as it lives."""
         return _held(self._loops)
 
     def pass_by(self, count: int) -> int:
-        """Forget the first `count` items if a single loop is all that is left of the list. Gives how many are still
-        there."""
+        """Frees the first `count` items if a single loop is all that still reads the list. Returns how many of them are
+        still there."""
         if self._holders or len(self._loops) > 1:
             return count
         del self.items[:count]

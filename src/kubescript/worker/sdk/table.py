@@ -1,4 +1,5 @@
-"""`table(rows)`: rows as compact aligned text, or as tab-separated values."""
+"""Owns `table(rows)`, a global of scripts: rows as compact aligned text, or as tab-separated values. helpers.py reads
+rows with `rows_of` too."""
 
 from __future__ import annotations
 
@@ -17,17 +18,18 @@ __all__ = ["rows_of", "table"]
 
 ABSENT: Final = "-"
 MAX_DEPTH: Final = 4
-"""Levels of lists in lists: one that holds itself has no end."""
+"""Levels of lists in lists. A list that contains itself would have no end."""
 MAX_ELEMENTS: Final = 50
 MAX_TEXT: Final = 2_000
 """Characters of one cell before a table cuts it to its own width."""
 
+# White space and control characters. Attack: an escape sequence in a log line would reach a terminal.
 _BREAKS: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-"""White space and control characters: an escape sequence in a log line must not reach a terminal."""
 
 NO_ROWS: Final = "(no rows)"
+# One long message must not push all other columns out of sight.
 MAX_PADDING: Final = 60
-"""Columns are not padded further: one long message must not push all others out."""
+"""Characters to which a column is padded."""
 MAX_ROWS: Final = 100_000
 
 
@@ -35,11 +37,11 @@ _USAGE: Final = {
     **dict.fromkeys(("node", "nodes", "no"), "k8s.metricsV1beta1().list_node_metrics()"),
     **dict.fromkeys(("pod", "pods", "po"), "k8s.metricsV1beta1().list_pod_metrics_for_all_namespaces()"),
 }
-"""What `kubectl top` is asked for ▶ the call."""
+"""Maps arguments of `kubectl top` to the call for its figures."""
 
 
 class Column(NamedTuple):
-    """A heading and where its cells come from."""
+    """A heading, and the key that its cells are read with."""
 
     title: str
     key: fields.Key
@@ -75,7 +77,7 @@ def table(
 
 
 def rows_of(rows: Any) -> list[Any]:
-    """The rows of whatever was given: a map of counts is pairs, one object is one row."""
+    """Returns the rows of a value: a map of counts gives pairs, one object gives one row."""
     if rows is None:
         return []
     if isinstance(rows, str | bytes):
@@ -87,6 +89,7 @@ def rows_of(rows: Any) -> list[Any]:
         return [_merged(key, rows[key]) for key in list(rows)]
     if not isinstance(rows, Iterable):
         return [rows]
+    # A generator may be endless, so one row more than the limit is read at most.
     found = [row for row, _ in zip(rows, range(MAX_ROWS + 1), strict=False)]
     if len(found) > MAX_ROWS:
         raise ValueError(f"more than {MAX_ROWS} rows: aggregate them first")
@@ -122,7 +125,7 @@ def _column(wanted: Any, index: int | None) -> Column:
 
 
 def _own_columns(rows: Sequence[Any]) -> list[Column]:
-    """The columns that the rows have of themselves, in the order they first come up."""
+    """Returns the columns of the rows' own names, in the order in which they first appear."""
     if all(isinstance(row, Mapping) and "metadata" in row for row in rows):
         return _object_columns(rows)
     titles: dict[str, fields.Key] = {}
@@ -146,7 +149,7 @@ def _names(row: Any) -> list[str]:
 
 
 def _object_columns(rows: Sequence[Any]) -> list[Column]:
-    """As `kubectl get`: where it is, its name, its state in a word, its age."""
+    """Returns columns like those of `kubectl get`: namespace, name, status and age."""
     columns = []
     kinds = {row.get("kind") for row in rows}
     if len(kinds) > 1:
@@ -173,7 +176,7 @@ def _itself(row: Any) -> Any:
 
 
 def _age_or(row: Any, key: fields.Key) -> Any:
-    """A column "age" or "status" of a cluster's object is what kubectl has under that heading."""
+    """Returns a cell's value; for a cluster's object, "age" and "status" are what kubectl shows under that heading."""
     heading = key.lower() if isinstance(key, str) else ""
     if heading not in ("age", "status"):
         return fields.read(row, key)
@@ -213,7 +216,7 @@ def _aligned(lines: Sequence[Sequence[str]]) -> str:
 
 
 def cell_text(value: Any, depth: int = 0) -> str:
-    """One line; "-" for what is missing or empty."""
+    """Returns a value as one line of text; "-" when it is missing or empty."""
     if depth > MAX_DEPTH:
         return "…"
     return _BREAKS.sub(" ", _value_text(value, depth)[:MAX_TEXT]).strip() or ABSENT
@@ -247,7 +250,7 @@ def _compound(value: Any, depth: int) -> str:
     if isinstance(value, bytes | bytearray):
         return bytes(value).decode("utf-8", "replace")
     made = str(value)
-    return str.__str__(made)  # a script's __str__ may give a str of its own kind
+    return str.__str__(made)  # a script's __str__ may return an instance of its own subclass of str
 
 
 def _joined(parts: Any, size: int) -> str:
@@ -256,7 +259,8 @@ def _joined(parts: Any, size: int) -> str:
 
 
 def _number(value: float) -> str:
-    """Three decimals, more for small numbers; no tail of binary rounding."""
+    """Returns a number with at most three decimals, or three digits when it is below 0.1; binary rounding does not
+    show."""
     if value != value or value in (float("inf"), float("-inf")) or value == int(value):  # noqa: PLR0124 - not a number
         return str(value).removesuffix(".0")
     return f"{value:.3f}".rstrip("0").rstrip(".") if abs(value) >= 0.1 else f"{value:.3g}"

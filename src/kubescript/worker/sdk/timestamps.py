@@ -1,4 +1,4 @@
-"""Kubernetes times: RFC 3339 text in JSON, aware datetimes by snake_case attribute, as in the official client."""
+"""Owns Kubernetes times: RFC 3339 text in JSON, aware datetimes by snake_case attribute, as in the official client."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["format_time", "parse_time"]
 
 
 def parse_time(text: object) -> object:
-    """An aware datetime; what is no timestamp is given back unchanged."""
+    """Returns an aware datetime, and any value that is no timestamp unchanged."""
     if not isinstance(text, str):
         return text
     try:
@@ -19,8 +19,9 @@ def parse_time(text: object) -> object:
 
 
 def format_time(moment: datetime.datetime | datetime.date) -> str:
-    """RFC 3339 text; UTC is written as Z. A naive datetime is taken as UTC."""
+    """Returns RFC 3339 text; UTC is written as Z."""
     if not isinstance(moment, datetime.datetime):
         return moment.isoformat()
+    # A naive datetime is taken as UTC.
     aware = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
     return aware.isoformat().replace("+00:00", "Z")

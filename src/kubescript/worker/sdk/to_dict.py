@@ -1,4 +1,5 @@
-"""Plain data out of views and into them: `to_dict()`, and what a script assigns or sends as a body."""
+"""Owns plain data from views and for views: the result of `to_dict()`, and `json_data` for what a script assigns or
+sends as a body."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ __all__ = ["Snapshot", "json_data", "snapshot"]
 
 
 class Snapshot(dict[str, Any]):
-    """What `to_dict()` gives: a real dict, read and written by either spelling of a field. A known field that is absent
-    reads as None, as officially."""
+    """The result of `to_dict()`: a real dict, read and written by either spelling of a field. A known field that is
+    absent reads as None, as in the official client."""
 
     __slots__ = ("_shape",)
     _guarded_writes = True
@@ -26,7 +27,7 @@ class Snapshot(dict[str, Any]):
         self._shape = shape
 
     def _held(self, key: Any) -> Any:
-        """The spelling under which this dict has, or would have, the field."""
+        """Returns the spelling under which this dict has, or would have, the field."""
         if dict.__contains__(self, key) or not isinstance(key, str):
             return key
         field = self._shape.fields.get(key)
@@ -38,6 +39,7 @@ class Snapshot(dict[str, Any]):
         held = self._held(key)
         if dict.__contains__(self, held):
             return dict.__getitem__(self, held)
+        # As in the official client, a known field that is absent reads as None.
         if held in self._shape.fields:
             return None
         raise KeyError(f"{key!r}; {names.suggestion(str(key), self)}")
@@ -63,11 +65,12 @@ class Snapshot(dict[str, Any]):
         return dict.setdefault(self, self._held(key), default)
 
     def pop(self, key: str, *default: Any) -> Any:
-        """Remove a field and give its value."""
+        """Remove a field and return its value."""
         return dict.pop(self, self._held(key), *default)
 
     def update(self, *others: Any, **fields: Any) -> None:
         """Write several fields."""
+        # dict.update would go past __setitem__, which finds the right spelling.
         for name, value in dict(*others, **fields).items():
             self[name] = value
 
@@ -90,18 +93,18 @@ class Snapshot(dict[str, Any]):
         return self
 
     def wire(self, name: str) -> str:
-        """The JSON key of one of its keys."""
+        """Returns the JSON key of one of its keys."""
         field = self._shape.fields.get(name)
         return field.key if field else name
 
 
 _BULKY: Final = {"V1ObjectMeta": "managedFields"}
-"""What the dynamic client's plain objects go without."""
+"""The field that plain objects of the dynamic client leave out, by model."""
 
 
 def snapshot(data: Mapping[str, Any], shape: schemas.Shape) -> Snapshot:
-    """A detached copy of decoded data: under the official client's attribute names, or of a dynamic object under its
-    JSON names."""
+    """Returns a detached copy of decoded data: with the official client's attribute names, or for a dynamic object with
+    its JSON names."""
     copied = {}
     dropped = _BULKY.get(shape.name) if shape.plain else None
     for key, value in data.items():
@@ -128,8 +131,8 @@ def _copied(value: Any, shape: schemas.Shape, *, time: bool = False) -> Any:
 
 
 def json_data(value: Any, convert: Callable[[Any], Any]) -> Any:
-    """A Python value as JSON data; `convert` is called for everything inside. Raises TypeError for what JSON cannot
-    hold."""
+    """Returns a Python value as JSON data; `convert` is called for every value inside. Raises TypeError for a value
+    that JSON cannot hold."""
     if isinstance(value, Snapshot):
         return {value.wire(key): convert(each) for key, each in value.items()}
     if isinstance(value, Mapping):

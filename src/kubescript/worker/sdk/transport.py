@@ -1,5 +1,4 @@
-"""What the SDK needs from the worker: a way to make calls. The worker implements it over the socket, tests in
-memory."""
+"""Owns the interface that the SDK makes calls through. The worker implements it over its socket, tests in memory."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ __all__ = ["Exchange", "ProtocolFault", "Transport"]
 
 
 class ProtocolFault(Exception):
-    """A body broke off: END carried this fault."""
+    """A body broke off; the END frame carried this fault."""
 
     def __init__(self, fault: ScriptFault) -> None:
         super().__init__(fault.message)
@@ -25,27 +24,27 @@ class Exchange(Protocol):
 
     @property
     def reply(self) -> Reply:
-        """The head."""
+        """The head of the answer."""
 
     def chunks(self) -> Iterator[bytes]:
-        """The body in order, read when asked for. Raises ProtocolFault when it breaks off."""
+        """The body in order, read on demand. Raises ProtocolFault when it breaks off."""
 
     def stop(self) -> None:
-        """Do without the rest of the body."""
+        """Stops the rest of the body."""
 
 
 class Transport(Protocol):
-    """Makes calls. Answers come one after the other: whoever asks for a later one has the earlier ones kept."""
+    """Makes calls. Answers come one after the other, so reading a later one keeps the earlier ones in memory."""
 
     quiet: bool
-    """While true, nothing that a script prints is kept."""
+    """While true, what a script prints is dropped."""
 
     @property
     def left(self) -> context.Left:
         """What the script may still use."""
 
     def call(self, call: Call) -> Exchange:
-        """Send a call and wait for the head of its answer."""
+        """Sends a call and waits for the head of its answer."""
 
     def batch(self, calls: Sequence[Call]) -> Sequence[Exchange]:
-        """Send calls that are made at the same time."""
+        """Sends calls that are made at the same time."""

@@ -1,4 +1,5 @@
-"""`kubernetes.utils`: quantities, durations, metrics and `create_from_dict`, by the official names."""
+"""Owns `kubernetes.utils`: quantities, durations, metrics and `create_from_dict`, by the official names. modules.py
+exports it."""
 
 from __future__ import annotations
 
@@ -17,28 +18,29 @@ ADVICE: Final = {
     "create_from_yaml_single_item": _FILES,
     "create_from_directory": _FILES,
 }
-"""What is not there, and what to write instead."""
+"""Functions of the official module that do not exist here, and what to write instead."""
 
+# As in GEP-2257: one to four parts, each of one to five digits and a unit.
 _DURATION: Final = re.compile(r"(?:\d{1,5}(?:h|ms|m|s)){1,4}")
 _UNITS: Final = {"h": 3_600_000, "m": 60_000, "s": 1_000, "ms": 1}
 
 
 def members(choice: kubeconfig.Choice) -> dict[str, object]:
-    """What the module has."""
+    """Returns the members of `kubernetes.utils`."""
 
     def get_nodes_metrics(api_client: object = None) -> Any:
-        """metrics.k8s.io of all nodes, a list as the API has it."""
+        """The metrics of all nodes, the list that metrics.k8s.io has."""
         return choice.of(api_client).api("MetricsV1beta1Api").list_node_metrics()
 
     def get_pods_metrics(api_client: object, namespace: str, label_selector: str | None = None) -> Any:
-        """metrics.k8s.io of the pods of a namespace."""
+        """The metrics of the pods of a namespace."""
         if not namespace:
             raise ValueError("namespace parameter is required")
         metrics = choice.of(api_client).api("MetricsV1beta1Api")
         return metrics.list_namespaced_pod_metrics(namespace, label_selector=label_selector)
 
     def get_pods_metrics_in_all_namespaces(api_client: object, namespaces: list[str], label_selector: str = "") -> Any:
-        """Those of several namespaces, by namespace."""
+        """The metrics of the pods of several namespaces, by namespace."""
         return {each: get_pods_metrics(api_client, each, label_selector or None) for each in namespaces}
 
     def create_from_dict(api_client: object, data: Any, namespace: str = "default", **_options: object) -> list[Any]:
@@ -58,7 +60,7 @@ def _create(k8s: client.K8s, body: Any, namespace: str) -> Any:
 
 
 def duration_members() -> Mapping[str, object]:
-    """`kubernetes.utils.duration`: durations of the Gateway API (GEP-2257)."""
+    """Returns the members of `kubernetes.utils.duration`: durations of the Gateway API (GEP-2257)."""
     return {"parse_duration": parse_duration, "format_duration": format_duration}
 
 

@@ -1,16 +1,14 @@
-"""Views: Kubernetes objects as scripts see them, over plain JSON data.
+"""Owns `View`, a Kubernetes object as a script sees it. session.py makes views of answers.
 
-A view holds a dict of JSON data and the shape that says what its fields are called; nothing else. It answers
-`pod.status.pod_ip`, `pod.status.podIP`, `pod["status"]["podIP"]` and `pod.status.get("podIP")`, is a mapping to Python
-(`dict(view)`, `{**view}`, `match`, `isinstance(view, dict)`), and writes go to the data, so that read-modify-replace
-works.
+A view holds a dict of JSON data and the shape that names its fields; nothing else. A script reads a field as
+`pod.status.pod_ip`, `pod.status.podIP`, `pod["status"]["podIP"]` or `pod.status.get("podIP")`. Python sees a mapping
+(`dict(view)`, `{**view}`, `match`, `isinstance(view, dict)`). Writes go to the data, so read-modify-replace works.
 
-- A field the model knows but the object lacks reads as None, a list or map field as an empty one that joins the object
-when it is
-  first written to. A field the model does not know raises AttributeError (KeyError for items) naming the nearest.
-- A timestamp is an aware datetime by its snake_case attribute and JSON text everywhere else.
-- A field called `items`, `values` or `keys` is the field; called like the dict method, it does what the dict method
-does.
+- A field that the model has and the object lacks reads as None; a list or map field reads as an empty one, which
+  becomes part of the object when it is first written to.
+- A field that the model does not have raises AttributeError, or KeyError for items; the error names the nearest field.
+- A timestamp is an aware datetime by its snake_case attribute, and JSON text by any other access.
+- A field called `items`, `values` or `keys` is the field; a call to it does what the dict method does.
 """
 
 from __future__ import annotations
@@ -28,11 +26,11 @@ __all__ = ["View", "wrap"]
 _Raw = msgspec.Raw
 _MISSING: Final = object()
 _METADATA: Final = frozenset({"name", "namespace", "labels", "annotations", "raw"})
-"""What an object answers for its metadata. `raw` is the object itself, which reads as plain data too."""
+"""Attributes that an object reads from its metadata; `raw` is the object itself, which also reads as plain data."""
 
 
 def wrap(value: Any, shape: schemas.Shape) -> Any:
-    """A view of a dict or list; any other value itself."""
+    """Returns a view of a dict or list, and any other value unchanged."""
     kind = type(value)
     if kind is dict:
         return View(value, shape)
@@ -84,14 +82,15 @@ class View(base_view.BaseView):
         return wrap(self._fetch(name), shape)
 
     def _fetch(self, key: str) -> Any:
-        """The decoded data under a JSON key, None when absent."""
+        """Returns the decoded data under a JSON key; None when it is absent."""
         value = self._data.get(key)
         if type(value) is _Raw:
             value = self._data[key] = lazy_json.open_raw(value)
         return value
 
     def _absent(self, field: schemas.Field) -> Any:
-        """What a known field reads as when the object lacks it."""
+        """Returns the value of a known field that the object lacks."""
+        # An empty map or list remembers its parent and key, and joins the object at the first write.
         if field.absent is dict:
             return View({}, field.shape, (self, field.key))
         if field.absent is list:
@@ -99,11 +98,11 @@ class View(base_view.BaseView):
         return None
 
     def _spelled(self, name: str) -> str | None:
-        """A key that is present, unknown to the model, and spelled like `name` but for case and underscores."""
+        """Returns a key that is present, unknown to the model, and equal to `name` except for case and underscores."""
         return names.spelled(name, (key for key in self._data if key not in self._shape.fields))
 
     def _unlisted(self, name: str, error: type[Exception]) -> Any:
-        """A field the shape does not list: data newer than the model, a map's key, or a mistake."""
+        """Reads a field that the shape does not list: data newer than the model, a map's key, or a mistake."""
         private = name.startswith("_")
         exact = self._shape.exact and error is KeyError
         key = name if name in self._data or exact else self._spelled(name)
@@ -113,25 +112,27 @@ class View(base_view.BaseView):
             return self if name == "raw" else getattr(own, name)
         free = not (self._shape.exact or self._shape.closed)
         if free and error is AttributeError and not private and not self._mistaken(name):
-            return None  # as the official DynamicClient has it: no model says which fields a custom resource may have
+            # As in the official DynamicClient: no model says which fields a custom resource may have.
+            return None
         raise error(object_text.no_field(name, self._shape, self._data, item=error is KeyError))
 
     def _lacks(self, name: str) -> bool:
-        """Whether an object without a model has no such field; `hasattr` and the default of `getattr` go by it."""
+        """Tells whether an object without a model lacks a field; `hasattr` and the default of `getattr` use it."""
         free = not (self._shape.exact or self._shape.closed)
         return free and name not in self._data and self._spelled(name) is None
 
     def _mistaken(self, name: str) -> bool:
-        """Whether a name that is not there is most likely another one misspelled, or another library's method."""
+        """Tells whether an absent name is most likely a misspelled one, or a method of another library."""
         return bool(names.nearest(name, self._data)) or ("metadata" in self._data and object_text.is_method(name))
 
     def _metadata(self) -> Any:
-        """Of a whole object: the part that kr8s and kubectl's users read `.name` and `.labels` of."""
+        """Returns the metadata of a whole object, else None."""
+        # Users of kr8s and kubectl read `.name` and `.labels` of the object itself.
         own = self.get("metadata")
         return own if isinstance(own, View) and "name" in own else None
 
     def _key(self, name: str) -> str:
-        """The JSON key a script means when it writes to `name`."""
+        """Returns the JSON key that a script means when it writes to `name`."""
         field = self._shape.fields.get(name)
         if field is not None:
             return field.key
@@ -146,6 +147,7 @@ class View(base_view.BaseView):
         self[name] = value
 
     def __setitem__(self, key: str, value: Any) -> None:
+        # `_own` first adds an absent map to its object, so that the write reaches the object.
         self._own()[self._key(key)] = base_view.unwrap(value)
 
     def __delattr__(self, name: str) -> None:
@@ -166,7 +168,7 @@ class View(base_view.BaseView):
             self[name] = value
 
     def pop(self, key: str, *default: Any) -> Any:
-        """Remove a field and give its value."""
+        """Remove a field and return its value."""
         if key not in self and default:
             return default[0]
         value = self[key]
@@ -174,7 +176,7 @@ class View(base_view.BaseView):
         return value
 
     def popitem(self) -> tuple[str, Any]:
-        """Remove the last field and give its name and value."""
+        """Remove the last field and return its name and value."""
         if not self._data:
             raise KeyError("popitem(): this object is empty")
         name = next(reversed(self._data))
@@ -215,12 +217,13 @@ class View(base_view.BaseView):
         return _method_or_field(self, "items", self._pairs)
 
     def _pairs(self) -> ItemsView[str, Any]:
-        """A dict's own kind of view, for `selector.items() <= labels.items()`: lists would compare by order."""
+        """Returns the items as a view of a dict."""
+        # `selector.items() <= labels.items()` must compare as sets; lists would compare by order.
         return {key: self[key] for key in self._data}.items()
 
     def to_dict(self) -> dict[str, Any]:
-        """A detached plain dict: snake_case keys and datetimes as the official client gives it, JSON names and texts
-        of a dynamic or custom object. Absent fields are left out; reading one still gives None."""
+        """A detached plain dict: with snake_case keys and datetimes, as in the official client; for a dynamic or custom
+        object with JSON names and texts. Absent fields are left out; reading one still gives None."""
         data = lazy_json.whole(self._data)
         return data if self._shape.exact else to_dict.snapshot(data, self._shape)
 
@@ -247,7 +250,7 @@ class View(base_view.BaseView):
         return {**other, **self}
 
     def __ior__(self, other: Any) -> Self:
-        self.update(other)  # in place: a copy would be changed instead of the object
+        self.update(other)  # in place, since a change to a copy would not reach the object
         return self
 
     def __eq__(self, other: object) -> bool:
@@ -265,12 +268,13 @@ class View(base_view.BaseView):
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
-        """`isinstance(view, dict)` is true: scripts that walk JSON ask that."""
+        """Makes `isinstance(view, dict)` true."""
+        # Scripts that walk JSON decide by isinstance what to do with a value.
         return dict
 
 
 class FieldView(View):
-    """A map field whose name is a dict method's; called, it is the method."""
+    """A map field that has the name of a dict method; a call runs the method."""
 
     _method: Callable[[], Any] = list
 
@@ -279,7 +283,7 @@ class FieldView(View):
 
 
 def _method_or_field(view: View, name: str, method: Callable[[], Any]) -> Any:
-    """A dict method, unless the object has a field of this name: then the field, which can be called as the method."""
+    """Returns a dict method, or the object's field of this name, which a call runs as the method."""
     field = view._shape.fields.get(name)
     if field is None and name not in view._data:
         return method
@@ -299,7 +303,7 @@ _read_field: Final = View.__getattr__
 
 
 def _read(view: View, name: str) -> Any:
-    """`view.name` for the guard, which has looked at the name: methods first, then the object's fields."""
+    """Reads `view.name` for the guard, which has checked the name: methods first, then the object's fields."""
     return getattr(view, name) if name in _OWN else _read_field(view, name)
 
 

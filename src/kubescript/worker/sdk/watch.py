@@ -1,7 +1,8 @@
-"""`watch.Watch().stream(method, ...)`: the events of a short watch, one at a time.
+"""Owns `watch.Watch().stream(method, ...)`: the events of a short watch, one at a time. resources.py watches with
+`events` too.
 
-A script's life is short, so a watch ends after `DEFAULT_SECONDS` unless it says otherwise, and in any case before the
-script does.
+A watch ends after the seconds that the script asks for, `DEFAULT_SECONDS` if it asks for none, and always before the
+script itself ends.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ from kubescript.worker.sdk import errors, lazy_json, methods, schemas, session, 
 
 __all__ = ["DEFAULT_SECONDS", "Watch", "events"]
 
+# Short, because a script itself is short.
 DEFAULT_SECONDS: Final = 5
 _SPARE_SECONDS: Final = 2
-"""What a script has left after its longest watch."""
+"""Seconds that a script has left after its longest watch."""
 
 
 def events(session: session.Session, call: Call, shape: schemas.Shape) -> Iterator[dict[str, Any]]:
-    """Each event as {"type", "object", "raw_object"}. Raises ApiException for an ERROR event, as officially."""
+    """Yields each event as {"type", "object", "raw_object"}. Raises ApiException for an ERROR event, as the official
+    client does."""
     for line in session.lines(_in_time(call, session.seconds_left)):
         if not line.strip():
             continue
@@ -52,6 +55,7 @@ class Watch:
                 "Watch().stream takes a list method without calling it, such as k8s.coreV1().list_namespaced_pod"
             )
         self._stopped = False
+        # Options that scripts pass to the official Watch and that are settled here.
         for name in ("watch", "follow", "_request_timeout", "_preload_content", "deserialize"):
             kwargs.pop(name, None)
         if isinstance(method, methods.Method) and method.is_text:
@@ -71,7 +75,7 @@ class Watch:
 
 
 def _in_time(call: Call, left: float) -> Call:
-    """The watch, ended while the script can still return what it has seen."""
+    """Returns the watch with an end while the script can still return what it has received."""
     query = dict(call.query)
     if int(query.get("timeoutSeconds") or 0) <= left - _SPARE_SECONDS:
         return call

@@ -1,1 +1,1 @@
-"""The only door to a cluster: it parses, decides, performs, masks and records each call."""
+"""The only way to a cluster: the broker parses, decides, performs, masks and records each call."""

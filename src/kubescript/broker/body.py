@@ -1,7 +1,7 @@
-"""A body on its way from a cluster to a script: masked and counted, its end logged once.
+"""The body of an answer on its way from a cluster to a script. It is masked and counted, and its end is logged once.
 
-The broker makes one for each answer. A body that cannot be masked is withheld, and one that breaks off never looks
-whole.
+The broker makes one `Body` for each answer. A body that cannot be masked is withheld. A body that breaks off ends with
+an error, so that it never looks whole.
 """
 
 from __future__ import annotations
@@ -22,21 +22,22 @@ log = logging.getLogger(__name__)
 
 Redactor = Callable[[request.Request, Iterator[bytes], call_log.Found], Iterator[bytes]]
 """Masks secret values in a body on its way to the script."""
+# Bytes at the end of a chunk that are searched for the closing brace. API servers end an answer with it or with a
+# newline.
 _TAIL: Final = 64
-"""Bytes of a chunk's end that are looked at for the closing brace; API servers end with it or a newline."""
 _EMPTY_LIST: Final = b'"items":[]'
 _SMALL: Final = 512
-"""Bytes an empty list may have."""
+"""Most bytes that an empty list has."""
 
 
 class Body:
-    """Counts a body's bytes as the cluster sends them, and logs once how it ended, whichever way that was."""
+    """Counts a body's bytes as the cluster sends them, and logs once how the body ended."""
 
     def __init__(self, response: types.Response, entry: call_log.CallLog, *, json: bool) -> None:
         self._response = response
         self._entry = entry
+        # True when a whole JSON object is promised: an answer that is cut short must not pass for an empty list.
         self._json = json
-        """A whole JSON object is promised: what is none must not pass for an empty list."""
         self._size = 0
         self._start = b""
         self._redacted: dict[str, int] = {}
@@ -44,20 +45,20 @@ class Body:
         self._ended = False
 
     def close(self) -> None:
-        """End a pending read. Any thread, any number of times."""
+        """Ends a pending read. Any thread may call it, any number of times."""
         self._response.close()
         with contextlib.suppress(errors.AuditError):  # the journal knows that it lost a call, and withholds the answer
             self._end(call_log.CLOSED)
 
     def masked(self, redact: Redactor, parsed: request.Request) -> Iterator[bytes]:
-        """The body, masked. Raises KubescriptError when it breaks off or cannot be masked."""
+        """Yields the masked body. Raises KubescriptError when the body breaks off or cannot be masked."""
         try:
             yield from redact(parsed, self._counted(), self._found)
         except errors.KubescriptError as error:
             self._end(error.code)
             raise
         except Exception:
-            # fail closed: whatever a redactor trips over must not pass unmasked, nor look like the end of the body
+            # Fail closed: a body on which a redactor fails must neither pass unmasked nor look like a short one.
             log.exception("a body could not be redacted", extra={"event": "broker.bug"})
             self._end("redaction.failed")
             raise errors.KubescriptError(

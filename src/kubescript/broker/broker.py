@@ -1,10 +1,10 @@
-"""The only door to a cluster: parse, decide, perform, redact, record.
+"""The only way to a cluster: the broker parses, decides, performs, redacts and records each call.
 
 Every toolset and every script goes through `handle`.
 
-What comes in is hostile (any bytes that decode as a Call); what goes out is a reply the worker may see. A refused or
-failed call is an answer, not an exception. What a script could not see is noted in its summary, so that the answer can
-say what is missing even when the script swallowed the error.
+The input is hostile: any bytes that decode as a Call. The output is a reply that the worker may see. A refused or
+failed call is an answer and not an exception. The broker notes in the script's summary what the script could not see,
+so that the answer can say what is missing even when the script swallowed the error.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 _Answer = tuple[protocol.Reply, types.Response | None]
 _READS: Final = frozenset({"get", "list", "watch"})
-"""Verbs whose answers hold what the cluster has, not what the script has sent."""
+"""Verbs whose answers hold what the cluster has, and not what the script has sent."""
 _JSON: Final = "application/json"
 
 
@@ -57,7 +57,7 @@ def _log(record: records.Record) -> None:
 
 
 class Broker:
-    """One cluster behind one policy. Stateless between calls; called from many threads at once."""
+    """One cluster behind one policy. It keeps no state between calls; many threads call it at once."""
 
     def __init__(
         self,
@@ -88,21 +88,21 @@ class Broker:
         timeout_s: float,
         cancel: cancellation.Cancellation | None = None,
     ) -> tuple[protocol.Reply, types.Response | None]:
-        """Answer one call, no word of it unmasked; what the script does not get to see is noted in `summary`.
+        """Answers one call. All text of the reply is masked; `summary` notes what the script does not get to see.
 
-        Without a fault the response is there and its `chunks` must be read or closed; they may raise KubescriptError,
-        after which the answer counts as broken off.
+        When the reply has no fault, there is a response, whose `chunks` must be read or closed. The chunks may raise
+        KubescriptError; the answer then counts as broken off.
         """
         summary.count(calls=1)
         entry = call_log.CallLog(summary, self._sink, self._mask, self._context)
         try:
             reply, response = self._answer(call, entry, timeout_s, cancel or cancellation.Cancellation())
             return entry.masked(reply), response
-        except errors.AuditError as error:  # what cannot be put on record is not done, or not told
+        except errors.AuditError as error:  # a call that cannot be recorded is not made, or its answer is withheld
             return _unrecorded(summary, error), None
 
     def refuse(self, call: protocol.Call, summary: summary.Summary, error: errors.PolicyDenied) -> protocol.Reply:
-        """Answer a call that is for no cluster at all: counted and recorded like any other, and not even parsed."""
+        """Answers a call that names no known cluster. It is counted and recorded like any other, but not parsed."""
         summary.count(calls=1)
         try:
             call_log.CallLog(summary, self._sink, self._mask).misdirected(call.method, error.code)
@@ -135,7 +135,7 @@ class Broker:
     def _parsed(
         call: protocol.Call, entry: call_log.CallLog, timeout_s: float, cancel: cancellation.Cancellation
     ) -> request.Request:
-        """The request that the call asks for, with what its handling needs to know. Raises RequestError."""
+        """Returns the request that the call asks for, with its audit id and its deadline. Raises RequestError."""
         parsed = request.parse(call)
         _check_masks(parsed)
         entry.call = replace(
@@ -148,8 +148,9 @@ class Broker:
         return entry.call
 
     def _decide(self, call: request.Request, entry: call_log.CallLog, cancel: cancellation.Cancellation) -> None:
-        """Raises PolicyDenied unless the verdict is "allow": what nobody here can carry out (a plan) is refused too."""
+        """Raises PolicyDenied unless the verdict is "allow"."""
         decision = self._rules(call, cancel).decide(call)
+        # The verdict "plan" is refused too: nothing here can carry out a plan.
         if decision.verdict == "allow":
             return
         rule = decision.rule or "policy.denied"
@@ -159,7 +160,7 @@ class Broker:
         raise errors.PolicyDenied(text.rstrip(), code=rule)
 
     def _rules(self, call: request.Request, cancel: cancellation.Cancellation) -> policy.Policy:
-        """The policy, whose look-ups in discovery end with the call it decides on."""
+        """Returns the policy; its look-ups in discovery end at the deadline of the call that it decides on."""
         if self._resolve is None:
             return self._policy
         left = _seconds_left(call)
@@ -174,7 +175,7 @@ class Broker:
         entry: call_log.CallLog,
         cancel: cancellation.Cancellation,
     ) -> types.Response:
-        """The cluster's answer, if the call may be made. Raises KubescriptError and nothing else."""
+        """Returns the cluster's answer if the call may be made. Raises KubescriptError and nothing else."""
         try:
             self._decide(call, entry, cancel)
             entry.summary.journal.before(call)
@@ -190,7 +191,7 @@ class Broker:
     def _checked(
         self, call: request.Request, sent: request.Request, entry: call_log.CallLog, response: types.Response
     ) -> _Answer:
-        """The reply and the body, unless JSON was promised and something else came."""
+        """Returns the reply and the body; a fault when JSON was promised and something else came."""
         promised = response.status == 200 and _is_json(call)
         if promised and not response.content_type.startswith(_JSON):
             response.close()
@@ -201,6 +202,7 @@ class Broker:
         if promised and call.verb == "list":
             response = entry.summary.pages.followed(call, entry.located(entry.kind), response)
         passing = body.Body(response, entry, json=promised)
+        # Errors and the answers to writes quote what the script itself sent.
         echoes = response.status >= 400 or call.verb not in _READS
         chunks = passing.masked(self._redact_echo if echoes else self._redact, sent)
         if sent is not call and response.status == 200:
@@ -209,12 +211,13 @@ class Broker:
 
 
 def _seconds_left(call: request.Request) -> float:
-    """Seconds until an answer is of no use any more."""
+    """Returns the seconds until nobody needs the answer any more."""
     return max(0.001, call.deadline - time.monotonic())
 
 
 def _check_masks(parsed: request.Request) -> None:
-    """Raises RequestError for a body with a mask in it: written back, it would destroy the secret it stands for."""
+    """Raises RequestError for a body that holds a mask."""
+    # A mask that is written back would overwrite the secret that it stands for.
     if parsed.body is not None and redaction.carried(parsed.body):
         raise errors.RequestError(
             f"{request.describe(parsed)}: the body holds a masked value («redacted:…»), which would overwrite the real "
@@ -233,7 +236,7 @@ def _not_json(response: types.Response) -> errors.ClusterError:
 
 
 def _is_json(parsed: request.Request) -> bool:
-    """Whether a 200 to this request is one JSON object: objects and lists are, logs, health checks and watches are
+    """Says whether a 200 to this request is one JSON object. Objects and lists are; logs, health checks and watches are
     not."""
     objects = parsed.is_resource and parsed.verb in {"get", "list"} and parsed.subresource != "log"
     return objects and parsed.accept.startswith(_JSON)

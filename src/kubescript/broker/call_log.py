@@ -1,7 +1,7 @@
 """The log of one call: notes for the answer, a line in the server's log, a record in the journal.
 
-The broker makes one `CallLog` for each call it gets. Whatever it writes is masked first and names the cluster where
-there are several. The last entry may be written by another thread: by whoever ends the body.
+The broker makes one `CallLog` for each call. It masks everything that it writes, and names the cluster when the server
+has several. The thread that ends the body writes the last entry; it may be another thread than the one before.
 """
 
 from __future__ import annotations
@@ -24,18 +24,19 @@ __all__ = ["CLOSED", "CallLog", "Check", "Found", "Mask"]
 log = logging.getLogger(__name__)
 
 Found = Callable[[str], None]
-"""Is told the kind of each value that was masked."""
+"""Called with the kind of each value that was masked."""
 Check = Callable[[], None]
-"""Raises KubescriptError when nobody waits for a text any more."""
+"""Raises KubescriptError when nobody waits for the text any more."""
 Mask = Callable[[str, Found, Check], str]
-"""Masks secret values in a text that leaves, and tells the kind of each. Raises what the check raises."""
+"""Masks secret values in a text that leaves the server, and reports the kind of each. Raises what the check raises."""
 
 CLOSED: Final = "closed"
-"""How a body ended whose reader stopped early: the reader's choice, nothing failed."""
+"""The end of a body whose reader stopped early by choice; nothing failed."""
+# These statuses are about the request itself: a script that asks for an object that does not exist has missed nothing.
 _HARMLESS: Final = frozenset({400, 404, 405, 406, 409, 415, 422})
-"""Statuses about the request itself: a script that asks for what is not there has missed nothing."""
+# Seconds that masking one header or error text may take. These texts are short, unless an attacker made one that is
+# expensive to mask.
 _MASKING_S: Final = 1.0
-"""Seconds that one header or error text may take; they are short, unless somebody made one to cost."""
 
 
 class CallLog:
@@ -44,46 +45,47 @@ class CallLog:
     def __init__(
         self, notes: summary.Summary, sink: Callable[[records.Record], None], mask: Mask, context: str = ""
     ) -> None:
-        """`notes` is the summary of the call's script; `context` names the cluster where there are several."""
+        """`notes` is the summary of the call's script; `context` names the cluster when the server has several."""
         self.summary = notes
         self.context = context
         self.call: request.Request | None = None
-        """What was asked for; None until it is parsed."""
+        """The request; None until the call is parsed."""
         self._sink = sink
         self._mask = mask
         self._started = time.monotonic()
 
     @property
     def kind(self) -> str:
-        """The call without its name: the same failure for a hundred pods is one note."""
+        """Describes the call without the name of its object."""
         if self.call is None:
             return ""
+        # Without the name, the same failure for a hundred pods is one note.
         unnamed = replace(self.call, name="")
         return request.describe(unnamed if unnamed.resource != "namespaces" else replace(unnamed, namespace=""))
 
     def located(self, text: str) -> str:
-        """`text`, with the cluster's name where there are several."""
+        """Returns `text` with the cluster's name before it when the server has several."""
         return f"{self.context}: {text}" if self.context else text
 
-    # What became of the call. Each of these raises AuditError when it cannot be put on record.
+    # The ways in which a call can end. Each method raises AuditError when the call cannot be recorded.
 
     def malformed(self, method: str, code: str) -> None:
-        """The call could not be parsed."""
+        """Notes and records a call that could not be parsed."""
         self._note(self.summary.failed, f"{code} {method}")
         self._write(records.Record(f"unparsed {method}", "refuse", fault=code))
 
     def misdirected(self, method: str, code: str) -> None:
-        """The call is for no cluster there is."""
+        """Notes and records a call that names no known cluster."""
         self._note(self.summary.denied, f"{method} ({code})")
         self._write(records.Record(f"unparsed {method}", "deny", code, fault=code))
 
     def denied(self, call: request.Request, verdict: str, rule: str) -> None:
-        """The policy did not allow the call."""
+        """Notes and records a call that the policy did not allow."""
         self._note(self.summary.denied, f"{self.kind} ({rule})")
         self._write(records.Record(request.describe(call), verdict, rule, fault=rule, call=call))
 
     def failed(self, error: errors.KubescriptError) -> None:
-        """The call was allowed, and the cluster gave no answer."""
+        """Notes and records a call that was allowed and got no answer from the cluster."""
         self._note(self.summary.failed, f"{error.code} {self.kind}")
         if error.remedy:
             about = {"event": "cluster.remedy", "context": self.context}
@@ -91,7 +93,7 @@ class CallLog:
         self._write(self._performed(fault=error.code))
 
     def answered(self, call: request.Request, response: types.Response) -> None:
-        """The head of the answer is there, its body is not."""
+        """Notes the head of an answer; the body comes later."""
         about_request = response.status in _HARMLESS and call.verb != "list"
         if response.status >= 400 and not about_request:
             self._note(self.summary.failed, f"{response.status} {self.kind}")
@@ -101,7 +103,7 @@ class CallLog:
             self._note(self.summary.warnings, self.text(response.headers["warning"]))
 
     def ended(self, status: int, fault: str, size: int, redacted: Mapping[str, int], *, empty: bool) -> None:
-        """The body has ended, whichever way; `empty` says that it was a list without items."""
+        """Records how the body ended; `empty` says that it was a list without items."""
         if fault not in {"", CLOSED}:
             self._note(self.summary.failed, f"{fault} {self.kind}")
         for kind, count in redacted.items():
@@ -112,10 +114,10 @@ class CallLog:
         record = self._performed(status=status, fault=fault, size=size)
         self._write(replace(record, redacted=redacted))
 
-    # Masking of what the call says
+    # Masking of the texts of a call
 
     def text(self, text: str) -> str:
-        """`text`, masked; one that takes too long is withheld."""
+        """Returns `text` masked; a text whose masking takes too long is withheld."""
         if not text:
             return text
         try:
@@ -124,7 +126,8 @@ class CallLog:
             return redaction.WITHHELD
 
     def masked(self, reply: protocol.Reply) -> protocol.Reply:
-        """The reply, masked: an API server's reason phrase, headers and error texts are its words like its bodies."""
+        """Returns the reply with every text masked."""
+        # The reason phrase, the headers and the error texts come from the API server just as its bodies do.
         fault = reply.fault
         if fault is not None:
             fault = msgspec.structs.replace(fault, message=self.text(fault.message))
@@ -141,13 +144,13 @@ class CallLog:
         self.summary.note(notes, self.located(text))
 
     def _performed(self, *, status: int = 0, fault: str = "", size: int = 0) -> records.Record:
-        """The record of a call that was allowed and is over."""
+        """Returns the record of a call that was allowed and has ended."""
         what = request.describe(self.call) if self.call is not None else ""
         ms = round((time.monotonic() - self._started) * 1000, 1)
         return records.Record(what, "allow", status=status, fault=fault, ms=ms, bytes=size, call=self.call)
 
     def _write(self, record: records.Record) -> None:
-        """To the log and the journal. Raises AuditError."""
+        """Writes the record to the log and the journal. Raises AuditError."""
         record = replace(record, context=self.context)
         self.summary.add_record(record)
         self._sink(record)

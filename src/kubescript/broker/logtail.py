@@ -1,8 +1,8 @@
-"""The last lines of a log, masked with those before them in sight.
+"""The last lines of a log, masked together with the lines before them. Called by the broker.
 
-A key, a block of YAML or a table is known by its first line. Whoever asks for the last three lines would see what
-follows that line as any text, and could read a whole key by asking for one line more each time. So more is asked for
-than a script wants, and what it did not want is dropped once it is masked.
+Redaction recognizes a key, a block of YAML or a table by its first line. Attack: a script asks for the last three lines
+of a log, where the key's first line is missing, and reads a whole key by asking for one more line each time. The broker
+therefore asks for more lines than the script wants, masks them all, and drops those that the script did not ask for.
 """
 
 from __future__ import annotations
@@ -16,22 +16,23 @@ from kubescript.request import request
 
 __all__ = ["narrowed", "widened"]
 
+# Lines before those that were asked for. A private key of 16,384 bits has about 200.
 _BEFORE: Final = 256
-"""Lines; a private key of 16,384 bits has about 200."""
 _PIECE: Final = 256 * 1024
 
 
 def widened(call: request.Request) -> request.Request:
-    """The call as it is sent: of a log's end with more lines, and whole, since the asker's bytes begin later."""
+    """Returns the call as it is sent: a request for the last lines of a log asks for more lines."""
     lines = _tail(call)
     if not lines:
         return call
+    # `limitBytes` is left out: the API server would count from the first of the added lines. `narrowed` applies it.
     kept = tuple(pair for pair in call.query if pair[0] not in {"tailLines", "limitBytes"})
     return replace(call, query=(*kept, ("tailLines", str(lines + _BEFORE))))
 
 
 def narrowed(call: request.Request, chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """The masked lines that were asked for. Holds as much as it gives."""
+    """Yields the masked lines that were asked for. Holds no more in memory than it yields."""
     lines = _tail(call)
     if not lines:
         return chunks

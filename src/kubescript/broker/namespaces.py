@@ -1,8 +1,8 @@
-"""Namespaces that a script listed and found empty, and that do not exist.
+"""Namespaces that a script listed, found empty, and that do not exist. The evaluator asks for them after a script.
 
-An API server answers a list in a namespace that does not exist as it answers one in an empty namespace, so a misspelt
-name would look like a healthy cluster. After a script at most three of the namespaces in which it saw nothing are asked
-for, by the same broker and so under the same policy and on the same record as any call of its own.
+An API server answers a list in a namespace that does not exist as it answers a list in an empty namespace, so a
+misspelt name would look like a healthy cluster. After each script, at most three of the namespaces in which the script
+saw nothing are looked up, through the same broker: the policy and the audit treat these calls like the script's own.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ _TIMEOUT_S: Final = 2.0
 
 
 class Namespaces:
-    """The namespaces that one script listed. Used by the threads that answer its calls."""
+    """The namespaces that one script listed. The threads that answer its calls share it."""
 
     def __init__(self) -> None:
         self._has_content: dict[tuple[str, str], bool] = {}
-        """Cluster and namespace ▶ whether a list showed anything in it."""
+        """(cluster, namespace) → whether any list showed an object in it."""
         self._lock = threading.Lock()
 
     def listed(self, context: str, namespace: str, *, empty: bool) -> None:
-        """Takes note that a list in a namespace was answered."""
+        """Notes that a list in a namespace was answered."""
         key = context, namespace
         with self._lock:
             if key in self._has_content or len(self._has_content) < _MAX_REMEMBERED:
                 self._has_content[key] = self._has_content.get(key, False) or not empty
 
     def missing(self, handle: Handle, cancel: cancellation.Cancellation) -> list[tuple[str, str]]:
-        """Asks for the namespaces in which nothing was seen; gives cluster and name of those that do not exist."""
+        """Looks up the namespaces in which nothing was seen; returns cluster and name of those that do not exist."""
         with self._lock:
             empty = [key for key, has_content in self._has_content.items() if not has_content]
         return sorted(key for key in empty[:_MAX_ASKED] if _is_missing(*key, handle, cancel))
 
 
 def _is_missing(context: str, namespace: str, handle: Handle, cancel: cancellation.Cancellation) -> bool:
-    """Whether the cluster says that there is no such namespace; False when it does not tell."""
+    """Says whether the cluster has no such namespace; False when the cluster does not tell."""
     call = protocol.Call("GET", ("api", "v1", "namespaces", namespace), accept="metadata", context=context)
     _, response = handle(call, _TIMEOUT_S, cancel)
     if response is None:

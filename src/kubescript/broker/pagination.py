@@ -1,8 +1,8 @@
-"""Lists that a script reads page by page, and whether it read the last one.
+"""Lists that a script reads page by page, and whether the script read the last page. Called by the broker.
 
-A script that asks for `limit=500` and never for the next page has seen a part and may take it for all. The API server
-says so in the list's metadata, before the items or, for custom resources, after them; those two places are looked at,
-and only in answers to requests with a limit.
+A script that asks for `limit=500` and never asks for the next page has seen a part, and may take it for the whole. The
+API server says in the list's metadata that there is more: before the items or, for custom resources, after them. Only
+those two places are searched, and only in answers to requests with a limit.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from kubescript.request import request
 __all__ = ["Pages"]
 
 _LOOKED_AT: Final = 16 * 1024
-"""Bytes at either end of an answer."""
+"""Bytes at either end of an answer that are searched."""
 _MAX_OPEN: Final = 100
 """Lists that are remembered as unfinished."""
 _METADATA: Final = b'"metadata":'
 _CONTENT: Final = (b'"items":', b'"rows":', b'"columnDefinitions":')
 _NAMES_ONLY: Final = "as=PartialObjectMetadata"
-"""What the script SDK asks for on its own account, to say in an error which names there are."""
+"""The representation that the script SDK itself asks for, so that an error can say which names exist."""
 _decode: Final = json.JSONDecoder().raw_decode
 
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """The last page of a list that was read, and not the last there is."""
+    """The page of a list that was read last, when more pages follow it."""
 
     what: str
     number: int
@@ -40,15 +40,15 @@ class _Page:
 
 
 class Pages:
-    """The unfinished lists of one script. Used by the threads that answer its calls."""
+    """The unfinished lists of one script. The threads that answer its calls share it."""
 
     def __init__(self) -> None:
         self._open: dict[str, _Page] = {}
-        """By the token that continues them."""
+        """Continue token → page."""
         self._lock = threading.Lock()
 
     def followed(self, call: request.Request, what: str, response: types.Response) -> types.Response:
-        """The same answer; if it is a page, what it says of the next one is noted as it passes."""
+        """Returns the same answer; when it is a page, notes what it says of the next one while the bytes pass."""
         query = dict(call.query)
         if call.verb != "list" or not query.get("limit") or _NAMES_ONLY in call.accept:
             return response
@@ -58,7 +58,7 @@ class Pages:
         return replace(response, chunks=self._observed(page, response.chunks))
 
     def notes(self) -> dict[str, int]:
-        """What was not read to its end ▶ how often."""
+        """Returns the lists that were not read to their end → how often."""
         with self._lock:
             texts = [_text(page) for page in self._open.values()]
         return {text: texts.count(text) for text in texts}
@@ -93,14 +93,15 @@ def _metadata_before_items(head: bytes) -> dict[str, Any]:
 
 
 def _metadata_after_items(tail: bytes) -> dict[str, Any]:
-    """The list's own metadata: only the closing brace of the list follows it."""
+    """Returns the list's own metadata from the end of an answer; empty when there is none."""
+    # An item has a field `metadata` too. Only the list's own is followed by nothing but the closing brace.
     at = tail.rfind(_METADATA)
     found, rest = _object(tail[at + len(_METADATA) :]) if at >= 0 else ({}, "")
     return found if rest.strip() == "}" else {}
 
 
 def _object(text: bytes) -> tuple[dict[str, Any], str]:
-    """The JSON object that `text` begins with, and what follows it."""
+    """Returns the JSON object that `text` begins with, and the text that follows it."""
     decoded = text.decode("utf-8", "replace").lstrip()
     try:
         found, end = _decode(decoded)

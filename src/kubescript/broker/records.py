@@ -1,6 +1,6 @@
-"""What is kept of a call: a record for the log and the audit, and the journal it goes to.
+"""The record of a call, for the log and the audit, and the interface of the journal that keeps it.
 
-The broker writes both. A journal may refuse a call that it could not prove.
+The broker writes both. A journal may refuse a call when it could not keep the proof of it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["NOWHERE", "Journal", "Record"]
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One call, for the log and the audit: parsed fields and sizes, never a body, a query value or a header."""
+    """One call, for the log and the audit. Holds parsed fields and sizes, never a body, a query value or a header."""
 
     what: str
     verdict: str
@@ -29,24 +29,24 @@ class Record:
     call: request.Request | None = None
     """None when the call could not be parsed."""
     redacted: Mapping[str, int] = field(default_factory=dict)
-    """Kind of secret → how many values of it were masked in the answer."""
+    """Kind of secret → number of its values that were masked in the answer."""
     context: str = ""
-    """Which of several clusters; empty when the server has one."""
+    """Name of the cluster when the server has several; empty when it has one."""
     at: float = field(default_factory=time.time)
-    """When the call was over, in seconds since the epoch."""
+    """End of the call, in seconds since the epoch."""
 
 
 class Journal(Protocol):
-    """Puts the calls of one script on record. Called from the threads that answer them."""
+    """Records the calls of one script. The threads that answer the calls use it."""
 
     agent: str
-    """Tells the script in the user agent of its requests."""
+    """Names the script in the user agent of its requests."""
 
     def before(self, call: request.Request) -> None:
-        """`call` is about to be sent. Raises AuditError when it must not be, since nobody could prove it."""
+        """Called before `call` is sent. Raises AuditError when the call must not be sent: nobody could prove it."""
 
     def record(self, record: Record) -> None:
-        """A call has ended. Raises AuditError when that cannot be kept."""
+        """Records a call that has ended. Raises AuditError when the record cannot be kept."""
 
 
 class _Nowhere:
@@ -60,4 +60,4 @@ class _Nowhere:
 
 
 NOWHERE: Final[Journal] = _Nowhere()
-"""Keeps nothing."""
+"""The journal that keeps nothing."""

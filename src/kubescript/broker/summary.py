@@ -1,7 +1,7 @@
-"""What one script did and did not get to see, and the line under its answer that says so.
+"""Counts of what one script did and did not get to see, and the notes under its answer that say so.
 
-The broker counts here; the evaluator puts `notes` under the answer, even when the script swallowed the error: an empty
-list must never look like a healthy cluster. A line that stands under every second answer is read by nobody.
+The broker counts here. The evaluator puts `notes` under the answer, even when the script swallowed the error: an empty
+list must never look like a healthy cluster.
 """
 
 from __future__ import annotations
@@ -18,91 +18,92 @@ from kubescript.output import fencing
 
 __all__ = ["Summary", "notes"]
 
+# Distinct texts that are remembered. Attack: a script invents names without end, to fill the server's memory.
 _MAX_NOTES: Final = 100
-"""Distinct texts that are remembered; a hostile script could invent names for ever."""
+# Records that are kept. It is far above the calls of a script, because `capture` makes more calls than a script.
 _MAX_RECORDS: Final = 10_000
-"""Records that are kept; far beyond the calls of a script, for `capture` makes more."""
 _VARIABLE_KINDS: Final = "env-"
-"""Kinds of what is masked as the value of an environment variable, or where a text sets one."""
+"""Prefix of the kinds that are masked as the value of an environment variable, or where a text sets one."""
 _MASK: Final = "\N{LEFT-POINTING DOUBLE ANGLE QUOTATION MARK}redacted:"
 _LOOKS_AT_WHOLE_OBJECTS: Final = re.compile(
     r"(?i)env|\b(?:data|args|command|annotations|messages?)\b|\bvalues?\b(?!\()|to_?dict|to_?str\b|json|yaml|\b(?:str|repr|vars|isinstance)\(|\braw\b"
 )
-"""What a script says that looks where variables are, or at objects as a whole."""
+"""Matches a script that reads environment variables, or objects as a whole."""
 _NAMESPACE: Final = re.compile(r"in namespace \S+")
 _MANY_NAMESPACES: Final = 3
-"""Namespaces from which on they are counted instead of named."""
+"""From this number on, a note counts the namespaces instead of naming them."""
 _MAX_PHRASES: Final = 8
-"""Things of a kind that are named."""
+"""Phrases of one kind that a note names."""
 
 
 @dataclass(slots=True)
 class Summary:
-    """What one script did and did not get to see. Several threads answer its calls at a time."""
+    """What one script did and did not get to see. Several threads answer its calls at the same time."""
 
     calls: int = 0
     bytes: int = 0
     pages: pagination.Pages = field(default_factory=pagination.Pages, compare=False)
-    """Lists read page by page."""
+    """Lists that the script read page by page."""
     listed_namespaces: namespaces.Namespaces = field(default_factory=namespaces.Namespaces, compare=False)
-    """Namespaces it has listed."""
+    """Namespaces that the script has listed."""
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
     denied: dict[str, int] = field(default_factory=dict)
     """`list secrets (policy.denied_resource)` → how often."""
     failed: dict[str, int] = field(default_factory=dict)
     """`403 list nodes`, `cluster.timeout list pods` → how often."""
     warnings: dict[str, int] = field(default_factory=dict)
-    """What the API server or the snapshot warned of."""
+    """Warnings of the API server or the snapshot → how often."""
     absent: dict[str, int] = field(default_factory=dict)
     """Namespaces that were listed and do not exist."""
     redacted: dict[str, int] = field(default_factory=dict)
-    """Kind of secret → how many values of it were masked."""
+    """Kind of secret → number of its values that were masked."""
     denials: list[str] = field(default_factory=list)
-    """What the script was told when the policy denied a call, word by word: ours, whoever repeats it."""
+    """Messages that the script got when the policy denied a call. The text is kubescript's own, also when the script
+    prints it."""
     replayed: list[str] | None = None
-    """What was noted when this script ran first; a replay notes that and nothing of its own."""
+    """Notes of the script's first run; a replay shows these and makes no notes of its own."""
     journal: records.Journal = records.NOWHERE
     workload_text: bool = False
-    """Whether the script has read what workloads write freely: logs or events."""
+    """Whether the script has read text that workloads write freely: logs or events."""
     call_records: list[records.Record] = field(default_factory=list)
-    """Every call, as it was recorded; bounded by the calls a script may make."""
+    """The record of every call; bounded by the calls that a script may make."""
 
     def add_record(self, record: records.Record) -> None:
-        """Remember a call."""
+        """Keeps the record of a call."""
         if len(self.call_records) < _MAX_RECORDS:
             self.call_records.append(record)
 
     def report_denial(self, code: str, message: str) -> None:
-        """Remember what the policy's words were."""
+        """Keeps the message of a fault when it is the policy's."""
         if code.startswith("policy.") and len(self.denials) < _MAX_NOTES:
             self.denials.append(message)
 
     def found(self, kind: str) -> None:
-        """Count a value that was masked."""
+        """Counts a value that was masked."""
         self.note(self.redacted, kind)
 
     def note(self, notes: dict[str, int], text: str, times: int = 1) -> None:
-        """Count `text` in one of them; new texts beyond the cap are dropped, known ones still counted."""
+        """Counts `text` in `notes`. Beyond the cap, new texts are dropped and known texts are still counted."""
         with self.lock:
             if text in notes or len(notes) < _MAX_NOTES:
                 notes[text] = notes.get(text, 0) + times
 
     def count(self, *, calls: int = 0, size: int = 0) -> None:
-        """Count calls and bytes."""
+        """Counts calls and bytes."""
         with self.lock:
             self.calls += calls
             self.bytes += size
 
     @property
     def source(self) -> fencing.Source:
-        """The least trustworthy thing the script has read."""
+        """The least trustworthy source that the script has read."""
         if self.workload_text:
             return "workload"
         return "cluster" if self.bytes else "nothing"
 
 
 def notes(summary: Summary, script: str, outcome: types.Outcome) -> list[str]:
-    """A phrase for each kind of thing that is missing."""
+    """Returns one phrase for each kind of thing that is missing from the answer."""
     if summary.replayed is not None:
         return summary.replayed
     kinds = (
@@ -113,25 +114,28 @@ def notes(summary: Summary, script: str, outcome: types.Outcome) -> list[str]:
         ("warning", summary.warnings),
     )
     said = [f"{kind}: {_counted(texts)}" for kind, texts in kinds if texts]
+    # Masked variables are noted only when the script looks at them: nobody reads a line that stands under every second
+    # answer.
     if summary.redacted and (_elsewhere(summary) or _LOOKS_AT_WHOLE_OBJECTS.search(script) or _masked(outcome)):
         said.append("redacted: " + ", ".join(f"{count} {kind}" for kind, count in sorted(summary.redacted.items())))
     return said
 
 
 def _elsewhere(summary: Summary) -> bool:
-    """Whether something was masked that is no variable of a container. Logs have variables anywhere."""
+    """Says whether anything but a container's variable was masked. In logs, variables can be anywhere."""
     return summary.workload_text or not all(kind.startswith(_VARIABLE_KINDS) for kind in summary.redacted)
 
 
 def _masked(outcome: types.Outcome) -> bool:
-    """Whether the answer holds a mask."""
+    """Says whether the answer holds a mask."""
     fault = outcome.fault.message if outcome.fault is not None else ""
     result = (outcome.result or b"").decode("utf-8", "replace")
     return any(_MASK in text or "\\u00abredacted" in text for text in (outcome.printed, fault, result))
 
 
 def _counted(texts: Mapping[str, int]) -> str:
-    """All of one kind: what differs in the namespace alone is one thing, and of many the first are named."""
+    """Returns all texts of one kind. Texts that differ only in the namespace are one phrase; of many phrases the first
+    are named."""
     groups: dict[str, dict[str, int]] = {}
     for text, count in dict(texts).items():
         template = _NAMESPACE.sub("in {}", text, count=1)

@@ -1,1 +1,1 @@
-"""Decides which requests may be sent: rules, and what discovery says they name."""
+"""The decision which requests may be sent: the rules, and what discovery says that the rules name."""

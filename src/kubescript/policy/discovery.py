@@ -1,8 +1,8 @@
-"""What the cluster serves, from its own discovery: which kind a custom or aggregated resource has, and whether a rule
-names anything. Rules that name a kind need both to decide.
+"""What the cluster serves, from its own discovery: the kind of a custom or aggregated resource, and whether a rule
+names anything. The policy needs both to decide on rules that name a kind.
 
-Remembered for a minute, misses excepted: a definition may come later, and one that was deleted and made anew under the
-same plural may have another kind.
+Answers are remembered for a minute, because a definition that is deleted and created again under the same plural may
+have another kind. Misses are not remembered, because a definition may come later.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ log = logging.getLogger(__name__)
 
 _FRESH_S: Final = 60.0
 _CALL_S: Final = 10.0
+# Group versions that are remembered. Large clusters have some hundred.
 _MAX_KNOWN: Final = 1_000
-"""Group versions remembered; large clusters have some hundred."""
 _MAX_BYTES: Final = 8 * 1024 * 1024
 _Document = TypeVar("_Document", bound=msgspec.Struct)
 
@@ -54,18 +54,18 @@ class Catalogue(msgspec.Struct):
     """The groups of a cluster."""
 
     groups: list[_Group]
+    # True when the catalogue was made from a few saved objects: a group or kind that is missing in it may exist.
     partial: bool = False
-    """Made up from a few saved objects: what is not in it may exist all the same."""
 
     def versions(self, group: str) -> list[str]:
-        """Those of one group; none when it is not served."""
+        """Returns the versions of one group; none when the group is not served."""
         if not group:
             return ["v1"]
         return [each.version for one in self.groups if one.name == group for each in one.versions]
 
 
 class KindResolver:
-    """Answers `policy.Resolver` and `policy.Named`. Called from many threads at once."""
+    """Implements `policy.Resolver` and `policy.Named`. Many threads call it at once."""
 
     def __init__(self, cluster: base.Cluster) -> None:
         self._cluster = cluster
@@ -81,7 +81,7 @@ class KindResolver:
         timeout_s: float = _CALL_S,
         cancel: cancellation.Cancellation | None = None,
     ) -> str | None:
-        """The kind, or None when the cluster does not tell in time: the policy then denies."""
+        """Returns the kind, or None when the cluster does not answer in time: the policy then denies."""
         kinds = self._remembered(group, version)
         if resource not in kinds:
             kinds = self._ask(group, version, min(timeout_s, _CALL_S), cancel or cancellation.Cancellation())
@@ -93,7 +93,8 @@ class KindResolver:
         timeout_s: float = _CALL_S,
         cancel: cancellation.Cancellation | None = None,
     ) -> bool | None:
-        """Whether the group of `rule` has what it names, or is not served; None when the cluster does not tell."""
+        """Says whether the group of `rule` has what the rule names, or is not served; None when the cluster does not
+        tell."""
         deadline = time.monotonic() + min(timeout_s, _CALL_S)
         cancel = cancel or cancellation.Cancellation()
         found = self.catalogue(deadline, cancel)
@@ -107,7 +108,7 @@ class KindResolver:
         return any(rule.names(offer) for offer in offers) or (False if all(offers) else None)
 
     def catalogue(self, deadline: float, cancel: cancellation.Cancellation) -> Catalogue | None:
-        """The groups that the cluster serves; None when it does not tell by `deadline` (time.monotonic)."""
+        """Returns the groups that the cluster serves; None when it does not tell by `deadline` (time.monotonic)."""
         with self._lock:
             when, found = self._catalogue
         if found is not None and time.monotonic() - when < _FRESH_S:
@@ -118,7 +119,7 @@ class KindResolver:
         return found
 
     def offered(self, group: str, version: str, deadline: float, cancel: cancellation.Cancellation) -> dict[str, str]:
-        """`certificates`, `certificates/status`, … → kind; empty when the cluster does not tell by `deadline`."""
+        """Maps `certificates`, `certificates/status`, … to kinds; empty when the cluster is silent until `deadline`."""
         known = self._remembered(group, version)
         return known or self._ask(group, version, deadline - time.monotonic(), cancel)
 
@@ -132,14 +133,14 @@ class KindResolver:
         found = self._fetch(path, _Resources, timeout_s, cancel)
         kinds = {each.name: each.kind for each in found.resources} if found is not None else {}
         log.debug("asked which kinds %s/%s has", group, version, extra={"event": "resolver.call"})
-        if kinds:  # a script can invent groups for ever; only those that exist are remembered
+        if kinds:  # attack: a script invents groups without end; only groups that exist are remembered
             self._remember((group, version), kinds)
         return kinds
 
     def _fetch(
         self, path: str, shape: type[_Document], timeout_s: float, cancel: cancellation.Cancellation
     ) -> _Document | None:
-        """One document; None when there is none, or none in time."""
+        """Returns one document; None when there is none, or none in time."""
         call = request.Request("GET", path, (), verb="get", is_resource=False)
         try:
             response = self._cluster.perform(call, max(0.001, timeout_s), cancel)

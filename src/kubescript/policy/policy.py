@@ -1,7 +1,7 @@
-"""May this request be sent? A pure decision on the parsed fields; no I/O, no state.
+"""The decision whether a request may be sent, on its parsed fields alone. It does no I/O and keeps no state.
 
-Unknown means no: an unknown subresource of a built-in group, a kind that a rule names but nobody can resolve, a verb
-that is not plainly a read. Called by the broker, for every toolset.
+The policy denies the unknown: an unknown subresource of a built-in group, a request whose kind a rule depends on and
+that cannot be resolved, a verb that is not plainly a read. The broker calls it for every toolset.
 """
 
 from __future__ import annotations
@@ -17,36 +17,37 @@ from kubescript.request import kinds, request
 __all__ = ["DEFAULT_RULES", "Decision", "DeniedResource", "Named", "Policy", "Resolver"]
 
 Resolver = Callable[[str, str, str], str | None]
-"""(group, version, resource) of a custom or aggregated API → its kind, from discovery; None when it cannot be told."""
+"""(group, version, resource) of a custom or aggregated API → its kind, from discovery; None when it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeniedResource:
-    """Objects no script may touch.
+    """A rule against objects that no script may touch.
 
-    A field that is empty or "*" matches everything; the core group is written "core".
+    A field that is empty or "*" matches everything. The core group is written "core".
     """
 
     group: str = ""
     version: str = ""
     kind: str = ""
-    """As in manifests: `Secret`. Compared without case; the plural is taken too."""
+    """As in manifests: `Secret`. Case does not matter; the plural is accepted too."""
     resource: str = ""
     """As in RBAC: `secrets` (which covers its subresources) or `serviceaccounts/token`."""
 
     @property
     def id(self) -> str:
-        """How decisions and receipts name the rule: `core/Secret`, `core/serviceaccounts/token`."""
+        """The rule's name in decisions and in the audit: `core/Secret`, `core/serviceaccounts/token`."""
         parts = (self.group, self.version, self.kind, self.resource)
         return "/".join(part for part in parts if not _any(part)) or "everything"
 
     @property
     def api_group(self) -> str | None:
-        """The group as the API server calls it; None when the rule holds for every group."""
+        """The group as the API server writes it; None when the rule holds for every group."""
         return None if _any(self.group) else "" if self.group == "core" else self.group
 
     def names(self, offered: Mapping[str, str]) -> bool:
-        """Whether a group that offers these (`certificates`, `certificates/status` → kind) has what the rule names."""
+        """Says whether a group that offers these (`certificates`, `certificates/status` → kind) has what the rule
+        names."""
         wanted = self.kind.lower()
         for name, kind in offered.items():
             parent = name.partition("/")[0]
@@ -57,7 +58,7 @@ class DeniedResource:
 
     @property
     def built_in(self) -> bool:
-        """Whether what the rule names is built into Kubernetes, so that no discovery is needed to know it is there."""
+        """Whether what the rule names is built into Kubernetes, so that it exists without asking discovery."""
         return _built_in(self)
 
 
@@ -69,12 +70,12 @@ DEFAULT_RULES: Final = (
 
 
 Named = Callable[[DeniedResource], bool | None]
-"""Whether the group of a rule has what the rule names, or is not there at all; None when that cannot be told."""
+"""Says whether the group of a rule has what the rule names, or is not served at all; None when that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The verdict and, unless it is "allow", the rule, the reason and what to do instead, in words for the model."""
+    """The verdict and, unless it is "allow", the rule, the reason and what to do instead, as text for the model."""
 
     verdict: Literal["allow", "deny", "plan"]
     rule: str = ""
@@ -87,6 +88,7 @@ class Decision:
 ALLOW: Final = Decision("allow")
 
 _READS: Final = frozenset({"get", "list", "watch"})
+# These POSTs store nothing: they are the API's way to ask a question.
 _QUESTIONS: Final = frozenset({
     ("authorization.k8s.io", "v1", "selfsubjectaccessreviews"),
     ("authorization.k8s.io", "v1", "selfsubjectrulesreviews"),
@@ -94,7 +96,6 @@ _QUESTIONS: Final = frozenset({
     ("authorization.k8s.io", "v1", "localsubjectaccessreviews"),
     ("authentication.k8s.io", "v1", "selfsubjectreviews"),
 })  # fmt: skip
-"""POSTs that store nothing: the API's way to ask a question."""
 _BELOW: Final = kinds.READ_SUBRESOURCES | kinds.WRITE_SUBRESOURCES | request.CONNECT | set(kinds.SUBRESOURCE_KINDS)
 _CUSTOM_SUBRESOURCES: Final = frozenset({"status", "scale"})
 _INSTEAD_OF: Final = {
@@ -107,7 +108,7 @@ _INSTEAD_OF: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What the operator permits. `defaults` hold beside `rules`; pass () to drop them."""
+    """What the operator permits. `defaults` hold in addition to `rules`; pass () to drop them."""
 
     read_only: bool = True
     rules: tuple[DeniedResource, ...] = ()
@@ -116,7 +117,7 @@ class Policy:
     named: Named = lambda _rule: None
 
     def decide(self, call: request.Request) -> Decision:
-        """The verdict on one request."""
+        """Returns the verdict on one request."""
         if not call.is_resource:
             return ALLOW if call.method == "GET" else _write(call)
         return self._denied(call) or _tunnel(call) or _subresource(call) or self._verb(call)
@@ -133,13 +134,13 @@ class Policy:
         return None
 
     def _mistaken(self, rule: DeniedResource, call: request.Request) -> bool:
-        """Whether `rule` is about the group of the request and yet names nothing in it, as far as anybody can tell: a
-        slip must not pass for a permission."""
+        """Says whether `rule` is about the group of the request and names nothing in it, as far as discovery tells."""
+        # A spelling mistake in a rule must not pass for a permission: a mistaken rule denies its whole group.
         about = not _any(rule.group) and rule.group in _groups(call)
         return about and not rule.built_in and not self.named(rule)
 
     def _matches(self, rule: DeniedResource, call: request.Request) -> bool | None:
-        """Whether `rule` covers the request; None when that depends on a kind nobody knows."""
+        """Says whether `rule` covers the request; None when that depends on a kind that is not known."""
         if not (_any(rule.group) or rule.group in _groups(call)):
             return False
         if not (_any(rule.resource) or rule.resource in {call.resource, f"{call.resource}/{call.subresource}"}):
@@ -150,7 +151,7 @@ class Policy:
 
     def _has_kind(self, kind: str, call: request.Request) -> bool | None:
         below = kinds.SUBRESOURCE_KINDS.get(call.subresource, "")
-        if kind in {call.resource, f"{call.resource}/{call.subresource}"}:  # the plural, where the kind was asked for
+        if kind in {call.resource, f"{call.resource}/{call.subresource}"}:  # the rule has the plural in `kind`
             return True
         known = kinds.kind_of(call.group, call.resource) or self.resolve(call.group, call.version, call.resource)
         if below.lower() == kind:
@@ -182,7 +183,7 @@ def _built_in(rule: DeniedResource) -> bool:
 
 
 def _with_subresources(group: Mapping[str, str]) -> dict[str, str]:
-    """What a built-in group may offer below its resources, too."""
+    """Adds the subresources that a built-in group may offer."""
     offered = dict(group)
     for plural, kind in group.items():
         for name in _BELOW:
@@ -225,7 +226,8 @@ def _tunnel(call: request.Request) -> Decision | None:
 
 
 def _subresource(call: request.Request) -> Decision | None:
-    """An unknown subresource may do anything, on GET too (nodes/proxy does): what passes is on a list."""
+    """Denies a subresource that is not on the list of known ones."""
+    # An unknown subresource may do anything, even on GET, as nodes/proxy does.
     if not call.subresource:
         return None
     known = _CUSTOM_SUBRESOURCES
@@ -238,8 +240,8 @@ def _subresource(call: request.Request) -> Decision | None:
 
 
 def _groups(call: request.Request) -> tuple[str, ...]:
-    """The groups under which the API server serves these very objects: events are stored once and served by two
-    groups."""
+    """Returns the groups under which the API server serves the same objects."""
+    # Events are stored once and served by two groups: a rule about one must also hold for the other.
     own = call.group or "core"
     return ("core", "events.k8s.io") if call.resource == "events" and own in {"core", "events.k8s.io"} else (own,)
 

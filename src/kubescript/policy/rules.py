@@ -1,11 +1,11 @@
-"""Whether each `[[denied_resources]]` rule names something, and who is told when one does not.
+"""Checks that each `[[denied_resources]]` rule names something, and warns of a rule that does not.
 
-A rule that names nothing denies nothing, so a slip must not stay silent. What no cluster can ever have stops the start;
-the rest only discovery can tell, after the first answer of a cluster or in `doctor`:
+A rule that names nothing denies nothing, so a spelling mistake must not stay silent. A name that no cluster can have
+stops the start of the server. Only discovery can tell the rest, after the first answer of a cluster or in `doctor`:
 
-    the group is served, without what the rule names     a slip: `policy` denies the whole group until it is mended
-    the group is not served                              fine: it may come later, and is denied then
-    a rule without a group names nothing                 told; it denies what comes later
+    the group is served, without what the rule names     a mistake: `policy` denies the group until the rule is mended
+    the group is not served                              no mistake: the group may come later, and is denied then
+    a rule without a group names nothing                 a warning; the rule denies what comes later
     discovery does not tell                              `policy` denies the group meanwhile
 """
 
@@ -31,10 +31,10 @@ log = logging.getLogger(__name__)
 MISTAKEN: Final = "policy.mistaken_rule"
 _PATIENCE_S: Final = 5.0
 _AGAIN_S: Final = 60.0
-"""Before a cluster that did not tell is asked again."""
+"""Seconds before a cluster that did not tell is asked again."""
+# Ratios of difflib: Certificat and Certificate have 0.95, networking.k8s.io and gateway.networking.k8s.io have 0.81.
 _SIMILAR: Final = 0.75
 _ALL_BUT_EQUAL: Final = 0.9
-"""difflib ratios: Certificat and Certificate 0.95, networking.k8s.io and gateway.networking.k8s.io 0.81."""
 _SHAPES: Final = {
     "group": (re.compile(r"\*|[a-z0-9]([a-z0-9.-]*[a-z0-9])?|"), "an API group: `cert-manager.io`, without a version"),
     "kind": (
@@ -46,24 +46,24 @@ _SHAPES: Final = {
         "a plural as in RBAC: `certificates`, `pods/log`",
     ),
 }
-"""What the API server accepts as a name, or * alone."""
+"""The names that the API server accepts, or * alone, and what an error says was expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is to be said of one rule."""
+    """The result of checking one rule."""
 
     rule: str
     text: str
     wrong: bool
-    """Whether the rule is mistaken, as far as can be told; otherwise there is nothing to mend."""
+    """Whether the rule is mistaken, as far as is known; otherwise there is nothing to mend."""
     told: bool = True
-    """Whether the cluster told."""
+    """Whether the cluster's discovery told."""
     context: str = ""
 
 
 def read(given: config.DeniedResource) -> policy.DeniedResource:
-    """A rule of the settings for the policy. Raises ConfigError when it has a name that no cluster can have."""
+    """Converts a rule of the settings to one of the policy. Raises ConfigError for a name that no cluster can have."""
     fields = {
         "group": "*" if given.group is None else given.group.strip().lower(),
         "kind": given.kind.strip(),
@@ -77,7 +77,7 @@ def read(given: config.DeniedResource) -> policy.DeniedResource:
 
 
 class Denials:
-    """The rules of one cluster that only discovery can confirm. Used from many threads at once."""
+    """The rules of one cluster that only discovery can confirm. Many threads use it at once."""
 
     def __init__(self, rules: Iterable[policy.DeniedResource], resolve: discovery.KindResolver, context: str) -> None:
         self._open = [rule for rule in rules if not rule.built_in]
@@ -89,18 +89,19 @@ class Denials:
         self._hint()
 
     def check_later(self) -> None:
-        """As `check`, in a thread of its own: discovery may take seconds, and no script waits for it."""
+        """Runs `check` in a thread of its own."""
+        # Discovery may take seconds, and no script waits for it.
         if self._is_due():
             self._checking = threading.Thread(target=self.check, name="kubescript-rules", daemon=True)
             self._checking.start()
 
     def close(self) -> None:
-        """Waits for a check that is under way, so that its warnings are not lost."""
+        """Waits for a check that is running, so that its warnings are not lost."""
         if self._checking is not None:
             self._checking.join(_PATIENCE_S)
 
     def check(self) -> None:
-        """Warns of each rule that names nothing, once; of what the cluster does not tell, again a minute later."""
+        """Warns once of each rule that names nothing; checks rules that the cluster does not tell of a minute later."""
         if not self._is_due() or not self._lock.acquire(blocking=False):
             return
         try:
@@ -117,7 +118,8 @@ class Denials:
         return bool(self._open) and time.monotonic() >= self._next
 
     def _hint(self) -> None:
-        """What is near to something built in may be a slip already before any cluster is asked."""
+        """Warns of a rule that is similar to a built-in name, before any cluster is asked: it may be a spelling
+        mistake."""
         for rule in self._open:
             if near := _near(rule, _built_in(rule), _ALL_BUT_EQUAL if rule.api_group is None else _SIMILAR):
                 text = f"rule {rule.id} names nothing that is built into Kubernetes; did you mean {near}?"
@@ -127,7 +129,7 @@ class Denials:
 def examine(
     rules: Iterable[policy.DeniedResource], resolve: discovery.KindResolver, timeout_s: float, context: str = ""
 ) -> list[Finding]:
-    """What is to be said of those rules that name nothing, as far as the cluster tells in time."""
+    """Returns the findings on those rules that name nothing, as far as the cluster tells in time."""
     until = _Until(time.monotonic() + timeout_s, cancellation.Cancellation())
     found = (_Check(rule, resolve, until, context).finding() for rule in rules if not rule.built_in)
     return [finding for finding in found if finding is not None]
@@ -140,7 +142,7 @@ class _Until(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """One rule against one cluster."""
+    """The check of one rule against one cluster."""
 
     rule: policy.DeniedResource
     resolve: discovery.KindResolver
@@ -148,7 +150,7 @@ class _Check:
     context: str
 
     def finding(self) -> Finding | None:
-        """What is to be said; None when there is nothing."""
+        """Returns the finding; None when the rule is fine."""
         catalogue = self.resolve.catalogue(*self.until)
         named = self.resolve.named(self.rule, self.until.deadline - time.monotonic(), self.until.cancel)
         if catalogue is None or named is None:
@@ -163,7 +165,8 @@ class _Check:
         return self._says(f"cannot be checked, the cluster's discovery does not answer in full{group}", told=False)
 
     def _absent(self, catalogue: discovery.Catalogue) -> Finding:
-        """A group that is not served is no mistake, unless it is all but equal to one that is."""
+        """Returns the finding on a rule whose group is not served."""
+        # Such a rule is no mistake, unless its group is almost equal to one that is served.
         names = [one.name for one in catalogue.groups]
         close = difflib.get_close_matches(self.rule.group, names, n=1, cutoff=_ALL_BUT_EQUAL)
         hint = f"; did you mean {close[0]}?" if close else " yet; what it names is denied when it comes"
@@ -195,7 +198,7 @@ def _built_in(rule: policy.DeniedResource) -> Sequence[dict[str, str]]:
 
 
 def _near(rule: policy.DeniedResource, offers: Iterable[dict[str, str]], cutoff: float) -> str:
-    """The names most like the one the rule has."""
+    """Returns the offered names that are most similar to the rule's name, as text; empty when none is."""
     kinds_by_name: dict[str, str] = {}
     for offer in offers:
         kinds_by_name |= offer

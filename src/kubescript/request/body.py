@@ -1,6 +1,6 @@
-"""The body of an API call.
+"""The body of an API call. `request` calls it.
 
-Strictly read, written anew, so that the API server sees what was checked and nothing beside it.
+The body is read strictly and written anew, so that the API server sees exactly what was checked.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NOT_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
 
 
 def check(method: str, body: msgspec.Raw, content_type: str) -> tuple[str, bytes | None]:
-    """The Content-Type to send and the body in canonical JSON; None for JSON null, which stands for no body.
+    """Returns the Content-Type to send and the body in canonical JSON; None for JSON null, which means no body.
 
     Raises RequestError.
     """
@@ -50,10 +50,9 @@ def check(method: str, body: msgspec.Raw, content_type: str) -> tuple[str, bytes
 
 
 def strict_json(raw: bytes) -> object:
-    """Decode UTF-8 JSON.
+    """Decodes UTF-8 JSON.
 
-    Raises RequestError for duplicate keys, NaN, huge numbers, too deep nesting or anything not
-    JSON.
+    Raises RequestError for duplicate keys, NaN, huge numbers, too deep nesting and anything that is not JSON.
     """
     _check_depth(raw)
     try:
@@ -63,7 +62,8 @@ def strict_json(raw: bytes) -> object:
 
 
 def _check_operations(operations: list[object]) -> None:
-    """Copied to another field in a dry run, a password would come back where no name says that it is one."""
+    """Refuses `copy` and `move`."""
+    # Attack: a dry run copies a password to a field whose name does not say that it is one, and returns it unmasked.
     if any(isinstance(one, dict) and one.get("op") in {"copy", "move"} for one in operations):
         raise errors.RequestError(
             "a JSON patch cannot copy or move: read the value and write it with `add` or `replace`", code="request.body"
@@ -99,7 +99,8 @@ def _check_depth(raw: bytes) -> None:
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Of two equal keys one reader takes the first, another the last: what was checked would not be what is done."""
+    """Refuses an object with two equal keys."""
+    # One reader takes the first key and another the last: the API server might do something else than was checked.
     result = dict(pairs)
     if len(result) != len(pairs):
         raise ValueError("a key occurs twice in one object")

@@ -1,7 +1,8 @@
-"""What a path asks for: the rules by which kube-apiserver reads verb, group and resource from one.
+"""The rules by which kube-apiserver reads verb, group and resource from a path. `request` calls them.
 
-They are its own (k8s.io/apiserver/pkg/endpoints/request/requestinfo.go), applied to the very segments that are sent. A
-path that two programs could read in two ways is how a proxy in the middle and the policy come to disagree.
+The rules are kube-apiserver's own (k8s.io/apiserver/pkg/endpoints/request/requestinfo.go), applied to exactly the
+segments that are sent. A path that two programs can read in two ways is refused: the policy would decide on one reading
+and a proxy or the API server would act on the other.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ __all__ = ["Info", "parse"]
 
 _MAX_SEGMENTS: Final = 24
 _MAX_SEGMENT: Final = 253
-"""Characters; the longest name Kubernetes accepts."""
+"""Characters of the longest name that Kubernetes accepts."""
+# Printable ASCII without the characters at which some parser splits, decodes or cuts a path: / % ? # \ ; space, quotes
+# and angle brackets.
 _SEGMENT: Final = re.compile(r"[!$&'()*+,\-.0-9:=@A-Z_a-z~^|\[\]{}]+")
-"""Printable ASCII without what some parser splits, decodes or cuts at: / % ? # \\ ; space, quotes and angle
-brackets."""
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _DOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _RESOURCE: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
@@ -33,7 +34,7 @@ _DOCUMENTS: Final = frozenset({
 
 @dataclass(slots=True)
 class Info:
-    """What kube-apiserver calls RequestInfo."""
+    """The parts of a request, as in RequestInfo of kube-apiserver."""
 
     verb: str
     is_resource: bool = False
@@ -46,7 +47,7 @@ class Info:
 
 
 def parse(method: str, path: tuple[str, ...], options: tuple[tuple[str, str], ...]) -> Info:
-    """What the segments `path` ask for. Raises RequestError when they are malformed, ambiguous or unknown."""
+    """Returns what the segments `path` ask for. Raises RequestError when they are malformed, ambiguous or unknown."""
     return _classify(method, _checked_path(path), options)
 
 
@@ -77,7 +78,8 @@ def _classify(method: str, segments: tuple[str, ...], options: tuple[tuple[str, 
 
 
 def _document(method: str, segments: tuple[str, ...]) -> Info:
-    """A path that is no resource must be on the list: /logs, /debug and /metrics are windows into the control plane."""
+    """Reads a path that is no resource. Raises RequestError unless it is on the list."""
+    # Attack: /logs, /debug and /metrics show the inside of the control plane.
     if not _is_document(segments):
         raise errors.RequestError(
             f"/{'/'.join(segments)[:100]} is no API path for scripts; resources are in /api/v1 and /apis/GROUP/VERSION",
@@ -114,10 +116,8 @@ def _resource(method: str, group: str, version: str, parts: list[str], options: 
 
 
 def _special_verb(info: Info, method: str, parts: list[str]) -> list[str]:
-    """/api/v1/watch/… and /api/v1/proxy/….
-
-    Deprecated, still read by the server, so never to be taken for something else.
-    """
+    """Reads /api/v1/watch/… and /api/v1/proxy/…; returns the segments that follow."""
+    # These paths are deprecated, but the API server still reads them: they must never be taken for something else.
     if len(parts) < 2:
         raise errors.RequestError(f"the path ends after {parts[0]!r}; name a resource", code="request.path")
     if parts[0] == "watch" and method != "GET":
@@ -140,10 +140,8 @@ def _name_parts(info: Info, parts: list[str]) -> None:
 
 
 def _check_names(info: Info) -> None:
-    """Group, version, resource and namespace have narrow grammars.
-
-    A text outside them can only be an attempt or a slip.
-    """
+    """Checks group, version, resource, subresource and namespace against their narrow grammars."""
+    # A text outside these grammars can only be an attack or a mistake.
     checks = (
         ("API group", info.group, _DOMAIN),
         ("API version", info.version, _LABEL),
@@ -158,9 +156,9 @@ def _check_names(info: Info) -> None:
 
 
 def _refine_verb(info: Info, options: dict[str, str]) -> None:
-    """Without a name, get is list or watch, delete is deletecollection.
+    """Turns the HTTP method's verb into the API's: without a name, get is list or watch, delete is deletecollection.
 
-    A field selector may still name the one object.
+    A field selector may still name one object.
     """
     if info.verb == "delete" and not info.name:
         info.verb = "deletecollection"
@@ -172,10 +170,7 @@ def _refine_verb(info: Info, options: dict[str, str]) -> None:
 
 
 def _selected_name(selector: str) -> str:
-    """The name that a field selector pins down with metadata.name=NAME, as the API server reads it.
-
-    Else an empty string.
-    """
+    """Returns the NAME of metadata.name=NAME in a field selector, as the API server reads it; empty without one."""
     for term in selector.split(","):
         match = re.fullmatch(r"metadata\.name==?([^=!\\]+)", term)
         if match and match[1] not in {".", ".."} and not re.search(r"[/%]", match[1]):

@@ -1,10 +1,9 @@
-"""The resources built into Kubernetes.
+"""The resources that are built into Kubernetes: their kinds, whether they are namespaced, and their subresources.
 
-Which kind each one holds, whether it is namespaced, which subresources can be read.
-
-Generated once from the API paths of the official client 37.0.2 and kept short enough to read. `policy` uses it to match
-rules that name a kind, the snapshot backend to answer as kube-apiserver would. A group that is listed here is "built
-in": what the table does not know about it is treated as unknown, never as a custom resource.
+The table was generated once from the API paths of the official client 37.0.2, and is kept short enough to read.
+`policy` uses it to match rules that name a kind, and the snapshot backend to answer as kube-apiserver would. A group
+that is listed here is "built in": a resource of it that the table does not have is unknown, and never a custom
+resource.
 """
 
 from __future__ import annotations
@@ -70,8 +69,9 @@ storage.k8s.io: -StorageClass=storageclasses
 storage.k8s.io: -VolumeAttachment=volumeattachments -VolumeAttributesClass=volumeattributesclasses
 storagemigration.k8s.io: -StorageVersionMigration=storageversionmigrations
 """
-"""`group: Kind=plural …`, a minus before what is not namespaced; the core group has no name."""
+"""Lines of `group: Kind=plural …`. A minus marks a kind that is not namespaced; the core group has no name."""
 
+# The body of these subresources has another kind than their parent; a rule against that kind covers them.
 SUBRESOURCE_KINDS: Final = {
     "scale": "Scale",
     "eviction": "Eviction",
@@ -82,13 +82,13 @@ SUBRESOURCE_KINDS: Final = {
     "portforward": "PodPortForwardOptions",
     "proxy": "ProxyOptions",
 }
-"""Subresources whose body is of another kind than their parent; a rule against the kind covers them."""
+"""Subresource → kind."""
 
 READ_SUBRESOURCES: Final = frozenset({"log", "status", "scale", "approval", "ephemeralcontainers", "resize"})
-"""What GET may read below an object of a built-in group. Everything else there is unknown or acts."""
+"""Subresources that GET may read in a built-in group. Every other one is unknown, or acts on GET."""
 
 WRITE_SUBRESOURCES: Final = READ_SUBRESOURCES - {"log"} | {"eviction", "binding", "finalize", "token"}
-"""What a write may name below an object of a built-in group, where writes are permitted at all."""
+"""Subresources that a write may name in a built-in group, where writes are permitted at all."""
 
 
 def _parse(table: str) -> tuple[dict[str, dict[str, str]], frozenset[tuple[str, str]]]:
@@ -108,21 +108,21 @@ BUILT_IN: Final = _parse(_TABLE)[0]
 """Group → plural → kind."""
 
 NAMESPACED: Final = _parse(_TABLE)[1]
-"""(group, plural) of what lives in a namespace."""
+"""(group, plural) of the resources that are namespaced."""
 
 
 def kind_of(group: str, resource: str) -> str | None:
-    """The kind a built-in resource holds; None when the table does not know it."""
+    """Returns the kind of a built-in resource; None when the table does not have it."""
     return BUILT_IN.get(group, {}).get(resource)
 
 
 def plural_of(group: str, kind: str) -> str | None:
-    """The resource name of a built-in kind; None when the table does not know it."""
+    """Returns the resource name of a built-in kind; None when the table does not have it."""
     return next((plural for plural, known in BUILT_IN.get(group, {}).items() if known == kind), None)
 
 
 def guess_plural(kind: str) -> str:
-    """The resource name Kubernetes' own tools would guess for a custom kind (meta.UnsafeGuessKindToResource)."""
+    """Guesses the resource name of a custom kind as Kubernetes' own tools do (meta.UnsafeGuessKindToResource)."""
     word = kind.lower()
     if word.endswith("s"):
         return word + "es"

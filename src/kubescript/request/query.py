@@ -1,4 +1,4 @@
-"""The query string of an API call: which keys a script may send, and what their values may look like."""
+"""The query string of an API call: the keys that a script may send, and the form of their values."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _TEXTS: Final = frozenset({
 })  # fmt: skip
 _DOCUMENT_KEYS: Final = frozenset({"hash", "verbose", "pretty", "timeout"})
 """openapi/v3 documents are addressed with ?hash=, health checks with ?verbose."""
+# These keys pass on to the policy, which refuses tunnels with a better explanation than "unknown key".
 _TUNNEL_KEYS: Final = frozenset({"command", "stdin", "stdout", "stderr", "tty", "container", "path", "ports"})
-"""Let through to the policy, which refuses tunnels with a better explanation than "unknown key"."""
 _OFF_ONLY: Final = {
     "follow": "logs cannot be followed here: read the last lines with tailLines=, or sinceSeconds=",
     "insecureSkipTLSVerifyBackend": "the kubelet's certificate is always verified: leave this parameter out",
@@ -32,7 +32,7 @@ _OFF_ONLY: Final = {
 _RESOURCE_KEYS: Final = _FLAGS | _OFF_ONLY.keys() | _NUMBERS | _TEXTS
 _MAX_KEYS: Final = 64
 _MAX_VALUE: Final = 16 * 1024
-"""Characters of one value; a continue token is about 200."""
+"""Characters of one value. A continue token has about 200."""
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _OFF: Final = frozenset({"false", "0"})
 _BOOLEANS: Final = _OFF | {"true", "1"}
@@ -40,7 +40,8 @@ _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 
 
 def check(query: tuple[tuple[str, str], ...], *, tunnel: bool, resource: bool) -> tuple[tuple[str, str], ...]:
-    """The query as it is sent, when every key is known and occurs once and every value fits. Raises RequestError."""
+    """Returns the query as it is sent. Raises RequestError unless every key is known and occurs once, and every value
+    fits."""
     if len(query) > _MAX_KEYS:
         raise errors.RequestError(f"more than {_MAX_KEYS} query parameters", code="request.query")
     seen = set()
@@ -49,7 +50,7 @@ def check(query: tuple[tuple[str, str], ...], *, tunnel: bool, resource: bool) -
             raise errors.RequestError(_OFF_ONLY[key], code="request.query")
         _check_key(key, tunnel=tunnel, resource=resource)
         if key in seen and not (tunnel and key == "command"):
-            # kube-apiserver takes the first of two, a proxy perhaps the last: never send such a pair
+            # kube-apiserver takes the first of two, and a proxy perhaps the last: such a pair is never sent.
             raise errors.RequestError(f"query parameter {key} is given twice", code="request.query")
         seen.add(key)
         _check_value(key, value)

@@ -1,8 +1,8 @@
-"""An API call as data: what the broker parses, the policy decides on and the cluster performs.
+"""An API call as data: the broker parses it, the policy decides on it and the cluster performs it.
 
-`parse` turns the sandbox's call into the one request that will be sent, or refuses it. Nothing is repaired on the way:
-what two programs could read in two ways is how a proxy in the middle and the policy come to disagree. Paths, query
-strings and bodies are in `info`, `query` and `body`.
+`parse` turns the sandbox's call into the one request that will be sent, or refuses it. It repairs nothing: when two
+programs can read a request in two ways, the policy and a proxy may disagree about it. Paths, query strings and bodies
+are in `info`, `query` and `body`.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ __all__ = ["CONNECT", "Request", "describe", "parse"]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One HTTP request to an API server, with the fields kube-apiserver itself would read from it (RequestInfo)."""
+    """One HTTP request to an API server, with the fields that kube-apiserver itself reads from it (RequestInfo)."""
 
     method: str
     path: str
-    """Absolute and quoted, exactly as it is sent; no query."""
+    """Absolute and quoted, exactly as it is sent; without the query."""
     query: tuple[tuple[str, str], ...]
     verb: str
-    """get, list, watch, create, update, patch, delete, deletecollection, proxy; lower-case HTTP method when not a
-    resource."""
+    """get, list, watch, create, update, patch, delete, deletecollection or proxy; the lower-case HTTP method when the
+    path is no resource."""
     is_resource: bool
     group: str = ""
     version: str = ""
@@ -42,17 +42,17 @@ class Request:
     content_type: str = "application/json"
     accept: str = "application/json"
     audit_id: str = ""
-    """Sent as `Audit-ID`, which kube-apiserver takes as the id of its own audit event."""
+    """Sent as `Audit-ID`, which kube-apiserver uses as the id of its own audit event."""
     agent: str = ""
-    """What the user agent says beside our name and version; ours alone, no word of it a caller's."""
+    """Text that the user agent has after our name and version. It is the host's own and holds no word of a caller."""
     deadline: float = math.inf
-    """When its answer is of no use any more, by `time.monotonic`."""
+    """When nobody needs the answer any more, by `time.monotonic`."""
     cancelled: Callable[[], bool] = field(default=bool, repr=False, compare=False)
-    """Whether nobody waits for its answer any more."""
+    """Says whether nobody waits for the answer any more."""
 
 
+# These subresources open a tunnel: they act whatever the HTTP verb is, and no policy sees what goes through them.
 CONNECT: Final = frozenset({"exec", "attach", "portforward", "proxy"})
-"""Subresources that open a tunnel: they act whatever the HTTP verb, and nothing behind them is policed."""
 
 _ACCEPT: Final = {
     "json": "application/json",
@@ -64,9 +64,9 @@ _ACCEPT_METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;v=
 
 
 def parse(call: protocol.Call) -> Request:
-    """The request `call` asks for.
+    """Returns the request that `call` asks for.
 
-    Raises RequestError, saying what to write instead, when it is malformed, ambiguous or unknown.
+    Raises RequestError, which says what to write instead, when the call is malformed, ambiguous or unknown.
     """
     parsed = info.parse(call.method, call.path, call.query)
     options = query.check(
@@ -92,7 +92,7 @@ def parse(call: protocol.Call) -> Request:
 
 
 def describe(request: Request) -> str:
-    """The request in a few words for a person: `list pods in namespace default`."""
+    """Describes the request in a few words for a person: `list pods in namespace default`."""
     if not request.is_resource:
         return f"{request.method} {request.path}"
     what = request.resource + (f"/{request.subresource}" if request.subresource else "")

@@ -1,4 +1,5 @@
-"""Which scripts run now: a fixed number of places, and a bounded queue before them."""
+"""The limit on scripts that run at the same time: a fixed number of places, and a bounded queue before them. The
+evaluator uses it."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ __all__ = ["Concurrency"]
 
 
 class Concurrency:
-    """The places of one server and who waits for one. Used from one event loop."""
+    """The places of one server and the number of scripts that wait for one. One event loop uses it."""
 
     def __init__(self, places: int, queue: int) -> None:
         self._places = anyio.CapacityLimiter(places)
@@ -27,7 +28,7 @@ class Concurrency:
 
     @contextlib.asynccontextmanager
     async def place(self) -> AsyncIterator[None]:
-        """Hold a place among the running scripts; waits for it, or raises Busy at once when the queue is full."""
+        """Holds a place among the running scripts. Waits for it, or raises Busy at once when the queue is full."""
         self._refuse_when_full()
         holder = object()
         self.waiting += 1

@@ -1,8 +1,8 @@
-"""Which cluster a call is for: the operator's list of contexts, each with its own connection, broker and policy.
+"""The cluster that a call is for: the operator's list of contexts, each with its own connection, broker and policy.
 
-A call's `context` is a hostile worker's word. It is looked up, whole and exact, among the names on the list; nothing is
-ever made of it, and what is not on the list is refused here, before any cluster is thought of. Nothing is remembered
-between calls, so calls of one script may name different contexts at the same time.
+The `context` of a call comes from a hostile worker. It is only compared, whole and exactly, with the names on the list,
+and used for nothing else. A name that is not on the list is refused here, before any cluster is asked. Nothing is
+remembered between calls, so calls of one script may name different contexts at the same time.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from kubescript.wire import protocol
 __all__ = ["ClusterAccess", "Contexts"]
 
 _UNKNOWN: Final = "policy.unknown_context"
+# The most that one call may take of the script's remaining time when there are several clusters: a slow cluster leaves
+# half of the time for the others.
 _SHARE: Final = 0.5
-"""Of the time a script has left, the most that one call may take when there are several clusters: whatever a slow one
-does, half is left for the others."""
 _SHOWN: Final = 100
-"""Characters of an unknown name, and names on the list, that a refusal quotes."""
+"""Characters of an unknown name, and number of known names, that a refusal quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,11 @@ class ClusterAccess:
     cluster: base.Cluster
     broker: broker.Broker
     denials: rules.Denials | None = None
-    """Told when the cluster has answered, so that it can be asked what its rules name."""
+    """Checks the cluster's rules once the cluster has answered."""
 
 
 class Contexts:
-    """The clusters of one server by name, the default one first; a server with one need not know its name."""
+    """The clusters of one server by name, the default one first. The name may be empty when the server has one."""
 
     def __init__(self, clusters: Mapping[str, ClusterAccess]) -> None:
         self._clusters = dict(clusters)
@@ -48,7 +48,8 @@ class Contexts:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What scripts may name. A broken kubeconfig is the error of the first call, not of every script."""
+        """The names that scripts may use."""
+        # A broken kubeconfig is an error of the first call, and not of every script.
         if "" not in self._clusters:
             return tuple(self._clusters)
         try:
@@ -71,9 +72,9 @@ class Contexts:
         timeout_s: float,
         cancel: cancellation.Cancellation | None = None,
     ) -> tuple[protocol.Reply, types.Response | None]:
-        """Answer one call, see `Broker.handle`."""
+        """Answers one call, see `Broker.handle`."""
         access = self._clusters.get(call.context) if call.context else self.default
-        if access is None and call.context == self.names[0]:  # a server's only cluster, by its name
+        if access is None and call.context == self.names[0]:  # the server's only cluster, under its own name
             access = self.default
         if access is None:
             return self.default.broker.refuse(call, summary, self._unknown(call.context)), None
@@ -84,12 +85,12 @@ class Contexts:
         return reply, response
 
     def check_rules(self) -> None:
-        """Warns of rules of the default cluster that name nothing; for callers that do not come through `handle`."""
+        """Warns of rules of the default cluster that name nothing, for callers that do not use `handle`."""
         if self.default.denials is not None:
             self.default.denials.check()
 
     def close(self) -> None:
-        """Drop the connections to all of them, also when one cannot."""
+        """Closes the connections to all clusters, also when closing one fails."""
         with contextlib.ExitStack() as closing:
             for access in self._clusters.values():
                 closing.callback(access.cluster.close)

@@ -1,4 +1,4 @@
-"""Every exception kubescript raises on the host, in one tree.
+"""Every exception that kubescript raises on the host, in one tree.
 
     KubescriptError
     ├── ConfigError          the operator's settings; the server does not start
@@ -10,9 +10,9 @@
     ├── AuditError           what was asked cannot be put on record, and is not done; works again once it can
     └── Busy                 every worker is taken and the queue is full; nothing was run
 
-Each carries a stable `code` for programs, a `message` for the model (what happened and what to write instead) and,
-where someone else has to act, a `remedy` for the operator. Neither ever holds a stack trace or a secret. A script that
-fails is not an exception but an `Outcome` (see types.py).
+Each error carries a stable `code` for programs, a `message` for the model (what happened and what to write instead)
+and, where someone else has to act, a `remedy` for the operator. Neither ever holds a stack trace or a secret. A script
+that fails is not an exception but an `Outcome` (see types.py).
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ __all__ = [
     "WorkerError",
 ]
 
+# Characters of a message. The text is capped where the error is made, because it may quote what a hostile script or a
+# broken API server sent.
 _MAX_MESSAGE = 2_000
-"""Characters. Error text is capped at birth: it may quote what a hostile script or a broken API server sent."""
 
 
 class KubescriptError(Exception):
-    """The root: a failure with a stable code and a message that helps."""
+    """The root of the tree: a failure with a stable code and a message that helps."""
 
     default_code: ClassVar[str] = "internal"
 
@@ -88,7 +89,9 @@ class WorkerError(KubescriptError):
 
 
 class AuditError(KubescriptError):
-    """What was done cannot be put on record, so it is not done or not told. Codes: `audit.unavailable`, `.broken`."""
+    """What was asked cannot be recorded, so it is not done, or its answer is withheld. Codes: `audit.unavailable`,
+    `.broken`.
+    """
 
     default_code = "audit.unavailable"
 

@@ -1,6 +1,7 @@
-"""One script from its arrival to its answer: joins executor, broker and output, holds deadline and cancellation.
+"""One script from its arrival to its answer. The evaluator connects executor, broker and output, and owns the deadline
+and the cancellation. The tools call it.
 
-The async world ends here: a script runs in a thread of its own, which talks to its worker and to the API server with
+Async code ends here: a script runs in a thread of its own, which talks to its worker and to the API server with
 blocking calls.
 """
 
@@ -30,19 +31,19 @@ __all__ = ["Audit", "CallHandler", "Entry", "Evaluator", "OnProgress"]
 log = logging.getLogger(__name__)
 
 OnProgress = Callable[[float, float | None, str], Coroutine[None, None, None]]
-"""Tells the client: done, total, text."""
+"""Reports progress to the client: done, total, text."""
 _NOBODY: Final = types.Caller()
+# Seconds that masking an answer may always take: a script that used all of its time also has prints to mask.
 _MASKING_S: Final = 2.0
-"""Seconds that masking an answer may take at least: a script that used all of its time has prints, too."""
 _BUG: Final = "kubescript failed; its log says why"
 
 
 class CallHandler(Protocol):
-    """What answers a script's calls: `contexts.Contexts`, or a replay of what was answered once."""
+    """Answers a script's calls: `contexts.Contexts`, or a replay of recorded answers."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The clusters a script may name, the default one first."""
+        """The clusters that a script may name, the default one first."""
 
     @property
     def namespace(self) -> str:
@@ -55,39 +56,40 @@ class CallHandler(Protocol):
 
 
 class Entry(records.Journal, Protocol):
-    """One script on record."""
+    """The audit entry of one script."""
 
     def captured(self, on_call: conversation.OnCall) -> conversation.OnCall:
-        """Gives `on_call` back such that what the worker gets to see is kept, where the operator asked for that."""
+        """Wraps `on_call` so that the answers that the worker sees are kept, when the operator asked for that."""
 
     def close(
         self, outcome: types.Outcome, answer: types.Answer, summary: summary.Summary, notes: Sequence[str]
     ) -> None:
-        """The script has ended. Raises AuditError when that cannot be kept: the answer must not leave then."""
+        """Records the end of the script. Raises AuditError when that fails: the answer must not leave then."""
 
 
 class Audit(Protocol):
-    """Puts scripts on record."""
+    """Records scripts."""
 
     def begin(
         self, script: str, caller: types.Caller, limits: types.Limits, where: tuple[tuple[str, ...], str]
     ) -> Entry:
-        """A script is about to run with these contexts and this namespace. Raises AuditError when it must not."""
+        """Records that a script is about to run with these contexts and this namespace. Raises AuditError when it must
+        not run."""
 
     def refused(self, script: str, caller: types.Caller, code: str) -> None:
-        """A script was not run. Raises AuditError."""
+        """Records that a script was not run. Raises AuditError."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """One script as a client asked for it."""
+    """One script, as a client asked for it."""
 
     script: str
     limits: types.Limits
     caller: types.Caller
     on_progress: OnProgress | None
     switch: cancellation.Cancellation = field(default_factory=cancellation.Cancellation)
-    """Ends the worker and the calls under way: at a cancellation, and when the script's time is over."""
+    """Ends the worker and the running calls: at a cancellation, and when the script's time is over."""
     since: float = field(default_factory=time.monotonic)
     cancelled: threading.Event = field(default_factory=threading.Event)
     """Set when the client has cancelled."""
@@ -97,13 +99,13 @@ class _Request:
         return (time.monotonic() - self.since) * 1000
 
     def patience(self, deadline: float) -> cancellation.Patience:
-        """How long the client waits for masked text: until `deadline`, and two seconds at least."""
+        """Returns how long the client waits for masked text: until `deadline`, and at least two seconds."""
         left = max(deadline - time.monotonic(), _MASKING_S)
         return cancellation.Patience(left, self.cancelled.is_set)
 
 
 class Evaluator:
-    """Evaluates scripts against clusters, each under its policy. Used concurrently by all clients of a server."""
+    """Evaluates scripts against clusters, each under its policy. All clients of a server use it at the same time."""
 
     def __init__(
         self,
@@ -120,10 +122,10 @@ class Evaluator:
         self._audit = audit
         self._mask = mask
         self.observers: list[evaluation.Observer] = []
-        """Are told of every script; filled when the parts are put together."""
+        """Called with every evaluation; `app` fills the list at the start."""
         self._places = concurrency.Concurrency(settings.sandbox.max_scripts, settings.sandbox.max_queue)
+        # Threads have a limit of their own, because the thread of a cancelled script outlives its place.
         self._threads = anyio.CapacityLimiter(settings.sandbox.max_scripts)
-        """Threads outlive the places of scripts that were cancelled."""
 
     @property
     def load(self) -> evaluation.Load:
@@ -137,14 +139,14 @@ class Evaluator:
         on_progress: OnProgress | None = None,
         caller: types.Caller = _NOBODY,
     ) -> types.Answer:
-        """Run one script and give the client's answer. Failures are answers too; only cancellation is raised."""
+        """Runs one script and returns the client's answer. Failures are answers too; only cancellation is raised."""
         asked = _Request(script, self._settings.limits.for_script(timeout_ms), caller, on_progress)
         try:
             async with self._places.place():
                 return await self._in_thread(asked, asked.ms_ago)
         except errors.KubescriptError as error:
             failure = error
-        except Exception:  # ours; its text is for the log, and the script is to be on record all the same
+        except Exception:  # a bug of ours: its text is for the log, and the script must be recorded all the same
             log.exception("a script failed in an unforeseen way", extra={"event": "session.bug"})
             failure = errors.KubescriptError(_BUG, code="internal")
         failure = await self._recorded_refusal(asked, failure)
@@ -161,7 +163,7 @@ class Evaluator:
             raise
 
     def _evaluate(self, asked: _Request, waited_ms: float) -> types.Answer:
-        """Runs the script, writes its answer, and puts both on record."""
+        """Runs the script, writes its answer, and records both."""
         where = self._handler.names, self._handler.namespace
         entry = self._audit.begin(asked.script, asked.caller, asked.limits, where) if self._audit is not None else None
         calls = summary.Summary(journal=records.NOWHERE if entry is None else entry)
@@ -173,7 +175,7 @@ class Evaluator:
         answer = self._rendered(asked, outcome, calls, notes, deadline)
         try:
             if entry is not None:
-                entry.close(outcome, answer, calls, notes)  # raises rather than let an answer leave unrecorded
+                entry.close(outcome, answer, calls, notes)  # raises, so that no answer leaves unrecorded
         except errors.AuditError as error:
             answer = self._failure_answer(error, "answer withheld")
         self._observe(_evaluation(outcome, calls, answer, waited_ms))
@@ -205,7 +207,8 @@ class Evaluator:
         )
 
     def _note_missing_namespaces(self, asked: _Request, calls: summary.Summary) -> None:
-        """Notes the namespaces that a script listed and that do not exist; a replay notes what was noted then."""
+        """Notes the namespaces that a script listed and that do not exist."""
+        # A replay repeats the notes of the first run.
         if calls.replayed is not None:
             return
 
@@ -222,7 +225,7 @@ class Evaluator:
     def _rendered(
         self, asked: _Request, outcome: types.Outcome, calls: summary.Summary, notes: Sequence[str], deadline: float
     ) -> types.Answer:
-        """The answer; an error in its place when masking it takes longer than the client waits."""
+        """Returns the answer, or an error when masking the answer takes longer than the client waits."""
         fault = outcome.fault.message if outcome.fault is not None else ""
         ours = (*calls.denials, *outcome.limit_messages, *fencing.own_texts(fault, asked.script))
         style = self._style(calls, asked.patience(deadline))
@@ -232,29 +235,29 @@ class Evaluator:
             return self._failure_answer(error, "answer withheld")
 
     def _style(self, calls: summary.Summary, patience: cancellation.Patience) -> render.Style:
-        """How this script's answer is written: the one place where what leaves is redacted."""
+        """Returns how this script's answer is written. It is the one place where text that leaves is redacted."""
         mask = self._mask
         chosen = self._settings.output
         masked = None if mask is None else lambda text: mask(text, calls.found, patience)
         return render.Style(masked, chosen.mark_untrusted, chosen.structured)
 
     def _failure_answer(self, failure: errors.KubescriptError, what: str) -> types.Answer:
-        """What the client gets in place of an answer."""
+        """Returns the error that the client gets in place of an answer."""
         log.warning("%s: %s", what, failure.message, extra={"code": failure.code, "remedy": failure.remedy})
         text = f"error {failure.code}: {failure.message}"
-        if failure.message != _BUG:  # what writes answers may be what failed
+        if failure.message != _BUG:  # the code that masks answers may be the code that failed
             text = self._masked_error(text)
         return types.Answer(text, is_error=True, code=failure.code)
 
     def _masked_error(self, text: str) -> str:
-        """The text of an error of the host's, masked as any text that leaves; withheld when that takes too long."""
+        """Masks the text of a host's error, like any text that leaves; withholds it when masking takes too long."""
         try:
             return self._style(summary.Summary(), cancellation.Patience(_MASKING_S)).text(text)
         except errors.LimitExceeded as error:
             return f"error {error.code}: {error.message}"
 
     async def _recorded_refusal(self, asked: _Request, error: errors.KubescriptError) -> errors.KubescriptError:
-        """Puts a script that was not run on record; gives the reason, or why even that was not possible."""
+        """Records a script that was not run; returns its error, or the audit's when it cannot be recorded."""
         if self._audit is None or isinstance(error, errors.AuditError):
             return error
         try:
@@ -269,7 +272,7 @@ class Evaluator:
 
 
 def _progress_reporter(on_progress: OnProgress | None, style: render.Style) -> conversation.OnProgress:
-    """Carries progress from the script's thread to the event loop."""
+    """Returns a function that passes progress from the script's thread to the event loop."""
     if on_progress is None:
         return lambda _: None
 
@@ -283,7 +286,7 @@ def _evaluation(
     outcome: types.Outcome, calls: summary.Summary, answer: types.Answer, waited_ms: float
 ) -> evaluation.Evaluation:
     return evaluation.Evaluation(
-        code=answer.code or "ok",  # of what the client got: an answer may have been withheld
+        code=answer.code or "ok",  # the code of what the client got: an answer may have been withheld
         usage=outcome.usage,
         waited_ms=waited_ms,
         records=tuple(calls.call_records),

@@ -1,1 +1,1 @@
-"""The host's side of a script: spare workers, the conversation with one, what it used and the replies it gets."""
+"""The host's side of a script: spare workers, the conversation with one, the replies it gets and what it has used."""

@@ -1,8 +1,9 @@
-"""Answers that are fetched at the same time: a few calls in flight, each answer kept until its turn comes.
+"""Calls of one batch that are made at the same time. Each answer is kept until its turn comes. Called by `replies`.
 
-Calls start in their order, at most `MAX_IN_FLIGHT` at once; one counts as in flight until its body has been read to the
-end. Small bodies are read ahead, so that they make room for the next call; of a large one the rest waits in its own
-connection, where the API server waits with it. What is held here stays below `MAX_AHEAD` times two pieces of a body.
+Calls start in their order, at most `MAX_IN_FLIGHT` at once. A call counts as in flight until its body has been read to
+the end. Small bodies are read ahead, so that they make room for the next call. The rest of a large body waits in its
+own connection, and the API server waits with it. The memory held here stays below `MAX_AHEAD` times two pieces of a
+body.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ __all__ = ["MAX_IN_FLIGHT", "Batch", "Fetched"]
 log = logging.getLogger(__name__)
 
 Fetch = Callable[[int], tuple[protocol.Reply, types.Response | None]]
-"""Makes the call of that place."""
+"""Makes the call with that index."""
 
 MAX_IN_FLIGHT: Final = 8
 MAX_AHEAD: Final = 32
-"""Calls that may have begun before the answer is sent that is due."""
+"""Calls that may have begun beyond the answers that were already taken."""
 READ_AHEAD: Final = 256 * protocol.KIB
 """Bytes of a body that are read before its turn."""
 _LISTEN_S: Final = 0.05
+# Seconds to wait for calls that were aborted. They end at once; the limit is for a call that does not.
 _END_S: Final = 1.0
-"""Calls that were cut end at once; this is for one that does not."""
 
 
 class Fetched:
-    """One answer, its body begun."""
+    """One answer whose body is being read."""
 
     def __init__(self, reply: protocol.Reply, response: types.Response | None) -> None:
         self.reply = reply
@@ -42,10 +43,10 @@ class Fetched:
         self._ahead: list[bytes] = []
         self._broken: errors.KubescriptError | None = None
         self.whole = response is None
-        """Nothing more will be read."""
+        """Whether the body was read to its end, or broke off."""
 
     def read_ahead(self) -> None:
-        """Read the beginning of the body, or all of a small one."""
+        """Reads the beginning of the body, or all of a small one."""
         size = 0
         try:
             while self._response is not None and not self.whole and size < READ_AHEAD:
@@ -57,7 +58,7 @@ class Fetched:
             self._broken, self.whole = error, True
 
     def chunks(self) -> Iterator[bytes]:
-        """The body. Raises KubescriptError when it breaks off."""
+        """Yields the body. Raises KubescriptError when it breaks off."""
         while self._ahead:
             yield self._ahead.pop(0)
         if self._broken is not None:
@@ -66,13 +67,13 @@ class Fetched:
             yield from self._response.chunks
 
     def close(self) -> None:
-        """Give up what is left of the body. Any thread, any number of times."""
+        """Gives up the rest of the body. Any thread may call it, any number of times."""
         if self._response is not None:
             self._response.close()
 
 
 class Batch:
-    """Several calls under way. Closed by the thread that takes the answers, whatever happens."""
+    """Several calls that are made at the same time. The thread that takes the answers closes it in every case."""
 
     def __init__(self, fetch: Fetch, count: int) -> None:
         self._fetch = fetch
@@ -87,7 +88,7 @@ class Batch:
             thread.start()
 
     def answers(self, meanwhile: Callable[[], None]) -> Iterator[Fetched]:
-        """The answers in the order of the calls. `meanwhile` is called now and then while one is waited for."""
+        """Yields the answers in the order of the calls. Calls `meanwhile` from time to time while it waits for one."""
         for index in range(self._count):
             answer = self._take(index, meanwhile)
             try:
@@ -97,8 +98,11 @@ class Batch:
                 self._release(answer)
 
     def close(self) -> None:
-        """Start no more calls, give up the answers that nobody took, and wait until no call is under way: each must be
-        on record before its script's answer leaves. Who gives calls up cuts them first."""
+        """Starts no more calls, gives up the answers that nobody took, and waits until no call is running.
+
+        A caller that gives up calls aborts them first.
+        """
+        # The wait is for the audit: each call must be recorded before its script's answer leaves.
         with self._changed:
             self._closed = True
             left, self._answers = list(self._answers.values()), {}
@@ -140,7 +144,8 @@ class Batch:
                 answer.close()
 
     def _claim(self) -> int | None:
-        """The next call that may begin. In their order: the answer that is due is always among those under way."""
+        """Returns the index of the next call that may begin; None when there is none."""
+        # Calls begin in their order, so that the answer that is due always belongs to a call that has begun.
         with self._changed:
             self._changed.wait_for(self._may_go_on)
             if self._closed or self._begun == self._count:
@@ -159,7 +164,7 @@ class Batch:
             reply, response = self._fetch(index)
             answer = Fetched(reply, response)
             answer.read_ahead()
-        except Exception:  # whoever waits for it must get an answer
+        except Exception:  # the thread that waits for this index must get an answer
             log.exception("a parallel call failed in an unforeseen way", extra={"event": "batch.bug"})
             if response is not None:
                 response.close()

@@ -1,7 +1,7 @@
-"""One script's conversation with its worker: the turns, the deadline, the counting.
+"""The conversation of one script with its worker: the turns, the deadline and the counts. `executor` runs it.
 
-Every frame from the worker counts as hostile; at the first violation the worker is dropped and the script has failed,
-whatever it was about to say. See protocol.py for the turns.
+Every frame from the worker is treated as hostile. At the first violation of the protocol the host drops the worker, and
+the script has failed. wire/protocol.py describes the turns.
 """
 
 from __future__ import annotations
@@ -38,21 +38,23 @@ _TURN: Final = protocol.UNANSWERED | {
 _FIRST: Final = frozenset({protocol.FrameType.READY})
 _MAX_NAME: Final = 200
 _MAX_HINT: Final = 2_000
+# The branches of faults that a worker may report. Attack: a worker reports a fault of another branch, such as
+# `policy.…`, in the host's name.
 _WORKERS_CODE: Final = re.compile(r"(script|limit)\.[a-z_]{1,40}")
-"""The branches of faults a worker may report; all others are the host's own words."""
+# Levels of a result. An honest worker stops at 200 (worker.sdk.serialize). The code that renders the result on the host
+# recurses, so a result that is nested too deeply would crash it.
 _MAX_NESTING: Final = 250
-"""Levels in a result; an honest worker stops at 200 (worker.sdk.serialize), and what renders it here recurses."""
 _JSON_TEXT: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
 _STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _NOT_BRACKETS: Final = bytes(set(range(256)) - _STEPS.keys())
 _MAX_SCRIPT: Final = protocol.CAPS[protocol.FrameType.START] - 64 * protocol.KIB
+# Python refuses to read a longer integer (sys.get_int_max_str_digits).
 _LONG_NUMBER: Final = re.compile(rb"[0-9]{4300}")
-"""Python refuses to read a longer integer (sys.get_int_max_str_digits)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One script and everything it may use."""
+    """One script and everything that it may use."""
 
     script: str
     limits: types.Limits
@@ -62,13 +64,13 @@ class Job:
     on_progress: OnProgress = lambda _: None
     cancellation: cancellation.Cancellation = field(default_factory=cancellation.Cancellation)
     contexts: tuple[str, ...] = ()
-    """The clusters it may name, the default one first."""
+    """The clusters that the script may name, the default one first."""
     deadline: float | None = None
-    """time.monotonic() at which the script ends; None: its timeout from when it begins."""
+    """When the script ends, by `time.monotonic`; None: its timeout, counted from its beginning."""
 
 
 def read_ready(frames: framing.FrameSocket) -> protocol.Ready:
-    """The worker's first frame. Raises WorkerError when it does not come, or is not one."""
+    """Reads the worker's first frame. Raises WorkerError when it does not come, or is no READY."""
     try:
         _, payload = frames.receive(_FIRST)
         ready = protocol.decode(payload, protocol.Ready)
@@ -80,7 +82,7 @@ def read_ready(frames: framing.FrameSocket) -> protocol.Ready:
 
 
 class Conversation:
-    """Holds the turns of one job and remembers what the outcome needs."""
+    """Runs the turns of one job and keeps what the outcome needs."""
 
     def __init__(self, job: Job, frames: framing.FrameSocket) -> None:
         self._job = job
@@ -91,17 +93,17 @@ class Conversation:
         self._printed_bytes = 0
         self._progress = 0
         self._replies = replies.Replies(job.on_call, job.limits, frames, self._deadline, self._hear, self._end_calls)
+        # True when the script ended while calls were running. The host cancels those calls then, and not the client.
         self._script_ended = False
-        """Whether the script ended with calls under way: not the client threw the switch then."""
         self._done: protocol.Done | None = None
 
     @property
     def began(self) -> bool:
-        """Whether the worker has said anything: only then may its script have had an effect."""
+        """Whether the worker has sent anything: only then may its script have had an effect."""
         return bool(self._done or self._replies.calls or self._printed or self._progress)
 
     def run(self) -> types.Fault | None:
-        """Talk until DONE or the first failure; gives the host's own reason to fail, if any."""
+        """Runs turns until DONE or the first failure; returns the host's own reason for the failure, if any."""
         self._frames.deadline = self._deadline
         if (unsendable := _unsendable(self._job.script)) is not None:
             return unsendable
@@ -124,8 +126,8 @@ class Conversation:
     def outcome(
         self, fault: types.Fault | None, used: usage.Consumption | None, end: control.Exited | None
     ) -> types.Outcome:
-        """Everything that is known: of a worker that finished, what it `used`; of one that did not, how it was reaped
-        (`end`)."""
+        """Returns the outcome. `used` is the consumption of a worker that finished; `end` tells how a worker that did
+        not finish was reaped."""
         done = self._done or protocol.Done()
         if fault is not None and fault.code == "worker.died":
             fault = self._autopsy(end)
@@ -160,14 +162,15 @@ class Conversation:
                 self._aside(kind, payload)
 
     def _hear(self) -> bool:
-        """Take what the worker says while an answer is on its way; what needs an answer itself waits for its turn."""
+        """Takes a frame that the worker sends while an answer is on its way. A frame that needs an answer waits for its
+        turn."""
         if self._frames.peek_type() not in protocol.UNANSWERED:
             return False
         self._aside(*self._frames.receive(protocol.UNANSWERED))
         return True
 
     def _aside(self, kind: protocol.FrameType, payload: bytes) -> None:
-        """What gets no answer."""
+        """Handles a frame that gets no answer."""
         if kind is protocol.FrameType.PRINT:
             self._print(payload)
         elif kind is protocol.FrameType.PROGRESS:
@@ -177,11 +180,12 @@ class Conversation:
 
     def _print(self, text: bytes) -> None:
         if not text:
-            raise protocol.ProtocolError("empty PRINT frame")  # costs its sender nothing, and the host a turn
+            # Attack: empty frames cost their sender nothing, and the host a turn each.
+            raise protocol.ProtocolError("empty PRINT frame")
         room = self._job.limits.output_bytes - self._printed_bytes
         self._printed.append(text[:room])
         self._printed_bytes += len(text)
-        if len(text) > room:  # an honest worker has stopped its script before this
+        if len(text) > room:  # an honest worker stops its script before this limit
             raise protocol.ProtocolError("more printed than announced")
 
     def _report(self, progress: protocol.Progress) -> None:
@@ -219,7 +223,7 @@ class Conversation:
         )
 
     def _autopsy(self, end: control.Exited | None) -> types.Fault:
-        """Say what a worker that ended without DONE most likely died of."""
+        """Says what most likely ended a worker that sent no DONE."""
         if self._job.cancellation.cancelled and not self._script_ended:
             return types.Fault("cancelled", "the client cancelled the script")
         status = end.status if end is not None else 0
@@ -251,11 +255,11 @@ class Conversation:
         )
 
 
-# --- what a hostile worker may claim: a fault in the host's name, a result that crashes whoever renders it ------------
+# --- checks of the texts and results that a script or a hostile worker sends -----------------------------------------
 
 
 def _unsendable(script: str) -> types.Fault | None:
-    """Why the script cannot be put in a frame; None when it can. The worker knows the exact limit."""
+    """Says why the script cannot be put in a frame; None when it can. The worker checks the exact limit."""
     try:
         size = len(msgspec.json.encode(script))
     except UnicodeEncodeError as error:
@@ -267,13 +271,14 @@ def _unsendable(script: str) -> types.Fault | None:
 
 
 def _checked(done: protocol.Done) -> protocol.Done:
-    """Raises ProtocolError for an end no honest worker sends: a fault in the host's name, data no reader takes."""
+    """Raises ProtocolError for a DONE that no honest worker sends."""
+    # Attack: a worker reports a fault in the host's name, or a result that crashes the code that renders it.
     if done.fault is not None and not _WORKERS_CODE.fullmatch(done.fault.code):
         raise protocol.ProtocolError("a fault that is not the script's")
     result = bytes(done.result)
     if result.count(b"[") + result.count(b"{") > _MAX_NESTING and _nesting(result) > _MAX_NESTING:
         raise protocol.ProtocolError("a result nested too deeply")
-    if _LONG_NUMBER.search(result):  # or digits in a text: only a whole decode tells
+    if _LONG_NUMBER.search(result):  # the digits may also stand in a text: only decoding the whole result tells
         try:
             msgspec.json.decode(result)
         except msgspec.MsgspecError:
@@ -282,11 +287,11 @@ def _checked(done: protocol.Done) -> protocol.Done:
 
 
 def _nesting(text: bytes) -> int:
-    """Levels of lists and objects in valid JSON, without building a value."""
+    """Counts the levels of lists and objects in valid JSON, without building a value."""
     brackets = _JSON_TEXT.sub(b"", text).translate(None, _NOT_BRACKETS)
     return max(itertools.accumulate(map(_STEPS.__getitem__, brackets)), default=0)
 
 
 def _shortened(text: str, room: int) -> str:
-    """At most `room` bytes of it."""
+    """Returns at most `room` bytes of the text."""
     return text[:room].encode("utf-8", "replace")[:room].decode("utf-8", "ignore")

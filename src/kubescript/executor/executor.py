@@ -1,6 +1,7 @@
-"""Keeps spare workers, forked and locked down ahead of time, and gives each to one script.
+"""The executor keeps spare workers, forked and locked down ahead of time, and gives each to one script.
 
-The host's side of the wall. Knows nothing of Kubernetes: calls go to the `on_call` a job brings.
+It is the host's side of the sandbox, and knows nothing of Kubernetes: calls go to the `on_call` of a job. The evaluator
+calls it.
 """
 
 from __future__ import annotations
@@ -24,30 +25,28 @@ __all__ = ["REQUIRED_LAYERS", "Executor", "missing"]
 
 log = logging.getLogger(__name__)
 
+# The network namespace is not required, because the container profile of most clusters (RuntimeDefault) does not permit
+# it. Without it, seccomp still lets a worker create no socket, and Landlock lets none connect.
 REQUIRED_LAYERS: Final = frozenset(
     {"descriptors", "rlimits", "identity", "capabilities", "parent_death", "no_new_privs", "landlock", "seccomp"}
 )
-"""What `sandbox.strict` insists on.
+"""The layers that `sandbox.strict` requires."""
 
-Not among them is the network namespace, which the container profile of most clusters (RuntimeDefault) does not permit:
-without it seccomp still lets a worker make no socket, and Landlock lets none connect.
-"""
-
+# A fork takes milliseconds; only the first worker also waits for the fork server's warm-up.
 _READY_TIMEOUT_S: Final = 20.0
-"""A fork takes milliseconds; only the very first worker also waits for the fork server's warm-up."""
 _REAP_TIMEOUT_S: Final = 2.0
+# Seconds between an answer and the work that only the next script needs. Ending a process and forking one keep two
+# cores busy.
 _GRACE_S: Final = 0.003
-"""Seconds between an answer and the work that only the next script needs: ending a process and forking one take two
-cores' attention."""
 
 
 def missing(layers: Iterable[protocol.Layer]) -> tuple[str, ...]:
-    """The required layers that do not hold, by name."""
+    """Returns the names of the required layers that are not active."""
     return tuple(sorted(REQUIRED_LAYERS - {layer.name for layer in layers if layer.active}))
 
 
 class Executor:
-    """Runs scripts, each in a fresh process. Used from many threads at once."""
+    """Runs scripts, each in a fresh process. Many threads use it at once."""
 
     def __init__(
         self, source: spawner.Spawner, *, memory_bytes: int, cpu_seconds: int, spares: int, strict: bool
@@ -62,7 +61,7 @@ class Executor:
         self._janitor = _Janitor()
         self._warned = False
         self.layers: tuple[protocol.Layer, ...] = ()
-        """What the newest worker reported of its lockdown; empty before the first."""
+        """The layers that the newest worker reported; empty before the first worker."""
 
     @property
     def spares(self) -> int:
@@ -70,14 +69,14 @@ class Executor:
         return len(self._spares)
 
     def start(self) -> None:
-        """Put as many spares on their way as are missing."""
+        """Starts as many spare workers as are missing."""
         with self._lock:
             while len(self._spares) < self._wanted:
                 self._spares.append(self._spawn())
 
     def probe(self) -> tuple[protocol.Layer, ...]:
-        """Which layers hold in a fresh worker. Raises WorkerError when none comes up, or when strict and one is
-        missing."""
+        """Returns the layers of a fresh worker. Raises WorkerError when no worker starts, or when strict mode misses a
+        layer."""
         worker = self._take()
         with contextlib.closing(worker):
             self._greet(worker)
@@ -85,14 +84,14 @@ class Executor:
         return self.layers
 
     def run(self, job: conversation.Job) -> types.Outcome:
-        """Run one script to its outcome; a script that fails, or is cancelled, has an outcome too.
+        """Runs one script and returns its outcome. A script that fails or is cancelled has an outcome too.
 
-        Raises WorkerError when no worker can be had.
+        Raises WorkerError when no worker can be started.
         """
         job = dataclasses.replace(job, on_call=self._overlapped(job.on_call))
         started = time.monotonic()
         outcome = self._attempt(job, self._take())
-        if outcome is None:  # a spare that died with its fork server, before the script did anything
+        if outcome is None:  # the spare died with its fork server, before the script did anything
             deadline = started + job.limits.timeout_ms / 1000
             outcome = self._attempt(dataclasses.replace(job, deadline=deadline), self._spawn())
         if outcome is None:
@@ -102,7 +101,7 @@ class Executor:
         return outcome
 
     def _attempt(self, job: conversation.Job, worker: spawner.Worker) -> types.Outcome | None:
-        """Run the script in this worker; None when the worker was dead already."""
+        """Runs the script in this worker; returns None when the worker was already dead."""
         dismiss = worker.close
         try:
             with job.cancellation.closing(worker.kill):
@@ -124,17 +123,17 @@ class Executor:
         return talk.outcome(fault, used, worker.exit)
 
     def later(self, chore: Callable[[], None]) -> None:
-        """Do `chore` once the answer that is about to be given is on its way."""
+        """Runs `chore` after the answer that is about to be given has been sent."""
         self._janitor.later(chore)
 
     def _replace(self, worker: spawner.Worker) -> None:
-        """End a worker that is done, and fork the spare that takes its place."""
+        """Ends a worker that is done, and forks the spare that takes its place."""
         worker.close()
         with contextlib.suppress(errors.KubescriptError):  # the next script meets the same error, and reports it
             self.start()
 
     def _overlapped(self, on_call: conversation.OnCall) -> conversation.OnCall:
-        """Fork the next spare while this script waits for the API server."""
+        """Wraps `on_call` so that the next spare is forked while this script waits for the API server."""
 
         def answer(call: protocol.Call, timeout_s: float) -> tuple[protocol.Reply, types.Response | None]:
             with contextlib.suppress(errors.KubescriptError):  # the next script meets the same error, and reports it
@@ -144,7 +143,7 @@ class Executor:
         return answer
 
     def close(self) -> None:
-        """Drop the spares and start no more."""
+        """Ends the spare workers and starts no more."""
         self._janitor.close()
         with self._lock:
             self._wanted = 0
@@ -164,7 +163,7 @@ class Executor:
         return self._spawn()
 
     def _greeted(self, worker: spawner.Worker) -> framing.FrameSocket | None:
-        """As `_greet`; None when the worker died before it was ready."""
+        """Calls `_greet`; returns None when the worker died before it was ready."""
         try:
             return self._greet(worker)
         except errors.WorkerError as error:
@@ -173,7 +172,7 @@ class Executor:
             raise
 
     def _greet(self, worker: spawner.Worker) -> framing.FrameSocket:
-        """Read the worker's READY and refuse one that is not locked down as the operator asked."""
+        """Reads the worker's READY and refuses a worker that is not locked down as the operator asked."""
         frames = framing.FrameSocket(worker.socket, time.monotonic() + _READY_TIMEOUT_S)
         ready = conversation.read_ready(frames)
         self.layers = ready.layers
@@ -202,7 +201,7 @@ def _cancelled() -> types.Outcome:
 
 
 class _Janitor:
-    """Does, a moment later, what need not be done before an answer goes out."""
+    """Runs functions a moment later, in a thread of its own, when they need not run before an answer is sent."""
 
     def __init__(self) -> None:
         self._chores: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
@@ -211,11 +210,11 @@ class _Janitor:
         self._thread.start()
 
     def later(self, chore: Callable[[], None]) -> None:
-        """Take this chore, which must be short and must not raise."""
+        """Queues `chore`, which must be short and must not raise."""
         self._chores.put(chore)
 
     def close(self) -> None:
-        """Do what was taken, and end the thread."""
+        """Runs what was queued, and ends the thread."""
         self._chores.put(None)
         self._thread.join()
 
@@ -223,5 +222,5 @@ class _Janitor:
         for chore in iter(self._chores.get, None):
             if time.monotonic() >= self._awake_until:
                 time.sleep(_GRACE_S)
-                self._awake_until = time.monotonic() + _GRACE_S  # what came meanwhile has waited long enough
+                self._awake_until = time.monotonic() + _GRACE_S  # chores that came meanwhile have waited long enough
             chore()

@@ -1,7 +1,7 @@
-"""What the host sends in answer to a worker's calls: one, several at a time, or a stream piece by piece.
+"""The host's replies to a worker's calls: one, several at a time, or a stream piece by piece. Used by `conversation`.
 
-Counts calls and bytes against the limits. A worker may give an answer up at any time (STOP); what it asked of the
-cluster is then ended too.
+It counts calls and bytes against the limits. A worker may give up an answer at any time (STOP); the host then ends the
+request to the cluster too.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from kubescript.wire import framing, protocol
 __all__ = ["OnCall", "Replies"]
 
 OnCall = Callable[[protocol.Call, float], tuple[protocol.Reply, types.Response | None]]
-"""Answers one call within so many seconds: the head, and the body when there is one. Never raises. Called from several
-threads at once."""
+"""Answers one call within so many seconds: the head, and the body when there is one. It never raises. Several threads
+call it at once."""
 
+# A script may catch the error that says that its calls are used up. A script that still goes on is ended.
 _CALLS_BEYOND_LIMIT: Final = 100
-"""A script may catch the error that says its calls are used up; one that goes on regardless is ended."""
+# Streams that are open at the same time. Each holds a connection.
 _MAX_STREAMS: Final = 8
-"""Open at a time; each holds a connection."""
 _BODY_CAP: Final = protocol.CAPS[protocol.FrameType.BODY]
 
 
 class Replies:
-    """The answers to one script's calls, one at a time on the wire."""
+    """The answers to one script's calls, sent one at a time."""
 
     def __init__(
         self,
@@ -44,21 +44,21 @@ class Replies:
         self._limits = limits
         self._frames = frames
         self._hear = hear
-        """Takes what the worker says while an answer is on its way."""
+        """Takes a frame that the worker sends while an answer is on its way."""
         self._deadline = deadline
         """By `time.monotonic`."""
         self._end_calls = end_calls
-        """Ends the calls that are under way: the script is over, nobody waits for them."""
+        """Aborts the calls that are running: the script is over, and nobody waits for them."""
         self.calls = 0
         self.fetched = 0
-        """Bytes of bodies."""
+        """Bytes of all bodies."""
         self.limit_messages: dict[str, str] = {}
-        """What the script was told of its limits, each text once."""
+        """The messages about limits that the script got, each with the limit's code."""
         self._unwanted: set[int] = set()
         self._streams: dict[int, _Stream] = {}
 
     def one(self, call: protocol.Call) -> None:
-        """Answer one call; of a stream only the head."""
+        """Answers one call; of a stream only the head."""
         reply, response = self._counted(call) or self._on_call(call, self._seconds_left())
         if call.stream and response is not None:
             self._streams[self.calls] = _Stream(response)
@@ -71,7 +71,7 @@ class Replies:
             self._send(self.calls, reply, response.chunks, response.close)
 
     def several(self, calls: tuple[protocol.Call, ...]) -> None:
-        """Answer calls that are made at the same time, in their order."""
+        """Answers calls that are made at the same time, in their order."""
         if any(call.stream for call in calls):
             raise protocol.ProtocolError("a stream in a BATCH")
         first = self.calls + 1
@@ -89,7 +89,7 @@ class Replies:
                 raise
 
     def more(self, number: int) -> None:
-        """The next piece of a stream, or its end."""
+        """Sends the next piece of a stream, or its end."""
         if number not in self._streams:
             raise protocol.ProtocolError("MORE of no open stream")
         stream = self._streams[number]
@@ -102,11 +102,11 @@ class Replies:
         if piece and fault is None:
             self._frames.send(protocol.FrameType.BODY, piece, self._hear)
         else:
-            self._streams.pop(number, stream).close()  # STOP may have come first
+            self._streams.pop(number, stream).close()  # STOP may have removed it already
             self._frames.send_message(protocol.FrameType.END, protocol.End(fault), self._hear)
 
     def stop(self, number: int) -> None:
-        """The worker does not want the rest of this answer; it may be over already. Once for each."""
+        """Gives up the rest of an answer, which may be over already. A worker may ask once for each answer."""
         if number in self._unwanted or not 0 < number <= self.calls:
             raise protocol.ProtocolError("STOP of an answer that is none")
         self._unwanted.add(number)
@@ -114,7 +114,7 @@ class Replies:
             stream.close()
 
     def close(self) -> None:
-        """End the streams that were left open."""
+        """Ends the streams that were left open."""
         while self._streams:
             self._streams.popitem()[1].close()
 
@@ -125,18 +125,21 @@ class Replies:
         chunks: Iterator[bytes],
         close: Callable[[], None] = lambda: None,
     ) -> None:
-        """Head, body, end. The body is closed before its end is told: its record must be written by then."""
+        """Sends the head, the body and the end of an answer."""
         self._frames.send_message(protocol.FrameType.REPLY, reply, self._hear)
         fault = self._pass_on(number, chunks)
+        # The body is closed before END is sent, because its record must be written by then.
         close()
         self._frames.send_message(protocol.FrameType.END, protocol.End(fault), self._hear)
 
     def _pass_on(self, number: int, chunks: Iterator[bytes]) -> protocol.ScriptFault | None:
-        """The body as it arrives; one that breaks off is a fault at its end, never a short success."""
+        """Sends the body as it arrives; returns the fault when it breaks off, so that it never looks whole."""
         while number not in self._unwanted:
             try:
                 chunk = next(chunks, None)
-            except errors.KubescriptError as error:  # the cluster's; what the worker does wrong ends the script
+            except (
+                errors.KubescriptError
+            ) as error:  # an error of the cluster's; an error of the worker's ends the script
                 return protocol.ScriptFault(error.code, error.message)
             if chunk is None:
                 break
@@ -148,7 +151,7 @@ class Replies:
         return None
 
     def _counted(self, call: protocol.Call) -> tuple[protocol.Reply, None] | None:
-        """Count a call; why it is not made, if it is not. Raises LimitExceeded when the script goes on regardless."""
+        """Counts a call; returns the reply that refuses it, or None. Raises LimitExceeded far beyond the limit."""
         self.calls += 1
         limit = self._limits.api_calls
         message = f"more than {limit} API calls; list once and filter in the script instead of one call per object"
@@ -163,7 +166,7 @@ class Replies:
         return None
 
     def _refused(self, code: str, message: str) -> tuple[protocol.Reply, None]:
-        """Why a call is not made, in our words."""
+        """Returns the reply that refuses a call, and keeps its message."""
         self.limit_messages[message] = code
         return protocol.Reply(0, fault=protocol.ScriptFault(code, message)), None
 
@@ -175,14 +178,14 @@ class Replies:
         return self._on_call(call, left)
 
     def _seconds_left(self) -> float:
-        """Seconds until the deadline. Raises TimeoutError past it."""
+        """Returns the seconds until the deadline. Raises TimeoutError after it."""
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError
         return left
 
     def _listen(self) -> None:
-        """Hear what the worker says while nothing is being sent."""
+        """Takes what the worker sends while nothing is sent to it."""
         self._seconds_left()
         while self._hear():
             pass
@@ -197,14 +200,14 @@ class Replies:
 
 
 class _Stream:
-    """The body of a stream, in pieces that fit a frame."""
+    """The body of a stream, in pieces that fit into a frame."""
 
     def __init__(self, response: types.Response) -> None:
         self._response = response
         self._left = memoryview(b"")
 
     def piece(self) -> memoryview | bytes:
-        """What has arrived, waiting for something to arrive; empty at the end. Raises KubescriptError."""
+        """Returns what has arrived, and waits until something has; empty at the end. Raises KubescriptError."""
         while not self._left:
             chunk = next(self._response.chunks, None)
             if chunk is None:
@@ -214,5 +217,5 @@ class _Stream:
         return piece
 
     def close(self) -> None:
-        """End what the cluster still sends."""
+        """Ends the answer that the cluster still sends."""
         self._response.close()

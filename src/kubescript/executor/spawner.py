@@ -1,6 +1,7 @@
-"""The host's handle on the fork server: starts it, asks for workers, learns how they ended, restarts it when it died.
+"""The host's side of the fork server: it starts the server, asks for workers, learns how they ended, and restarts the
+server when it has died. The executor uses it.
 
-One thread per fork server reads its reports; everything else happens in the callers' threads.
+One thread for each fork server reads its reports; everything else happens in the callers' threads.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from kubescript.wire import control
 
 __all__ = ["COMMAND", "Spawner", "Worker"]
 
+# The module is given by its name, because the host must not import what only scripts need. -I makes Python ignore
+# PYTHON* variables, the user's packages and the current folder.
 COMMAND: Final = (sys.executable, "-I", "-m", "kubescript.worker.launch")
-"""By name: the host must not import what only scripts need. -I: no PYTHON* variable, no user's packages, no current
-folder."""
 _REMEDY: Final = {
     errno.EAGAIN: "too many processes: raise `ulimit -u`, TasksMax or the pod's pids limit, or end some",
     errno.ENOMEM: "the machine or its control group has no memory left: raise the limit, or end something",
@@ -37,36 +38,37 @@ _REMEDY: Final = {
 
 
 class Worker:
-    """One worker process as the host sees it."""
+    """One worker process, as the host sees it."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.socket = sock
         self.pid = 0
         self.exit: control.Exited | None = None
-        """Set once the fork server has reaped it; stays None when the fork server itself died."""
+        """The report of its end, once the fork server has reaped it; None when the fork server itself died."""
         self._pidfd = -1
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._doomed = False
 
     def kill(self) -> None:
-        """End the process at once; safe to call from any thread, at any time, more than once."""
+        """Ends the process at once. Any thread may call it, at any time, any number of times."""
         with self._lock:
             self._doomed = True
             self._signal()
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait until the process is reaped. False when it is not within `timeout_s` seconds."""
+        """Waits until the process is reaped. Returns False when it is not reaped within `timeout_s` seconds."""
         return self._ended.wait(timeout_s)
 
     def close(self) -> None:
-        """Kill it and hang up; its end is still reported to `exit`."""
+        """Kills the process and closes its socket; its end is still reported to `exit`."""
         self.kill()
         self.socket.close()
 
     @property
     def has_ended(self) -> bool:
-        """Whether it is dead, as the kernel knows it this instant: a pidfd reads ready once its process is."""
+        """Whether the process is dead, as the kernel knows at this moment."""
+        # A pidfd becomes readable when its process has ended.
         with self._lock:
             if self._pidfd < 0:
                 return self._ended.is_set()
@@ -75,14 +77,14 @@ class Worker:
             return bool(poller.poll(0))
 
     def forked(self, pid: int, pidfd: int) -> None:
-        """The spawner learned the process id; a kill asked for earlier happens now."""
+        """Takes the process id from the spawner; performs a kill that was asked for earlier."""
         with self._lock:
             self.pid, self._pidfd = pid, pidfd
             if self._doomed:
                 self._signal()
 
     def ended(self, report: control.Exited | None) -> None:
-        """The spawner learned the end; the pidfd is released, so later kills do nothing."""
+        """Takes the end of the process from the spawner; closes the pidfd, so that later kills do nothing."""
         with self._lock:
             self.exit = report
             if self._pidfd >= 0:
@@ -91,7 +93,7 @@ class Worker:
         self._ended.set()
 
     def _signal(self) -> None:
-        if self._pidfd >= 0:  # a pidfd names this very process, never a later one that got the same number
+        if self._pidfd >= 0:  # a pidfd names exactly this process, never a later one with the same number
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
 
@@ -106,14 +108,15 @@ class Spawner:
         self._closed = False
 
     def start(self) -> None:
-        """Start the fork server. Called first thing, before settings or credentials are read."""
+        """Starts the fork server."""
+        # It is called first, before settings or credentials are read, so that the fork server holds no secret.
         if sys.platform != "linux":
-            return  # `spawn` says why
+            return  # `spawn` raises the error that says why
         with self._lock:
             self._server = _ForkServer(self._command)
 
     def close(self) -> None:
-        """End the fork server and with it every worker."""
+        """Ends the fork server and with it every worker."""
         with self._lock:
             self._closed = True
             server, self._server = self._server, None
@@ -121,7 +124,7 @@ class Spawner:
             server.close()
 
     def spawn(self, memory_bytes: int, cpu_seconds: int) -> Worker:
-        """A new worker, already on its way. Raises WorkerError when no fork server can be had."""
+        """Returns a new worker, which may still be starting. Raises WorkerError when no fork server can be started."""
         if sys.platform != "linux":
             raise errors.WorkerError(
                 f"scripts run on Linux only: {sys.platform} has no seccomp, Landlock or namespaces to confine them",
@@ -173,7 +176,7 @@ class _ForkServer:
             raise _unstarted(errno.EAGAIN) from None
 
     def fork(self, memory_bytes: int, cpu_seconds: int) -> Worker | None:
-        """Ask for a worker; None when the process is gone."""
+        """Asks for a worker; returns None when the process is gone."""
         ours, theirs = socket.socketpair()
         worker = Worker(ours)
         ticket = next(self._tickets)
@@ -190,7 +193,7 @@ class _ForkServer:
         return worker
 
     def close(self) -> None:
-        """Hang up, which ends the process and its workers, and reap it."""
+        """Closes the connection, which ends the process and its workers, and reaps the process."""
         with contextlib.suppress(OSError):
             self._link.shutdown(socket.SHUT_RDWR)
         try:
@@ -224,7 +227,8 @@ class _ForkServer:
                 self._workers.pop(message.ticket).ended(message)
 
     def _release(self) -> None:
-        """The process is gone, and the kernel kills workers with their parent: tell whoever waits for one."""
+        """Reports the end of every worker when the fork server is gone."""
+        # The kernel kills workers together with their parent; callers may still wait for one.
         with self._lock:
             self.alive = False
             workers, self._workers = list(self._workers.values()), {}
@@ -235,7 +239,7 @@ class _ForkServer:
 
 
 def _launch(command: Sequence[str], descriptor: int) -> subprocess.Popen[bytes]:
-    """Raises WorkerError when the kernel starts no process for us."""
+    """Starts the fork server. Raises WorkerError when the kernel starts no process."""
     try:
         return _started(command, descriptor)
     except OSError as error:

@@ -1,8 +1,8 @@
-"""What a worker has used, read by the host from the kernel while the worker still exists, so that no answer waits for
-its end.
+"""The processor time and memory of a worker. The executor reads them while the worker still exists, so that no answer
+waits for the worker's end.
 
-A worker that has sent DONE blocks until it is killed. The kernel's numbers, not the worker's: the clock of the
-process, clock_getcpuclockid(3), and proc_pid_status.
+A worker that has sent DONE blocks until it is killed. The numbers are the kernel's and not the worker's: the clock of
+the process, see clock_getcpuclockid(3), and proc_pid_status(5).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Final
 
 __all__ = ["Consumption", "read"]
 
+# Bytes that are read of a file. The file is far smaller, and the kernel returns it whole.
 _ENOUGH: Final = 16 * 1024
-"""Bytes; the file is far smaller, and the kernel gives it whole."""
 _CPUCLOCK_SCHED: Final = 2
-"""Both in user and in kernel mode, to the nanosecond."""
+"""The clock that counts time in user and in kernel mode, to the nanosecond."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Consumption:
 
 
 def read(pid: int) -> Consumption | None:
-    """The consumption of process `pid`; None when the kernel does not tell (it ended, or /proc hides it)."""
+    """Returns the consumption of process `pid`; None when the kernel does not tell: it has ended, or /proc hides it."""
     try:
         cpu_ns = time.clock_gettime_ns(_clock(pid))
         return Consumption(cpu_ns / 1e6, _peak(_file(pid, "status")))
@@ -38,7 +38,8 @@ def read(pid: int) -> Consumption | None:
 
 
 def _clock(pid: int) -> int:
-    """The kernel's name for the processor time of a whole process: one system call where a file takes three."""
+    """Returns the kernel's id of the clock that counts the processor time of a whole process."""
+    # The clock takes one system call, and a file takes three.
     return ~pid << 3 | _CPUCLOCK_SCHED
 
 

@@ -1,4 +1,4 @@
-"""Every setting, read once from flags, environment and file (in that order of precedence) and frozen."""
+"""All settings. They are read once from flags, environment and file, in this order of precedence, and frozen."""
 
 from kubescript.config.loading import load, nearest
 from kubescript.config.settings import (

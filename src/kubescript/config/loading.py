@@ -1,7 +1,7 @@
-"""Settings from flags, environment and file, in that order of precedence; read once, by the command line.
+"""Reads the settings from flags, environment and file, in this order of precedence. The command line calls it once.
 
-Environment: `KUBESCRIPT_` and the setting's name, `__` before a nested one (`KUBESCRIPT_LIMITS__API_CALLS=50`). The
-file is TOML, or YAML by its ending. An unknown key is an error that names the nearest known one: a misspelt
+A variable is `KUBESCRIPT_` and the setting's name, with `__` before a nested name (`KUBESCRIPT_LIMITS__API_CALLS=50`).
+The file is TOML, or YAML by its ending. An unknown key is an error that names the nearest known one: a misspelt
 `denied_resources` must not pass for "nothing denied".
 """
 
@@ -23,7 +23,7 @@ from kubescript.config.settings import PREFIX, Context, Settings, split
 __all__ = ["load", "nearest"]
 
 CONFIG_VARIABLE: Final = "KUBESCRIPT_CONFIG"
-"""Names the file; not a setting itself."""
+"""The variable that names the file; it is no setting itself."""
 _MAX_NAME: Final = 253
 """Characters of a context's name."""
 
@@ -52,10 +52,11 @@ def load(flags: Mapping[str, object], file: Path | None) -> Settings:
 
 
 def _with_chosen_contexts(flags: Mapping[str, Any], file: dict[str, Any]) -> tuple[Mapping[str, Any], dict[str, Any]]:
-    """`contexts` of a flag or variable say which clusters to serve; the file's tables say how.
+    """Combines `contexts` of a flag or variable, which chooses the clusters, with the file's tables of their settings.
 
-    Refuses a name without a table where there are tables: a misspelt one must not pass for "no rules of its own".
+    Raises ConfigError for a name without a table when the file has tables.
     """
+    # A misspelt name must not pass for a cluster "without rules of its own".
     named = flags.get("contexts", _variable("contexts") or None)
     if named is None:
         return flags, file
@@ -82,7 +83,8 @@ def _check_tables(names: Iterable[str], tables: Mapping[str, Any]) -> None:
 
 
 def _check_contexts(settings: Settings) -> None:
-    """Refuses settings that contradict each other: the server never guesses which half was meant."""
+    """Refuses settings that contradict each other."""
+    # The server never guesses which of two settings was meant.
     if not settings.contexts:
         return
     for name, context in settings.contexts.items():
@@ -105,11 +107,9 @@ def _check_context(name: str, context: Context) -> None:
 
 
 def _read_only_everywhere(settings: Settings) -> Settings:
-    """Makes every context read-only.
-
-    `--read-only` and its variable come before the file, so no table of the file opens what they close. The reverse does
-    not hold: `--no-read-only` opens nothing that a table closes.
-    """
+    """Makes every context read-only."""
+    # `--read-only` and its variable take precedence over the file, so no table of the file permits writes that they
+    # forbid. The reverse does not hold: `--no-read-only` permits no writes that a table forbids.
     closed = {}
     for name, context in settings.contexts.items():
         closed[name] = context.model_copy(update={"read_only": True})
@@ -117,7 +117,7 @@ def _read_only_everywhere(settings: Settings) -> Settings:
 
 
 def _variable(name: str) -> str | None:
-    """The value of a setting's environment variable, whose name is read in any case."""
+    """Returns the value of a setting's environment variable; upper and lower case of its name do not matter."""
     wanted = PREFIX + name.upper()
     for variable, value in os.environ.items():
         if variable.upper() == wanted:
@@ -126,7 +126,8 @@ def _variable(name: str) -> str | None:
 
 
 def _layered(file: dict[str, Any]) -> Callable[..., Settings]:
-    """Settings whose sources are flags, then environment, then this file's data; no .env file, no secrets directory."""
+    """Returns a class of settings that reads flags, then the environment, then the file's data. It reads no .env file
+    and no secrets directory."""
 
     class Layered(Settings):
         @classmethod
@@ -145,7 +146,7 @@ def _layered(file: dict[str, Any]) -> Callable[..., Settings]:
 
 
 def _check_environment() -> None:
-    """Refuses an unknown KUBESCRIPT_ variable, which is as wrong as an unknown key in the file."""
+    """Refuses an unknown KUBESCRIPT_ variable, as `load` refuses an unknown key of the file."""
     known = {PREFIX + name.upper() for name in Settings.model_fields}
     known.add(CONFIG_VARIABLE)
     for variable in os.environ:
@@ -159,7 +160,7 @@ def _check_environment() -> None:
 
 
 def _read_file(path: Path) -> dict[str, Any]:
-    """The tables of the file. Raises ConfigError."""
+    """Returns the tables of the file. Raises ConfigError."""
     unreadable = f"cannot read the configuration file {path}"
     try:
         text = path.read_text("utf-8")
@@ -174,7 +175,7 @@ def _read_file(path: Path) -> dict[str, Any]:
 
 
 def _parse(path: Path, text: str) -> object:
-    """The file's data. Raises ConfigError that names the line where the parser does."""
+    """Returns the file's data. Raises ConfigError, which names the line when the parser does."""
     try:
         if path.suffix in {".yaml", ".yml"}:
             import yaml
@@ -184,7 +185,7 @@ def _parse(path: Path, text: str) -> object:
     except ValueError as error:
         raise errors.ConfigError(f"{path}: {error}") from None
     except Exception as error:
-        # by the module's name: yaml is not imported for a TOML file
+        # The error is recognized by its module's name, because yaml is not imported for a TOML file.
         if not type(error).__module__.startswith("yaml"):
             raise
         mark = getattr(error, "problem_mark", None)
@@ -194,13 +195,13 @@ def _parse(path: Path, text: str) -> object:
 
 
 def _explain(error: pydantic.ValidationError, path: Path | None) -> str:
-    """What to change in the file at `path`, the flags or the environment."""
+    """Says what to change in the file at `path`, the flags or the environment."""
     found = error.errors(include_url=False, include_input=False)
     return "; ".join(_explain_error(one, path) for one in found)
 
 
 def _explain_error(one: Mapping[str, Any], path: Path | None) -> str:
-    """One mistake: its key, its file, and for an unknown key the nearest known one."""
+    """Describes one mistake: its key, its file, and for an unknown key the nearest known one."""
     location = tuple(one["loc"])
     name = ".".join(str(part) for part in location)
     if one["type"] != "extra_forbidden":
@@ -212,7 +213,7 @@ def _explain_error(one: Mapping[str, Any], path: Path | None) -> str:
 
 
 def _section(location: tuple[object, ...]) -> type[pydantic.BaseModel]:
-    """The section that a key's path leads to; the names of contexts and the numbers of a list lead to none."""
+    """Returns the section that a key's path leads to. Names of contexts and positions in a list lead to no section."""
     section: type[pydantic.BaseModel] = Settings
     for part in location[:-1]:
         field = section.model_fields.get(str(part))
@@ -222,7 +223,7 @@ def _section(location: tuple[object, ...]) -> type[pydantic.BaseModel]:
 
 
 def _model(annotation: object) -> type[pydantic.BaseModel] | None:
-    """The section in an annotation such as `tuple[RedactionRule, ...]`."""
+    """Returns the section in an annotation such as `tuple[RedactionRule, ...]`; None when there is none."""
     if isinstance(annotation, type) and issubclass(annotation, pydantic.BaseModel):
         return annotation
     for argument in get_args(annotation):
@@ -233,7 +234,7 @@ def _model(annotation: object) -> type[pydantic.BaseModel] | None:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A suggestion to end an error with; empty when nothing is near."""
+    """Returns a suggestion for the end of an error message; empty when no known name is similar."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
     if not close:
         return ""

@@ -1,7 +1,7 @@
-"""All settings, as they hold for a server and for each of its clusters.
+"""All settings of a server and of each of its clusters.
 
-Each section is a table of the configuration file, and frozen. Under each setting stand its unit, its default and its
-reason. `loading` fills them in; every room reads them.
+Each section is a table of the configuration file, and is frozen. The text under each setting gives its unit, its
+default and its reason. `loading` fills the settings in; every package reads them.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ __all__ = [
 ]  # fmt: skip
 
 PREFIX: Final = "KUBESCRIPT_"
-"""What the name of every environment variable with a setting begins with."""
+"""The prefix of the environment variables that hold settings."""
 MIB: Final = 1024 * 1024
-"""Bytes of one MiB."""
+"""Bytes in one MiB."""
 
 
 class _Section(pydantic.BaseModel):
@@ -32,12 +32,13 @@ class _Section(pydantic.BaseModel):
 
 
 class DeniedResource(_Section):
-    """A kind of object no script may touch, in any way. A field that is not given matches everything."""
+    """A kind of object that no script may touch in any way. A field that is not given matches everything."""
 
     group: str | None = None
     """API group; the core group is "", as in kubernetes-mcp-server and in RBAC."""
     version: str = ""
-    """API version, as kubernetes-mcp-server has it. A denial holds for every version: each serves the same objects."""
+    """API version, accepted as in kubernetes-mcp-server. A denial holds for every version, because each version serves
+    the same objects."""
     kind: str = ""
     """As in manifests: `Secret`. Empty means every kind of the group."""
     resource: str = ""
@@ -45,47 +46,48 @@ class DeniedResource(_Section):
 
 
 class Context(_Section):
-    """One of several clusters. A setting that is not given is as for the whole server."""
+    """One of several clusters. A setting that is not given has the server's value."""
 
     context: str | None = None
-    """Its name in the kubeconfig; default: the name it is listed under. Two files may both say "default"."""
+    """The context's name in the kubeconfig; default: the name of the table. The two may differ, because two kubeconfig
+    files may both have a context "default"."""
     kubeconfig: Path | None = None
     """Kubeconfig file of this cluster; default: the server's."""
     snapshot: Path | None = None
     """A saved cluster instead of a live one."""
     read_only: bool | None = None
-    """Refuse every request that could change this cluster; default: as for the server."""
+    """Refuse every request that could change this cluster; default: the server's value."""
     denied_resources: tuple[DeniedResource, ...] | None = None
-    """They replace the server's and are not added to them."""
+    """Denied in this cluster. They replace the server's and are not added to them."""
     deny_defaults: bool | None = None
-    """Keep the default denials for this cluster; default: as for the server."""
+    """Keep the default denials for this cluster; default: the server's value."""
 
 
 class Limits(_Section):
-    """What one script may use."""
+    """The limits of one script."""
 
     default_timeout_ms: Annotated[int, Field(ge=100, le=300_000)] = 30_000
     """Milliseconds of wall-clock time when the call names no `timeout`."""
     max_timeout_ms: Annotated[int, Field(ge=100, le=300_000)] = 300_000
-    """Largest `timeout` a call may name."""
+    """Largest `timeout` that a call may name, in milliseconds."""
     memory_mib: Annotated[int, Field(ge=16, le=65_536)] = 512
-    """MiB of memory above the warm worker's own."""
+    """MiB of memory beyond what the warm worker itself uses."""
     depth: Annotated[int, Field(ge=16, le=1_024)] = 1_024
-    """Nested calls. The C stack of the interpreter sets the upper bound."""
+    """Levels of nested calls. The C stack of the interpreter sets the upper bound."""
     output_kib: Annotated[int, Field(ge=1, le=4_096)] = 64
     """KiB of the whole answer. 64 KiB are about 16,000 tokens."""
     output_lines: Annotated[int, Field(ge=1, le=100_000)] = 500
-    """Lines of one text in the answer: the prints, a text result, a text within a result."""
+    """Lines of one text in the answer: of the prints, of a text result, or of a text within a result."""
     api_calls: Annotated[int, Field(ge=1)] = 1_000
     """Kubernetes API calls of one script, allowed or not."""
     response_mib: Annotated[int, Field(ge=1)] = 1_024
-    """MiB of API answers one script may read, summed."""
+    """MiB of all API answers that one script may read."""
     patience_ms: Annotated[int, Field(ge=100, le=300_000)] = 10_000
-    """Milliseconds to wait for an answer to begin, when the server has several contexts: a dead cluster must leave
-    time for the others. With one context, a call may take all the time that the script has left."""
+    """Milliseconds to wait for the beginning of an answer when the server has several contexts: a dead cluster must
+    leave time for the others. With one context, a call may take all the time that the script has left."""
 
     def for_script(self, timeout_ms: int | None) -> types.Limits:
-        """The limits of one script that asked for `timeout_ms`."""
+        """Returns the limits of one script that asked for `timeout_ms`."""
         return types.Limits(
             timeout_ms=min(timeout_ms or self.default_timeout_ms, self.max_timeout_ms),
             memory_bytes=self.memory_mib * MIB,
@@ -98,62 +100,62 @@ class Limits(_Section):
 
 
 class Sandbox(_Section):
-    """How scripts are confined and how many run."""
+    """How scripts are confined, and how many run at the same time."""
 
     strict: bool | None = None
-    """Refuse to start unless every kernel layer holds. Unset: true for the http transport, a loud warning for stdio."""
+    """Refuse to start unless every kernel layer is active. Unset: true for the http transport, a warning for stdio."""
     spare_workers: Annotated[int, Field(ge=0, le=32)] = 1
     """Processes kept forked and locked down ahead of time; each serves one script."""
     max_scripts: Annotated[int, Field(ge=1, le=256)] = 8
     """Scripts that run at the same time."""
     max_queue: Annotated[int, Field(ge=0, le=10_000)] = 64
-    """Scripts that wait for their turn; the next one gets an error at once: the server is busy."""
+    """Scripts that wait for their turn. The next script gets an error at once: the server is busy."""
 
 
 class RedactionRule(_Section):
-    """A kind of token that is known by its shape."""
+    """A kind of token that is recognized by its form."""
 
     id: Annotated[str, Field(pattern=r"[a-z0-9][a-z0-9-]{0,58}")]
-    """Stands in the placeholder."""
+    """The rule's name; it stands in the placeholder."""
     regex: Annotated[str, Field(min_length=3)]
-    """What to mask; with a group, only that."""
+    """Matches the text to mask; with a group, only the group is masked."""
     probe: str | None = None
     """A simpler pattern for the first scan, which must match wherever `regex` does; default: `regex` itself."""
     entropy: Annotated[float, Field(ge=0, le=8)] = 0.0
-    """Bits per byte below which a match is taken for an example."""
+    """Entropy in bits per byte below which a match is taken for an example and not masked."""
 
 
 class Redaction(_Section):
     """What is masked before scripts read it."""
 
     enabled: bool = True
-    """False shows scripts, and so the model, every secret that is not in a denied Secret object. The server logs that
-    loudly when it starts."""
+    """False shows scripts, and so the model, every secret that is not in a denied Secret object. The server logs a
+    warning of that when it starts."""
     disable: tuple[str, ...] = ()
     """Ids of rules that are not applied."""
     rules: tuple[RedactionRule, ...] = ()
-    """Rules beside those that are shipped."""
+    """Rules in addition to the built-in ones."""
     allow: tuple[str, ...] = ()
-    """Regular expressions; a value in which one matches is not masked. Values of Secrets are masked all the same."""
+    """Regular expressions. A value in which one matches is not masked. Values of Secrets are masked all the same."""
     allow_names: tuple[str, ...] = ()
     """Names of variables, fields and flags whose values are not judged by the name."""
 
 
 class Audit(_Section):
-    """What is put on record, and where (docs/audit.md)."""
+    """What is recorded, and where (docs/audit.md)."""
 
     file: Path | None = None
-    """JSON Lines, appended to. Unset: nothing is recorded."""
+    """A JSON Lines file to which records are appended. Unset: nothing is recorded."""
     max_mib: Annotated[int, Field(ge=0)] = 64
-    """MiB after which the file is set aside as FILE.1, FILE.2, …; 0: never."""
+    """MiB after which the file is rotated to FILE.1, FILE.2, …; 0: never."""
     keep: Annotated[int, Field(ge=0)] = 16
-    """Files set aside that are kept; 0: all."""
+    """Rotated files that are kept; 0: all."""
     fsync: Literal["answer", "record", "never"] = "answer"
     """What waits for the disk: the answer of each script and each change of the cluster, every record, or nothing."""
     key_file: Path | None = None
-    """A file with at least 32 bytes that key the hashes (HMAC): only who has it can continue or check the chain."""
+    """A file with at least 32 bytes, the key of the hashes (HMAC): only its owner can continue or check the chain."""
     scripts: bool = False
-    """Keep each script's text beside the file, by its hash."""
+    """Keep the text of each script next to the file, under its hash."""
     responses: bool = False
     """Keep what each script saw and answered, for `kubescript audit replay`. Includes `scripts`."""
 
@@ -162,32 +164,32 @@ class Output(_Section):
     """How answers are written."""
 
     mark_untrusted: bool = True
-    """Fence what workloads wrote, so that a model takes it for data."""
+    """Put marks around text that workloads wrote, so that a model takes it for data."""
     structured: bool = False
-    """Give results as `structuredContent` too, with an output schema. Costs the tokens of the result twice."""
+    """Return results as `structuredContent` too, with an output schema. The result then costs its tokens twice."""
 
 
 class Telemetry(_Section):
-    """Where traces and metrics go. The standard OTEL_* variables hold as well."""
+    """Where traces and metrics go. The standard OTEL_* variables apply as well."""
 
     otlp_endpoint: str | None = None
-    """Base URL of an OTLP/HTTP receiver: `http://collector:4318`. Default: OTEL_EXPORTER_OTLP_ENDPOINT; without
-    either, nothing is collected."""
+    """Base URL of an OTLP/HTTP receiver: `http://collector:4318`. Default: OTEL_EXPORTER_OTLP_ENDPOINT. Without either,
+    nothing is collected."""
     namespaces: bool = True
-    """Whether spans of API calls name the namespace, the one name they have of the cluster; masked like all that
-    leaves."""
+    """Whether spans of API calls name the namespace. It is the only name from the cluster in a span, and is masked like
+    all text that leaves."""
 
 
 class Settings(pydantic_settings.BaseSettings):
-    """All settings."""
+    """All settings of a server."""
 
     model_config = pydantic_settings.SettingsConfigDict(
         frozen=True, extra="forbid", env_prefix=PREFIX, env_nested_delimiter="__", env_parse_none_str="none"
     )
 
     toolsets: Annotated[tuple[str, ...], pydantic_settings.NoDecode] = ()
-    """Groups of tools to serve. Code mode is off unless `code` is named here: running a model's code is the operator's
-    decision."""
+    """Groups of tools to serve. Code mode is off unless `code` is named here: whether a model's code runs is the
+    operator's decision."""
     read_only: bool = True
     """Refuse every request that could change the cluster."""
     kubeconfig: Path | None = None
@@ -195,22 +197,22 @@ class Settings(pydantic_settings.BaseSettings):
     context: str | None = None
     """Kubeconfig context; default: the current one, or the first of `contexts`."""
     contexts: Annotated[Mapping[str, Context], pydantic_settings.NoDecode] = {}
-    """Kubeconfig contexts that scripts may name, and no other: names, or in the file a table each. Default: one
-    cluster."""
+    """The only kubeconfig contexts that scripts may name: a list of names, or a table for each in the file. Default:
+    one cluster."""
     snapshot: Path | None = None
     """Serve a saved cluster instead of a live one."""
     denied_resources: tuple[DeniedResource, ...] = ()
-    """Denied beside the defaults (Secret, serviceaccounts/token)."""
+    """Denied in addition to the defaults (Secret, serviceaccounts/token)."""
     deny_defaults: bool = True
     """Keep the default denials."""
     limits: Limits = Limits()
-    """What one script may use."""
+    """The limits of one script."""
     sandbox: Sandbox = Sandbox()
-    """How scripts are confined and how many run."""
+    """How scripts are confined, and how many run at the same time."""
     redaction: Redaction = Redaction()
     """What is masked before scripts read it."""
     audit: Audit = Audit()
-    """What is put on record, and where."""
+    """What is recorded, and where."""
     output: Output = Output()
     """How answers are written."""
     telemetry: Telemetry = Telemetry()
@@ -218,11 +220,12 @@ class Settings(pydantic_settings.BaseSettings):
     transport: Literal["stdio", "http"] = "stdio"
     """How clients connect."""
     host: str = "127.0.0.1"
-    """Address of the http transport. Only loopback is accepted in this version: there is no authentication yet."""
+    """Address of the http transport. Only loopback is accepted in this version, because there is no authentication yet.
+    """
     port: Annotated[int, Field(ge=0, le=65_535)] = 8080
     """Port of the http transport."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-    """Least level that is logged."""
+    """The lowest level that is logged."""
 
     @pydantic.field_validator("toolsets", mode="before")
     @classmethod
@@ -257,25 +260,25 @@ class Settings(pydantic_settings.BaseSettings):
         return not all(each.read_only for each in clusters)
 
     def of_context(self, name: str) -> Settings:
-        """These settings as they hold for one of `contexts`."""
+        """Returns these settings as they apply to one of `contexts`."""
         own = self.contexts[name]
         updates: dict[str, object] = {"contexts": {}, "context": name}
         for field in own.model_fields_set:
             value = getattr(own, field)
-            # an explicit null in a table means "not given", and must not hide the server's setting
+            # An explicit null in a table means "not given", and must not hide the server's setting.
             if value is not None:
                 updates[field] = value
         return self.model_copy(update=updates)
 
     @property
     def strict(self) -> bool:
-        """Whether to refuse to start without every kernel layer."""
+        """Whether the server refuses to start unless every kernel layer is active."""
         if self.sandbox.strict is not None:
             return self.sandbox.strict
         return self.transport == "http"
 
 
 def split(names: str) -> tuple[str, ...]:
-    """The names between the commas; empty ones are left out."""
+    """Splits a text at its commas; leaves out empty names."""
     parts = [part.strip() for part in names.split(",")]
     return tuple(part for part in parts if part)

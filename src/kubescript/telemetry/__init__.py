@@ -1,1 +1,1 @@
-"""What a server reports to the operator's own systems: traces and metrics over OTLP, and Prometheus' /metrics."""
+"""Telemetry for the operator's own systems: traces and metrics over OTLP, and metrics for Prometheus at /metrics."""

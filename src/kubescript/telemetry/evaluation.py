@@ -1,5 +1,7 @@
-"""One evaluated script as telemetry sees it: sizes, codes and times; no text of the script, of the cluster or of the
-answer. The evaluator makes one `Evaluation` for each script and notifies the observers.
+"""One evaluated script, as telemetry sees it. The evaluator makes one `Evaluation` for each script and notifies the
+observers.
+
+An evaluation holds sizes, codes and times. It holds no text of the script or of the answer.
 """
 
 from __future__ import annotations
@@ -32,10 +34,10 @@ class Evaluation:
     """A script that was run, or refused."""
 
     code: str
-    """`ok`, or the code of its fault."""
+    """`ok`, or the code of the fault."""
     usage: types.Usage = field(default_factory=types.Usage)
     waited_ms: float = 0.0
-    """How long it waited in the queue."""
+    """Milliseconds that the script waited in the queue."""
     records: Sequence[records.Record] = ()
     redacted: Mapping[str, int] = field(default_factory=dict)
     cut: bool = False
@@ -48,7 +50,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How busy a server is just now."""
+    """How busy a server is at this moment."""
 
     running: int = 0
     waiting: int = 0
@@ -57,7 +59,7 @@ class Load:
 
 
 Observer = Callable[[Evaluation], None]
-"""Is called with every script once its answer is on its way."""
+"""Called with every evaluation once the answer is on its way."""
 
 
 def current_context() -> context.Context:
@@ -66,7 +68,8 @@ def current_context() -> context.Context:
 
 
 def notify(observers: Iterable[Observer], evaluation: Evaluation) -> None:
-    """Calls every observer. An error of one is logged: no script and no other observer may suffer from it."""
+    """Calls every observer. Logs the error of an observer."""
+    # No script and no other observer may suffer from the error of one observer.
     for observe in observers:
         try:
             observe(evaluation)
@@ -75,7 +78,7 @@ def notify(observers: Iterable[Observer], evaluation: Evaluation) -> None:
 
 
 def otlp_source(settings: config.Telemetry) -> str:
-    """Returns the name of the setting or variable that asks for OTLP; empty when none does. Every start asks."""
+    """Returns the name of the setting or variable that asks for OTLP; empty when none does. Called at every start."""
     if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return ""
     if settings.otlp_endpoint:

@@ -1,5 +1,5 @@
-"""What metrics over OTLP count and measure: the same figures as /metrics, under OpenTelemetry's names. The exporter
-(`otlp`) owns them."""
+"""The instruments of metrics over OTLP: the same figures as /metrics, under OpenTelemetry's names. The exporter
+(`otlp`) makes them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Label values, each from a bounded set. The metrics and the spans take theirs from here.
+"""Label values, each from a bounded set. Metrics and spans take their labels from here.
 
-Attack: a script invents names for ever; a time series for each would fill a monitoring system's memory.
+Attack: a script invents names without end, and a time series for each name fills a monitoring system's memory.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ __all__ = ["CUSTOM", "OTHER", "code", "kind", "resource", "status", "verb"]
 
 OTHER: Final = "other"
 CUSTOM: Final = "custom"
-"""Every resource that is not built into Kubernetes."""
+"""The label of every resource that is not built into Kubernetes."""
 
+# Codes of scripts. The list is fixed, because a worker may send any word after `script.` and `limit.`.
 _CODES: Final = frozenset({
     "ok", "cancelled", "internal", "server.busy",
     "script.exception", "script.refused", "script.syntax",
@@ -24,21 +25,20 @@ _CODES: Final = frozenset({
     "worker.died", "worker.protocol", "worker.spawn", "worker.lockdown",
     "audit.unavailable",
 })  # fmt: skip
-"""Of scripts. A fixed list, since a worker may send any word after `script.` and `limit.`."""
 _VERBS: Final = frozenset({
     "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "proxy", "post", "put",
 })  # fmt: skip
 _STATUSES: Final = frozenset({200, 201, 202, 400, 401, 403, 404, 405, 409, 410, 415, 422, 429, 500, 502, 503, 504})
+# Prefixes of the faults of calls. The text after the dot is one of the host's own words, so the set is bounded.
 _FAMILIES: Final = ("cluster.", "limit.", "redaction.", "policy.", "request.")
-"""Of the faults of calls. After the dot stands one of the host's own words, so the set is bounded."""
+# Kinds of secrets that get a label of their own. The number is bounded because operators may add rules.
 _MAX_KINDS: Final = 200
-"""Most kinds of secrets: operators may add rules."""
 
 _kinds: Final[set[str]] = set()
 
 
 def code(name: str) -> str:
-    """Returns the code of a script's end."""
+    """Returns the code with which a script ended, or `other`."""
     return name if name in _CODES else OTHER
 
 
@@ -50,7 +50,8 @@ def verb(record: records.Record) -> str:
 
 
 def resource(record: records.Record) -> tuple[str, str]:
-    """Returns API group, and resource with its subresource; `custom` for what is not built in."""
+    """Returns the API group, and the resource with its subresource; `custom` twice for a resource that is not built
+    in."""
     call = record.call
     if call is None or not call.is_resource:
         return "", OTHER
@@ -64,7 +65,7 @@ def resource(record: records.Record) -> tuple[str, str]:
 
 
 def status(record: records.Record) -> str:
-    """Returns the HTTP status, `denied`, `refused`, or the code of what went wrong before an answer."""
+    """Returns the HTTP status, `denied`, `refused`, or the code of the failure."""
     if record.verdict == "refuse":
         return "refused"
     if record.verdict != "allow":
@@ -77,7 +78,7 @@ def status(record: records.Record) -> str:
 
 
 def kind(name: str) -> str:
-    """Returns the kind of a secret that was masked."""
+    """Returns the kind of a secret that was masked, or `other`."""
     if name not in _kinds and len(_kinds) < _MAX_KINDS:
         _kinds.add(name)
     return name if name in _kinds else OTHER

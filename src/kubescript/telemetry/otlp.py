@@ -1,7 +1,8 @@
-"""Traces and metrics over OTLP/HTTP, when an endpoint is configured. Loaded only then; needs the extra `otel`.
+"""Traces and metrics over OTLP/HTTP. The module is loaded only when an endpoint is configured, and needs the extra
+`otel`.
 
-`app` makes one exporter when it is asked for. What it sends is in `spans` and `instruments`. A receiver that is down
-costs a bounded queue of spans, and a line of the log for each batch that is lost.
+`app` makes one exporter. `spans` and `instruments` define what it sends. A receiver that is down costs a bounded queue
+of spans, and one line of the log for each batch that is lost.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ log = logging.getLogger(__name__)
 _PROTOCOL: Final = "OTEL_EXPORTER_OTLP_PROTOCOL"
 _REQUIRED_MODULES: Final = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
 _SHUTDOWN_S: Final = 2.0
-"""Seconds that the end of the server waits for the last exports."""
+"""Seconds that the server waits for the last exports when it ends."""
 
 
 class Exporter:
@@ -39,7 +40,7 @@ class Exporter:
     def __init__(
         self, settings: config.Telemetry, load: Callable[[], evaluation.Load], mask: Callable[[str], str]
     ) -> None:
-        """`mask` is for the one text of a span that a script may have made up: the name of a namespace."""
+        """`mask` masks the only text of a span that a script may have invented: the name of a namespace."""
         self._namespace: Callable[[str], str] | None = mask if settings.namespaces else None
         _check(evaluation.otlp_source(settings))
         # The log gets one line for each batch that is lost, and none for each attempt.
@@ -84,7 +85,8 @@ class Exporter:
             spans.trace_script(self._tracer, done, self._namespace)
 
     def close(self) -> None:
-        """Sends what is left, for a few seconds at most: the end of a server must not hang on a dead receiver."""
+        """Sends what is left, for two seconds at most."""
+        # The end of the server must not wait for a dead receiver.
         threads = [threading.Thread(target=shutdown, daemon=True) for shutdown in self._shutdowns]
         for thread in threads:
             thread.start()
@@ -94,7 +96,7 @@ class Exporter:
 
 
 def _check(source: str) -> None:
-    """Checks that what `source` asks for can be had. Raises ConfigError."""
+    """Checks that the packages and the protocol that `source` asks for are available. Raises ConfigError."""
     for module in _REQUIRED_MODULES:
         if not _is_installed(module):
             raise errors.ConfigError(
@@ -114,17 +116,17 @@ def _check(source: str) -> None:
 def _is_installed(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:  # not even the package around it
+    except ModuleNotFoundError:  # the package around the module is missing too
         return False
 
 
 def _is_exported(signal: str) -> bool:
-    """Whether this signal is exported; OTEL_TRACES_EXPORTER=none switches one off."""
+    """Says whether this signal is exported; OTEL_TRACES_EXPORTER=none switches traces off."""
     return os.environ.get(f"OTEL_{signal}_EXPORTER", "otlp").strip().lower() != "none"
 
 
 def _resource() -> resources.Resource:
-    """Returns who sends. What OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say wins."""
+    """Returns the resource that names the sender. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence."""
     from opentelemetry.sdk import resources
 
     ours = resources.Resource({"service.name": "kubescript", "service.version": kubescript.__version__})

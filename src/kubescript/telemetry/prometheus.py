@@ -15,14 +15,14 @@ __all__ = ["Metrics"]
 
 _SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 _BYTES: Final = tuple(float(1 << power) for power in range(24, 36))
-"""16 MiB to 32 GiB."""
+"""Buckets from 16 MiB to 32 GiB."""
 
 
 class Metrics:
-    """Counters and histograms of every evaluation, and the server's load when it is asked."""
+    """Counters and histograms of every evaluation, and gauges of the server's load."""
 
     def __init__(self, load: Callable[[], evaluation.Load]) -> None:
-        client.disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each, which nobody asks for
+        client.disable_created_metrics()  # type: ignore[no-untyped-call]  # each would be a second series that nobody needs
         self.registry = client.CollectorRegistry()
         client.ProcessCollector(registry=self.registry)
         self._scripts()

@@ -4,7 +4,7 @@
     └── script                      code, queue, processor time, memory
         └── list pods               one per API call, allowed or not
 
-The exporter (`otlp`) makes them after the answer, from what was recorded anyway; no script waits for them.
+The exporter (`otlp`) makes them after the answer, from records that exist anyway; no script waits for them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def trace_script(tracer: trace.Tracer, done: evaluation.Evaluation, mask_namespa
     parent = trace.set_span_in_context(script, done.parent)
     for record in done.records:
         _trace_call(tracer, parent, record, mask_namespace)
-    # The span ends when the script ended, however much later it is made.
+    # The span ends at the time the script ended, although it is made later.
     script.end(_nanoseconds(done.ended))
 
 
@@ -67,13 +67,14 @@ def _trace_call(
 
 
 def _span_name(record: records.Record) -> str:
-    """Returns one of few different names, as backends expect: `list pods`, `get custom`."""
+    """Returns a name from a small set, as backends expect: `list pods`, `get custom`."""
     _, resource = labels.resource(record)
     return f"{labels.verb(record)} {resource}"
 
 
 def _call_attributes(record: records.Record, mask_namespace: _MaskNamespace) -> dict[str, str | int]:
-    """Returns less than the audit has: no name of an object, and its namespace only where the operator allows it."""
+    """Returns the attributes of a call's span."""
+    # They hold less than the audit: no name of an object, and the namespace only when the operator allows it.
     group, resource = labels.resource(record)
     attributes: dict[str, str | int] = {
         "kubescript.k8s.verb": labels.verb(record),

@@ -1,8 +1,8 @@
-"""Saves a cluster to disk, to be looked at later through `cluster.snapshot`. Called by `kubescript snapshot OUT`.
+"""Saves a cluster to disk, so that `cluster.snapshot` can serve it later. Called by `kubescript snapshot OUT`.
 
-Everything is read through the broker, as a script would read it: what the policy denies is never written, what RBAC
-refuses is recorded as missing, and redaction applies. The folder appears at OUT whole or not at all. `cluster.store`
-describes the format.
+Everything is read through the broker, as a script reads it: objects that the policy denies are never written, objects
+that RBAC refuses are recorded as missing, and redaction applies. The folder appears at OUT whole or not at all.
+`cluster.store` describes the format.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ _TEXTS: Final = msgspec.json.Decoder(dict[str, str])
 
 @dataclass(slots=True)
 class Report:
-    """What was saved and what is missing."""
+    """What was saved, and what is missing."""
 
     path: Path
     objects: int = 0
     resources: list[dict[str, Any]] = field(default_factory=list)
     missing: dict[str, str] = field(default_factory=dict)
-    """`secrets` → why."""
+    """`secrets` → why they are missing."""
     logs: logs.PodLogs = field(default_factory=logs.PodLogs)
 
     def lines(self) -> Iterator[str]:
-        """What is missing and why; logs that are missing for the same reason share a line."""
+        """Yields what is missing and why; logs that are missing for the same reason share a line."""
         for what, why in sorted(self.missing.items()):
             yield f"{what}: {why}"
         yield from self.logs.summary()
@@ -56,10 +56,10 @@ def capture(
     logs: int | None = None,
     journal: records.Journal | None = None,
 ) -> Report:
-    """Save everything that can be listed (of `namespaces`, if given) and the last `logs` lines of every container.
+    """Saves everything that can be listed (of `namespaces`, if given) and the last `logs` lines of every container.
 
-    Raises ConfigError when OUT exists or cannot be written (disk full included), ClusterError when the cluster cannot
-    be asked at all. Nothing is left behind then.
+    Raises ConfigError when OUT exists or cannot be written (disk full included), and ClusterError when the cluster
+    cannot be asked at all. Nothing is left behind then.
     """
     with directory.atomic(out) as folder:
         source = client.Client(broker_, journal)
@@ -67,7 +67,7 @@ def capture(
 
 
 class _Capture:
-    """One run."""
+    """One run of a capture."""
 
     def __init__(self, source: client.Client, folder: directory.Directory, namespaces: Iterable[str] | None) -> None:
         self._source = source
@@ -79,7 +79,7 @@ class _Capture:
         """Saves everything, and fills in `report`."""
         started = datetime.now(UTC)
         for name in self._namespaces or ():
-            if self._source.is_missing_namespace(name):  # a slip must not pass for an empty namespace
+            if self._source.is_missing_namespace(name):  # a misspelt name must not pass for an empty namespace
                 raise errors.ConfigError(f"there is no namespace {name!r}", remedy="check --namespaces")
         server = self._version(report)
         for group, version, entries in self._discover(report):
@@ -92,7 +92,7 @@ class _Capture:
         return report
 
     def _version(self, report: Report) -> object:
-        """The server's version; None, and on the report, when it cannot be read."""
+        """Returns the server's version; when it cannot be read, returns None and says so on the report."""
         try:
             document = self._source.get(("version",), timeout_s=client.SMALL_S)
             return client.fields(document)
@@ -101,7 +101,7 @@ class _Capture:
             return None
 
     def _discover(self, report: Report) -> Iterator[tuple[str, str, list[dict[str, Any]]]]:
-        """(group, version, listable resources); each resource once, in the preferred version when that has it.
+        """Yields (group, version, listable resources); each resource once, in the preferred version when that has it.
 
         Raises ClusterError when there is no discovery.
         """
@@ -113,7 +113,7 @@ class _Capture:
             try:
                 document = self._source.get(path, timeout_s=client.SMALL_S)
                 resources = client.fields(document).get("resources") or []
-            except client.ReadFailed as error:  # an aggregated API that is down: what else there is stays readable
+            except client.ReadFailed as error:  # an aggregated API that is down: all others can still be saved
                 report.missing[f"{group}/{version}"] = str(error)
                 continue
             self._folder.write(("discovery", group or "core", f"{version}.json"), document)
@@ -122,7 +122,7 @@ class _Capture:
             listed |= {(group, entry["name"]) for entry in entries}
 
     def _resource(self, report: Report, group: str, version: str, entry: dict[str, Any]) -> None:
-        """Saves all objects of one resource, or says on the report why it cannot."""
+        """Saves all objects of one resource, or says on the report why they cannot be saved."""
         name = entry["name"]
         namespaces = self._namespaces if entry["namespaced"] else None
         file = self._folder.file("resources", group or "core", version, f"{name}.json")
@@ -149,10 +149,11 @@ class _Capture:
     def _write_list(
         self, file: Path, group: str, version: str, entry: dict[str, Any], namespaces: Iterable[str] | None
     ) -> int:
-        """Writes the list in pages as it arrives.
+        """Writes the list page by page, as it arrives.
 
-        Raises client.ReadFailed, leaving half a file, when any page fails: no part passes for all.
+        Raises client.ReadFailed when any page fails; half a file is left then.
         """
+        # The caller deletes the half file: a part of a list must not pass for the whole.
         count = 0
         api_version = f"{group}/{version}" if group else version
         head = msgspec.json.encode({"kind": f"{entry['kind']}List", "apiVersion": api_version, "metadata": {}})
@@ -169,7 +170,7 @@ class _Capture:
         return count
 
     def _items(self, group: str, version: str, plural: str, namespace: str | None) -> Iterator[bytes]:
-        """The objects of one list, as they are saved; notes the pods, whose logs come later."""
+        """Yields the objects of one list, as they are saved; notes the pods, whose logs are saved later."""
         is_pods = (group, plural) == ("", "pods")
         for raw in self._source.items(group, version, plural, namespace):
             try:
@@ -181,7 +182,8 @@ class _Capture:
             yield item
 
     def _describe(self, report: Report, started: datetime, cluster: str, namespace: str, server: object) -> None:
-        """Writes snapshot.json, last of all: a folder without it is no snapshot."""
+        """Writes snapshot.json."""
+        # It is written last: a folder without it is no snapshot.
         missing = dict(report.missing)
         for log, why in report.logs.missing.items():
             missing[f"log {log}"] = why
@@ -198,7 +200,7 @@ class _Capture:
         self._folder.write(("snapshot.json",), json.dumps(info, indent=1).encode())
 
     def _document(self, *path: str) -> bytes:
-        """A discovery document without which there is nothing to save. Raises ClusterError."""
+        """Reads a discovery document without which nothing can be saved. Raises ClusterError."""
         try:
             document = self._source.get(path, timeout_s=client.SMALL_S)
             client.fields(document)
@@ -208,7 +210,7 @@ class _Capture:
 
 
 def _group_versions(groups: bytes) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Group, version and path of each discovery document, the core group first."""
+    """Yields group, version and path of each discovery document, the core group first."""
     yield "", "v1", ("api", "v1")
     for group in client.fields(groups).get("groups") or []:
         name = group["name"]
@@ -217,7 +219,8 @@ def _group_versions(groups: bytes) -> Iterator[tuple[str, str, tuple[str, ...]]]
 
 
 def _versions(group: dict[str, Any]) -> list[str]:
-    """All versions of a group, the preferred one first: a kind may be served in another one only."""
+    """Returns all versions of a group, the preferred one first."""
+    # The other versions are needed too: a kind may be served in one of them only.
     versions = [one["version"] for one in group["versions"]]
     if group.get("preferredVersion"):
         versions.insert(0, group["preferredVersion"]["version"])
@@ -225,16 +228,14 @@ def _versions(group: dict[str, Any]) -> list[str]:
 
 
 def _listable(entry: dict[str, Any]) -> bool:
-    """Whether it is a resource, and no subresource, that can be listed."""
+    """Says whether the entry is a resource that can be listed, and no subresource."""
     verbs = entry.get("verbs") or []
     return "/" not in entry["name"] and "list" in verbs
 
 
 def _without_copies(raw: msgspec.Raw) -> bytes:
-    """The object without managedFields and last-applied.
-
-    They are half of every object, and a second copy of values that redaction knows in the first.
-    """
+    """Returns the object without managedFields and last-applied-configuration."""
+    # These fields are half of every object, and a second copy of values that redaction recognizes in the first.
     item = _FIELDS.decode(raw)
     metadata = _FIELDS.decode(item["metadata"])
     metadata.pop("managedFields", None)

@@ -1,5 +1,5 @@
-"""Whole answers and whole lists, read through a broker as a script would read them. `capture` and `logs` ask the
-cluster with it."""
+"""A client that reads whole answers and whole lists through a broker, as a script reads them. `capture` and `logs` use
+it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from kubescript.wire import protocol
 
 __all__ = ["NO_LIST", "SMALL_S", "Client", "ReadFailed", "fields"]
 
+# Objects in one page. Pages bound the memory, and all pages of one list show the cluster at the same moment.
 _PAGE: Final = 500
-"""Objects per page: bounds memory; the pages of one list show one moment."""
 _CALL_S: Final = 120.0
 """Seconds for one page of a list."""
+# Seconds for a discovery document and for one log: a silent cluster or kubelet must not delay the rest.
 SMALL_S: Final = 15.0
-"""Seconds for discovery and for one log: a cluster or a kubelet that is silent must not hold up the rest."""
 NO_LIST: Final = "the answer was not a list"
 
 
@@ -35,11 +35,11 @@ class ReadFailed(Exception):
     def __init__(self, why: str, *, unreachable: bool = False) -> None:
         super().__init__(why)
         self.unreachable = unreachable
-        """Whether whoever should have answered seems not to be there."""
+        """Whether the server that should have answered seems to be unreachable."""
 
 
 class Client:
-    """Makes GETs through one broker."""
+    """Sends GET requests through one broker."""
 
     def __init__(self, broker_: broker.Broker, journal: records.Journal | None) -> None:
         self._broker = broker_
@@ -54,7 +54,7 @@ class Client:
         accept: protocol.Accept = "json",
         timeout_s: float = _CALL_S,
     ) -> bytes:
-        """The whole body of one GET. Raises ReadFailed."""
+        """Returns the whole body of one GET. Raises ReadFailed."""
         call = protocol.Call("GET", path, query, accept=accept)
         counts = summary.Summary(journal=self._journal)
         reply, response = self._broker.handle(call, counts, timeout_s)
@@ -66,7 +66,7 @@ class Client:
             return _read(response)
 
     def is_missing_namespace(self, namespace: str) -> bool:
-        """Whether the cluster says that there is no such namespace; False when it does not say."""
+        """Says whether the cluster has no such namespace; False when the cluster does not tell."""
         call = protocol.Call("GET", ("api", "v1", "namespaces", namespace))
         counts = summary.Summary(journal=self._journal)
         _, response = self._broker.handle(call, counts, SMALL_S)
@@ -76,7 +76,7 @@ class Client:
             return response.status == 404
 
     def items(self, group: str, version: str, plural: str, namespace: str | None) -> Iterator[msgspec.Raw]:
-        """Every object of a list, page after page. Raises ReadFailed."""
+        """Yields every object of a list, page after page. Raises ReadFailed."""
         path: tuple[str, ...] = ("apis", group, version) if group else ("api", version)
         if namespace is not None:
             path = (*path, "namespaces", namespace)
@@ -97,7 +97,7 @@ class Client:
 
 
 def _read(response: types.Response) -> bytes:
-    """The body of a 200. Raises ReadFailed with the server's own message for every other status."""
+    """Returns the body of a 200. Raises ReadFailed with the server's own message for every other status."""
     try:
         body = b"".join(response.chunks)
     except errors.KubescriptError as error:
@@ -115,7 +115,7 @@ def _read(response: types.Response) -> bytes:
 
 
 def fields(document: bytes) -> dict[str, Any]:
-    """A discovery document. Raises ReadFailed when it is none: a login page, say."""
+    """Decodes a discovery document. Raises ReadFailed when it is none, for example a login page."""
     try:
         return msgspec.json.decode(document, type=dict[str, Any])
     except msgspec.MsgspecError:

@@ -1,4 +1,4 @@
-"""A folder that appears whole or not at all, with files that only their owner can read. `capture` writes to it."""
+"""A folder that appears whole or not at all. Only the owner can read its files. `capture` writes to it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Directory", "atomic", "open_private"]
 
 @contextlib.contextmanager
 def atomic(out: Path) -> Iterator[Directory]:
-    """A folder that becomes `out` at the end of the block; nothing is left behind when the block fails.
+    """Makes a folder that becomes `out` at the end of the block; nothing is left behind when the block fails.
 
     Raises ConfigError when `out` exists or cannot be written (disk full included).
     """
@@ -37,21 +37,22 @@ def atomic(out: Path) -> Iterator[Directory]:
 
 
 class Directory:
-    """Files in folders below one."""
+    """The files and folders below one folder."""
 
     def __init__(self, path: Path) -> None:
         self._folder = path
 
     def write(self, path: tuple[str, ...], data: bytes) -> None:
-        """Write one file."""
+        """Writes one file."""
         with open_private(self.file(*path)) as stream:
             stream.write(data)
 
     def file(self, *parts: str) -> Path:
-        """A file below the folder, whose own folder is made. Raises ClusterError for a name that leads elsewhere.
+        """Returns the path of a file below the folder, and makes the folders above the file.
 
-        Names come from the API server, which is not trusted to stay inside the folder.
+        Raises ClusterError for a name that leads out of the folder.
         """
+        # Attack: names come from the API server, and one such as `..` would write outside the folder.
         for part in parts:
             if part in {"", ".", ".."} or "/" in part or "\0" in part:
                 name = "/".join(parts)[:200]
@@ -65,7 +66,8 @@ class Directory:
 
 
 def open_private(file: Path) -> IO[bytes]:
-    """A new file that only its owner can read; an existing one is an error, not followed."""
+    """Opens a new file that only its owner can read."""
+    # With O_EXCL an existing file is an error, and a symbolic link is not followed.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     descriptor = os.open(file, flags, 0o600)
     return os.fdopen(descriptor, "wb")

@@ -1,7 +1,7 @@
-"""The last lines of every container: of the run there is, and of the one before where there was one. `capture` saves
-them.
+"""The last lines of every container's log. `capture` saves them.
 
-A container that crashes over and over says why in the log of its previous run.
+The logs of the current run and, where there was one, of the previous run are saved: a container that crashes again and
+again gives its reason in the log of its previous run.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from kubescript.capture import client, directory
 __all__ = ["PodLogs"]
 
 _MAX_UNANSWERED: Final = 3
-"""Logs of one node that may fail to come before the node counts as unreachable."""
+"""Logs of one node that may stay unanswered before the node counts as unreachable."""
 _NAMES: Final = re.compile(r'"[^"]*"')
-"""What tells apart failures of the same kind: addresses, pods, containers."""
+"""Matches the parts in which failures of the same kind differ: addresses, pods, containers."""
 _MAX_NAMED: Final = 3
-"""Logs that a line names."""
+"""Logs that one line names."""
 _STATUSES: Final = ("containerStatuses", "initContainerStatuses")
 
 
 @dataclass(frozen=True, slots=True)
 class _Log:
-    """One log to ask for."""
+    """One log to save."""
 
     namespace: str
     pod: str
@@ -38,19 +38,19 @@ class _Log:
     previous: bool
 
     def __str__(self) -> str:
-        """As the report names it."""
+        """The name of the log in the report."""
         name = f"{self.namespace}/{self.pod} {self.container}"
         return f"{name} (previous)" if self.previous else name
 
     @property
     def path(self) -> tuple[str, ...]:
-        """Where the API server serves it."""
+        """The path at which the API server serves it."""
         pod = ("api", "v1", "namespaces", self.namespace, "pods", self.pod)
         return (*pod, "log")
 
     @property
     def file(self) -> tuple[str, ...]:
-        """Where the snapshot has it, see `cluster.store`."""
+        """The file of the snapshot that has it, see `cluster.store`."""
         ending = ".previous.log" if self.previous else ".log"
         return ("logs", self.namespace, self.pod, self.container + ending)
 
@@ -61,18 +61,18 @@ class PodLogs:
 
     saved: int = 0
     missing: dict[str, str] = field(default_factory=dict)
-    """`shop/web-1 nginx` → why."""
+    """`shop/web-1 nginx` → why it is missing."""
     _pending: list[_Log] = field(default_factory=list)
     _unanswered: collections.Counter[str] = field(default_factory=collections.Counter)
-    """Node → logs that did not come because nobody answered."""
+    """Node → number of its logs that nobody answered."""
 
     def add(self, raw: msgspec.Raw) -> None:
-        """Notes the logs of a pod, as it was listed."""
+        """Notes the logs of a pod from the pod's entry in a list."""
         pod = msgspec.json.decode(raw, type=dict[str, Any])
         self._pending.extend(_logs(pod))
 
     def save(self, source: client.Client, folder: directory.Directory, lines: int) -> None:
-        """Saves the last so many lines of each."""
+        """Saves the last `lines` lines of each log."""
         for log in self._pending:
             try:
                 text = self._read(source, log, lines)
@@ -84,7 +84,7 @@ class PodLogs:
                 self.saved += 1
 
     def summary(self) -> Iterator[str]:
-        """What is missing and why; logs that are missing for the same reason share a line."""
+        """Yields what is missing and why; logs that are missing for the same reason share a line."""
         by_reason: dict[str, list[str]] = {}
         for log, why in self.missing.items():
             reason = _NAMES.sub("…", why)
@@ -97,12 +97,12 @@ class PodLogs:
             yield f"{count} ({names}): {reason}"
 
     def _read(self, source: client.Client, log: _Log, lines: int) -> bytes:
-        """The log. Raises ReadFailed, without asking when the pod's node has not answered for others."""
+        """Returns the log. Raises ReadFailed; does not ask when the pod's node has not answered for other logs."""
         if self._unanswered[log.node] >= _MAX_UNANSWERED:
             node = log.node or "(none)"
             why = f"node {node} did not give {_MAX_UNANSWERED} other logs, so it was not asked again"
             raise client.ReadFailed(why)
-        # with timestamps, by which `sinceTime` finds its lines when the snapshot is served
+        # Timestamps are saved, because `sinceTime` needs them when the snapshot is served.
         query = [("container", log.container), ("tailLines", str(lines)), ("timestamps", "true")]
         if log.previous:
             query.append(("previous", "true"))
@@ -110,7 +110,7 @@ class PodLogs:
 
 
 def _logs(pod: dict[str, Any]) -> Iterator[_Log]:
-    """The logs of one pod. Raises KeyError for what is no pod."""
+    """Yields the logs of one pod. Raises KeyError when the object is no pod."""
     metadata = pod["metadata"]
     name = metadata["name"]
     namespace = metadata.get("namespace", "")
@@ -126,7 +126,7 @@ def _logs(pod: dict[str, Any]) -> Iterator[_Log]:
 
 
 def _restarted(status: dict[str, Any]) -> set[str]:
-    """The containers that have run before, and so have a log of that run."""
+    """Returns the names of the containers that have run before, and so have a previous log."""
     names = set()
     for kind in _STATUSES:
         for container in status.get(kind) or []:

@@ -1,1 +1,1 @@
-"""Where API calls go: a live API server, or a saved snapshot of one."""
+"""The clusters that API calls go to: a live API server, or a saved snapshot of one."""

@@ -1,5 +1,7 @@
-"""The saved objects of one resource: raw JSON items, indexed by namespace and name, and decoded no further than a
-request needs. `store` and `manifests` make them, `snapshot` reads them.
+"""The saved objects of one resource: raw JSON items, indexed by namespace and name. `store` and `manifests` make them,
+and `snapshot` reads them.
+
+An item is decoded no further than a request needs.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ __all__ = ["Collection", "Item", "Resource", "as_list_item", "as_object", "split
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A resource type as discovery describes it."""
+    """A resource type, as discovery describes it."""
 
     group: str
     version: str
@@ -29,7 +31,7 @@ class Resource:
 
     @property
     def api_version(self) -> str:
-        """As in manifests: `v1`, `apps/v1`."""
+        """The apiVersion, as in manifests: `v1`, `apps/v1`."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
 
@@ -40,7 +42,7 @@ class _Meta(msgspec.Struct):
 
 
 class Item(msgspec.Struct):
-    """One object: its metadata's first fields, and all of it as JSON text."""
+    """One object: its namespace, name and labels, and the whole object as JSON text."""
 
     namespace: str
     name: str
@@ -48,7 +50,7 @@ class Item(msgspec.Struct):
     raw: msgspec.Raw
 
     def view(self, *, deep: bool) -> Mapping[str, Any]:
-        """What selectors look at: decoded wholly when `deep`."""
+        """Returns the fields that selectors read; the whole object when `deep`."""
         if deep:
             return msgspec.json.decode(self.raw, type=dict[str, Any])
         return {"metadata": {"name": self.name, "namespace": self.namespace, "labels": self.labels}}
@@ -69,21 +71,21 @@ _FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 @dataclass
 class Collection:
-    """All saved objects of one resource. `scope` holds the namespaces that were captured; None means every one."""
+    """All saved objects of one resource. `scope` holds the namespaces that were captured; None means all of them."""
 
     resource: Resource
     raws: Callable[[], Iterable[msgspec.Raw]]
-    """Reads the items; called once, and again only if it failed."""
+    """Reads the items. It is called once, and again only if it failed."""
     scope: frozenset[str] | None = None
     source: str = ""
-    """Where it was read from, for messages."""
+    """The file or folder that the objects are read from, for messages."""
     _items: list[Item] | None = None
     _index: dict[tuple[str, str], Item] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def items(self) -> list[Item]:
-        """In the API server's order: by namespace, then name. Read from disk the first time, by one thread."""
+        """The items in the API server's order: by namespace, then by name. One thread reads them at the first use."""
         with self._lock:
             if self._items is None:
                 items = [_item(raw) for raw in self.raws()]
@@ -93,17 +95,17 @@ class Collection:
             return self._items
 
     def get(self, namespace: str, name: str) -> Item | None:
-        """The one object of that name."""
+        """Returns the object of that name; None when there is none."""
         self.items  # noqa: B018 - fills the index
         if not self.resource.namespaced:
             namespace = ""
         return self._index.get((namespace, name))
 
     def select(self, namespace: str, label_selector: str, field_selector: str) -> Iterator[Item]:
-        """Objects of one namespace (all of them when empty) that both selectors pick. Raises SelectorError at once."""
+        """Returns the objects of one namespace (of all when empty) that both selectors match. Raises SelectorError."""
         by_label = selectors.labels(label_selector)
         by_field, deep = selectors.fields(field_selector, self.resource.group, self.resource.plural)
-        # a generator expression and not `yield`: the selectors above must be read before the first item is asked for
+        # A generator expression and not `yield`: errors of the selectors must be raised now, before the first item.
         return (
             item for item in self.items
             if (not namespace or item.namespace == namespace)
@@ -112,19 +114,20 @@ class Collection:
         )  # fmt: skip
 
     def covers(self, namespace: str) -> bool:
-        """Whether that namespace (all of them when empty) was captured."""
+        """Says whether the namespace (all of them when empty) was captured."""
         if self.scope is None or not self.resource.namespaced:
             return True
         return bool(namespace) and namespace in self.scope
 
 
 def split_list(data: bytes) -> list[msgspec.Raw]:
-    """The items of a list document, undecoded. Raises msgspec.MsgspecError when it is none."""
+    """Returns the undecoded items of a list document. Raises msgspec.MsgspecError when it is no list."""
     return _LIST.decode(data).items or []
 
 
 def as_list_item(raw: msgspec.Raw | bytes, resource: Resource) -> msgspec.Raw:
-    """The object as an item of the API server's list: built-in kinds carry neither kind nor apiVersion there."""
+    """Returns the object as an item of the API server's list."""
+    # Items of built-in kinds have neither kind nor apiVersion in a list.
     if resource.group not in kinds.BUILT_IN:
         return as_object(raw, resource)
     fields = _FIELDS.decode(raw)
@@ -136,7 +139,7 @@ def as_list_item(raw: msgspec.Raw | bytes, resource: Resource) -> msgspec.Raw:
 
 
 def as_object(raw: msgspec.Raw | bytes, resource: Resource) -> msgspec.Raw:
-    """The object as the API server answers a GET of it: kind and apiVersion first."""
+    """Returns the object as the API server answers a GET of it: with kind and apiVersion first."""
     text = bytes(raw).lstrip()
     fields = _FIELDS.decode(text)
     head = {"kind": resource.kind, "apiVersion": resource.api_version}

@@ -1,10 +1,9 @@
-"""urllib3 connections that another thread can abort at any moment: while connecting, before the head of an answer,
-inside its body.
+"""urllib3 connections that another thread can abort at any moment: while they connect, before the head of an answer, or
+inside its body. Called by `live`, `http` and `credentials`.
 
-urllib3's own time limits count from byte to byte, so a server that sends a byte a second is waited for without end; and
-its `shutdown()` exists only once there is an answer. Here every call has an `Exchange`: it knows the socket that the
-call uses right now, and shuts it down when the deadline passes or somebody cancels. Called by `live`, `http` and
-`credentials`.
+urllib3's own time limits count from byte to byte, so a server that sends one byte a second would keep a call without
+end; and its `shutdown()` exists only once there is an answer. Here every call has an `Exchange`. It knows the socket
+that the call uses at this moment, and shuts the socket down when the deadline passes or the call is cancelled.
 """
 
 from __future__ import annotations
@@ -22,33 +21,34 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 __all__ = ["POOL_CLASSES", "Exchange"]
 
+# Holds the exchange that this thread performs, because urllib3 offers no way to pass it on to a connection.
 _thread = threading.local()
-"""The exchange that this thread performs; urllib3 offers no way to hand it through."""
 
 
 class Exchange:
-    """One request and its answer, as far as another thread may abort them.
+    """One request and its answer, which another thread may abort.
 
-    It holds at most one socket, or one name lookup, at a time, and the reason why it was aborted, if it was.
+    It holds at most one socket or one name lookup at a time, and the reason of the abort, if it was aborted.
     """
 
     def __init__(self, deadline: float) -> None:
         self.deadline = deadline
+        # True when the request was sent on a kept-alive connection, which the server may have closed at that moment.
         self.reused = False
-        """The request went out on a kept-alive connection, which the server may have closed in the same moment."""
         self._lock = threading.Lock()
         self._target: _DuplicateSocket | _NameLookup | None = None
         self.abort_reason = ""
-        """Why it was aborted: "timeout", "patience", "cancelled" or "closed"; empty while it was not."""
+        """The reason of the abort: "timeout", "patience", "cancelled" or "closed"; empty without an abort."""
 
     @property
     def remaining(self) -> float:
-        """Seconds left, never less than a millisecond: urllib3 takes zero for an error."""
+        """Seconds until the deadline, at least a millisecond."""
         left = self.deadline - time.monotonic()
+        # urllib3 treats a timeout of zero as an error.
         return max(0.001, left)
 
     def abort(self, reason: str) -> None:
-        """Ends any read or write of this call now. The first reason stays."""
+        """Ends any read or write of this call now. The first reason is kept."""
         with self._lock:
             self.abort_reason = self.abort_reason or reason
             target = self._target
@@ -56,14 +56,14 @@ class Exchange:
             target.abort(self)
 
     def attach(self, target: _DuplicateSocket | _NameLookup | None, *, reused: bool = False) -> None:
-        """Sets what is in use from now on; aborts it at once when the exchange already is."""
+        """Sets the socket or lookup that the call uses from now on; aborts it when the exchange is already aborted."""
         with self._lock:
             self._target = target
             self.reused = reused
         if target is None:
             return
         target.owner = self
-        # read after `owner` is set: an abort in between has found nobody's socket, and is made up for here
+        # The reason is read after `owner` is set: an abort in between found no owner and did nothing. It is repeated.
         if self.abort_reason:
             target.abort(self)
 
@@ -76,36 +76,34 @@ class Exchange:
 
 
 class _DuplicateSocket:
-    """A second descriptor of a connection's socket.
+    """A second descriptor of a connection's socket, through which another thread can shut the socket down."""
 
-    TLS swallows the first one, which may be closed, and its number taken by another file, in the moment somebody wants
-    to shut it down; this one belongs to us.
-    """
+    # TLS takes over the first descriptor. It may be closed, and another file may get its number, at the moment when
+    # another thread shuts it down. The duplicate belongs to us alone.
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock.dup()
         self._lock = threading.Lock()
         self.owner: Exchange | None = None
-        """The exchange that may abort it: the connection may meanwhile serve another."""
+        """The exchange that may abort the socket; the connection may serve another exchange later."""
 
     def abort(self, exchange: Exchange) -> None:
-        """Shuts the socket down, unless another exchange uses it by now."""
+        """Shuts the socket down, unless another exchange uses it now."""
         with self._lock, contextlib.suppress(OSError):
             if self.owner is exchange:
                 self._sock.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Gives the descriptor back; the connection's own stays open."""
+        """Closes the duplicate; the connection's own descriptor stays open."""
         with self._lock:
             self._sock.close()
 
 
 class _NameLookup:
-    """A name that is being looked up in a thread of its own.
+    """A host name that is looked up in a thread of its own. An exchange holds a lookup as it holds a socket."""
 
-    The C library waits for a dead name server for up to minutes, and nobody can wake it. An exchange holds a lookup as
-    it holds a socket; aborting it leaves the thread to its end.
-    """
+    # The C library waits up to minutes for a dead name server, and nothing can interrupt it. An abort wakes the caller
+    # and leaves the thread to end by itself.
 
     def __init__(self, host: str, port: int | None) -> None:
         self.owner: Exchange | None = None
@@ -120,8 +118,8 @@ class _NameLookup:
             self._outcome.put(None)
 
     def addresses(self) -> list[Any]:
-        """The addresses. Raises what getaddrinfo raises, or TimeoutError when the exchange was aborted."""
-        # an address in digits needs no name server, and no thread
+        """Returns the addresses. Raises what getaddrinfo raises, or TimeoutError when the exchange was aborted."""
+        # An address in digits needs no name server, and no thread.
         with contextlib.suppress(socket.gaierror):
             return self._look_up(socket.AI_NUMERICHOST)
         thread = threading.Thread(target=self._run, name="kubescript-resolver", daemon=True)
@@ -157,7 +155,7 @@ class _AbortableConnection(HTTPConnection):
     _used = False
 
     def _new_conn(self) -> socket.socket:
-        """Connects as urllib3 does, but with a socket that can be aborted while it connects."""
+        """Connects as urllib3 does, with a socket that can be aborted while it connects."""
         failure: OSError | None = None
         for family, kind, number, _, address in self._resolve():
             sock = socket.socket(family, kind, number)
@@ -171,7 +169,7 @@ class _AbortableConnection(HTTPConnection):
         raise exceptions.NewConnectionError(self, f"cannot connect: {failure}") from failure
 
     def _resolve(self) -> list[Any]:
-        """The addresses of the host. Raises urllib3's error of a name that does not resolve."""
+        """Returns the addresses of the host. Raises urllib3's error for a name that does not resolve."""
         lookup = _NameLookup(self._dns_host, self.port)
         exchange: Exchange | None = getattr(_thread, "exchange", None)
         if exchange is not None:
@@ -183,7 +181,7 @@ class _AbortableConnection(HTTPConnection):
             raise exceptions.NameResolutionError(self.host, self, cause) from error
 
     def _connect_to(self, sock: socket.socket, address: Any) -> socket.socket:
-        """Connects one socket, attached beforehand so that connecting can be aborted."""
+        """Connects one socket. It is attached before, so that connecting can be aborted."""
         for option in self.socket_options or ():
             sock.setsockopt(*option)
         sock.settimeout(self.timeout)
@@ -219,7 +217,7 @@ class _AbortableConnection(HTTPConnection):
 
 
 class _AbortableTLSConnection(_AbortableConnection, HTTPSConnection):
-    """The same over TLS, which wraps the socket after `_new_conn`."""
+    """The same connection over TLS, which wraps the socket after `_new_conn`."""
 
 
 class _Pool(HTTPConnectionPool):
@@ -231,4 +229,4 @@ class _TLSPool(HTTPSConnectionPool):
 
 
 POOL_CLASSES: Final[dict[str, type[HTTPConnectionPool]]] = {"http": _Pool, "https": _TLSPool}
-"""For `PoolManager.pool_classes_by_scheme`."""
+"""The value for `PoolManager.pool_classes_by_scheme`."""

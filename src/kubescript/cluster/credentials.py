@@ -33,32 +33,33 @@ __all__ = ["ApiServer", "authorization", "load"]
 
 log = logging.getLogger(__name__)
 
+# Kept-alive connections: twice as many as scripts run at once.
 _POOL: Final = 32
-"""Kept-alive connections: twice as many as scripts run at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApiServer:
-    """An API server with our credentials for it, and the pool built from them.
+    """An API server, our credentials for it, and the connection pool made from them.
 
-    It is replaced as a whole when credentials are read anew.
+    It is replaced as a whole when the credentials are read anew.
     """
 
     configuration: Any
-    """The official client's."""
+    """The configuration object of the official client."""
     pool: urllib3.PoolManager
     url: str
     """Without a slash at its end."""
     refresh_lock: threading.Lock = field(default_factory=threading.Lock)
-    """One call at a time asks for the token: a hanging plugin must hold up its own cluster's calls only."""
+    """Held while the token is asked for. It belongs to one cluster: a plugin that hangs must delay no other cluster."""
 
 
 def load(path: Path | None, context: kubeconfig.Context | None) -> ApiServer:
-    """Reads the credentials of `context` (None: the pod's service account).
+    """Reads the credentials of `context` (None: the pod's service account). It may run a credential plugin.
 
-    May run a plugin. Raises ClusterError in our words.
+    Raises ClusterError with a text of our own.
     """
-    # the client writes certificates and keys of the kubeconfig to files; they live until the TLS context has read them
+    # The client writes certificates and keys of the kubeconfig to files, which exist until the TLS context has read
+    # them.
     folder = tempfile.mkdtemp(prefix="kubescript-")
     try:
         with _renewal_lock(path, context):
@@ -83,7 +84,7 @@ def load(path: Path | None, context: kubeconfig.Context | None) -> ApiServer:
 
 
 def _configuration(path: Path | None, context: kubeconfig.Context | None, folder: str) -> Any:
-    """The official client's configuration; it writes inline certificates and keys to `folder`."""
+    """Returns the official client's configuration, which writes inline certificates and keys to `folder`."""
     import kubernetes.client
     import kubernetes.config
     from kubernetes.config import kube_config
@@ -104,40 +105,37 @@ def _configuration(path: Path | None, context: kubeconfig.Context | None, folder
 
 
 def _write_temporary_file(content: str | bytes, temp_file_path: str | None = None, force_recreate: bool = False) -> str:
-    """Writes a file and returns its name, in place of the client's function.
-
-    The client's remembers files by content before it has written them: two contexts with the same inline CA, loaded at
-    the same time, would read each other's files empty, or gone.
-    """
+    """Writes a file and returns its name. It replaces the client's own function."""
+    # The client's function remembers a file by its content before it has written it: when two contexts with the same
+    # inline CA are loaded at the same time, one finds the file of the other empty or deleted.
     data = content.encode() if isinstance(content, str) else content
     descriptor, name = tempfile.mkstemp(dir=temp_file_path)
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)
-    if temp_file_path is None:  # an identity provider's CA, which is asked for by nobody but the client
+    if temp_file_path is None:  # the CA of an identity provider, which only the client reads
         atexit.register(Path(name).unlink, missing_ok=True)
     return name
 
 
 def _can_be_written(path: Path | None) -> bool:
-    """Whether renewed tokens can be kept: a mounted Secret cannot be written, and must not make the renewal fail."""
+    """Says whether renewed tokens can be written back to the kubeconfig."""
+    # A mounted Secret cannot be written, and must not make the renewal fail.
     source = kubeconfig.source(path) or ""
     files = [part for part in source.split(os.pathsep) if part]
     return all(os.access(Path(file).expanduser(), os.W_OK) for file in files)
 
 
 _renewal_locks: Final[collections.defaultdict[str, threading.Lock]] = collections.defaultdict(threading.Lock)
-"""Kubeconfig ▶ held by whoever renews tokens in it now."""
+"""Kubeconfig → lock that is held while tokens in it are renewed."""
 _RENEWAL_S: Final = 30.0
 """Seconds to wait for another context's renewal."""
 
 
 @contextlib.contextmanager
 def _renewal_lock(path: Path | None, context: kubeconfig.Context | None) -> Iterator[None]:
-    """Admits one context of a file at a time, from reading the file to writing it back.
-
-    The client writes all of what it read, and would undo what another context has written meanwhile, refresh tokens
-    that are good for one use included.
-    """
+    """Lets one context of a file at a time read the file and write it back."""
+    # The client writes back everything that it has read. Without the lock it would overwrite what another context has
+    # written in between, including refresh tokens that can be used only once.
     if context is None or not context.renews:
         yield
         return
@@ -170,7 +168,8 @@ def _check_server(server: str, context: kubeconfig.Context | None) -> None:
 
 
 def _check_plugin(server: ApiServer, context: kubeconfig.Context | None) -> None:
-    """Refuses a plugin without result: the client only logs the failure, and would go on as system:anonymous."""
+    """Refuses a plugin that gave no credentials."""
+    # The client only logs the plugin's failure, and would continue as system:anonymous.
     if context is None or not context.plugin:
         return
     if not authorization(server) and not server.configuration.cert_file:
@@ -182,7 +181,8 @@ def _check_plugin(server: ApiServer, context: kubeconfig.Context | None) -> None
 
 
 def _tls_context(configuration: Any) -> ssl.SSLContext:
-    """TLS from the kubeconfig alone: its CA, or the system's when it names none; never REQUESTS_CA_BUNDLE."""
+    """Returns the TLS context of the kubeconfig: with its CA, or the system's when it names none."""
+    # Only the kubeconfig counts: REQUESTS_CA_BUNDLE is never used.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
@@ -203,7 +203,7 @@ def _tls_context(configuration: Any) -> ssl.SSLContext:
 
 @contextlib.contextmanager
 def _blame(what: str) -> Iterator[None]:
-    """Says which entry is at fault, and nothing of its content."""
+    """Raises ClusterError that names the entry at fault, and quotes nothing of its content."""
     try:
         yield
     except (OSError, ValueError):
@@ -215,7 +215,7 @@ def _blame(what: str) -> Iterator[None]:
 
 
 def _connection_pool(configuration: Any, context: ssl.SSLContext) -> urllib3.PoolManager:
-    """The pool of connections, through the configured proxy if the host is not exempt from it."""
+    """Returns the connection pool, through the configured proxy unless the host is exempt from it."""
     import urllib3
     from kubernetes.client import rest
 
@@ -260,9 +260,9 @@ def _proxy_pool(configuration: Any, options: dict[str, Any]) -> urllib3.PoolMana
 
 
 def authorization(server: ApiServer) -> str:
-    """The Authorization header of now.
+    """Returns the Authorization header to send now.
 
-    The client re-reads token files and re-runs plugins when the old token has expired.
+    The client reads token files again and runs plugins again when the old token has expired.
     """
     with server.refresh_lock:
         try:

@@ -1,4 +1,4 @@
-"""Discovery documents of a snapshot: the saved ones, or the same put together from what was captured. Called by
+"""Discovery documents of a snapshot: the saved documents, or documents made from the captured objects. Called by
 `snapshot`."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _VERBS: Final = ["get", "list", "watch"]
 
 
 def answer(saved: store.SavedCluster, call: request.Request) -> types.Response | None:
-    """The document at a non-resource path; None when a snapshot has no such document."""
+    """Returns the document at a non-resource path; None when a snapshot has no such document."""
     parts = call.path.strip("/").split("/")
     if parts[:2] == ["openapi", "v3"]:  # none is captured; a server without it answers the same
         return responses.failure(404, "NotFound", "a snapshot holds no OpenAPI documents")
@@ -56,7 +56,7 @@ def resource_list(resources: Iterable[collection.Resource], group: str, version:
 
 
 def _saved_name(parts: list[str]) -> tuple[str, ...]:
-    """Where the capture saves the document of that path."""
+    """Returns the name under which the capture saves the document of a path."""
     if parts == ["api", "v1"]:
         return "core", "v1"
     if parts[0] == "apis" and len(parts) == 3:
@@ -65,7 +65,8 @@ def _saved_name(parts: list[str]) -> tuple[str, ...]:
 
 
 def _version(saved: store.SavedCluster) -> types.Response | None:
-    """The saved version; None when it was not captured, for it is never guessed."""
+    """Returns the saved version; None when it was not captured."""
+    # The version is never guessed.
     known = saved.info.get("server")
     if not isinstance(known, dict):
         return None
@@ -73,7 +74,7 @@ def _version(saved: store.SavedCluster) -> types.Response | None:
 
 
 def _groups(resources: list[collection.Resource], rest: list[str]) -> types.Response:
-    """What is at /apis, /apis/GROUP or /apis/GROUP/VERSION."""
+    """Returns the document at /apis, /apis/GROUP or /apis/GROUP/VERSION."""
     if len(rest) == 2:
         return resource_list(resources, rest[0], rest[1])
     versions: dict[str, set[str]] = {}
@@ -82,7 +83,7 @@ def _groups(resources: list[collection.Resource], rest: list[str]) -> types.Resp
             versions.setdefault(resource.group, set()).add(resource.version)
     groups = [_group(name, sorted(versions[name])) for name in sorted(versions)]
     if not rest:
-        # `partial` tells our own resolver that a group may have more kinds than were captured
+        # `partial` tells our own resolver that a group may have more kinds than were captured.
         listed = {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups, "partial": True}
         return responses.document(listed)
     if not groups:

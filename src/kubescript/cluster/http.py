@@ -1,9 +1,7 @@
 """One HTTP exchange with an API server. Called by `live`.
 
-It sends the request, hands the body on as bytes, and turns whatever goes wrong into a ClusterError.
-
-A body that ends early never looks like a whole one: its length is known beforehand (Content-Length or chunks) or it is
-refused.
+The module sends the request, passes the body on as bytes, and turns every failure into a ClusterError. A body that ends
+early never looks like a whole one: an answer without a length (Content-Length or chunks) is refused.
 """
 
 from __future__ import annotations
@@ -25,9 +23,9 @@ from kubescript.request import request
 
 __all__ = ["cluster_error", "send"]
 
+# Bytes of one read. 47 MB over TLS take 0.06-0.08 s with 64 KiB, 256 KiB or 1 MiB; with `read1` (16 KiB a piece) they
+# take 0.09 s.
 _READ_BYTES: Final = 256 * 1024
-"""Bytes asked for at a time. 47 MB over TLS take 0.06-0.08 s with 64 KiB, 256 KiB or 1 MiB; with `read1` (16 KiB a
-piece) 0.09 s."""
 _CONNECT_S: Final = 10.0
 """Seconds one address may take to accept."""
 _VISIBLE_HEADERS: Final = ("retry-after", "warning", "audit-id")
@@ -39,7 +37,10 @@ _MAX_HEADER: Final = 1_000
 def send(
     pool: urllib3.PoolManager, url: str, call: request.Request, headers: dict[str, str], exchange: connections.Exchange
 ) -> types.Response:
-    """Sends once; returns at the head of the answer. Raises ClusterError; `exchange` bounds and may abort all of it."""
+    """Sends the request once; returns when the head of the answer has arrived. Raises ClusterError.
+
+    `exchange` bounds the whole exchange and may abort it.
+    """
     target = url + call.path
     if call.query:
         target += "?" + urllib.parse.urlencode(call.query)
@@ -69,7 +70,7 @@ def send(
 
 
 class _Body:
-    """A body being read by one thread and possibly closed by another."""
+    """A body that one thread reads and another thread may close."""
 
     def __init__(self, raw: urllib3.BaseHTTPResponse, exchange: connections.Exchange, url: str) -> None:
         self._raw = raw
@@ -78,7 +79,8 @@ class _Body:
         self._reading = threading.Lock()
 
     def check_framing(self, method: str) -> None:
-        """Refuses a body whose end cannot be told from a broken connection, or that hides its text from redaction."""
+        """Refuses a body without a length, and a body in an encoding."""
+        # Without a length, the end looks like a broken connection. An encoding hides the text from redaction.
         if self._raw.status in {204, 304} or method == "HEAD":
             return
         headers = self._raw.headers
@@ -109,7 +111,7 @@ class _Body:
         The connection goes back to the pool by itself once the body was read to its end.
         """
         self._exchange.abort("closed")
-        # a thread that reads has woken from the abort and closes the body itself
+        # A thread that is reading wakes from the abort and closes the body itself.
         if self._reading.acquire(blocking=False):
             try:
                 with contextlib.suppress(Exception):
@@ -121,7 +123,7 @@ class _Body:
         """The next piece; empty at the end. Raises ClusterError."""
         with self._reading:
             try:
-                # `read` waits for all it asks for, and a watch must not wait for its next event
+                # `read` waits for all the bytes that it asks for, and a watch must not wait for its next event.
                 chunk = self._raw.read1(_READ_BYTES) if watch else self._raw.read(_READ_BYTES)
             except Exception as error:
                 raise cluster_error(error, self._exchange, self._url) from None
@@ -133,7 +135,8 @@ class _Body:
 
 
 def cluster_error(error: Exception, exchange: connections.Exchange, url: str) -> errors.ClusterError:
-    """What `error` means to the model and to the operator. The reason of an abort explains any error that follows."""
+    """Returns what `error` means, for the model and for the operator."""
+    # The reason of an abort comes first, because it explains any error that follows.
     host = urllib.parse.urlsplit(url).netloc.rpartition("@")[2]  # without a password in the URL
     reason = exchange.abort_reason
     if reason == "cancelled":
@@ -185,7 +188,8 @@ def _unreachable(message: str) -> errors.ClusterError:
 
 
 def _tls(error: Exception, host: str) -> errors.ClusterError:
-    """A failed handshake, with the reason that OpenSSL gives: urllib3 wraps its error several times."""
+    """Returns the error of a failed handshake, with the reason that OpenSSL gives."""
+    # urllib3 wraps the error of OpenSSL several times.
     cause: object = error
     while isinstance(cause, Exception) and cause.args and isinstance(cause.args[0], Exception):
         cause = cause.args[0]
@@ -215,7 +219,7 @@ _ERRORS: Final[tuple[tuple[type[Exception], Callable[[Exception, str], errors.Cl
     (ssl.SSLError, _tls),
     (exceptions.URLSchemeUnknown, _proxy),
 )
-"""Exceptions of urllib3 ▶ what we say; the first that fits counts."""
+"""Exception of urllib3 → the error that we raise. The first that fits counts."""
 
 
 def _visible_headers(raw: urllib3.BaseHTTPResponse) -> dict[str, str]:

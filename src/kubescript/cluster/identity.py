@@ -1,6 +1,7 @@
-"""Which cluster, and as whom: a context that is chosen once, and its credentials, read when a call needs them.
+"""The cluster and the user of its calls: a context that is chosen once, and its credentials, which are read when a call
+needs them. Called by `live`.
 
-Called by `live`. A credential plugin may hang; no caller waits for it longer than the caller's own time.
+A credential plugin may hang; no caller waits for it longer than the caller's own time.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Identity:
 
     The kubeconfig is read when the first call needs it: a missing or broken one is an error of that call
     (ClusterError, cluster.config), and the next call finds it mended. Once a context is chosen it stays, whatever
-    `kubectl config use-context` does to the file: a server never changes its cluster unasked.
+    `kubectl config use-context` does to the file: a server never changes its cluster by itself.
     """
 
     def __init__(self, path: Path | None, context: str | None) -> None:
@@ -65,10 +66,8 @@ class Identity:
         return self._context
 
     def api_server(self, deadline: float, cancel: cancellation.Cancellation) -> credentials.ApiServer:
-        """The credentials and their connections; loads them first.
-
-        Callers at the same time share one load: a plugin is not started five times.
-        """
+        """Returns the credentials and their connections, and loads them at the first call."""
+        # Concurrent callers share one load, so that a plugin is not started once for each.
         with self._lock:
             if self._server is not None:
                 return self._server
@@ -79,7 +78,7 @@ class Identity:
         return server
 
     def authorization(self, server: credentials.ApiServer, deadline: float, cancel: cancellation.Cancellation) -> str:
-        """The Authorization header of now, empty when there is none. Raises ClusterError."""
+        """Returns the Authorization header to send now; empty when there is none. Raises ClusterError."""
         if self.context is None or not self.context.plugin:
             return credentials.authorization(server)
         future = _in_thread(lambda: credentials.authorization(server))
@@ -101,14 +100,15 @@ class Identity:
 
 
 def _in_cluster(path: Path | None, context: str | None) -> bool:
-    """Whether to use the pod's service account: nobody names a context, there is no kubeconfig, and we are in a pod."""
+    """Says whether to use the pod's service account: no context is named, there is no kubeconfig, and this is a pod."""
     if context is not None or kubeconfig.source(path) is not None:
         return False
     return bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
 
 
 def _in_thread(work: Callable[[], Any]) -> futures.Future[Any]:
-    """Runs `work` in a thread of its own: a credential plugin may hang, and callers do not wait for its end."""
+    """Runs `work` in a thread of its own."""
+    # A credential plugin may hang, and callers do not wait for its end.
     future: futures.Future[Any] = futures.Future()
 
     def run() -> None:

@@ -1,8 +1,8 @@
-"""Kubeconfig files, read for what people choose by: contexts, their cluster and namespace. No credential is read here.
-
-The official client's own error texts quote the entry they trip over, tokens included, so none of them is ever passed
-on; what can be wrong with a kubeconfig is checked here, in our words, before that client sees it. Called by `identity`,
+"""The contexts of kubeconfig files, with their cluster and namespace. No credential is read here. Called by `identity`,
 `credentials`, `app` and `kubescript doctor`.
+
+The official client's own error texts quote the entry at fault, tokens included, so none of them is ever passed on.
+Possible mistakes in a kubeconfig are checked here, with error texts of our own, before that client reads it.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Context:
 
 
 def source(path: Path | None = None) -> str | None:
-    """The files to read, separated as in $KUBECONFIG.
+    """Returns the files to read, separated as in $KUBECONFIG; None when there are none.
 
-    The given one, else $KUBECONFIG, else ~/.kube/config; None if there are none.
+    They are the given file, or else $KUBECONFIG, or else ~/.kube/config.
     """
     if path is not None:
         return str(path.expanduser())
@@ -104,7 +104,7 @@ def _read(path: Path) -> dict[str, Any]:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark is not None else ""
-        # `from None`, and not the error's text: it quotes the line, and the line may be a token
+        # `from None`, and without the error's text: it quotes the line, and the line may be a token.
         raise _config_error(
             f"the kubeconfig {path} is not valid YAML{where}", "check it with `kubectl config view`"
         ) from None

@@ -1,8 +1,9 @@
-"""A live API server: sends one request at a time as bytes, repeats it where that is safe, aborts it when asked.
+"""A live API server: it sends a request as bytes, repeats it where that is safe, and aborts it when asked. The broker
+calls it.
 
-Requests go through our own urllib3 pool, not through the official client's methods: its models are slow, and its
-methods take headers and hosts from the caller. Nothing a caller passes can name a header or a host here. `identity`
-knows which cluster it is, and as whom to ask.
+Requests go through our own urllib3 pool and not through the official client's methods, whose models are slow and which
+take headers and hosts from the caller. Here no caller can set a header or a host. `identity` knows the cluster and the
+credentials.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ __all__ = ["Live"]
 
 log = logging.getLogger(__name__)
 
+# How often a GET is repeated when the server answers 429 or 5xx with Retry-After. client-go repeats up to 10 times.
 _RETRIES: Final = 3
-"""Times a GET is repeated when the server says 429 or 5xx with Retry-After, as client-go does (it up to 10 times)."""
 _USER_AGENT: Final = f"kubescript/{kubescript.__version__}"
 
 
@@ -66,9 +67,8 @@ class Live:
     def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
         """Sends one request, see `base.Cluster`.
 
-        A GET is repeated once on a stale connection or after a 401 with fresh credentials, and
-        up to three times when the server asks for patience (Retry-After) and the time allows; nothing else is ever sent
-        twice.
+        A GET is repeated once on a stale connection, once with fresh credentials after a 401, and up to three times
+        when the server asks to wait (Retry-After) and the time allows it. Nothing else is ever sent twice.
         """
         now = time.monotonic()
         deadlines = _Deadlines(head=now + min(timeout_s, self._patience_s), end=now + timeout_s)
@@ -142,7 +142,8 @@ class Live:
 
     @contextlib.contextmanager
     def _abort_without_head(self, exchange: connections.Exchange, deadlines: _Deadlines) -> Iterator[None]:
-        """Aborts the exchange unless its answer begins in time: a server may fill the time with single bytes."""
+        """Aborts the exchange unless its answer begins in time."""
+        # urllib3's own limits do not suffice: a server may fill the time with single bytes.
         if deadlines.head >= deadlines.end:
             yield
             return
@@ -177,10 +178,8 @@ class Live:
         cancel: cancellation.Cancellation,
         refused: types.Response,
     ) -> types.Response:
-        """Reads the credentials anew, and repeats a GET once with them.
-
-        A token may have been rotated on disk, or a plugin's may have expired early.
-        """
+        """Reads the credentials anew, and repeats a GET once with them."""
+        # A token may have been rotated on disk, or a plugin's token may have expired early.
         if call.method != "GET":
             self._identity.forget()
             return refused

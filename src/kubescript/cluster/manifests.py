@@ -20,7 +20,7 @@ Key = tuple[str, str, str]
 """(group, version, plural)."""
 Collections = dict[Key, collection.Collection]
 _HEAD_BYTES: Final = 8 * 1024
-"""How much of a must-gather's file is read to learn its kind."""
+"""Bytes of a must-gather's file that are read to learn its kind."""
 _API_VERSION: Final = re.compile(r"^(?:- |  )?apiVersion: ([a-z0-9./-]+)", re.MULTILINE)
 _KIND: Final = re.compile(r"^(?:- |  )?kind: ([A-Za-z0-9]+)", re.MULTILINE)
 """Of a document or of an item in a list; deeper ones belong to owner references."""
@@ -97,7 +97,7 @@ def _yaml(data: bytes) -> list[Any]:
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
     class Loader(base):  # type: ignore[misc]
-        """Timestamps stay the text they are in Kubernetes; aliases, which Kubernetes never writes, cannot multiply."""
+        """Reads timestamps as text, as they are in Kubernetes."""
 
     Loader.yaml_implicit_resolvers = {
         key: [pair for pair in pairs if pair[0] != "tag:yaml.org,2002:timestamp"]
@@ -112,7 +112,9 @@ def _yaml(data: bytes) -> list[Any]:
 
 
 def _check_nodes(roots: list[Any], budget: int) -> None:
-    """Refuses a billion laughs: it has more nodes than bytes, while without aliases every node takes a byte of text."""
+    """Refuses YAML with more nodes than bytes."""
+    # Attack: a "billion laughs" file multiplies nodes by aliases, which Kubernetes never writes. Without aliases every
+    # node takes at least a byte of text.
     pending = list(roots)
     while pending:
         budget -= 1

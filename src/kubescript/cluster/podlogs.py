@@ -1,6 +1,7 @@
 """Container logs of a snapshot. Called by `snapshot`.
 
-A log is found, and cut to the lines asked for. One that was not captured is an error and never an empty log.
+The module finds a log and cuts it to the lines that were asked for. A log that was not captured is an error and never
+an empty log.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def _containers(pod: collection.Item) -> list[str]:
 def _log_file(saved: store.SavedCluster, pod: collection.Item, container: str, previous: bool) -> Path | None:
     """The file of one log; None when it was not captured."""
     for part in (pod.namespace, pod.name, container):
-        # names come from saved files: they lead nowhere but into the log folder
+        # Attack: the names come from saved files, and one such as `..` would lead out of the log folder.
         if part in {"", ".", ".."} or "/" in part:
             return None
     if saved.logs is not None:

@@ -1,4 +1,4 @@
-"""Responses in the API server's words: Status objects, list documents, watch events. Called by `snapshot`, `podlogs`
+"""Responses in the API server's format: Status objects, list documents, watch events. Called by `snapshot`, `podlogs`
 and `discovery`."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kubescript.cluster import collection
 __all__ = ["document", "events", "failure", "listing", "not_found", "partial", "text"]
 
 _CHUNK: Final = 256 * 1024
-"""Bytes that are handed on at a time."""
+"""Bytes of one piece of a body."""
 _PARTIAL: Final = {"apiVersion": "meta.k8s.io/v1"}
 
 
@@ -58,7 +58,8 @@ def not_found(resource: collection.Resource, name: str) -> types.Response:
 def listing(
     resource: collection.Resource, metadata: dict[str, Any], items: Iterable[bytes], *, partial: bool
 ) -> types.Response:
-    """A list document, written in pieces so that its size never doubles in memory."""
+    """Returns a list document."""
+    # It is written in pieces, so that its size never doubles in memory.
     if partial:
         kind = {"kind": "PartialObjectMetadataList", **_PARTIAL}
     else:

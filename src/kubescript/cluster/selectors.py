@@ -1,4 +1,4 @@
-"""Label and field selectors, read and applied as kube-apiserver does. Called by the snapshot."""
+"""Label and field selectors, read and applied as kube-apiserver does. Called by `collection` and `snapshot`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class SelectorError(ValueError):
 
 
 def labels(selector: str) -> Predicate | None:
-    """What objects `selector` picks by label; None for an empty one, which picks all. Raises SelectorError."""
+    """Returns a check of an object's labels; None for an empty selector, which matches all. Raises SelectorError."""
     checks: list[Callable[[Mapping[str, str]], bool]] = []
     text = selector.rstrip()
     position = 0
@@ -80,7 +80,7 @@ def labels(selector: str) -> Predicate | None:
 
 
 def fields(selector: str, group: str, resource: str) -> tuple[Predicate | None, bool]:
-    """What objects `selector` picks by field, and whether that needs more than their metadata. Raises SelectorError."""
+    """Returns a check of an object's fields, and whether it needs more than the metadata. Raises SelectorError."""
     known = _ANY_FIELD | _FIELDS.get((group, resource), frozenset())
     parts = re.split(r"(?<!\\),", selector)
     terms = [_field_term(part, known) for part in parts if part]
@@ -113,8 +113,9 @@ def _requirement(match: re.Match[str]) -> Callable[[Mapping[str, str]], bool]:
 
 
 def _is_in(key: str, values: frozenset[str], *, member: bool) -> Callable[[Mapping[str, str]], bool]:
-    """`in` needs the label; `notin` and `!=` also pick objects without it."""
+    """Returns a check whether the label's value is among `values`, or is not."""
 
+    # `in` needs the label; `notin` and `!=` also match objects without it.
     def check(own: Mapping[str, str]) -> bool:
         return (own.get(key) in values) is member
 
@@ -149,7 +150,7 @@ def _field_term(term: str, known: frozenset[str]) -> tuple[str, str, bool]:
 
 
 def _field(item: Mapping[str, Any], path: str) -> str:
-    """The value of a field as the API server indexes it: always a text."""
+    """Returns the value of a field as the API server indexes it: always a text."""
     if path == "source":
         path = "source.component"
     value: Any = item

@@ -1,7 +1,7 @@
-"""A saved cluster with the interface of a live one: read-only, answering in kube-apiserver's words.
+"""A saved cluster with the interface of a live one. It is read-only and answers as kube-apiserver does.
 
-What was not captured is an error of its own (cluster.not_captured), never 404 and never an empty list: a script must
-not conclude from a gap in the capture that the cluster is healthy.
+A request for something that was not captured gets an error of its own (cluster.not_captured), never 404 and never an
+empty list: a script must not conclude from a gap in the capture that the cluster is healthy.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from kubescript.request import request
 
 __all__ = ["Snapshot"]
 
+# One constant is enough: nothing changes in a snapshot, and clients only compare versions.
 _RESOURCE_VERSION: Final = "1"
-"""Nothing changes in a snapshot; clients only compare it."""
 
 
 class Snapshot:
@@ -45,7 +45,7 @@ class Snapshot:
         return str(self._store.info.get("namespace") or "default")
 
     def close(self) -> None:
-        """Remove what an archive was unpacked to."""
+        """Removes the folder that an archive was unpacked to."""
         self._store.close()
 
     def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
@@ -150,7 +150,7 @@ class Snapshot:
             is_filtered = options.get("labelSelector") or options.get("fieldSelector")
             if more > 0:
                 metadata["continue"] = _continue_token(start + limit)
-            if more > 0 and not is_filtered:  # as the API server, which does not count what a selector picks
+            if more > 0 and not is_filtered:  # like the API server, which gives no count when a selector filters
                 metadata["remainingItemCount"] = more
         partial = "PartialObjectMetadataList" in call.accept
         raws = (responses.partial(item.raw) if partial else bytes(item.raw) for item in items)
@@ -159,7 +159,7 @@ class Snapshot:
     def _with_scope_warning(
         self, response: types.Response, saved: collection.Collection, call: request.Request
     ) -> types.Response:
-        """Says of a list over all namespaces that only some were captured, in the header Kubernetes has for that."""
+        """Adds a warning header to a list over all namespaces when only some namespaces were captured."""
         if call.namespace or saved.covers(""):
             return response
         names = ", ".join(sorted(saved.scope or ()))
@@ -182,13 +182,13 @@ def _cancellable(response: types.Response, cancel: cancellation.Cancellation) ->
 
 
 def _continue_token(start: int) -> str:
-    """What `continue` says for the page that begins there."""
+    """Returns the `continue` token of the page that begins at `start`."""
     value = json.dumps({"v": "kubescript", "start": start})
     return base64.urlsafe_b64encode(value.encode()).decode()
 
 
 def _start_of(token: str) -> int:
-    """Raises ValueError for a token that is not ours."""
+    """Returns the start of the page of a `continue` token. Raises ValueError for a token that is not ours."""
     if not token:
         return 0
     try:

@@ -35,14 +35,14 @@ FORMAT: Final = "kubescript-snapshot/1"
 Key = tuple[str, str, str]
 """(group, version, plural)."""
 
+# Bytes that an archive may unpack to. Attack: a decompression bomb fills the disk.
 _MAX_UNPACKED: Final = 8 * 1024**3
-"""Bytes an archive may unpack to: a bomb is refused before it fills the disk."""
 _SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
 
 
 @dataclass
 class SavedCluster:
-    """What is on disk, opened lazily."""
+    """A saved cluster on disk. Its files are read when they are needed."""
 
     path: Path
     root: Path
@@ -72,7 +72,7 @@ class SavedCluster:
         return file.read_bytes()
 
     def close(self) -> None:
-        """Remove what an archive was unpacked to."""
+        """Removes the folder that an archive was unpacked to."""
         if self.temporary is not None:
             shutil.rmtree(self.temporary, ignore_errors=True)
 
@@ -128,10 +128,10 @@ def _open_own_format(path: Path, root: Path) -> SavedCluster:
 
 
 def _key(entry: dict[str, Any]) -> Key:
-    """Which resource an entry of snapshot.json is of. Raises ValueError for a name that leads out of the folder."""
+    """Returns the resource of an entry of snapshot.json. Raises ValueError for a name that leads out of the folder."""
     key = (entry["group"], entry["version"], entry["resource"])
     for part in key:
-        if not re.fullmatch(r"[a-z0-9.-]*", part) or ".." in part:  # it becomes a file name
+        if not re.fullmatch(r"[a-z0-9.-]*", part) or ".." in part:  # the part becomes a file name
             raise ValueError(part)
     return key
 
@@ -158,7 +158,8 @@ def _read_items(file: Path) -> Iterator[msgspec.Raw]:
 
 
 def _must_gather(root: Path) -> Path | None:
-    """The tree's top: `oc adm must-gather` nests it one or two folders deep. None when there is none."""
+    """Returns the top folder of a must-gather tree; None when there is none."""
+    # `oc adm must-gather` puts the tree one or two folders deep.
     folders = [root, *sorted(root.glob("*")), *sorted(root.glob("*/*"))]
     for folder in folders:
         if (folder / "cluster-scoped-resources").is_dir() or (folder / "namespaces").is_dir():
@@ -187,11 +188,9 @@ def _unpack(path: Path) -> Path:
 
 
 def _extract(tar: tarfile.TarFile, folder: Path) -> None:
-    """Folders and plain files below `folder`; anything else is an attack.
-
-    By hand, since Debian 12's Python 3.11.2 has no extraction filters. Raises TarError for links, devices and names
-    that lead outside.
-    """
+    """Unpacks folders and plain files into `folder`. Raises TarError for links, devices and names that lead outside."""
+    # Attack: a link, a device or a name with `..` in an archive writes outside the folder. The check is our own,
+    # because Python 3.11.2 of Debian 12 has no extraction filters.
     for member in tar:
         target = folder.joinpath(member.name).resolve()
         if not target.is_relative_to(folder.resolve()) or not (member.isfile() or member.isdir()):

@@ -12,13 +12,13 @@ __all__ = ["Timers"]
 
 
 class Timers:
-    """Runs functions at their time in one thread, which exists only while something is set."""
+    """Runs functions at their time, in one thread that exists only while a time is set."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._times: list[tuple[float, int]] = []
         self._actions: dict[int, Callable[[], None]] = {}
-        """By number; a time whose number is missing here was cleared."""
+        """Number → action. A time whose number is missing here was cancelled."""
         self._numbers = itertools.count()
         self._running = False
 
@@ -32,12 +32,12 @@ class Timers:
                 self._running = True
                 threading.Thread(target=self._run, name="kubescript-deadlines", daemon=True).start()
             elif self._times[0][1] == number:
-                # the thread sleeps until the time that was the earliest so far
+                # The thread sleeps until the time that was the earliest so far, so it must be woken.
                 self._changed.notify()
         return lambda: self._clear(number)
 
     def _clear(self, number: int) -> None:
-        # the time stays in the heap, where removing it would take a search; _next skips it
+        # The time stays in the heap, because removing it would take a search; `_next` skips it.
         with self._changed:
             self._actions.pop(number, None)
 
@@ -46,7 +46,7 @@ class Timers:
             action()
 
     def _next(self) -> Callable[[], None] | None:
-        """Waits for the next action; None when none is left, and the thread ends."""
+        """Waits for the next action and returns it; None when none is left: the thread then ends."""
         with self._changed:
             while self._times:
                 when, number = self._times[0]

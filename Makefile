@@ -24,7 +24,7 @@ install: $(READY)  ## Install kubescript and its tools into .venv.
 demo: $(READY)  ## Run three scripts on a bundled snapshot of a broken cluster.
 	$(BIN)/kubescript demo
 
-quick: $(READY)  ## Format, lint and all tests that need neither a cluster nor seconds each; under a minute.
+quick: $(READY)  ## Format, lint and all tests that need neither a cluster nor seconds each; a minute or two.
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(PYTEST) -m 'not cluster and not slow' tests security_tests

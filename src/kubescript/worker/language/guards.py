@@ -22,7 +22,7 @@ from kubescript.worker.language.classes import is_script_class
 
 __all__ = [
     "READERS", "REFUSED_TYPES", "access", "augmented", "box", "by_name", "describe", "dynamic", "none", "own",
-    "private", "protocol", "read", "special", "writable",
+    "private", "protocol", "read", "special", "target", "writable",
 ]  # fmt: skip
 
 REFUSED_TYPES: Final[frozenset[type]] = frozenset(
@@ -221,14 +221,17 @@ def augmented(obj: Any, name: str) -> Any:
 
     Attack: `U.copy += spy`, which hands a method that `U` inherits from UserDict to `spy.__radd__`, without a guard.
     """
-    target = _target(obj, name)
+    owner = target(obj, name)
     if type(obj) in _METACLASSES and not any(name in vars(each) for each in obj.__mro__ if is_script_class(each)):
         raise TypeError(f"{name!r} is not an attribute that the class defines: assign it first")
-    return target
+    return owner
 
 
-def _target(obj: Any, name: str) -> Any:
-    return own(obj) if access(name, store=True) is identifiers.Access.PRIVATE else writable(obj)
+def target(obj: Any, name: Any) -> Any:
+    """`obj` itself when a script may write its attribute `name`, which is only known now."""
+    if access(name, store=True) is identifiers.Access.PRIVATE:
+        return own(obj)
+    return writable(obj)
 
 
 class box:  # noqa: N801

@@ -48,19 +48,12 @@ def _lacks(obj: Any, name: str) -> bool:
 
 def store(obj: Any, name: Any, value: Any, /) -> None:
     """Replaces `setattr`."""
-    setattr(_target(obj, name), name, value)
+    setattr(guards.target(obj, name), name, value)
 
 
 def delete(obj: Any, name: Any, /) -> None:
     """Replaces `delattr`."""
-    delattr(_target(obj, name), name)
-
-
-def _target(obj: Any, name: Any) -> Any:
-    access = guards.access(name, store=True)
-    if access is identifiers.Access.PRIVATE:
-        return guards.own(obj)
-    return guards.writable(obj)
+    delattr(guards.target(obj, name), name)
 
 
 def vars_(*objects: Any) -> dict[str, Any]:

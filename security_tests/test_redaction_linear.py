@@ -13,7 +13,7 @@ from typing import Final
 import anyio
 import pytest
 
-import kubescript.redaction
+import kubescript.masker
 from kubescript import app, cancellation, config, errors, evaluator, redaction, types
 from kubescript.cluster import podlogs
 from kubescript.executor import spawner
@@ -107,13 +107,13 @@ def test_twice_the_text_costs_twice_the_time(name: str, masking: redaction.Engin
 
 
 MODULES: Final = [
-    *(importlib.import_module(f"kubescript.redaction.{one.name}") for one in pkgutil.iter_modules(kubescript.redaction.__path__)),
+    *(importlib.import_module(f"kubescript.masker.{one.name}") for one in pkgutil.iter_modules(kubescript.masker.__path__)),
     podlogs,
 ]  # fmt: skip
 WINDOWS: Final = {
-    "kubescript.redaction.calls._LAST",
-    "kubescript.redaction.idioms._LISTED",
-    "kubescript.redaction.pairs._NAME",
+    "kubescript.masker.calls._LAST",
+    "kubescript.masker.idioms._LISTED",
+    "kubescript.masker.pairs._NAME",
 }
 """Patterns that are searched in 200 or 250 bytes only."""
 

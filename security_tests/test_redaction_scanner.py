@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kubescript.redaction import scanner
-from kubescript.redaction.probes import PROBES, Probe
-from kubescript.redaction.rules import shipped
+from kubescript.masker import scanner
+from kubescript.masker.probes import PROBES, Probe
+from kubescript.masker.rules import shipped
 from security_tests.redaction import corpus, probing
 
 EACH = 300

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import strategies
 
 from kubescript import errors, redaction
-from kubescript.redaction import chunks, placeholders, reach, rules
+from kubescript.masker import chunks, placeholders, reach, rules
 from kubescript.request import request
 
 JWT = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, Final
 
-from kubescript.redaction import rules
+from kubescript.masker import rules
 
 __all__ = ["Pattern", "cost", "patterns", "superlinear"]
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from kubescript import cancellation, config, errors
-from kubescript.redaction import chunks as redaction_chunks
-from kubescript.redaction import logs, masker, placeholders, probes, reach, tables
-from kubescript.redaction import rules as redaction_rules
+from kubescript.masker import chunks as redaction_chunks
+from kubescript.masker import logs, masker, placeholders, probes, reach, tables
+from kubescript.masker import rules as redaction_rules
 from kubescript.request import request
 
 __all__ = ["WITHHELD", "Engine"]

@@ -15,7 +15,7 @@ from typing import Final
 
 import orjson
 
-from kubescript.redaction import (
+from kubescript.masker import (
     arguments,
     columns,
     commands,
@@ -24,6 +24,7 @@ from kubescript.redaction import (
     json_strings,
     keys,
     names,
+    patterns,
     placeholders,
     probes,
     readers,
@@ -33,8 +34,8 @@ from kubescript.redaction import (
     spans,
     values,
 )
-from kubescript.redaction.json_strings import String
-from kubescript.redaction.spans import Span
+from kubescript.masker.json_strings import String
+from kubescript.masker.spans import Span
 
 __all__ = ["Check", "Found", "Masker"]
 
@@ -212,12 +213,15 @@ class Masker:
 
     def _spans(self, content: bytes, hits: list[scanner.Hit], found: Found, depth: int) -> Iterator[Span]:
         openers = self._openers(content, found, depth)
-        done = dict.fromkeys(openers, 0)
+        done = dict.fromkeys([*openers, *patterns.ROWS], 0)
         for probe, end in hits:
             name = self._ids[probe]
             self._check()
             if probe >= self._own:
                 yield from self._rules[probe - self._own].spans(content, end)
+            elif name in patterns.ROWS:
+                found_here, done[name] = patterns.ROWS[name].spans(content, end, done[name])
+                yield from found_here
             elif name in openers:
                 if end > done[name]:
                     for span in openers[name](end):

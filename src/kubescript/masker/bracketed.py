@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from kubescript.redaction import names, prose, values
-from kubescript.redaction.spans import Span
+from kubescript.masker import names, prose, values
+from kubescript.masker.spans import Span
 
 __all__ = ["PROBES", "READERS"]
 
@@ -44,7 +44,7 @@ def bracketed(text: bytes, end: int) -> Iterator[Span]:
     drawn = values.is_random(value[1]) or values.is_drawn(value[1])
     if drawn and (kind or names.weak(name)):
         yield Span(*value.span(1), kind or "key")
-    elif kind == "password" and prose.is_mixed(value[1]) and re.fullmatch(rb"[^._]+", value[1]):
+    elif kind == "password" and values.is_mixed(value[1]) and re.fullmatch(rb"[^._]+", value[1]):
         yield Span(*value.span(1), kind)
 
 

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Final
 
-from kubescript.redaction import json_strings, masker, names, placeholders, values
+from kubescript.masker import json_strings, masker, names, placeholders, values
 
 __all__ = ["Cells"]
 

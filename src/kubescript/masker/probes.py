@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from kubescript.redaction import announced, bracketed, calls, code, commands, encodings, idioms, names
+from kubescript.masker import announced, bracketed, calls, code, commands, encodings, idioms, names, patterns
 
 __all__ = ["PROBES", "Probe"]
 
@@ -219,6 +219,7 @@ PROBES: Final = (
     *_hidden(),
     # escapes that hide letters from the scan; Go writes none but \u003c \u003e \u0026 and those of control characters
     Probe("escape", r"(?i)\\u00(?:2[0-57-9a-f]|3[0-9abdf]|[4-7][0-9a-f])|\\/"),
+    *(Probe(row.id, probe) for row in patterns.ROWS.values() for probe in row.probes),
     *(Probe(*each) for part in (idioms, calls, code, bracketed) for each in part.PROBES),
     Probe("manifest", rf"(?i)kind{_QUOTE}?{_BLANK}*:{_BLANK}*{_QUOTE}?Secret\b"),
 )

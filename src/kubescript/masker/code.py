@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from kubescript.redaction import names, prose, values
-from kubescript.redaction.spans import Span
+from kubescript.masker import names, prose, values
+from kubescript.masker.spans import Span
 
 __all__ = ["PROBES", "READERS"]
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from kubescript import errors
-from kubescript.redaction import values
-from kubescript.redaction.spans import Span
+from kubescript.masker import values
+from kubescript.masker.spans import Span
 
 __all__ = ["Rule", "shipped"]
 

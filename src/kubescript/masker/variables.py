@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript.redaction import extents, keys, names, pairs, prose, values
-from kubescript.redaction.spans import Span
+from kubescript.masker import extents, keys, names, pairs, prose, values
+from kubescript.masker.spans import Span
 
 __all__ = ["quoted", "variable_text", "variable_yaml", "weak", "weak_key"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from kubescript.redaction import (
+from kubescript.masker import (
     announced,
     bracketed,
     calls,
@@ -24,7 +24,7 @@ from kubescript.redaction import (
     urls,
     variables,
 )
-from kubescript.redaction.spans import Span
+from kubescript.masker.spans import Span
 
 __all__ = ["READERS"]
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from kubescript.redaction import names, placeholders, values
-from kubescript.redaction.spans import Span
+from kubescript.masker import names, placeholders, values
+from kubescript.masker.spans import Span
 
 __all__ = ["FIRST", "Word", "command", "is_secret", "secrets"]
 

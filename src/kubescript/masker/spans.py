@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kubescript.redaction import placeholders
+from kubescript.masker import placeholders
 
 __all__ = ["Span", "apply", "clear_of_masks", "filled", "merged", "whole"]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final
 
-from kubescript.redaction.spans import Span
+from kubescript.masker.spans import Span
 
 __all__ = ["applied"]
 

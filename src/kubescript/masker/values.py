@@ -9,12 +9,13 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
-from kubescript.redaction import names, placeholders
+from kubescript.masker import names, placeholders
 
 __all__ = [
     "entropy",
     "is_drawn",
     "is_label",
+    "is_mixed",
     "is_random",
     "is_secret",
     "is_secret_in_prose",
@@ -235,6 +236,11 @@ def is_weak_secret(value: bytes, name: str) -> bool:
     if names.is_vendor(name) and is_random(value.rpartition(b":")[2]):
         return True
     return any(is_random(part) or is_drawn(part) for part in _PARTS.split(value) if len(part) >= 8)
+
+
+def is_mixed(value: bytes) -> bool:
+    """Letters and digits, as no word of a sentence has and no version."""
+    return re.search(rb"[0-9]", value) is not None and re.search(rb"[A-Za-z]{3}|[A-Za-z]\d+[A-Za-z]", value) is not None
 
 
 def is_drawn(value: bytes) -> bool:

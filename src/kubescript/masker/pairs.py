@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript.redaction import extents, names, values
-from kubescript.redaction.spans import Span
+from kubescript.masker import extents, names, values
+from kubescript.masker.spans import Span
 
 __all__ = ["pair", "values_at"]
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from kubescript import errors
-from kubescript.redaction.probes import Probe
+from kubescript.masker.probes import Probe
 
 if TYPE_CHECKING:
     import hyperscan

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript.redaction import extents, names, values
-from kubescript.redaction.spans import Span
+from kubescript.masker import extents, names, values
+from kubescript.masker.spans import Span
 
-__all__ = ["foreign", "is_mixed", "is_odd", "login", "said"]
+__all__ = ["foreign", "is_odd", "login", "said"]
 
 _SAID: Final = re.compile(
     rb"(?i)(password|passwd|passphrase|passwort|kennwort|contrase\xc3\xb1a|senha|parola|pwd|\bpw|mot de passe|wachtwoord|has\xc5\x82o|heslo|"
@@ -66,15 +66,15 @@ def said(text: bytes, end: int) -> Iterator[Span]:
             yield Span(match.start(4), match.start(4) + len(value), kind)
     for match in _MADE.finditer(text, begin, stop):
         value = match[3].rstrip(b".,;:!?)")
-        if is_mixed(value) and values.is_secret_in_prose(value, match[1].decode().lower()):
+        if values.is_mixed(value) and values.is_secret_in_prose(value, match[1].decode().lower()):
             yield Span(match.start(3), match.start(3) + len(value), "password")
     for match in _FOR.finditer(text, begin, stop):
         value = match[1].rstrip(b".,;:!?)")
-        if is_mixed(value) and values.is_secret_in_prose(value, "password"):
+        if values.is_mixed(value) and values.is_secret_in_prose(value, "password"):
             yield Span(match.start(1), match.start(1) + len(value), "password")
     for match in _CHANGED.finditer(text, begin, stop):
         for group in (1, 2):
-            if is_mixed(match[group]) and values.is_secret_in_prose(match[group], "password"):
+            if values.is_mixed(match[group]) and values.is_secret_in_prose(match[group], "password"):
                 yield Span(*match.span(group), "password")
 
 
@@ -90,11 +90,6 @@ def foreign(text: bytes, end: int) -> Iterator[Span]:
     for match in _FOREIGN.finditer(text, max(0, end - 60), min(len(text), end + 300)):
         if is_odd(match[1]) and values.is_secret(match[1], "password"):
             yield Span(*match.span(1), "password")
-
-
-def is_mixed(value: bytes) -> bool:
-    """Letters and digits, as no word of a sentence has and no version."""
-    return re.search(rb"[0-9]", value) is not None and re.search(rb"[A-Za-z]{3}|[A-Za-z]\d+[A-Za-z]", value) is not None
 
 
 def is_odd(value: bytes) -> bool:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript.redaction import spans, values
-from kubescript.redaction.spans import Span
+from kubescript.masker import spans, values
+from kubescript.masker.spans import Span
 
 __all__ = ["dsn", "oracle", "path", "query", "url"]
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from kubescript.redaction import names, values
-from kubescript.redaction.spans import Span
+from kubescript.masker import names, values
+from kubescript.masker.spans import Span
 
 __all__ = ["Columns", "columns", "header", "insert"]
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from kubescript.redaction import names, values
-from kubescript.redaction.spans import Span
+from kubescript.masker import names, values
+from kubescript.masker.spans import Span
 
 __all__ = ["PROBES", "READERS"]
 
@@ -31,7 +31,6 @@ _IDIOMS: Final = tuple(
     re.compile(each, re.MULTILINE)
     for each in (
         rb"(?:[->]|C:)[ ]?PASS[ ]([^\s]{4,200})",
-        rb"AUTH[ ]PLAIN[ ]([A-Za-z0-9+/]{8,400}={0,2})",
         rb"\"(?i:auth)\"[ ](?:\"[^\"\s]{1,100}\"[ ](?!\"(?i:setname)\"))?\"([^\"\s]{4,300})\"",
         rb"^[ \t]*user[ ]\S{1,100}[ ](?:[^\n>]{0,200}[ ])?>(\S{4,300})",
         rb"^[ \t]*\\*\"\w{1,60}\\*\"[ ]\\*\"((?=[^\"\s]*[0-9])[^\"\s\\]{8,300})\\*\"[ \t]*$",
@@ -58,7 +57,6 @@ _IDIOMS: Final = tuple(
         rb"[?&]u=[^&\s]{1,60}&p=([^&\s\"']{4,200})",
         rb"s:\d{1,3}:\"[\w.-]*pass(?:word|wd)?\";s:\d{1,4}:\"([^\"\n]{4,300})\"",
         rb"cs(\d)Label=[\w.-]*(?:password|token|secret)[\w.-]*[ ]cs\1=(\S{4,300})",
-        rb"stats[ ]auth[ ][^\s:]{1,100}:(\S{4,300})",
         _OF_USER,
         rb"(?i:password|passwd|passwort|kennwort|senha|token|secret)(?::\*\*|\*\*:)[ ]`?([^\s`]{5,200})",
         rb"(?i:password|passwd|passwort)[ ]\.{3,80}[ ](\S{5,200})",
@@ -150,11 +148,11 @@ PROBES: Final = (
     ("compared", r"(?i)key[ \t]*[!=]==?[ \t]*\\*[\"']"),
     ("login-module", r"user_[A-Za-z0-9_.-]+=\\*\""),
     ("idiom", r"(?:[->]|C:) ?PASS [^ \t\r\n]"),
-    ("idiom", r"AUTH (?:PLAIN|LOGIN)[ \\\r\n]"),
+    ("idiom", r"AUTH LOGIN[ \\\r\n]"),
     ("idiom", r"\\*\"(?i:auth)\\*\" \\*\"[^\" ]"),
     ("idiom", r"user [^ \t\r\n]+ (?:[^\r\n>]* )?(?:>|\\+u003e)[^ ]"),
     ("idiom", r"(?:^|\n|\\n)\\*\"[A-Za-z0-9_]+\\*\" \\*\"[A-Za-z0-9]"),
-    ("idiom", r"--password-stdin|stats auth |SETUSER |<auth-user-pass>|334 UGFzc3dvcmQ6|cs[1-6]Label="),
+    ("idiom", r"--password-stdin|SETUSER |<auth-user-pass>|334 UGFzc3dvcmQ6|cs[1-6]Label="),
     # in several patterns: of one for all, this hyperscan misses matches (see probes.py)
     ("idiom", r"\| *(?:sudo )?(?:kinit|smbpasswd|cryptsetup|gpg)"),
     ("idiom", r"\| *base64 (?:-d|-D|--decode)"),

@@ -6,7 +6,7 @@ import bisect
 import re
 from typing import Final
 
-from kubescript.redaction import announced, columns, encodings, masker, names, values
+from kubescript.masker import announced, columns, encodings, masker, names, values
 
 __all__ = ["LogText"]
 

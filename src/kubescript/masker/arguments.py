@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript.redaction import commands, markup, names
-from kubescript.redaction.json_strings import String
+from kubescript.masker import commands, markup, names
+from kubescript.masker.json_strings import String
 
 __all__ = ["located"]
 

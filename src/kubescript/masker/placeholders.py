@@ -10,7 +10,7 @@ import hashlib
 import re
 from typing import Final
 
-from kubescript.redaction import encodings
+from kubescript.masker import encodings
 
 __all__ = ["PLACEHOLDER", "Masks", "carried", "is_masked"]
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript.redaction import encodings, placeholders, values
-from kubescript.redaction.spans import Span
+from kubescript.masker import encodings, placeholders, values
+from kubescript.masker.spans import Span
 
 __all__ = ["Endings", "is_basic", "jwt", "password_hash", "pem", "scheme"]
 

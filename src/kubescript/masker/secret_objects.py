@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from kubescript.redaction import json_strings
-from kubescript.redaction.json_strings import String
-from kubescript.redaction.spans import Span
+from kubescript.masker import json_strings
+from kubescript.masker.json_strings import String
+from kubescript.masker.spans import Span
 
 __all__ = ["KIND", "ROLES", "json_values", "owned_values", "yaml_values"]
 

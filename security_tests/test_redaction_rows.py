@@ -1,0 +1,71 @@
+"""Each row of the rules finds what its example says and leaves its counter-example, by itself and in logs and objects."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from kubescript import redaction
+from kubescript.masker import linear, patterns, scanner
+from kubescript.masker.probes import Probe
+
+Count = Callable[[int], None]
+
+PLACEHOLDER = re.compile("«redacted:[^»]*»")
+MARKED = re.compile("«([^»]*)»")
+
+
+def bare(example: str) -> str:
+    return MARKED.sub(r"\1", example)
+
+
+@pytest.fixture(scope="module")
+def masking() -> redaction.Engine:
+    engine = redaction.Engine(redaction.Settings(), b"a key")
+    engine.prepare()
+    return engine
+
+
+@pytest.mark.promise("S-01")
+@pytest.mark.parametrize("name", patterns.ROWS)
+def test_a_row_masks_its_example(name: str, masking: redaction.Engine, attacks: Count) -> None:
+    """What stands in «» goes, everything else stays, alone in a text and between other lines."""
+    attacks(1)
+    example = patterns.ROWS[name].example
+    assert MARKED.search(example), "the example marks nothing"
+    for text in (example, f"first line\n{example}\nlast line"):
+        masked = masking.text(bare(text), lambda _: None)
+        assert PLACEHOLDER.sub("«»", masked) == MARKED.sub("«»", text)
+
+
+@pytest.mark.promise("S-01")
+@pytest.mark.parametrize("name", patterns.ROWS)
+def test_a_row_finds_its_example_by_itself(name: str, attacks: Count) -> None:
+    """Its own probes lead to it, and its own pattern and judge say what is secret."""
+    attacks(1)
+    row = patterns.ROWS[name]
+    text = bare(row.example).encode()
+    hits = scanner.Scanner([Probe(name, probe) for probe in row.probes]).scan(text)
+    assert hits
+    found, done = [], 0
+    for _, end in hits:
+        spans, done = row.spans(text, end, done)
+        found += [text[span.start : span.end].decode() for span in spans]
+    assert found == MARKED.findall(row.example)
+
+
+@pytest.mark.promise("S-01")
+@pytest.mark.parametrize("name", patterns.ROWS)
+def test_a_row_leaves_its_counter_example(name: str, masking: redaction.Engine) -> None:
+    """It stays as it is."""
+    counter = patterns.ROWS[name].counter
+    assert masking.text(counter, lambda _: None) == counter
+
+
+def test_the_engine_of_the_rows_is_linear() -> None:
+    """What backtracks is refused: a look around, a back reference."""
+    for pattern in (rb"(?=a)b", rb"(?<!a)b", rb"(a)\1", rb"a++"):
+        with pytest.raises(linear.PatternError):
+            linear.compiled(pattern)

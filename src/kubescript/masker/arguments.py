@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript.masker import commands, markup, names
+from kubescript.masker import commands, json_strings, linear, markup, names
 from kubescript.masker.json_strings import String
 
 __all__ = ["located"]
 
-_NAMED_LIST: Final = re.compile(rb'"([^"\\]{1,200})"\s*:\s*\[\s*\Z')
 _BACK: Final = 2_048
 _MOST: Final = 400
 """Arguments that are looked at."""
-_MEMBER: Final = re.compile(rb'\s*+"((?:[^"\\]|\\.)*+)"\s*+:\s*+"((?:[^"\\]|\\.)*+)"\s*+,?', re.DOTALL)
-_STRING: Final = re.compile(rb'"((?:[^"\\]|\\.)*+)"\s*+(,|\])?\s*+', re.DOTALL)
+_MEMBER: Final = linear.compiled(rb'(?s)\s*"((?:[^"\\]|\\.)*)"\s*:\s*"((?:[^"\\]|\\.)*)"\s*,?')
+_STRING: Final = linear.compiled(rb'(?s)"((?:[^"\\]|\\.)*)"\s*(,|\])?\s*')
 
 
 def located(data: bytes, probe: str, end: int, lists: set[int]) -> Iterator[String]:
@@ -35,9 +33,9 @@ def located(data: bytes, probe: str, end: int, lists: set[int]) -> Iterator[Stri
 
 def _items(data: bytes, place: int) -> Iterator[String]:
     """The strings of a list that goes by a credential's name."""
-    name = _NAMED_LIST.search(data, max(0, place - 300), place)
-    while name is not None and (part := _STRING.match(data, place)) is not None:
-        yield String(part.start(1), part.end(1), name[1].decode("utf-8", "replace"))
+    name = json_strings.key_before(data, place)
+    while name and (part := _STRING.match(data, place)) is not None:
+        yield String(part.start(1), part.end(1), name)
         place = part.end()
 
 

@@ -1,44 +1,44 @@
 """The strings of a JSON document that a scan points to, and the names their values go by; found without parsing it.
 
-In valid JSON a quotation mark that is not escaped begins or ends a string, wherever one starts to read. Each byte is
-looked at a bounded number of times: a string that was found once is skipped by every further hit in it.
+In valid JSON a quotation mark that is not escaped begins or ends a string. Strings are read from the front of the
+document to its end, each once, however many hits are in it; what a string's value is called stands in front of it.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["String", "end_of", "escaped", "located", "plain", "unescaped"]
+from kubescript.masker import linear
 
-_CONTENT: Final = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
-_NAMED: Final = re.compile(
-    rb'"(?:(?:[A-Za-z]*[nN]ame|[A-Za-z]*[kK]ey|variable|param|path|id|field|setting|label|option|property|attribute|header|title)"\s*:\s*"|type"\s*:\s*"(?=password"))((?:[^"\\]|\\.){1,200})"',
-    re.DOTALL,
+__all__ = ["String", "end_of", "escaped", "key_before", "located", "plain", "quotes_only", "unescaped"]
+
+_BLANK: Final = b" \t\r\n"
+_BACK: Final = 420
+"""Bytes in front of a value in which its name is looked for."""
+_FAR_BACK: Final = 4_200
+"""Bytes of a value behind which its name may stand."""
+_HOLDERS: Final = linear.compiled(
+    rb"[A-Za-z]*[vV]alue|val|contents?|text|data|string|plain|plaintext|literal|cleartext|inline|raw|default"
 )
-_MEMBER: Final = re.compile(
-    rb'"([^"\\]{1,200})"\s*:\s*\{\s*"(?:value|plain|plaintext|literal|cleartext|inline|raw|default|val)"\s*:\s*"\Z'
+"""Keys whose value has its name beside it or above it."""
+_BESIDE: Final = linear.compiled(
+    rb'(?s)"(?:(?:[A-Za-z]*[nN]ame|[A-Za-z]*[kK]ey|variable|param|path|id|field|setting|label|option|property|attribute|header|title|(type))'
+    rb'"\s*:\s*"((?:[^"\\]|\\.){1,200}))"'
 )
-_LISTED: Final = re.compile(rb'"([^"\\]{1,200})"\s*:\s*\[\s*"\Z')
-_REVERSED: Final = re.compile(rb'"value"\s*:\s*"(?=(?:[^"\\]|\\.)*+"\s*,\s*"(?:name|key)"\s*:\s*"[^"]*\Z)', re.DOTALL)
-_CHALLENGE: Final = re.compile(
+_BEHIND: Final = linear.compiled(rb'(?s)"\s*,\s*"(?:name|key)"\s*:\s*"((?:[^"\\]|\\.){1,200})"')
+_REVERSED: Final = linear.compiled(rb'(?s).*"value"\s*:\s*"((?:[^"\\]|\\.)*)"\s*,\s*"(?:name|key)"\s*:\s*"\z')
+_CHALLENGE: Final = linear.compiled(
     rb'"token"\s*:\s*"[\w-]{16,128}"\s*,[^{}]{0,300}"type"\s*:\s*"(?:http|dns|tls-alpn)-01"|'
     rb'"type"\s*:\s*"(?:http|dns|tls-alpn)-01"[^{}]{0,300}"token"\s*:'
 )
 """What an ACME server asks to be published."""
-_ARGUMENT: Final = re.compile(rb'"(--?[A-Za-z0-9_.-]{1,80})"\s*,\s*"\Z')
-_NEXT_FLAG: Final = re.compile(rb'--?[a-z][a-z-]*["=]')
-_AFTER_KEY: Final = re.compile(rb"\s*:")
-_ESCAPES: Final = re.compile(rb"\\(?:u00([2-7][0-9a-fA-F])|.)", re.DOTALL)
-_BLANK: Final = b" \t\r\n"
-_BACK: Final = 420
-_FAR_BACK: Final = 4_200
-_BACKSLASH: Final = ord("\\")
-_READ: Final = {"weak": 8, "weak-key": 12}
-"""Letters of the value that the probe has read beyond its beginning."""
+_FLAG: Final = linear.compiled(rb"--?[A-Za-z0-9_.-]{1,80}")
+_NEXT_FLAG: Final = linear.compiled(rb'--?[a-z][a-z-]*["=]')
+_WINDOW: Final = 4_096
+_HIGHEST: Final = ord("\x7f")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,41 +54,135 @@ class String:
 
 
 def located(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]:
-    """The strings that hits (a probe, and where its match ends) point to; one may come twice, then with a name."""
-    done = 0
-    blanks = _Blanks(data)
+    """The strings that hits (a probe, and where its match ends) point to, in order, with their names; the value that
+    stands in front of its name may come late."""
+    done = 0  # outside of any string, and nothing behind it has been read
     for probe, end in hits:
-        string = None
-        if probe == "columns" and _is_quote(data, blanks.before(end - 1) - 1):  # behind a string's end, so in none
+        if end <= done:
             continue
-        if end > done or probe in {*_READ, "variable-reversed"}:
-            string = _named(probe, data, end)
-        last = end - 2 if probe == "base64" and _is_quote(data, end - 1) else end - 1
-        if string is None and end > done and not _is_quote(data, last):
-            start = _start(data, done, last)
-            string = String(start, end_of(data, start)) if start >= 0 else None
-            done = max(done, last)  # no quote is between: where none is at all, each hit would look for one
-        if string is not None:
-            yield string
-            done = max(done, string.end + 1)
+        read = quotes_only(data, done, end)
+        last = read.rfind(b'"')
+        if read.count(b'"') % 2 == 0:  # within no string, or just behind one
+            if probe != "base64" or not read.endswith(b'"'):
+                done = end
+                continue
+            last = read.rfind(b'"', 0, last)
+        start = done + last + 1
+        yield from _read(data, start)
+        done = end_of(data, start) + 1
+
+
+def _read(data: bytes, start: int) -> Iterator[String]:
+    """The string whose content begins here, and the value that it is the name of."""
+    end = end_of(data, start)
+    head = data[max(0, start - _BACK) : start - 1].rstrip(_BLANK)
+    name, role = _named(data, head, start, end)
+    yield String(start, end, name, role)
+    if head.endswith((b'"name":', b'"key":', b'"name" :', b'"key" :')):
+        before = _REVERSED.match(data[max(0, start - _FAR_BACK) : start])
+        if before is not None:
+            low = max(0, start - _FAR_BACK)
+            yield String(low + before.start(1), low + before.end(1), text_of(data[start:end]), "env-")
+
+
+def _named(data: bytes, head: bytes, start: int, end: int) -> tuple[str, str]:
+    """What the value is called, and of what that is the name. `head` is what stands in front of it."""
+    if head.endswith(b":"):
+        return _by_key(data, head[:-1].rstrip(_BLANK), start, end)
+    if head.endswith(b"["):
+        return key_before(data, start - 1), ""
+    if head.endswith(b","):
+        flag, _ = _last_string(head[:-1].rstrip(_BLANK))
+        is_key = data[end + 1 : end + 8].lstrip(_BLANK).startswith(b":")
+        if flag and not is_key and _FLAG.fullmatch(flag) and not _NEXT_FLAG.match(data, start, end + 1):
+            return text_of(flag), "flag-"
+    return "", ""
+
+
+def key_before(data: bytes, place: int) -> str:
+    """The key of the list whose first item begins at this place; empty when it has none."""
+    head = data[max(0, place - _BACK) : place].rstrip(_BLANK).removesuffix(b"[").rstrip(_BLANK)
+    key, _ = _last_string(head.removesuffix(b":").rstrip(_BLANK)) if head.endswith(b":") else (b"", 0)
+    return text_of(key)
+
+
+def _by_key(data: bytes, head: bytes, start: int, end: int) -> tuple[str, str]:
+    """The key, or the name beside a key that says nothing; one that an ACME server asks to be published has none."""
+    key, place = _last_string(head)
+    if not key:
+        return "", ""
+    if key == b"token" and _CHALLENGE.search(data[max(0, start - _BACK) : start + _BACK]) is not None:
+        return "", ""
+    if not _HOLDERS.fullmatch(key):
+        return text_of(key), ""
+    above = head[:place].rstrip(_BLANK)
+    if above.endswith(b","):
+        beside = [match for match in _BESIDE.finditer(above[above.rfind(b"{") + 1 :]) if _is_name(match)]
+        if beside:
+            return text_of(beside[-1][2]), "env-"
+    behind = _BEHIND.match(data, end, min(len(data), end + _BACK))
+    if behind is not None:
+        return text_of(behind[1]), "env-"
+    parent, _ = _last_string(above[:-1].rstrip(_BLANK).removesuffix(b":")) if above.endswith(b"{") else (b"", 0)
+    return text_of(parent or key), ""
+
+
+def _is_name(match: linear.Match) -> bool:
+    """Whether the value of this key says what another is: `type` does only when it is `password`."""
+    return not match[1] or match[2].startswith(b"password")
+
+
+def _last_string(head: bytes) -> tuple[bytes, int]:
+    """The content of the string that ends with `head`, and where its quote stands; empty when none does."""
+    if not head.endswith(b'"'):
+        return b"", 0
+    begin = quotes_only(head, 0, len(head) - 1).rfind(b'"')
+    return (head[begin + 1 : -1], begin) if begin >= 0 else (b"", 0)
 
 
 def end_of(data: bytes, start: int) -> int:
     """Where the string whose content begins at `start` ends."""
-    match = _CONTENT.match(data, start)
-    return match.end() if match is not None else len(data)
+    end = data.find(b'"', start)
+    if end <= start or data[end - 1 : end] != b"\\":
+        return end if end >= 0 else len(data)
+    size = _WINDOW
+    while True:
+        found = quotes_only(data, start, start + size).find(b'"')
+        if found >= 0:
+            return start + found
+        if start + size >= len(data):
+            return len(data)
+        size *= 2
+
+
+def quotes_only(data: bytes, start: int, end: int) -> bytes:
+    """That piece, with zeros in place of escaped quotation marks and backslashes: each left mark begins or ends a
+    string."""
+    piece = data[start:end]
+    if b"\\" in piece:
+        piece = piece.replace(b"\\\\", b"\0\0").replace(b'\\"', b"\0\0")
+    return piece
 
 
 def plain(data: bytes) -> bytes:
-    """The same document without escapes that need not be: they would hide a name, or a token, from the scan."""
-    return _ESCAPES.sub(_unneeded, data)
+    r"""The same document without escapes that need not be, such as \u0070 for p: they would hide a name, or a token,
+    from the scan."""
+    pieces = data.split(b"\\\\")  # what is left of an escape begins with one backslash
+    return b"\\\\".join(_without_needless(piece) for piece in pieces)
 
 
-def _unneeded(escape: re.Match[bytes]) -> bytes:
-    letter = bytes.fromhex(escape[1].decode()) if escape[1] is not None else b""
-    if escape[0] == b"\\/":
-        return b"/"
-    return letter if letter and letter not in b'"\\\x7f' else escape[0]
+def _without_needless(piece: bytes) -> bytes:
+    first, *escapes = piece.replace(b"\\/", b"/").split(b"\\u00")
+    return first + b"".join(_letter(each[:2]) + each[2:] for each in escapes)
+
+
+def _letter(digits: bytes) -> bytes:
+    try:
+        code = int(digits, 16) if digits.isalnum() else 0
+    except ValueError:
+        code = 0
+    is_needless = ord(" ") <= code < _HIGHEST and code not in b'"\\'
+    return bytes([code]) if is_needless else b"\\u00" + digits
 
 
 def unescaped(raw: bytes) -> bytes | None:
@@ -107,107 +201,7 @@ def escaped(content: bytes) -> bytes:
     return json.dumps(content.decode("utf-8", "replace"), ensure_ascii=False).encode()[1:-1]
 
 
-def _named(probe: str, data: bytes, end: int) -> String | None:
-    """The string whose name the probe has found."""
-    if probe == "pair" or probe in _READ:
-        start = end - _READ.get(probe, 0)
-        return _member(data, start, end)
-    head = data[max(0, end - _BACK) : end]
-    if probe == "variable" and (name := _name_before(head)) is not None:
-        return String(end, end_of(data, end), _text(name), "env-")
-    if probe == "argument" and (match := _ARGUMENT.search(head)) is not None:
-        stop = end_of(data, end)
-        is_value = not _AFTER_KEY.match(data, stop + 1) and not _NEXT_FLAG.match(data, end)
-        return String(end, stop, _text(match[1]), "flag-") if is_value else None
-    if probe == "member" and (match := _MEMBER.search(head)) is not None:
-        return String(end, end_of(data, end), _text(match[1]))
-    if probe == "listed" and (match := _LISTED.search(head)) is not None and not match[1].lower().endswith(b"s"):
-        return String(end, end_of(data, end), _text(match[1]))
-    return _before_name(data, end) if probe == "variable-reversed" else None
-
-
-def _member(data: bytes, start: int, end: int) -> String | None:
-    """The value that begins at `start`, by its key; one that an ACME server asks to be published has no name."""
-    key = _key_before(data, start)
-    if key is None:
-        return None
-    is_public = key == b"token" and _CHALLENGE.search(data, max(0, start - _BACK), end + _BACK) is not None
-    return String(start, end_of(data, start), "" if is_public else _text(key))
-
-
-def _key_before(data: bytes, start: int) -> bytes | None:
-    """The key of the value whose content begins at `start`; None when none does."""
-    if data[start - 1 : start] != b'"':
-        return None
-    head = data[max(0, start - _BACK) : start - 1].rstrip(_BLANK)
-    if not head.endswith(b":"):
-        return None
-    head = head[:-1].rstrip(_BLANK)
-    if not head.endswith(b'"') or _is_escaped(head, len(head) - 1):
-        return None
-    begin = _start(head, 0, len(head) - 1)
-    return head[begin:-1] if begin >= 0 else None
-
-
-def _name_before(head: bytes) -> bytes | None:
-    """The name in `"name": "…", "value": "` at the end of `head`."""
-    named = list(_NAMED.finditer(head, max(0, head.rfind(b"{"))))
-    return named[-1][1] if named else None
-
-
-def _before_name(data: bytes, end: int) -> String | None:
-    """`"value": …` of an object in which the name comes after it."""
-    begin = data.rfind(b'"value"', max(0, end - _FAR_BACK), end)
-    match = _REVERSED.match(data, begin, end) if begin >= 0 else None
-    if match is None:
-        return None
-    name = data[data.rfind(b'"', begin, end) + 1 : end_of(data, end)]
-    return String(match.end(), end_of(data, match.end()), _text(name), "env-")
-
-
-def _start(data: bytes, low: int, at: int) -> int:
-    """Where the content of the string begins that holds the byte at `at`; -1 when none does."""
-    quote = data.rfind(b'"', low, at)
-    while quote >= 0 and _is_escaped(data, quote):
-        quote = data.rfind(b'"', low, quote)
-    return quote + 1 if quote >= 0 else -1
-
-
-def _is_quote(data: bytes, at: int) -> bool:
-    """Whether a string begins or ends here, so that this byte is in none."""
-    return data[at : at + 1] == b'"' and not _is_escaped(data, at)
-
-
-class _Blanks:
-    """Where the blanks before a place begin, for places in their order: a run of them is walked through once."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._start, self._end = 0, 0
-
-    def before(self, at: int) -> int:
-        """The first place from which on nothing but blanks comes before `at`."""
-        place = at
-        while place > self._end and self._data[place - 1] in _BLANK:
-            place -= 1
-        if place == self._end:
-            place = self._start
-        self._start, self._end = place, at
-        return place
-
-
-def _is_escaped(data: bytes, at: int) -> bool:
-    """Whether an odd number of backslashes stands before this byte."""
-    if at == 0 or data[at - 1] != _BACKSLASH:
-        return False
-    before = data[max(0, at - 64) : at]
-    count = len(before) - len(before.rstrip(b"\\"))
-    while count == len(before) < at:  # rare; looking at all that comes before would cost as much for each
-        before = data[max(0, at - 2 * count) : at]
-        count = len(before) - len(before.rstrip(b"\\"))
-    return count % 2 == 1
-
-
-def _text(raw: bytes) -> str:
+def text_of(raw: bytes) -> str:
+    """A name as it is meant."""
     content = unescaped(raw)
     return (content if content is not None else raw).decode("utf-8", "replace")

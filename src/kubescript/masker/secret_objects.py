@@ -5,11 +5,10 @@ Keys and sizes stay, values go; what hangs on the object in annotations is found
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from kubescript.masker import json_strings
+from kubescript.masker import json_strings, linear
 from kubescript.masker.json_strings import String
 from kubescript.masker.spans import Span
 
@@ -18,16 +17,14 @@ __all__ = ["KIND", "ROLES", "json_values", "owned_values", "yaml_values"]
 KIND: Final = "secret"
 ROLES: Final = frozenset({"data", "stringData", "last-applied"})
 """Where in a Secret a value is."""
-_FIELDS: Final = re.compile(rb'"(data|stringData)"\s*:\s*\{')
-_LAST_APPLIED: Final = re.compile(rb'"kubectl\.kubernetes\.io/last-applied-configuration"\s*:\s*"')
-_KIND: Final = re.compile(rb'[^\\]"\s*:\s*"(?i:Secret)\Z')
-_MEMBER: Final = re.compile(rb'\s*+"(?:[^"\\]++|\\.)*+"\s*+:\s*+(?:"((?:[^"\\]++|\\.)*+)"|null)\s*+,?', re.DOTALL)
-_TOKEN: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)|[{}]', re.DOTALL)
-"""A string that never ends goes to the end: otherwise each escaped quote in it would be read as the next beginning."""
-_BLOCK: Final = re.compile(rb"(?m)^([ \t]*(?:- )?)[\"']?(?:data|stringData)[\"']?:[ \t]*\r?\n")
-_LINE: Final = re.compile(rb"[ \t]*+[\"']?+[\w.\-]++[\"']?+:[ \t]*+([^\r\n]*+)(?:\r?\n|\Z)")
-"""Possessive, and the blanks behind the value are cut off afterwards: 600 of them cost seconds otherwise."""
-_SEPARATOR: Final = re.compile(rb"(?m)^---")
+_FIELDS: Final = linear.compiled(rb'"(data|stringData)"\s*:\s*\{')
+_LAST_APPLIED: Final = linear.compiled(rb'"kubectl\.kubernetes\.io/last-applied-configuration"\s*:\s*"')
+_KIND: Final = linear.compiled(rb'[^\\]"\s*:\s*"(?i:Secret)\z')
+_MEMBER: Final = linear.compiled(rb'(?s)\s*"(?:[^"\\]|\\.)*"\s*:\s*(?:"((?:[^"\\]|\\.)*)"|null)\s*,?')
+_BLOCK: Final = linear.compiled(rb"(?m)^([ \t]*(?:- )?)[\"']?(?:data|stringData)[\"']?:[ \t]*\r?\n")
+_LINE: Final = linear.compiled(rb"[ \t]*[\"']?[\w.\-]+[\"']?:[ \t]*([^\r\n]*)(?:\r?\n|\z)")
+_NO_VALUE: Final = linear.compiled(rb"[|>][+-]?\d?|[\"']{2}")
+_SEPARATOR: Final = linear.compiled(rb"(?m)^---")
 _MAX_BYTES: Final = 2 * 1024 * 1024
 
 
@@ -53,21 +50,32 @@ def owned_values(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[Strin
     places: list[tuple[int, int]] = []
     stack: list[list[int]] = []  # of each open object: where it begins, and whether it is a Secret
     at = 0
-    for token in _TOKEN.finditer(data):
-        while at < len(wanted) and wanted[at] <= token.start():
+    for brace, place in _braces(data):
+        while at < len(wanted) and wanted[at] <= place:
             if stack:
                 stack[-1][1] = 1
             at += 1
-        if token[0] == b"{":
-            stack.append([token.start(), 0])
-        elif token[0] == b"}" and stack:
+        if brace == b"{":
+            stack.append([place, 0])
+        elif stack:
             start, is_secret = stack.pop()
             if is_secret:
                 while places and places[-1][0] > start:  # a Secret within this one would be read again
                     places.pop()
-                places.append((start, token.end()))
+                places.append((start, place + 1))
     for start, end in places:
         yield from json_values(data, start, end)
+
+
+def _braces(data: bytes) -> Iterator[tuple[bytes, int]]:
+    """The braces of a document that are in no string, and where they stand."""
+    place = 0
+    for number, part in enumerate(json_strings.quotes_only(data, 0, len(data)).split(b'"')):
+        if number % 2 == 0 and (b"{" in part or b"}" in part):
+            for at in range(len(part)):
+                if (sign := part[at : at + 1]) in {b"{", b"}"}:
+                    yield sign, place + at
+        place += len(part) + 1
 
 
 def yaml_values(text: bytes, places: Iterable[int]) -> Iterator[Span]:
@@ -105,7 +113,7 @@ def _block(text: bytes, place: int, end: int, depth: int) -> tuple[list[Span], i
         own = indent if own is None and line.strip() else own
         if match is not None and indent == own:
             value = match[1].rstrip(b" \t")
-            if value and not re.fullmatch(rb"[|>][+-]?\d?|[\"']{2}", value):
+            if value and not _NO_VALUE.fullmatch(value):
                 start = place + match.start(1)
                 found.append(Span(start, start + len(value), KIND))
         elif line.strip():

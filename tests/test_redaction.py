@@ -429,7 +429,7 @@ def test_an_exception_for_everything_is_an_error(pattern: str) -> None:
     """It would switch redaction off in silence; the error says what to write."""
     with pytest.raises(errors.ConfigError, match=r"redaction.allow.*every value.*\^fixture-"):
         redaction.Engine(redaction.Settings(allow=(pattern,)))
-    redaction.Engine(redaction.Settings(allow=("^fixture-", "[0-9]", r"\Aa+\Z")))
+    redaction.Engine(redaction.Settings(allow=("^fixture-", "[0-9]", r"\Aa+\z")))
 
 
 def test_two_rules_with_one_id_are_an_error() -> None:

@@ -12,7 +12,7 @@ from typing import Final
 
 from kubescript import errors
 
-__all__ = ["documents", "lines"]
+__all__ = ["blocks", "documents", "lines"]
 
 SOFT: Final = 128 * 1024
 """Bytes from which on a piece ends with the next item."""
@@ -76,3 +76,15 @@ def lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
             )
     if parts:
         yield b"".join(parts)
+
+
+def blocks(text: bytes, size: int) -> Iterator[bytes]:
+    """The text in pieces of about this size, which end with a line, or with a word of a line that is longer."""
+    place = 0
+    while place < len(text):
+        end = len(text)
+        if place + size < end:
+            cut = max(text.rfind(b"\n", place, place + size), 0) or max(text.rfind(b" ", place, place + size), 0)
+            end = cut + 1 if cut > place else place + size
+        yield text[place:end]
+        place = end

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
@@ -17,12 +16,14 @@ import orjson
 
 from kubescript.masker import (
     arguments,
+    chunks,
     columns,
     commands,
     encodings,
     exceptions,
     json_strings,
     keys,
+    linear,
     names,
     patterns,
     placeholders,
@@ -50,22 +51,45 @@ _KEEP_FORM: Final = 512
 """Bytes of decoded text from which on base64 is written anew with masks inside, and not replaced as a whole."""
 _B64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _MANY: Final = 5_000
-_DENSE: Final = 32
-"""Bytes per candidate: more than `_MANY` that are closer are written to keep us busy, and go as a whole."""
+"""Candidates that a body may have however short it is."""
+_SPARSE: Final = 64
+"""Bytes of it for each further one: text that has more is written to keep us busy."""
+_BLOCK: Final = 4_096
+"""Bytes of such a text that are judged, or masked as a whole, at a time."""
+_BLANKS: Final = b" \t\r\n\f\v"
 _PARTS: Final = frozenset({"command", "jwk", "list", "map"})
 """Probes that lead to a part of a string."""
 _BASIC: Final = frozenset({"auth", "_auth"})
 """What Docker and npm call `user:password` in base64."""
 _MIN_BASE64: Final = 12
-_NOT_QUOTED: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
+_QUOTED: Final = linear.compiled(rb"(?:[^\s\"'`<>&;\\%]|%[0-9A-Fa-f]{2})+")
+_NOT_QUOTED: Final = linear.compiled(rb"%(?:[^0-9A-Fa-f]|[0-9A-Fa-f][^0-9A-Fa-f])")
 _OF_QUOTED: Final = bytes(set(range(256)) - set(b" \t\n\r\f\v\"'`<>&;\\"))
 """What a percent-encoded run is made of."""
-_QUOTED_RUN: Final = re.compile(rb"(?:[^\s\"'`<>&;\\%]|%[0-9A-Fa-f]{2}){1,16384}")
-_LETTERS: Final = re.compile(rb"[A-Za-z0-9+/]*+")
+_LONGEST_QUOTED: Final = 16_384
 _MOST_FAILURES: Final = 32
 """Beginnings at which a run of base64 is tried."""
-_STANDARD: Final = re.compile(rb"[A-Za-z0-9+/]+={0,2}")
-_WRAPPED: Final = re.compile(rb"(?:[A-Za-z0-9+/]{60,}(?:\r?\n|\\n)[ \t]*)+[A-Za-z0-9+/]+={0,2}")
+_LETTERS: Final = linear.compiled(rb"[A-Za-z0-9+/]*")
+_STANDARD: Final = linear.compiled(rb"[A-Za-z0-9+/]+={0,2}")
+_WRAPPED: Final = linear.compiled(rb"(?:[A-Za-z0-9+/]{60,}(?:\r?\n|\\n)[ \t]*)+[A-Za-z0-9+/]+={0,2}")
+_SHORT: Final = 200
+"""Bytes of a string whose cleanness is remembered: names of volumes and Secrets come again and again."""
+_REMEMBERED: Final = 4_096
+
+
+class Budget:
+    """How many candidates a body may still have."""
+
+    def __init__(self) -> None:
+        self._left = _MANY
+
+    def most(self, content: bytes) -> int:
+        """How many this part of it may have."""
+        return self._left + len(content) // _SPARSE
+
+    def spend(self, content: bytes, count: int) -> None:
+        """Take off what this part had."""
+        self._left = max(0, min(_MANY, self._left + len(content) // _SPARSE - count))
 
 
 class Masker:
@@ -75,7 +99,7 @@ class Masker:
         self,
         rules: Sequence[rules.Rule],
         mask: placeholders.Masks,
-        allowed: Sequence[re.Pattern[bytes]] = (),
+        allowed: Sequence[linear.Pattern] = (),
         allowed_names: frozenset[str] = frozenset(),
         disabled: frozenset[str] = frozenset(),
     ) -> None:
@@ -89,6 +113,8 @@ class Masker:
         self._allowed_names = allowed_names
         self._readers = exceptions.applied(readers.READERS, allowed_names)
         self._check: Check = _patient
+        self._budget = Budget()
+        self._clean: set[bytes] = set()
 
     def speaking(self, mask: placeholders.Masks) -> Masker:
         """The same rules with other masks."""
@@ -97,9 +123,10 @@ class Masker:
         return other
 
     def until(self, check: Check) -> Masker:
-        """The same rules, which give up as soon as `check` raises."""
+        """The same rules for one body, which give up as soon as `check` raises."""
         other = copy.copy(self)
         other._check = check
+        other._budget = Budget()
         return other
 
     def text(self, content: bytes, found: Found, depth: int = 0) -> bytes:
@@ -112,18 +139,39 @@ class Masker:
         self._check()
         if content[:1] in b'{["' and content and _is_json(content):
             return self.document(content, found, depth)
-        most = max(_MANY, len(content) // _DENSE)
+        if len(content) <= _SHORT and self._is_clean(content):
+            return content
+        if depth > _MAX_DEPTH:
+            return self.masked("nested", content, found) if self.scanner.scan(content, 0) else content
+        most = self._budget.most(content)
         hits = self.scanner.scan(content, most)
+        if len(hits) > most:
+            return b"".join(self._dense(block, found, depth) for block in chunks.blocks(content, _BLOCK))
+        self._budget.spend(content, len(hits))
+        return self._judged(content, hits, found, depth) if hits else content
+
+    def _is_clean(self, content: bytes) -> bool:
+        if content in self._clean:
+            return True
+        is_clean = not self.scanner.scan(content, 0)
+        if is_clean and len(self._clean) < _REMEMBERED:
+            self._clean.add(content)
+        return is_clean
+
+    def _dense(self, block: bytes, found: Found, depth: int) -> bytes:
+        """A part of a text that has too many candidates; where they are, it is masked as a whole."""
+        self._check()
+        most = len(block) // _SPARSE
+        hits = self.scanner.scan(block, most)
+        return self.masked("suspicious", block, found) if len(hits) > most else self._judged(block, hits, found, depth)
+
+    def _judged(self, content: bytes, hits: list[scanner.Hit], found: Found, depth: int) -> bytes:
         if not hits or placeholders.is_masked(content):
             return content
-        if depth > _MAX_DEPTH or len(hits) > most:
-            return self.masked("nested" if depth > _MAX_DEPTH else "suspicious", content, found)
         marked = spans.merged(spans.clear_of_masks(content, self._spans(content, hits, found, depth)))
         marked = spans.whole(content, marked)
         kept = [span for span in marked if not self._is_allowed(content[span.start : span.end])]
-        if not kept:
-            return content
-        return spans.apply(content, kept, lambda kind, value: self.masked(kind, value, found))
+        return spans.apply(content, kept, lambda kind, value: self.masked(kind, value, found)) if kept else content
 
     def document(self, data: bytes, found: Found, depth: int = 0, *, secrets: bool = False) -> bytes:
         """JSON, or a run of whole members of it; `secrets`: its objects are Secrets, whether they say so or not."""
@@ -161,8 +209,7 @@ class Masker:
         chosen: dict[int, String] = {}
         lists: set[int] = set()
         for string in json_strings.located(data, hits):
-            if string.start not in chosen or not chosen[string.start].name:
-                chosen[string.start] = string
+            chosen[string.start] = string
         for probe, end in hits:
             if probe in _PARTS:
                 for string in arguments.located(data, probe, end, lists):
@@ -257,7 +304,7 @@ class Masker:
             if run is None or len(run[0]) < _MIN_BASE64:
                 continue
             longest = max(longest, run.end())
-            decoded = encodings.decode(re.sub(rb"\\n|\s", b"", run[0]))
+            decoded = encodings.decode(run[0].replace(b"\\n", b"").translate(None, _BLANKS))
             if decoded is not None:
                 yield self._inside(run, decoded, found, depth)
                 return
@@ -269,7 +316,8 @@ class Masker:
 
     def _percent(self, content: bytes, end: int, found: Found, depth: int) -> Iterator[Span]:
         """The percent-encoded run around a place, likewise."""
-        run = _QUOTED_RUN.match(content, _quoted_from(content[max(0, end - 4_096) : end], end))
+        start = _quoted_from(content[max(0, end - 4_096) : end], end)
+        run = _QUOTED.match(content, start, min(len(content), start + _LONGEST_QUOTED))
         if run is None:
             return
         plain = encodings.unquoted(run[0])
@@ -279,7 +327,7 @@ class Masker:
             found(kind)
         yield Span(run.start(), run.end(), kinds[0] if kinds else "", encodings.quoted(new, placeholders.PLACEHOLDER))
 
-    def _inside(self, run: re.Match[bytes], decoded: encodings.Decoded, found: Found, depth: int) -> Span:
+    def _inside(self, run: linear.Match, decoded: encodings.Decoded, found: Found, depth: int) -> Span:
         if decoded.bomb:
             return Span(run.start(), run.end(), "oversized")
         kinds: list[str] = []
@@ -313,5 +361,5 @@ def _quoted_from(head: bytes, end: int) -> int:
     for a pattern would begin anew at each byte."""
     start = len(head.rstrip(_OF_QUOTED))
     for broken in _NOT_QUOTED.finditer(head, start):
-        start = broken.end()
+        start = broken.start() + 1
     return end - len(head) + start

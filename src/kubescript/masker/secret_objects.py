@@ -44,7 +44,7 @@ def json_values(data: bytes, start: int = 0, end: int | None = None) -> Iterator
 
 def owned_values(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]:
     """The same of the objects that say of themselves that they are Secrets."""
-    wanted = [end - 1 for probe, end in hits if probe == "manifest" and _KIND.search(data, max(0, end - 40), end)]
+    wanted = [end - 1 for probe, end in hits if probe == "manifest" and _KIND.search(data[max(0, end - 40) : end])]
     if not wanted:
         return
     places: list[tuple[int, int]] = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import logging
-import re
 import secrets
 import threading
 import time
@@ -13,7 +12,7 @@ from typing import Final
 
 from kubescript import cancellation, config, errors
 from kubescript.masker import chunks as redaction_chunks
-from kubescript.masker import logs, masker, placeholders, probes, reach, tables
+from kubescript.masker import linear, logs, masker, placeholders, probes, reach, tables
 from kubescript.masker import rules as redaction_rules
 from kubescript.request import request
 
@@ -160,20 +159,24 @@ def _extra(settings: config.Redaction) -> list[redaction_rules.Rule]:
     return [redaction_rules.parse({"bounded": False, **rule.model_dump(exclude_none=True)}) for rule in settings.rules]
 
 
-def _patterns(allowed: Iterable[str]) -> list[re.Pattern[bytes]]:
+def _patterns(allowed: Iterable[str]) -> list[linear.Pattern]:
     try:
-        patterns = [re.compile(pattern.encode()) for pattern in allowed]
-    except re.error as error:
+        return [_pattern(each) for each in allowed]
+    except linear.PatternError as error:
         raise errors.ConfigError(
-            f"setting `redaction.allow`: {error.pattern!r} is no regular expression: {error}"
+            "setting `redaction.allow`: an entry is no regular expression of RE2, which has no look-around and no back "
+            f"references: {error}"
         ) from None
-    for pattern in patterns:
-        if pattern.search(b"") or all(pattern.search(text) for text in _UNLIKE):
-            raise errors.ConfigError(
-                f"setting `redaction.allow`: {pattern.pattern.decode()!r} is found in every value, so nothing would be "
-                "masked; write what only the values have that may be seen, such as `^fixture-`"
-            )
-    return patterns
+
+
+def _pattern(allowed: str) -> linear.Pattern:
+    pattern = linear.compiled(allowed.encode())
+    if pattern.search(b"") or all(pattern.search(text) for text in _UNLIKE):
+        raise errors.ConfigError(
+            f"setting `redaction.allow`: {allowed!r} is found in every value, so nothing would be masked; write what "
+            "only the values have that may be seen, such as `^fixture-`"
+        )
+    return pattern
 
 
 def _check_ids(settings: config.Redaction, rules: masker.Masker) -> None:

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import shutil
-import sys
-import tempfile
 import time
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -15,7 +10,6 @@ from typing import Any, Final, cast
 import pytest
 
 from tests import unchanged
-from tests.compile_once import sitecustomize
 
 NEEDS_A_CLUSTER: Final = frozenset({"control_plane", "kubeconfig", "plane"})
 """Fixtures that start an API server: what asks for one of them, however indirectly, is marked `cluster`."""
@@ -36,19 +30,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Notes when the run began, and gives its processes one folder for compiled patterns."""
+    """Notes when the run began."""
     config.stash[STARTED] = getattr(config, "workerinput", {}).get("started") or time.time()
-    if sitecustomize.FOLDER not in os.environ:
-        with contextlib.suppress(OSError):  # where nothing can be written, as in a container, each process compiles
-            _share_patterns(config, tempfile.mkdtemp(prefix="kubescript-patterns-"))
-
-
-def _share_patterns(config: pytest.Config, folder: str) -> None:
-    """From here on, for this process and all it starts; until the run ends."""
-    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
-    paths = [str(Path(sitecustomize.__file__).parent), os.environ.get("PYTHONPATH", "")]
-    os.environ.update({sitecustomize.FOLDER: folder, "PYTHONPATH": os.pathsep.join(filter(None, paths))})
-    sys.meta_path.insert(0, sitecustomize.Finder())
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -21,7 +21,6 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from kubescript.output import fencing
-from tests.compile_once import sitecustomize
 
 KUBESCRIPT = str(Path(sys.executable).with_name("kubescript"))
 TRANSPORTS = ("stdio", "http")
@@ -42,10 +41,8 @@ async def connect(transport: str, flags: Sequence[str], mode: str = "auto") -> A
 
 
 def server(flags: Sequence[str], **environment: str) -> StdioServerParameters:
-    """A `kubescript` over stdio. Clients give a server little of their environment: here also what shares the patterns
-    that this test run has compiled (see compile_once)."""
-    shared = {name: os.environ[name] for name in (sitecustomize.FOLDER, "PYTHONPATH") if name in os.environ}
-    return StdioServerParameters(command=KUBESCRIPT, args=list(flags), env={**shared, **environment})
+    """A `kubescript` over stdio."""
+    return StdioServerParameters(command=KUBESCRIPT, args=list(flags), env=environment)
 
 
 @contextlib.contextmanager

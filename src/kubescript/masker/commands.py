@@ -6,14 +6,13 @@ shell would end its command.
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from kubescript.masker import names, placeholders, values
+from kubescript.masker import linear, names, placeholders, values
 from kubescript.masker.spans import Span
 
 __all__ = ["FIRST", "Word", "command", "is_secret", "secrets"]
@@ -24,17 +23,16 @@ _DEPTH: Final = 2
 """Quotes within quotes."""
 _WORDS: Final = 200
 """Words of one command that are looked at."""
-_WORD: Final = re.compile(
-    rb"(?:[^\s\"'\\;|&`]|\\[^\n]|\"(?:[^\"\\]|\\.)*+\"|'[^']*+'|(?<=[\w:%])&(?=[\w!%^*+=@-])|[\"'])+|[;|&`\n]",
-    re.DOTALL,
+_WORD: Final = linear.compiled(
+    rb"(?s)(?:[\w:%](?:&[\w!%^*+=@-])+|[^\s\"'\\;|&`]|\\[^\n]|\"(?:[^\"\\]|\\.)*\"|'[^']*'|[\"'])+|[;|&`\n]"
 )
+"""An ampersand within a word is an address's."""
 _ROOM, _LEAST = 2_000, 12
 """Words that all commands of a line may have, and each when there are more: a line may name a program in every word."""
-_SETTING: Final = re.compile(rb"[a-z_]{2,20}=[^=]")
+_SETTING: Final = linear.compiled(rb"[a-z_]{2,20}=[^=]")
 _PUBLISHED: Final = frozenset({b"public", b"private"})
 """What every agent of SNMP calls its communities."""
-_LINE_END: Final = re.compile(rb"(?<!\\)\n|\Z")
-_LITERAL: Final = re.compile(rb"--from-literal[= ][\"']?(?!user(?:name)?=)\w[\w.-]{0,99}=([^\s\"']{1,300})")
+_LITERAL: Final = linear.compiled(rb"--from-literal[= ][\"']?(?:user(?:name)?=|\w[\w.-]{0,99}=([^\s\"']{1,300}))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +122,7 @@ def _fits(sign: bytes, word: bytes) -> bool:
     return sign != b"*" or not _SETTING.match(word)
 
 
-_PAIRS: Final = {sign: re.compile(rb"[\w.@-]+" + sign[1:] + rb"([^\s@]+)(?:@\S*)?") for sign in (b"*:", b"*/")}
+_PAIRS: Final = {sign: linear.compiled(rb"[\w.@-]+" + sign[1:] + rb"([^\s@]+)(?:@\S*)?") for sign in (b"*:", b"*/")}
 _SIGNS: Final = frozenset({b"_", b"?", b"*", b"*:", b"*/", b"=*", b"//_"})
 
 
@@ -184,13 +182,20 @@ def command(text: bytes, end: int) -> Iterator[Span]:
     start = text.rfind(b"\n", max(0, end - _BACK), max(0, end - 1)) + 1
     start = max(start, end - _BACK, 0)
     limit = min(len(text), end + _AHEAD)
-    line_end = _LINE_END.search(text, end, limit)
-    stop = line_end.start() if line_end is not None else limit
+    stop = _line_end(text, end, limit)
     yield from _line(text, start, stop)
     for literal in _LITERAL.finditer(text, start, stop):
-        if values.is_secret(literal[1], "password"):
+        if literal[1] and values.is_secret(literal[1], "password"):
             yield Span(literal.start(1), literal.end(1), "flag-password")
     yield Span(stop, stop, "")
+
+
+def _line_end(text: bytes, start: int, limit: int) -> int:
+    """Where the line ends that no backslash continues."""
+    stop = text.find(b"\n", start, limit)
+    while stop > 0 and text[stop - 1 : stop] == b"\\":
+        stop = text.find(b"\n", stop + 1, limit)
+    return stop if stop >= 0 else limit
 
 
 def _line(text: bytes, start: int, stop: int, depth: int = 0) -> Iterator[Span]:

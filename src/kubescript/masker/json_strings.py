@@ -37,6 +37,8 @@ _CHALLENGE: Final = linear.compiled(
 """What an ACME server asks to be published."""
 _FLAG: Final = linear.compiled(rb"--?[A-Za-z0-9_.-]{1,80}")
 _NEXT_FLAG: Final = linear.compiled(rb'--?[a-z][a-z-]*["=]')
+_BEHIND_RUN: Final = 2
+"""Bytes behind a run of base64 that its probe reads."""
 _WINDOW: Final = 4_096
 _HIGHEST: Final = ord("\x7f")
 
@@ -63,7 +65,7 @@ def located(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]:
         read = quotes_only(data, done, end)
         last = read.rfind(b'"')
         if read.count(b'"') % 2 == 0:  # within no string, or just behind one
-            if probe != "base64" or not read.endswith(b'"'):
+            if probe != "base64" or last < max(0, len(read) - _BEHIND_RUN):
                 done = end
                 continue
             last = read.rfind(b'"', 0, last)

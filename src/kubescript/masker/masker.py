@@ -10,6 +10,7 @@ import copy
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Final
 
 import orjson
@@ -102,11 +103,12 @@ class Masker:
         allowed: Sequence[linear.Pattern] = (),
         allowed_names: frozenset[str] = frozenset(),
         disabled: frozenset[str] = frozenset(),
+        directory: Path | None = None,
     ) -> None:
         own = [probe for probe in probes.PROBES if probe.id not in disabled]
         self._own = len(own)
         self._rules = tuple(rule for rule in rules if rule.id not in disabled)
-        self.scanner = scanner.Scanner([*own, *(probes.Probe(rule.id, rule.probe) for rule in self._rules)])
+        self.scanner = scanner.Scanner([*own, *(probes.Probe(rule.id, rule.probe) for rule in self._rules)], directory)
         self._ids = [probe.id for probe in self.scanner.probes]
         self._mask = mask
         self._allowed = tuple(allowed)
@@ -245,7 +247,9 @@ class Masker:
     def _kind(self, string: String, content: bytes) -> str:
         """What the value of this name is; empty when it is no secret."""
         name = string.name
-        if not name or {name, name.lstrip("-")} & self._allowed_names or self._is_allowed(content):
+        if not name or placeholders.OPENING in name:
+            return ""
+        if {name, name.lstrip("-")} & self._allowed_names or self._is_allowed(content):
             return ""
         kind = names.kind(name)
         if kind and names.collection(name) and values.is_status(content):

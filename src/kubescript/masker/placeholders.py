@@ -12,10 +12,11 @@ from typing import Final
 
 from kubescript.masker import encodings
 
-__all__ = ["PLACEHOLDER", "Masks", "carried", "is_masked"]
+__all__ = ["OPENING", "PLACEHOLDER", "Masks", "carried", "is_masked"]
 
 PLACEHOLDER: Final = re.compile(rb"\xc2\xabredacted:[a-z0-9-]{1,60}:[0-9a-f]{8}(?::[0-9]{1,12}B)?\xc2\xbb")
-_OPENING: Final = "«redacted:".encode()
+OPENING: Final = "«redacted:"
+_OPENING: Final = OPENING.encode()
 _WHERE: Final = re.compile(r"\A(?:env|flag|url)-(?=password|token|key|secret|credential|dsn)")
 """Where a value stands is reported, and is not part of its mask: it is the same value in a variable and in a log."""
 _ESCAPED: Final = re.compile(rb"\\u00ab(?=redacted:)", re.IGNORECASE)

@@ -27,6 +27,8 @@ class Probe:
 
     id: str
     pattern: str
+    once: bool = False
+    """Whether one place in a text says enough."""
 
 
 _QUOTE: Final = r"""(?:\\*["'`])"""
@@ -135,7 +137,7 @@ PROBES: Final = (
     ),
     # "passwords": ["…; at the first one's opening quote
     Probe("list", rf"{_NAME}{_QUOTE}{_SPACE}:{_SPACE}\[{_SPACE}{_DOUBLE}"),
-    Probe("list", rf"[A-Za-z_-]*[kK]eys\"{_SPACE}:{_SPACE}\[{_SPACE}{_DOUBLE}"),
+    Probe("list", rf"[kK]eys\"{_SPACE}:{_SPACE}\[{_SPACE}{_DOUBLE}"),
     Probe("map", rf"\"(?:tokens|bearer|secureJsonData|passwords|api_?[kK]eys)\"{_SPACE}:{_SPACE}\{{"),
     # {"name": "DB_PASSWORD", "value": "…; at the value's opening quote
     Probe("variable", rf"{_NAME}{_QUOTE}{_SPACE},[^{{}}]*{_QUOTE}(?:{_HOLDS}){_QUOTE}{_SPACE}:{_SPACE}{_DOUBLE}"),
@@ -151,7 +153,7 @@ PROBES: Final = (
     # name: DB_PASSWORD⏎ value: …
     Probe("variable-yaml", rf"(?:{_NAME}|(?i:{_RANDOM})){_QUOTE}?(?:[ \t\r\n]|\\+[nrt])+(?:{_CONTENT}):{_BLANK}"),
     # "--password", "…; at the next element's opening quote
-    Probe("argument", rf"(?:{_NAME}|--(?:user|auth|login)){_DOUBLE}{_SPACE},{_SPACE}{_DOUBLE}"),
+    Probe("argument", rf"{_DOUBLE}--?(?:[A-Za-z0-9_-]*{_NAME}|-user|-auth|-login){_DOUBLE}{_SPACE},{_SPACE}{_DOUBLE}"),
     # --password … in a command line
     # is what `spaced` finds; and
     Probe("flag", r"(?:requirepass|masterauth|auth-pass [A-Za-z0-9_.-]+)[ \t]+[^ \t\r\n]"),
@@ -210,7 +212,11 @@ PROBES: Final = (
     Probe("login-sentence", r"(?i)(?:credentials?|log[ -]?in|sign[ -]?in)[^\r\n/\"{}]* ?/ ?[`\"']?[A-Za-z0-9]"),
     Probe("hash", r"\$(?:2[abxy]?|apr1|1|5|6|y|argon2(?:id?|d)|scrypt|pbkdf2[a-z0-9-]*)\$[^ \t\r\n\"$]{2}"),
     # the end of a padded run; what compressed and nested data begin with; every rule's own words in base64
-    Probe("base64", r"[A-Za-z0-9+/]=(?:=|[^=A-Za-z0-9]|$)"),
+    # and no `message="`, where the quote opens
+    Probe(
+        "base64",
+        r"[A-Za-z0-9+/]{10}(?:[A-Za-z0-9+/]=(?:[ \t\r\n,;&:)\]}<\\]|\\?[\"'](?:[^A-Za-z0-9\[{(/$<%. _-]|$)|$)|==)",
+    ),
     Probe("base64", r"(?:H4sI|SDRzS|QlpoO|/Td6W|ZXlK|ewog|eyAi|ewoJ|W3si)[A-Za-z0-9+/]{8}"),
     # and zlib, whose two bytes are little enough to be asked for at a beginning only
     Probe("base64", r"(?:^|[^A-Za-z0-9+/])(?:eJ[w-z]|eN[o-r]|eA[E-H])[A-Za-z0-9+/]{13}"),
@@ -218,7 +224,7 @@ PROBES: Final = (
     Probe("base64", r"Vm[0-3][A-Za-z0-9+/]{9}"),
     *_hidden(),
     # escapes that hide letters from the scan; Go writes none but \u003c \u003e \u0026 and those of control characters
-    Probe("escape", r"(?i)\\u00(?:2[0-57-9a-f]|3[0-9abdf]|[4-7][0-9a-f])|\\/"),
+    Probe("escape", r"(?i)\\u00(?:2[0-57-9a-f]|3[0-9abdf]|[4-7][0-9a-f])|\\/", once=True),
     *(Probe(row.id, probe) for row in patterns.ROWS.values() for probe in row.probes),
     *(Probe(*each) for part in (idioms, calls, code, bracketed) for each in part.PROBES),
     Probe("manifest", rf"(?i)kind{_QUOTE}?{_BLANK}*:{_BLANK}*{_QUOTE}?Secret\b"),

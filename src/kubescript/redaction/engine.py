@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import logging
+import os
 import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Final
 
 from kubescript import cancellation, config, errors
@@ -58,6 +60,7 @@ class Engine:
             _patterns(settings.allow),
             frozenset(settings.allow_names),
             frozenset(settings.disable),
+            _cache_directory(),
         )
         _check_ids(settings, rules)
         return rules
@@ -117,6 +120,12 @@ class Engine:
                 redaction_chunks.lines(chunks), lambda block: _events(rules, block, found, is_secret=is_secret)
             )
         return _each(redaction_chunks.documents(chunks), lambda piece: rules.document(piece, found, secrets=is_secret))
+
+
+def _cache_directory() -> Path | None:
+    """Where compiled rules are saved: the user's own cache, as the XDG base directories name it."""
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path(os.environ.get("HOME", ""), ".cache"))
+    return home / "kubescript" / "scanner" if home.is_absolute() else None
 
 
 def _check(call: request.Request) -> None:

@@ -1,4 +1,4 @@
-"""Writes `src/kubescript/redaction/rules.toml` from gitleaks' rule file: `python scripts/generate_redaction_rules.py
+"""Writes `src/kubescript/masker/rules.toml` from gitleaks' rule file: `python scripts/generate_redaction_rules.py
 gitleaks.toml REVISION`.
 
 Taken are the rules that know a token by its own shape. Left out are those that need a vendor's name beside an arbitrary
@@ -14,7 +14,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, Final
 
-TARGET: Final = Path(__file__).parents[1] / "src/kubescript/redaction/rules.toml"
+TARGET: Final = Path(__file__).parents[1] / "src/kubescript/masker/rules.toml"
 BESIDE_A_NAME: Final = "(?:=|>|:{1,3}="
 LEFT_OUT: Final = {
     "curl-auth-header": "redaction.prose has headers wherever they stand",
@@ -39,7 +39,7 @@ OURS: Final = {
     "huggingface-access-token": r"hf_[a-zA-Z0-9]{34}",
     "slack-bot-token": r"xoxb-[0-9]{10,13}-[0-9]{10,13}-?[a-zA-Z0-9-]*",
     "slack-app-token": r"xapp-\d-[A-Za-z0-9]+-\d+-[A-Za-z0-9]+",
-    "twilio-api-key": r"SK[0-9a-f]{32}(?![0-9A-Za-z])",
+    "twilio-api-key": r"(SK[0-9a-f]{32})(?:\W|$)",
     "azure-ad-client-secret": r"[a-zA-Z0-9_~.]{3}\dQ~[a-zA-Z0-9_~.-]{31,34}",
 }
 END: Final = r"""(?:[\x60'"\s;]|\\[nr]|$)"""
@@ -58,7 +58,7 @@ HEADER: Final = """\
 # LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE
 # SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
 #
-# `probe` is hyperscan's and may match too much, at one place per token; `regex` is Python's and decides.
+# `probe` is hyperscan's and may match too much, at one place per token; `regex` is RE2's and decides.
 """
 
 
@@ -74,9 +74,9 @@ def _is_taken(rule: dict[str, Any]) -> bool:
 
 
 def _rule(rule: dict[str, Any]) -> str:
-    regex = OURS.get(rule["id"]) or _python(rule["regex"])
+    regex = OURS.get(rule["id"]) or _bare(rule["regex"])
     if rule["id"] not in OURS and rule["regex"].endswith((END, r"\b", r"\b)", r"|\z)")):
-        return _text(rule, _probe(regex), regex + "(?![A-Za-z0-9_])")
+        return _text(rule, _probe(regex), _closed(regex))
     return _text(rule, _probe(regex), regex)
 
 
@@ -86,8 +86,14 @@ def _text(rule: dict[str, Any], probe: str, regex: str) -> str:
     return "\n[[rules]]\n" + "\n".join(lines) + "\n"
 
 
-def _python(regex: str) -> str:
-    """Without what Go knows and Python does not, and without bounds: those are the reader's."""
+def _closed(regex: str) -> str:
+    """With what may stand behind a token, which is not part of it."""
+    groups = re.compile(regex).groups
+    return (regex if groups else f"({regex})") + r"(?:\W|$)"
+
+
+def _bare(regex: str) -> str:
+    """Without what Python, which measures it here, has no word for, and without bounds: those are the reader's."""
     regex = regex.removesuffix(END).removesuffix(r"(?:[^\w-]|\z)").removesuffix(r"(?:[^a-zA-Z0-9+/]|\z)")
     regex = regex.replace("[[:alnum:]]", "[a-zA-Z0-9]").removesuffix(r"\b")
     regex = regex.replace(r"(?:[\x60'\"\s;]|\\[nr]|$|\b)", "").replace("""(?:[\\x60'"\\s;]|\\\\[nr]|$|\\b)""", "")
@@ -129,7 +135,7 @@ def _probe(regex: str) -> str:
         shorter = re.sub(r"(?<=\])\+(\)*)$", r"\1", shorter)
         shorter = re.sub(r"\[[^\[\]]*\](\)*)$", r"[^\\x00-\\x20]\1", shorter) if shorter.endswith("*") else shorter
         if shorter == regex:
-            return re.sub(r"\(\?<?!.*?\)", "", regex)
+            return regex.removesuffix(r"(?:\W|$)")
         regex = shorter
 
 

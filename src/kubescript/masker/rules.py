@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,16 +9,18 @@ from pathlib import Path
 from typing import Final
 
 from kubescript import errors
-from kubescript.masker import values
+from kubescript.masker import linear, values
 from kubescript.masker.spans import Span
 
-__all__ = ["Rule", "shipped"]
+__all__ = ["Rule", "parse", "pattern", "shipped"]
 
 _FILES: Final = ("rules.toml", "own_rules.toml")
 _BACK: Final = 400
 _AHEAD: Final = 2_048
-_TAIL: Final = re.compile(rb"[A-Za-z0-9_]*")
+_TAIL: Final = 200
+_LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
 _ESCAPES: Final = frozenset({b"\\n", b"\\r", b"\\t"})
+_LOOKS_AROUND: Final = ("(?=", "(?!", "(?<=", "(?<!")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Rule:
     id: str
     probe: str
     """hyperscan's, ends at one place per token."""
-    regex: re.Pattern[bytes]
+    regex: linear.Pattern
     entropy: float = 0.0
     bounded: bool = True
     """Whether a letter or digit before it makes it part of something else."""
@@ -39,11 +40,11 @@ class Rule:
         for match in self.regex.finditer(text, max(0, end - _BACK), min(len(text), end + _AHEAD)):
             if match.start() >= end:
                 return
-            if match.end() >= end and self._stands_alone(text, match.start()):
-                group = 1 if self.regex.groups and match[1] is not None else 0
-                if values.entropy(match[group]) >= self.entropy:
-                    tail = _TAIL.match(text, match.end(group), match.end(group) + 200)
-                    yield Span(match.start(group), tail.end() if tail else match.end(group), self.id)
+            group = 1 if self.regex.groups and match.start(1) >= 0 else 0
+            start, stop = match.span(group)
+            if match.end() >= end and self._stands_alone(text, start):
+                if values.entropy(text[start:stop]) >= self.entropy:
+                    yield Span(start, _followed(text, stop), self.id)
                     return
 
     def _stands_alone(self, text: bytes, start: int) -> bool:
@@ -63,12 +64,29 @@ def shipped() -> list[Rule]:
 def parse(data: dict[str, object]) -> Rule:
     """A rule from its settings. Raises ConfigError."""
     regex = str(data["regex"])
-    try:
-        compiled = re.compile(regex.encode())
-    except re.error as error:
-        raise errors.ConfigError(f"redaction rule `{data['id']}`: {error}") from None
+    compiled = pattern(regex, f"redaction rule `{data['id']}`")
     entropy = data.get("entropy", 0.0)
     assert isinstance(entropy, float | int)
     return Rule(
         str(data["id"]), str(data.get("probe") or regex), compiled, float(entropy), bool(data.get("bounded", True))
     )
+
+
+def pattern(regex: str, setting: str) -> linear.Pattern:
+    """A regular expression from the settings. Raises ConfigError, which names the setting."""
+    try:
+        return linear.compiled(regex.encode())
+    except linear.PatternError as error:
+        said = error.args[0].decode("utf-8", "replace") if error.args else "RE2 refuses it"
+        if any(each in regex for each in _LOOKS_AROUND):
+            said = (
+                "a regular expression cannot look ahead or behind: RE2 runs it, whose time grows with the text alone; "
+                "write what stands around the value into the expression, and the value into a group `(…)`"
+            )
+        raise errors.ConfigError(f"{setting}: {regex!r} is no regular expression of RE2: {said}") from None
+
+
+def _followed(text: bytes, stop: int) -> int:
+    """Where the letters end that follow a token."""
+    tail = text[stop : stop + _TAIL]
+    return stop + len(tail) - len(tail.lstrip(_LETTERS))

@@ -69,7 +69,7 @@ class PolicyDenied(KubescriptError):
 
 class ClusterError(KubescriptError):
     """The API server did not answer, or its answer broke off. Codes: `cluster.unreachable`, `.tls`, `.auth`,
-    `.timeout`, `.cancelled`, `.broken`, `.config`, `.not_captured`.
+    `.timeout`, `.cancelled`, `.broken`, `.config`, `.not_captured`, `.too_large`.
     """
 
     default_code = "cluster.unreachable"

@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import Final
 
 from kubescript import cancellation, errors, redaction, types
-from kubescript.broker import body, call_log, logtail, records, summary
+from kubescript.broker import body, call_log, logview, records, summary
 from kubescript.cluster import base
 from kubescript.policy import discovery, policy
 from kubescript.request import request
@@ -115,10 +115,10 @@ class Broker:
     ) -> _Answer:
         try:
             parsed = self._parsed(call, entry, timeout_s, cancel)
+            sent = logview.canonical(parsed) if _is_log(parsed) else parsed
         except errors.RequestError as error:
             entry.malformed(call.method, error.code)
             return _fault(error), None
-        sent = logtail.widened(parsed) if parsed.subresource == "log" else parsed
         try:
             response = self._performed(parsed, sent, entry, cancel)
         except errors.AuditError:
@@ -204,10 +204,10 @@ class Broker:
         passing = body.Body(response, entry, json=promised)
         # Errors and the answers to writes quote what the script itself sent.
         echoes = response.status >= 400 or call.verb not in _READS
-        chunks = passing.masked(self._redact_echo if echoes else self._redact, sent)
-        if sent is not call and response.status == 200:
-            chunks = logtail.narrowed(call, chunks)
-        return reply, replace(response, chunks=chunks, close=passing.close)
+        redact = self._redact_echo if echoes else self._redact
+        if _is_log(call) and response.status == 200:
+            redact = _shaping(redact, call, response)
+        return reply, replace(response, chunks=passing.masked(redact, sent), close=passing.close)
 
 
 def _seconds_left(call: request.Request) -> float:
@@ -224,6 +224,19 @@ def _check_masks(parsed: request.Request) -> None:
             "one; patch only the fields you change",
             code="request.masked",
         )
+
+
+def _is_log(parsed: request.Request) -> bool:
+    return parsed.is_resource and parsed.verb == "get" and parsed.subresource == "log"
+
+
+def _shaping(redact: body.Redactor, call: request.Request, response: types.Response) -> body.Redactor:
+    """Returns a redactor that also cuts a log to what the script asked for."""
+
+    def both(sent: request.Request, chunks: Iterator[bytes], found: call_log.Found) -> Iterator[bytes]:
+        return logview.shaped(call, redact(sent, chunks, found), response.date)
+
+    return both
 
 
 def _not_json(response: types.Response) -> errors.ClusterError:

@@ -66,6 +66,7 @@ def send(
         chunks=body.chunks(watch=call.verb == "watch"),
         close=body.close,
         headers=_visible_headers(raw),
+        date=_clean(raw.headers.get("date", "")),
     )
 
 

@@ -6,23 +6,26 @@ an empty log.
 
 from __future__ import annotations
 
-import re
-from collections import deque
+import os
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import msgspec
 
 from kubescript import errors, types
 from kubescript.cluster import collection, responses, store
 from kubescript.request import request
+from kubescript.wire import loglines
 
 __all__ = ["answer"]
 
-_TIMESTAMP: Final = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?(?:Z|\+00:00) ")
 _CHUNK: Final = 256 * 1024
+_LONGEST_S: Final = 10**9
+"""Seconds that `sinceSeconds` counts back at most, some thirty years."""
 
 
 def answer(saved: store.SavedCluster, call: request.Request, pod: collection.Item) -> types.Response:
@@ -43,7 +46,9 @@ def answer(saved: store.SavedCluster, call: request.Request, pod: collection.Ite
             f"pods were captured, but the {which} of {pod.namespace}/{pod.name} container {container} was not",
             code="cluster.not_captured",
         )
-    return responses.text(_limit_bytes(_selected_lines(file, options, saved), options))
+    captured = _captured(saved)
+    response = responses.text(_limit_bytes(_selected_lines(file, options, saved), options))
+    return response if captured is None else replace(response, date=format_datetime(captured))
 
 
 def _containers(pod: collection.Item) -> list[str]:
@@ -76,22 +81,42 @@ def _log_file(saved: store.SavedCluster, pod: collection.Item, container: str, p
 
 
 def _selected_lines(file: Path, options: dict[str, str], saved: store.SavedCluster) -> Iterator[bytes]:
-    """The lines since the asked time, the last so many of them, with timestamps only when asked."""
+    """The last so many lines, those of them since the asked time, with timestamps only when asked."""
     since = _since(options, saved)
-    lines = _lines(file)
+    lines = _lines(file, int(options["tailLines"]) if "tailLines" in options else None)
     if since is not None:
         lines = (line for line in lines if _is_after(line, since, file))
-    if "tailLines" in options:
-        count = int(options["tailLines"])
-        lines = iter(deque(lines, maxlen=count))
     if options.get("timestamps") in {"true", "1"}:
         return lines
-    return (_TIMESTAMP.sub(b"", line, count=1) if _TIMESTAMP.match(line) else line for line in lines)
+    return (line[loglines.stamp(line) :] for line in lines)
 
 
-def _lines(file: Path) -> Iterator[bytes]:
+def _lines(file: Path, last: int | None) -> Iterator[bytes]:
+    """The lines of a file, or the last so many; of a log of gigabytes too, none but one is held."""
     with file.open("rb") as stream:
+        if last is not None:
+            stream.seek(_tail_start(stream, last))
         yield from stream
+
+
+def _tail_start(stream: BinaryIO, lines: int) -> int:
+    """Where the last so many lines begin, as kubelets count: a last line without an end is one too."""
+    place = size = stream.seek(0, os.SEEK_END)
+    left = lines
+    while place and left:
+        start = max(0, place - _CHUNK)
+        stream.seek(start)
+        block = stream.read(min(place, size - 1) - start)
+        ends = block.count(b"\n")
+        if ends < left:
+            left -= ends
+            place = start
+            continue
+        at = len(block)
+        for _ in range(left):
+            at = block.rindex(b"\n", 0, at)
+        return start + at + 1
+    return 0 if left else size
 
 
 def _since(options: dict[str, str], saved: store.SavedCluster) -> datetime | None:
@@ -100,13 +125,18 @@ def _since(options: dict[str, str], saved: store.SavedCluster) -> datetime | Non
         return _parsed(options["sinceTime"])
     if "sinceSeconds" not in options:
         return None
-    captured = saved.info.get("capturedAt")
-    if not isinstance(captured, str):
+    captured = _captured(saved)
+    if captured is None:
         raise errors.ClusterError(
             "sinceSeconds needs the time of the capture, which is not saved here; use sinceTime or tailLines",
             code="cluster.not_captured",
         )
-    return _parsed(captured) - timedelta(seconds=int(options["sinceSeconds"]))
+    return captured - timedelta(seconds=min(int(options["sinceSeconds"]), _LONGEST_S))
+
+
+def _captured(saved: store.SavedCluster) -> datetime | None:
+    text = saved.info.get("capturedAt")
+    return _parsed(text) if isinstance(text, str) else None
 
 
 def _parsed(text: str) -> datetime:
@@ -120,13 +150,15 @@ def _parsed(text: str) -> datetime:
 
 
 def _is_after(line: bytes, since: datetime, file: Path) -> bool:
-    match = _TIMESTAMP.match(line)
-    if match is None:
+    end = loglines.stamp(line)
+    if not end:
         raise errors.ClusterError(
             f"{file.name} was captured without timestamps; use tailLines", code="cluster.not_captured"
         )
-    written = datetime.fromisoformat(match[1].decode())
-    return written.replace(tzinfo=UTC) >= since
+    try:
+        return datetime.fromisoformat(line[: end - 1].decode()) >= since
+    except ValueError:  # a saved line may say that it is of the 31st of February
+        return False
 
 
 def _limit_bytes(lines: Iterator[bytes], options: dict[str, str]) -> Iterator[bytes]:

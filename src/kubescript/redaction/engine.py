@@ -24,8 +24,6 @@ log = logging.getLogger(__name__)
 
 WITHHELD: Final = "(withheld: it could not be masked in time)"
 """What stands in the place of a text whose masking took too long."""
-_BEGINNINGS: Final = frozenset({"tailLines", "sinceSeconds", "sinceTime"})
-"""Where a log begins whose beginning the asker chose."""
 _TEXT_S: Final = 10.0
 _UNLIKE: Final = tuple(text * 64 for text in (b"a", b"Z", b"7", b"-", b"\xc3\xa9"))
 """Values that have nothing in common: what is found in all of them is found in any."""
@@ -108,9 +106,7 @@ class Engine:
         chunks, is_json = _sniffed(chunks)
         is_secret = call.is_resource and call.resource == "secrets" and not call.group
         if call.subresource == "log" or not is_json:
-            asked = dict(call.query).keys()
-            judge = logs.LogText(rules, found, cut="limitBytes" in asked, headless=bool(_BEGINNINGS & asked))
-            return _each(redaction_chunks.lines(chunks), judge)
+            return _each(redaction_chunks.lines(chunks), logs.LogText(rules, found))
         if ";as=Table" in call.accept:
             cells = tables.Cells(rules, found)
             pieces = redaction_chunks.lines(chunks) if call.verb == "watch" else redaction_chunks.documents(chunks)

@@ -1,0 +1,209 @@
+"""What of a log a script sees. Every log is read from the cluster in one form, masked, and cut here. Called by the broker.
+
+Attack: a script chooses where a log begins or ends, or what stands before its lines, so that the masker cannot tell
+what a line is. The last three lines of a log lack the first line of a key; a log of 700 bytes ends within a token; with
+timestamps, the lines of a key are not below each other any more. The broker therefore always asks the cluster for whole
+lines with timestamps, and for more lines at the beginning than the script wants.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import functools
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from kubescript import errors
+from kubescript.request import request
+from kubescript.wire import loglines
+
+__all__ = ["canonical", "shaped"]
+
+_LINES_BEFORE: Final = 400
+"""Lines that are read before those that were asked for: as many as a private key may have (masker.logs)."""
+_SECONDS_BEFORE: Final = 60
+"""Seconds that are read before the moment that was asked for. A program prints a key or a table at once."""
+_HELD: Final = 32 * 1024 * 1024
+"""Bytes of a log that are held at most, to find its last lines."""
+_TRUE: Final = frozenset({"true", "1"})
+_CONTINUES: Final = range(0x80, 0xC0)
+"""Bytes of UTF-8 that are not the first of a character."""
+
+
+def canonical(call: request.Request) -> request.Request:
+    """Returns the request for a log as it is sent. Raises RequestError."""
+    query = [("timestamps", "true")]
+    for name, value in call.query:
+        sent = _sent(name, value)
+        if sent is not None:
+            query.append((name, sent))
+    return replace(call, query=tuple(query))
+
+
+def _sent(name: str, value: str) -> str | None:
+    """What is sent instead of this value; None for nothing. The API server refuses zero where it makes no sense."""
+    if name == "timestamps" or (name == "limitBytes" and int(value) > 0):
+        return None
+    if name == "tailLines" and int(value) > 0:
+        return str(int(value) + _LINES_BEFORE)
+    if name == "sinceSeconds" and int(value) > 0:
+        return str(int(value) + _SECONDS_BEFORE)
+    if name == "sinceTime":
+        since = _moment(value)
+        earlier = since - timedelta(seconds=_SECONDS_BEFORE) if since.year > 1 else since
+        return earlier.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return value
+
+
+def shaped(call: request.Request, chunks: Iterator[bytes], date: str) -> Iterator[bytes]:
+    """Yields of a masked log, read as `canonical` asks, what `call` asks for. Raises ClusterError.
+
+    `date` is the cluster's clock as it answered: a host whose clock is wrong must not lose lines.
+    """
+    options = dict(call.query)
+    blocks = _whole_lines(chunks)
+    if "tailLines" in options:
+        blocks = _last(blocks, int(options["tailLines"]))
+    view = _View(_since(options, date), stamps=options.get("timestamps") in _TRUE)
+    return _first((view(block) for block in blocks), int(options.get("limitBytes", 1 << 62)))
+
+
+def _moment(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise errors.RequestError(
+            f"sinceTime must be RFC 3339 (2026-01-31T12:00:00Z), not {text[:40]!r}", code="request.query"
+        ) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _since(options: Mapping[str, str], date: str) -> float | None:
+    """The moment from which on lines were asked for, in seconds since 1970."""
+    if "sinceTime" in options:
+        return _seconds(_moment(options["sinceTime"]))
+    if "sinceSeconds" not in options:
+        return None
+    try:
+        now = _seconds(email.utils.parsedate_to_datetime(date))
+    except ValueError:  # no date, or none that can be read
+        now = _seconds(datetime.now(UTC))
+    return now - int(options["sinceSeconds"])
+
+
+def _seconds(moment: datetime) -> float:
+    return (moment - datetime.fromtimestamp(0, UTC)).total_seconds()
+
+
+def _too_long(what: str) -> errors.ClusterError:
+    return errors.ClusterError(
+        f"{what} of more than {_HELD >> 20} MiB, which cannot be held; ask for fewer lines (tail_lines=), or from a "
+        "moment on (since_seconds=)",
+        code="cluster.too_large",
+    )
+
+
+def _whole_lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Blocks of whole lines; the last may lack its end."""
+    begun: list[bytes] = []
+    held = 0
+    for chunk in chunks:
+        end = chunk.rfind(b"\n") + 1
+        if end:
+            yield b"".join([*begun, chunk[:end]])
+            begun, held = [], 0
+        if end < len(chunk):
+            begun.append(chunk[end:])
+            held += len(chunk) - end
+        if held > _HELD:
+            raise _too_long("the log has a line")
+    if begun:
+        yield b"".join(begun)
+
+
+def _last(blocks: Iterator[bytes], lines: int) -> Iterator[bytes]:
+    """The last lines. Holds them, and one block more, as blocks: a million short lines would need far more memory."""
+    kept: deque[tuple[bytes, int]] = deque()
+    count = size = 0
+    for block in blocks:
+        within = block.count(b"\n") + (not block.endswith(b"\n"))
+        kept.append((block, within))
+        count += within
+        size += len(block)
+        while kept and count - kept[0][1] >= lines:
+            oldest, within = kept.popleft()
+            count -= within
+            size -= len(oldest)
+        if size > _HELD:
+            raise _too_long(f"the last {lines} lines are part of a log")
+    surplus = count - lines
+    while kept:
+        block, _ = kept.popleft()
+        yield _without_first(block, surplus)
+        surplus = 0
+
+
+def _without_first(block: bytes, lines: int) -> bytes:
+    start = 0
+    for _ in range(lines):
+        start = block.index(b"\n", start) + 1
+    return block[start:]
+
+
+class _View:
+    """Leaves out lines before a moment, lines that masking took out, and stamps that nobody asked for."""
+
+    def __init__(self, since: float | None, *, stamps: bool) -> None:
+        self._since = since
+        self._stamps = stamps
+        self._is_stamped = False
+        """Whether a line had a stamp: some kubelets write none."""
+        self._is_late = True
+        """Whether the last line with a stamp was written after that moment."""
+
+    def __call__(self, block: bytes) -> bytes:
+        lines = block.split(b"\n")
+        rest = lines.pop()
+        seen = [line for line in map(self._seen, lines) if line is not None]
+        if rest and (last := self._seen(rest)) is not None:
+            return b"\n".join([*seen, last])
+        return b"\n".join([*seen, b""])
+
+    def _seen(self, line: bytes) -> bytes | None:
+        """The line, without its end, as the script sees it; None for a line that it does not."""
+        end = loglines.stamp(line)
+        if end:
+            self._is_stamped = True
+            self._is_late = self._since is None or _written(line[: end - 1]) >= self._since
+        elif self._is_stamped and not line:
+            return None
+        if not self._is_late:
+            return None
+        return line if self._stamps else line[end:]
+
+
+@functools.lru_cache(maxsize=256)
+def _written(stamp: bytes) -> float:
+    """When a line was written; long ago if its stamp is no moment."""
+    try:
+        return _seconds(datetime.fromisoformat(stamp.decode()))
+    except ValueError:
+        return 0.0
+
+
+def _first(blocks: Iterator[bytes], room: int) -> Iterator[bytes]:
+    """The first bytes, to the end of a character."""
+    for block in blocks:
+        if len(block) > room:
+            while room and block[room] in _CONTINUES:
+                room -= 1
+            yield block[:room]
+            return
+        room -= len(block)
+        if block:
+            yield block
+        if not room:
+            return

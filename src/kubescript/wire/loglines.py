@@ -1,0 +1,31 @@
+"""Lines of a log on the way between the host and the masker: each has the stamp that a kubelet writes before it.
+
+The host always asks for stamps, and cuts a log to what was asked for once it is masked. A line that masking took out
+altogether (within a private key) stays as an empty one without a stamp, so that the host still counts it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["REMOVED", "stamp"]
+
+REMOVED: Final = b"\n"
+"""What stays of a line with a stamp that masking took out."""
+_FIRST: Final = len("2026-01-31T12:00:00Z")
+"""Where the blank behind the shortest stamp is."""
+_LAST: Final = len("2026-01-31T12:00:00.123456789+01:00")
+_DIGITS: Final = bytes(ord("0") if chr(byte).isdigit() and byte < 128 else byte for byte in range(256))
+_FRACTIONS: Final = ["", *("." + "0" * digits for digits in range(1, 10))]
+_FORMS: Final = frozenset(
+    f"0000-00-00T00:00:00{fraction}{zone} ".encode()
+    for fraction in _FRACTIONS
+    for zone in ("Z", "+00:00", "-00:00")
+)
+"""Every form of a stamp (RFC 3339, as kubelets write it), its digits as noughts."""
+
+
+def stamp(line: bytes) -> int:
+    """Returns how many bytes at the beginning of the line are its stamp, with the blank behind it; 0 for none."""
+    end = line.find(b" ", _FIRST, _LAST + 1) + 1
+    return end if end and line[:end].translate(_DIGITS) in _FORMS else 0

@@ -23,9 +23,8 @@ import anyio
 import kubescript
 
 # What the trace knows of the package. `one_application` and `evaluate` are all that use it.
-from kubescript import app, config, logs
+from kubescript import app, config, logs, spawner
 from kubescript.cli import demo
-from kubescript.executor import spawner
 
 PACKAGE = Path(kubescript.__file__).parent
 SCRIPT = '[p.metadata.name for p in k8s.coreV1().list_namespaced_pod("default")]'

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from kubescript import types
-from kubescript.executor import conversation, executor, spawner
+from kubescript import spawner, types
+from kubescript.executor import conversation, executor
 from kubescript.wire import protocol
 
 __all__ = ["HOSTILE", "MIB", "STRICT", "Bench", "children", "hostile", "no_cluster", "opened", "until"]

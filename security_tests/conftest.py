@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kubescript.executor import spawner
+from kubescript import spawner
 from security_tests import benches, promises
 
 TALLY = "WALL_TALLY"

@@ -19,11 +19,10 @@ from mcp.client import Client
 from mcp.client.stdio import stdio_client
 from mcp_types import Implementation
 
-from kubescript import config, contexts, evaluator, types
+from kubescript import config, contexts, evaluator, spawner, types
 from kubescript.audit import record, recorder, verify
 from kubescript.broker import broker
 from kubescript.cluster import live, snapshot
-from kubescript.executor import spawner
 from kubescript.policy import policy
 from kubescript.request import request
 from security_tests import benches

@@ -19,9 +19,8 @@ from typing import Any, Final
 import anyio
 import pytest
 
-from kubescript import app, config, types
+from kubescript import app, config, spawner, types
 from kubescript.broker import summary
-from kubescript.executor import spawner
 from kubescript.wire import protocol
 from security_tests import benches
 from security_tests.recorder import CANARY, Recorder

@@ -82,8 +82,8 @@ def whole(descriptor: int, start: int, end: int) -> bytes:
 
 HOST = textwrap.dedent("""
     import sys, threading, json
-    from kubescript import types
-    from kubescript.executor import conversation, executor, spawner
+    from kubescript import spawner, types
+    from kubescript.executor import conversation, executor
     from kubescript.cluster import live
     from kubescript.broker import broker, summary
     from kubescript.policy import policy

@@ -22,10 +22,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubescript import app, config, types
+from kubescript import app, config, spawner, types
 from kubescript.broker import broker, summary
 from kubescript.cluster import live
-from kubescript.executor import spawner
 from kubescript.policy import discovery, policy
 from kubescript.request import info, query
 from kubescript.wire import protocol

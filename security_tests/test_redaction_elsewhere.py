@@ -15,8 +15,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from kubescript import app, config
-from kubescript.executor import spawner
+from kubescript import app, config, spawner
 from security_tests.redaction import corpus, engine, judge, planted
 from security_tests.test_redaction_scripts import asked
 

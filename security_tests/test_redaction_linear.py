@@ -14,9 +14,8 @@ import anyio
 import pytest
 
 import kubescript.masker
-from kubescript import app, cancellation, config, errors, evaluator, redaction, types
+from kubescript import app, cancellation, config, errors, evaluator, redaction, spawner, types
 from kubescript.cluster import podlogs
-from kubescript.executor import spawner
 from security_tests.redaction import doubling, engine, floods, planted
 from security_tests.redaction.sheet import Document
 

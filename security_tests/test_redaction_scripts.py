@@ -15,9 +15,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from kubescript import app, config, contexts, evaluator, types
+from kubescript import app, config, contexts, evaluator, spawner, types
 from kubescript.broker import broker
-from kubescript.executor import spawner
 from kubescript.policy import discovery, policy
 from security_tests.redaction import judge, planted
 from security_tests.redaction.transformations import TRANSFORMATIONS, Answered

@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from kubescript import cancellation, types
-from kubescript.executor import conversation, executor, spawner
+from kubescript import cancellation, spawner, types
+from kubescript.executor import conversation, executor
 from kubescript.wire import protocol
 
 MIB = 1024 * 1024

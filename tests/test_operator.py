@@ -166,7 +166,7 @@ def test_doctor_says_what_it_has_not_asked(files: Path) -> None:
 UNSTARTED = """
 import os, resource, sys
 from kubescript.cli import main
-from kubescript.executor import spawner
+from kubescript import spawner
 program = "/tmp" if sys.argv[1] == "no" else "/bin/true"  # another user may not reach this interpreter
 spawner.Spawner.__init__.__defaults__ = ((program,),)
 if sys.argv[1] != "no":

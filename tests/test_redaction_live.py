@@ -16,8 +16,7 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import stdio_client
 
-from kubescript import app, cancellation, config
-from kubescript.executor import spawner
+from kubescript import app, cancellation, config, spawner
 from kubescript.request import request
 from kubescript.wire import protocol
 from security_tests.redaction import engine, planted

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from kubescript import cancellation, types
-from kubescript.executor import conversation, executor, spawner
+from kubescript import cancellation, spawner, types
+from kubescript.executor import conversation, executor
 from kubescript.wire import protocol
 
 MIB = 1024 * 1024

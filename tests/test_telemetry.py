@@ -255,7 +255,7 @@ sys.meta_path.insert(0, Hidden())
 def test_nothing_of_it_is_loaded_unasked() -> None:
     """Without an endpoint no OpenTelemetry SDK and no Prometheus client is imported, as start and memory show."""
     program = (
-        "import sys; from kubescript import app, config, server; from kubescript.executor import spawner\n"
+        "import sys; from kubescript import app, config, server, spawner\n"
         "settings = config.load({'toolsets': 'code', 'snapshot': sys.argv[1]}, None)\n"
         "source = spawner.Spawner(); source.start()\n"
         "with app.opened(settings, source) as opened:\n"

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import kubescript
-from kubescript import cancellation, config, contexts, errors, evaluator, logs, redaction
+from kubescript import cancellation, config, contexts, errors, evaluator, logs, redaction, spawner
 from kubescript.audit import recorder
 from kubescript.broker import broker
 from kubescript.cluster import base as cluster_base
 from kubescript.cluster import kubeconfig
-from kubescript.executor import executor, spawner
+from kubescript.executor import executor
 from kubescript.policy import discovery, policy
 from kubescript.policy import rules as policy_rules
 from kubescript.telemetry import evaluation

@@ -11,10 +11,10 @@ from typing import Final
 
 import orjson
 
-from kubescript import app, config, errors
+from kubescript import app, config, errors, spawner
 from kubescript.audit import recorder
 from kubescript.cluster import kubeconfig
-from kubescript.executor import executor, spawner
+from kubescript.executor import executor
 from kubescript.policy import rules
 from kubescript.wire import protocol
 

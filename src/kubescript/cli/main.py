@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final, TextIO
 import click
 
 import kubescript
+from kubescript import spawner
 from kubescript.cli import audit, flags, process
-from kubescript.executor import spawner
 
 if TYPE_CHECKING:
     from kubescript import app, types

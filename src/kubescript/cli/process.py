@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 if TYPE_CHECKING:
-    from kubescript import app
-    from kubescript.executor import spawner
+    from kubescript import app, spawner
 
 __all__ = ["echo", "exit_on_signals", "open_streams", "run"]
 

@@ -17,8 +17,8 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from kubescript import errors, types
-from kubescript.executor import conversation, spawner, usage
+from kubescript import errors, spawner, types
+from kubescript.executor import conversation, usage
 from kubescript.wire import framing, protocol
 
 __all__ = ["REQUIRED_LAYERS", "Executor", "missing"]

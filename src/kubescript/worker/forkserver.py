@@ -1,6 +1,6 @@
 """The fork server: the warm parent of every worker. Forks workers on request, reaps them, and holds no secret.
 
-The host (executor/spawner.py) starts it before it reads any setting or kubeconfig, with an empty environment and one
+The host (spawner.py) starts it before it reads any setting or kubeconfig, with an empty environment and one
 descriptor: its end of a SOCK_SEQPACKET control socket. The fork server imports what scripts need and nothing that ever
 holds a credential. It reads messages from the host only, never a byte from a worker. When the host has ended, the
 control socket reads empty; the fork server then kills its children and ends, so that no orphan is left even after

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import strategies
 
 from kubescript import errors, redaction
-from kubescript.masker import chunks, placeholders, reach, rules
+from kubescript.masker import chunks, placeholders
 from kubescript.request import request
 
 JWT = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
@@ -417,11 +417,6 @@ def test_a_probe_that_may_find_something_is_none(case: str) -> None:
     """Nothing is said of what works, or cannot be told."""
     probe, regex = ALIVE[case]
     redaction.Engine(redaction.Settings.model_validate({"rules": [{"id": "acme", "regex": regex, "probe": probe}]}))
-
-
-def test_no_shipped_rule_passes_for_dead() -> None:
-    """All their probes find something, as their own tests show."""
-    assert all(reach.meets(rule.probe, rule.regex.pattern.decode()) for rule in rules.shipped())
 
 
 @pytest.mark.parametrize("pattern", ["", "x*", ".", ".+", r"\S", "a|", "[^ ]{3}", "(?i)fixture|"])

@@ -14,8 +14,6 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, Final
 
-from kubescript.masker import rules
-
 __all__ = ["Pattern", "cost", "patterns", "superlinear"]
 
 _parser: Any = importlib.import_module("re._parser")
@@ -48,7 +46,7 @@ class Pattern:
 
 
 def patterns(modules: list[ModuleType]) -> list[Pattern]:
-    """Every pattern for bytes of these modules and of the shipped rules: constants, and what is written in calls."""
+    """Every pattern for bytes of these modules: constants, and what is written in calls."""
     found: dict[tuple[object, str], Pattern] = {}
     for module in modules:
         source = Path(str(module.__file__)).read_text("utf-8")
@@ -59,8 +57,6 @@ def patterns(modules: list[ModuleType]) -> list[Pattern]:
         for call in _calls(source):
             regex, how = _written(call)
             found.setdefault((regex, how), Pattern(f"{module.__name__}:{call.lineno}", regex, how))
-    for rule in rules.shipped():
-        found[rule.regex, "search"] = Pattern(f"rule {rule.id}", rule.regex, "search")
     return list(found.values())
 
 

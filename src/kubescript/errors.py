@@ -6,6 +6,7 @@
     ├── PolicyDenied         a call the policy refuses; the script may go on
     ├── ClusterError         the API server could not be asked, or broke off; the script may go on
     ├── LimitExceeded        a budget of the script is used up; the script ends
+    ├── RedactionError       a text cannot be masked, and is withheld
     ├── WorkerError          the sandboxed process died or broke the protocol; the next script gets a new one
     ├── AuditError           what was asked cannot be put on record, and is not done; works again once it can
     └── Busy                 every worker is taken and the queue is full; nothing was run
@@ -27,6 +28,7 @@ __all__ = [
     "KubescriptError",
     "LimitExceeded",
     "PolicyDenied",
+    "RedactionError",
     "RequestError",
     "WorkerError",
 ]
@@ -79,6 +81,12 @@ class LimitExceeded(KubescriptError):
     """A budget is used up. Codes: `limit.time`, `.memory`, `.depth`, `.output`, `.calls`, `.bytes`; `cancelled`."""
 
     default_code = "limit.time"
+
+
+class RedactionError(KubescriptError):
+    """A text cannot be masked, or what masks has failed; the text is withheld. Code: `redaction.failed`."""
+
+    default_code = "redaction.failed"
 
 
 class WorkerError(KubescriptError):

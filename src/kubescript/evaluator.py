@@ -231,7 +231,7 @@ class Evaluator:
         style = self._style(calls, asked.patience(deadline))
         try:
             return render.render(outcome, asked.limits, notes, source=calls.source, style=style, ours=ours)
-        except errors.LimitExceeded as error:
+        except (errors.LimitExceeded, errors.RedactionError) as error:
             return self._failure_answer(error, "answer withheld")
 
     def _style(self, calls: summary.Summary, patience: cancellation.Patience) -> render.Style:
@@ -253,7 +253,7 @@ class Evaluator:
         """Masks the text of a host's error, like any text that leaves; withholds it when masking takes too long."""
         try:
             return self._style(summary.Summary(), cancellation.Patience(_MASKING_S)).text(text)
-        except errors.LimitExceeded as error:
+        except (errors.LimitExceeded, errors.RedactionError) as error:
             return f"error {error.code}: {error.message}"
 
     async def _recorded_refusal(self, asked: _Request, error: errors.KubescriptError) -> errors.KubescriptError:

@@ -1,5 +1,5 @@
-"""The host's side of the fork server: it starts the server, asks for workers, learns how they ended, and restarts the
-server when it has died. The executor uses it.
+"""The host's side of a fork server: it starts the server, asks for confined processes, learns how they ended, and
+restarts the server when it has died. The executor uses one for workers, and redaction another for maskers.
 
 One thread for each fork server reads its reports; everything else happens in the callers' threads.
 """
@@ -16,19 +16,25 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
 
 from kubescript import errors
-from kubescript.wire import control
+from kubescript.wire import control, protocol
 
-__all__ = ["COMMAND", "Spawner", "Worker"]
+__all__ = ["COMMAND", "REQUIRED_LAYERS", "Spawner", "Worker", "missing"]
 
 # The module is given by its name, because the host must not import what only scripts need. -I makes Python ignore
 # PYTHON* variables, the user's packages and the current folder.
 COMMAND: Final = (sys.executable, "-I", "-m", "kubescript.worker.launch")
+# The network namespace is not required, because the container profile of most clusters (RuntimeDefault) does not permit
+# it. Without it, seccomp still lets a confined process create no socket, and Landlock lets none connect.
+REQUIRED_LAYERS: Final = frozenset(
+    {"descriptors", "rlimits", "identity", "capabilities", "parent_death", "no_new_privs", "landlock", "seccomp"}
+)
+"""The layers that `sandbox.strict` requires."""
 _REMEDY: Final = {
     errno.EAGAIN: "too many processes: raise `ulimit -u`, TasksMax or the pod's pids limit, or end some",
     errno.ENOMEM: "the machine or its control group has no memory left: raise the limit, or end something",
@@ -37,8 +43,13 @@ _REMEDY: Final = {
 }
 
 
+def missing(layers: Iterable[protocol.Layer]) -> tuple[str, ...]:
+    """Returns the names of the required layers that are not active."""
+    return tuple(sorted(REQUIRED_LAYERS - {layer.name for layer in layers if layer.active}))
+
+
 class Worker:
-    """One worker process, as the host sees it."""
+    """One confined process, as the host sees it."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.socket = sock
@@ -101,8 +112,10 @@ class Worker:
 class Spawner:
     """Keeps one fork server running."""
 
-    def __init__(self, command: Sequence[str] = COMMAND) -> None:
+    def __init__(self, command: Sequence[str] = COMMAND, *, given: bytes | None = None) -> None:
+        """`given` is what each fork server reads from its standard input."""
         self._command = command
+        self._given = given
         self._lock = threading.Lock()
         self._server: _ForkServer | None = None
         self._closed = False
@@ -113,7 +126,7 @@ class Spawner:
         if sys.platform != "linux":
             return  # `spawn` raises the error that says why
         with self._lock:
-            self._server = _ForkServer(self._command)
+            self._server = _ForkServer(self._command, self._given)
 
     def close(self) -> None:
         """Ends the fork server and with it every worker."""
@@ -153,20 +166,20 @@ class Spawner:
             raise errors.WorkerError("the server is shutting down", code="worker.spawn")
         if self._server is not None:
             self._server.close()
-        return _ForkServer(self._command)
+        return _ForkServer(self._command, self._given)
 
 
 class _ForkServer:
     """One fork server process and the workers it was asked for."""
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], given: bytes | None) -> None:
         self.alive = True
         self._tickets = itertools.count(1)
         self._workers: dict[int, Worker] = {}
         self._lock = threading.Lock()
         self._link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            self.process = _launch(command, theirs.fileno())
+            self.process = _launch(command, theirs.fileno(), given)
         self._listener = threading.Thread(target=self._listen, name="kubescript-spawner", daemon=True)
         try:
             self._listener.start()
@@ -238,10 +251,11 @@ class _ForkServer:
             worker.ended(None)
 
 
-def _launch(command: Sequence[str], descriptor: int) -> subprocess.Popen[bytes]:
+def _launch(command: Sequence[str], descriptor: int, given: bytes | None) -> subprocess.Popen[bytes]:
     """Starts the fork server. Raises WorkerError when the kernel starts no process."""
     try:
-        return _started(command, descriptor)
+        with _standard_input(given) as source:
+            return _started(command, descriptor, source)
     except OSError as error:
         raise _unstarted(error.errno or 0) from None
 
@@ -254,12 +268,24 @@ def _unstarted(number: int) -> errors.WorkerError:
     )
 
 
-def _started(command: Sequence[str], descriptor: int) -> subprocess.Popen[bytes]:
+@contextlib.contextmanager
+def _standard_input(given: bytes | None) -> Iterator[int]:
+    """Yields what the process gets as its standard input: a file in memory, which it can read at any time."""
+    if given is None:
+        yield subprocess.DEVNULL
+        return
+    with os.fdopen(os.memfd_create("settings"), "w+b") as file:
+        file.write(given)
+        file.seek(0)
+        yield file.fileno()
+
+
+def _started(command: Sequence[str], descriptor: int, source: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(  # noqa: S603 - the command is ours, never a caller's text
         [*command, str(descriptor)],
         env={},  # no variable of ours: tokens, proxies and paths live there
         pass_fds=(descriptor,),
-        stdin=subprocess.DEVNULL,
+        stdin=source,
         stdout=subprocess.DEVNULL,  # on the stdio transport our stdout is the MCP wire
         cwd="/",
     )

@@ -61,9 +61,7 @@ class Body:
             # Fail closed: a body on which a redactor fails must neither pass unmasked nor look like a short one.
             log.exception("a body could not be redacted", extra={"event": "broker.bug"})
             self._end("redaction.failed")
-            raise errors.KubescriptError(
-                "the answer could not be redacted and was withheld", code="redaction.failed"
-            ) from None
+            raise errors.RedactionError("the answer could not be redacted and was withheld") from None
         else:
             self._end("")
         finally:

@@ -122,7 +122,7 @@ class CallLog:
             return text
         try:
             return self._mask(text, self.summary.found, cancellation.Patience(_MASKING_S))
-        except errors.LimitExceeded:
+        except (errors.LimitExceeded, errors.RedactionError):
             return redaction.WITHHELD
 
     def masked(self, reply: protocol.Reply) -> protocol.Reply:

@@ -1,4 +1,4 @@
-"""What of a log a script sees. Every log is read from the cluster in one form, masked, and cut here. Called by the broker.
+"""What of a log a script sees. Every log is read from the cluster in one form, masked, and cut here for the broker.
 
 Attack: a script chooses where a log begins or ends, or what stands before its lines, so that the masker cannot tell
 what a line is. The last three lines of a log lack the first line of a key; a log of 700 bytes ends within a token; with

@@ -99,7 +99,7 @@ class Report:
     @property
     def missing(self) -> tuple[str, ...]:
         """Required layers that do not hold."""
-        return executor.missing(self.layers)
+        return spawner.missing(self.layers)
 
     def as_json(self) -> str:
         """One JSON object."""
@@ -110,7 +110,7 @@ class Report:
                 "detail": layer.detail,
                 "purpose": _PURPOSE.get(layer.name, ""),
                 "remedy": "" if layer.active else _REMEDY.get(layer.name, ""),
-                "required": layer.name in executor.REQUIRED_LAYERS,
+                "required": layer.name in spawner.REQUIRED_LAYERS,
             }
             for layer in self.layers
         ]

@@ -14,23 +14,16 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final
 
 from kubescript import errors, spawner, types
 from kubescript.executor import conversation, usage
 from kubescript.wire import framing, protocol
 
-__all__ = ["REQUIRED_LAYERS", "Executor", "missing"]
+__all__ = ["Executor"]
 
 log = logging.getLogger(__name__)
-
-# The network namespace is not required, because the container profile of most clusters (RuntimeDefault) does not permit
-# it. Without it, seccomp still lets a worker create no socket, and Landlock lets none connect.
-REQUIRED_LAYERS: Final = frozenset(
-    {"descriptors", "rlimits", "identity", "capabilities", "parent_death", "no_new_privs", "landlock", "seccomp"}
-)
-"""The layers that `sandbox.strict` requires."""
 
 # A fork takes milliseconds; only the first worker also waits for the fork server's warm-up.
 _READY_TIMEOUT_S: Final = 20.0
@@ -38,11 +31,6 @@ _REAP_TIMEOUT_S: Final = 2.0
 # Seconds between an answer and the work that only the next script needs. Ending a process and forking one keep two
 # cores busy.
 _GRACE_S: Final = 0.003
-
-
-def missing(layers: Iterable[protocol.Layer]) -> tuple[str, ...]:
-    """Returns the names of the required layers that are not active."""
-    return tuple(sorted(REQUIRED_LAYERS - {layer.name for layer in layers if layer.active}))
 
 
 class Executor:
@@ -176,7 +164,7 @@ class Executor:
         frames = framing.FrameSocket(worker.socket, time.monotonic() + _READY_TIMEOUT_S)
         ready = conversation.read_ready(frames)
         self.layers = ready.layers
-        lacking = missing(ready.layers)
+        lacking = spawner.missing(ready.layers)
         if lacking and not self._strict and not self._warned:
             self._warned = True
             log.warning(

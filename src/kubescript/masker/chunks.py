@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript import errors
+from kubescript.masker.failures import TooLargeError
 
 __all__ = ["blocks", "documents", "lines"]
 
@@ -27,7 +27,7 @@ _MARK: Final = 32
 
 
 def documents(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """The pieces of one document. Raises ClusterError when one is longer than can be held."""
+    """The pieces of one document. Raises TooLargeError when one is longer than can be held."""
     buffer, looked = bytearray(), SOFT
     for chunk in chunks:
         buffer += chunk
@@ -38,11 +38,7 @@ def documents(chunks: Iterator[bytes]) -> Iterator[bytes]:
             yield piece
         looked = max(looked, min(len(buffer), LARGE) - _MARK) if len(buffer) < LARGE else len(buffer) - _MARK
         if len(buffer) > HARD:
-            raise errors.ClusterError(
-                f"the answer has a part of more than {HARD >> 20} MiB, which cannot be redacted as a stream; "
-                "ask for single objects",
-                code="redaction.failed",
-            )
+            raise TooLargeError("part")
     yield bytes(buffer)
 
 
@@ -57,8 +53,8 @@ def _cut(buffer: bytearray, looked: int) -> int:
 
 
 def lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Whole lines, as soon as they are complete, several at a time; the last may lack its end. Raises ClusterError when
-    one is longer than can be held."""
+    """Whole lines, as soon as they are complete, several at a time; the last may lack its end. Raises TooLargeError
+    when one is longer than can be held."""
     parts: list[bytes] = []
     held = 0
     for chunk in chunks:
@@ -70,10 +66,7 @@ def lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
             parts.append(chunk[end:])
             held += len(chunk) - end
         if held > HARD:
-            raise errors.ClusterError(
-                f"the answer has a line of more than {HARD >> 20} MiB, which cannot be redacted",
-                code="redaction.failed",
-            )
+            raise TooLargeError("line")
     if parts:
         yield b"".join(parts)
 

@@ -39,12 +39,10 @@ from kubescript.masker import (
 from kubescript.masker.json_strings import String
 from kubescript.masker.spans import Span
 
-__all__ = ["Check", "Found", "Masker"]
+__all__ = ["Found", "Masker"]
 
 Found = Callable[[str], None]
 """Told the kind of each value that is masked."""
-Check = Callable[[], None]
-"""Asked before each step, for what a pod writes may be made to cost; raises when nobody waits for the text any more."""
 
 _MAX_DEPTH: Final = 8
 """Texts within texts; what is wrapped deeper is masked as a whole."""
@@ -57,6 +55,7 @@ _SPARSE: Final = 64
 """Bytes of it for each further one: text that has more is written to keep us busy."""
 _BLOCK: Final = 4_096
 """Bytes of such a text that are judged, or masked as a whole, at a time."""
+_PLACEHOLDER: Final = "«redacted:"
 _BLANKS: Final = b" \t\r\n\f\v"
 _PARTS: Final = frozenset({"command", "jwk", "list", "map"})
 """Probes that lead to a part of a string."""
@@ -114,7 +113,6 @@ class Masker:
         self._allowed = tuple(allowed)
         self._allowed_names = allowed_names
         self._readers = exceptions.applied(readers.READERS, allowed_names)
-        self._check: Check = _patient
         self._budget = Budget()
         self._clean: set[bytes] = set()
 
@@ -124,10 +122,9 @@ class Masker:
         other._mask = mask
         return other
 
-    def until(self, check: Check) -> Masker:
-        """The same rules for one body, which give up as soon as `check` raises."""
+    def anew(self) -> Masker:
+        """The same rules for one more body, which has a budget of its own."""
         other = copy.copy(self)
-        other._check = check
         other._budget = Budget()
         return other
 
@@ -138,7 +135,6 @@ class Masker:
         return content if masked is bare else masked
 
     def _text(self, content: bytes, found: Found, depth: int) -> bytes:
-        self._check()
         if content[:1] in b'{["' and content and _is_json(content):
             return self.document(content, found, depth)
         if len(content) <= _SHORT and self._is_clean(content):
@@ -162,7 +158,6 @@ class Masker:
 
     def _dense(self, block: bytes, found: Found, depth: int) -> bytes:
         """A part of a text that has too many candidates; where they are, it is masked as a whole."""
-        self._check()
         most = len(block) // _SPARSE
         hits = self.scanner.scan(block, most)
         return self.masked("suspicious", block, found) if len(hits) > most else self._judged(block, hits, found, depth)
@@ -185,7 +180,6 @@ class Masker:
             hits = self._hits(data)
         parts, done = [], 0
         for string in self._strings(data, hits, secrets=secrets):
-            self._check()
             if string.start < done:
                 continue
             raw = data[string.start : string.end]
@@ -247,7 +241,7 @@ class Masker:
     def _kind(self, string: String, content: bytes) -> str:
         """What the value of this name is; empty when it is no secret."""
         name = string.name
-        if not name or placeholders.OPENING in name:
+        if not name or _PLACEHOLDER in name:
             return ""
         if {name, name.lstrip("-")} & self._allowed_names or self._is_allowed(content):
             return ""
@@ -267,7 +261,6 @@ class Masker:
         done = dict.fromkeys([*openers, *patterns.ROWS], 0)
         for probe, end in hits:
             name = self._ids[probe]
-            self._check()
             if probe >= self._own:
                 yield from self._rules[probe - self._own].spans(content, end)
             elif name in patterns.ROWS:
@@ -346,10 +339,6 @@ class Masker:
 
     def _is_allowed(self, value: bytes) -> bool:
         return any(pattern.search(value) for pattern in self._allowed)
-
-
-def _patient() -> None:
-    """Somebody waits."""
 
 
 def _is_json(content: bytes) -> bool:

@@ -10,16 +10,13 @@ import hashlib
 import re
 from typing import Final
 
-from kubescript.masker import encodings
+from kubescript.wire.masking import OPENING
 
-__all__ = ["OPENING", "PLACEHOLDER", "Masks", "carried", "is_masked"]
+__all__ = ["PLACEHOLDER", "Masks", "is_masked"]
 
 PLACEHOLDER: Final = re.compile(rb"\xc2\xabredacted:[a-z0-9-]{1,60}:[0-9a-f]{8}(?::[0-9]{1,12}B)?\xc2\xbb")
-OPENING: Final = "«redacted:"
-_OPENING: Final = OPENING.encode()
 _WHERE: Final = re.compile(r"\A(?:env|flag|url)-(?=password|token|key|secret|credential|dsn)")
 """Where a value stands is reported, and is not part of its mask: it is the same value in a variable and in a log."""
-_ESCAPED: Final = re.compile(rb"\\u00ab(?=redacted:)", re.IGNORECASE)
 
 
 class Masks:
@@ -38,13 +35,4 @@ class Masks:
 
 def is_masked(value: bytes) -> bool:
     """Whether there is nothing left to mask: placeholders and nothing else."""
-    return value.startswith(_OPENING) and not PLACEHOLDER.sub(b"", value).strip(b" \t\r\n,;:/")
-
-
-def carried(body: bytes) -> bool:
-    """Whether a request's body holds a placeholder, as such, escaped or in base64: what would be written is not the
-    value."""
-    return _OPENING in body or _ESCAPED.search(body) is not None or any(piece in body for piece in _IN_BASE64)
-
-
-_IN_BASE64: Final = encodings.alignments(_OPENING)
+    return value.startswith(OPENING) and not PLACEHOLDER.sub(b"", value).strip(b" \t\r\n,;:/")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from kubescript import errors
 from kubescript.masker import linear, values
+from kubescript.masker.failures import RuleError
 from kubescript.masker.spans import Span
 
 __all__ = ["Rule", "parse", "pattern", "shipped"]
@@ -42,10 +42,10 @@ class Rule:
                 return
             group = 1 if self.regex.groups and match.start(1) >= 0 else 0
             start, stop = match.span(group)
-            if match.end() >= end and self._stands_alone(text, start):
-                if values.entropy(text[start:stop]) >= self.entropy:
-                    yield Span(start, _followed(text, stop), self.id)
-                    return
+            is_token = match.end() >= end and self._stands_alone(text, start)
+            if is_token and values.entropy(text[start:stop]) >= self.entropy:
+                yield Span(start, _followed(text, stop), self.id)
+                return
 
     def _stands_alone(self, text: bytes, start: int) -> bool:
         before = text[max(0, start - 1) : start]
@@ -62,7 +62,7 @@ def shipped() -> list[Rule]:
 
 
 def parse(data: dict[str, object]) -> Rule:
-    """A rule from its settings. Raises ConfigError."""
+    """A rule from its settings. Raises RuleError."""
     regex = str(data["regex"])
     compiled = pattern(regex, f"redaction rule `{data['id']}`")
     entropy = data.get("entropy", 0.0)
@@ -73,7 +73,7 @@ def parse(data: dict[str, object]) -> Rule:
 
 
 def pattern(regex: str, setting: str) -> linear.Pattern:
-    """A regular expression from the settings. Raises ConfigError, which names the setting."""
+    """A regular expression from the settings. Raises RuleError, which names the setting."""
     try:
         return linear.compiled(regex.encode())
     except linear.PatternError as error:
@@ -83,7 +83,7 @@ def pattern(regex: str, setting: str) -> linear.Pattern:
                 "a regular expression cannot look ahead or behind: RE2 runs it, whose time grows with the text alone; "
                 "write what stands around the value into the expression, and the value into a group `(…)`"
             )
-        raise errors.ConfigError(f"{setting}: {regex!r} is no regular expression of RE2: {said}") from None
+        raise RuleError(f"{setting}: {regex!r} is no regular expression of RE2: {said}") from None
 
 
 def _followed(text: bytes, stop: int) -> int:

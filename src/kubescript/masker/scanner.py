@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from kubescript import errors
+from kubescript.masker.failures import RuleError
 from kubescript.masker.probes import Probe
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _compile(probes: Sequence[Probe], directory: Path | None) -> Any:
             flags=[hyperscan.HS_FLAG_DOTALL | hyperscan.HS_FLAG_SINGLEMATCH * probe.once for probe in probes],
         )
     except hyperscan.HyperscanError as error:
-        raise errors.ConfigError(f"a redaction rule cannot be compiled: {error}") from None
+        raise RuleError(f"a redaction rule cannot be compiled: {error}") from None
     if directory is not None:
         with contextlib.suppress(OSError):  # a full disk, or one that cannot be written: compiled again next time
             _save(directory, _name(probes), hyperscan.dumpb(database))

@@ -7,6 +7,7 @@ import itertools
 import math
 import tomllib
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -66,14 +67,8 @@ def is_secret(value: bytes, kind: str) -> bool:
     bare = stripped.rstrip(b",;")
     if not bare or placeholders.is_masked(bare) or _harmless(kind).fullmatch(bare) or is_label(bare):
         return False
-    if kind == "pin":
-        return 4 <= len(bare) <= 12 and bare.isdigit()
-    if kind == "cookie":
-        return _is_cookie(bare)
-    if kind == "basic-auth":
-        return _is_login(bare)
-    if kind == "dsn":
-        return _DSN_SECRET.search(bare) is not None
+    if kind in _JUDGED:
+        return _JUDGED[kind](bare)
     return kind not in _NAMED or not _is_name(bare, kind)
 
 
@@ -119,6 +114,15 @@ def _is_login(value: bytes) -> bool:
         return len(password) >= 6 and _is_alphanumeric(password) and b"/" not in password
     is_typed = 8 <= len(value) <= 15 and value.isalnum() and _has(value, _LOWER) and _has(value, _UPPER)
     return (is_typed and _has(value, _DIGITS)) or is_random(value)
+
+
+_JUDGED: Final[dict[str, Callable[[bytes], bool]]] = {
+    "pin": lambda value: 4 <= len(value) <= 12 and value.isdigit(),
+    "cookie": _is_cookie,
+    "basic-auth": _is_login,
+    "dsn": lambda value: _DSN_SECRET.search(value) is not None,
+}
+"""Kinds whose values have a form of their own."""
 
 
 def is_secret_in_prose(value: bytes, kind: str) -> bool:

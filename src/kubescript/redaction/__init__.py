@@ -1,11 +1,12 @@
 """The host's side of masking: secret values are masked before they enter the sandbox, and again in every text that
 leaves.
 
-What masks is `masker`, which holds no credential; what is here keeps its key, its settings and its deadline.
+What masks is `masker`, which runs in processes of its own; what is here starts and ends them, and keeps the key, the
+settings and the deadline.
 """
 
 from kubescript.config import Redaction as Settings
-from kubescript.masker.placeholders import carried
 from kubescript.redaction.engine import WITHHELD, Engine
+from kubescript.redaction.placeholders import carried
 
 __all__ = ["WITHHELD", "Engine", "Settings", "carried"]

@@ -1,4 +1,4 @@
-"""The messages between the host (spawner.py) and its fork server (worker/forkserver.py).
+"""The messages between the host (spawner.py) and a fork server of its own (confinement/forkserver.py).
 
 Each message is one packet of a SOCK_SEQPACKET socket; a descriptor may travel with it. Both ends are trusted, and no
 byte that a worker sent ever travels on this socket.

@@ -18,9 +18,7 @@ _LAST: Final = len("2026-01-31T12:00:00.123456789+01:00")
 _DIGITS: Final = bytes(ord("0") if chr(byte).isdigit() and byte < 128 else byte for byte in range(256))
 _FRACTIONS: Final = ["", *("." + "0" * digits for digits in range(1, 10))]
 _FORMS: Final = frozenset(
-    f"0000-00-00T00:00:00{fraction}{zone} ".encode()
-    for fraction in _FRACTIONS
-    for zone in ("Z", "+00:00", "-00:00")
+    f"0000-00-00T00:00:00{fraction}{zone} ".encode() for fraction in _FRACTIONS for zone in ("Z", "+00:00", "-00:00")
 )
 """Every form of a stamp (RFC 3339, as kubelets write it), its digits as noughts."""
 

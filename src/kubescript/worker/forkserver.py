@@ -1,115 +1,18 @@
-"""The fork server: the warm parent of every worker. Forks workers on request, reaps them, and holds no secret.
+"""The fork server of workers. It imports what scripts need and nothing that ever holds a credential.
 
-The host (spawner.py) starts it before it reads any setting or kubeconfig, with an empty environment and one
-descriptor: its end of a SOCK_SEQPACKET control socket. The fork server imports what scripts need and nothing that ever
-holds a credential. It reads messages from the host only, never a byte from a worker. When the host has ended, the
-control socket reads empty; the fork server then kills its children and ends, so that no orphan is left even after
-`kill -9` of the host.
+The host starts it before it reads any setting or kubeconfig. See confinement/forkserver.py for what it does.
 """
 
 from __future__ import annotations
 
-import array
-import contextlib
-import gc
-import os
-import selectors
+import functools
 import signal
-import socket
 import sys
 
-import msgspec
-
-from kubescript.confinement import lockdown, seccomp
-from kubescript.wire import control, protocol
+from kubescript.confinement import forkserver
 from kubescript.worker import main as worker_main
 
-__all__ = ["Server", "main"]
-
-
-class Server:
-    """Owns the control socket and one pidfd per living child."""
-
-    def __init__(self, link: socket.socket, prepare: worker_main.Prepare) -> None:
-        self._link = link
-        self._prepare = prepare
-        self._layers: tuple[protocol.Layer, ...] = ()
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(link, selectors.EVENT_READ)
-        self._children: dict[int, tuple[int, int]] = {}
-        """Process id and ticket of each living child, by pidfd."""
-        self._own_address_space = lockdown.address_space()
-        self._decoder = msgspec.json.Decoder(control.ForkRequest)
-
-    def confine(self) -> None:
-        """Lock this process down as far as it can still fork; its children inherit that. It cannot open files from
-        here on."""
-        confinement = lockdown.Confinement(os.getppid(), 0, 0)
-        self._layers = lockdown.apply(lockdown.SERVER_STEPS, confinement)
-
-    def serve(self) -> None:
-        """Handle requests until the host closes the control socket, then kill the children that are left."""
-        try:
-            while self._handle_events():
-                pass
-        finally:
-            for pid, _ in self._children.values():
-                os.kill(pid, signal.SIGKILL)
-
-    def _handle_events(self) -> bool:
-        for key, _ in self._selector.select():
-            if key.fd == self._link.fileno():
-                if not self._handle_request():
-                    return False
-            else:
-                self._reap(key.fd)
-        return True
-
-    def _handle_request(self) -> bool:
-        payload, descriptors = _receive(self._link)
-        if not payload:
-            return False
-        request = self._decoder.decode(payload)
-        (worker_socket,) = descriptors
-        self._fork(request, worker_socket)
-        return True
-
-    def _fork(self, request: control.ForkRequest, descriptor: int) -> None:
-        parent = os.getpid()
-        pid = os.fork()
-        if pid == 0:
-            address_space = self._own_address_space + request.memory_bytes
-            confinement = lockdown.Confinement(parent, address_space, request.cpu_seconds)
-            worker_main.main(descriptor, confinement, self._layers, self._prepare)  # never returns
-        os.close(descriptor)
-        pidfd = os.pidfd_open(pid)
-        self._children[pidfd] = (pid, request.ticket)
-        self._selector.register(pidfd, selectors.EVENT_READ)
-        self._send(control.Forked(request.ticket, pid), pidfd)
-
-    def _reap(self, pidfd: int) -> None:
-        pid, ticket = self._children.pop(pidfd)
-        _, status, usage = os.wait4(pid, 0)
-        self._selector.unregister(pidfd)
-        os.close(pidfd)
-        exit_code = os.waitstatus_to_exitcode(status)
-        cpu_ms = (usage.ru_utime + usage.ru_stime) * 1000
-        peak_bytes = usage.ru_maxrss * 1024
-        self._send(control.Exited(ticket, exit_code, cpu_ms, peak_bytes))
-
-    def _send(self, message: control.Message, *descriptors: int) -> None:
-        payload = msgspec.json.encode(message)
-        ancillary = []
-        if descriptors:
-            rights = array.array("i", descriptors)
-            ancillary.append((socket.SOL_SOCKET, socket.SCM_RIGHTS, rights))
-        with contextlib.suppress(BrokenPipeError):  # the host has ended; the next read of the socket finds that out
-            self._link.sendmsg([payload], ancillary)
-
-
-def _receive(link: socket.socket) -> tuple[bytes, list[int]]:
-    payload, descriptors, _, _ = socket.recv_fds(link, control.MAX_MESSAGE, 1)
-    return payload, descriptors
+__all__ = ["main"]
 
 
 def main(prepare: worker_main.Prepare = worker_main.prepare) -> None:
@@ -118,18 +21,9 @@ def main(prepare: worker_main.Prepare = worker_main.prepare) -> None:
     `prepare` returns what a worker does with its script; the security tests pass one that runs scripts without
     RestrictedPython, as if it had fallen.
     """
-    descriptor = int(sys.argv[1])
-    link = socket.socket(fileno=descriptor)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches the whole group; the host decides
     worker_main.warm()
-    with contextlib.suppress(OSError):  # each worker's own step reports a missing libseccomp
-        seccomp.program(lockdown.WORKER_FD)
-    server = Server(link, prepare)
-    server.confine()
-    gc.collect()
-    gc.freeze()  # otherwise the collector writes to pages that children share, and each write copies a page
-    gc.disable()
-    server.serve()
+    forkserver.serve(int(sys.argv[1]), functools.partial(worker_main.main, prepare=prepare))
 
 
 if __name__ == "__main__":

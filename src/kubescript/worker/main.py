@@ -81,7 +81,7 @@ Prepare = Callable[[channel.Channel], Evaluate]
 
 
 def main(
-    descriptor: int, confinement: lockdown.Confinement, inherited: tuple[protocol.Layer, ...], prepare: Prepare
+    descriptor: int, confinement: lockdown.Confinement, inherited: tuple[protocol.Layer, ...], *, prepare: Prepare
 ) -> NoReturn:
     """Lock this process down, run its one script, and end."""
     scheduling.lengthen_time_slices()

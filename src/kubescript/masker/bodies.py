@@ -1,0 +1,139 @@
+"""What a masker does with a body or a text: the rules of one server, applied in the way that suits the kind of body."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from kubescript.masker import chunks as body_chunks
+from kubescript.masker import linear, logs, masker, placeholders, probes, reach, rules, scanner, tables
+from kubescript.masker.failures import RuleError
+from kubescript.wire import masking
+
+__all__ = ["Rules"]
+
+_UNLIKE: Final = tuple(text * 64 for text in (b"a", b"Z", b"7", b"-", b"\xc3\xa9"))
+"""Values that have nothing in common: what is found in all of them is found in any."""
+
+_WARMUP: Final = (
+    (masking.Body(log=True), b"level=info password=hunter22\nok\n"),
+    (masking.Body(), b'{"kind":"PodList","items":[{"metadata":{},"env":[{"name":"DB_PASSWORD","value":"hunter22"}]}]}'),
+)
+_WARMUP_RUNS: Final = 8
+"""Number of runs after which CPython 3.11 and later have specialized the bytecode of a function."""
+
+
+class Rules:
+    """The rules of one server."""
+
+    def __init__(self, settings: masking.Settings) -> None:
+        """Raises RuleError for a setting of the operator's that is wrong."""
+        own = [_rule(rule) for rule in settings.rules]
+        _check_ids(settings, rules.shipped())
+        self._masker = masker.Masker(
+            [*rules.shipped(), *own],
+            placeholders.Masks(settings.key),
+            [_allowed(regex) for regex in settings.allow],
+            frozenset(settings.allow_names),
+            frozenset(settings.disable),
+            Path(settings.directory) if settings.directory else None,
+        )
+        # What may hold a script's own words has masks of its own: a guess must not get the mask of the real value.
+        self._echo = self._masker.speaking(placeholders.Masks(settings.key + b" echo"))
+
+        self._own = own
+
+    def check(self) -> None:
+        """Compile the operator's rules alone, which takes milliseconds. Raises RuleError."""
+        if self._own:
+            scanner.Scanner([probes.Probe(rule.id, rule.probe) for rule in self._own]).compiled()
+
+    def warm(self) -> None:
+        """Compile the scanner, and mask a little of everything: a child then copies fewer pages. Raises RuleError."""
+        for _ in range(_WARMUP_RUNS):
+            self.text(b"password=hunter22 and postgres://app:Tr0ub4dor@db/app", lambda _: None)
+            for about, body in _WARMUP:
+                for _ in self.body(about, iter((body,)), lambda _: None):
+                    pass
+
+    def text(self, content: bytes, found: masker.Found) -> bytes:
+        """Any text that leaves the server, masked; the same object when there is nothing to mask."""
+        return self._echo.anew().text(content, found)
+
+    def body(self, about: masking.Body, chunks: Iterator[bytes], found: masker.Found) -> Iterator[bytes]:
+        """A body, masked, in pieces that are as early as they can be. Raises TooLargeError."""
+        rules = (self._echo if about.echo else self._masker).anew()
+        chunks, is_json = _sniffed(chunks)
+        if about.log or not is_json:
+            return _each(body_chunks.lines(chunks), logs.LogText(rules, found))
+        if about.table:
+            cells = tables.Cells(rules, found)
+            pieces = body_chunks.lines(chunks) if about.watch else body_chunks.documents(chunks)
+            return _each(pieces, lambda piece: rules.document(cells(piece), found, secrets=about.secrets))
+        if about.watch:
+            return _each(body_chunks.lines(chunks), lambda block: _events(rules, block, found, is_secret=about.secrets))
+        return _each(body_chunks.documents(chunks), lambda piece: rules.document(piece, found, secrets=about.secrets))
+
+
+def _events(rules: masker.Masker, block: bytes, found: masker.Found, *, is_secret: bool) -> bytes:
+    lines = block.splitlines(keepends=True)
+    return b"".join(rules.document(line, found, secrets=is_secret) for line in lines)
+
+
+def _each(pieces: Iterable[bytes], judge: Callable[[bytes], bytes]) -> Iterator[bytes]:
+    for piece in pieces:
+        if masked := judge(piece):
+            yield masked
+
+
+def _sniffed(chunks: Iterator[bytes]) -> tuple[Iterator[bytes], bool]:
+    """The same bytes, and whether they begin as an object or a list does."""
+    head: list[bytes] = []
+    for chunk in chunks:
+        head.append(chunk)
+        if stripped := chunk.lstrip(b" \t\r\n\xef\xbb\xbf"):
+            return _joined(head, chunks), stripped[:1] in b"{["
+    return iter(head), False
+
+
+def _joined(head: list[bytes], rest: Iterator[bytes]) -> Iterator[bytes]:
+    yield from head
+    yield from rest
+
+
+def _rule(rule: masking.Rule) -> rules.Rule:
+    data: dict[str, object] = {"id": rule.id, "regex": rule.regex, "entropy": rule.entropy, "bounded": False}
+    if rule.probe is not None:
+        data["probe"] = rule.probe
+    return rules.parse(data)
+
+
+def _allowed(regex: str) -> linear.Pattern:
+    pattern = rules.pattern(regex, "setting `redaction.allow`")
+    if pattern.search(b"") or all(pattern.search(text) for text in _UNLIKE):
+        raise RuleError(
+            f"setting `redaction.allow`: {regex!r} is found in every value, so nothing would be masked; write what "
+            "only the values have that may be seen, such as `^fixture-`"
+        )
+    return pattern
+
+
+def _check_ids(settings: masking.Settings, shipped: Iterable[rules.Rule]) -> None:
+    known = {probe.id for probe in probes.PROBES} | {rule.id for rule in shipped}
+    for name in settings.disable:
+        if name not in known:
+            close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+            hint = f"; did you mean `{close[0]}`?" if close else ""
+            raise RuleError(f"setting `redaction.disable`: there is no rule `{name}`{hint}")
+    for rule in settings.rules:
+        if rule.id in known:
+            raise RuleError(f"setting `redaction.rules`: `{rule.id}` is taken by a rule that is shipped")
+        if sum(each.id == rule.id for each in settings.rules) > 1:
+            raise RuleError(f"setting `redaction.rules`: two rules have the id `{rule.id}`")
+        if rule.probe and not reach.meets(rule.probe, rule.regex):
+            raise RuleError(
+                f"setting `redaction.rules`: the probe of `{rule.id}`, {rule.probe!r}, never ends within what "
+                "its regex matches, so the rule would find nothing; write a part of what that matches, or no probe"
+            )

@@ -1,0 +1,156 @@
+"""The maskers of one server: forked ahead of time, used by one body or text at a time, killed when one does wrong.
+
+A masker serves a number of bodies and texts, because a fork for each would cost more than the masking of a short one.
+It is then replaced: what a body might do to the process that reads it lasts for as many calls at most.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Final
+
+from kubescript import errors, spawner
+from kubescript.redaction import conversation, link
+from kubescript.wire import protocol
+
+__all__ = ["COMMAND", "Pool"]
+
+log = logging.getLogger(__name__)
+
+COMMAND: Final = (sys.executable, "-I", "-m", "kubescript.masker.launch")
+"""The module is given by its name, because the host must not import what reads hostile bytes. See spawner.COMMAND."""
+_SIZE: Final = min(4, os.cpu_count() or 1)
+"""Maskers that wait for work."""
+_MAX: Final = 64
+"""Maskers that may work at the same time. A watch holds one as long as it is open."""
+_FOR_TEXTS: Final = 8
+"""Of those, how many no body can take: answers and log lines are masked whatever the scripts watch."""
+_USES: Final = 64
+"""Bodies and texts that one masker serves."""
+_MEMORY: Final = 1 << 30
+"""Bytes that a masker may allocate: a part of 32 MiB, decoded, with all that is found in it."""
+_CPU_S: Final = 3600
+"""Processor seconds of one masker, should the host fail to end it; the host ends it at the deadline of a call."""
+_WAIT_S: Final = 0.02
+
+
+class Pool:
+    """Lends maskers. Many threads use it at once."""
+
+    def __init__(self, settings: bytes, *, strict: bool = False, command: tuple[str, ...] = COMMAND) -> None:
+        self._source = spawner.Spawner(command, given=settings)
+        self._strict = strict
+        self._warned = False
+        self._changed = threading.Condition()
+        self._idle: list[conversation.Masker] = []
+        self._lent = 0
+        self._closed = False
+
+    def start(self) -> None:
+        """Start the maskers that wait for work, and do not wait for them. Raises RedactionError."""
+        with self._changed:
+            self._refill()
+
+    def prepare(self) -> tuple[protocol.Layer, ...]:
+        """Wait until one masker is ready; returns the layers of its lockdown. Raises RedactionError."""
+        self.start()
+        with self.lent(_patient) as masker:
+            return masker.layers or ()
+
+    @contextlib.contextmanager
+    def lent(self, check: link.Check, *, for_text: bool = True) -> Iterator[conversation.Masker]:
+        """Lend a masker that is ready. It is killed when the caller fails while it has it. Raises RedactionError, and
+        what `check` raises."""
+        masker = self._take(check, _MAX if for_text else _MAX - _FOR_TEXTS)
+        healthy = False
+        try:
+            if masker.layers is None:
+                masker.greet(check)
+                self._examine(masker)
+            yield masker
+            healthy = True
+        except (protocol.ProtocolError, OSError) as error:
+            log.warning("a masking process failed: %s", error, extra={"event": "redaction.died"})
+            raise errors.RedactionError("the masking process failed, so the text was withheld; try again") from None
+        finally:
+            self._give_back(masker, healthy=healthy)
+
+    def close(self) -> None:
+        """End all maskers and start no more."""
+        with self._changed:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for masker in idle:
+            masker.worker.close()
+        self._source.close()
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """Process ids of the fork server and of the maskers that wait for work."""
+        return (self._source.pid, *(masker.worker.pid for masker in self._idle))
+
+    def _take(self, check: link.Check, most: int) -> conversation.Masker:
+        check()
+        with self._changed:
+            while self._lent >= most:
+                self._changed.wait(_WAIT_S)
+                check()
+            while self._idle:
+                masker = self._idle.pop()
+                if not masker.worker.has_ended:
+                    break
+                masker.worker.close()
+            else:
+                masker = self._spawned()
+            self._lent += 1
+            return masker
+
+    def _give_back(self, masker: conversation.Masker, *, healthy: bool) -> None:
+        with self._changed:
+            self._lent -= 1
+            stays = healthy and masker.uses < _USES and len(self._idle) < _SIZE and not self._closed
+            if stays:
+                self._idle.append(masker)
+            else:
+                with contextlib.suppress(errors.RedactionError):  # the next call meets the same error, and reports it
+                    self._refill()
+            self._changed.notify()
+        if not stays:
+            masker.worker.close()
+
+    def _refill(self) -> None:
+        while not self._closed and len(self._idle) < _SIZE:
+            self._idle.insert(0, self._spawned())  # behind those that are ready
+
+    def _spawned(self) -> conversation.Masker:
+        if self._closed:
+            raise errors.RedactionError("the server is shutting down")
+        try:
+            return conversation.Masker(self._source.spawn(_MEMORY, _CPU_S))
+        except errors.WorkerError as error:
+            raise errors.RedactionError(f"no masking process: {error.message}", remedy=error.remedy) from None
+
+    def _examine(self, masker: conversation.Masker) -> None:
+        """Refuses a masker that is not locked down, or says once that it is not."""
+        lacking = spawner.missing(masker.layers or ())
+        if lacking and self._strict:
+            raise errors.RedactionError(
+                "this machine cannot confine the masking process: " + ", ".join(lacking) + " missing",
+                remedy="run `kubescript doctor` for what to change, or set sandbox.strict = false and accept the risk",
+            )
+        if lacking and not self._warned:
+            self._warned = True
+            log.warning(
+                "MASKING IS NOT FULLY CONFINED: %s missing on this machine",
+                ", ".join(lacking),
+                extra={"event": "redaction.unconfined", "remedy": "run `kubescript doctor`"},
+            )
+
+
+def _patient() -> None:
+    """Somebody waits."""

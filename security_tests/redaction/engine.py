@@ -4,19 +4,51 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from kubescript import redaction
+from kubescript import errors, redaction
+from kubescript.masker import bodies
+from kubescript.masker.failures import TooLargeError
+from kubescript.redaction import engine as host
+from kubescript.redaction.conversation import Found
 from kubescript.request import request
-from kubescript.wire import protocol
+from kubescript.wire import masking, protocol
 from security_tests.redaction.sheet import Document
 
-__all__ = ["call", "chunked", "fresh", "masked"]
+__all__ = ["InProcess", "call", "chunked", "fresh", "masked", "pooled"]
+
+
+class InProcess(redaction.Engine):
+    """The engine without processes of its own: the tests measure what masking costs, and fill every corner of it."""
+
+    def __init__(self, key: bytes | None = None) -> None:
+        super().__init__(redaction.Settings(), key)
+        self._rules = bodies.Rules(masking.Settings(key if key is not None else random.randbytes(32)))
+
+    def prepare(self) -> tuple[protocol.Layer, ...]:
+        """Compile the rules."""
+        self._rules.warm()
+        return ()
+
+    def text(self, text: str, found: Found, check: Callable[[], None] | None = None) -> str:
+        """Any text, masked; nobody checks the time."""
+        return self._rules.text(text.encode("utf-8", "surrogatepass"), found).decode("utf-8", "surrogatepass")
+
+    def _masked(self, call: request.Request, chunks: Iterator[bytes], found: Found, *, echo: bool) -> Iterator[bytes]:
+        try:
+            yield from self._rules.body(host.described(call, echo=echo), chunks, found)
+        except TooLargeError as error:
+            raise errors.RedactionError(str(error)) from None
 
 
 def fresh(key: bytes | None = b"corpus") -> redaction.Engine:
-    """An engine with default settings."""
-    return redaction.Engine(redaction.Settings(), key=key)
+    """An engine with default settings, in this process."""
+    return InProcess(key)
+
+
+def pooled() -> redaction.Engine:
+    """An engine with default settings as the server has it."""
+    return redaction.Engine(redaction.Settings(), key=b"corpus")
 
 
 def call(document: Document) -> request.Request:

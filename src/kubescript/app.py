@@ -72,13 +72,13 @@ class Application:
         return server.build([TOOLSETS[name](self) for name in _enabled_toolsets(self.settings)], self.warm_up)
 
     def warm_up(self) -> None:
-        """Does what the first script would otherwise wait for. Raises WorkerError, ConfigError."""
+        """Does what the first script would otherwise wait for. Raises WorkerError, RedactionError."""
         self.executor.start()
         self.redaction.prepare()
         logs.mask_with(self._mask_log_line)
 
     def _mask_log_line(self, line: str) -> str:
-        """Returns a line of the log, masked. Raises LimitExceeded: the line is not logged then.
+        """Returns a line of the log, masked. Raises LimitExceeded, RedactionError: the line is not logged then.
 
         The time is short, since the line may be written on the event loop.
         """
@@ -120,7 +120,7 @@ class Application:
         }
 
     def close(self) -> None:
-        """Stops workers and closes connections, the audit record and telemetry."""
+        """Stops workers and maskers, and closes connections, the audit record and telemetry."""
         self.executor.close()
         self.contexts.close()
         if self.audit is not None:
@@ -128,6 +128,7 @@ class Application:
         # The exporter closes last, so that it sends what the others report while they close.
         if self._exporter is not None:
             self._exporter.close()
+        self.redaction.close()
 
 
 @contextlib.contextmanager
@@ -168,7 +169,7 @@ def _enabled_toolsets(settings: config.Settings) -> tuple[str, ...]:
 
 
 def _redaction_engine(settings: config.Settings) -> redaction.Engine:
-    engine = redaction.Engine(settings.redaction)
+    engine = redaction.Engine(settings.redaction, strict=settings.strict)
     if not engine.enabled:
         log.warning(
             "REDACTION IS OFF: scripts, and the model behind them, read every secret in what they are allowed to read; "

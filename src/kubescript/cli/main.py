@@ -79,6 +79,7 @@ def run(context: click.Context, /, file: TextIO, timeout: int | None, **given: o
     caller = _operator("run")
     with _application(context, given) as opened:
         _check_timeout(timeout, opened.settings.limits.max_timeout_ms)
+        opened.redaction.start()
         answer = anyio.run(opened.evaluator.evaluate, script, timeout, None, caller)
     process.echo(answer.text, err=answer.is_error)
     if answer.is_error:
@@ -196,6 +197,7 @@ def demo(context: click.Context, /, **given: object) -> None:
     # no `contexts`: a variable may name clusters, which exclude a snapshot
     given = {**given, "contexts": (), "snapshot": given["snapshot"] or demo.SNAPSHOT}
     with _application(context, given) as opened:
+        opened.redaction.start()
         for number in range(len(demo.SCRIPTS)):
             page = anyio.run(demo.perform, opened.evaluator, number)
             process.echo(page)

@@ -67,6 +67,11 @@ class Engine:
         self._ready = True
         return layers
 
+    def start(self) -> None:
+        """Start the maskers and do not wait for them. Raises RedactionError."""
+        if self._enabled:
+            self._pool.start()
+
     def close(self) -> None:
         """End the processes. Nothing can be masked any more."""
         self._pool.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import bz2
+import codecs
 import lzma
 import re
 import urllib.parse
@@ -35,6 +36,8 @@ _PERCENT: Final = re.compile(rb"%[0-9A-Fa-f]{2}")
 _QUOTED_TWICE: Final = 4
 _TEXT: Final = bytes(range(32, 127)) + b"\t\r\n\x1b"
 _SAMPLE: Final = 4096
+_WIDE: Final = tuple(codecs.lookup(charset).name for charset in ("utf-16-le", "utf-16-be"))
+"""Looked up here, for a masker that is locked down can import no codec any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +111,7 @@ def _utf16(data: bytes) -> str:
     if len(data) % 2 or len(data) < 12:
         return ""
     half = len(data) // 2
-    for charset, zeros in (("utf-16-le", data[1::2]), ("utf-16-be", data[0::2])):
+    for charset, zeros in zip(_WIDE, (data[1::2], data[0::2]), strict=True):
         if zeros.count(0) * 10 >= half * 9:
             try:
                 data.decode(charset)

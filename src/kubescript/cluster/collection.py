@@ -13,10 +13,15 @@ from typing import Any, Final
 
 import msgspec
 
+from kubescript import errors
 from kubescript.cluster import selectors
 from kubescript.request import kinds
 
-__all__ = ["Collection", "Item", "Resource", "as_list_item", "as_object", "split_list"]
+__all__ = ["MAX_BYTES", "Collection", "Item", "Resource", "as_list_item", "as_object", "check_json", "split_list"]
+
+MAX_BYTES: Final = 512 * 1024**2
+"""Bytes of one file of objects in JSON."""
+_MAX_VALUES: Final = 32_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +82,6 @@ class Collection:
     raws: Callable[[], Iterable[msgspec.Raw]]
     """Reads the items. It is called once, and again only if it failed."""
     scope: frozenset[str] | None = None
-    source: str = ""
-    """The file or folder that the objects are read from, for messages."""
     _items: list[Item] | None = None
     _index: dict[tuple[str, str], Item] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -88,11 +91,20 @@ class Collection:
         """The items in the API server's order: by namespace, then by name. One thread reads them at the first use."""
         with self._lock:
             if self._items is None:
-                items = [_item(raw) for raw in self.raws()]
+                items = self._read()
                 items.sort(key=lambda item: (item.namespace, item.name))
                 self._index = {(item.namespace, item.name): item for item in items}
                 self._items = items
             return self._items
+
+    def _read(self) -> list[Item]:
+        try:
+            return [_item(raw) for raw in self.raws()]
+        except (msgspec.MsgspecError, RecursionError):
+            raise errors.ClusterError(
+                f"{self.resource.plural} of the snapshot are damaged: one of them has no readable metadata",
+                code="cluster.broken",
+            ) from None
 
     def get(self, namespace: str, name: str) -> Item | None:
         """Returns the object of that name; None when there is none."""
@@ -121,8 +133,16 @@ class Collection:
 
 
 def split_list(data: bytes) -> list[msgspec.Raw]:
-    """Returns the undecoded items of a list document. Raises msgspec.MsgspecError when it is no list."""
+    """Returns the undecoded items of a list document. Raises MsgspecError or RecursionError when it is no list."""
+    check_json(data)
     return _LIST.decode(data).items or []
+
+
+def check_json(data: bytes) -> None:
+    """Raises msgspec.ValidationError for JSON of too many values to be decoded."""
+    # Attack: `[[],[],[],…`, of which each value takes 3 bytes in the file and 80 in memory.
+    if data.count(b",") + data.count(b"[") + data.count(b"{") > _MAX_VALUES:
+        raise msgspec.ValidationError(f"more than {_MAX_VALUES} values")
 
 
 def as_list_item(raw: msgspec.Raw | bytes, resource: Resource) -> msgspec.Raw:

@@ -67,10 +67,9 @@ def _saved_name(parts: list[str]) -> tuple[str, ...]:
 def _version(saved: store.SavedCluster) -> types.Response | None:
     """Returns the saved version; None when it was not captured."""
     # The version is never guessed.
-    known = saved.info.get("server")
-    if not isinstance(known, dict):
+    if saved.info is None or not bytes(saved.info.server).startswith(b"{"):
         return None
-    return responses.document(known)
+    return responses.document(saved.info.server)
 
 
 def _groups(resources: list[collection.Resource], rest: list[str]) -> types.Response:

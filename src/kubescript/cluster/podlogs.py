@@ -11,13 +11,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, Final
 
 import msgspec
 
 from kubescript import errors, types
-from kubescript.cluster import collection, responses, store
+from kubescript.cluster import collection, responses, store, tree
 from kubescript.request import request
 from kubescript.wire import loglines
 
@@ -26,6 +25,26 @@ __all__ = ["answer"]
 _CHUNK: Final = 256 * 1024
 _LONGEST_S: Final = 10**9
 """Seconds that `sinceSeconds` counts back at most, some thirty years."""
+_MAX_LOG: Final = 1024 * tree.MIB
+# Attack: a log of a gigabyte in one line.
+_MAX_PIECE: Final = 256 * 1024
+
+
+class _Container(msgspec.Struct):
+    name: str
+
+
+class _Spec(msgspec.Struct, rename="camel"):
+    containers: list[_Container] | None = None
+    init_containers: list[_Container] | None = None
+    ephemeral_containers: list[_Container] | None = None
+
+
+class _Pod(msgspec.Struct):
+    spec: _Spec | None = None
+
+
+_POD: Final = msgspec.json.Decoder(_Pod)
 
 
 def answer(saved: store.SavedCluster, call: request.Request, pod: collection.Item) -> types.Response:
@@ -39,64 +58,78 @@ def answer(saved: store.SavedCluster, call: request.Request, pod: collection.Ite
     if names and container not in names:
         return responses.failure(400, "BadRequest", f"container {container} is not valid for pod {pod.name}")
     previous = options.get("previous") in {"true", "1"}
-    file = _log_file(saved, pod, container, previous)
-    if file is None:
+    stream = _opened(saved, _log_file(saved, pod, container, previous))
+    if stream is None:
         which = "previous log" if previous else "log"
         raise errors.ClusterError(
             f"pods were captured, but the {which} of {pod.namespace}/{pod.name} container {container} was not",
             code="cluster.not_captured",
         )
     captured = _captured(saved)
-    response = responses.text(_limit_bytes(_selected_lines(file, options, saved), options))
+    response = responses.text(_limit_bytes(_selected_lines(stream, options, saved), options))
     return response if captured is None else replace(response, date=format_datetime(captured))
 
 
 def _containers(pod: collection.Item) -> list[str]:
     """The names of all containers, of every kind."""
-    document = msgspec.json.decode(pod.raw)
-    spec: dict[str, Any] = document.get("spec") or {}
-    names = []
-    for kind in ("containers", "initContainers", "ephemeralContainers"):
-        containers = spec.get(kind) or []
-        names += [str(container.get("name")) for container in containers]
-    return names
+    try:
+        spec = _POD.decode(pod.raw).spec
+    except msgspec.MsgspecError:
+        message = f"the containers of pod {pod.namespace}/{pod.name} of the snapshot are damaged"
+        raise errors.ClusterError(message, code="cluster.broken") from None
+    if spec is None:
+        return []
+    lists = (spec.containers, spec.init_containers, spec.ephemeral_containers)
+    return [container.name for containers in lists for container in containers or ()]
 
 
-def _log_file(saved: store.SavedCluster, pod: collection.Item, container: str, previous: bool) -> Path | None:
-    """The file of one log; None when it was not captured."""
+def _log_file(saved: store.SavedCluster, pod: collection.Item, container: str, previous: bool) -> tree.Name | None:
+    """The file of one log; None when there can be none."""
     for part in (pod.namespace, pod.name, container):
         # Attack: the names come from saved files, and one such as `..` would lead out of the log folder.
-        if part in {"", ".", ".."} or "/" in part:
+        if part in {"", ".", ".."} or "/" in part or "\0" in part:
             return None
-    if saved.logs is not None:
-        folder = saved.logs / pod.namespace / pod.name
-        file = folder / (f"{container}.previous.log" if previous else f"{container}.log")
-    elif saved.must_gather is not None:
-        pods = saved.must_gather / "namespaces" / pod.namespace / "pods"
-        folder = pods / pod.name / container / container / "logs"
-        file = folder / ("previous.log" if previous else "current.log")
-    else:
+    if saved.is_must_gather:
+        folder = ("namespaces", pod.namespace, "pods", pod.name, container, container, "logs")
+        return (*saved.top, *folder, "previous.log" if previous else "current.log")
+    if saved.info is not None:
+        ending = ".previous.log" if previous else ".log"
+        return (*saved.top, "logs", pod.namespace, pod.name, container + ending)
+    return None
+
+
+def _opened(saved: store.SavedCluster, file: tree.Name | None) -> BinaryIO | None:
+    """Opens a log; None when it was not captured. Raises ClusterError (cluster.broken)."""
+    if file is None:
         return None
-    return file if file.is_file() else None
+    try:
+        return saved.files.open(file, _MAX_LOG)
+    except tree.Refused as error:
+        raise store.broken(file, error.why) from None
+    except OSError:
+        return None
 
 
-def _selected_lines(file: Path, options: dict[str, str], saved: store.SavedCluster) -> Iterator[bytes]:
-    """The last so many lines, those of them since the asked time, with timestamps only when asked."""
+def _selected_lines(stream: BinaryIO, options: dict[str, str], saved: store.SavedCluster) -> Iterator[bytes]:
+    """The last so many lines, those of them since the asked time, with timestamps only when asked. A very long line
+    comes in pieces."""
     since = _since(options, saved)
-    lines = _lines(file, int(options["tailLines"]) if "tailLines" in options else None)
-    if since is not None:
-        lines = (line for line in lines if _is_after(line, since, file))
-    if options.get("timestamps") in {"true", "1"}:
-        return lines
-    return (line[loglines.stamp(line) :] for line in lines)
+    keeps_stamps = options.get("timestamps") in {"true", "1"}
+    last = int(options["tailLines"]) if "tailLines" in options else None
+    stream.seek(_tail_start(stream, last) if last is not None else 0)
+    for is_start, piece in _pieces(stream, since):
+        yield piece if keeps_stamps or not is_start else piece[loglines.stamp(piece) :]
 
 
-def _lines(file: Path, last: int | None) -> Iterator[bytes]:
-    """The lines of a file, or the last so many; of a log of gigabytes too, none but one is held."""
-    with file.open("rb") as stream:
-        if last is not None:
-            stream.seek(_tail_start(stream, last))
-        yield from stream
+def _pieces(stream: BinaryIO, since: datetime | None) -> Iterator[tuple[bool, bytes]]:
+    """Each line that is not older than `since`, a very long one in pieces, and whether a piece is the first."""
+    is_start = is_wanted = True
+    while piece := stream.readline(_MAX_PIECE):
+        if is_start:
+            is_wanted = since is None or _is_after(piece, since)
+        if is_wanted:
+            yield is_start, piece
+        is_start = piece.endswith(b"\n")
 
 
 def _tail_start(stream: BinaryIO, lines: int) -> int:
@@ -122,7 +155,13 @@ def _tail_start(stream: BinaryIO, lines: int) -> int:
 def _since(options: dict[str, str], saved: store.SavedCluster) -> datetime | None:
     """`sinceSeconds` counts back from the moment of the capture: that is "now" in a snapshot."""
     if "sinceTime" in options:
-        return _parsed(options["sinceTime"])
+        when = _parsed(options["sinceTime"])
+        if when is None:
+            asked = options["sinceTime"][:40]
+            raise errors.RequestError(
+                f"sinceTime must be RFC 3339 (2026-01-31T12:00:00Z), not {asked!r}", code="request.query"
+            )
+        return when
     if "sinceSeconds" not in options:
         return None
     captured = _captured(saved)
@@ -135,30 +174,25 @@ def _since(options: dict[str, str], saved: store.SavedCluster) -> datetime | Non
 
 
 def _captured(saved: store.SavedCluster) -> datetime | None:
-    text = saved.info.get("capturedAt")
-    return _parsed(text) if isinstance(text, str) else None
+    return _parsed(saved.info.captured_at) if saved.info is not None else None
 
 
-def _parsed(text: str) -> datetime:
+def _parsed(text: str) -> datetime | None:
+    """Returns the time, None when it is none."""
     try:
         when = datetime.fromisoformat(text)
     except ValueError:
-        raise errors.RequestError(
-            f"sinceTime must be RFC 3339 (2026-01-31T12:00:00Z), not {text[:40]!r}", code="request.query"
-        ) from None
+        return None
     return when if when.tzinfo else when.replace(tzinfo=UTC)
 
 
-def _is_after(line: bytes, since: datetime, file: Path) -> bool:
+def _is_after(line: bytes, since: datetime) -> bool:
+    """Raises ClusterError (cluster.not_captured) when the line does not say when it was written."""
     end = loglines.stamp(line)
     if not end:
-        raise errors.ClusterError(
-            f"{file.name} was captured without timestamps; use tailLines", code="cluster.not_captured"
-        )
-    try:
-        return datetime.fromisoformat(line[: end - 1].decode()) >= since
-    except ValueError:  # a saved line may say that it is of the 31st of February
-        return False
+        raise errors.ClusterError("the log was captured without timestamps; use tailLines", code="cluster.not_captured")
+    when = _parsed(line[: end - 1].decode())
+    return when is not None and when >= since  # a saved line may say that it is of the 31st of February
 
 
 def _limit_bytes(lines: Iterator[bytes], options: dict[str, str]) -> Iterator[bytes]:

@@ -26,6 +26,8 @@ __all__ = ["Snapshot"]
 
 # One constant is enough: nothing changes in a snapshot, and clients only compare versions.
 _RESOURCE_VERSION: Final = "1"
+# Attack: a folder of a hundred thousand kinds, each compared with a misspelt one.
+_MAX_NAMES: Final = 2_000
 
 
 class Snapshot:
@@ -37,12 +39,12 @@ class Snapshot:
     @property
     def name(self) -> str:
         """The captured cluster's name, or the path."""
-        return str(self._store.info.get("cluster") or self._store.path)
+        return (self._store.info and self._store.info.cluster) or str(self._store.path)
 
     @property
     def namespace(self) -> str:
         """The default namespace of scripts."""
-        return str(self._store.info.get("namespace") or "default")
+        return (self._store.info and self._store.info.namespace) or "default"
 
     def close(self) -> None:
         """Removes the folder that an archive was unpacked to."""
@@ -95,7 +97,7 @@ class Snapshot:
 
     def _nearest(self, plural: str) -> str:
         """A suggestion to end an error with."""
-        known = sorted({name for _, _, name in self._store.collections})
+        known = sorted({name for _, _, name in self._store.collections})[:_MAX_NAMES]
         close = difflib.get_close_matches(plural, known, n=1)
         if close:
             return f"; did you mean {close[0]}?"

@@ -13,31 +13,51 @@ must-gather. Everything else is searched for .json, .yaml and .yml files as kube
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
-import tarfile
 import tempfile
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from kubescript import errors
-from kubescript.cluster import collection, manifests
+from kubescript.cluster import archives, collection, manifests, tree
 
-__all__ = ["FORMAT", "Key", "SavedCluster", "load"]
+__all__ = ["FORMAT", "Key", "SavedCluster", "broken", "load"]
 
 FORMAT: Final = "kubescript-snapshot/1"
 Key = tuple[str, str, str]
 """(group, version, plural)."""
 
-# Bytes that an archive may unpack to. Attack: a decompression bomb fills the disk.
-_MAX_UNPACKED: Final = 8 * 1024**3
+_MAX_DOCUMENT: Final = 32 * tree.MIB
+"""Bytes of snapshot.json and of a discovery document."""
 _SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
+
+
+class _Entry(msgspec.Struct):
+    """A list of snapshot.json."""
+
+    group: str
+    version: str
+    resource: str
+    kind: str
+    namespaced: bool
+    namespaces: list[str] | None = None
+
+
+class _Info(msgspec.Struct):
+    """What is read of snapshot.json."""
+
+    format: str
+    resources: list[_Entry] = []
+    missing: list[dict[str, str]] = []
+    cluster: str = ""
+    namespace: str = ""
+    captured_at: str = msgspec.field(default="", name="capturedAt")
+    server: msgspec.Raw = msgspec.Raw(b"null")
 
 
 @dataclass
@@ -45,31 +65,33 @@ class SavedCluster:
     """A saved cluster on disk. Its files are read when they are needed."""
 
     path: Path
-    root: Path
+    files: tree.Tree
     collections: dict[Key, collection.Collection] = field(default_factory=dict)
-    info: dict[str, Any] = field(default_factory=dict)
-    logs: Path | None = None
-    """Folder of our own format's logs."""
-    must_gather: Path | None = None
-    """The must-gather tree, for its logs."""
+    info: _Info | None = None
+    """Of our own format."""
+    top: tree.Name = ()
+    """The folder below `files` where our own format or the must-gather begins."""
+    is_must_gather: bool = False
     temporary: Path | None = None
 
     @property
     def missing(self) -> dict[str, str]:
         """`list secrets` → why the capture has none."""
-        reasons = {}
-        for entry in self.info.get("missing", []):
-            if isinstance(entry, dict):
-                reasons[str(entry.get("what"))] = str(entry.get("why"))
-        return reasons
+        entries = self.info.missing if self.info is not None else []
+        return {entry.get("what", ""): entry.get("why", "") for entry in entries}
 
     def discovery(self, *parts: str) -> bytes | None:
-        """A saved discovery document; only our own form has them."""
-        *folders, name = parts
-        file = self.root.joinpath("discovery", *folders, f"{name}.json")
-        if not self.info or not file.is_file():
+        """A saved discovery document; only our own form has them. Raises ClusterError (cluster.broken)."""
+        if self.info is None:
             return None
-        return file.read_bytes()
+        *folders, name = parts
+        file = (*self.top, "discovery", *folders, f"{name}.json")
+        try:
+            return self.files.read(file, _MAX_DOCUMENT)
+        except tree.Refused as error:
+            raise broken(file, error.why) from None
+        except OSError:
+            return None
 
     def close(self) -> None:
         """Removes the folder that an archive was unpacked to."""
@@ -95,119 +117,100 @@ def load(path: Path) -> SavedCluster:
 
 def _open(path: Path, root: Path) -> SavedCluster:
     """Recognizes the form and opens it."""
-    files = [root]
     if root.is_dir():
-        markers = sorted(root.glob("snapshot.json")) or sorted(root.glob("*/snapshot.json"))
+        files = tree.Tree(root)
+        try:
+            names = files.files()
+        except OSError as error:
+            raise _config_error(f"{path} cannot be served: {error.strerror}") from None
+        markers = [name for name in names if name[-1] == "snapshot.json" and len(name) <= 2]
         if markers:
-            return _open_own_format(path, markers[0].parent)
-        top = _must_gather(root)
+            return _open_own_format(path, files, min(markers, key=len)[:-1])
+        top = _must_gather(names)
         if top is not None:
-            return SavedCluster(path, root, manifests.from_must_gather(top), must_gather=top)
-        files = sorted(file for file in root.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
-    collections = manifests.from_files(files)
+            gathered = manifests.from_must_gather(files, top, names)
+            return SavedCluster(path, files, gathered, top=top, is_must_gather=True)
+        names = [name for name in names if Path(name[-1]).suffix in _SUFFIXES]
+    else:
+        file = root.resolve()
+        files = tree.Tree(file.parent)
+        names = [(file.name,)]
+    collections = manifests.from_files(files, names)
     if not collections:
         raise _config_error(
             f"{path} holds no Kubernetes objects: expected a snapshot, kubectl -o json/yaml output or a must-gather"
         )
-    return SavedCluster(path, root, collections)
+    return SavedCluster(path, files, collections)
 
 
-def _open_own_format(path: Path, root: Path) -> SavedCluster:
+def _open_own_format(path: Path, files: tree.Tree, top: tree.Name) -> SavedCluster:
     """Opens a folder that `kubescript snapshot` wrote. Raises ClusterError when it is damaged or of another format."""
     try:
-        info = json.loads((root / "snapshot.json").read_bytes())
-        format_ = info["format"]
-        if format_ != FORMAT:
-            raise _config_error(f"{path} is a snapshot of another format: {str(format_)[:80]}")
-        collections = {}
-        for entry in info["resources"]:
-            collections[_key(entry)] = _collection(root, entry)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        data = files.read((*top, "snapshot.json"), _MAX_DOCUMENT)
+        info = msgspec.json.decode(data, type=_Info)
+        if info.format != FORMAT:
+            raise _config_error(f"{path} is a snapshot of another format: {info.format[:80]}")
+        collections = {_key(entry): _collection(files, top, entry) for entry in info.resources}
+    except tree.Refused as error:
+        raise _config_error(f"{path} is a damaged snapshot: of snapshot.json, {error.why}") from None
+    except (OSError, ValueError, RecursionError) as error:
         raise _config_error(f"{path} is a damaged snapshot ({type(error).__name__})") from None
-    return SavedCluster(path, root, collections, info, logs=root / "logs")
+    return SavedCluster(path, files, collections, info, top)
 
 
-def _key(entry: dict[str, Any]) -> Key:
+def _key(entry: _Entry) -> Key:
     """Returns the resource of an entry of snapshot.json. Raises ValueError for a name that leads out of the folder."""
-    key = (entry["group"], entry["version"], entry["resource"])
+    key = (entry.group, entry.version, entry.resource)
     for part in key:
-        if not re.fullmatch(r"[a-z0-9.-]*", part) or ".." in part:  # the part becomes a file name
+        if not re.fullmatch(r"[a-z0-9.-]{0,253}", part) or ".." in part:  # the part becomes a file name
             raise ValueError(part)
     return key
 
 
-def _collection(root: Path, entry: dict[str, Any]) -> collection.Collection:
+def _collection(files: tree.Tree, top: tree.Name, entry: _Entry) -> collection.Collection:
     """The objects of one entry of snapshot.json, to be read later."""
     group, version, plural = _key(entry)
-    namespaced = bool(entry["namespaced"])
-    resource = collection.Resource(group, version, plural, entry["kind"], namespaced)
-    namespaces = entry.get("namespaces")
-    scope = None if namespaces is None else frozenset(namespaces)
-    file = root / "resources" / (group or "core") / version / f"{plural}.json"
-    return collection.Collection(resource, lambda: _read_items(file), scope, source=str(file))
+    resource = collection.Resource(group, version, plural, entry.kind, entry.namespaced)
+    scope = None if entry.namespaces is None else frozenset(entry.namespaces)
+    file = (*top, "resources", group or "core", version, f"{plural}.json")
+    return collection.Collection(resource, lambda: _read_items(files, file), scope)
 
 
-def _read_items(file: Path) -> Iterator[msgspec.Raw]:
+def _read_items(files: tree.Tree, file: tree.Name) -> Iterator[msgspec.Raw]:
     """The items of a saved list, read when first asked for."""
     try:
-        yield from collection.split_list(file.read_bytes())
-    except (OSError, msgspec.MsgspecError) as error:
-        raise errors.ClusterError(
-            f"{file.name} of the snapshot is missing or damaged ({type(error).__name__})", code="cluster.broken"
-        ) from None
+        yield from collection.split_list(files.read(file, collection.MAX_BYTES))
+    except tree.Refused as error:
+        raise broken(file, error.why) from None
+    except (OSError, msgspec.MsgspecError, RecursionError) as error:
+        raise broken(file, f"it is missing or damaged ({type(error).__name__})") from None
 
 
-def _must_gather(root: Path) -> Path | None:
+def _must_gather(names: list[tree.Name]) -> tree.Name | None:
     """Returns the top folder of a must-gather tree; None when there is none."""
     # `oc adm must-gather` puts the tree one or two folders deep.
-    folders = [root, *sorted(root.glob("*")), *sorted(root.glob("*/*"))]
-    for folder in folders:
-        if (folder / "cluster-scoped-resources").is_dir() or (folder / "namespaces").is_dir():
-            return folder
-    return None
+    tops = set()
+    for name in names:
+        for depth, part in enumerate(name[:-1][:3]):
+            if part in {"cluster-scoped-resources", "namespaces"}:
+                tops.add(name[:depth])
+    return min(tops, key=lambda top: (len(top), top), default=None)
 
 
 def _unpack(path: Path) -> Path:
     folder = Path(tempfile.mkdtemp(prefix="kubescript-snapshot-"))
     try:
-        if zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as bundle:
-                _check_size(path, sum(entry.file_size for entry in bundle.infolist()))
-                bundle.extractall(folder)  # noqa: S202 - zipfile drops .. and absolute names itself
-        else:
-            with tarfile.open(path) as tar:
-                _check_size(path, sum(member.size for member in tar))
-                _extract(tar, folder)
-    except (OSError, tarfile.TarError, zipfile.BadZipFile, EOFError) as error:
+        archives.unpack(path, folder)
+    except archives.UnpackError as error:
         shutil.rmtree(folder, ignore_errors=True)
-        raise _config_error(f"{path} is no readable .tar.gz or .zip archive ({type(error).__name__})") from None
-    except errors.ClusterError:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
+        raise _config_error(f"{path} {error}") from None
     return folder
 
 
-def _extract(tar: tarfile.TarFile, folder: Path) -> None:
-    """Unpacks folders and plain files into `folder`. Raises TarError for links, devices and names that lead outside."""
-    # Attack: a link, a device or a name with `..` in an archive writes outside the folder. The check is our own,
-    # because Python 3.11.2 of Debian 12 has no extraction filters.
-    for member in tar:
-        target = folder.joinpath(member.name).resolve()
-        if not target.is_relative_to(folder.resolve()) or not (member.isfile() or member.isdir()):
-            raise tarfile.ExtractError(f"{member.name} is no plain file below the archive's folder")
-        if member.isdir():
-            target.mkdir(parents=True, exist_ok=True)
-            continue
-        target.parent.mkdir(parents=True, exist_ok=True)
-        source = tar.extractfile(member)
-        if source is not None:
-            with source, target.open("wb") as out:
-                shutil.copyfileobj(source, out)
-
-
-def _check_size(path: Path, size: int) -> None:
-    if size > _MAX_UNPACKED:
-        raise _config_error(f"{path} unpacks to more than {_MAX_UNPACKED >> 30} GiB")
+def broken(file: tree.Name, why: str) -> errors.ClusterError:
+    """The error for a file of a snapshot that is not served."""
+    name = ascii("/".join(file))[1:-1]  # a file's name may hold bytes that are no text
+    return errors.ClusterError(f"{name} of the snapshot cannot be served: {why}", code="cluster.broken")
 
 
 def _config_error(message: str) -> errors.ClusterError:

@@ -11,7 +11,17 @@ from typing import Final, Literal
 __all__ = ["LAYERS", "PROMISES", "Layer", "Promise"]
 
 Layer = Literal[
-    "language", "kernel", "wire", "policy", "resources", "redaction", "faults", "audit", "output", "manifest"
+    "language",
+    "kernel",
+    "wire",
+    "policy",
+    "resources",
+    "redaction",
+    "faults",
+    "audit",
+    "output",
+    "snapshot",
+    "manifest",
 ]
 
 LAYERS: Final[dict[Layer, str]] = {
@@ -24,6 +34,7 @@ LAYERS: Final[dict[Layer, str]] = {
     "faults": "faults",
     "audit": "audit",
     "output": "output and telemetry",
+    "snapshot": "saved clusters of strangers",
     "manifest": "the manifest itself",
 }
 
@@ -122,4 +133,7 @@ PROMISES: Final = (
     Promise("A-06", "audit", "Neither a script nor a client can write a record, or another's words into one.", "issue 6"),
     Promise("A-07", "audit", "The chain stays whole through crashes, many writers and rotation.", "issue 6"),
     Promise("A-08", "audit", "A stranger's record may be read, exported and run again: it reaches no file but its own, and no terminal.", "issue 6: replay"),
+    Promise("C-01", "snapshot", "A saved cluster that a stranger made reaches no file but its own.", "red team: a link in a must-gather"),
+    Promise("C-02", "snapshot", "Whatever its files hold, opening and reading it takes bounded time and memory, and the rest is served.", "red team: YAML merge keys"),
+    Promise("C-03", "snapshot", "An archive unpacks below its own folder, and to no more than a bound.", "style guide 17"),
 )  # fmt: skip

@@ -127,10 +127,10 @@ def _entries(stream: IO[bytes], target: _Target) -> Iterator[tarfile.TarInfo]:
         if entry.size < 0:
             raise UnpackError(f"gives {entry.name[:200]!r} a negative size")
         if entry.type in (tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE):
-            target.skip(entry.size)
+            target.skip(_padded(entry.size))
             extended |= _extended(stream, entry)
         elif entry.type == tarfile.XGLTYPE:
-            _discard(stream, entry.size + -entry.size % _BLOCK, target)
+            _discard(stream, _padded(entry.size), target)
         else:
             entry.name = extended.get("path", entry.name)
             entry.size = int(extended.get("size", entry.size))
@@ -147,7 +147,7 @@ def _extended(stream: IO[bytes], entry: tarfile.TarInfo) -> dict[str, str]:
     """Reads the name, and perhaps the size, of the next entry, where its own header has no room for them."""
     if entry.size > _MAX_EXTENDED:
         raise UnpackError("holds an extended header that is too long")
-    data = b"".join(_exactly(stream, entry.size + -entry.size % _BLOCK))[: entry.size]
+    data = b"".join(_exactly(stream, _padded(entry.size)))[: entry.size]
     if entry.type == tarfile.GNUTYPE_LONGNAME:
         return {"path": data.rstrip(b"\0").decode("utf-8", "surrogateescape")}
     return dict(_records(data))
@@ -178,6 +178,10 @@ def _exactly(stream: IO[bytes], size: int) -> Iterator[bytes]:
             raise EOFError
         size -= len(piece)
         yield piece
+
+
+def _padded(size: int) -> int:
+    return size + -size % _BLOCK
 
 
 def _discard(stream: IO[bytes], size: int, target: _Target) -> None:

@@ -17,7 +17,7 @@ _TERM: Final = re.compile(
     rf"\s*(?:(?P<absent>!)\s*(?P<k1>{_KEY})|(?P<k2>{_KEY})\s+(?P<set>in|notin)\s*\((?P<values>[^()]*)\)"
     rf"|(?P<k3>{_KEY})\s*(?P<op>==|=|!=|>|<)\s*(?P<value>{_VALUE})|(?P<k4>{_KEY}))\s*(?:,|$)"
 )
-_INTEGER: Final = re.compile(r"-?\d+")
+_INTEGER: Final = re.compile(r"-?[0-9]{1,63}")  # as long as a label may be
 _ANY_FIELD: Final = frozenset({"metadata.name", "metadata.namespace"})
 """Fields that every resource is indexed by."""
 _EVENT: Final = frozenset(

@@ -56,7 +56,10 @@ class Snapshot:
             raise _not_captured(
                 f"a snapshot cannot answer {request.describe(call)}: only what was captured can be read"
             )
-        response = self._resource(call) if call.is_resource else discovery.answer(self._store, call)
+        try:
+            response = self._resource(call) if call.is_resource else discovery.answer(self._store, call)
+        except RecursionError:
+            raise _too_deep() from None
         if response is None:
             raise _not_captured(f"{call.path} was not captured")
         return _cancellable(response, cancel)
@@ -173,12 +176,20 @@ def _not_captured(message: str) -> errors.ClusterError:
     return errors.ClusterError(message, code="cluster.not_captured")
 
 
+def _too_deep() -> errors.ClusterError:
+    # An object may have been read by a thread whose stack had more room than that of the one that answers.
+    return errors.ClusterError("an object of the snapshot is nested too deep", code="cluster.broken")
+
+
 def _cancellable(response: types.Response, cancel: cancellation.Cancellation) -> types.Response:
     def chunks() -> Iterator[bytes]:
-        for chunk in response.chunks:
-            if cancel.cancelled:
-                raise errors.ClusterError("the call was cancelled", code="cluster.cancelled")
-            yield chunk
+        try:
+            for chunk in response.chunks:
+                if cancel.cancelled:
+                    raise errors.ClusterError("the call was cancelled", code="cluster.cancelled")
+                yield chunk
+        except RecursionError:
+            raise _too_deep() from None
 
     return replace(response, chunks=chunks())
 

@@ -170,7 +170,10 @@ def _since(options: dict[str, str], saved: store.SavedCluster) -> datetime | Non
             "sinceSeconds needs the time of the capture, which is not saved here; use sinceTime or tailLines",
             code="cluster.not_captured",
         )
-    return captured - timedelta(seconds=min(int(options["sinceSeconds"]), _LONGEST_S))
+    try:
+        return captured - timedelta(seconds=min(int(options["sinceSeconds"]), _LONGEST_S))
+    except OverflowError:  # a capture that says that it is of the first years
+        return None
 
 
 def _captured(saved: store.SavedCluster) -> datetime | None:

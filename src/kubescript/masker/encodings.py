@@ -7,12 +7,13 @@ import binascii
 import bz2
 import codecs
 import lzma
-import re
 import urllib.parse
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
+
+from kubescript.masker import linear
 
 __all__ = [
     "RUN",
@@ -27,12 +28,12 @@ __all__ = [
     "unquoted",
 ]
 
-RUN: Final = re.compile(rb"[A-Za-z0-9+/_-]{8,}={0,2}")
+RUN: Final = linear.compiled(rb"[A-Za-z0-9+/_-]{8,}={0,2}")
 MAX_BYTES: Final = 16 * 1024 * 1024
 """Bytes one gzip may unfold to. Helm releases are below 2 MB; beyond, the whole value is masked."""
 _XZ_MEMORY: Final = 64 * 1024 * 1024
-_COLOURS: Final = re.compile(rb"\x1b\[[0-9;:?]{0,40}[A-Za-z]")
-_PERCENT: Final = re.compile(rb"%[0-9A-Fa-f]{2}")
+_COLOURS: Final = linear.compiled(rb"\x1b\[[0-9;:?]{0,40}[A-Za-z]")
+_PERCENT: Final = linear.compiled(rb"%[0-9A-Fa-f]{2}")
 _QUOTED_TWICE: Final = 4
 _TEXT: Final = bytes(range(32, 127)) + b"\t\r\n\x1b"
 _SAMPLE: Final = 4096
@@ -135,7 +136,7 @@ def unquoted(run: bytes) -> bytes:
     return run
 
 
-def quoted(text: bytes, mask: re.Pattern[bytes]) -> bytes:
+def quoted(text: bytes, mask: linear.Pattern) -> bytes:
     """Percent-encoding done again, around masks."""
     parts, done = [], 0
     for match in mask.finditer(text):

@@ -37,6 +37,10 @@ class Pattern(Protocol):
     """As `re.Pattern`: the same places and the same choice among matches."""
 
     @property
+    def pattern(self) -> bytes:
+        """As it was written."""
+
+    @property
     def groups(self) -> int:
         """How many groups there are."""
 

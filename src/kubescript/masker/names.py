@@ -7,7 +7,7 @@ that it is about one (`passwordFile`, `tokenTTL`, `secretName`).
 from __future__ import annotations
 
 import functools
-import re
+import itertools
 import tomllib
 from pathlib import Path
 from typing import Final
@@ -23,7 +23,7 @@ PATTERN: Final = (
     r"routing|ingest|subscription|admin|user|aes|rsa|crypt|cipher|cookie)[-_. ]?key|"
     r"authorization|authtok|jitconfig|pw\b|user[-_.]?info|[a-z0-9][-_.]auth\b|dsn\b|connection[-_.]?string|cookie)"
 )
-"""What hyperscan and `re` look for before a separator; generous, `kind` decides."""
+"""What hyperscan looks for before a separator; generous, `kind` decides."""
 
 RARE: Final = (
     r"(?:senha|mot_?de_?passe|mdp(?:\b|_)|clave(?:\b|_)|parola?(?:\b|_)|sifre|haslo|heslo|jelszo|losenord|passord|salasana|"
@@ -56,45 +56,36 @@ _KEYS_ABROAD: Final = tuple(_WORDS["names"]["abroad"].split())
 """How compounds end that say `key` in other languages."""
 VENDORS: Final = tuple(_WORDS["names"]["vendors"].split())
 _VENDORS: Final = frozenset(VENDORS)
-_NO_KEYS: Final = frozenset(
-    {
-        "name",
-        "sid",
-        "user",
-        "username",
-        "account",
-        "email",
-        "phone",
-        "project",
-        "app",
-        "site",
-        "dataset",
-        "org",
-        "team",
-        "workspace",
-        "channel",
-        "release",
-        "tracker",
-    }
-)
-_FORMS: Final = frozenset(
-    {"value", "data", "b64", "base64", "hex", "raw", "string", "bytes", "encoded", "contents", "base", "v"}
-)
-"""Words that say how something is written."""
-_ENDINGS: Final = {
-    "pass": "password", "password": "password", "passwd": "password", "pwd": "password", "passphrase": "password",
-    "passcode": "password", "pw": "password",
-    "secret": "secret", "token": "token", "apikey": "key", "secretkey": "key", "privatekey": "key",
-}  # fmt: skip
+_NO_KEYS, _FORMS = (frozenset(_WORDS["names"][which].split()) for which in ("vendor_about", "forms"))
+_ENDINGS: Final = {ending: kind for kind, endings in _WORDS["endings"].items() for ending in endings.split()}
+_ENDS: Final = tuple(_ENDINGS)
 _NOT_ENDING: Final = frozenset(_WORDS["names"]["ending"].split())
-_HOST: Final = re.compile(r"\.(?:io|com|org|net|dev|ya?ml|json|toml|ini|conf|cfg|properties|xml|env)\Z")
-_CAMEL: Final = re.compile(r"[A-Z]+(?![a-zß-ÿ])|[A-Z]?[a-zß-ÿ]+|[0-9]+")
+_HOSTS: Final = tuple(f".{end}" for end in _WORDS["names"]["hosts"].split())
+"""How the name of a host, a group of the API or a file ends."""
+_LONGEST: Final = 256
+"""Characters of a name that are judged, its last: a name that a program writes is shorter."""
+_CLASSES: Final = bytes(
+    65 if 65 <= code <= 90 else 97 if 97 <= code <= 122 or code >= 0xDF else 48 if 48 <= code <= 57 else 32
+    for code in range(256)
+)
+_NO_LETTERS: Final = bytes(code for code in range(256) if _CLASSES[code] == 32)
+_CAPITAL: Final = (65, 97)
+"""A small letter behind a capital, as classes."""
+
+
+def kind(name: str) -> str:
+    """`password`, `token`, … when what has this name is a credential; empty when it is not."""
+    return _kind(name[-_LONGEST:])
+
+
+def weak(name: str) -> bool:
+    """Whether a long random value of this name is a secret."""
+    return _weak(name[-_LONGEST:])
 
 
 @functools.lru_cache(maxsize=4096)
-def kind(name: str) -> str:
-    """`password`, `token`, … when what has this name is a credential; empty when it is not."""
-    if _HOST.search(name) and "account.key" not in name:  # `rbac.authorization.k8s.io`: a group of the API, a host
+def _kind(name: str) -> str:
+    if name.endswith(_HOSTS) and "account.key" not in name:  # `rbac.authorization.k8s.io`: a group of the API, a host
         return ""
     words = _words(name)
     found, place = "", -1
@@ -119,8 +110,7 @@ def kind(name: str) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
-def weak(name: str) -> bool:
-    """Whether a long random value of this name is a secret."""
+def _weak(name: str) -> bool:
     words = _words(name)
     while words and (words[-1] in _FORMS or words[-1].isdigit()):
         words = words[:-1]
@@ -183,10 +173,19 @@ def _says_password(words: tuple[str, ...]) -> bool:
 
 def _ending(word: str) -> str:
     """Of words that are written in one: `storepass`, `adminpassword`, `csrftoken`."""
-    if word in _NOT_ENDING:
+    if word in _NOT_ENDING or not word.endswith(_ENDS):
         return ""
     return next((kind for ending, kind in _ENDINGS.items() if word.endswith(ending)), "")
 
 
 def _words(name: str) -> tuple[str, ...]:
-    return tuple(word.lower() for word in _CAMEL.findall(name.removeprefix("-D")))  # -D: Java's properties
+    """`dbPassword`, `DB_PASSWORD`: its words; a capital with a small letter behind it begins one."""
+    plain = name.removeprefix("-D")[-_LONGEST:].encode("latin-1", "replace")  # -D: Java's properties
+    cuts, before = [0], 0
+    for at, code in enumerate(plain.translate(_CLASSES)):
+        if code != before:
+            cuts.append(at - 1 if (before, code) == _CAPITAL else at)
+            before = code
+    cuts.append(len(plain))
+    words = (plain[start:end].translate(None, _NO_LETTERS) for start, end in itertools.pairwise(cuts))
+    return tuple(word.decode("latin-1").lower() for word in words if word)

@@ -7,16 +7,17 @@ and group; another server's masks tell nothing.
 from __future__ import annotations
 
 import hashlib
-import re
 from typing import Final
 
+from kubescript.masker import linear
 from kubescript.wire.masking import OPENING
 
 __all__ = ["PLACEHOLDER", "Masks", "is_masked"]
 
-PLACEHOLDER: Final = re.compile(rb"\xc2\xabredacted:[a-z0-9-]{1,60}:[0-9a-f]{8}(?::[0-9]{1,12}B)?\xc2\xbb")
-_WHERE: Final = re.compile(r"\A(?:env|flag|url)-(?=password|token|key|secret|credential|dsn)")
+PLACEHOLDER: Final = linear.compiled(rb"\xc2\xabredacted:[a-z0-9-]{1,60}:[0-9a-f]{8}(?::[0-9]{1,12}B)?\xc2\xbb")
+_WHERE: Final = ("env-", "flag-", "url-")
 """Where a value stands is reported, and is not part of its mask: it is the same value in a variable and in a log."""
+_KINDS: Final = ("password", "token", "key", "secret", "credential", "dsn")
 
 
 class Masks:
@@ -27,7 +28,8 @@ class Masks:
 
     def __call__(self, kind: str, value: bytes, *, sized: bool = False) -> bytes:
         """The placeholder of a value."""
-        kind = _WHERE.sub("", kind)
+        if kind.startswith(_WHERE) and (bare := kind.partition("-")[2]).startswith(_KINDS):
+            kind = bare
         digits = hashlib.blake2b(value, key=self._key, digest_size=4).hexdigest()
         size = f":{len(value)}B" if sized else ""
         return f"«redacted:{kind}:{digits}{size}»".encode()

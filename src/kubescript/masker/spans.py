@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import bisect
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kubescript.masker import placeholders
+from kubescript.masker import linear, placeholders
 
 __all__ = ["Span", "apply", "clear_of_masks", "filled", "merged", "whole"]
 
@@ -16,12 +15,14 @@ _BOUND: Final = 64
 """Bytes of a value that every rule reads."""
 _FAR: Final = 8_000
 """Bytes from which on a rule may have given up."""
-_RUN: Final = re.compile(rb"(?:[A-Za-z0-9+/_=-]|[.~](?=[A-Za-z0-9]))*")
+_RUN: Final = linear.compiled(rb"(?:[A-Za-z0-9+/_=-]|[.~][A-Za-z0-9])*")
 _LONG: Final = 2_048
+_MORE: Final = 3
+"""Bytes of a character behind its first, at most."""
 _LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=.~-"
-_WORD: Final = re.compile(rb"[A-Za-z0-9+_-]{2}")
-_BARE: Final = re.compile(rb"[^\s\"'`]*")
-_QUOTES: Final = {mark: re.compile(rb"[^\r\n" + mark + rb"]*") for mark in (b'"', b"'", b"`")}
+_WORD: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+_-")
+_BARE: Final = linear.compiled(rb"[^\s\"'`]*")
+_QUOTES: Final = {mark: linear.compiled(rb"[^\r\n" + mark + rb"]*") for mark in (b'"', b"'", b"`")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +52,27 @@ def merged(found: Iterable[Span]) -> list[Span]:
 def whole(text: bytes, found: list[Span]) -> list[Span]:
     """The spans, in order, each to the end of its value: a rule reads a bounded piece, and the rest is as secret."""
     result: list[Span] = []
-    reach: dict[re.Pattern[bytes], tuple[int, int]] = {}
+    reach: dict[linear.Pattern, tuple[int, int]] = {}
     for each in found:
         span = replace(each, start=_start(text, each, result[-1].end if result else 0)) if each.begins_before else each
+        span = _of_characters(text, span)
         end = _end(text, span, reach) if span.replacement is None else span.end
         if result and span.start < result[-1].end:
             result[-1] = replace(result[-1], end=max(end, result[-1].end), replacement=None)
         else:
             result.append(span if end == span.end else replace(span, end=end))
     return result
+
+
+def _of_characters(text: bytes, span: Span) -> Span:
+    """The span without half a character of UTF-8 at either end: what a rule counts is bytes, and half a character left
+    of a value makes the whole answer unreadable."""
+    start, end = span.start, span.end
+    while span.start - start < _MORE and start > 0 and text[start] & 0xC0 == 0x80:
+        start -= 1
+    while end - span.end < _MORE and end < len(text) and text[end] & 0xC0 == 0x80:
+        end += 1
+    return span if (start, end) == (span.start, span.end) else replace(span, start=start, end=end, replacement=None)
 
 
 def filled(text: bytes, end: int, kind: str) -> Span | None:
@@ -74,14 +87,14 @@ def _start(text: bytes, span: Span, low: int) -> int:
     return low + len(text[low : span.start].rstrip(_LETTERS))
 
 
-def _end(text: bytes, span: Span, reach: dict[re.Pattern[bytes], tuple[int, int]]) -> int:
+def _end(text: bytes, span: Span, reach: dict[linear.Pattern, tuple[int, int]]) -> int:
     """Where its value ends. `reach` holds what was read last: a run with a thousand spans in it is read once."""
     size, rest = span.end - span.start, _BARE
     if size < _BOUND or not span.end < len(text):
         return span.end
     if size >= _FAR:
         rest = _QUOTES.get(text[span.start - 1 : span.start], _BARE)
-    elif _WORD.match(text, span.end - 1):
+    elif _WORD.issuperset(text[span.end - 1 : span.end + 1]):
         rest = _RUN
     else:
         return span.end

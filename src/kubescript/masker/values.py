@@ -16,6 +16,7 @@ from kubescript.masker import linear, names, placeholders
 __all__ = [
     "HARMLESS",
     "entropy",
+    "has_digit",
     "is_drawn",
     "is_label",
     "is_mixed",
@@ -36,7 +37,6 @@ _NAMED: Final = frozenset({"secret", "credential", "token", "key"})
 _DEFAULT: Final = linear.compiled(rb"\$\{\w+:?[-=]([^${}]+)\}")
 """A shell's variable with a literal in its place."""
 _DSN_SECRET: Final = linear.compiled(rb"@|(?i:pass|pwd|key|token|secret|signature|credential|auth)[\w ]*=")
-"""Of a connection string: a user, or a setting with a credential's name."""
 _SENTENCE: Final = linear.compiled(rb"(?:(?:[A-Za-z\x80-\xff']+|\d{1,3})[?.!,:]?(?: |\z)[?!:]?){1,14}")
 _LABELS: Final = frozenset(
     "key keys passe jeton clave chave chiave clé schlüssel contraseña acceso acesso accès d'accès".encode().split()
@@ -67,9 +67,9 @@ def is_secret(value: bytes, kind: str) -> bool:
     bare = stripped.rstrip(b",;")
     if not bare or placeholders.is_masked(bare) or _harmless(kind).fullmatch(bare) or is_label(bare):
         return False
-    if kind in _JUDGED:
-        return _JUDGED[kind](bare)
-    return kind not in _NAMED or not _is_name(bare, kind)
+    if kind in _NAMED:
+        return not _is_name(bare, kind)
+    return kind not in _JUDGED or _JUDGED[kind](bare)
 
 
 @functools.cache
@@ -77,6 +77,15 @@ def _harmless(kind: str) -> linear.Pattern:
     """All shapes of this kind in one: a choice of a hundred costs RE2 no more than one."""
     of = {"any", kind} if kind in _CHOSEN else {"any", "machine", kind}
     return linear.compiled(b"|".join(row["regex"].encode() for row in HARMLESS if row["of"] in of))
+
+
+def _is_pin(value: bytes) -> bool:
+    return 4 <= len(value) <= 12 and value.isdigit()
+
+
+def _is_dsn(value: bytes) -> bool:
+    """A connection string with a user, or with a setting that has a credential's name."""
+    return _DSN_SECRET.search(value) is not None
 
 
 def is_label(value: bytes) -> bool:
@@ -117,12 +126,11 @@ def _is_login(value: bytes) -> bool:
 
 
 _JUDGED: Final[dict[str, Callable[[bytes], bool]]] = {
-    "pin": lambda value: 4 <= len(value) <= 12 and value.isdigit(),
+    "pin": _is_pin,
     "cookie": _is_cookie,
     "basic-auth": _is_login,
-    "dsn": lambda value: _DSN_SECRET.search(value) is not None,
+    "dsn": _is_dsn,
 }
-"""Kinds whose values have a form of their own."""
 
 
 def is_secret_in_prose(value: bytes, kind: str) -> bool:
@@ -189,6 +197,11 @@ def is_mixed(value: bytes) -> bool:
 
 
 _MIXED: Final = linear.compiled(rb"[A-Za-z]{3}|[A-Za-z]\d+[A-Za-z]")
+
+
+def has_digit(value: bytes) -> bool:
+    """Whether a digit is in it."""
+    return _has(value, _DIGITS)
 
 
 def is_drawn(value: bytes) -> bool:

@@ -1,0 +1,29 @@
+"""The shapes of values that are no credential, row by row, and names of any length."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from kubescript.masker import linear, names, values
+
+
+@pytest.mark.parametrize("row", values.HARMLESS, ids=lambda row: row["id"])
+def test_the_example_of_a_shape_is_harmless_by_it_alone(row: dict[str, str]) -> None:
+    """Its own expression matches it, and no kind that it is of calls it a secret."""
+    example = row["example"].encode()
+    kind = row["of"] if row["of"] not in {"any", "machine"} else "token"
+    others = [each for each in values.HARMLESS if each is not row and each["of"] in {"any", row["of"]}]
+    assert linear.compiled(row["regex"].encode()).fullmatch(example)
+    assert not any(linear.compiled(each["regex"].encode()).fullmatch(example) for each in others)
+    assert not values.is_secret(example, kind)
+
+
+def test_a_name_is_judged_by_its_end_in_bounded_time() -> None:
+    """A megabyte of a name costs no more than a line of it."""
+    name = "aB" * 500_000 + "_password"
+    started = time.process_time()
+    assert names.kind(name) == "password"
+    assert not names.weak(name)
+    assert time.process_time() - started < 0.1

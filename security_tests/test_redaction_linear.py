@@ -112,7 +112,6 @@ MODULES: Final = [
 WINDOWS: Final = {
     "kubescript.masker.calls._LAST",
     "kubescript.masker.idioms._LISTED",
-    "kubescript.masker.pairs._NAME",
 }
 """Patterns that are searched in 200 or 250 bytes only."""
 

@@ -2,69 +2,162 @@
 
 from __future__ import annotations
 
-import re
+import functools
 from typing import Final
 
-__all__ = ["end_of_word", "extent", "is_passphrase", "is_yaml", "passphrase"]
+from kubescript.masker import linear, naming
 
-_BACK: Final = 200
-"""Bytes looked at before a value, for its name."""
+__all__ = ["beginning", "end_of_word", "extent", "is_passphrase", "is_yaml", "passphrase", "unquoted"]
+
 _AHEAD: Final = 8_192
 """Bytes of a value that are looked at."""
-_PEM_BYTES: Final = 65_536
-_PLAIN_WORDS: Final = re.compile(
-    rb"[A-Za-z\x80-\xff]{2,20}(?:[ ][A-Za-z\x80-\xff]{2,20}){3,11}\d{0,6}(?=[ \t]*(?:\r?\n|\\n|[\"'`)\]};,]|\Z))"
+_BLOCK_BYTES: Final = 65_536
+_LEAD_BYTES: Final = 200
+"""Bytes between a sign and its value that are looked at."""
+_QUOTES: Final = (b'"', b"'", b"`")
+_ENDS_WORDS: Final = bytes.maketrans(b"\r\n\"'`)]};,", b"\n" * 10)
+_DIGITS: Final = b"0123456789"
+_OF_WORDS: Final = naming.LETTERS + bytes(range(0x80, 0x100))
+_OF_LINES: Final = _OF_WORDS + _DIGITS + b" "
+_OF_SENTENCES: Final = frozenset(
+    b"or and to for is was are not must cannot can should may with without if as has have will be been when the a an "
+    b"via by of in on from at user host failed invalid required please your this that it password passwort passwd "
+    b"token secret key muss f\xc3\xbcr mit de la el le o".split()
 )
-_SENTENCE: Final = re.compile(
-    rb"(?i)\b(?:or|and|to|for|is|was|are|not|must|cannot|can|should|may|with|without|if|as|has|have|will|be|been|when|the|a|an|via|by|of|in|on|"
-    rb"from|at|user|host|failed|invalid|required|please|your|this|that|it|password|passwort|passwd|token|secret|key|muss|f\xc3\xbcr|mit|de|la|el|le|o)\b"
+"""Words that four words beside each other seldom have when they are a passphrase."""
+_IN_FRONT: Final = linear.compiled(
+    rb"("
+    rb"&?[A-Za-z_][\w.<>?\[\]]*(?: \| \w+)?[ \t]*=[ \t]+(?:[A-Z]\w*\()?|"  # password: str = Field("…
+    rb"(?:[A-Z][a-z]+ value|(?:the )?(?:given|provided|current|new|old) value|got|was)[:=]?[ \t]+|"  # Invalid value: "…
+    rb"(?:new )?(?:[A-Z]\w*|string|str|bytes|\[\]byte|(?:non)?sensitive|base64encode|some|just)"
+    rb"(?:\(\d*\)? ?|\([A-Z]\w*\()|"
+    rb"[burfRLNE@$]{1,2}|"
+    rb"(?:[A-Za-z_]+\.)?(?:from_?[hH]ex|b64decode|from_?base64|fromBase64|std::string)\(|std::string\(|<<|"
+    rb"process\.env\.[A-Z0-9_]+ ?(?:\|\||\?\?) ?|"
+    rb"ENV(?:\[[\"']\w+[\"']\] ?\|\||\.fetch\([\"']\w+[\"'],) ?|"
+    rb"os\.(?:environ\.get|getenv)\([\"'][A-Z0-9_]+[\"'], ?"
+    rb")\\*[\"'`]"
 )
-_BLOCK: Final = re.compile(rb"[|>][+-]?\d?[ \t]*\r?\n")
+"""What may stand between a sign and a value in quotes."""
+_FETCHES: Final = (b"Get", b"Read", b"Load", b"Env", b"Lookup", b"Fetch", b"From")
+"""How calls begin whose first argument is no value."""
+_MARKS: Final = (b"!", b"&", b"-")
+_YAML_LEAD: Final = linear.compiled(
+    rb"((?:!!?[\w/.-]*|&[\w-]+|-)[ \t]+|"
+    rb"\\*[\"']?(?:value|plain|plaintext|literal|cleartext|inline|raw|default|val)\\*[\"']?[ \t]*[:=][ \t]+)\S"
+)
+"""A tag, an anchor, a list's dash, a name that says that here the value is."""
+_BARE: Final = linear.compiled(
+    rb"(?:[^\s\"'`&;,<>\\]|\\+[^\s\"'`&;,<>\\nrt])*"
+    rb"(?:[&;,]+(?:[\w.\-%]*(?:[^\s\"'`&;,<>\\\w.\-%=:}\]]|\\+[^\s\"'`&;,<>\\nrt])(?:[^\s\"'`&;,<>\\]|\\+[^\s\"'`&;,<>\\nrt])*|[\w.\-%]+))*"
+)
+"""What goes on behind a comma, a semicolon or an ampersand, unless a blank, a quote or a bracket follows."""
+_FORM: Final = linear.compiled(
+    rb"(?:[^\s\"'`&;,<>\\]|\\+[^\s\"'`&;,<>\\nrt])*"
+    rb"(?:[&;,]+(?:[\w.\-%]*(?:[^\s\"'`&;,<>\\\w.\-%=}\]]|\\+[^\s\"'`&;,<>\\nrt])(?:[^\s\"'`&;,<>\\]|\\+[^\s\"'`&;,<>\\nrt])*|[\w.\-%]+))*"
+)
+"""The same behind `=`: a colon is part of the value."""
+_BODIES: Final = {
+    b'"': linear.compiled(rb"(?s)(?:[^\"\\]|\\.)*"),
+    b"'": linear.compiled(rb"(?s)(?:[^'\\]|\\.|'')*"),  # two: YAML's and SQL's way to write one
+    b"`": linear.compiled(rb"(?s)(?:[^`\\]|\\.)*"),
+}
+_BLOCK: Final = linear.compiled(rb"[|>][+-]?\d?[ \t]*\r?\n")
+_FIELDS: Final = linear.compiled(rb"(?m)^[ \t-]*[\w.\"']?[\w.\-\"']*:(?:[ \t]|$)")
+"""Lines of YAML."""
+_WORD: Final = linear.compiled(rb"[^\s\"'`,;<>\\]+")
+_QUOTE_INSIDE: Final = linear.compiled(
+    rb"([^\s\"'`\\,;{}\[\]<>()]+[\"'`][^\s\"'`\\,;:{}\[\]<>()=][^\s\"'`\\,;]*)[ \t]*(?:\r?\n|\z)"
+)
 
 
-_STOP: Final = re.compile(rb"[ \t]#|\\n|\r?\n|\r")
-"""What a line ends with, or what in it is a comment's."""
-_FIELDS: Final = re.compile(rb"(?m)^[ \t-]*+(?:[\w.\"'][\w.\-\"']*+|(?<=-)):(?:[ \t]|$)")
-"""Lines of YAML; the last dash may be a name."""
+def beginning(text: bytes, at: int) -> int:
+    """Where the value begins of which `at` is what follows the sign: behind `string(12) `, `!!str `, `str = Field(`."""
+    if text[at : at + 1] in _QUOTES:
+        return at
+    near = text[at : at + _LEAD_BYTES]
+    line = near.partition(b"\n")[0]
+    lead = _IN_FRONT.match(near) if any(quote in line for quote in _QUOTES) else None
+    if lead is not None and near.removeprefix(b"new ").startswith(_FETCHES):
+        return at
+    if lead is None and (near[:1] in _MARKS or near.partition(b" ")[0].endswith((b":", b"="))):
+        lead = _YAML_LEAD.match(near)
+    return at if lead is None else at + lead.end(1)
 
 
-def extent(text: bytes, at: int, *, whole_line: bool, head: bytes, stops: re.Pattern[bytes]) -> tuple[int, int]:
+def extent(text: bytes, at: int, *, whole_line: bool = False, form: bool = False) -> tuple[int, int]:
     """Where the value that begins at `at` begins and ends, without its quotes."""
     limit = min(len(text), at + _AHEAD)
-    quote = re.compile(rb"\"\"\"(?=[^\"])|'''(?=[^'])|\\*[\"'`]").match(text, at, limit)
-    if quote is not None:
-        return quote.end(), _closing(text, quote, limit)
-    if block := _BLOCK.match(text, at, limit):
-        return _block(text, block.end(), head)
-    if whole_line:
-        line = _line(text, at, limit)
-        if line:
-            return at, at + len(line.rstrip(b","))
-    bare = stops.match(text, at, limit)
-    stop = bare.end() if bare is not None else at
-    return at, _unclosed(text, at, stop)
+    if mark := _opening(text, at):
+        return at + len(mark), _closing(text, at + len(mark), mark, limit)
+    if text[at : at + 1] in (b"|", b">") and (block := _BLOCK.match(text, at, limit)):
+        return _block(text, at, block.end())
+    if whole_line and (line := _line(text, at, limit)):
+        return at, at + len(line.rstrip(b","))
+    return at, _unclosed(text, at, _bare(text, at, limit, form=form))
 
 
-def _line(text: bytes, at: int, limit: int) -> bytes:
-    """What stands before a comment or the end of the line, without the blanks behind it; nothing when a carriage return
-    stands within the line."""
-    stop = _STOP.search(text, at, limit)
-    if stop is None:
-        return text[at:limit].rstrip(b" \t")
-    if stop[0] == b"\r":
-        return b""
-    return text[at : stop.start()].rstrip(b" \t")
+def unquoted(text: bytes, at: int) -> int:
+    """The end of a value that ends with its line and has several words, or a quote inside; `at` when it has neither."""
+    if (end := passphrase(text, at)) >= 0 and text[end : end + 1] in b"\r\n":
+        return end
+    line = text[at : at + 402].partition(b"\n")[0]
+    if not any(quote in line for quote in _QUOTES):
+        return at
+    inner = _QUOTE_INSIDE.match(text[at : at + _AHEAD])
+    return at if inner is None else at + inner.end(1)
 
 
 def passphrase(text: bytes, at: int) -> int:
     """Where the four words or more end that begin here and make no sentence; -1 when there are none."""
-    words = _PLAIN_WORDS.match(text, at)
-    return words.end() if words is not None and not _SENTENCE.search(words[0]) else -1
+    if text[at : at + 2].strip(_OF_WORDS):
+        return -1
+    line = text[at : at + 256].translate(_ENDS_WORDS).partition(b"\n")[0].partition(b"\\n")[0].rstrip(b" \t")
+    words = line.split(b" ")
+    letters = [*words[:-1], words[-1].rstrip(_DIGITS)]
+    if not 4 <= len(words) <= 12 or len(words[-1]) - len(letters[-1]) > 6 or line.translate(None, _OF_LINES):
+        return -1
+    if any(not 2 <= len(word) <= 20 or word.strip(_OF_WORDS) for word in letters):
+        return -1
+    return at + len(line) if _OF_SENTENCES.isdisjoint(line.lower().split(b" ")) else -1
 
 
 def is_passphrase(value: bytes) -> bool:
     """Whether a value is such words and nothing else."""
     return passphrase(value, 0) == len(value)
+
+
+def is_yaml(text: bytes, at: int) -> bool:
+    """Whether a line in this text is a field rather than a sentence: others around it are, too."""
+    line = text[text.rfind(b"\n", max(0, at - naming.BACK), at) + 1 : at]
+    if line[:1] in (b" ", b"\t"):
+        return True
+    return sum(1 for _ in _FIELDS.finditer(text[max(0, at - 400) : at + 400])) > 1
+
+
+def end_of_word(text: bytes, start: int, stop: int) -> int:
+    """Where the word that begins at `start` ends."""
+    word = _WORD.match(text, start, stop)
+    return word.end() if word is not None else stop
+
+
+def _line(text: bytes, at: int, limit: int) -> bytes:
+    """What stands before a comment or the end of the line, without the blanks behind it; nothing when a carriage return
+    stands within the line."""
+    end = text.find(b"\n", at, limit)
+    line = text[at : end if end >= 0 else limit].removesuffix(b"\r")
+    for mark in (b"\\n", b" #", b"\t#"):
+        line = line.partition(mark)[0]
+    return b"" if b"\r" in line else line.rstrip(b" \t")
+
+
+def _bare(text: bytes, at: int, limit: int, *, form: bool) -> int:
+    """The end of a value without quotes: at a blank, a quote, or at what begins another pair (`&name=`)."""
+    found = (_FORM if form else _BARE).match(text, at, limit)
+    stop = at if found is None else found.end()
+    if text[stop : stop + 1] in ((b"=",) if form else (b"=", b":")):
+        return max(text.rfind(sign, at, stop) for sign in (b"&", b";", b","))
+    return stop
 
 
 def _unclosed(text: bytes, at: int, stop: int) -> int:
@@ -77,46 +170,50 @@ def _unclosed(text: bytes, at: int, stop: int) -> int:
     return stop
 
 
-def _closing(text: bytes, quote: re.Match[bytes], limit: int) -> int:
+def _opening(text: bytes, at: int) -> bytes:
+    """The quote that opens here, with the backslashes before it; empty when there is none."""
+    near = text[at : at + 17]
+    escapes = len(near) - len(near.lstrip(b"\\"))
+    if not near[escapes : escapes + 1] or near[escapes : escapes + 1] not in _QUOTES:
+        return b""
+    if near[:3] in {b'"""', b"'''"} and near[3:4] != near[:1]:
+        return near[:3]
+    return near[: escapes + 1]
+
+
+def _closing(text: bytes, start: int, mark: bytes, limit: int) -> int:
     """The end of a quoted value; of one that is never closed, the end of its line."""
-    mark, place = quote[0], quote.end()
-    while (found := text.find(mark, place, limit)) >= 0:
-        before = text[max(quote.end(), found - 16) : found]
-        escapes = len(before) - len(before.rstrip(b"\\"))
-        doubled = mark == b"'" and text[found + 1 : found + 2] == b"'"  # YAML's and SQL's way to write one
-        if not doubled and (escapes == 0 or (len(mark) == 1 and escapes % 2 == 0)):
-            return found
-        place = found + 1 + doubled
-    line = text.find(b"\n", quote.end(), limit)
+    found = -1
+    if mark in _BODIES:
+        body = _BODIES[mark].match(text, start, limit)
+        found = body.end() if body is not None and text.startswith(mark, body.end()) else -1
+    elif len(mark) == 3 and mark[:1] != b"\\":
+        found = text.find(mark, start, limit)
+    elif closing := _unescaped(mark).search(text, start - 1, limit):
+        found = closing.start() + 1
+    if 0 <= found < limit:
+        return found
+    line = text.find(b"\n", start, limit)
     return line if line >= 0 else limit
 
 
-def _block(text: bytes, start: int, head: bytes) -> tuple[int, int]:
+@functools.cache
+def _unescaped(mark: bytes) -> linear.Pattern:
+    """A quote with as many backslashes before it and no more."""
+    return linear.compiled(rb"[^\\]" + linear.escape(mark))
+
+
+def _block(text: bytes, at: int, start: int) -> tuple[int, int]:
     """A YAML block scalar: the lines that are indented deeper than its key."""
-    line = head[head.rfind(b"\n") + 1 :]
+    line = text[text.rfind(b"\n", max(0, at - naming.BACK), at) + 1 : at]
     indent = len(line) - len(line.lstrip(b" "))
-    stop = start
-    while stop < min(len(text), start + _PEM_BYTES):
-        end = text.find(b"\n", stop)
-        end = len(text) if end < 0 else end + 1
-        each = text[stop:end]
+    stop, limit = start, min(len(text), start + _BLOCK_BYTES)
+    while stop < limit:
+        end = text.find(b"\n", stop, limit)
+        each = text[stop : end if end >= 0 else limit]
         if each.strip() and len(each) - len(each.lstrip(b" ")) <= indent:
             break
-        stop = end
-    first = start + len(text[start:stop]) - len(text[start:stop].lstrip())
-    return first, max(first, start + len(text[start:stop].rstrip()))
-
-
-def is_yaml(text: bytes, at: int) -> bool:
-    """Whether a line in this text is a field rather than a sentence: others around it are, too."""
-    line = text[text.rfind(b"\n", max(0, at - _BACK), at) + 1 : at]
-    if line[:1] in b" \t" and line:
-        return True
-    around = text[max(0, at - 400) : at + 400]
-    return len(_FIELDS.findall(around)) > 1
-
-
-def end_of_word(text: bytes, start: int, stop: int) -> int:
-    """Where the word that begins at `start` ends."""
-    word = re.compile(rb"[^\s\"'`,;<>\\]+").match(text, start, stop)
-    return word.end() if word is not None else stop
+        stop = end + 1 if end >= 0 else limit
+    body = text[start:stop]
+    first = start + len(body) - len(body.lstrip())
+    return first, max(first, start + len(body.rstrip()))

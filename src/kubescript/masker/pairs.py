@@ -1,158 +1,84 @@
-"""A name, a sign and a value: `name=value`, `"name": "value"`, `name: value`, however quoted."""
+"""A name and its value: `name=value`, `"name": "value"`, `--name value`, `name "value"`, and two lines of YAML."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
-from kubescript.masker import extents, names, values
+from kubescript.masker import extents, keys, linear, names, naming, prose, values
 from kubescript.masker.spans import Span
 
-__all__ = ["pair", "values_at"]
+__all__ = ["READERS"]
 
-_BACK: Final = 200
-"""Bytes looked at before a value, for its name."""
-_NAME: Final = re.compile(
-    rb"((?:[A-Za-z]{1,20} )?[A-Za-z0-9_.\-]{1,120})(\\{0,7}[\"'`])?\]?([ \t]{0,20})"
-    rb"([?:]{0,2}=|=>|<-|=|::?|\\{1,8}u003[adAD]|\||\xe2\x94\x82|\xe2\x86\x92|->)([ \t\r\n]{0,24})\Z"
+_RULED: Final = frozenset({b"|", "│".encode(), b"->", "→".encode()})
+_CHECKSUMS: Final = (b"checksum/", b"hash/", b"digest/", b"sha/", b"sha1/", b"sha256/", b"sha512/")
+_SHELL_COMMAND: Final = linear.compiled(rb"`[a-z][\w./-]* [^`\r\n]*`")
+_SCHEMES: Final = frozenset({b"bearer", b"basic", b"token", b"digest", b"apikey", b"negotiate", b"ssws"})
+_SCHEME: Final = linear.compiled(rb"([A-Za-z]+)[ \t]+([A-Za-z0-9._~+/=-]{20}|\xc2\xabredacted:)?")
+_OTHER_KEY: Final = linear.compiled(
+    rb"(?i)\b(?:partition|sort|primary|foreign|cache|hash|range|routing|row|index|public) keys?\W*\z"
 )
-_LINE_START: Final = re.compile(rb"(?:^|[\n\r]|\\n)[ \t]{0,200}(?:- )?[\"']?\Z")
-_BARE: Final = re.compile(rb"(?:[^\s\"'`&;,<>\\]|\\(?![\"'nrt])|[&;,](?![\w.\-%]*[=:]|\s|\Z|[\"'}\]]))+")
-_FORM: Final = re.compile(rb"(?:[^\s\"'`&;,<>\\]|\\(?![\"'nrt])|[&;,](?![\w.\-%]*=|\s|\Z|[\"'}\]]))+")
-"""The same behind `=`: a colon behind an ampersand is part of the value."""
-_FIELD: Final = re.compile(rb"[\w.\-\"']{1,100}(?::(?:\s|\Z)|=(?![=\s]|\Z))")
-_LEAD: Final = re.compile(
-    rb"&?[A-Za-z_][\w.<>?\[\]]{0,30}(?:[ ]\|[ ]\w{1,20})?[ \t]{0,4}=[ \t]{1,4}(?:[A-Z]\w{0,30}\()?(?=[\"'`])|"
-    rb"(?:!!?[\w/.-]{0,40}|&[\w-]{1,40})[ \t]{1,4}(?=\S)|-[ \t]{1,4}(?=\S)|"
-    rb"(?:[A-Z][a-z]+ value|(?:the )?(?:given|provided|current|new|old) value|got|was)[:=]?[ \t]{1,4}(?=\\*[\"'`])|"
-    rb"(?:new )?(?:(?!Get|Read|Load|Env|Lookup|Fetch|From)[A-Z]\w{0,30}|string|str|bytes|\[\]byte|"
-    rb"(?:non)?sensitive|base64encode|some|just)"
-    rb"(?:\(\d{0,9}\)?[ ]?|\([A-Z]\w{0,20}\()(?=\\*[\"'`])|[burfRLNE@$]{1,2}(?=[\"'])|"
-    rb"(?:[A-Za-z_]{1,20}\.)?(?:from_?[hH]ex|b64decode|from_?base64|fromBase64)\((?=[\"'])|"
-    rb"process\.env\.[A-Z0-9_]{1,60}[ ]?(?:\|\||\?\?)[ ]?(?=[\"'`])|"
-    rb"ENV(?:\[[\"']\w{1,60}[\"']\][ ]?\|\||\.fetch\([\"']\w{1,60}[\"'],)[ ]?(?=[\"'])|"
-    rb"std::string\((?=[\"'])|os\.(?:environ\.get|getenv)\([\"'][A-Z0-9_]{1,60}[\"'],[ ]?(?=[\"'])|<<(?=[\"'])|"
-    rb"\{?[ \t\r\n]{0,40}\\*[\"']?(?:value|plain|plaintext|literal|cleartext|inline|raw|default|val)"
-    rb"\\*[\"']?[ \t]{0,4}[:=][ \t]{1,4}(?=\S)"
+_FUNCTION_WORDS: Final = frozenset(
+    b"or and to for is was are not must cannot can should may with without flag flags option options in on from "
+    b"if as at has have will instead when the a an via by".split()
 )
-"""What may stand between a name and its value: `Invalid value: "…"`, `Some("…")`, `string(12) "…"`, `{plain: …`."""
-_ABOUT: Final = re.compile(rb"(?i)(?:checksum|sha\d{0,3}|hash|digest)/\Z|://\Z")
-"""Before a name: what follows is that thing's checksum, or the name is a user's in an address."""
-_QUOTE_INSIDE: Final = re.compile(
-    rb"[^\s\"'`\\,;{}\[\]<>()]{1,200}[\"'`][^\s\"'`\\,;:{}\[\]<>()=][^\s\"'`\\,;]{0,200}(?=[ \t]*(?:\r?\n|\Z))"
-)
-_SENTENCE: Final = re.compile(rb"[A-Z\x80-\xff][^\r\n=\"]{8,80}(?=\r?\n|\Z)")
-_URN: Final = re.compile(rb"(?:arn|urn):[^\s\"']{0,150}\Z")
-_RULED: Final = frozenset({b"|", b"\xe2\x94\x82", b"->", b"\xe2\x86\x92"})
-_SHELL_COMMAND: Final = re.compile(rb"`[a-z][\w./-]* [^`\r\n]*`")
-_SCHEME: Final = re.compile(
-    rb"(?:(?i:bearer|basic|token|digest|apikey|negotiate|ssws)|"
-    rb"[A-Z][A-Za-z-]{2,20}(?=[ ](?:[A-Za-z0-9._~+/=-]{20}|\xc2\xabredacted:)))[ \t]+"
+_OF_TOKENS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_~-"
+_OF_FIELDS: Final = naming.LETTERS + b"0123456789_.-\"'"
+_OF_ADDRESSES: Final = bytes(set(range(256)) - set(b" \t\r\n\v\f\"'"))
+_QUOTES: Final = (b'"', b"'", b"`")
+_COLONS: Final = frozenset({b":", b": ", b":\t", b":\r", b":\n"})
+_NO_VALUE: Final = frozenset({b"", b"=", b" ", b"\t", b"\r", b"\n"})
+_CONTENTS: Final = frozenset({b"value:", b"content:", b"contents:"})
+_NAMED: Final = frozenset({b"name", b"key", b"path"})
+_FLAG: Final = linear.compiled(rb"--?[a-z][\w-]*")
+_JOINED: Final = linear.compiled(rb"[a-z][A-Z]|[-_.]")
+_PRINTED: Final = linear.compiled(
+    rb"(?i)(?:name|key|path|param(?:eter)?|variable|setting|option)\\*[\"'`]?\s*(?:=>|[:=])\s*\\*[\"'`]?([/a-z0-9_.\-]+)\\*[\"'`]?"
+    rb"[,;]?\s*:?\\*[\"'`]?(?:value|contents?)\\*[\"'`]?\s*(?:=>|[:=])\s*\z"
 )
 
 
 def pair(text: bytes, end: int) -> Iterator[Span]:
-    """`name=value`, `"name": "value"`, `name: value`, however quoted."""
+    """`name=value`, `"name": "value"`, `name: value`; the probe ends behind the value's first byte."""
     at = end - 1
-    head = text[max(0, at - _BACK) : at]
-    match = _NAME.search(head)
-    name = match[1].decode("ascii", "replace") if match is not None else ""
-    kind = names.kind(name)
-    if match is not None and name and not kind and names.weak(name):
-        yield from _weak(text, at, name)
+    found = naming.before(text, at)
+    if found is None:
         return
-    if match is None or not kind or _is_no_pair(text, at, head, match):
+    kind = names.kind(found.name)
+    if not kind:
+        yield from _weak(text, at, found)
+    elif not _is_no_pair(text, at, found):
+        for span in _named(text, at, found, kind):
+            if not (names.collection(found.name) and values.is_status(text[span.start : span.end])):
+                yield span
+
+
+def _named(text: bytes, at: int, found: naming.Naming, kind: str) -> Iterator[Span]:
+    if _in_expansion(found):
+        at += text[at : at + 1] in (b"-", b"=")
+    start = extents.beginning(text, at)
+    if b"\n" in found.gap and _is_field(text, start):  # what is below the name has a name of its own
         return
-    if _in_expansion(head, match):
-        at += text[at : at + 1] in b"-="
-    if (lead := _LEAD.match(text, at, at + _BACK)) is not None:
-        at = lead.end()
-    if b"\n" in match[5] and _FIELD.match(text, at):  # what is below the name has a name of its own
-        return
-    starts_line = _LINE_START.search(head[: match.start()]) is not None
-    if starts_line and match[4] in b":=" and not match[2] and (long := _unquoted(text, at)) is not None:
-        if values.is_secret(text[at:long], kind):
-            yield Span(at, long, kind)
-        return
-    whole_line = starts_line and match[4] == b":" and lead is None
-    stops = _FORM if match[4] == b"=" else _BARE
-    in_prose = _in_prose(text, at, match, starts_line=starts_line)
-    for span in values_at(text, at, kind, in_prose=in_prose, whole_line=whole_line, head=head, stops=stops):
-        if not (names.collection(name) and values.is_status(text[span.start : span.end])):
-            yield span
+    starts_line = naming.is_line_start(found.before)
+    if starts_line and found.sign in {b":", b"=", b":="} and not found.quoted:
+        if (end := extents.unquoted(text, start)) > start:
+            if values.is_secret(text[start:end], kind):
+                yield Span(start, end, kind)
+            return
+        if _is_label(text, start):
+            return
+    whole_line = starts_line and found.sign == b":" and start == at
+    in_prose = _in_prose(text, start, found, starts_line=starts_line)
+    yield from _judged(text, start, kind, in_prose=in_prose, whole_line=whole_line, form=found.sign == b"=")
 
 
-def _weak(text: bytes, at: int, name: str) -> Iterator[Span]:
-    """A random value of a name that says `key` in another language, or a vendor's name."""
-    start, stop = extents.extent(text, at, whole_line=False, head=b"", stops=_FORM)
-    if values.is_weak_secret(text[start:stop], name):
-        yield Span(start, stop, "key")
-
-
-def _unquoted(text: bytes, at: int) -> int | None:
-    """The end of a value to the end of its line that has several words, or a quote inside; None when it has neither."""
-    if (end := extents.passphrase(text, at)) >= 0 and text[end : end + 1] in b"\r\n":
-        return end
-    inner = _QUOTE_INSIDE.match(text, at)
-    if inner is not None:
-        return inner.end()
-    sentence = _SENTENCE.match(text, at)
-    return at if sentence is not None and values.is_label(sentence[0]) else None
-
-
-def _in_prose(text: bytes, at: int, match: re.Match[bytes], *, starts_line: bool) -> bool:
-    """Whether the colon behind a name may be a sentence's, or a scope's: `password:reset`."""
-    if match[4] != b":":
-        return match[4] in _RULED
-    if match[2]:  # volume "db-password" : references …
-        return bool(match[3]) and text[at : at + 1] not in b"\"'`\\"
-    return not starts_line or b" " in match[1] or not match[5]
-
-
-def _is_no_pair(text: bytes, at: int, head: bytes, match: re.Match[bytes]) -> bool:
-    """Whether what looks like a name and a value is something else."""
-    if match[1] == b"PASS" and match[4] == b":":  # what a test run says
-        return True
-    before = head[: match.start(1)]
-    if _ABOUT.search(before) or (match[4] == b":" and not match[2] and not match[5] and before.endswith(b"/")):
-        return True  # registry.example.com/token-service:1.2.3
-    if _URN.search(head, 0, match.start(1)) or (match[4] in _RULED and not _in_row(text, at, head)):
-        return True
-    first = text[at : at + 1]
-    if first == b"`" and _SHELL_COMMAND.match(text, at) and extents.passphrase(text, at + 1) < 0:
-        return True
-    if _in_expansion(head, match) and (first in b"?+" or match[1].lower().endswith(b"s")):
-        return True
-    return not match[2] and bool(match[5]) and first in b"\"'" and head[: match.start(1)].endswith(first)  # a prompt
-
-
-def _in_expansion(head: bytes, match: re.Match[bytes]) -> bool:
-    """`${NAME:-…}`, `${secrets:…}`."""
-    return match[4] == b":" and head[: match.start(1)].endswith(b"${")
-
-
-def _in_row(text: bytes, at: int, head: bytes) -> bool:
-    """Whether a rule between a name and a value is a table's, and no pipe; an arrow is one by itself."""
-    line = head[head.rfind(b"\n") + 1 :].lstrip()
-    return line.startswith((b"|", b"\xe2\x94\x82")) or line.rstrip().endswith((b" ->", b"\xe2\x86\x92"))
-
-
-def values_at(
-    text: bytes,
-    at: int,
-    kind: str,
-    *,
-    in_prose: bool,
-    whole_line: bool,
-    head: bytes,
-    stops: re.Pattern[bytes] | None = None,
+def _judged(
+    text: bytes, at: int, kind: str, *, in_prose: bool = False, whole_line: bool = False, form: bool = False
 ) -> Iterator[Span]:
     """The value at a place whose name is of this kind, when it is a credential."""
-    start, stop = extents.extent(text, at, whole_line=whole_line, head=head, stops=stops or _BARE)
-    if kind == "authorization" and (scheme := _SCHEME.match(text, start, stop)):
-        start = scheme.end()
-        stop = extents.end_of_word(text, start, stop)
+    start, stop = extents.extent(text, at, whole_line=whole_line, form=form)
+    if kind == "authorization" and (token := _behind_scheme(text, start, stop)) > start:
+        start, stop = token, extents.end_of_word(text, token, stop)
     elif _has_words(text, at, start, stop) and (kind not in {"password", "cookie"} or not extents.is_yaml(text, at)):
         stop, in_prose = extents.end_of_word(text, start, stop), True
     judge = values.is_secret_in_prose if in_prose else values.is_secret
@@ -160,5 +86,175 @@ def values_at(
         yield Span(start, stop, kind)
 
 
+def _behind_scheme(text: bytes, start: int, stop: int) -> int:
+    """Behind `Bearer `, or behind another word before a token; `start` when there is neither."""
+    scheme = _SCHEME.match(text, start, stop)
+    if scheme is None or not (scheme[1].lower() in _SCHEMES or (scheme[2] and scheme[1][:1].isupper())):
+        return start
+    return scheme.end(1) + len(text[scheme.end(1) : stop]) - len(text[scheme.end(1) : stop].lstrip(b" \t"))
+
+
+def _weak(text: bytes, at: int, found: naming.Naming) -> Iterator[Span]:
+    """A value drawn by lot, of a name that alone would not tell."""
+    name = found.name.rpartition(" ")[2]
+    basic = name.lower() in {"auth", "_auth"}
+    if not (basic or names.weak(name)) or b"ENC[" in found.before.rpartition(b"]")[2]:  # sops has written it
+        return
+    if name.lower() in {"key", "keys"} and _OTHER_KEY.search(found.before + found.name.encode()):
+        return
+    start, stop = extents.extent(text, at, form=True)
+    if names.weak(name) and values.is_weak_secret(text[start:stop], name):
+        yield Span(start, stop, "key")
+    elif basic and keys.is_basic(text[start:stop]):
+        yield Span(start, stop, "basic-auth")
+
+
+def weak(text: bytes, end: int) -> Iterator[Span]:
+    """The same; the probe ends within the value."""
+    head = text[max(0, end - naming.BACK) : end]
+    start = end - len(head) + len(head.rstrip(_OF_TOKENS))
+    yield from pair(text, _opening(text, start) + 1)
+
+
+def flag(text: bytes, end: int) -> Iterator[Span]:
+    """`--password value`."""
+    at = end - 1
+    head = text[max(0, at - naming.BACK) : at]
+    name = naming.last_word(head.rstrip(b" \t"))
+    kind = names.kind(name) if name.startswith("-") else ""
+    if not kind:
+        return
+    start, stop = extents.extent(text, at)
+    value = text[start:stop]
+    judge = values.is_secret_in_prose if head.endswith((b"  ", b"\t")) else values.is_secret  # a table of options
+    if judge(value, kind) and value.lower() not in _FUNCTION_WORDS and not _FLAG.fullmatch(value):
+        yield Span(start, stop, f"flag-{kind}")
+
+
+def quoted(text: bytes, end: int) -> Iterator[Span]:
+    """A name, blanks or a comma, and a value in quotes: `X-Api-Key "…"`, `:password "…"`, `{pass, <<"…">>}`."""
+    at = _opening(text, end - 1)
+    front = text[max(0, at - naming.BACK) : at].removesuffix(b"<<").rstrip(b" \t").removesuffix(b",").rstrip(b" \t")
+    name = naming.last_word(front[:-1].rstrip(b"\\") if front.endswith(_QUOTES) else front)
+    kind = names.kind(name)
+    if not kind:
+        return
+    start, stop = extents.extent(text, at)
+    value = text[start:stop]
+    joined = kind in {"password", "basic-auth"} or (kind != "secret" and _JOINED.search(name.encode()))
+    says = joined or (values.is_random(value) and value != value.lower())
+    if says and b" " not in value and prose.is_odd(value) and values.is_secret_in_prose(value, kind):
+        yield Span(start, stop, kind)
+
+
+def variable_yaml(text: bytes, end: int) -> Iterator[Span]:
+    """`name: DB_PASSWORD` and, on the next line, `value: …`."""
+    above, below = text[max(0, end - naming.BACK) : end].rsplit(b"\n", 2)[-2:]
+    field, colon, named = above.partition(b":")
+    if not colon or field.strip(b" \t-\"'") not in _NAMED or below.strip(b" \t") not in _CONTENTS:
+        return
+    name = named.strip(b" \t\r\"'").decode("ascii", "replace")
+    if kind := names.kind(name):
+        for span in _judged(text, end, kind, whole_line=True):
+            yield Span(span.start, span.end, f"env-{kind}")
+    elif names.weak(name):
+        start, stop = extents.extent(text, end, whole_line=True)
+        if values.is_weak_secret(text[start:stop], name):
+            yield Span(start, stop, "env-key")
+
+
+def variable_text(text: bytes, end: int) -> Iterator[Span]:
+    """`{Name: "DB_PASSWORD", Value: "…"}` as Go, Python and Ruby print it."""
+    at = end - 1
+    match = _PRINTED.search(text[max(0, at - 2 * naming.BACK) : at])
+    kind = names.kind(match[1].decode()) if match is not None else ""
+    if kind:
+        start, stop = extents.extent(text, at)
+        if values.is_secret(text[start:stop], kind):
+            yield Span(start, stop, f"env-{kind}")
+
+
+def _opening(text: bytes, start: int) -> int:
+    """Where the quote in front of a value begins, with its backslashes; `start` when there is none."""
+    head = text[max(0, start - 16) : start]
+    return start - len(head) + len(head[:-1].rstrip(b"\\")) if head.endswith(_QUOTES) else start
+
+
+def _is_field(text: bytes, at: int) -> bool:
+    """Whether a name and a sign begin here."""
+    near = text[at : at + 102].lstrip(_OF_FIELDS)
+    size = min(102, len(text) - at) - len(near)
+    if not 0 < size <= 100:
+        return False
+    return near[:2] in _COLONS or (near[:1] == b"=" and near[1:2] not in _NO_VALUE)
+
+
+def _is_label(text: bytes, at: int) -> bool:
+    """Whether words stand here to the end of the line, as beside a field of a form, in whatever language."""
+    line = text[at : at + 83].partition(b"\n")[0].removesuffix(b"\r")
+    if not 9 <= len(line) <= 81 or not (line[:1].isupper() or line[0] >= 0x80):
+        return False
+    return b"=" not in line and b'"' not in line and values.is_label(line)
+
+
+def _in_prose(text: bytes, at: int, found: naming.Naming, *, starts_line: bool) -> bool:
+    """Whether the colon behind a name may be a sentence's, or a scope's: `password:reset`."""
+    if found.sign != b":":
+        return found.sign in _RULED
+    if found.quoted:  # volume "db-password" : references …
+        return found.spaced and text[at : at + 1] not in (*_QUOTES, b"\\")
+    return not starts_line or " " in found.name or not found.gap
+
+
+def _is_no_pair(text: bytes, at: int, found: naming.Naming) -> bool:
+    """Whether what looks like a name and a value is something else."""
+    front, first = found.before, text[at : at + 1]
+    if found.name == "PASS" and found.sign == b":":  # what a test run says
+        return True
+    if found.sign in _RULED and not _in_row(text, at):
+        return True
+    if first == b"`" and _SHELL_COMMAND.match(text, at) and extents.passphrase(text, at + 1) < 0:
+        return True
+    if _in_expansion(found) and (first in {b"?", b"+"} or found.name.lower().endswith("s")):
+        return True
+    is_prompt = not found.quoted and bool(found.gap) and first in _QUOTES and front.endswith(first)
+    return is_prompt or _in_address(found)
+
+
+def _in_address(found: naming.Naming) -> bool:
+    """Whether the name is a part of a URL, of an ARN, of an image's name or of a checksum's."""
+    front = found.before
+    if front.endswith(b"://") or front.lower().endswith(_CHECKSUMS):
+        return True
+    if found.sign == b":" and not found.quoted and not found.gap and front.endswith(b"/"):
+        return True
+    word = front[len(front.rstrip(_OF_ADDRESSES)) :]
+    return b"arn:" in word or b"urn:" in word
+
+
+def _in_expansion(found: naming.Naming) -> bool:
+    """`${NAME:-…}`, `${secrets:…}`."""
+    return found.sign == b":" and found.before.endswith(b"${")
+
+
+def _in_row(text: bytes, at: int) -> bool:
+    """Whether a rule between a name and a value is a table's, and no pipe; an arrow is one by itself."""
+    line = text[max(0, at - naming.BACK) : at].rpartition(b"\n")[2].strip()
+    return line.startswith((b"|", "│".encode())) or line.endswith((b" ->", "→".encode()))
+
+
 def _has_words(text: bytes, at: int, start: int, stop: int) -> bool:
-    return b" " in text[start:stop] and text[at : at + 1] not in b"\"'`\\|>"
+    return b" " in text[start:stop] and text[at : at + 1] not in (*_QUOTES, b"\\", b"|", b">")
+
+
+READERS: Final[dict[str, Callable[[bytes, int], Iterator[Span]]]] = {
+    "pair": pair,
+    "weak": weak,
+    "weak-key": weak,
+    "flag": flag,
+    "quoted": quoted,
+    "variable": variable_text,
+    "variable-text": variable_text,
+    "variable-yaml": variable_yaml,
+}
+"""By the probe that calls for them."""

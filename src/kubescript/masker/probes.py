@@ -155,8 +155,7 @@ PROBES: Final = (
     # "--password", "…; at the next element's opening quote
     Probe("argument", rf"{_DOUBLE}--?(?:[A-Za-z0-9_-]*{_NAME}|-user|-auth|-login){_DOUBLE}{_SPACE},{_SPACE}{_DOUBLE}"),
     # --password … in a command line
-    # is what `spaced` finds; and
-    Probe("flag", r"(?:requirepass|masterauth|auth-pass [A-Za-z0-9_.-]+)[ \t]+[^ \t\r\n]"),
+    Probe("flag", rf"(?:^|[^A-Za-z0-9_.-])--?[A-Za-z0-9_-]*{_NAME}{_BLANK}+[^ \t\r\n:=]"),
     # mysql -u root -p…
     *_programs(),
     Probe("command", r"--from-literal[= ]"),

@@ -15,25 +15,19 @@ from kubescript.masker import (
     calls,
     code,
     columns,
-    flags,
     idioms,
     keys,
     markup,
     pairs,
     prose,
     urls,
-    variables,
 )
 from kubescript.masker.spans import Span
 
 __all__ = ["READERS"]
 
 READERS: Final[dict[str, Callable[[bytes, int], Iterator[Span]]]] = {
-    "pair": pairs.pair,
-    "variable-yaml": variables.variable_yaml,
-    "flag": flags.flag,
-    "weak": variables.weak,
-    "weak-key": variables.weak_key,
+    **pairs.READERS,
     "url": urls.url,
     "dsn": urls.dsn,
     "oracle": urls.oracle,
@@ -47,12 +41,8 @@ READERS: Final[dict[str, Callable[[bytes, int], Iterator[Span]]]] = {
     "hash": keys.password_hash,
     "announced": announced.announced,
     "columns": columns.columns,
-    "variable": variables.variable_text,
     "insert": columns.insert,
-    "quoted": variables.quoted,
-    "variable-text": variables.variable_text,
     **markup.READERS,
-    "spaced": flags.spaced,
     **idioms.READERS,
     **calls.READERS,
     **bracketed.READERS,

@@ -76,8 +76,8 @@ class Row:
         if end <= done:
             return [], done
         start, stop = self._place(text, end)
-        found = self.pattern.finditer(text, max(start, done - _OVERLAP), stop)
-        return list(self._judged(found)), stop
+        start = max(start, done - _OVERLAP)
+        return list(self._judged(self.pattern.finditer(text, start, stop), start)), stop
 
     def _place(self, text: bytes, end: int) -> tuple[int, int]:
         lowest, highest = max(0, end - _AROUND), min(len(text), end + _AROUND)
@@ -88,12 +88,13 @@ class Row:
             stop = highest if line_end < 0 else line_end + 1
         return (start + 1 if start >= lowest else lowest), stop
 
-    def _judged(self, found: Iterator[linear.Match]) -> Iterator[Span]:
+    def _judged(self, found: Iterator[linear.Match], start: int) -> Iterator[Span]:
+        """The values that count; one that begins where the reading began, in the middle of a line, begins before."""
         for match in found:
             value = next(group for group in self.values if match.start(group) >= 0)
             kind = names.kind(match[self.name].decode("utf-8", "replace")) if self.name else self.kind
             if kind and self.judge(match[value], kind):
-                yield Span(match.start(value), match.end(value), kind)
+                yield Span(*match.span(value), kind, begins_before=match.start() == match.start(value) == start > 0)
 
 
 def _read(data: dict[str, Any]) -> Row:

@@ -43,11 +43,6 @@ _SHORT: Final = "|".join(
     if first
 )
 _TOGETHER: Final = 12
-_SIGNED: Final = "code|sig|csrf|signature|x-amz-signature|x-amz-security-token|x-goog-signature|key|auth"
-_CALLED: Final = (
-    r"hooks?|webhooks?|webhookb2/[a-z0-9@-]+|incomingwebhook|invites?|invitations?|triggers?|integrations/v[0-9]/[a-z]+|activate|confirm|"
-    r"magic|magic-link|reset|reset-password|verify|join|share"
-)
 _RANDOM: Final = (
     "keys?|encrypt|inline[-_](?:string|bytes)|hmac[-_]?encoded|keyfile[-_]contents|"
     "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper|cookie|iv|login|community|honeycomb-team|[-_](?:user|credentials|creds)"
@@ -188,11 +183,6 @@ PROBES: Final = (
         "weak-key",
         rf"(?:^|[^A-Za-z0-9_.-])(?i:keys?){_QUOTE}?{_BLANK}*[:=]>?{_BLANK}*{_QUOTE}?[A-Za-z0-9+/_=~-]{{12}}",
     ),
-    Probe("url", r"://[^ \t\r\n\"'<>@]+@"),
-    Probe("dsn", r":[^ \t\r\n:@/\"']+@(?:tcp|udp|unix)\("),
-    Probe("oracle", r"jdbc:oracle:[a-z]+:[^/ \t\r\n\"]+/[^@ \t\r\n\"]+@"),
-    Probe("query", rf"(?i)(?:[?&;]|u0026)(?:{_SIGNED})=[A-Za-z0-9%+/_.-]{{12}}"),
-    Probe("url-path", rf"(?i)/(?:{_CALLED})/[A-Za-z0-9_=-]{{16}}"),
     Probe("jwt", r"eyJ[A-Za-z0-9_-]{10}"),
     Probe("pem", r"-----BEGIN (?i)[A-Z0-9 -]{0,40}KEY"),
     Probe("pem", r"PuTTY-User-Key-File-"),

@@ -20,7 +20,6 @@ from kubescript.masker import (
     markup,
     pairs,
     prose,
-    urls,
 )
 from kubescript.masker.spans import Span
 
@@ -28,11 +27,6 @@ __all__ = ["READERS"]
 
 READERS: Final[dict[str, Callable[[bytes, int], Iterator[Span]]]] = {
     **pairs.READERS,
-    "url": urls.url,
-    "dsn": urls.dsn,
-    "oracle": urls.oracle,
-    "query": urls.query,
-    "url-path": urls.path,
     "jwt": keys.jwt,
     "scheme": keys.scheme,
     "said": prose.said,

@@ -132,6 +132,8 @@ PROMISES: Final = (
     Promise("A-05", "audit", "Nobody but the server's user can read, redirect or replace the record.", "issue 6"),
     Promise("A-06", "audit", "Neither a script nor a client can write a record, or another's words into one.", "issue 6"),
     Promise("A-07", "audit", "The chain stays whole through crashes, many writers and rotation.", "issue 6"),
+    Promise("A-09", "audit", "Whatever fails while an answer is written, its script's record keeps its id, its calls and its denials.", "red team: a cut mask"),
+    Promise("S-11", "redaction", "No mask cuts a character, and no text is such that masking it raises.", "red team: a cut mask"),
     Promise("A-08", "audit", "A stranger's record may be read, exported and run again: it reaches no file but its own, and no terminal.", "issue 6: replay"),
     Promise("C-01", "snapshot", "A saved cluster that a stranger made reaches no file but its own.", "red team: a link in a must-gather"),
     Promise("C-02", "snapshot", "Whatever its files hold, opening and reading it takes bounded time and memory, and the rest is served.", "red team: YAML merge keys"),

@@ -19,7 +19,7 @@ from mcp.client import Client
 from mcp.client.stdio import stdio_client
 from mcp_types import Implementation
 
-from kubescript import config, contexts, evaluator, spawner, types
+from kubescript import config, contexts, errors, evaluator, spawner, types
 from kubescript.audit import record, recorder, verify
 from kubescript.broker import broker
 from kubescript.cluster import live, snapshot
@@ -262,10 +262,55 @@ def test_calls_under_way_end_with_their_script(
     assert verify.verify(file).broken is None
 
 
-@pytest.mark.promise("A-01")
-def test_a_script_whose_answer_fails_is_on_record(bench: benches.Bench, file: Path, tmp_path: Path) -> None:
-    """A bug of ours behind the script costs its answer, never its record; the client learns no more of it, and the next
-    script works."""
+CALLS_AND_A_DENIAL = f"{trails.COUNT}\n{trails.COUNT}\ntry:\n    k8s.coreV1().list_namespaced_secret('shop')\nexcept Exception:\n    pass\n"
+UNMASKABLE = {
+    "a bug of ours": (RuntimeError(SECRET), "output.failed"),
+    "invalid UTF-8": (UnicodeDecodeError("utf-8", b"\xc3", 0, 1, SECRET), "output.failed"),
+    "no memory": (MemoryError(SECRET), "output.failed"),
+    "no time": (errors.LimitExceeded("masking took longer than the call may take"), "limit.time"),
+}
+"""What masking an answer may raise, and the code of the answer then."""
+PLACES = {
+    "in the result": "111 * 111",
+    "in the prints": "print(111 * 111)",
+    "in an error": "raise ValueError(111 * 111)",
+}
+
+
+@pytest.mark.promise("A-01", "A-09")
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("failure", UNMASKABLE)
+def test_a_script_whose_answer_fails_is_on_record(
+    failure: str, place: str, bench: benches.Bench, file: Path, tmp_path: Path
+) -> None:
+    """Whatever fails behind the script costs its answer, never its record, which keeps its id, its calls and its
+    denials; the client learns no more of it, and the next script works."""
+    server = Server(bench, snapshot.Snapshot(trails.snapshot(tmp_path)), file)
+    error, code = UNMASKABLE[failure]
+
+    def broken(text: str, _found: Callable[[str], None], _check: Callable[[], None]) -> str:
+        if "12321" in text:
+            raise error
+        return text
+
+    server.evaluator._mask = broken
+    answer = server.ask(CALLS_AND_A_DENIAL + PLACES[place])
+    assert (answer.is_error, answer.code) == (True, code)
+    assert SECRET not in answer.text and "Error" not in answer.text
+    assert server.ask(trails.COUNT).text == "1"
+    server.recorder.close()
+    failed, fine = trails.records(file, "script")
+    calls = trails.records(file, "call")
+    assert (failed["code"], failed["calls"], failed["not_allowed"], fine["code"]) == (code, 3, 1, "ok")
+    assert [one["evaluation"] for one in calls] == [failed["evaluation"]] * 3 + [fine["evaluation"]]
+    assert verify.verify(file).broken is None
+
+
+@pytest.mark.promise("A-01", "A-09")
+def test_a_progress_text_that_cannot_be_masked_keeps_the_record(
+    bench: benches.Bench, file: Path, tmp_path: Path
+) -> None:
+    """A failure in the middle of a script: what it has called until then is on record under its id."""
     server = Server(bench, snapshot.Snapshot(trails.snapshot(tmp_path)), file)
 
     def broken(text: str, _found: Callable[[str], None], _check: Callable[[], None]) -> str:
@@ -273,15 +318,18 @@ def test_a_script_whose_answer_fails_is_on_record(bench: benches.Bench, file: Pa
             raise RuntimeError(SECRET)
         return text
 
+    async def report(_done: float, _total: float | None, _text: str) -> None:
+        pass
+
     server.evaluator._mask = broken
-    answer = server.ask(f"{trails.COUNT}\n111 * 111")
-    assert (answer.is_error, answer.code) == (True, "internal")
-    assert SECRET not in answer.text and "Error" not in answer.text
+    script = f"{CALLS_AND_A_DENIAL}ctx.progress(1, 2, str(111 * 111))"
+    answer = anyio.run(server.evaluator.evaluate, script, 20_000, report)
+    assert (answer.code, SECRET in answer.text) == ("internal", False)
     assert server.ask(trails.COUNT).text == "1"
     server.recorder.close()
-    assert [one["code"] for one in trails.records(file, "script")] == ["internal", "ok"]
-    assert len(trails.records(file, "call")) == 2
-    assert verify.verify(file).broken is None
+    failed, _ = trails.records(file, "script")
+    assert (failed["code"], failed["calls"], failed["not_allowed"]) == ("internal", 3, 1)
+    assert {one["evaluation"] for one in trails.records(file, "call")[:3]} == {failed["evaluation"]}
 
 
 @pytest.mark.promise("A-01")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import re
 import time
 import tracemalloc
 from collections import Counter
@@ -13,7 +14,9 @@ from dataclasses import replace
 
 import pytest
 
-from kubescript import errors, redaction
+from kubescript import config, errors, redaction
+from kubescript.redaction import engine as redaction_engine
+from kubescript.redaction import spans
 from security_tests.redaction import corpus, engine, floods, judge
 from security_tests.redaction.chance import Chance
 from security_tests.redaction.sheet import Document
@@ -411,3 +414,50 @@ def give_up(masking: redaction.Engine, form: str, deadline: float) -> None:
     with pytest.raises(errors.ClusterError, match="within the script's time"):
         for piece in masking.body(call, chunks, lambda _: None):
             assert PASSWORD.encode() not in piece
+
+
+CUT = {
+    "before a percent-encoded value": "é" * 2_048 + "password%3DS3cr3tValue99xyz%26",
+    "behind a percent-encoded value": "password%3DS3cr3tValue99xyz%26a" + "é" * 8_192,
+    "of four bytes": "x" + "\N{GRINNING FACE}" * 2_048 + "password%3DS3cr3tValue99xyz%26",
+}
+"""Texts in which a rule that reads a bounded number of bytes ends in the middle of a character."""
+SPLIT = {
+    "behind": (r"canary-[^a-z]{5}", "canary-ééé!", "MASK!"),
+    "before": (r"[^a-z ]{1}canary", "x écanary", "x MASK"),
+}
+"""Rules of an operator that match half a character, with a text and what becomes of it."""
+
+
+@pytest.mark.promise("S-11")
+@pytest.mark.parametrize("name", CUT)
+def test_a_rule_that_stops_within_a_character_masks_all_of_it(name: str, masking: redaction.Engine) -> None:
+    """The text comes back, without the secret and with whole characters."""
+    masked = masking.text(CUT[name], lambda _: None)
+    assert "S3cr3tValue99xyz" not in masked
+    assert "\ufffd" not in masked
+    assert masking.text("next", lambda _: None) == "next"
+
+
+@pytest.mark.promise("S-11")
+@pytest.mark.parametrize("name", SPLIT)
+def test_a_rule_that_matches_half_a_character_masks_all_of_it(name: str) -> None:
+    """A rule sees bytes: what it finds may begin or end within a character."""
+    regex, text, expected = SPLIT[name]
+    rule = config.RedactionRule(id="half", regex=regex)
+    masked = redaction.Engine(config.Redaction(rules=(rule,))).text(text, lambda _: None)
+    assert re.sub("«redacted:half:[0-9a-f]+»", "MASK", masked) == expected
+
+
+@pytest.mark.promise("S-11")
+def test_without_whole_characters_a_mask_cuts_one(monkeypatch: pytest.MonkeyPatch, masking: redaction.Engine) -> None:
+    """The mutation check: without the search for the ends of a character each text has half of one, and even then
+    masking does not raise."""
+    monkeypatch.setattr(spans, "_character_start", lambda _text, at: at)
+    monkeypatch.setattr(spans, "_character_end", lambda _text, at: at)
+    for text in CUT.values():
+        assert "\ufffd" in masking.text(text, lambda _: None)
+    monkeypatch.setattr(redaction_engine, "_decoded", lambda masked: masked.decode("utf-8", "surrogatepass"))
+    for text in CUT.values():
+        with pytest.raises(UnicodeDecodeError):
+            masking.text(text, lambda _: None)

@@ -36,6 +36,7 @@ _NOBODY: Final = types.Caller()
 # Seconds that masking an answer may always take: a script that used all of its time also has prints to mask.
 _MASKING_S: Final = 2.0
 _BUG: Final = "kubescript failed; its log says why"
+_UNWRITTEN: Final = "the answer could not be written, so it is withheld; return and print less, or something else"
 
 
 class CallHandler(Protocol):
@@ -168,11 +169,9 @@ class Evaluator:
         entry = self._audit.begin(asked.script, asked.caller, asked.limits, where) if self._audit is not None else None
         calls = summary.Summary(journal=records.NOWHERE if entry is None else entry)
         deadline = time.monotonic() + asked.limits.timeout_ms / 1000
-        outcome = self._runner.run(self._job(asked, where, calls, entry, deadline))
+        outcome = self._outcome(self._job(asked, where, calls, entry, deadline), calls)
         self._runner.later(functools.partial(_log_outcome, outcome))
-        self._note_missing_namespaces(asked, calls)
-        notes = summary.notes(calls, asked.script, outcome)
-        answer = self._rendered(asked, outcome, calls, notes, deadline)
+        answer, notes = self._written(asked, outcome, calls, deadline)
         try:
             if entry is not None:
                 entry.close(outcome, answer, calls, notes)  # raises, so that no answer leaves unrecorded
@@ -206,6 +205,16 @@ class Evaluator:
             cancellation=asked.switch,
         )
 
+    def _outcome(self, job: conversation.Job, calls: summary.Summary) -> types.Outcome:
+        """Runs the job. Raises WorkerError when no script ran."""
+        try:
+            return self._runner.run(job)
+        except errors.KubescriptError:
+            raise
+        except Exception:  # a bug of ours; the script may have made calls, and its record must say so
+            log.exception("a script failed in an unforeseen way", extra={"event": "session.bug"})
+            return types.Outcome(fault=types.Fault("internal", _BUG), usage=types.Usage(api_calls=calls.calls))
+
     def _note_missing_namespaces(self, asked: _Request, calls: summary.Summary) -> None:
         """Notes the namespaces that a script listed and that do not exist."""
         # A replay repeats the notes of the first run.
@@ -222,17 +231,33 @@ class Evaluator:
 
     # --- the answer -------------------------------------------------------------------------------------------------
 
+    def _written(
+        self, asked: _Request, outcome: types.Outcome, calls: summary.Summary, deadline: float
+    ) -> tuple[types.Answer, list[str]]:
+        """Returns the answer and the notes under it; an error in its place when it cannot be masked or written in time.
+
+        It never raises: whatever fails here, the script and its calls go on record under their own id.
+        """
+        notes: list[str] = []
+        try:
+            self._note_missing_namespaces(asked, calls)
+            notes = summary.notes(calls, asked.script, outcome)
+            return self._rendered(asked, outcome, calls, notes, deadline), notes
+        except (errors.LimitExceeded, errors.RedactionError) as error:
+            failure: errors.KubescriptError = error
+        except Exception:
+            log.exception("an answer could not be written", extra={"event": "output.bug"})
+            failure = errors.KubescriptError(_UNWRITTEN, code="output.failed")
+        return self._failure_answer(failure, "answer withheld"), notes
+
     def _rendered(
         self, asked: _Request, outcome: types.Outcome, calls: summary.Summary, notes: Sequence[str], deadline: float
     ) -> types.Answer:
-        """Returns the answer, or an error when masking the answer takes longer than the client waits."""
+        """Returns the answer. Raises LimitExceeded when masking it takes longer than the client waits."""
         fault = outcome.fault.message if outcome.fault is not None else ""
         ours = (*calls.denials, *outcome.limit_messages, *fencing.own_texts(fault, asked.script))
         style = self._style(calls, asked.patience(deadline))
-        try:
-            return render.render(outcome, asked.limits, notes, source=calls.source, style=style, ours=ours)
-        except (errors.LimitExceeded, errors.RedactionError) as error:
-            return self._failure_answer(error, "answer withheld")
+        return render.render(outcome, asked.limits, notes, source=calls.source, style=style, ours=ours)
 
     def _style(self, calls: summary.Summary, patience: cancellation.Patience) -> render.Style:
         """Returns how this script's answer is written. It is the one place where text that leaves is redacted."""
@@ -245,7 +270,7 @@ class Evaluator:
         """Returns the error that the client gets in place of an answer."""
         log.warning("%s: %s", what, failure.message, extra={"code": failure.code, "remedy": failure.remedy})
         text = f"error {failure.code}: {failure.message}"
-        if failure.message != _BUG:  # the code that masks answers may be the code that failed
+        if failure.message not in {_BUG, _UNWRITTEN}:  # the code that masks answers may be the code that failed
             text = self._masked_error(text)
         return types.Answer(text, is_error=True, code=failure.code)
 
@@ -255,6 +280,9 @@ class Evaluator:
             return self._style(summary.Summary(), cancellation.Patience(_MASKING_S)).text(text)
         except (errors.LimitExceeded, errors.RedactionError) as error:
             return f"error {error.code}: {error.message}"
+        except Exception:
+            log.exception("an error could not be masked", extra={"event": "output.bug"})
+            return f"error output.failed: {_UNWRITTEN}"
 
     async def _recorded_refusal(self, asked: _Request, error: errors.KubescriptError) -> errors.KubescriptError:
         """Records a script that was not run; returns its error, or the audit's when it cannot be recorded."""

@@ -105,7 +105,7 @@ def script(
         "calls": usage.api_calls,
         "not_allowed": sum(summary.denied.values()),
         "fetched_bytes": usage.bytes_fetched,
-        "answer_bytes": len(answer.text.encode()),
+        "answer_bytes": len(answer.text.encode("utf-8", "replace")),
         "ms": round(usage.wall_ms, 1),
         "cpu_ms": round(usage.cpu_ms, 1),
         "peak_mib": usage.peak_bytes >> 20,

@@ -7,6 +7,7 @@ settings and the deadline.
 from __future__ import annotations
 
 import functools
+import logging
 import os
 import secrets
 import subprocess
@@ -25,6 +26,8 @@ from kubescript.request import request
 from kubescript.wire import masking, protocol
 
 __all__ = ["WITHHELD", "Engine", "described"]
+
+log = logging.getLogger(__name__)
 
 WITHHELD: Final = "(withheld: it could not be masked in time)"
 """What stands in the place of a text that could not be masked."""
@@ -95,13 +98,16 @@ class Engine:
         content = text.encode("utf-8", "surrogatepass")
         with self._pool.lent(check) as masker:
             masked = masker.text(content, found, check)
-        return text if masked is content else masked.decode("utf-8", "surrogatepass")
+        return text if masked is content else _decoded(masked)
 
     def text_or_withheld(self, text: str, found: Found) -> str:
         """As `text`, for the audit record and for spans: what cannot be masked in ten seconds is withheld."""
         try:
             return self.text(text, found)
         except (errors.LimitExceeded, errors.RedactionError):
+            return WITHHELD
+        except Exception:  # a record must be written whatever text is in it
+            log.exception("a text could not be masked", extra={"event": "redaction.bug"})
             return WITHHELD
 
     def _masked(self, call: request.Request, chunks: Iterator[bytes], found: Found, *, echo: bool) -> Iterator[bytes]:
@@ -124,6 +130,14 @@ def described(call: request.Request, *, echo: bool) -> masking.Body:
         secrets=call.is_resource and call.resource == "secrets" and not call.group,
         echo=echo,
     )
+
+
+def _decoded(masked: bytes) -> str:
+    """Returns the text; never raises, whatever a mask has cut."""
+    try:
+        return masked.decode("utf-8", "surrogatepass")  # a script's text may hold halves of surrogate pairs
+    except UnicodeDecodeError:
+        return masked.decode("utf-8", "replace")
 
 
 def _check(call: request.Request) -> None:

@@ -23,7 +23,7 @@ _CODES: Final = frozenset({
     "limit.time", "limit.memory", "limit.depth", "limit.output", "limit.calls", "limit.bytes",
     "limit.watches",
     "worker.died", "worker.protocol", "worker.spawn", "worker.lockdown",
-    "audit.unavailable",
+    "audit.unavailable", "output.failed",
 })  # fmt: skip
 _VERBS: Final = frozenset({
     "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "proxy", "post", "put",

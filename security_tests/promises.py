@@ -89,6 +89,7 @@ PROMISES: Final = (
     Promise("R-05", "resources", "API calls are bounded, also for a script that swallows every error.", "issue 4"),
     Promise("R-06", "resources", "No script keeps itself alive: swallowed exceptions, SystemExit, finalizers.", "style guide 17"),
     Promise("R-07", "resources", "A source of any shape is compiled or refused in bounded time and words.", "issue 4"),
+    Promise("R-08", "resources", "No HTTP client keeps others out: what is half sent, unread or abandoned ends, and what is in use does not.", "red team: 1,100 half-sent requests"),
     Promise("P-01", "policy", "Every method of the official client has been tried, and only permitted requests reach the wire.", "issue 4"),
     Promise("P-02", "policy", "A read-only server sends GETs and the listed questions, nothing else.", "decision 6, kubernetes-mcp-server #377"),
     Promise("P-03", "policy", "No tunnel (exec, attach, port-forward, proxy) is opened, read-only or not.", "field notes 5d"),

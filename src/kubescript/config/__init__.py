@@ -6,6 +6,7 @@ from kubescript.config.settings import (
     Audit,
     Context,
     DeniedResource,
+    Http,
     Limits,
     Output,
     Redaction,
@@ -16,6 +17,6 @@ from kubescript.config.settings import (
 )  # fmt: skip
 
 __all__ = [
-    "MIB", "Audit", "Context", "DeniedResource", "Limits", "Output", "Redaction", "RedactionRule", "Sandbox",
-    "Settings", "Telemetry", "load", "nearest",
+    "MIB", "Audit", "Context", "DeniedResource", "Http", "Limits", "Output", "Redaction", "RedactionRule",
+    "Sandbox", "Settings", "Telemetry", "load", "nearest",
 ]  # fmt: skip

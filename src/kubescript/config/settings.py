@@ -17,8 +17,8 @@ from pydantic import Field
 from kubescript import types
 
 __all__ = [
-    "MIB", "PREFIX", "Audit", "Context", "DeniedResource", "Limits", "Output", "Redaction", "RedactionRule", "Sandbox",
-    "Settings", "Telemetry", "split",
+    "MIB", "PREFIX", "Audit", "Context", "DeniedResource", "Http", "Limits", "Output", "Redaction", "RedactionRule",
+    "Sandbox", "Settings", "Telemetry", "split",
 ]  # fmt: skip
 
 PREFIX: Final = "KUBESCRIPT_"
@@ -110,6 +110,16 @@ class Sandbox(_Section):
     """Scripts that run at the same time."""
     max_queue: Annotated[int, Field(ge=0, le=10_000)] = 64
     """Scripts that wait for their turn. The next script gets an error at once: the server is busy."""
+
+
+class Http(_Section):
+    """The limits of the http transport. What is sent too slowly needs no setting: a request has 15 seconds."""
+
+    max_sessions: Annotated[int, Field(ge=1, le=10_000)] = 512
+    """Clients that are connected at the same time. The next one gets 503 until a session ends or expires."""
+    session_idle_s: Annotated[int, Field(ge=1, le=86_400)] = 1_800
+    """Seconds without a request or an open stream after which a session ends. Its client gets 404 and begins another.
+    """
 
 
 class RedactionRule(_Section):
@@ -219,6 +229,8 @@ class Settings(pydantic_settings.BaseSettings):
     """Where traces and metrics go."""
     transport: Literal["stdio", "http"] = "stdio"
     """How clients connect."""
+    http: Http = Http()
+    """The limits of the http transport."""
     host: str = "127.0.0.1"
     """Address of the http transport. Only loopback is accepted in this version, because there is no authentication yet.
     """

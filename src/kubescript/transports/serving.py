@@ -32,6 +32,8 @@ Scrape = Callable[[], bytes]
 
 _METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 """Prometheus' text format."""
+_MAX_BODY: Final = 2 << 20
+"""Bytes of a request: a script of 256 KiB takes at most six times that as JSON."""
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 _ALLOWED_HOSTS: Final = ("127.0.0.1:*", "localhost:*", "[::1]:*")
 _ALLOWED_ORIGINS: Final = tuple(f"http://{host}" for host in _ALLOWED_HOSTS)
@@ -69,17 +71,26 @@ async def _serve_http(
 ) -> None:
     import uvicorn
 
+    from kubescript.transports import connections
+
     if settings.host not in _LOOPBACK:
         raise errors.ConfigError(
             f"host {settings.host} is not a loopback address: the http transport has no authentication yet, "
             "so it serves 127.0.0.1, localhost and ::1 only"
         )
-    app = _application(server, state, scrape)
-    options = uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=5)
+    app = _application(server, settings.http, state, scrape)
+    options = uvicorn.Config(
+        connections.WholeBodies(app, _MAX_BODY),
+        http=connections.protocol(connections.most(settings)),
+        ws="none",
+        backlog=connections.BACKLOG,
+        log_config=None,
+        timeout_graceful_shutdown=5,
+    )
     with _listener(settings) as listener:
         _end_on_sigterm()
         _log_address(listener, settings, clusters)
-        await uvicorn.Server(options).serve([listener])
+        await connections.Server(options).serve([listener])
 
 
 def _log_address(listener: socket.socket, settings: config.Settings, clusters: Sequence[str]) -> None:
@@ -117,7 +128,7 @@ def _end_on_sigterm() -> None:
         signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
 
 
-def _application(server: lowlevel.Server[Any], state: State, scrape: Scrape | None) -> Starlette:
+def _application(server: lowlevel.Server[Any], limits: config.Http, state: State, scrape: Scrape | None) -> Starlette:
     """Returns the web application: /mcp and what stands beside it. Host and Origin are checked on each."""
     from mcp.server import transport_security
     from starlette.requests import Request
@@ -143,5 +154,8 @@ def _application(server: lowlevel.Server[Any], state: State, scrape: Scrape | No
     return server.streamable_http_app(
         streamable_http_path="/mcp",
         transport_security=allowed,
+        session_idle_timeout=limits.session_idle_s,
+        max_sessions=limits.max_sessions,
+        max_request_body_size=_MAX_BODY,
         custom_starlette_routes=[Route("/health", health), Route("/info", info), Route("/metrics", metrics)],
     )

@@ -1,0 +1,351 @@
+"""Clients that hold connections and sessions of the http transport and do not use them, over real sockets: /health and
+a client that works go on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import resource
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+import uvicorn
+from mcp.client import Client
+
+from kubescript import config
+from kubescript.transports import connections
+from security_tests import benches
+from tests import clients, trails
+
+pytestmark = pytest.mark.slow
+
+HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+POST = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:1\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
+HALF_SENT = {
+    "nothing at all": b"",
+    "a request line that does not end": b"GET /health",
+    "headers that do not end": b"GET /health HTTP/1.1\r\nHost: 127.0.0.1:1\r\nX: ",
+    "a body of which nothing comes": POST + b"Content-Length: 1000\r\n\r\n",
+    "a body that does not end": POST + b'Content-Length: 1000\r\n\r\n{"jsonrpc"',
+    "a chunked body that does not end": POST + b'Transfer-Encoding: chunked\r\n\r\n5\r\n{"jso\r\n',
+    "a body that nobody asked for": b"GET /health HTTP/1.1\r\nHost: 127.0.0.1:1\r\nContent-Length: 1000\r\n\r\nx",
+    "a second request that does not end": b"GET /health HTTP/1.1\r\nHost: 127.0.0.1:1\r\n\r\nGET /health HTTP",
+}
+MANY = 1_100
+INITIALIZE = {
+    "jsonrpc": "2.0", "id": 1, "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "attack", "version": "1"}},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _descriptors() -> Iterator[None]:
+    """Room for the attackers' own sockets."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 4 * MANY:
+        pytest.skip("this machine does not let the attacker open enough connections")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 4 * MANY), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("http")
+    trails.snapshot(folder)
+    (folder / "few.toml").write_text("[http]\nmax_sessions = 8\nsession_idle_s = 2\n")
+    return folder
+
+
+@contextlib.contextmanager
+def serving(folder: Path, *flags: str) -> Iterator[int]:
+    """A server as a user starts it."""
+    with started(folder, *flags) as (port, _):
+        yield port
+
+
+@contextlib.contextmanager
+def started(folder: Path, *flags: str, log: Path | None = None) -> Iterator[tuple[int, int]]:
+    """A server whose process may open as many files as is usual and no more; gives its port and its process."""
+    port = clients.free_port()
+    command = [
+        "prlimit", "--nofile=1024:1024", clients.KUBESCRIPT, "--toolsets", "code", "--snapshot", str(folder / "pods.json"),
+        "--transport", "http", "--port", str(port), "--log-level", "error", *flags,
+    ]  # fmt: skip
+    with contextlib.ExitStack() as stack:
+        errors = stack.enter_context(log.open("w")) if log is not None else None
+        process = subprocess.Popen(command, stderr=errors)
+    try:
+        benches.until(lambda: healthy(port), 30)
+        yield port, process.pid
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+@pytest.fixture(scope="module")
+def port(folder: Path) -> Iterator[int]:
+    with serving(folder) as port:
+        yield port
+
+
+def healthy(port: int, seconds: float = 5.0) -> bool:
+    """Whether a probe gets its answer."""
+    try:
+        return httpx2.get(f"http://127.0.0.1:{port}/health", timeout=seconds).status_code == 200
+    except httpx2.HTTPError:
+        return False
+
+
+def answered(port: int) -> str:
+    """What a client gets that connects now, begins a session and runs a script."""
+
+    async def ask() -> str:
+        async with Client(f"http://127.0.0.1:{port}/mcp", mode="legacy") as client:
+            return clients.text(await clients.evaluate(client, trails.COUNT))
+
+    with anyio.from_thread.start_blocking_portal() as portal:
+        return portal.call(ask)
+
+
+def attack(port: int, data: bytes, count: int) -> list[socket.socket]:
+    """So many connections on which `data` was sent, still open on this side."""
+    held = []
+    for _ in range(count):
+        sock = socket.create_connection(("127.0.0.1", port), timeout=20)
+        held.append(sock)
+        with contextlib.suppress(OSError):  # the server may have ended it by now
+            sock.sendall(data)
+    return held
+
+
+def ended(held: list[socket.socket]) -> int:
+    """How many of the connections the server has ended."""
+    count = 0
+    for sock in held:
+        sock.setblocking(False)
+        try:
+            while sock.recv(1 << 16):
+                pass
+        except BlockingIOError:
+            continue
+        except OSError:
+            pass
+        count += 1
+    return count
+
+
+@pytest.mark.promise("R-08")
+@pytest.mark.parametrize("name", HALF_SENT)
+def test_half_sent_requests_keep_nobody_out(name: str, port: int) -> None:
+    """More of them than the process may have files: a probe and a new client are answered, and the oldest end."""
+    with contextlib.ExitStack() as stack:
+        held = attack(port, HALF_SENT[name], MANY)
+        for sock in held:
+            stack.callback(sock.close)
+        assert healthy(port)
+        assert answered(port) == "1"
+        assert ended(held) >= MANY - 1_024
+    assert healthy(port)
+
+
+@pytest.mark.promise("R-08")
+def test_connections_without_end_keep_nobody_out(port: int) -> None:
+    """An attacker who opens new ones as fast as he can, in the place of those that were ended."""
+    deadline = time.monotonic() + 4
+    probes = 0
+    held: list[socket.socket] = []
+    try:
+        while time.monotonic() < deadline:
+            held += attack(port, HALF_SENT["headers that do not end"], 100)
+            while len(held) > MANY:
+                held.pop(0).close()
+            assert healthy(port)
+            probes += 1
+        assert answered(port) == "1"
+    finally:
+        for sock in held:
+            sock.close()
+    assert probes > 3
+
+
+@pytest.mark.promise("R-08")
+def test_a_slow_drip_ends_in_time(port: int) -> None:
+    """A byte each second, in the headers and in a body: the time of a request counts from its beginning."""
+    drips = [b"GET /health HTTP/1.1\r\nHost: 127.0.0.1:1\r\nX: ", POST + b"Content-Length: 1000\r\n\r\n"]
+    held = [attack(port, data, 1)[0] for data in drips]
+    started = time.monotonic()
+    try:
+        while ended(held) < len(held):
+            assert time.monotonic() < started + 4 * connections.WAIT_S
+            time.sleep(1)
+            for sock in held:
+                with contextlib.suppress(OSError):
+                    sock.send(b" ")
+    finally:
+        for sock in held:
+            sock.close()
+    assert time.monotonic() > started + connections.WAIT_S / 2
+    assert answered(port) == "1"
+
+
+@pytest.mark.promise("R-08")
+def test_large_bodies_that_do_not_end_hold_little(folder: Path) -> None:
+    """400 bodies of two MiB each, of which the last byte is missing: the server keeps a bounded part."""
+    size = 2 << 20
+    body = POST + f"Content-Length: {size}\r\n\r\n".encode() + b'{"a":"' + b"x" * (size - 8)
+    with started(folder) as (port, pid):
+        before = memory(pid)
+        held = [attack(port, body, 1)[0] for _ in range(400)]
+        assert healthy(port)
+        assert memory(pid) - before < 200 << 20
+        for sock in held:
+            sock.close()
+        assert answered(port) == "1"
+
+
+@pytest.mark.promise("R-08")
+def test_requests_that_break_off_do_not_fill_the_log(folder: Path, tmp_path: Path) -> None:
+    """Clients that leave in the middle of a body, and a server that ends while some have not left: no stack trace."""
+    with started(folder, log=tmp_path / "log") as (port, _):
+        for sock in attack(port, HALF_SENT["a body that does not end"], 200):
+            sock.close()
+        assert answered(port) == "1"
+        held = attack(port, HALF_SENT["a body that does not end"], 20)
+    assert ended(held) == 20
+    assert (tmp_path / "log").read_text() == ""
+
+
+def memory(pid: int) -> int:
+    """Bytes that a process has used at most."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) << 10
+
+
+def opened(port: int) -> str:
+    """The id of a new session; what the server says when there is none."""
+    answer = httpx2.post(f"http://127.0.0.1:{port}/mcp", json=INITIALIZE, headers=HEADERS, timeout=10)
+    return answer.headers.get("mcp-session-id", str(answer.status_code))
+
+
+def said(port: int, session: str) -> int:
+    """The status of a ping in a session."""
+    ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+    headers = HEADERS | {"mcp-session-id": session}
+    return httpx2.post(f"http://127.0.0.1:{port}/mcp", json=ping, headers=headers, timeout=10).status_code
+
+
+@pytest.mark.promise("R-08")
+def test_abandoned_sessions_expire_and_used_ones_do_not(folder: Path) -> None:
+    """Nine sessions where eight may be: the ninth is refused until the abandoned ones have ended. One that is asked, one
+    that has a stream open and one whose script runs stay."""
+    with serving(folder, "--config", str(folder / "few.toml")) as port:
+        used, listening, abandoned = opened(port), opened(port), [opened(port) for _ in range(6)]
+        assert len({used, listening, *abandoned}) == 8
+        assert opened(port) == "503"
+        assert healthy(port)
+        url, headers = f"http://127.0.0.1:{port}/mcp", HEADERS | {"mcp-session-id": listening}
+        with httpx2.stream("GET", url, headers=headers, timeout=30) as stream:
+            assert stream.status_code == 200
+            end = time.monotonic() + 5
+            while time.monotonic() < end:
+                assert said(port, used) == 200
+                time.sleep(0.3)
+            assert said(port, listening) == 200
+        assert {said(port, session) for session in abandoned} == {404}
+        assert said(port, used) == 200
+        assert answered(port) == "1"
+
+
+@pytest.mark.promise("R-08")
+def test_a_script_longer_than_the_idle_time_is_answered(folder: Path) -> None:
+    """A session in which a call runs is in use."""
+    with serving(folder, "--config", str(folder / "few.toml")) as port:
+        session = opened(port)
+        script = "import time\nend = time.monotonic() + 4\nwhile time.monotonic() < end:\n    pass\n'late'"
+        call = {
+            "jsonrpc": "2.0", "id": 3, "method": "tools/call",
+            "params": {"name": "evaluate_script", "arguments": {"script": script}},
+        }  # fmt: skip
+        headers = HEADERS | {"mcp-session-id": session}
+        httpx2.post(
+            f"http://127.0.0.1:{port}/mcp",
+            json={"jsonrpc": "2.0", "method": "notifications/initialized"},
+            headers=headers,
+        )
+        answer = httpx2.post(f"http://127.0.0.1:{port}/mcp", json=call, headers=headers, timeout=30)
+        assert "late" in answer.text
+        assert said(port, session) == 200
+
+
+# --- the mutation check ---
+
+
+BODY = b"x" * (16 << 20)
+"""More than the kernel holds for a client that does not read."""
+
+
+async def app(scope: Any, receive: Any, send: Any) -> None:
+    """An application that reads every body; its answer is long, but for probes."""
+    while (message := await receive())["type"] == "http.request" and message["more_body"]:
+        pass
+    body = b"ok" if scope["path"] == "/health" else BODY
+    head = [(b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": 200, "headers": head})
+    for start in range(0, len(body), 1 << 16):
+        more = start + (1 << 16) < len(body)
+        await send({"type": "http.response.body", "body": body[start : start + (1 << 16)], "more_body": more})
+
+
+async def ended_of(data: bytes, count: int, most: int, wait_s: float) -> tuple[int, bool]:
+    """Sends `data` on so many connections to a server with these limits; returns how many it has ended two seconds
+    later, and whether a probe is answered meanwhile."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    protocol = connections.protocol(most, wait_s)
+    options = uvicorn.Config(app, http=protocol, ws="none", lifespan="off", log_config=None)
+    server = connections.Server(options)
+    task = asyncio.create_task(server.serve([listener]))
+    held = await asyncio.to_thread(attack, port, data, count)
+    is_healthy = await asyncio.to_thread(healthy, port)
+    await asyncio.sleep(2)
+    left = len(protocol.waiting._open)
+    for sock in held:
+        sock.close()
+    server.should_exit = True
+    await task
+    return count - left, is_healthy
+
+
+@pytest.mark.promise("R-08")
+@pytest.mark.parametrize("data", [HALF_SENT["headers that do not end"], b"GET /long HTTP/1.1\r\nHost: x\r\n\r\n"])
+def test_without_its_limit_each_attack_on_connections_holds(data: bytes) -> None:
+    """Half-sent requests and unread answers: the number alone ends the oldest, the time alone ends all; without both,
+    all stay."""
+    assert asyncio.run(ended_of(data, 60, 10_000, 1_000)) == (0, True)
+    gone, is_healthy = asyncio.run(ended_of(data, 60, 40, 1_000))
+    assert (gone >= 20, gone < 60, is_healthy) == (True, True, True)
+    assert asyncio.run(ended_of(data, 60, 10_000, 0.5)) == (60, True)
+
+
+@pytest.mark.promise("R-08")
+def test_the_number_of_connections_follows_the_settings_and_the_process() -> None:
+    """Each session has room for its stream and each script for its call; where the process may have few files, there are
+    fewer connections."""
+    assert connections.most(config.Settings()) == 512 + 8 + 64 + 64
+    script = (
+        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (700, 700))\n"
+        "from kubescript import config; from kubescript.transports import connections\n"
+        "print(connections.most(config.Settings()))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == 700 - 512

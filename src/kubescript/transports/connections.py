@@ -1,0 +1,237 @@
+"""Limits on HTTP connections, so that no client keeps the others out: how long one may wait for its client, how many
+there are, and how much of what they send is held. `serving` gives `protocol` to uvicorn, which has no such limits.
+
+A connection waits for its client between requests, until a request has arrived whole, and while the client does not
+read its answer. What is being answered never waits. When there are too many connections, those that wait longest end
+first, so that a request which arrives at once (a probe of /health) always finds room.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import resource
+import socket
+import time
+from typing import Any, ClassVar, Final
+
+import h11
+import uvicorn
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http import h11_impl
+
+from kubescript import config
+
+__all__ = ["BACKLOG", "Connection", "Server", "Waiting", "WholeBodies", "most", "protocol"]
+
+log = logging.getLogger(__name__)
+
+WAIT_S: Final = 15.0
+"""Seconds for a whole request, counted from the end of the one before. Attack: a byte every second keeps a connection
+that has no such limit for ever."""
+_HELD_BYTES: Final = 32 << 20
+"""Bytes of requests that have not arrived whole, of all connections together. Attack: hundreds of large bodies of which
+the last byte never comes."""
+_ROOM: Final = 64
+"""Connections beyond the sessions' streams and the scripts: for probes, and for requests that are answered at once."""
+BACKLOG: Final = 64
+"""Connections that asyncio accepts before it looks at one."""
+_SPARE_DESCRIPTORS: Final = 512
+"""Of workers, API connections and files, and of connections that are accepted before one is ended: up to four times the
+backlog."""
+_FEWEST: Final = 32
+_QUEUE: Final = 2048
+"""Connections that the kernel keeps for us until we accept them."""
+_LOG_EVERY_S: Final = 60.0
+_WHOLE: Final = frozenset({h11.DONE, h11.MUST_CLOSE})
+"""States of a client whose request has arrived whole."""
+_too_large: Final = PlainTextResponse("the request is too large", 413, {"connection": "close"})
+
+
+def most(settings: config.Settings) -> int:
+    """Returns how many connections there may be; raises the process's limit of descriptors where it is too low."""
+    sandbox = settings.sandbox
+    # Each session may keep a stream open and each script its call; all other requests are answered at once.
+    wanted = settings.http.max_sessions + sandbox.max_scripts + sandbox.max_queue + _ROOM
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < wanted + _SPARE_DESCRIPTORS:
+        soft = wanted + _SPARE_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(wanted + _SPARE_DESCRIPTORS, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        wanted = max(_FEWEST, min(wanted, soft - _SPARE_DESCRIPTORS))
+    return wanted
+
+
+def protocol(most: int, wait_s: float = WAIT_S) -> type[Connection]:
+    """Returns the class of connections of which there are at most so many."""
+    return type("LimitedConnection", (Connection,), {"waiting": Waiting(most, wait_s)})
+
+
+class Server(uvicorn.Server):
+    """uvicorn's server, with a longer queue in the kernel than asyncio accepts at once. It ends without waiting for a
+    client that neither sends nor reads."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Starts to listen."""
+        await super().startup(sockets=sockets)
+        for listener in sockets or ():
+            listener.listen(_QUEUE)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Ends what waits for its client, and lets what is being answered end."""
+        for connection in list(self.server_state.connections):
+            if isinstance(connection, Connection) and connection in connection.waiting:
+                connection.end()
+        await super().shutdown(sockets=sockets)
+
+
+class WholeBodies:
+    """An application that passes requests on once they have arrived whole. A client that leaves before gets nothing."""
+
+    # Attack: the SDK logs a stack trace for each body that breaks off, and hundreds a second fill the log.
+
+    def __init__(self, app: ASGIApp, most: int) -> None:
+        self._app = app
+        self._most = most
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        body = bytearray()
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] != "http.request":
+                return
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+            if len(body) > self._most:
+                await _too_large(scope, receive, send)
+                return
+        first: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+
+        async def whole() -> Message:
+            return first.pop() if first else await receive()
+
+        await self._app(scope, whole, send)
+
+
+class Waiting:
+    """The connections that wait for their clients, the one that has waited longest first."""
+
+    def __init__(self, most: int, wait_s: float) -> None:
+        self.wait_s = wait_s
+        self._most = most
+        self._open: set[Connection] = set()
+        self._waiting: dict[Connection, int] = {}
+        """Each with the bytes of its request that have arrived."""
+        self._held = 0
+        self._logged = -_LOG_EVERY_S
+
+    def __contains__(self, connection: Connection) -> bool:
+        return connection in self._waiting
+
+    def open(self, connection: Connection) -> None:
+        """Counts a new connection."""
+        self._open.add(connection)
+
+    def add(self, connection: Connection) -> None:
+        """Notes that a connection waits from now on; ends others when there are too many."""
+        self._waiting[connection] = 0
+        self._make_room()
+
+    def hold(self, connection: Connection, size: int) -> None:
+        """Counts bytes of a request that has not arrived whole; ends connections when there are too many."""
+        self._waiting[connection] += size
+        self._held += size
+        self._make_room()
+
+    def remove(self, connection: Connection) -> None:
+        """Notes that a connection does not wait any more."""
+        self._held -= self._waiting.pop(connection, 0)
+
+    def close(self, connection: Connection) -> None:
+        """Forgets a connection that has ended."""
+        self.remove(connection)
+        self._open.discard(connection)
+
+    def _make_room(self) -> None:
+        while self._waiting and (len(self._open) > self._most or self._held > _HELD_BYTES):
+            oldest = next(iter(self._waiting))
+            self.close(oldest)
+            oldest.end()
+            self._log_full()
+
+    def _log_full(self) -> None:
+        if time.monotonic() < self._logged + _LOG_EVERY_S:
+            return
+        self._logged = time.monotonic()
+        log.warning(
+            "too many HTTP connections wait for their clients: of more than %d, those that wait longest are ended",
+            self._most,
+            extra={"event": "http.full"},
+        )
+
+
+class Connection(h11_impl.H11Protocol):
+    """One HTTP connection, which ends when it waits too long for its client."""
+
+    waiting: ClassVar[Waiting]
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as in uvicorn
+        """Takes a new connection."""
+        super().connection_made(transport)
+        self.waiting.open(self)
+        self._judge()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forgets the connection."""
+        self._stop_timer()
+        self.waiting.close(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Takes a part of a request."""
+        super().data_received(data)
+        self._judge()
+        if self in self.waiting:
+            self.waiting.hold(self, len(data))
+
+    def on_response_complete(self) -> None:
+        """Goes on to the next request."""
+        super().on_response_complete()
+        self._judge()
+
+    def pause_writing(self) -> None:
+        """Notes that the client does not read."""
+        super().pause_writing()
+        self._judge()
+
+    def resume_writing(self) -> None:
+        """Notes that the client reads again."""
+        super().resume_writing()
+        self._judge()
+
+    def end(self) -> None:
+        """Ends the connection at once, whatever is still to be sent."""
+        self._stop_timer()
+        self.transport.abort()
+
+    def _judge(self) -> None:
+        """Starts the time that the connection may wait, or stops it."""
+        is_waiting = self.conn.their_state not in _WHOLE or self.flow.write_paused or self.transport.is_closing()
+        if not is_waiting:
+            self._stop_timer()
+            self.waiting.remove(self)
+        elif self._timer is None:
+            self._timer = self.loop.call_later(self.waiting.wait_s, self.end)
+            self.waiting.add(self)
+
+    def _stop_timer(self) -> None:
+        timer: Any = self._timer
+        self._timer = None
+        if timer is not None:
+            timer.cancel()

@@ -287,6 +287,34 @@ def test_a_script_longer_than_the_idle_time_is_answered(folder: Path) -> None:
         assert said(port, session) == 200
 
 
+def called(port: int, arguments: bytes) -> int:
+    """The status of a call with these arguments, in a session of its own."""
+    body = (
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"evaluate_script","arguments":'
+        + arguments
+        + b"}}"
+    )
+    headers = HEADERS | {"mcp-session-id": opened(port)}
+    return httpx2.post(f"http://127.0.0.1:{port}/mcp", content=body, headers=headers, timeout=60).status_code
+
+
+@pytest.mark.promise("R-08")
+@pytest.mark.parametrize("name", ["lists", "objects", "texts", "numbers", "keys"])
+def test_a_request_of_many_values_is_refused(name: str, port: int) -> None:
+    """Two MiB of the smallest values there are: refused before anybody decodes them."""
+    values = {
+        "lists": b"[" + b"[]," * 600_000 + b"1]",
+        "objects": b"[" + b"{}," * 600_000 + b"1]",
+        "texts": b"[" + b'"",' * 600_000 + b"1]",
+        "numbers": b"[" + b"1," * 900_000 + b"1]",
+        "keys": b"{" + b",".join(b'"%d":1' % number for number in range(160_000)) + b"}",
+    }
+    assert called(port, b'{"script":' + values[name] + b"}") == 413
+    assert called(port, b'{"script":"1"}') == 200
+    text = b'{"script":"len(\\"' + b"[1,2]," * 30_000 + b'\\")"}'
+    assert called(port, text) == 200
+
+
 # --- the mutation check ---
 
 

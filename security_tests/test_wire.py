@@ -11,6 +11,7 @@ import socket
 import struct
 import threading
 import time
+import tracemalloc
 import urllib.parse
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,7 +28,7 @@ from kubescript.cluster import live
 from kubescript.executor import batch, conversation, replies
 from kubescript.output import render
 from kubescript.policy import policy
-from kubescript.wire import framing, protocol
+from kubescript.wire import framing, outline, protocol
 from security_tests import benches
 
 pytestmark = pytest.mark.slow
@@ -84,6 +85,11 @@ SHAPES = {
     "a result that is not UTF-8": 'frame(5, b\'{"result":"\\xff"}\')',
     "a result that is half a document": "frame(5, '{\"result\":[1,2}')",
     "a result of a million digits": "frame(5, '{\"result\":' + '9' * 1_000_000 + '}')",
+    "a result of a million lists": "frame(5, '{\"result\":[' + '[],' * 1_000_000 + '1]}')",
+    "a result of a million objects": "frame(5, '{\"result\":[' + '{},' * 1_000_000 + '1]}')",
+    "a result of a million texts": "frame(5, '{\"result\":[' + '\"\",' * 1_000_000 + '1]}')",
+    "a result of two million numbers": "frame(5, '{\"result\":[' + '1,' * 2_000_000 + '1]}')",
+    "a result nested 200 deep 10,000 times": "frame(5, '{\"result\":[' + ('[' * 200 + ']' * 200 + ',') * 10_000 + '1]}')",
     "a hint that is not UTF-8": 'frame(5, b\'{"hint":"\\xff"}\')',
     "bytes after the document": "frame(5, '{}{}')",
     "a NUL after the document": "frame(5, '{}\\0')",
@@ -788,6 +794,61 @@ def test_any_bytes_from_a_real_worker_end_in_an_outcome(hostile: benches.Bench, 
     assert hostile.works()
 
 
+MIB_4 = (4 << 20) - 100
+RESULTS = {
+    "numbers of 4,299 digits": b"[" + (b"9" * 4_299 + b",") * 970 + b"1]",
+    "digits in a text": b'["' + (b"9" * 4_299 + b" ") * 970 + b'"]',
+    "brackets in a text": b'["' + b"[" * MIB_4 + b'"]',
+    "escapes in a text": b'["' + b"\\n" * (MIB_4 // 2) + b'"]',
+    "quotes in a text": b'["' + b'\\"' * (MIB_4 // 2) + b'"]',
+    "backslashes in a text": b'["' + b"\\\\" * (MIB_4 // 2) + b'"]',
+    "lists": b"[" + b"[]," * (MIB_4 // 3) + b"1]",
+    "as many lists as may be": b"[" + b"[]," * 49_000 + b"1]",
+    "lists far apart": b"[" + (b"[" + b" " * 80 + b"],") * 49_000 + b"1]",
+    "as deep as may be": b"[" + (b"[" * 200 + b"]" * 200 + b",") * 480 + b"1]",
+    "as many keys as may be": b"{" + b",".join(b'"%030d":1' % number for number in range(99_000)) + b"}",
+    "as many texts as may be": b"[" + b'"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",' * 99_000 + b"1]",
+}
+"""Results of which each byte, or each value, is to cost the host as much as it can."""
+
+
+@pytest.mark.promise("W-03")
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_result_costs_the_host_little(name: str) -> None:
+    """Taken or refused, it costs a bounded multiple of the time for one plain text of that size."""
+
+    def cost(result: bytes) -> float:
+        began = time.process_time()
+        sound(converse(framed(5, '{"result":' + result.decode() + "}")))
+        return time.process_time() - began
+
+    plain = min(cost(b'"' + b"a " * (MIB_4 // 2) + b'"') for _ in range(2))
+    assert cost(RESULTS[name]) < 60 * plain
+
+
+@pytest.mark.promise("W-03")
+@pytest.mark.parametrize("name", ["lists", "quotes in a text", "brackets in a text", "numbers of 4,299 digits"])
+def test_a_result_takes_little_memory_of_the_host(name: str) -> None:
+    """A few times its own size."""
+    data = framed(5, '{"result":' + RESULTS[name].decode() + "}")
+    tracemalloc.start()
+    converse(data)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10 * len(data)
+
+
+@pytest.mark.promise("W-03")
+def test_a_script_whose_result_has_too_many_values_is_told(sandbox: benches.Bench) -> None:
+    """An honest worker says so itself, and what a text holds is no value."""
+    outcome = sandbox("[[] for _ in range(200_000)]")
+    assert outcome.fault is not None
+    assert (outcome.fault.code, "values" in outcome.fault.message) == ("limit.output", True)
+    assert sandbox("'[],' * 200_000").fault is None
+    assert sandbox("list(range(50_000))").fault is None
+    assert sandbox.works()
+
+
 # --- each bound is what stops something ---
 
 
@@ -800,6 +861,8 @@ def test_without_its_bound_each_attack_comes_through(monkeypatch: pytest.MonkeyP
     done = struct.pack("<IB", 2, 5) + b"{}"
     claim = b'{"fault":{"code":"policy.denied","message":"x"}}'
     claimed = struct.pack("<IB", len(claim), 5) + claim
+    lists = b'{"result":[' + b"[]," * 200_000 + b"1]}"
+    many = struct.pack("<IB", len(lists), 5) + lists
     progress = (struct.pack("<IB", 10, 3) + b'{"done":1}') * 10_001
     printed = struct.pack("<IB", 0, 2)
 
@@ -811,7 +874,10 @@ def test_without_its_bound_each_attack_comes_through(monkeypatch: pytest.MonkeyP
         "limit.output",
         "worker.protocol",
     ]
-    assert code(claimed) == "worker.protocol"
+    assert code(claimed) == code(many) == "worker.protocol"
+    with monkeypatch.context() as patch:
+        patch.setattr(outline, "MAX_VALUES", 1 << 30)
+        assert code(many) == ""
     with monkeypatch.context() as patch:
         patch.setitem(protocol.CAPS, protocol.FrameType.PROGRESS, 1 << 20)
         assert code(big + done) == ""

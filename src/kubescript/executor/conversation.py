@@ -6,7 +6,6 @@ the script has failed. wire/protocol.py describes the turns.
 
 from __future__ import annotations
 
-import itertools
 import logging
 import re
 import signal
@@ -19,7 +18,7 @@ import msgspec
 
 from kubescript import cancellation, errors, types
 from kubescript.executor import replies, usage
-from kubescript.wire import control, framing, protocol
+from kubescript.wire import control, framing, outline, protocol
 
 __all__ = ["Conversation", "Job", "OnCall", "OnProgress", "read_ready"]
 
@@ -44,12 +43,9 @@ _WORKERS_CODE: Final = re.compile(r"(script|limit)\.[a-z_]{1,40}")
 # Levels of a result. An honest worker stops at 200 (worker.sdk.serialize). The code that renders the result on the host
 # recurses, so a result that is nested too deeply would crash it.
 _MAX_NESTING: Final = 250
-_JSON_TEXT: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
-_STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
-_NOT_BRACKETS: Final = bytes(set(range(256)) - _STEPS.keys())
 _MAX_SCRIPT: Final = protocol.CAPS[protocol.FrameType.START] - 64 * protocol.KIB
 # Python refuses to read a longer integer (sys.get_int_max_str_digits).
-_LONG_NUMBER: Final = re.compile(rb"[0-9]{4300}")
+_MAX_DIGITS: Final = 4300
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +153,7 @@ class Conversation:
             case protocol.FrameType.MORE:
                 self._replies.more(protocol.decode(payload, protocol.More).answer)
             case protocol.FrameType.DONE:
-                self._done = _checked(protocol.decode(payload, protocol.Done))
+                self._done = _checked(protocol.decode(payload, protocol.Done), self._job.limits.output_bytes)
             case _:
                 self._aside(kind, payload)
 
@@ -270,26 +266,19 @@ def _unsendable(script: str) -> types.Fault | None:
     return None
 
 
-def _checked(done: protocol.Done) -> protocol.Done:
+def _checked(done: protocol.Done, output_bytes: int) -> protocol.Done:
     """Raises ProtocolError for a DONE that no honest worker sends."""
-    # Attack: a worker reports a fault in the host's name, or a result that crashes the code that renders it.
+    # Attack: a worker reports a fault in the host's name, or a result that crashes or holds up what renders it.
     if done.fault is not None and not _WORKERS_CODE.fullmatch(done.fault.code):
         raise protocol.ProtocolError("a fault that is not the script's")
-    result = bytes(done.result)
-    if result.count(b"[") + result.count(b"{") > _MAX_NESTING and _nesting(result) > _MAX_NESTING:
+    values = outline.outline(bytes(done.result), outline.most_values(output_bytes))
+    if values is None:
+        raise protocol.ProtocolError("a result of too many values")
+    if outline.depth(values) > _MAX_NESTING:
         raise protocol.ProtocolError("a result nested too deeply")
-    if _LONG_NUMBER.search(result):  # the digits may also stand in a text: only decoding the whole result tells
-        try:
-            msgspec.json.decode(result)
-        except msgspec.MsgspecError:
-            raise protocol.ProtocolError("a result that is no data") from None
+    if outline.longest_number(values) > _MAX_DIGITS:
+        raise protocol.ProtocolError("a number of too many digits")
     return done
-
-
-def _nesting(text: bytes) -> int:
-    """Counts the levels of lists and objects in valid JSON, without building a value."""
-    brackets = _JSON_TEXT.sub(b"", text).translate(None, _NOT_BRACKETS)
-    return max(itertools.accumulate(map(_STEPS.__getitem__, brackets)), default=0)
 
 
 def _shortened(text: str, room: int) -> str:

@@ -6,12 +6,12 @@ The body is read strictly and written anew, so that the API server sees exactly 
 from __future__ import annotations
 
 import json
-import re
 from typing import Final, NoReturn
 
 import msgspec
 
 from kubescript import errors
+from kubescript.wire import outline
 
 __all__ = ["MAX_BYTES", "check", "strict_json"]
 
@@ -25,8 +25,6 @@ _TYPES: Final = {
     "strategic-merge-patch": "application/strategic-merge-patch+json",
     "apply-patch": "application/apply-patch+yaml",  # JSON is YAML
 }
-_STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_NOT_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
 
 
 def check(method: str, body: msgspec.Raw, content_type: str) -> tuple[str, bytes | None]:
@@ -52,9 +50,9 @@ def check(method: str, body: msgspec.Raw, content_type: str) -> tuple[str, bytes
 def strict_json(raw: bytes) -> object:
     """Decodes UTF-8 JSON.
 
-    Raises RequestError for duplicate keys, NaN, huge numbers, too deep nesting and anything that is not JSON.
+    Raises RequestError for duplicate keys, NaN, huge numbers, too many values, too deep nesting and what is no JSON.
     """
-    _check_depth(raw)
+    _check_outline(raw)
     try:
         return json.loads(raw.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
@@ -90,12 +88,12 @@ def _canonical(value: object) -> bytes:
         ) from None
 
 
-def _check_depth(raw: bytes) -> None:
-    depth = 0
-    for bracket in _STRING.sub(b"", raw).translate(None, _NOT_BRACKETS):
-        depth += 1 if bracket in b"[{" else -1
-        if depth > _MAX_DEPTH:
-            raise errors.RequestError(f"the body is nested more than {_MAX_DEPTH} levels deep", code="request.body")
+def _check_outline(raw: bytes) -> None:
+    values = outline.outline(raw, outline.MAX_VALUES)
+    if values is None:
+        raise errors.RequestError(f"the body has more than {outline.MAX_VALUES} values", code="request.body")
+    if outline.depth(values) > _MAX_DEPTH:
+        raise errors.RequestError(f"the body is nested more than {_MAX_DEPTH} levels deep", code="request.body")
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:

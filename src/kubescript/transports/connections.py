@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http import h11_impl
 
 from kubescript import config
+from kubescript.wire import outline
 
 __all__ = ["BACKLOG", "Connection", "Server", "Waiting", "WholeBodies", "most", "protocol"]
 
@@ -43,6 +44,8 @@ backlog."""
 _FEWEST: Final = 32
 _QUEUE: Final = 2048
 """Connections that the kernel keeps for us until we accept them."""
+_MAX_VALUES: Final = 10_000
+"""Values in the JSON of one request; a call has some ten."""
 _LOG_EVERY_S: Final = 60.0
 _WHOLE: Final = frozenset({h11.DONE, h11.MUST_CLOSE})
 """States of a client whose request has arrived whole."""
@@ -110,6 +113,10 @@ class WholeBodies:
             if len(body) > self._most:
                 await _too_large(scope, receive, send)
                 return
+        # Attack: two MiB of empty lists, which take whoever decodes them a second and 200 MiB.
+        if outline.outline(bytes(body), _MAX_VALUES) is None:
+            await _too_large(scope, receive, send)
+            return
         first: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
 
         async def whole() -> Message:

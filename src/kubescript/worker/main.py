@@ -18,7 +18,7 @@ from typing import Final, NoReturn
 import msgspec
 
 from kubescript.confinement import lockdown, scheduling
-from kubescript.wire import framing, protocol
+from kubescript.wire import framing, outline, protocol
 from kubescript.worker import channel, warmup
 from kubescript.worker.language import builtins, compiler, stdlib
 from kubescript.worker.sdk import (
@@ -48,6 +48,7 @@ _WARMUP_RUNS: Final = 8
 
 _MAX_RESULT_BYTES: Final = protocol.CAPS[protocol.FrameType.DONE] - 1024
 """Leaves room in the frame for the other fields of Done."""
+_LESS: Final = "return counts, names or the first few rows"
 
 _LIMITS: Final = frozenset({"limit.bytes", "limit.calls", "limit.output", "limit.watches"})
 """Codes of the LimitExceeded that the SDK raises. A script may raise one with any other code, or with none."""
@@ -187,14 +188,14 @@ def _run(start: protocol.Start, globals_: dict[str, object], complete: Callable[
     try:
         value = compiler.run(program, globals_)
         complete()  # writes with async_req whose result the script did not wait for
-        return _result(value, program)
+        return _result(value, program, start.output_bytes)
     except MemoryError:
         raise
     except BaseException as error:  # a script may raise anything, also SystemExit: that ends it, not the worker
         return _failure(error, program, start)
 
 
-def _result(value: object, program: compiler.Program) -> protocol.Done:
+def _result(value: object, program: compiler.Program, output_bytes: int) -> protocol.Done:
     if value is compiler.NOTHING:
         return protocol.Done(hint=program.hint)
     if value is None:
@@ -203,7 +204,10 @@ def _result(value: object, program: compiler.Program) -> protocol.Done:
     size = len(encoded)
     if size > _MAX_RESULT_BYTES:
         message = f"the result is {size >> 20} MiB of JSON"
-        return _limit_fault("limit.output", message, "return counts, names or the first few rows")
+        return _limit_fault("limit.output", message, _LESS)
+    most = outline.most_values(output_bytes)
+    if outline.outline(encoded, most) is None:
+        return _limit_fault("limit.output", f"the result has more than {most:,} values", _LESS)
     result = msgspec.Raw(encoded)
     return protocol.Done(result=result)
 

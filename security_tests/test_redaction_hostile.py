@@ -454,7 +454,8 @@ def test_without_whole_characters_a_mask_cuts_one(monkeypatch: pytest.MonkeyPatc
     """The mutation check: without the search for the ends of a character each text has half of one."""
     monkeypatch.setattr(spans, "_character_start", lambda _text, at: at)
     monkeypatch.setattr(spans, "_character_end", lambda _text, at: at)
-    rules = bodies.Rules(masking_wire.Settings(key=b"a key"))
-    for text in CUT.values():
+    for regex, text, _ in SPLIT.values():
+        rule = masking_wire.Rule("half", regex)
+        rules = bodies.Rules(masking_wire.Settings(key=b"a key", rules=(rule,)))
         with pytest.raises(UnicodeDecodeError):
             rules.text(text.encode(), lambda _: None).decode()

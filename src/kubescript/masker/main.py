@@ -47,8 +47,8 @@ def main(
         conversation.fail(error.reason)
     except (OSError, EOFError):  # the host closed the socket
         pass
-    except Exception:  # the host says that it could not be masked; nobody here may say why, for that may quote it
-        conversation.fail("bug")
+    except Exception as error:  # its text may quote what was to be masked, so only its type is told
+        conversation.fail("bug", type(error).__name__)
     os._exit(1)
 
 
@@ -82,10 +82,11 @@ class _Conversation:
             self._masked.append(piece)
         self._answer(masking.Answer.MASKED)
 
-    def fail(self, reason: masking.Reason) -> None:
+    def fail(self, reason: masking.Reason, detail: str = "") -> None:
         """Say why there will be no answer."""
+        notes = f"{reason} {detail}".strip().encode()
         try:
-            self._send(masking.Answer.FAILED, reason.encode(), b"")
+            self._send(masking.Answer.FAILED, notes, b"")
         except OSError:  # the host has closed the socket
             return
 

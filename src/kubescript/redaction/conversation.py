@@ -6,6 +6,7 @@ one answer is read for each frame sent, so that a masker that has been taken ove
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -17,6 +18,8 @@ from kubescript.redaction import link
 from kubescript.wire import masking, protocol
 
 __all__ = ["Found", "Masker", "SourceBrokenError"]
+
+log = logging.getLogger(__name__)
 
 Found = Callable[[str], None]
 """Told the kind of each value that is masked."""
@@ -31,6 +34,7 @@ _SLACK: Final = 64 * protocol.KIB
 value."""
 _MAX_FOUND: Final = 1_000_000
 """Values that one call can report: more are not counted, because each is a call of a function."""
+_MAX_DETAIL: Final = 80
 _MAX_LAYERS_BYTES: Final = 16 * protocol.KIB
 _WHY: Final[dict[bytes, str]] = {
     b"part": "the answer has a part of more than 32 MiB, which cannot be redacted as a stream; ask for single objects",
@@ -138,6 +142,9 @@ class Masker:
         """Read the head of an answer and report what was masked. Raises RedactionError, ProtocolError, StreamClosed."""
         answer, notes, size = self._link.head(check)
         if answer == masking.Answer.FAILED:
+            if notes not in _WHY:
+                about = notes[:_MAX_DETAIL].decode("ascii", "replace")
+                log.error("a masker failed: %r", about, extra={"event": "redaction.bug"})
             raise errors.RedactionError(_WHY.get(notes, "the text could not be redacted and was withheld"))
         expected = {masking.Answer.MASKED, masking.Answer.SAME} if same else {masking.Answer.MASKED}
         if answer not in expected or (answer == masking.Answer.SAME and size):

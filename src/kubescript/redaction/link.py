@@ -112,6 +112,9 @@ class Link:
                 sent = self._sock.sendmsg([*self._unsent][:16])
             except BlockingIOError:
                 return
+            except (BrokenPipeError, ConnectionResetError):  # why it has ended can still be read
+                self._unsent.clear()
+                return
             while self._unsent and sent >= len(self._unsent[0]):
                 sent -= len(self._unsent.popleft())
             if sent:

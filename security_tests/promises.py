@@ -109,6 +109,8 @@ PROMISES: Final = (
     Promise("S-08", "redaction", "Logs, status pages, errors, help and saved clusters carry no planted value.", "issue 6"),
     Promise("S-09", "redaction", "A mask that a pod forged is not taken for ours.", "issue 6"),
     Promise("S-10", "redaction", "A script cannot confirm its guess of a value by having the guess masked.", "issue 6"),
+    Promise("S-11", "redaction", "What masks runs where no credential, file, network or other process is, and not for long.", "issue 10: a process of its own"),
+    Promise("S-12", "redaction", "A masker that dies, lies or never answers fails one call by name, and nothing passes unmasked.", "issue 10: a process of its own"),
     Promise("P-10", "policy", "No call reaches a context that is not on the operator's list.", "issue 5: contexts"),
     Promise("P-11", "policy", "Each context is reached under its own policy and with its own credentials only.", "issue 5: contexts"),
     Promise("P-12", "policy", "A rule that names nothing its group has denies the whole group, and the operator is told.", "review of issue 4"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import difflib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -22,7 +21,6 @@ _WARMUP: Final = (
     (masking.Body(log=True), b"level=info password=hunter22\nok\n"),
     (masking.Body(), b'{"kind":"PodList","items":[{"metadata":{},"env":[{"name":"DB_PASSWORD","value":"hunter22"}]}]}'),
 )
-_CHARSETS: Final = ("utf-8", "ascii", "latin-1", "utf-16-le", "utf-16-be")
 _WARMUP_RUNS: Final = 8
 """Number of runs after which CPython 3.11 and later have specialized the bytecode of a function."""
 
@@ -54,8 +52,6 @@ class Rules:
 
     def warm(self) -> None:
         """Compile the scanner, and mask a little of everything: a child then copies fewer pages. Raises RuleError."""
-        for charset in _CHARSETS:  # Python loads each when it is first used, and a child can open no file
-            codecs.lookup(charset)
         for _ in range(_WARMUP_RUNS):
             self.text(b"password=hunter22 and postgres://app:Tr0ub4dor@db/app", lambda _: None)
             for about, body in _WARMUP:

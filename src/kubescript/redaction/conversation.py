@@ -64,6 +64,14 @@ class Masker:
         """Bytes that it may still answer."""
         self._reported = 0
 
+    @property
+    def is_fit(self) -> bool:
+        """Whether it lives, and has said nothing since its last answer."""
+        # Attack: an answer too many, which would be read as the answer to the next text.
+        if self.layers is None:
+            return not self.worker.has_ended
+        return not self._link.has_input
+
     def greet(self, check: link.Check) -> None:
         """Wait until it is locked down and ready. Raises ProtocolError, StreamClosed and what `check` raises."""
         end = time.monotonic() + _READY_S

@@ -98,7 +98,7 @@ class Engine:
         content = text.encode("utf-8", "surrogatepass")
         with self._pool.lent(check) as masker:
             masked = masker.text(content, found, check)
-        return text if masked is content else _decoded(masked)
+            return text if masked is content else _decoded(masked)
 
     def text_or_withheld(self, text: str, found: Found) -> str:
         """As `text`, for the audit record and for spans: what cannot be masked in ten seconds is withheld."""
@@ -133,11 +133,11 @@ def described(call: request.Request, *, echo: bool) -> masking.Body:
 
 
 def _decoded(masked: bytes) -> str:
-    """Returns the text; never raises, whatever a mask has cut."""
+    """The text in what a masker answered. Raises ProtocolError."""
     try:
-        return masked.decode("utf-8", "surrogatepass")  # a script's text may hold halves of surrogate pairs
+        return masked.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
-        return masked.decode("utf-8", "replace")
+        raise protocol.ProtocolError("a text that is no UTF-8") from None
 
 
 def _check(call: request.Request) -> None:

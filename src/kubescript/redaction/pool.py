@@ -102,7 +102,7 @@ class Pool:
                 check()
             while self._idle:
                 masker = self._idle.pop()
-                if not masker.worker.has_ended:
+                if masker.is_fit:
                     break
                 masker.worker.close()
             else:

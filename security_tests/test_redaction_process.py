@@ -1,0 +1,296 @@
+"""The process that masks, assuming that a text has taken it over: it reaches nothing, and can say little.
+
+Then the honest one: it is killed, stopped and left waiting, and no text passes unmasked for that.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+import pyseccomp
+import pytest
+
+from kubescript import cancellation, errors, redaction
+from kubescript.request import request
+from security_tests import benches
+from security_tests.redaction import engine as engines
+
+Count = Callable[[int], None]
+
+HOSTILE: Final = (sys.executable, "-I", str(Path(__file__).with_name("hostile_masker.py")))
+SECRET: Final = "Tr0ub4dor-3-horse"
+TEXT: Final = f"password={SECRET}\n"
+LOG: Final = request.Request("GET", "/", (("follow", "true"),), "get", True, version="v1", resource="pods", subresource="log")  # fmt: skip
+LIST: Final = request.Request("GET", "/api/v1/pods", (), "list", True, version="v1", resource="pods")
+GRACE_S: Final = 20.0
+"""Seconds that a machine with other work to do may need for what takes milliseconds."""
+
+
+@pytest.fixture(scope="module")
+def taken() -> Iterator[redaction.Engine]:
+    """An engine whose maskers obey their texts."""
+    engine = redaction.Engine(redaction.Settings(), command=HOSTILE)
+    engine.prepare()
+    yield engine
+    engine.close()
+
+
+@pytest.fixture(scope="module")
+def masking() -> Iterator[redaction.Engine]:
+    """The product's."""
+    engine = engines.pooled()
+    engine.prepare()
+    yield engine
+    engine.close()
+
+
+def obeyed(engine: redaction.Engine, text: str) -> str:
+    """What a masker that has been taken over answers to `text`; the error where the host refuses the answer."""
+    try:
+        return engine.text(text, lambda _: None, cancellation.Patience(GRACE_S))
+    except errors.RedactionError as error:
+        return error.code
+
+
+def works(engine: redaction.Engine) -> bool:
+    """Whether the next text is served."""
+    return obeyed(engine, "result = 6 * 7") == "42"
+
+
+# What it reaches
+
+REACHED: Final = {
+    "its environment": ("openat", '-100, b"/proc/self/environ", 0'),
+    "a file": ("openat", '-100, b"/etc/passwd", 0'),
+    "a new file": ("openat", '-100, b"/tmp/escape", 0o101, 0o600'),
+    "a service account": ("openat", '-100, b"/var/run/secrets/kubernetes.io/serviceaccount/token", 0'),
+    "the memory of another": ("process_vm_readv", "os.getppid(), 0, 0, 0, 0, 0"),
+    "a socket": ("socket", "2, 1, 0"),
+    "a pair of sockets": ("socketpair", "1, 1, 0, 0"),
+    "a connection": ("connect", "3, 0, 0"),
+    "a process": ("clone", "17, 0, 0, 0, 0"),
+    "a program": ("execve", 'b"/bin/sh", 0, 0'),
+    "a signal": ("kill", "1, 9"),
+    "a trace": ("ptrace", "16, 1, 0, 0"),
+    "machine code": ("mmap", "0, 4096, 7, 0x22, -1, 0"),
+    "a file in memory": ("memfd_create", 'b"x", 0'),
+    "a namespace": ("unshare", "0x10000000"),
+}
+
+
+@pytest.mark.promise("S-11")
+@pytest.mark.parametrize("name", REACHED)
+def test_a_masker_that_is_taken_over_reaches_nothing(name: str, taken: redaction.Engine) -> None:
+    """No file, network, process, memory of others or machine code: the kernel refuses the call or kills the masker."""
+    call, arguments = REACHED[name]
+    number = pyseccomp.resolve_syscall(pyseccomp.Arch.NATIVE, call)
+    if number < 0:
+        pytest.skip(f"this architecture has no {call}")
+    assert obeyed(taken, f"result = syscall({number}, {arguments})") in {"(-1, 1)", "redaction.failed"}
+    assert works(taken)
+
+
+@pytest.mark.promise("S-11")
+def test_the_layers_of_a_masker_hold(masking: redaction.Engine) -> None:
+    """What it reports of its lockdown is what `sandbox.strict` requires of a worker."""
+    from kubescript import spawner
+
+    assert spawner.missing(masking.prepare()) == ()
+
+
+@pytest.mark.promise("S-11")
+@pytest.mark.skipif(os.geteuid() != 0, reason="reads the memory of other processes")
+def test_no_credential_of_the_host_is_in_a_masker(masking: redaction.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A token in the host's environment and memory is in no environment, descriptor or mapping of a masker or its fork
+    server."""
+    from security_tests.test_kernel_outside import occurrences
+
+    canary = os.urandom(16).hex()
+    monkeypatch.setenv("TOKEN", canary)
+    needles = (canary.encode(),)
+    fresh = engines.pooled()
+    fresh.prepare()
+    assert occurrences(os.getpid(), needles) == set(needles), "the search itself finds nothing"
+    server, *maskers = fresh._pool.pids
+    assert maskers
+    for pid in (server, *maskers):
+        assert occurrences(pid, needles) == set()
+        assert Path(f"/proc/{pid}/environ").read_bytes() == b""
+    benches.until(lambda: all(os.listdir(f"/proc/{pid}/fd") == ["3"] for pid in maskers))
+    assert SECRET not in fresh.text(TEXT, lambda _: None)
+    fresh.close()
+
+
+# What it can say
+
+LIES: Final = {
+    "an unknown answer": "sock.sendall(answer(7))",
+    "an answer of another turn": "sock.sendall(answer(129))",
+    "no change, with bytes": "sock.sendall(answer(131, b'', b'x'))",
+    "notes of 4 GiB": "sock.sendall(masking.ANSWER.pack(130, 2**32 - 1, 0))",
+    "4 GiB of bytes": "sock.sendall(masking.ANSWER.pack(130, 0, 2**32 - 1))",
+    "more than masking makes": "sock.sendall(answer(130, b'', b'x' * (1 << 20)))",
+    "a kind with a space": "sock.sendall(answer(130, b'a b=1', b'x'))",
+    "a kind that is a command": "sock.sendall(answer(130, b'\\x1b[2J=1', b'x'))",
+    "a long kind": "sock.sendall(answer(130, b'a' * 81 + b'=1', b'x'))",
+    "a kind without a count": "sock.sendall(answer(130, b'token', b'x'))",
+    "a negative count": "sock.sendall(answer(130, b'token=-1', b'x'))",
+    "a count of digits without end": "sock.sendall(answer(130, b'token=' + b'9' * 4300, b'x'))",
+    "no UTF-8": "sock.sendall(answer(130, b'', b'\\xff\\xfe'))",
+    "half an answer, and its end": "sock.sendall(b'\\x82\\0'); os._exit(0)",
+    "garbage": "sock.sendall(b'\\xa5' * 65536)",
+    "an excuse": "sock.sendall(answer(132, b'bug \\x1b[2J' * 9))",
+}  # fmt: skip
+
+
+@pytest.mark.promise("S-12")
+@pytest.mark.parametrize("name", LIES)
+def test_what_a_masker_may_not_say_ends_the_call(name: str, taken: redaction.Engine) -> None:
+    """An answer that masking cannot have made is `redaction.failed`, and the next text has a new masker."""
+    found: list[str] = []
+    with pytest.raises(errors.RedactionError) as caught:
+        taken.text(LIES[name], found.append, cancellation.Patience(GRACE_S))
+    assert caught.value.code == "redaction.failed" and "\x1b" not in caught.value.message
+    assert found == []
+    assert works(taken)
+
+
+MANY: Final = "sock.sendall(answer(130, b','.join(b'k%d=9999999' % n for n in range(500)), b'x'))"
+
+
+@pytest.mark.promise("S-12")
+def test_counts_without_end_are_cut_off(taken: redaction.Engine) -> None:
+    """A masker that claims five thousand million values makes the host count a million."""
+    found = [0]
+
+    def count(_: str) -> None:
+        found[0] += 1
+
+    started = time.process_time()
+    assert taken.text(MANY, count, cancellation.Patience(GRACE_S)) == "x"
+    assert found[0] == 1_000_000 and time.process_time() - started < GRACE_S
+    assert works(taken)
+
+
+FLOOD: Final = "while True: sock.sendall(answer(130, b'', b''))"
+LATER: Final = "sock.sendall(answer(130) * 3); result = 1"
+
+
+@pytest.mark.promise("S-12")
+def test_answers_that_nobody_asked_for_end_the_masker(taken: redaction.Engine, attacks: Count) -> None:
+    """Frames beyond the one that is due are not read as the answer to the next text."""
+    attacks(2)
+    for attack in (FLOOD, LATER):
+        obeyed(taken, attack)
+        time.sleep(0.5)  # for the frames beyond the first to arrive
+        assert works(taken)
+
+
+@pytest.mark.promise("S-12")
+@pytest.mark.parametrize("call", [LIST, LOG], ids=["list", "log"])
+def test_a_masker_that_lies_of_a_body_ends_it(call: request.Request, taken: redaction.Engine) -> None:
+    """So does one that answers a chunk with more than masking can make of it."""
+    with pytest.raises(errors.RedactionError):
+        for _ in taken.body(call, iter([LIES["more than masking makes"].encode()] * 3), lambda _: None):
+            pass
+    assert works(taken)
+
+
+# How it ends
+
+SLEEPS: Final = "time.sleep(3600) if False else [0 for _ in iter(int, 1)]"
+"""Never ends: `sleep` is a system call off the list."""
+
+
+@pytest.mark.promise("S-07", "S-12")
+def test_a_masker_that_never_answers_is_killed_at_the_deadline(taken: redaction.Engine, attacks: Count) -> None:
+    """Of a text and of a body; the error is the one that a slow text has."""
+    attacks(2)
+    started = time.monotonic()
+    with pytest.raises(errors.LimitExceeded, match="masking the answer took longer"):
+        taken.text(SLEEPS, lambda _: None, cancellation.Patience(0.5))
+    late = request.Request(
+        **{**{name: getattr(LIST, name) for name in LIST.__slots__}, "deadline": time.monotonic() + 0.5}
+    )
+    with pytest.raises(errors.ClusterError, match="within the script's time") as caught:
+        list(taken.body(late, iter([SLEEPS.encode()]), lambda _: None))
+    assert caught.value.code == "cluster.timeout"
+    assert time.monotonic() - started < GRACE_S
+    assert works(taken)
+
+
+@pytest.mark.promise("S-07", "S-12")
+def test_a_masker_ends_with_the_call_that_is_cancelled(taken: redaction.Engine) -> None:
+    """Its process is gone, and so is what it was computing."""
+    server = taken._pool.pids[0]
+    switch = cancellation.Cancellation()
+    before = benches.children(server)
+    threading.Timer(0.5, switch.cancel).start()
+    with pytest.raises(errors.LimitExceeded, match="cancelled"):
+        taken.text(SLEEPS, lambda _: None, cancellation.Patience(60, lambda: switch.cancelled))
+    benches.until(lambda: not any(busy(pid) for pid in benches.children(server)), GRACE_S)
+    assert before - benches.children(server), "one of them was killed"
+    assert works(taken)
+
+
+def busy(pid: int) -> bool:
+    """Whether the process computes."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "R"
+    except OSError:
+        return False
+
+
+@pytest.mark.promise("S-07", "S-12")
+@pytest.mark.parametrize("victim", ["maskers", "fork server"])
+def test_a_masker_that_is_killed_fails_its_body_only(victim: str, masking: redaction.Engine) -> None:
+    """In the middle of a body: what follows is an error, never the rest unmasked; the next body is masked."""
+    lines = iter([TEXT.encode()] * 1000)
+    body = masking.body(LOG, lines, lambda _: None)
+    assert SECRET.encode() not in next(body)
+    server = masking._pool.pids[0]
+    for pid in benches.children(server) if victim == "maskers" else {server}:
+        os.kill(pid, signal.SIGKILL)
+    with pytest.raises(errors.RedactionError):
+        for piece in body:
+            assert SECRET.encode() not in piece
+    assert SECRET.encode() not in b"".join(masking.body(LOG, iter([TEXT.encode()]), lambda _: None))
+    assert SECRET not in masking.text(TEXT, lambda _: None)
+
+
+HUNGRY: Final = "result = bytes(2 << 30)"
+
+
+@pytest.mark.promise("S-07", "S-12")
+def test_a_masker_has_so_much_memory_and_no_more(taken: redaction.Engine) -> None:
+    """Two gigabytes are refused by the kernel."""
+    assert "MemoryError" in obeyed(taken, HUNGRY)
+    assert works(taken)
+
+
+@pytest.mark.promise("S-11")
+def test_a_masker_serves_so_many_calls_and_no_more(taken: redaction.Engine) -> None:
+    """What a text does to the process that reads it does not last."""
+    seen = {ast.literal_eval(obeyed(taken, "result = os.getpid()")) for _ in range(600)}
+    assert len(seen) >= 3
+
+
+@pytest.mark.promise("S-07")
+def test_no_masker_is_left_behind() -> None:
+    """Maskers and their fork server end with the engine."""
+    engine = engines.pooled()
+    engine.prepare()
+    pids = engine._pool.pids
+    assert len(pids) >= 2
+    engine.close()
+    benches.until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), GRACE_S)
+    with pytest.raises(errors.RedactionError, match="shutting down"):
+        engine.text(TEXT, lambda _: None)

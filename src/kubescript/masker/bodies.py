@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from kubescript.masker import chunks as body_chunks
-from kubescript.masker import linear, logs, masker, placeholders, probes, reach, rules, scanner, tables
+from kubescript.masker import columns, linear, logs, masker, placeholders, probes, reach, rules, scanner
 from kubescript.masker.failures import RuleError
 from kubescript.wire import masking
 
@@ -69,7 +69,7 @@ class Rules:
         if about.log or not is_json:
             return _each(body_chunks.lines(chunks), logs.LogText(rules, found))
         if about.table:
-            cells = tables.Cells(rules, found)
+            cells = columns.Cells(lambda kind, value: rules.masked(kind, value, found))
             pieces = body_chunks.lines(chunks) if about.watch else body_chunks.documents(chunks)
             return _each(pieces, lambda piece: rules.document(cells(piece), found, secrets=about.secrets))
         if about.watch:

@@ -1,13 +1,13 @@
-"""Columns: the name stands in the head of a CSV, of a printed table or of an INSERT, and the values far below it."""
+"""Columns: the name stands in the head of a CSV, of a table or of an INSERT, and the values far below it."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from kubescript.masker import names, values
+from kubescript.masker import json_strings, linear, names, placeholders, values
 from kubescript.masker.spans import Span
 
 __all__ = ["Columns", "columns", "header", "insert"]
@@ -15,16 +15,24 @@ __all__ = ["Columns", "columns", "header", "insert"]
 _HEAD_BYTES: Final = 2_000
 _ROW_BYTES: Final = 262_144
 _ROWS: Final = 10_000
-_FIELD: Final = re.compile(rb"[ \t]*[\"'`]?([A-Za-z][\w.-]{0,60}(?: [A-Za-z][\w.-]{0,30})?)[\"'`]?[ \t]*")
+_FIELD: Final = linear.compiled(rb"[ \t]*[\"'`]?([A-Za-z][\w.-]{0,60}(?: [A-Za-z][\w.-]{0,30})?)[\"'`]?[ \t]*")
 _SPLIT: Final = {
-    sign: re.compile(rb"(?:[ \t]*\"(?:[^\"]|\"\"){0,2000}\"[ \t]*|[^" + re.escape(sign) + rb"]*)")
+    sign: linear.compiled(rb"(?:[ \t]*\"(?:[^\"]|\"\")*\"[ \t]*|[^" + linear.escape(sign) + rb"]*)")
     for sign in (b",", b";", b"\t", b"|")
 }
-_WIDE: Final = re.compile(rb"\S+(?: \S+)*")
-_UPPER: Final = re.compile(rb"[A-Z][A-Z0-9_-]*(?: [A-Z][A-Z0-9_-]*)?(?: {2,}[A-Z][A-Z0-9_-]*(?: [A-Z][A-Z0-9_-]*)?)+ *")
-_RULE: Final = re.compile(rb"[-+|=: \t]+")
-_INSERT: Final = re.compile(rb"\(([\w`\"\[\], \t\r\n]{3,1000})\)\s{0,20}(?:OUTPUT [\w.]+ )?(?i:values)\s{0,20}(?=\()")
-_LITERAL: Final = re.compile(rb"\s*+(?:N?'((?:[^']|'')*+)'|\"([^\"]*+)\"|([^,()'\"]*+(?:\([^()]*\))?))\s*+(,|\))")
+_WIDE: Final = linear.compiled(rb"\S+(?: \S+)*")
+_UPPER: Final = linear.compiled(
+    rb"[A-Z][A-Z0-9_-]*(?: [A-Z][A-Z0-9_-]*)?(?: {2,}[A-Z][A-Z0-9_-]*(?: [A-Z][A-Z0-9_-]*)?)+ *"
+)
+_OF_RULES: Final = b"-+|=: \t"
+"""What the line between a head and its rows is made of."""
+_INSERT: Final = linear.compiled(rb"\(([^()]*)\)\s*(?:OUTPUT [\w.]+ )?(?i:values)\s*\(")
+_INSERT_BYTES: Final = 1_200
+_LITERAL: Final = linear.compiled(rb"\s*(?:N?'((?:[^']|'')*)'|\"([^\"]*)\"|([^,()'\"]*(?:\([^()]*\))?))\s*(,|\))")
+_NEXT_ROW: Final = linear.compiled(rb"\s*,\s*\(")
+_DEFINITIONS: Final = linear.compiled(rb'"columnDefinitions"\s*:\s*')
+_CELLS: Final = linear.compiled(rb'"cells"\s*:\s*\[')
+_CELL: Final = linear.compiled(rb'(?s)\s*("(?:[^"\\]|\\.)*"|[^,"\[\]{}]*)\s*(,|\])')
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +46,7 @@ class Columns:
 
     def cells(self, line: bytes) -> list[Span] | None:
         """What is secret in a row; None when the line is none."""
-        if _RULE.fullmatch(line):
+        if line and not line.strip(_OF_RULES):
             return []
         fields = _fields(line, self.sign) if len(line) <= _ROW_BYTES else []
         if len(fields) != self.size or header(line) is not None:
@@ -114,25 +122,75 @@ def columns(text: bytes, end: int) -> Iterator[Span]:
 
 def insert(text: bytes, end: int) -> Iterator[Span]:
     """`INSERT INTO users (name, password) VALUES ('a', 'x'), …`."""
-    begin = max(0, end - 1_200)
-    head = next((one for one in _INSERT.finditer(text, begin, end + 1) if one.end() >= end - 1), None)
+    begin = max(0, end - _INSERT_BYTES)
+    head = next((one for one in _INSERT.finditer(text, begin, end) if one.end() == end), None)
     if head is None:
         return
-    kinds = [names.kind(field.strip(b' \t\r\n`"[]').decode()) for field in head[1].split(b",")]
-    place = head.end()
+    kinds = [names.kind(field.strip(b' \t\r\n`"[]').decode("utf-8", "replace")) for field in head[1].split(b",")]
+    place = end
     for _ in range(_ROWS):
-        if text[place : place + 1] != b"(":
-            return
-        place += 1
         for kind in [*kinds, ""]:
-            literal = _LITERAL.match(text, place, place + _ROW_BYTES)
+            literal = _LITERAL.match(text, place, min(len(text), place + _ROW_BYTES))
             if literal is None:
                 return
-            group = 1 if literal[1] is not None else 2 if literal[2] is not None else 0
+            group = 1 if literal.start(1) >= 0 else 2 if literal.start(2) >= 0 else 0
             if kind and group and values.is_secret(literal[group], kind):
                 yield Span(literal.start(group), literal.end(group), kind)
             place = literal.end()
             if literal[4] == b")":
                 break
-        more = re.compile(rb"\s{0,20},\s{0,20}").match(text, place)
-        place = more.end() if more is not None else len(text)
+        row = _NEXT_ROW.match(text, place)
+        if row is None:
+            return
+        place = row.end()
+
+
+class Cells:
+    """A table that the API server printed, or a watch of one, on its way through: columns are told once."""
+
+    def __init__(self, mask: Callable[[str, bytes], bytes]) -> None:
+        self._mask = mask
+        """From the kind of a value and the value."""
+        self._secret: dict[int, str] = {}
+        """Column → kind, of those whose name promises a credential."""
+
+    def __call__(self, piece: bytes) -> bytes:
+        """The piece with the cells of such columns masked."""
+        if (definitions := _DEFINITIONS.search(piece)) is not None:
+            self._secret = _secret_columns(piece[definitions.end() :])
+        parts, done = [], 0
+        row = _CELLS.search(piece) if self._secret else None
+        while row is not None:
+            cells = _cells(piece, row.end())
+            for number, cell in enumerate(cells):
+                if (kind := self._secret.get(number)) and (mask := self._masked(cell[1], kind)) is not None:
+                    parts += [piece[done : cell.start(1)], mask]
+                    done = cell.end(1)
+            row = _CELLS.search(piece, cells[-1].end() if cells else row.end())
+        return b"".join([*parts, piece[done:]])
+
+    def _masked(self, cell: bytes, kind: str) -> bytes | None:
+        content = json_strings.unescaped(cell[1:-1]) if cell.startswith(b'"') else None
+        if content is None or placeholders.is_masked(content) or not values.is_secret(content, kind):
+            return None
+        return b'"' + self._mask(kind, content) + b'"'
+
+
+def _cells(piece: bytes, place: int) -> list[linear.Match]:
+    """The cells of one row, as far as they are plain."""
+    cells = []
+    while (cell := _CELL.match(piece, place)) is not None:
+        cells.append(cell)
+        place = cell.end()
+        if cell[2] == b"]":
+            break
+    return cells
+
+
+def _secret_columns(text: bytes) -> dict[int, str]:
+    try:
+        columns, _ = json.JSONDecoder().raw_decode(text.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return {}
+    named = ((number, names.kind(str(column.get("name", "")))) for number, column in enumerate(columns))
+    return {number: kind for number, kind in named if kind}

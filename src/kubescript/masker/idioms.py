@@ -152,7 +152,7 @@ PROBES: Final = (
     ("idiom", r"\\*\"(?i:auth)\\*\" \\*\"[^\" ]"),
     ("idiom", r"user [^ \t\r\n]+ (?:[^\r\n>]* )?(?:>|\\+u003e)[^ ]"),
     ("idiom", r"(?:^|\n|\\n)\\*\"[A-Za-z0-9_]+\\*\" \\*\"[A-Za-z0-9]"),
-    ("idiom", r"--password-stdin|SETUSER |<auth-user-pass>|334 UGFzc3dvcmQ6|cs[1-6]Label="),
+    ("idiom", r"--password-stdin|SETUSER |auth-user-pass(?:>|\\+u003e)|334 UGFzc3dvcmQ6|cs[1-6]Label="),
     # in several patterns: of one for all, this hyperscan misses matches (see probes.py)
     ("idiom", r"\| *(?:sudo )?(?:kinit|smbpasswd|cryptsetup|gpg)"),
     ("idiom", r"\| *base64 (?:-d|-D|--decode)"),

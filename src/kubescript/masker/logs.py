@@ -1,235 +1,268 @@
-"""Log lines: each is judged on its own and passed on at once; what goes over several lines is remembered."""
+"""Logs: a block of whole lines is scanned at once, and each line in which something was found is judged on its own.
+
+What goes over several lines (a private key, a block of YAML, a table, a question and its answer) begins in a line in
+which a probe has ended. The lines below are read one by one until it is over; all other lines are not looked at.
+"""
 
 from __future__ import annotations
 
-import bisect
-import re
-from typing import Final
+from bisect import bisect_left
+from itertools import accumulate
+from typing import Final, Protocol
 
-from kubescript.masker import announced, columns, encodings, masker, names, values
+from kubescript.masker import announced, columns, encodings, linear, masker, names, scanner, values
+from kubescript.masker.spans import Span
+from kubescript.wire import loglines
 
 __all__ = ["LogText"]
 
-_LINES: Final = re.compile(rb"[^\n]*\n|[^\n]+\Z")
-_BEGINS: Final = re.compile(
-    rb"(?i)-----BEGIN (?![A-Z0-9 -]{0,40}PUBLIC)[A-Z0-9 -]{0,40}KEY(?: [A-Z0-9 ]{1,20})?-----"
-    rb"(?:(?:\\{1,3}[nr]){0,2}\\{0,3}\"[^\r\n]{0,400})?\Z"
-)
-"""At the end of a line without the blanks there."""
+_OPENERS: Final = frozenset({"below", "columns", "pem"})
+"""Probes that end in a line whose meaning goes on below it."""
 _ESC: Final = b"\x1b["
-_BLANK_LINES: Final = 2
-"""Between what announces a value and the value."""
-_TAIL: Final = 2_000
-_ENDS: Final = b"-----END "
-_STAMP: Final = re.compile(
-    rb"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:?\d\d)[ \t]|"
-    rb"\[?[A-Za-z0-9 :.,/_-]{0,200}\][ \t]*|[a-z0-9_.-]{1,60}[ \t]*\|[ \t]?|std(?:out|err)[ ][FP][ ]|"
-    rb"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[\d.,]*Z?[ \t]|(?:[CS]|client|server)?[:>][ ]|[<>-]{1,3}[ ]"
-)
-_CARRIED: Final = re.compile(
-    rb"[^\r\n]{0,400}?(?:[\s>\]|:]|[:,=]\s?\\{0,3}\")[A-Za-z0-9+/]{40,100}={0,2}(?:\\{1,3}[nr]){0,2}(?:\\{0,3}\"[^\r\n]{0,400})?[\s\"',}]?\Z"
-)
-"""A key's line in a log of JSON, or behind whatever a program writes before each; its end was cut by `_cut_behind`."""
-_AROUND: Final = b" \t\n\r\f\v\"',}"
-"""What may stand at the end of such a line, as often as it likes."""
-_CARRIED_BYTES: Final = 1_024
-"""Bytes of the longest one."""
-_JSON_BYTES: Final = 420
-_TAIL_OF_JSON: Final = re.compile(rb"(?:\\{1,3}[nr]){0,2}\\{0,3}\"[,}][^\r\n]{0,400}\Z")
-_HEADER: Final = re.compile(rb"Content-[\w-]{1,40}: ")
-_DIGIT: Final = re.compile(rb"[0-9]")
-_FIELD_ABOVE: Final = re.compile(
-    rb"form-data;[^\r\n]{0,200}\bname=\"([A-Za-z0-9_.-]{1,100})\"\s*\Z|334 UGFzc3dvcmQ6\s*\Z"
-)
-"""A form's field, and SMTP's question for a password: the value is on a line below."""
-_KEY_LINE: Final = re.compile(rb"(?:[A-Za-z0-9+/]{1,100}={0,2}|[A-Za-z-]++: [^\r\n]{0,100}|)[\s\"',]?\Z")
-_WITHIN_KEY: Final = re.compile(rb"\s*[A-Za-z0-9+/]{60,100}={0,2}\s*")
 _MANY: Final = 1_000
 _DENSE: Final = 64
 """Bytes per candidate: when there are more, looking for them once is enough."""
+_LONG: Final = 2_000
+"""Bytes at the end of a line that are read for what goes on below it."""
+_SHAPE: Final = bytes.maketrans(
+    b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", b"0" * 10 + b"A" * 26 + b"A" * 26
+)
+_SHAPE_BYTES: Final = 400
+
+_BEGINS: Final = linear.compiled(
+    rb"(?i)-----BEGIN [A-Z0-9 -]*KEY(?: [A-Z0-9 ]+)?-----(?:(?:\\{1,3}[nr]){0,2}\\{0,3}\"[^\r\n]*)?\s*$"
+)
+_BEGIN_BYTES: Final = 60
+_PUBLIC: Final = b"PUBLIC"
+_END: Final = b"-----END "
+_KEY_LINE: Final = linear.compiled(
+    rb"^\s*(?:[A-Za-z0-9+/]{0,100}={0,2}|[A-Za-z-]+: [^\r\n]{0,100})"
+    rb"(?:(?:\\{1,3}[nr]){0,2}\\{0,3}\"[,}][^\r\n]*)?[\s\"',}]*$"
+)
+_CARRIED: Final = linear.compiled(
+    rb"(?:[\s>\]|:]|[:,=]\s?\\{0,3}\")[A-Za-z0-9+/]{40,100}={0,2}(?:\\{1,3}[nr]){0,2}(?:\\{0,3}\"[^\r\n]*)?[\s\"',}]*$"
+)
+"""A key's line behind whatever a program writes before each, or in a log of JSON."""
+_WITHIN_KEY: Final = linear.compiled(rb"^\s*[A-Za-z0-9+/]{60,100}\s*$")
+_KEY_LINE_BYTES: Final = 1_024
 _MAX_KEY_LINES: Final = 400
-_WORD: Final = bytes(set(range(256)) - set(b" \t\n\r\f\v\"'\xab\xbb"))
-"""What a word is made of; of one that was cut the last has at least so many."""
-_LAST_WORD: Final = 8
-_NAME: Final = re.compile(rb"[\"']?(?:name|key)[\"']?:[ \t]*[\"']?([A-Za-z0-9_.-]{1,100})[\"']?,?\s*\Z")
-_VALUE: Final = re.compile(rb"[ \t]*+[\"']?value[\"']?:[ \t]*+[\"']?+")
-_OPENS_BLOCK: Final = re.compile(rb"([ \t]*(?:- )?)[\"']?([A-Za-z0-9_.-]{1,100})[\"']?:[ \t]*[|>][+-]?\d?\s*")
+
+_BLOCK: Final = linear.compiled(rb"^([ \t]*(?:- )?)[\"']?([A-Za-z0-9_.-]{1,100})[\"']?:[ \t]*[|>][+-]?[0-9]?\s*$")
+_NAME: Final = linear.compiled(rb"[\"']?(?:name|key)[\"']?:[ \t]*[\"']?([A-Za-z0-9_.-]{1,100})[\"']?,?\s*$")
+_VALUE: Final = linear.compiled(rb"^[ \t]*[\"']?value[\"']?:[ \t]*[\"']?")
+_FIELD: Final = linear.compiled(rb"form-data;[^\r\n]*\bname=\"([A-Za-z0-9_.-]{1,100})\"\s*$")
+_SMTP: Final = linear.compiled(rb"334 UGFzc3dvcmQ6\s*$")
+_HEADER: Final = b"Content-"
+_BLANK_LINES: Final = 2
+"""Between what announces a value and the value."""
 
 
-def _unstamped(line: bytes) -> int:
-    """Where a line begins behind what a runtime writes before it."""
-    at = 0
-    while (stamp := _STAMP.match(line, at)) is not None and stamp.end() > at:
-        at = stamp.end()
-    return at
+class _Below(Protocol):
+    """What goes on over several lines."""
 
-
-def _cut_behind(line: bytes, signs: bytes) -> bytes:
-    """The line without the signs at its end but for the first of them, which may belong to what is before."""
-    return line[: len(line.rstrip(signs)) + 1]
-
-
-def _unquoted(value: bytes) -> bytes:
-    """The value without the comma, and the quote before that, at its end."""
-    bare = value.removesuffix(b",")
-    return bare[:-1] if bare[-1:] in {b'"', b"'"} else bare
-
-
-def _indent(line: bytes) -> int:
-    return len(line) - len(line.lstrip())
+    def cells(self, line: bytes) -> list[Span] | None:
+        """What is secret in the next line; None when it is over. A span without a kind: the line goes."""
 
 
 class LogText:
     """One log on its way through."""
 
-    def __init__(self, rules: masker.Masker, found: masker.Found, *, cut: bool = False, headless: bool = False) -> None:
+    def __init__(self, rules: masker.Masker, found: masker.Found) -> None:
         self._rules = rules
         self._found = found
-        self._cut = cut
-        """The asker chose the byte it ends at, which may lie in a token that then looks like none."""
-        self._headless = headless
-        """The asker chose the line it begins at, which may lie in a key, and no other line has come yet."""
-        self._in_key = 0
-        self._lead = b""
-        """What stands before the first line of a key, with its digits as noughts."""
-        self._block = 0
-        """The least indentation of the lines of a block that is masked."""
-        self._before = b""
-        """The line before."""
-        self._announcing = b""
-        """The line that ends with a colon before this one, and how many blank ones came since."""
-        self._blank = 0
-        self._asked = ""
-        """The kind of the value on the next line that has one."""
-        self._columns: columns.Columns | None = None
-        """The head of the table that is being printed."""
+        self._openers = {number for number, probe in enumerate(rules.scanner.probes) if probe.id in _OPENERS}
+        self._below: _Below | None = None
+        self._is_first = True
 
     def __call__(self, block: bytes) -> bytes:
         """The masked lines of a block of whole lines."""
         most = len(block) // _DENSE + _MANY
         scanned = encodings.colourless(block) if _ESC in block else block
-        hits = [end for _, end in self._rules.scanner.scan(scanned, most)]
-        everything = len(hits) > most
-        whole = not self._cut or block.endswith(b"\n")
-        waits = self._is_waiting() or self._headless
-        if not hits and not waits and b"value" not in block and whole:
-            self._before = block[block.rfind(b"\n", 0, -1) + 1 :]
-            for line in block[-_TAIL:].splitlines()[-_BLANK_LINES - 2 :]:
-                self._note(line)
+        hits = self._rules.scanner.scan(scanned, most)
+        if self._is_first:
+            self._is_first = False
+            self._below = _within_key(block[: block.find(b"\n") + 1])
+        if not hits and self._below is None:
             return block
-        parts, done, at = [], 0, 0
-        for line in _LINES.findall(block):
-            start, size = at, len(line) if scanned is block else len(encodings.colourless(line))
-            at = bisect.bisect_right(hits, done + size, at)
-            parts.append(self._line(line, touched=everything or at > start))
-            done += size
-            self._before = line
-            self._note(line)
-        if not whole and parts:
-            parts[-1] = self._ended(parts[-1])
-        return b"".join(parts)
+        lines = block.split(b"\n")
+        bare = lines if scanned is block else scanned.split(b"\n")
+        is_dense = len(hits) > most or len(bare) != len(lines)
+        touched = dict.fromkeys(range(len(lines)), True) if is_dense else self._touched(bare, hits)
+        return b"\n".join(line for line in self._masked_lines(lines, touched) if line is not None)
 
-    def _is_waiting(self) -> bool:
-        """Whether something over several lines is going on."""
-        return bool(self._asked or self._in_key or self._block or self._columns or self._announcing)
+    def _touched(self, lines: list[bytes], hits: list[scanner.Hit]) -> dict[int, bool]:
+        """The numbers of the lines in which a probe ended; True for those below which something may go on."""
+        ends = list(accumulate(len(line) + 1 for line in lines))
+        touched: dict[int, bool] = {}
+        for probe, end in hits:
+            at = bisect_left(ends, end)
+            touched[at] = probe in self._openers or touched.get(at, False)
+        return touched
 
-    def _note(self, line: bytes) -> None:
-        if not line.strip():
-            self._blank += 1
-            self._announcing = self._announcing if self._blank <= _BLANK_LINES else b""
-            return
-        bare = encodings.colourless(line[-_TAIL:]).rstrip()
-        said = bare[:-1] if bare.endswith(b":") else b""
-        self._announcing, self._blank = (said if said and announced.kind(said, next_line=True) else b""), 0
-        if (above := _FIELD_ABOVE.search(bare)) is not None and names.kind((above[1] or b"password").decode()):
-            self._asked = names.kind((above[1] or b"password").decode())
-        elif not _HEADER.match(bare):
-            self._asked = ""
+    def _masked_lines(self, lines: list[bytes], touched: dict[int, bool]) -> list[bytes | None]:
+        masked: list[bytes | None] = list(lines)
+        order, at = sorted(touched), 0
+        count = len(lines) - (not lines[-1])  # behind the last line's end nothing stands
+        while at < count:
+            if self._below is None:
+                next_hit = bisect_left(order, at)
+                if next_hit == len(order):
+                    break
+                at = order[next_hit]
+            masked[at] = self._line(lines[at], is_hit=at in touched, opens=touched.get(at, False))
+            at += 1
+        return masked
 
-    def _ended(self, line: bytes) -> bytes:
-        """The last line of a log that was cut, without its last word."""
-        start = len(line.rstrip(_WORD))
-        return self._masked(line, start, len(line), "cut") if len(line) - start >= _LAST_WORD else line
-
-    def _line(self, line: bytes, *, touched: bool) -> bytes:
-        if self._in_key:
-            return self._key_line(line)
-        bare = line.rstrip(b"\r\n")
-        if self._headless and bare.strip():
-            self._headless = False
-            if _WITHIN_KEY.fullmatch(bare, start := _unstamped(bare)):
-                self._in_key = 1
-                return self._masked(line, start, len(bare), "cut")
-        if self._block and bare.strip():
-            if _indent(bare) >= self._block:
-                return self._masked(line, _indent(bare), len(bare.rstrip()), "secret")
-            self._block = 0
-        if (masked := self._below(line, bare)) is not None:
-            return masked
-        if (variable := self._variable(bare)) is not None:
-            return self._masked(line, *variable)
-        return self._judged(line, bare) if touched else line
-
-    def _judged(self, line: bytes, bare: bytes) -> bytes:
-        if (begins := _BEGINS.search(bare.rstrip())) is not None:
-            self._in_key, self._lead = 1, _DIGIT.sub(b"0", bare[: begins.start()])
-        if (opened := _OPENS_BLOCK.fullmatch(bare)) is not None and names.kind(opened[2].decode()):
-            self._block = len(opened[1]) + 1
-        if (head := columns.header(bare)) is not None:
-            self._columns = head
-        masked = self._rules.text(bare, self._found)
-        return line if masked is bare else masked + line[len(bare) :]
-
-    def _below(self, line: bytes, bare: bytes) -> bytes | None:
-        """A line whose meaning a line above it has told; None when none has, or this is no such line."""
-        if self._asked and bare.strip() and not _HEADER.match(bare):
-            start = _unstamped(bare)
-            start += len(bare[start:]) - len(bare[start:].lstrip())
-            value = bare[start:].rstrip()
-            return (
-                self._masked(line, start, start + len(value), self._asked)
-                if values.is_secret(value, self._asked)
-                else None
-            )
-        cells = self._columns.cells(bare) if self._columns is not None else None
+    def _line(self, line: bytes, *, is_hit: bool, opens: bool) -> bytes | None:
+        """One line, masked; None when nothing of it is left."""
+        start, end = loglines.stamp(line), len(line.rstrip(b"\r"))
+        bare = line[start:end]
+        cells = self._below.cells(bare) if self._below is not None else None
         if cells is None:
-            self._columns = None
-            start = _unstamped(bare) if self._announcing else 0
-            kind = announced.kind(self._announcing, next_line=True) if self._announcing else ""
-            start += len(bare[start:]) - len(bare[start:].lstrip())
-            cells = list(announced.lone(bare, start, kind))
+            self._below = None
+        elif cells and not cells[0].kind:
+            return b"" if start else None  # see loglines.REMOVED
+        if cells:
+            return line[:start] + self._with_masks(bare, cells) + line[end:]
+        if not is_hit:
+            return line
+        masked = self._rules.text(bare, self._found)
+        if opens:
+            self._below = _opened(bare) or self._below
+        return line if masked is bare else line[:start] + masked + line[end:]
+
+    def _with_masks(self, line: bytes, cells: list[Span]) -> bytes:
         for cell in reversed(cells):
-            line = self._masked(line, cell.start, cell.end, cell.kind)
-        return line if cells else None
+            mask = self._rules.masked(cell.kind, line[cell.start : cell.end], self._found)
+            line = line[: cell.start] + mask + line[cell.end :]
+        return line
 
-    def _variable(self, bare: bytes) -> tuple[int, int, str] | None:
-        """`value: …` after a line with a credential's name: where the value is, and its kind."""
-        lead = _VALUE.match(bare) if b"value" in bare[:200] else None
-        name = _NAME.search(self._before.rstrip()) if lead is not None else None
-        kind = names.kind(name[1].decode()) if name is not None else ""
-        if lead is None or not kind:
+
+def _opened(line: bytes) -> _Below | None:
+    """What goes on below this line."""
+    line = encodings.colourless(line[-_LONG:])
+    found = (opens(line) for opens in (_key, _block, _variable, _field, _announced, columns.header))
+    return next((below for below in found if below is not None), None)
+
+
+def _key(line: bytes) -> _Below | None:
+    begins = _BEGINS.search(line)
+    is_public = begins is not None and _PUBLIC in line[begins.start() : begins.start() + _BEGIN_BYTES].upper()
+    return None if begins is None or is_public else _Key(line)
+
+
+def _block(line: bytes) -> _Below | None:
+    block = _BLOCK.search(line)
+    return _Block(len(block[1]) + 1) if block is not None and names.kind(block[2].decode()) else None
+
+
+def _variable(line: bytes) -> _Below | None:
+    name = _NAME.search(line)
+    kind = names.kind(name[1].decode()) if name is not None else ""
+    return _Variable(kind) if kind else None
+
+
+def _field(line: bytes) -> _Below | None:
+    if _SMTP.search(line) is not None:
+        return _Answer(line, "password", is_announced=False)
+    field = _FIELD.search(line)
+    kind = names.kind(field[1].decode()) if field is not None else ""
+    return _Answer(line, kind, is_announced=False) if kind else None
+
+
+def _announced(line: bytes) -> _Below | None:
+    said = line.rstrip()
+    kind = announced.kind(said[:-1], next_line=True) if said.endswith(b":") else ""
+    return _Answer(line, kind, is_announced=True) if kind else None
+
+
+def _within_key(line: bytes) -> _Below | None:
+    """The key within which a log begins, as logs do that were rotated while a key was written."""
+    bare = line[loglines.stamp(line) :]
+    if len(bare) > _KEY_LINE_BYTES or _WITHIN_KEY.search(bare) is None:
+        return None
+    is_mixed = bare.upper() != bare != bare.lower() and not bare.isalpha()  # and no checksum in hexadecimal digits
+    return _Key(b"") if is_mixed else None
+
+
+def _content(line: bytes, above: bytes) -> int:
+    """Where a line begins behind what the program writes before each: the same signs, up to a blank, as above."""
+    above, shape = above[:_SHAPE_BYTES].translate(_SHAPE), line[:_SHAPE_BYTES].translate(_SHAPE)
+    same = next((at for at, (one, other) in enumerate(zip(above, shape, strict=False)) if one != other), len(shape))
+    return line.rfind(b" ", 0, min(same, len(above))) + 1
+
+
+class _Key:
+    """A private key: its lines go, and the first that cannot be one ends it."""
+
+    def __init__(self, first: bytes) -> None:
+        self._first = first
+        self._left = _MAX_KEY_LINES
+
+    def cells(self, line: bytes) -> list[Span] | None:
+        whole = [Span(0, len(line), "")]
+        if not self._left:
             return None
-        value = _unquoted(bare[lead.end() :].rstrip())
-        if b"\r" in value or b"\n" in value or not values.is_secret(value, kind):
+        if _END in line[-_LONG:]:
+            self._left = 0
+            return whole
+        self._left -= 1
+        short = line[:_KEY_LINE_BYTES]
+        is_key = _KEY_LINE.search(short[_content(short, self._first) :]) or _CARRIED.search(short)
+        return whole if is_key is not None else None
+
+
+class _Block:
+    """A block of YAML under a credential's name."""
+
+    def __init__(self, indent: int) -> None:
+        self._indent = indent
+        """The least indentation of its lines."""
+
+    def cells(self, line: bytes) -> list[Span] | None:
+        if not line.strip():
+            return []
+        start = len(line) - len(line.lstrip())
+        return [Span(start, len(line.rstrip()), "secret")] if start >= self._indent else None
+
+
+class _Variable:
+    """`value: …` on the line below a credential's name."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+
+    def cells(self, line: bytes) -> list[Span] | None:
+        kind, self._kind = self._kind, ""
+        lead = _VALUE.search(line[:_LONG]) if kind else None
+        if lead is None:
             return None
-        return lead.end(), lead.end() + len(value), f"env-{kind}"
+        value = line[lead.end() :].rstrip().removesuffix(b",")
+        if value[-1:] in {b'"', b"'"}:
+            value = value[:-1]
+        is_secret = values.is_secret(value, kind)
+        return [Span(lead.end(), lead.end() + len(value), f"env-{kind}")] if is_secret else None
 
-    def _masked(self, line: bytes, start: int, end: int, kind: str) -> bytes:
-        return line[:start] + self._rules.masked(kind, line[start:end], self._found) + line[end:]
 
-    def _key_line(self, line: bytes) -> bytes:
-        """A line within a private key goes; the first that cannot be one ends it."""
-        bare = line[len(self._lead) :] if _DIGIT.sub(b"0", line[: len(self._lead)]) == self._lead else line
-        bare = bare.strip()
-        bare = bare[:-_JSON_BYTES] + _TAIL_OF_JSON.sub(b"", bare[-_JSON_BYTES:])
-        bare = bare[_unstamped(bare) :]
-        self._in_key += 1
-        if _ENDS in bare:
-            self._in_key = 0
-            return b""
-        carried = _cut_behind(line, _AROUND)
-        is_carried = len(carried) <= _CARRIED_BYTES and _CARRIED.match(carried) is not None
-        if (_KEY_LINE.match(_cut_behind(bare, _AROUND[:-1])) or is_carried) and self._in_key < _MAX_KEY_LINES:
-            return b""
-        self._in_key = 0
-        return self._line(line, touched=True)
+class _Answer:
+    """The next line that is not blank, below a question for a password, a form's field or an announcement."""
+
+    def __init__(self, above: bytes, kind: str, *, is_announced: bool) -> None:
+        self._above = above
+        self._kind = kind
+        self._is_announced = is_announced
+        self._blank = _BLANK_LINES
+
+    def cells(self, line: bytes) -> list[Span] | None:
+        if not self._kind:
+            return None
+        if not line.strip() or (line.startswith(_HEADER) and not self._is_announced):
+            self._blank -= 1
+            return [] if self._blank >= 0 else None
+        kind, self._kind = self._kind, ""
+        start = _content(line, self._above)
+        start += len(line[start:]) - len(line[start:].lstrip())
+        if self._is_announced:
+            return list(announced.lone(line, start, kind)) or None
+        value = line[start:].rstrip()
+        return [Span(start, start + len(value), kind)] if values.is_secret(value, kind) else None

@@ -35,7 +35,15 @@ _QUOTE: Final = r"""(?:\\*["'`])"""
 _DOUBLE: Final = r"""\\*" """.rstrip()
 _SPACE: Final = r"(?:[ \t\r\n]|\\+[nrt])*"
 _BLANK: Final = r"[ \t]"
+_LESS: Final = r"(?:<|\\+u003c)"
+_MORE: Final = r"(?:>|\\+u003e)"
 _NAME: Final = rf"(?i:{names.PATTERN})[A-Za-z0-9_.-]*"
+_LETTER: Final = r"(?:[A-Za-z0-9_.\-'`]|\\*\")"
+_CELL: Final = rf"{_LETTER}*(?: {_LETTER}+)?"
+"""A column's name, or the rest of it."""
+_BETWEEN: Final = r"(?:[,;\t]|\\+t| *\| *|  +)"
+"""What separates columns; a comma and a blank are a sentence's."""
+_LINE_END: Final = rf"{_BLANK}*(?:\r?\n|\\+r|\\+n)"
 _LONG: Final = [re.escape(program) for program, first in commands.FIRST.items() if not first]
 _SHORT: Final = "|".join(
     rf"{program}(?:\\*[\"'])?,?[ \t]*\\*[\"']?(?:{'|'.join(first.split())})"
@@ -117,8 +125,15 @@ PROBES: Final = (
     Probe("quoted", rf"{_NAME}{_QUOTE}?(?:,?{_BLANK}+(?:<<)?|,<<){_QUOTE}[^ \t\r\n]"),
     # Password for x:⏎ …; name,password⏎…
     Probe("announced", rf"(?i:{announced.WORDS})[^\r\n:=\"]*:{_BLANK}*(?:\r?\n{_BLANK}*){{0,3}}[^ \t\r\n]"),
-    Probe("columns", rf"{_NAME}(?:\\+[\"'`]|['`])?{_BLANK}*(?:[,;\t|\n\\]|\r\n|  )"),
-    Probe("columns", rf"{_NAME}\"(?:[;\t|]|\r?\n|,\"[A-Za-z0-9 _.-]*\"[,\r\n])"),
+    # name,password⏎…
+    Probe("columns", rf"(?i:{names.PATTERN}){_CELL}(?:{_BETWEEN}{_CELL})+{_LINE_END}"),
+    Probe("columns", rf"[A-Za-z0-9_\"'`]{_BETWEEN}(?:{_LETTER}+ )?{_LETTER}*(?i:{names.PATTERN}){_CELL}{_LINE_END}"),
+    # what is on the lines below, in a log (masker.logs); password: |⏎…, name: DB_PASSWORD⏎…, a form's field, SMTP
+    Probe("below", rf"(?i:{announced.WORDS})[^\r\n]*:{_BLANK}*\r?\n"),
+    Probe("below", rf"{_NAME}[\"']?:{_BLANK}*[|>][+-]?[0-9]?{_BLANK}*\r?\n"),
+    Probe("below", rf"(?:name|key)[\"']?:{_BLANK}*[\"']?[A-Za-z0-9_.-]*{_NAME}[\"']?,?{_BLANK}*\r?\n"),
+    Probe("below", rf"form-data;[^\r\n]*name=\"[A-Za-z0-9_.-]*{_NAME}\"{_BLANK}*\r?\n"),
+    Probe("below", rf"334 UGFzc3dvcmQ6{_BLANK}*\r?\n"),
     Probe("insert", rf"\){_SPACE}(?i:values){_SPACE}\("),
     Probe("multipart", r"name=\\*\"[A-Za-z0-9_.-]+\\*\"(?:\r?\n|\\+r\\+n|\\+n){2}[^\r\n]"),
     # %22password%22%3A…
@@ -155,12 +170,12 @@ PROBES: Final = (
     *_programs(),
     Probe("command", r"--from-literal[= ]"),
     # what formats have of their own
-    Probe("element", rf"{_NAME}(?:[ :][^<>]*)?(?:>|\\+u003e)(?:<!\[CDATA\[)?[^<\\ \t\r\n]"),
+    Probe("element", rf"{_NAME}(?:[ :][^<>]*)?{_MORE}(?:{_LESS}!\[CDATA\[)?[^<\\ \t\r\n]"),
     Probe(
         "element",
         rf"(?:name|key|id)=[\"'][A-Za-z0-9_.:-]*(?i:{_COMMON}|senha|clave|passe|geheim|heslo|haslo|parol)[A-Za-z0-9_.-]*[\"'](?: [^<>]*)?>[^<\\ \t\r\n]",
     ),
-    Probe("element", rf">{_SPACE}<(?:string|[vV]alue)>[^<]"),
+    Probe("element", rf"{_MORE}{_SPACE}{_LESS}(?:string|[vV]alue){_MORE}[^<]"),
     Probe("attribute", rf"(?:name|key|id)={_QUOTE}[A-Za-z0-9_.:-]+{_QUOTE}{_SPACE}(?i:value)={_QUOTE}"),
     Probe("call", rf"{_NAME}[\"']{_SPACE},{_SPACE}\\*[\"']"),
     Probe("call", rf"(?i:{_RANDOM})[\"']{_SPACE},{_SPACE}\\*[\"']"),

@@ -26,6 +26,7 @@ _OF_TOKENS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 _OF_FIELDS: Final = naming.LETTERS + b"0123456789_.-\"'"
 _OF_ADDRESSES: Final = bytes(set(range(256)) - set(b" \t\r\n\v\f\"'"))
 _QUOTES: Final = (b'"', b"'", b"`")
+_UNQUOTED: Final = bytes(set(range(256)) - set(b" \t\r\n\"'`"))
 _COLONS: Final = frozenset({b":", b": ", b":\t", b":\r", b":\n"})
 _NO_VALUE: Final = frozenset({b"", b"=", b" ", b"\t", b"\r", b"\n"})
 _CONTENTS: Final = frozenset({b"value:", b"content:", b"contents:"})
@@ -133,7 +134,8 @@ def flag(text: bytes, end: int) -> Iterator[Span]:
 
 def quoted(text: bytes, end: int) -> Iterator[Span]:
     """A name, blanks or a comma, and a value in quotes: `X-Api-Key "…"`, `:password "…"`, `{pass, <<"…">>}`."""
-    at = _opening(text, end - 1)
+    head = text[max(0, end - naming.BACK) : end]
+    at = _opening(text, end - len(head) + len(head.rstrip(_UNQUOTED)))
     front = text[max(0, at - naming.BACK) : at].removesuffix(b"<<").rstrip(b" \t").removesuffix(b",").rstrip(b" \t")
     name = naming.last_word(front[:-1].rstrip(b"\\") if front.endswith(_QUOTES) else front)
     kind = names.kind(name)

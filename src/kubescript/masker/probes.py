@@ -111,18 +111,24 @@ def _capitals() -> Iterator[Probe]:
 
 PROBES: Final = (
     # password=…, "token": "…", api_key: …; at the value's first character, unless that opens an object or a list
-    Probe("pair", rf"{_NAME}{_QUOTE}?\]?{_BLANK}*(?:[?:]{{1,2}}=|=>|::|<-|[:=]|\\+u003[adAD])[ \t\r\n]*[^ \t\r\n{{[]"),
+    Probe("pair", rf"{_NAME}{_QUOTE}?\]?{_BLANK}*(?:[?:]{{1,2}}=|=>|::|<-|=|\\+u003[adAD])[ \t\r\n]*[^ \t\r\n{{[]"),
+    Probe("pair", rf"{_NAME}{_QUOTE}?\]?{_BLANK}*:[ \t\r\n]+[^ \t\r\n{{[]"),
+    Probe("pair", rf"{_NAME}(?:{_QUOTE}\]?|\]){_BLANK}*:[^ \t\r\n{{[]"),
+    # and not AuthTokenFilter.java:12
+    Probe("pair", rf"(?i:{names.PATTERN})[A-Za-z0-9_-]*{_BLANK}*:[^ \t\r\n{{[:=]"),
     Probe("pair", rf"(?i:{names.RARE})[A-Za-z0-9_.-]*{_QUOTE}?{_BLANK}*(?:=>|[:=])[ \t\r\n]*[^ \t\r\n{{[]"),
     *_capitals(),
-    # | password | … |, password → …, password -> …; {{"password": {{plain: …
+    # | password | … |, password → …, password -> …
     Probe("pair", rf"{_NAME}{_BLANK}*(?:\||\xe2\x94\x82|\xe2\x86\x92| ->){_BLANK}*[^ \t\r\n|]"),
-    Probe("pair", rf"{_NAME}{_QUOTE}?{_BLANK}*[:=]{_BLANK}*\{{[ \t\r\n]*{_QUOTE}?(?:{_WRITTEN})"),
     # {{Name: "DB_PASSWORD", Value: "…
     Probe(
         "variable-text", rf"{_NAME}{_QUOTE}?[,;]?(?:\s+:?{_QUOTE}?|\\+[\"'])(?i:{_CONTENT}){_QUOTE}?\s*(?:=>|[:=])\s*\S"
     ),
     # X-Api-Key "…
-    Probe("quoted", rf"{_NAME}{_QUOTE}?(?:,?{_BLANK}+(?:<<)?|,<<){_QUOTE}[^ \t\r\n]"),
+    Probe(
+        "quoted",
+        rf"{_NAME}{_QUOTE}?(?:,?{_BLANK}+(?:<<)?|,<<){_QUOTE}[^ \t\r\n\"'`0-9!@#$%^&*+=]*[0-9!@#$%^&*+=]",
+    ),
     # Password for x:⏎ …; name,password⏎…
     Probe("announced", rf"(?i:{announced.WORDS})[^\r\n:=\"]*:{_BLANK}*(?:\r?\n{_BLANK}*){{0,3}}[^ \t\r\n]"),
     # name,password⏎…
@@ -196,7 +202,7 @@ PROBES: Final = (
     # `key` alone is what every map calls its keys
     Probe(
         "weak-key",
-        rf"(?:^|[^A-Za-z0-9_.-])(?i:keys?){_QUOTE}?{_BLANK}*[:=]>?{_BLANK}*{_QUOTE}?[A-Za-z0-9+/_=~-]{{12}}",
+        rf"(?:^|[^A-Za-z0-9_.-])(?i:keys?){_QUOTE}?{_BLANK}*[:=]>?{_BLANK}*{_QUOTE}?[a-z/_~-]*[A-Z0-9+]",
     ),
     Probe("jwt", r"eyJ[A-Za-z0-9_-]{10}"),
     Probe("pem", r"-----BEGIN (?i)[A-Z0-9 -]{0,40}KEY"),

@@ -109,10 +109,7 @@ MODULES: Final = [
     *(importlib.import_module(f"kubescript.masker.{one.name}") for one in pkgutil.iter_modules(kubescript.masker.__path__)),
     podlogs,
 ]  # fmt: skip
-WINDOWS: Final = {
-    "kubescript.masker.calls._LAST",
-    "kubescript.masker.idioms._LISTED",
-}
+WINDOWS: Final = frozenset[str]()
 """Patterns that are searched in 200 or 250 bytes only."""
 
 

@@ -57,7 +57,7 @@ class Row:
     pattern: linear.Pattern
     """RE2's; finds a credential with what is around it."""
     values: tuple[int, ...]
-    """Its groups `value`, `value2`, …: the first that took part is masked."""
+    """Its groups `value`, `value2`, …: each that took part is masked."""
     name: int
     """Its group `name`, which must name a credential; 0 when there is none."""
     kind: str
@@ -83,7 +83,7 @@ class Row:
         lowest, highest = max(0, end - _AROUND), min(len(text), end + _AROUND)
         start, stop = max(0, end - 1), max(0, end - 1)
         for _ in range(self.lines + 1):
-            start = max(text.rfind(b"\n", lowest, start), lowest - 1)
+            start = max(text.rfind(b"\n", lowest, max(lowest, start)), lowest - 1)
             line_end = text.find(b"\n", stop, highest)
             stop = highest if line_end < 0 else line_end + 1
         return (start + 1 if start >= lowest else lowest), stop
@@ -91,10 +91,10 @@ class Row:
     def _judged(self, found: Iterator[linear.Match], start: int) -> Iterator[Span]:
         """The values that count; one that begins where the reading began, in the middle of a line, begins before."""
         for match in found:
-            value = next(group for group in self.values if match.start(group) >= 0)
             kind = names.kind(match[self.name].decode("utf-8", "replace")) if self.name else self.kind
-            if kind and self.judge(match[value], kind):
-                yield Span(*match.span(value), kind, begins_before=match.start() == match.start(value) == start > 0)
+            for value in self.values:
+                if kind and match.start(value) >= 0 and self.judge(match[value], kind):
+                    yield Span(*match.span(value), kind, begins_before=match.start() == match.start(value) == start > 0)
 
 
 def _read(data: dict[str, Any]) -> Row:

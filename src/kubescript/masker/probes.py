@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from kubescript.masker import announced, bracketed, calls, code, commands, encodings, idioms, names, patterns
+from kubescript.masker import announced, bracketed, commands, encodings, names, patterns
 
 __all__ = ["PROBES", "Probe"]
 
@@ -236,6 +236,6 @@ PROBES: Final = (
     # escapes that hide letters from the scan; Go writes none but \u003c \u003e \u0026 and those of control characters
     Probe("escape", r"(?i)\\u00(?:2[0-57-9a-f]|3[0-9abdf]|[4-7][0-9a-f])|\\/", once=True),
     *(Probe(row.id, probe) for row in patterns.ROWS.values() for probe in row.probes),
-    *(Probe(*each) for part in (idioms, calls, code, bracketed) for each in part.PROBES),
+    *(Probe(*each) for each in bracketed.PROBES),
     Probe("manifest", rf"(?i)kind{_QUOTE}?{_BLANK}*:{_BLANK}*{_QUOTE}?Secret\b"),
 )

@@ -12,10 +12,7 @@ from typing import Final
 from kubescript.masker import (
     announced,
     bracketed,
-    calls,
-    code,
     columns,
-    idioms,
     keys,
     markup,
     pairs,
@@ -37,9 +34,6 @@ READERS: Final[dict[str, Callable[[bytes, int], Iterator[Span]]]] = {
     "columns": columns.columns,
     "insert": columns.insert,
     **markup.READERS,
-    **idioms.READERS,
-    **calls.READERS,
     **bracketed.READERS,
-    **code.READERS,
 }
 """By the probe that calls for them."""

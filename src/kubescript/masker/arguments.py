@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript.masker import commands, json_strings, linear, markup, names
+from kubescript.masker import commands, json_strings, linear, names
 from kubescript.masker.json_strings import String
 
 __all__ = ["located"]
@@ -18,12 +18,9 @@ _STRING: Final = linear.compiled(rb'(?s)"((?:[^"\\]|\\.)*)"\s*(,|\])?\s*')
 
 
 def located(data: bytes, probe: str, end: int, lists: set[int]) -> Iterator[String]:
-    """The parts of a document's strings that a command, or a key in JSON, makes secret; `lists`: the lists of arguments
+    """The parts of a document's strings that a command or a list makes secret; `lists`: the lists of arguments
     that were looked at, to be kept from one hit to the next."""
-    if probe == "jwk":
-        for span in markup.jwk(data, end):
-            yield String(span.start, span.end, "privateKey")
-    elif probe == "map":
+    if probe == "map":
         yield from _members(data, end)
     elif probe == "list":
         yield from _items(data, end - 1)

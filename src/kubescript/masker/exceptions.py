@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 from kubescript.masker import linear
 from kubescript.masker.spans import Span
 
-__all__ = ["applied"]
+__all__ = ["applied", "kept", "named"]
 
 _Reader = Callable[[bytes, int], Iterator[Span]]
 
 _BY_NAME: Final = frozenset(
-    [
-        "pair",
-        "flag",
-        "spaced",
-        "weak",
-        "weak-key",
-        "variable",
-        "variable-yaml",
-        "variable-text",
-        "quoted",
-        "said",
-        "scheme",
-    ]
-)
-"""Readers that judge a value by what stands in front of it: for `said` and `scheme`, `--app-token x` ends as a sentence
-does. What is known by its shape is masked whatever its name."""
+    {
+        "pair", "flag", "weak", "weak-key", "variable", "variable-yaml", "variable-text", "quoted",
+        "scheme",  # `--app-token x`: the end of a name reads as a scheme
+    }
+)  # fmt: skip
+"""Readers that judge a value by what stands in front of it. What is known by its shape is masked whatever its name."""
 _BACK: Final = 400
 """Bytes looked at in front of a value."""
 _BETWEEN: Final = (
@@ -38,17 +28,29 @@ _BETWEEN: Final = (
 
 def applied(readers: Mapping[str, _Reader], names: Collection[str]) -> Mapping[str, _Reader]:
     """The readers, of which those that go by the name leave out the values of these names."""
-    if not names:
+    pattern = named(names)
+    if pattern is None:
         return readers
+    return {probe: _without(reader, pattern) if probe in _BY_NAME else reader for probe, reader in readers.items()}
+
+
+def named(names: Collection[str]) -> linear.Pattern | None:
+    """Finds one of the names right in front of where a value begins; None when there are none."""
+    if not names:
+        return None
     words = b"|".join(linear.escape(name.encode()) for name in sorted(names))
-    named = linear.compiled(rb"(?:\A|[^\w.-])-{0,2}(?:" + words + rb")" + _BETWEEN)
-    return {probe: _without(reader, named) if probe in _BY_NAME else reader for probe, reader in readers.items()}
+    return linear.compiled(rb"(?:\A|[^\w.-])-{0,2}(?:" + words + rb")" + _BETWEEN)
 
 
-def _without(reader: _Reader, named: linear.Pattern) -> _Reader:
+def kept(found: Iterable[Span], text: bytes, pattern: linear.Pattern | None) -> Iterator[Span]:
+    """The spans without those of the values of these names."""
+    for span in found:
+        if pattern is None or not pattern.search(text[max(0, span.start - _BACK) : span.start]):
+            yield span
+
+
+def _without(reader: _Reader, pattern: linear.Pattern) -> _Reader:
     def read(text: bytes, end: int) -> Iterator[Span]:
-        for span in reader(text, end):
-            if not named.search(text[max(0, span.start - _BACK) : span.start]):
-                yield span
+        yield from kept(reader(text, end), text, pattern)
 
     return read

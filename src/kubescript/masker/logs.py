@@ -10,7 +10,7 @@ from bisect import bisect_left
 from itertools import accumulate
 from typing import Final, Protocol
 
-from kubescript.masker import announced, columns, encodings, linear, masker, names, scanner, values
+from kubescript.masker import columns, encodings, linear, masker, names, patterns, scanner, values
 from kubescript.masker.spans import Span
 from kubescript.wire import loglines
 
@@ -53,6 +53,9 @@ _VALUE: Final = linear.compiled(rb"^[ \t]*[\"']?value[\"']?:[ \t]*[\"']?")
 _FIELD: Final = linear.compiled(rb"form-data;[^\r\n]*\bname=\"([A-Za-z0-9_.-]{1,100})\"\s*$")
 _SMTP: Final = linear.compiled(rb"334 UGFzc3dvcmQ6\s*$")
 _HEADER: Final = b"Content-"
+_ANNOUNCES: Final = patterns.compiled(r'(?i)(?&credential)(?:[^a-z_:="-][^:="]*)?\z')
+"""A line, without the colon at its end, that tells what stands below it."""
+_LONGEST_LEAD: Final = 2_000
 _BLANK_LINES: Final = 2
 """Between what announces a value and the value."""
 
@@ -172,8 +175,8 @@ def _field(line: bytes) -> _Below | None:
 
 def _announced(line: bytes) -> _Below | None:
     said = line.rstrip()
-    kind = announced.kind(said[:-1], next_line=True) if said.endswith(b":") else ""
-    return _Answer(line, kind, is_announced=True) if kind else None
+    is_announced = said.endswith(b":") and _ANNOUNCES.search(said[-_LONGEST_LEAD:-1]) is not None
+    return _Answer(line, "password", is_announced=True) if is_announced else None
 
 
 def _within_key(line: bytes) -> _Below | None:
@@ -244,6 +247,15 @@ class _Variable:
         return [Span(lead.end(), lead.end() + len(value), f"env-{kind}")] if is_secret else None
 
 
+def _answered(above: bytes, line: bytes, start: int) -> list[Span]:
+    """What the line above has announced, when it is all that this one says."""
+    lead = above[-_LONGEST_LEAD:].rstrip() + b"\n"
+    both = lead + line[start:]
+    found, _ = patterns.ROWS["announced"].spans(both, len(both), 0)
+    shift = start - len(lead)
+    return [Span(one.start + shift, one.end + shift, one.kind) for one in found if one.start >= len(lead)]
+
+
 class _Answer:
     """The next line that is not blank, below a question for a password, a form's field or an announcement."""
 
@@ -263,6 +275,6 @@ class _Answer:
         start = _content(line, self._above)
         start += len(line[start:]) - len(line[start:].lstrip())
         if self._is_announced:
-            return list(announced.lone(line, start, kind)) or None
+            return _answered(self._above, line, start) or None
         value = line[start:].rstrip()
         return [Span(start, start + len(value), kind)] if values.is_secret(value, kind) else None

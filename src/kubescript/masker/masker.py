@@ -57,7 +57,7 @@ _BLOCK: Final = 4_096
 """Bytes of such a text that are judged, or masked as a whole, at a time."""
 _PLACEHOLDER: Final = "«redacted:"
 _BLANKS: Final = b" \t\r\n\f\v"
-_PARTS: Final = frozenset({"command", "jwk", "list", "map"})
+_PARTS: Final = frozenset({"command", "list", "map"})
 """Probes that lead to a part of a string."""
 _BASIC: Final = frozenset({"auth", "_auth"})
 """What Docker and npm call `user:password` in base64."""
@@ -115,6 +115,7 @@ class Masker:
         self._readers = exceptions.applied(readers.READERS, allowed_names)
         self._budget = Budget()
         self._clean: set[bytes] = set()
+        self._named = exceptions.named(allowed_names)
 
     def speaking(self, mask: placeholders.Masks) -> Masker:
         """The same rules with other masks."""
@@ -204,9 +205,13 @@ class Masker:
         """The strings to look at, in order; what a Secret holds before what a name says, and that before a mere hit."""
         chosen: dict[int, String] = {}
         lists: set[int] = set()
+        read = 0
         for string in json_strings.located(data, hits):
             chosen[string.start] = string
         for probe, end in hits:
+            if probe == "jwk":
+                keys_here, read = patterns.ROWS[probe].spans(data, end, read)
+                chosen.update((key.start, String(key.start, key.end, "privateKey")) for key in keys_here)
             if probe in _PARTS:
                 for string in arguments.located(data, probe, end, lists):
                     if probe == "command" or string.start not in chosen or not chosen[string.start].name:
@@ -265,7 +270,7 @@ class Masker:
                 yield from self._rules[probe - self._own].spans(content, end)
             elif name in patterns.ROWS:
                 found_here, done[name] = patterns.ROWS[name].spans(content, end, done[name])
-                yield from found_here
+                yield from exceptions.kept(found_here, content, self._named)
             elif name in openers:
                 if end > done[name]:
                     for span in openers[name](end):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from kubescript.masker import extents, keys, linear, names, naming, prose, values
+from kubescript.masker import extents, keys, linear, names, naming, values
 from kubescript.masker.spans import Span
 
 __all__ = ["READERS"]
@@ -145,7 +145,7 @@ def quoted(text: bytes, end: int) -> Iterator[Span]:
     value = text[start:stop]
     joined = kind in {"password", "basic-auth"} or (kind != "secret" and _JOINED.search(name.encode()))
     says = joined or (values.is_random(value) and value != value.lower())
-    if says and b" " not in value and prose.is_odd(value) and values.is_secret_in_prose(value, kind):
+    if says and b" " not in value and values.is_odd(value) and values.is_secret_in_prose(value, kind):
         yield Span(start, stop, kind)
 
 

@@ -12,15 +12,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from kubescript.masker import linear, names, values
+from kubescript.masker import extents, linear, names, values
 from kubescript.masker.spans import Span
 
-__all__ = ["JUDGES", "ROWS", "Row"]
+__all__ = ["JUDGES", "ROWS", "Row", "compiled", "whole"]
 
-_AROUND: Final = 4_096
+_AROUND: Final = 8_448
 """Bytes on each side of a probe's end that a row reads at most: a line may be megabytes long."""
 _OVERLAP: Final = 512
 """Bytes of such a line that are read again with the next part of it."""
+_ADDRESS: Final = linear.compiled(
+    rb"[\d.:,TZ+/-]+|[\w.+-]+@[\w.-]+|[a-z0-9-]+(?:[.:/][a-z0-9-]+)+|.*\(.*\)|[~.]{0,2}/.*|sha\d+:.*"
+)
+"""A host, a person's address, a path, a time, a call: what sentences tell beside passwords."""
 
 
 def _any(value: bytes, kind: str) -> bool:
@@ -30,11 +34,25 @@ def _any(value: bytes, kind: str) -> bool:
 
 def _typed(value: bytes, kind: str) -> bool:
     """Letters and digits mixed, as people type a password."""
-    return values.is_mixed(value) and values.is_secret(value, kind)
+    return values.is_mixed(value) and values.is_secret_in_prose(value, kind)
 
 
 def _random(value: bytes, kind: str) -> bool:
     return values.is_random(value)
+
+
+def _drawn(value: bytes, kind: str) -> bool:
+    """Drawn by lot: a key, a UUID."""
+    return values.is_weak_secret(value, "key")
+
+
+def _said(value: bytes, kind: str) -> bool:
+    """Of a password, what people type or four words without grammar; of anything else, what is drawn by lot."""
+    if b" " in value:
+        return extents.is_passphrase(value)
+    if _ADDRESS.fullmatch(value) or not values.is_secret_in_prose(value, kind):
+        return False
+    return values.is_odd(value) if kind == "password" else values.is_random(value) or values.is_drawn(value)
 
 
 JUDGES: Final[dict[str, Callable[[bytes, str], bool]]] = {
@@ -43,6 +61,8 @@ JUDGES: Final[dict[str, Callable[[bytes, str], bool]]] = {
     "prose": values.is_secret_in_prose,
     "typed": _typed,
     "random": _random,
+    "drawn": _drawn,
+    "said": _said,
 }
 """Whether a value that stands in a credential's place, of this kind, is one."""
 
@@ -57,11 +77,13 @@ class Row:
     pattern: linear.Pattern
     """RE2's; finds a credential with what is around it."""
     values: tuple[int, ...]
-    """Its groups `value`, `value2`, …: each that took part is masked."""
+    """Its groups `value`, `value2`, …: those that took part are masked."""
+    each: linear.Pattern | None
+    """What is masked within them, where it is not the whole."""
     name: int
     """Its group `name`, which must name a credential; 0 when there is none."""
     kind: str
-    """What the value is; empty where the name tells it."""
+    """What the value is where no name tells it."""
     judge: Callable[[bytes, str], bool]
     lines: int
     """Lines before and behind the probe's that are read with it."""
@@ -77,35 +99,68 @@ class Row:
             return [], done
         start, stop = self._place(text, end)
         start = max(start, done - _OVERLAP)
-        return list(self._judged(self.pattern.finditer(text, start, stop), start)), stop
+        before = max(0, start - 1)  # one byte for what looks at a line's beginning
+        found = self.pattern.finditer(text[before:stop], start - before)
+        return [_placed(span, before, start) for span in self._judged(text[before:stop], found)], stop
 
     def _place(self, text: bytes, end: int) -> tuple[int, int]:
         lowest, highest = max(0, end - _AROUND), min(len(text), end + _AROUND)
-        start, stop = max(0, end - 1), max(0, end - 1)
+        start, stop = end, max(0, end - 1)
         for _ in range(self.lines + 1):
-            start = max(text.rfind(b"\n", lowest, max(lowest, start)), lowest - 1)
+            start = max(lowest, text.rfind(b"\n", lowest, max(lowest, start - 1)) + 1)
             line_end = text.find(b"\n", stop, highest)
             stop = highest if line_end < 0 else line_end + 1
-        return (start + 1 if start >= lowest else lowest), stop
+        return start, stop
 
-    def _judged(self, found: Iterator[linear.Match], start: int) -> Iterator[Span]:
-        """The values that count; one that begins where the reading began, in the middle of a line, begins before."""
+    def _judged(self, text: bytes, found: Iterator[linear.Match]) -> Iterator[Span]:
         for match in found:
-            kind = names.kind(match[self.name].decode("utf-8", "replace")) if self.name else self.kind
-            for value in self.values:
-                if kind and match.start(value) >= 0 and self.judge(match[value], kind):
-                    yield Span(*match.span(value), kind, begins_before=match.start() == match.start(value) == start > 0)
+            name = match[self.name].decode("utf-8", "replace") if self.name else ""
+            for start, end in self._found(text, match):
+                kind = names.kind(name) or self.kind or _weak(name, text[start:end])
+                if kind and self.judge(text[start:end], kind):
+                    yield Span(start, end, kind)
+
+    def _found(self, text: bytes, match: linear.Match) -> Iterator[tuple[int, int]]:
+        for start, end in (match.span(group) for group in self.values):
+            if start >= 0 and self.each is not None:
+                yield from (each.span(1) for each in self.each.finditer(text, start, end))
+            elif start >= 0:
+                yield start, end
+
+
+def _placed(span: Span, before: int, start: int) -> Span:
+    """A span of a piece in its text; one that begins where a piece does that was cut may begin before."""
+    at = span.start + before
+    return Span(at, span.end + before, span.kind, begins_before=0 < start == at)
+
+
+def _weak(name: str, value: bytes) -> str:
+    """What is drawn by lot is a key under a name that alone would not tell."""
+    return "key" if names.weak(name) and values.is_weak_secret(value, name) else ""
+
+
+def compiled(pattern: str) -> linear.Pattern:
+    """RE2's pattern, with the parts that it names."""
+    return linear.compiled(whole(pattern).encode())
+
+
+def whole(pattern: str) -> str:
+    """The pattern with its parts in it, `(?&part)`; a part may name those below it."""
+    for name, part in _PARTS.items():
+        pattern = pattern.replace(f"(?&{name})", f"(?:{part})")
+    return pattern
 
 
 def _read(data: dict[str, Any]) -> Row:
     probe = data["probe"]
-    pattern = linear.compiled(data["pattern"].encode())
+    pattern = compiled(data["pattern"])
     groups = pattern.groupindex
     return Row(
         id=data["id"],
-        probes=tuple([probe] if isinstance(probe, str) else probe),
+        probes=tuple(whole(each) for each in ([probe] if isinstance(probe, str) else probe)),
         pattern=pattern,
         values=tuple(number for group, number in groups.items() if group.startswith(b"value")),
+        each=compiled(data["each"]) if "each" in data else None,
         name=groups.get(b"name", 0),
         kind=data.get("kind", ""),
         judge=JUDGES[data.get("judge", "secret")],
@@ -115,8 +170,7 @@ def _read(data: dict[str, Any]) -> Row:
     )
 
 
-ROWS: Final[dict[str, Row]] = {
-    each["id"]: _read(each)
-    for each in tomllib.loads(Path(__file__).with_name("patterns.toml").read_text("utf-8"))["patterns"]
-}
+_FILE: Final = tomllib.loads(Path(__file__).with_name("patterns.toml").read_text("utf-8"))
+_PARTS: Final[dict[str, str]] = {**_FILE["parts"], "names": f"(?i:{names.PATTERN})"}
+ROWS: Final[dict[str, Row]] = {each["id"]: _read(each) for each in _FILE["patterns"]}
 """By their ids."""

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from kubescript.masker import announced, bracketed, commands, encodings, names, patterns
+from kubescript.masker import commands, encodings, names, patterns
 
 __all__ = ["PROBES", "Probe"]
 
@@ -34,6 +34,7 @@ class Probe:
 _QUOTE: Final = r"""(?:\\*["'`])"""
 _DOUBLE: Final = r"""\\*" """.rstrip()
 _SPACE: Final = r"(?:[ \t\r\n]|\\+[nrt])*"
+_CREDENTIAL: Final = patterns.whole("(?&credential)")
 _BLANK: Final = r"[ \t]"
 _LESS: Final = r"(?:<|\\+u003c)"
 _MORE: Final = r"(?:>|\\+u003e)"
@@ -63,18 +64,9 @@ _CAPITALS: Final = [
     word.upper()
     for word in (*names.VENDORS, "sleutel", "klucz", "klic", "nyckel", "nokkel", "nogle", "avain", "anahtar", "kagi")
 ]
-_COMMON: Final = "pass|secret|token|key|pwd|cred"
-"""Words of credentials' names, where few texts have the rest of the pattern."""
 _WRITTEN: Final = "value|plain|plaintext|literal|cleartext|inline|raw|default|val"
 _CONTENT: Final = "value|val|content|contents"
 _HOLDS: Final = "[A-Za-z]*[vV]alue|val|contents?|text|data|string"
-_SAID: Final = (
-    r"password|passwd|passphrase|passwort|kennwort|contrase\xc3\xb1a|senha|parola|pwd|[ ]pw|mot de passe|wachtwoord|has\xc5\x82o|heslo|"
-    r"l\xc3\xb6senord|passord|salasana|token|secret|api key"
-)
-_VERBS: Final = (
-    r"is|was|to|set to|changed to|has been|have been|will be|with|of|for|from|lautet|ist|es|est|\xc3\xa8|\xc3\xa9"
-)
 _ESC: Final = r"(?:\x1b|\\+u001[bB])\["
 _PERCENT: Final = r"%(?:25){0,3}"
 _MIN_PIECE: Final = 4
@@ -129,19 +121,16 @@ PROBES: Final = (
         "quoted",
         rf"{_NAME}{_QUOTE}?(?:,?{_BLANK}+(?:<<)?|,<<){_QUOTE}[^ \t\r\n\"'`0-9!@#$%^&*+=]*[0-9!@#$%^&*+=]",
     ),
-    # Password for x:⏎ …; name,password⏎…
-    Probe("announced", rf"(?i:{announced.WORDS})[^\r\n:=\"]*:{_BLANK}*(?:\r?\n{_BLANK}*){{0,3}}[^ \t\r\n]"),
     # name,password⏎…
     Probe("columns", rf"(?i:{names.PATTERN}){_CELL}(?:{_BETWEEN}{_CELL})+{_LINE_END}"),
     Probe("columns", rf"[A-Za-z0-9_\"'`]{_BETWEEN}(?:{_LETTER}+ )?{_LETTER}*(?i:{names.PATTERN}){_CELL}{_LINE_END}"),
     # what is on the lines below, in a log (masker.logs); password: |⏎…, name: DB_PASSWORD⏎…, a form's field, SMTP
-    Probe("below", rf"(?i:{announced.WORDS})[^\r\n]*:{_BLANK}*\r?\n"),
+    Probe("below", rf"(?i:{patterns.whole('(?&credential)')})[^\r\n]*:{_BLANK}*\r?\n"),
     Probe("below", rf"{_NAME}[\"']?:{_BLANK}*[|>][+-]?[0-9]?{_BLANK}*\r?\n"),
     Probe("below", rf"(?:name|key)[\"']?:{_BLANK}*[\"']?[A-Za-z0-9_.-]*{_NAME}[\"']?,?{_BLANK}*\r?\n"),
     Probe("below", rf"form-data;[^\r\n]*name=\"[A-Za-z0-9_.-]*{_NAME}\"{_BLANK}*\r?\n"),
     Probe("below", rf"334 UGFzc3dvcmQ6{_BLANK}*\r?\n"),
     Probe("insert", rf"\){_SPACE}(?i:values){_SPACE}\("),
-    Probe("multipart", r"name=\\*\"[A-Za-z0-9_.-]+\\*\"(?:\r?\n|\\+r\\+n|\\+n){2}[^\r\n]"),
     # %22password%22%3A…
     Probe("percent", rf"{_NAME}(?i:{_PERCENT}(?:20|22|27|5d))*(?i:{_PERCENT}3[ad])"),
     # colours stand between a name and its value
@@ -175,27 +164,6 @@ PROBES: Final = (
     # mysql -u root -p…
     *_programs(),
     Probe("command", r"--from-literal[= ]"),
-    # what formats have of their own
-    Probe("element", rf"{_NAME}(?:[ :][^<>]*)?{_MORE}(?:{_LESS}!\[CDATA\[)?[^<\\ \t\r\n]"),
-    Probe(
-        "element",
-        rf"(?:name|key|id)=[\"'][A-Za-z0-9_.:-]*(?i:{_COMMON}|senha|clave|passe|geheim|heslo|haslo|parol)[A-Za-z0-9_.-]*[\"'](?: [^<>]*)?>[^<\\ \t\r\n]",
-    ),
-    Probe("element", rf"{_MORE}{_SPACE}{_LESS}(?:string|[vV]alue){_MORE}[^<]"),
-    Probe("attribute", rf"(?:name|key|id)={_QUOTE}[A-Za-z0-9_.:-]+{_QUOTE}{_SPACE}(?i:value)={_QUOTE}"),
-    Probe("call", rf"{_NAME}[\"']{_SPACE},{_SPACE}\\*[\"']"),
-    Probe("call", rf"(?i:{_RANDOM})[\"']{_SPACE},{_SPACE}\\*[\"']"),
-    Probe("call", rf"{_NAME}\(\\*[\"']"),
-    Probe("spaced", rf"{_NAME}{_BLANK}+[^ \t\r\n:=]"),
-    Probe("netrc", r"login[ \t]+[^ \t\r\n]+(?:[ \t\r\n]|\\+[nrt])+password[ \t]+[^ \t\r\n]"),
-    # with the ports that PostgreSQL and its poolers are at: every JSON is full of colons and digits
-    Probe(
-        "pgpass",
-        r":(?:[0-9]?[56][0-9]43[0-9]|[0-9]?5[0-9]{3}|6[0-9]{3}|25060|\*):[^: \t\r\n\"]+:[^: \t\r\n\"]+:[^: \t\r\n\"]",
-    ),
-    Probe("chpasswd", r"chpasswd"),
-    Probe("encoded-url", r"(?i)%3a%2f%2f[^ \t\r\n\"'&]+%40"),
-    Probe("jwk", r"\"kty\\*\""),
     # a value that is random, of a name that says little
     Probe("weak", rf"(?i:{_WEAK}){_QUOTE}?{_BLANK}*[:=]>?{_BLANK}*{_QUOTE}?[A-Za-z0-9+/_=~-]{{8}}"),
     Probe("weak", rf"[ _{{](?:pat|PAT){_QUOTE}?{_BLANK}*[:=]{_BLANK}*{_QUOTE}?[A-Za-z0-9+/_=~-]{{8}}"),
@@ -208,18 +176,6 @@ PROBES: Final = (
     Probe("pem", r"-----BEGIN (?i)[A-Z0-9 -]{0,40}KEY"),
     Probe("pem", r"PuTTY-User-Key-File-"),
     Probe("scheme", r"(?i)(?:bearer|basic|negotiate|digest|apikey|token|ssws)[ \t]+[A-Za-z0-9._~+/=-]{8}"),
-    Probe("said", rf"(?i)(?:{_SAID}){_BLANK}+(?:{_VERBS})?{_BLANK}*(?:[\"'`]|\xc2\xab ?)?[^ \t\r\n]{{4}}"),
-    Probe(
-        "said", rf"(?i)(?:{_SAID}){_BLANK}(?:for|of){_BLANK}(?:the |user |role )?[A-Za-z0-9@._-]+{_BLANK}+[^ \t\r\n]"
-    ),
-    Probe(
-        "foreign",
-        r"(?i)(?:\xe5\xaf\x86\xe7\xa0\x81|\xe5\x8f\xa3\xe4\xbb\xa4|\xe3\x83\x91\xe3\x82\xb9\xe3\x83\xaf\xe3\x83\xbc\xe3\x83\x89|"
-        r"\xeb\xb9\x84\xeb\xb0\x80\xeb\xb2\x88\xed\x98\xb8|[\xd0][\xbf\x9f]\xd0\xb0\xd1\x80\xd0\xbe\xd0\xbb\xd1\x8c|"
-        r"\xc5\x9fifre|jelsz\xc3\xb3|contrase\xc3\xb1a|has\xc5\x82o|l\xc3\xb6senord|mot de passe|m\xe1\xba\xadt kh\xe1\xba\xa9u)"
-        r"\\*[\"'`]?[ \t]*(?:[:=]|\xef\xbc\x9a|\xe3\x81\xaf)[ \t]*[^ \t\r\n]",
-    ),
-    Probe("login-sentence", r"(?i)(?:credentials?|log[ -]?in|sign[ -]?in)[^\r\n/\"{}]* ?/ ?[`\"']?[A-Za-z0-9]"),
     Probe("hash", r"\$(?:2[abxy]?|apr1|1|5|6|y|argon2(?:id?|d)|scrypt|pbkdf2[a-z0-9-]*)\$[^ \t\r\n\"$]{2}"),
     # the end of a padded run; what compressed and nested data begin with; every rule's own words in base64
     # and no `message="`, where the quote opens
@@ -236,6 +192,5 @@ PROBES: Final = (
     # escapes that hide letters from the scan; Go writes none but \u003c \u003e \u0026 and those of control characters
     Probe("escape", r"(?i)\\u00(?:2[0-57-9a-f]|3[0-9abdf]|[4-7][0-9a-f])|\\/", once=True),
     *(Probe(row.id, probe) for row in patterns.ROWS.values() for probe in row.probes),
-    *(Probe(*each) for each in bracketed.PROBES),
     Probe("manifest", rf"(?i)kind{_QUOTE}?{_BLANK}*:{_BLANK}*{_QUOTE}?Secret\b"),
 )

@@ -10,13 +10,9 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from kubescript.masker import (
-    announced,
-    bracketed,
     columns,
     keys,
-    markup,
     pairs,
-    prose,
 )
 from kubescript.masker.spans import Span
 
@@ -26,14 +22,8 @@ READERS: Final[dict[str, Callable[[bytes, int], Iterator[Span]]]] = {
     **pairs.READERS,
     "jwt": keys.jwt,
     "scheme": keys.scheme,
-    "said": prose.said,
-    "login-sentence": prose.login,
-    "foreign": prose.foreign,
     "hash": keys.password_hash,
-    "announced": announced.announced,
     "columns": columns.columns,
     "insert": columns.insert,
-    **markup.READERS,
-    **bracketed.READERS,
 }
 """By the probe that calls for them."""

@@ -20,6 +20,7 @@ __all__ = [
     "is_drawn",
     "is_label",
     "is_mixed",
+    "is_odd",
     "is_random",
     "is_secret",
     "is_secret_in_prose",
@@ -202,6 +203,11 @@ _MIXED: Final = linear.compiled(rb"[A-Za-z]{3}|[A-Za-z]\d+[A-Za-z]")
 def has_digit(value: bytes) -> bool:
     """Whether a digit is in it."""
     return _has(value, _DIGITS)
+
+
+def is_odd(value: bytes) -> bool:
+    """Whether it has what words of a sentence do not have."""
+    return _has(value, _DIGITS + b"!@#$%^&*+=")
 
 
 def is_drawn(value: bytes) -> bool:

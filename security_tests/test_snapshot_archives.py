@@ -51,9 +51,12 @@ ARCHIVES: Final[dict[str, tuple[tarfile.TarInfo | bytes, ...]]] = {
     "up, in a long name": (header("x", 512, tarfile.GNUTYPE_LONGNAME), b"../evil.json".ljust(512, b"\0"), header("y", 0)),
     "up, in a pax name": (*pax(b"21 path=../evil.json\n"), header("y", 0)),
     "deep": (header("x", 3_072, tarfile.GNUTYPE_LONGNAME), b"d/" * 1_536, header("y", 0)),
-    "negative size": (header("x.json", -1_024), header("y.json", 0)), "negative pax size": (*pax(b"12 size=-512\n"), header("y", 0)),
+    "deep, in steps": tuple(part for depth in (700, 1_400) for part in (
+        header("x", 3_072, tarfile.GNUTYPE_LONGNAME), (b"d/" * depth).ljust(3_072, b"\0"), header("y", 0, tarfile.DIRTYPE),
+    )), "negative size": (header("x.json", -1_024), header("y.json", 0)), "negative pax size": (*pax(b"13 size=-512\n"), header("y", 0)),
     "a name of gigabytes": (header("x", 4 << 30, tarfile.GNUTYPE_LONGNAME),),
-    "a pax header of 128 KiB": (*pax(b"131072 comment=".ljust(131_071, b"x") + b"\n"), header("y", 0)), "a pax header of gigabytes": (header("x", 4 << 30, tarfile.XHDTYPE),),
+"a name of 128 KiB": (header("x", 131_072, tarfile.GNUTYPE_LONGNAME), b"./" * 65_535 + b"xx", header("y", 0)),
+    "a pax header of gigabytes": (header("x", 4 << 30, tarfile.XHDTYPE),),
     "digits": pax(DIGITS), "digits, hdrcharset": (*pax(DIGITS + b" hdrcharset=x\n"), header("y", 0)),
     "length of nothing": pax(b"0 a=b\n"), "lengths that overlap": pax(b"-9 a=b\n"),
     "sparse": (*pax(b"22 GNU.sparse.major=1\n"), header("y", 0)), "old sparse": (header("x.json", 0, tarfile.GNUTYPE_SPARSE),),
@@ -74,7 +77,7 @@ def test_no_archive_unpacks_elsewhere_or_without_end(
     said = in_time(lambda: opening(packed(tmp_path / "x.tar.gz", *ARCHIVES[name])))
     assert time.process_time() - began < 5
     assert said.startswith("cluster.config: ") and "x.tar.gz" in said, said
-    assert "no Kubernetes objects" not in said
+    assert "no Kubernetes objects" not in said and ("negative" in said or "negative" not in name)
     assert not list((tmp_path / "tmp").iterdir()) and not list(tmp_path.rglob("evil*"))
     data = json.dumps(pod("p1")).encode()
     good = packed(tmp_path / "y.tar.gz", header("y.json", len(data)), content=data.ljust(1_024, b"\0"))
@@ -91,7 +94,7 @@ def test_an_archive_is_counted_while_it_unpacks(tmp_path: Path, monkeypatch: pyt
     assert "unpacks to more" in opening(
         packed(tmp_path / "2.tar.gz", header("x", len(zeros_), tarfile.XGLTYPE), content=zeros_)
     )
-    assert "unpacks to more" in opening(packed(tmp_path / "3.tar.gz", *(pax(b"9 a=bcd\n") * 2_000)))
+    assert "unpacks to more" in opening(packed(tmp_path / "3.tar.gz", *(pax(b"8 a=bcd\n") * 2_000)))
     assert "more than 1000 files" in opening(packed(tmp_path / "4.tar.gz", *(header(f"{n}", 0) for n in range(1_500))))
     with zipfile.ZipFile(tmp_path / "5.zip", "w", zipfile.ZIP_DEFLATED) as bundle:
         bundle.writestr("x.json", zeros_)

@@ -124,8 +124,7 @@ def _entries(stream: IO[bytes], target: _Target) -> Iterator[tarfile.TarInfo]:
         target.skip(len(block))
         entry = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
         is_empty = False
-        if entry.size < 0:
-            raise UnpackError(f"gives {entry.name[:200]!r} a negative size")
+        _check_size(entry)
         if entry.type in (tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE):
             target.skip(_padded(entry.size))
             extended |= _extended(stream, entry)
@@ -135,12 +134,18 @@ def _entries(stream: IO[bytes], target: _Target) -> Iterator[tarfile.TarInfo]:
             entry.name = extended.get("path", entry.name)
             entry.size = int(extended.get("size", entry.size))
             extended = {}
-            is_plain = entry.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and entry.size >= 0
-            if not is_plain and not entry.isdir():
+            _check_size(entry)
+            if entry.type not in (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.DIRTYPE):
                 raise UnpackError(f"holds {entry.name[:200]!r}, which is no plain file")
             yield entry
     if is_empty:
         raise UnpackError("is empty")
+
+
+def _check_size(entry: tarfile.TarInfo) -> None:
+    # Attack: a negative size reads all that follows into memory, or leads back to the same header for ever.
+    if entry.size < 0:
+        raise UnpackError(f"gives {entry.name[:200]!r} a negative size")
 
 
 def _extended(stream: IO[bytes], entry: tarfile.TarInfo) -> dict[str, str]:
@@ -160,7 +165,7 @@ def _records(data: bytes) -> Iterator[tuple[str, str]]:
         end = data.index(b" ", position, position + 6)
         length = int(data[position:end])
         record = data[end + 1 : position + length]
-        if length <= end - position or not record.endswith(b"\n"):
+        if not record.endswith(b"\n"):  # so is every record that would lead back
             raise UnpackError("holds an extended header that is damaged")
         key, _, value = record[:-1].partition(b"=")
         if key.startswith(b"GNU.sparse."):

@@ -208,9 +208,10 @@ def test_masking_an_answer_ends_with_its_call(evaluate: evaluator.Evaluator, att
 
 
 @pytest.mark.promise("S-01", "S-07")
-def test_a_body_whose_call_is_cancelled_is_not_masked_to_its_end(masking: redaction.Engine, attacks: Count) -> None:
+def test_a_body_whose_call_is_cancelled_is_not_masked_to_its_end(attacks: Count) -> None:
     """Nor is any of it given as it is."""
     attacks(1)
+    masking = engine.pooled()
     switch = cancellation.Cancellation()
     flood = floods.log(LINE * 200_000)
     call = replace(engine.call(flood), cancelled=lambda: switch.cancelled)

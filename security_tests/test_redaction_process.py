@@ -228,6 +228,33 @@ def test_a_masker_that_never_answers_is_killed_at_the_deadline(taken: redaction.
 
 
 @pytest.mark.promise("S-07", "S-12")
+def test_nobody_waits_for_a_masker_that_is_busy(taken: redaction.Engine) -> None:
+    """While a masker computes without end, the host computes nothing, its threads have their turns, and other texts are
+    served."""
+    switch = cancellation.Cancellation()
+    busy_one = threading.Thread(target=given_up, args=(taken, switch))
+    started, computed, worst = time.monotonic(), time.process_time(), 0.0
+    busy_one.start()
+    for _ in range(100):
+        before = time.monotonic()
+        time.sleep(0.02)
+        worst = max(worst, time.monotonic() - before)
+    assert worst < 1
+    assert time.process_time() - computed < (time.monotonic() - started) / 2
+    assert works(taken)
+    assert busy_one.is_alive()
+    switch.cancel()
+    busy_one.join(GRACE_S)
+    assert not busy_one.is_alive()
+
+
+def given_up(engine: redaction.Engine, switch: cancellation.Cancellation) -> None:
+    """Waits for a text that never ends until the switch is thrown."""
+    with pytest.raises(errors.LimitExceeded):
+        engine.text(SLEEPS, lambda _: None, cancellation.Patience(60, lambda: switch.cancelled))
+
+
+@pytest.mark.promise("S-07", "S-12")
 def test_a_masker_ends_with_the_call_that_is_cancelled(taken: redaction.Engine) -> None:
     """Its process is gone, and so is what it was computing."""
     server = taken._pool.pids[0]

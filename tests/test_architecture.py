@@ -23,6 +23,9 @@ CONTRACTS: Final[list[dict[str, Any]]] = tomllib.loads((ROOT / "pyproject.toml")
 UNTRUSTED_PACKAGES: Final = {"RestrictedPython", "msgspec", "pyseccomp", "tzdata"}
 """What runs beside the standard library in the untrusted process. A new one is looked at before it is added."""
 
+MASKER_PACKAGES: Final = {"hyperscan", "msgspec", "orjson", "re2"}
+"""Likewise in the masking process."""
+
 
 def lint(project: Path) -> str:
     """What import-linter prints about the project; "" when every contract is kept."""
@@ -53,6 +56,7 @@ def plant(project: Path, module: str, line: str) -> None:
     path.write_text(f"{old}\n{line}\n", "utf-8")
 
 
+MASKING: Final = "Nothing imports the masking process BROKEN"
 UNTRUSTED: Final = "Nothing imports the untrusted process BROKEN"
 PLACES: Final = "Imports point down this list, and every module has a place in it"
 BREACHES: Final[dict[str, tuple[list[tuple[str, str]], str]]] = {
@@ -62,6 +66,19 @@ BREACHES: Final[dict[str, tuple[list[tuple[str, str]], str]]] = {
     ),
     "a host module imports it inside a function": (
         [("output/truncation.py", "def f() -> None:\n    import kubescript.worker.main")],
+        UNTRUSTED,
+    ),
+    "a host module imports a rule of the masker": (
+        [("redaction/engine.py", "from kubescript.masker import rules as _rules")],
+        MASKING,
+    ),
+    "the worker imports the masker": ([("worker/channel.py", "from kubescript.masker import bodies")], MASKING),
+    "the masker imports a module of the host": (
+        [("masker/bodies.py", "from kubescript import errors")],
+        f"{PLACES} BROKEN",
+    ),
+    "the masker imports a guard of the sandbox": (
+        [("masker/bodies.py", "from kubescript.worker.language import guards")],
         UNTRUSTED,
     ),
     "another module uses the kubernetes package": (
@@ -115,6 +132,17 @@ def test_the_untrusted_process_imports_nothing_but_its_named_packages() -> None:
     imported = {found for module in modules for found in graph.find_modules_directly_imported_by(module)}
     foreign = {name for name in imported if not name.startswith("kubescript")} - set(sys.stdlib_module_names)
     assert foreign <= UNTRUSTED_PACKAGES
+
+
+def test_the_masking_process_imports_nothing_but_its_named_packages() -> None:
+    """What reads hostile bytes has no HTTP client, no YAML and no template engine at hand."""
+    graph = grimp.build_graph("kubescript", include_external_packages=True)
+    modules = {module for module in graph.modules if module.startswith("kubescript.masker")}
+    assert len(modules) > 20
+    imported = {found for module in modules for found in graph.find_modules_directly_imported_by(module)}
+    ours = {name for name in imported if name.startswith("kubescript")}
+    assert all(name.startswith(("kubescript.masker", "kubescript.wire", "kubescript.confinement")) for name in ours)
+    assert imported - ours - set(sys.stdlib_module_names) <= MASKER_PACKAGES
 
 
 def test_the_page_draws_the_layers_in_the_contract_s_order() -> None:

@@ -70,14 +70,15 @@ def test_doctor_tells_each_layer() -> None:
 
 
 def test_doctor_says_when_redaction_is_off(tmp_path: Path) -> None:
-    """A line when secrets are not masked, none when they are; either way it is no fault."""
+    """A line when secrets are not masked, another when they are; either way it is no fault."""
     file = tmp_path / "kubescript.toml"
     file.write_text("[redaction]\nenabled = false\n")
     off, on = kubescript("doctor", "--config", str(file)), kubescript("doctor")
     assert "OFF     redaction" in off.stdout and "OFF" not in on.stdout
     assert off.returncode == on.returncode
+    assert "ok      redaction" in on.stdout
     told = json.loads(kubescript("doctor", "--json", "--config", str(file)).stdout)
-    assert told["redaction"] == {"enabled": False}
+    assert told["redaction"] == {"enabled": False, "layers": []}
 
 
 def test_a_server_does_not_start_with_a_dead_rule(saved: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Final
 
 import orjson
 
-from kubescript import app, config, errors, spawner
+from kubescript import app, config, errors, redaction, spawner
 from kubescript.audit import recorder
 from kubescript.cluster import kubeconfig
 from kubescript.executor import executor
@@ -89,6 +89,8 @@ class Report:
     """Whether the audit record is as the operator wants it, and what to say of it."""
     redaction: bool = True
     """Whether secrets are masked; the operator's decision, so no fault when they are not."""
+    masker: tuple[protocol.Layer, ...] = ()
+    """The layers that a masking process reports; empty when nothing is masked."""
 
     @property
     def healthy(self) -> bool:
@@ -98,8 +100,15 @@ class Report:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Required layers that do not hold."""
-        return spawner.missing(self.layers)
+        """Required layers that do not hold, of a worker or of a masking process."""
+        masker = spawner.missing(self.masker) if self.redaction else ()
+        return tuple(sorted({*spawner.missing(self.layers), *masker}))
+
+    def _masker_line(self) -> str:
+        lacking = spawner.missing(self.masker)
+        if lacking:
+            return f"MISSING {'redaction':<13} the masking process lacks {', '.join(lacking)}"
+        return f"ok      {'redaction':<13} the process that masks is confined as a worker is"
 
     def as_json(self) -> str:
         """One JSON object."""
@@ -114,10 +123,12 @@ class Report:
             }
             for layer in self.layers
         ]
+        masker = [layer.name for layer in self.masker if layer.active]
         report = {
             "healthy": self.healthy, "missing": self.missing, "platform": _platform(), "layers": rows,
             "contexts": [asdict(context) for context in self.contexts],
-            "audit": {"ok": self.audit[0], "detail": self.audit[1]}, "redaction": {"enabled": self.redaction},
+            "audit": {"ok": self.audit[0], "detail": self.audit[1]},
+            "redaction": {"enabled": self.redaction, "layers": masker},
         }  # fmt: skip
         return orjson.dumps(report, option=orjson.OPT_INDENT_2).decode()
 
@@ -129,7 +140,9 @@ class Report:
         audit_holds, audit_detail = self.audit
         mark = "ok     " if audit_holds else "FAILED "
         lines.append(f"{mark} {'audit':<13} {audit_detail}")
-        if not self.redaction:
+        if self.redaction:
+            lines.append(self._masker_line())
+        else:
             lines.append(
                 f"OFF     {'redaction':<13} scripts, and so the model, see every secret (redaction.enabled = false)"
             )
@@ -143,8 +156,17 @@ class Report:
         return "\n".join(lines)
 
 
+def _masker_layers(settings: config.Settings) -> tuple[protocol.Layer, ...]:
+    """The layers of a masking process. Raises ConfigError, RedactionError."""
+    engine = redaction.Engine(settings.redaction)
+    try:
+        return engine.prepare()
+    finally:
+        engine.close()
+
+
 def examine(settings: config.Settings, source: spawner.Spawner) -> Report:
-    """Forks a worker and reads what it reports of its own lockdown.
+    """Forks a worker and a masker, and reads what they report of their own lockdown.
 
     Needs no cluster; one whose rules only discovery can confirm is asked. Raises ConfigError for settings that no
     server takes.
@@ -157,6 +179,7 @@ def examine(settings: config.Settings, source: spawner.Spawner) -> Report:
         contexts=_clusters(settings),
         audit=recorder.state(settings.audit),
         redaction=settings.redaction.enabled,
+        masker=_masker_layers(settings),
     )
 
 

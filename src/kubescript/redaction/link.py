@@ -60,8 +60,10 @@ class Link:
         return answer, self._exactly(notes, check), size
 
     def blocks(self, size: int, check: Check) -> Iterator[bytes]:
-        """Yield the next `size` bytes as they come."""
+        """Yield the next `size` bytes as they come. Raises StreamClosed and what `check` raises,
+        which is asked for each block."""
         while size:
+            check()
             block = self._some(size, check)
             size -= len(block)
             yield block

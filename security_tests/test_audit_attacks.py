@@ -20,7 +20,7 @@ from mcp.client.stdio import stdio_client
 from mcp_types import Implementation
 
 from kubescript import config, contexts, errors, evaluator, spawner, types
-from kubescript.audit import record, recorder, verify
+from kubescript.audit import denials, record, recorder, verify
 from kubescript.broker import broker
 from kubescript.cluster import live, snapshot
 from kubescript.policy import policy
@@ -50,12 +50,14 @@ def masked_body(_call: request.Request, chunks: Iterator[bytes], found: Callable
 class Server:
     """A server without MCP: real sandbox, real broker, real record."""
 
-    def __init__(self, bench: benches.Bench, cluster: Any, file: Path, **options: Any) -> None:
+    def __init__(
+        self, bench: benches.Bench, cluster: Any, file: Path, *, read_only: bool = False, **options: Any
+    ) -> None:
         settings = config.Audit(file=file, **options)
         made = recorder.opened(settings, masked_text)
         assert made is not None
         self.recorder = made
-        door = broker.Broker(cluster, policy.Policy(read_only=False), redact=masked_body)
+        door = broker.Broker(cluster, policy.Policy(read_only=read_only), redact=masked_body)
         self.evaluator = evaluator.Evaluator(
             config.Settings(), bench.pool, contexts.Contexts({"": contexts.ClusterAccess(cluster, door)}), made
         )
@@ -129,6 +131,54 @@ def test_a_record_has_only_the_fields_that_are_listed(bench: benches.Bench, file
     names = {name for cell in listed for name in cell.replace("`", "").split(", ")}
     for one in trails.records(file):
         assert set(one) <= names, set(one) - names
+
+
+DENIED = {
+    "the same one": "for n in range(900):\n    try:\n        k8s.coreV1().read_namespaced_secret('db', 'shop')\n    except Exception:\n        pass\n1",
+    "other names": "for n in range(900):\n    try:\n        k8s.coreV1().read_namespaced_secret(f'db-{n}', f'shop-{n}')\n    except Exception:\n        pass\n1",
+    "other kinds": "for n in range(900):\n    try:\n        k8s.customObjectsApi().create_cluster_custom_object(f'g{n}.example', f'v{n}', f'kinds{n}', {'a': 1})\n    except Exception:\n        pass\n1",
+    "calls that are none": "for n in range(900):\n    try:\n        k8s.coreV1().read_namespaced_pod('a', f'Not A Name {n}')\n    except Exception:\n        pass\n1",
+    "at the same time": "k8s.parallel([lambda n=n: k8s.coreV1().read_namespaced_secret(f'db{n}', 'shop') for n in range(200)])\n1",
+}
+
+
+@pytest.mark.promise("A-10")
+@pytest.mark.parametrize("way", DENIED)
+def test_denials_of_one_script_are_a_bounded_number_of_records(
+    way: str, bench: benches.Bench, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hundreds of denials are some thirty records whose counts add up; the chain is whole, its readers show the counts, and
+    the next script has its records. Without the count, each is a record: the attack is real."""
+    server = Server(bench, snapshot.Snapshot(trails.snapshot(tmp_path)), file, read_only=True)
+    server.ask(DENIED[way])
+    assert server.ask(trails.COUNT).text == "1"
+    *denied, last = trails.records(file, "call")
+    counts = sum(one.get("count", 1) for one in denied)
+    (ended, _) = trails.records(file, "script")
+    assert counts == ended["calls"] >= 200, counts
+    assert len(denied) <= 10 + 20 + 1
+    assert all(one["first"] <= one["time"] for one in denied if "count" in one)
+    assert {one["evaluation"] for one in denied} == {ended["evaluation"]} != {last["evaluation"]}
+    monkeypatch.setattr(denials, "_IN_FULL", 1_000)
+    monkeypatch.setattr(denials.Denials, "_count", lambda _self, _record: None)
+    monkeypatch.setattr(denials.Denials, "is_repeat", lambda _self, _record: False)
+    server.ask(DENIED[way])
+    server.recorder.close()
+    assert len(trails.records(file, "call")) == len(denied) + 1 + counts
+    assert verify.verify(file).broken is None
+
+
+@pytest.mark.promise("A-10")
+def test_readers_show_what_a_counted_record_stands_for(bench: benches.Bench, file: Path, tmp_path: Path) -> None:
+    """`audit show` and `stats` of a script that was denied 900 times."""
+    server = Server(bench, snapshot.Snapshot(trails.snapshot(tmp_path)), file)
+    server.ask(DENIED["the same one"])
+    server.recorder.close()
+    assert "whole" in trails.verified(file)
+    shown = trails.run("audit", "show", str(file), "--denied").stdout
+    assert "deny policy.denied_resource x899 since " in shown
+    summed = trails.run("audit", "stats", str(file)).stdout
+    assert "policy.denied_resource 900" in summed and "get secrets 900" in summed
 
 
 FORGED = '"}\n{"type":"script","code":"ok","hash":"' + "0" * 64 + '"}\n\x1b[2J\u202e\u2028'

@@ -9,6 +9,7 @@ from typing import Final
 import pytest
 
 from kubescript import types
+from kubescript.executor import progress
 from kubescript.output import render
 from security_tests import benches
 
@@ -371,4 +372,43 @@ def test_any_way_to_leave_is_an_outcome(name: str, sandbox: benches.Bench) -> No
     outcome = sandbox(EXITS[name])
     assert outcome.fault is None or outcome.fault.code.startswith(("script.", "limit.")), outcome
     assert len(render.render(outcome, types.Limits()).text) <= types.Limits().output_bytes
+    assert sandbox.works()
+
+
+REPORTS = "for n in range(9_000):\n    ctx.progress(n, 9_000, f'step {n}')\n'done'"
+
+
+@pytest.mark.promise("R-09")
+def test_thousands_of_reports_are_a_few_to_the_client(sandbox: benches.Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few at once, a few a second, and the last; without the limit all of them: the attack is real."""
+    seen: list[float] = []
+    monkeypatch.setattr(sandbox, "on_progress", lambda report: seen.append(report.done))
+    began = time.monotonic()
+    assert sandbox(REPORTS).result == b'"done"'
+    assert len(seen) <= 12 + 4 * (time.monotonic() - began)
+    assert seen[:10] == list(range(10))
+    assert seen == sorted(seen)
+    assert seen[-1] == 8_999
+    monkeypatch.setattr(progress, "_BURST", 1 << 20)
+    seen.clear()
+    assert sandbox(REPORTS).result == b'"done"'
+    assert seen == list(range(9_000))
+    assert sandbox.works()
+
+
+@pytest.mark.promise("R-09")
+def test_a_report_that_waits_goes_out_with_the_next_call(
+    sandbox: benches.Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newest report reaches the client while its script goes on, and reports without end end the script."""
+    seen: list[float] = []
+    monkeypatch.setattr(sandbox, "on_progress", lambda report: seen.append(report.done))
+    script = (
+        "import time\nfor n in range(50):\n    ctx.progress(n)\nend = time.monotonic() + 1\nwhile time.monotonic() < end:\n    pass\n"
+        "try:\n    k8s.coreV1().list_node()\nexcept Exception:\n    pass\nctx.progress(50)\n1"
+    )
+    assert sandbox(script).result == b"1"
+    assert seen[-2:] == [49, 50]
+    endless = sandbox("while True:\n    ctx.progress(1)")
+    assert endless.fault is not None and endless.fault.code == "limit.output"
     assert sandbox.works()

@@ -115,7 +115,9 @@ def _call_outcome(record: dict[str, Any]) -> str:
     if record["decision"] != "allow":
         # What could not be parsed was refused by no rule.
         reason = record["rule"] or record["fault"]
-        return f"{record['decision']} {reason}"
+        count = record.get("count", 0)
+        times = f"x{count} since {record['first']}" if count else ""
+        return _joined(" ", record["decision"], reason, times)
     # The status is 0 when no answer came.
     status = str(record["status"] or "")
     return _joined(" ", status, record["fault"], _masked(record))

@@ -16,7 +16,7 @@ from typing import Any
 
 import kubescript
 from kubescript import config, errors, types
-from kubescript.audit import capture, chain, paths, record, store
+from kubescript.audit import capture, chain, denials, paths, record, store
 from kubescript.audit import log as audit_log
 from kubescript.broker import records, summary
 from kubescript.executor import conversation
@@ -118,7 +118,7 @@ class Recorder:
     def journal(self, caller: types.Caller) -> Entry:
         """Opens an entry for calls that no script makes."""
         subject = self._subject(caller, "")
-        return Entry(self, subject, "", types.Limits(), ((), ""))
+        return Entry(self, subject, "", types.Limits(), ((), ""), counts_denials=False)
 
     def refused(self, script: str, caller: types.Caller, code: str) -> None:
         """Records a script that was not run. Raises AuditError."""
@@ -174,12 +174,16 @@ class Entry:
         script: str,
         limits: types.Limits,
         where: tuple[tuple[str, ...], str],
+        *,
+        counts_denials: bool = True,
     ) -> None:
+        """`counts_denials`: those that repeat are counted instead of written, until `close`."""
         self._recorder = recorder
         self._subject = subject
         self._size = _size(script)
         self._limits = limits
         self._where = where
+        self._denials = denials.Denials() if counts_denials else None
         self._capture: capture.Capture | None = None
         if recorder.store.responses:
             self._capture = capture.Capture(recorder.store, recorder.text_filter.redact)
@@ -197,8 +201,16 @@ class Entry:
         self._recorder.write(fields, final=True)
 
     def record(self, done: records.Record) -> None:
-        """Records a call that has ended. Raises AuditError; the script gets no answer then."""
+        """Records a call that has ended. Raises AuditError; the script gets no answer then.
+
+        A denial that repeats is counted, and recorded with the end of the script.
+        """
         fields = record.call(self._subject, done, self._recorder.text_filter)
+        if self._denials is not None and done.verdict != "allow" and self._denials.is_repeat(fields):
+            return
+        self._write(fields)
+
+    def _write(self, fields: dict[str, Any]) -> None:
         try:
             self._recorder.write(fields)
         except errors.AuditError as error:
@@ -222,6 +234,8 @@ class Entry:
         """Records the end of the script. Raises AuditError when this record, or one of its calls, is missing."""
         fields = record.script(self._subject, self._size, outcome, answer, summary)
         try:
+            for repeats in self._denials.repeats() if self._denials is not None else ():
+                self._write(repeats)
             if self._capture is not None:
                 fields["replay"] = self._capture.save(self._limits, self._where, summary, notes, answer)
         except errors.AuditError as error:

@@ -44,13 +44,15 @@ class _Sums:
         self.script_ms.append(record.get("ms", 0.0))
 
     def _add_call(self, record: dict[str, Any]) -> None:
-        self.asked[_target_kind(record)] += 1
+        # Denials that repeat within a script are one record.
+        count = record.get("count", 1)
+        self.asked[_target_kind(record)] += count
         self.fetched_bytes += record["bytes"]
         self.redactions.update(record["redactions"])
         # A call that was not allowed was never sent: it has no latency.
         if record["decision"] != "allow":
             reason = record["rule"] or record["fault"]
-            self.not_allowed[reason] += 1
+            self.not_allowed[reason] += count
             return
         self.call_ms.append(record["ms"])
         if record["fault"]:

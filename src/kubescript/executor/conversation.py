@@ -10,14 +10,13 @@ import logging
 import re
 import signal
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
 
 from kubescript import cancellation, errors, types
-from kubescript.executor import replies, usage
+from kubescript.executor import progress, replies, usage
 from kubescript.wire import control, framing, outline, protocol
 
 __all__ = ["Conversation", "Job", "OnCall", "OnProgress", "read_ready"]
@@ -25,7 +24,7 @@ __all__ = ["Conversation", "Job", "OnCall", "OnProgress", "read_ready"]
 log = logging.getLogger(__name__)
 
 OnCall = replies.OnCall
-OnProgress = Callable[[protocol.Progress], None]
+OnProgress = progress.Deliver
 
 _MAX_PROGRESS: Final = 10_000
 _TURN: Final = protocol.UNANSWERED | {
@@ -88,6 +87,7 @@ class Conversation:
         self._printed: list[bytes] = []
         self._printed_bytes = 0
         self._progress = 0
+        self._reports = progress.Reports(job.on_progress)
         self._replies = replies.Replies(job.on_call, job.limits, frames, self._deadline, self._hear, self._end_calls)
         # True when the script ended while calls were running. The host cancels those calls then, and not the client.
         self._script_ended = False
@@ -107,6 +107,7 @@ class Conversation:
             self._frames.send_message(protocol.FrameType.START, self._start())
             while self._done is None:
                 self._turn()
+            self._reports.send()
         except TimeoutError:
             return self._out_of_time()
         except (protocol.StreamClosed, OSError):
@@ -145,6 +146,7 @@ class Conversation:
 
     def _turn(self) -> None:
         kind, payload = self._frames.receive(_TURN)
+        self._reports.send_due()
         match kind:
             case protocol.FrameType.CALL:
                 self._replies.one(protocol.decode(payload, protocol.Call))
@@ -184,11 +186,11 @@ class Conversation:
         if len(text) > room:  # an honest worker stops its script before this limit
             raise protocol.ProtocolError("more printed than announced")
 
-    def _report(self, progress: protocol.Progress) -> None:
+    def _report(self, report: protocol.Progress) -> None:
         self._progress += 1
         if self._progress > _MAX_PROGRESS:
             raise errors.LimitExceeded(f"more than {_MAX_PROGRESS} progress reports", code="limit.output")
-        self._job.on_progress(progress)
+        self._reports.add(report)
 
     def _end_calls(self) -> None:
         self._script_ended = not self._job.cancellation.cancelled

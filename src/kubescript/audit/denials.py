@@ -1,0 +1,66 @@
+"""Denials of one script that repeat are counted instead of written one by one.
+
+Attack: a script is denied a thousand calls a second, and in half an hour its records push all others out of the files
+that are kept. The recorder asks here for every call that was not allowed.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Final
+
+__all__ = ["Denials"]
+
+_IN_FULL: Final = 10
+"""Different denials of one script that are written as they are."""
+_MAX_GROUPS: Final = 20
+_OF_ONE_CALL: Final = frozenset({"time", "ms", "audit_id"})
+_NAMES: Final = ("namespace", "name", "path")
+"""Left out of what is counted together. Attack: a name of its own for each denial."""
+_KINDS: Final = ("group", "version", "resource", "subresource")
+"""Left out as well when there are many groups. Attack: a resource of its own for each denial."""
+
+_Record = dict[str, Any]
+_Key = tuple[tuple[str, str], ...]
+
+
+class Denials:
+    """The denials of one script. Many threads use it at once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._written: set[_Key] = set()
+        self._groups: dict[_Key, _Record] = {}
+
+    def is_repeat(self, record: _Record) -> bool:
+        """Counts the denial when one like it, or many others, are on record; the caller writes it otherwise."""
+        with self._lock:
+            key = _key(record)
+            if key not in self._written and len(self._written) < _IN_FULL:
+                self._written.add(key)
+                return False
+            self._count(record if key in self._written else _without(record, _NAMES))
+            return True
+
+    def repeats(self) -> list[_Record]:
+        """Returns a record for each group of denials that were counted, and forgets them."""
+        with self._lock:
+            groups, self._groups = list(self._groups.values()), {}
+        return groups
+
+    def _count(self, record: _Record) -> None:
+        if _key(record) not in self._groups and len(self._groups) >= _MAX_GROUPS:
+            record = _without(record, _NAMES + _KINDS)
+        new = record | {"audit_id": "", "count": 0, "first": record["time"]}
+        group = self._groups.setdefault(_key(record), new)
+        group["count"] += 1
+        group["time"] = record["time"]
+
+
+def _without(record: _Record, names: tuple[str, ...]) -> _Record:
+    return record | {name: "" for name in names if name in record}
+
+
+def _key(record: _Record) -> _Key:
+    fields = [(name, str(value)) for name, value in record.items() if name not in _OF_ONE_CALL]
+    return tuple(sorted(fields))

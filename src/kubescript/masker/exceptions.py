@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final
 
-from kubescript.masker import linear
+from kubescript.masker import linear, pairs
 from kubescript.masker.spans import Span
 
 __all__ = ["applied", "kept", "named"]
 
 _Reader = Callable[[bytes, int], Iterator[Span]]
 
-_BY_NAME: Final = frozenset(
-    {
-        "pair", "flag", "weak", "weak-key", "variable", "variable-yaml", "variable-text", "quoted",
-        "scheme",  # `--app-token x`: the end of a name reads as a scheme
-    }
-)  # fmt: skip
-"""Readers that judge a value by what stands in front of it. What is known by its shape is masked whatever its name."""
+_BY_NAME: Final = frozenset({*pairs.READERS, "scheme"})
+"""Readers that judge a value by what stands in front of it: for `scheme`, `--app-token x` ends as one does. What is
+known by its shape is masked whatever its name."""
 _BACK: Final = 400
 """Bytes looked at in front of a value."""
 _BETWEEN: Final = (

@@ -10,9 +10,9 @@ BACK: Final = 200
 """Bytes that are read in front of a value."""
 LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _OF_NAMES: Final = LETTERS + b"0123456789_.-"
-_SIGNS: Final = (
-    b"::=", b":=", b"?=", b"=>", b"<-", b"->", b"::", b"=", b":", b"|", "│".encode(), "→".encode(),
-)  # fmt: skip
+_SIGNS: Final = frozenset(
+    {b"::=", b":=", b"?=", b"=>", b"<-", b"->", b"::", b"=", b":", b"|", "│".encode(), "→".encode()}
+)
 _ESCAPED: Final = {b"\\u003d": b"=", b"\\u003a": b":"}
 """The signs as a JSON encoder may write them."""
 _QUOTES: Final = (b'"', b"'", b"`")
@@ -65,9 +65,9 @@ def is_line_start(front: bytes) -> bool:
 
 def _sign(signed: bytes) -> tuple[bytes, int]:
     """The sign with which this ends, and its size."""
-    if signed.endswith(_SIGNS):
-        sign = next(sign for sign in _SIGNS if signed.endswith(sign))
-        return sign, len(sign)
+    for size in (3, 2, 1):
+        if signed[-size:] in _SIGNS:
+            return signed[-size:], size
     if (sign := _ESCAPED.get(signed[-6:].lower(), b"")) == b"":
         return b"", 0
     return sign, len(signed) - len(signed[:-5].rstrip(b"\\"))

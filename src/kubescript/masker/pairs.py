@@ -10,6 +10,8 @@ from kubescript.masker.spans import Span
 
 __all__ = ["READERS"]
 
+_JUDGED: Final = 1_024
+"""Bytes of a value that are judged: each hit in a long one would judge it anew."""
 _RULED: Final = frozenset({b"|", "│".encode(), b"->", "→".encode()})
 _CHECKSUMS: Final = (b"checksum/", b"hash/", b"digest/", b"sha/", b"sha1/", b"sha256/", b"sha512/")
 _SHELL_COMMAND: Final = linear.compiled(rb"`[a-z][\w./-]* [^`\r\n]*`")
@@ -83,7 +85,7 @@ def _judged(
     elif _has_words(text, at, start, stop) and (kind not in {"password", "cookie"} or not extents.is_yaml(text, at)):
         stop, in_prose = extents.end_of_word(text, start, stop), True
     judge = values.is_secret_in_prose if in_prose else values.is_secret
-    if judge(text[start:stop], kind):
+    if judge(text[start : min(stop, start + _JUDGED)], kind):
         yield Span(start, stop, kind)
 
 
@@ -104,9 +106,10 @@ def _weak(text: bytes, at: int, found: naming.Naming) -> Iterator[Span]:
     if name.lower() in {"key", "keys"} and _OTHER_KEY.search(found.before + found.name.encode()):
         return
     start, stop = extents.extent(text, at, form=True)
-    if names.weak(name) and values.is_weak_secret(text[start:stop], name):
+    value = text[start : min(stop, start + _JUDGED)]
+    if names.weak(name) and values.is_weak_secret(value, name):
         yield Span(start, stop, "key")
-    elif basic and keys.is_basic(text[start:stop]):
+    elif basic and keys.is_basic(value):
         yield Span(start, stop, "basic-auth")
 
 

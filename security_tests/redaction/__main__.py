@@ -15,6 +15,7 @@ def main() -> None:
         ("third", corpus.third()),
         ("grammar", corpus.grammar()),
         ("fourth", corpus.fourth()),
+        ("ordinary", corpus.ordinary()),
     ):
         figures = report.measure(documents)
         print(f"{name}: {figures.line}")

@@ -7,6 +7,7 @@ import functools
 from security_tests.redaction import (
     documents_fourth,
     documents_grammar,
+    documents_ordinary,
     documents_second,
     documents_third,
     first_heldout,
@@ -16,7 +17,7 @@ from security_tests.redaction import (
 )
 from security_tests.redaction.sheet import Document
 
-__all__ = ["fourth", "grammar", "held_out", "main", "third"]
+__all__ = ["fourth", "grammar", "held_out", "main", "ordinary", "third"]
 
 
 @functools.cache
@@ -47,3 +48,9 @@ def fourth() -> tuple[Document, ...]:
 def grammar() -> tuple[Document, ...]:
     """Every document of the part whose forms were written by the grammars that carry them, before the rules for them."""
     return tuple(documents_grammar.documents())
+
+
+@functools.cache
+def ordinary() -> tuple[Document, ...]:
+    """Every document of the part that asks what is touched in clusters as operators fill them."""
+    return tuple(documents_ordinary.documents())

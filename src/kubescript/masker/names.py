@@ -41,6 +41,8 @@ _KEYS, _ABOUT, _WEAK, _PUBLIC, _KEYLESS = (
 )
 HIDDEN: Final[dict[str, str]] = _WORDS["hidden"]
 """Words to look for in base64."""
+_ONLY_ABOUT: Final = frozenset({"checksum", "existing"})
+"""Words that wherever they stand make a name one about a credential: its hash, the name of its Secret."""
 _USER: Final = frozenset({("user", "pass"), ("user", "info")})
 _PHRASES: Final = frozenset(
     (first, second) for first in ("seed", "recovery", "backup") for second in ("phrase", "code", "codes")
@@ -101,6 +103,8 @@ def _kind(name: str) -> str:
             place = at
     if (whole := _by_its_end(words, found)) is not None:
         return whole
+    if not _ONLY_ABOUT.isdisjoint(words):
+        return ""
     is_about = not _ABOUT.isdisjoint(words[place + 1 :]) and tuple(words[-2:]) != ("secret", "id")
     if is_about or not _LENGTHS.isdisjoint(words[:place]):
         return ""

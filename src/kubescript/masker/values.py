@@ -77,7 +77,7 @@ def is_secret(value: bytes, kind: str) -> bool:
 def _harmless(kind: str) -> linear.Pattern:
     """All shapes of this kind in one: a choice of a hundred costs RE2 no more than one."""
     of = {"any", kind} if kind in _CHOSEN else {"any", "machine", kind}
-    return linear.compiled(b"|".join(row["regex"].encode() for row in HARMLESS if row["of"] in of))
+    return linear.compiled(b"|".join(row["regex"].encode() for row in HARMLESS if not of.isdisjoint(row["of"].split())))
 
 
 def _is_pin(value: bytes) -> bool:
@@ -154,7 +154,9 @@ def is_random(value: bytes) -> bool:
         return False
     if b"/" in value and value.endswith(_FILE_NAMES):
         return False
-    if _is_object(value) and any(len(part) > 2 and part.isalpha() for part in _parts(value)):
+    if _is_object(value) and (
+        _NAME.fullmatch(value) or any(len(part) > 2 and part.isalpha() for part in _parts(value))
+    ):
         return False
     is_hex = not value.translate(None, b"0123456789abcdef") or not value.translate(None, b"0123456789ABCDEF")
     return entropy(value[:_SAMPLE]) >= (3.0 if is_hex else 3.7)
@@ -164,8 +166,7 @@ def _is_object(value: bytes) -> bool:
     """`namespace/name`, as controllers log what they work on."""
     if value.translate(None, _LOWER + _DIGITS + b"-./") or not (b"-" in value or b"/" in value):
         return False
-    ends = [(part[:1] + part[-1:]).isalnum() for part in value.split(b"/")]
-    return len(ends) <= 2 and all(ends)
+    return all((part[:1] + part[-1:]).isalnum() for part in value.split(b"/"))
 
 
 def is_weak_secret(value: bytes, name: str) -> bool:
@@ -227,18 +228,24 @@ def entropy(value: bytes) -> float:
 
 
 def _is_name(value: bytes, kind: str) -> bool:
-    """An object's name: lower-case words with dashes, none of them a mixture of letters and digits.
+    """An object's name: lower-case words with dashes, the last of them perhaps generated.
 
     A field called `secret` may well name a Secret; one called `token` does only when its value says so.
     """
-    if value.translate(None, _LOWER + _DIGITS + b"-./_") or not _NAME.fullmatch(value):
+    if value.translate(None, _LOWER + _DIGITS + b"-./_"):
         return False
     if value.isalnum() and value[-2:].isdigit() and len(value.rstrip(_DIGITS)) >= 4:
         return False  # a word with a number behind it, as people make passwords
-    return kind in {"secret", "credential"} or _SAYS_SO.search(value) is not None
+    if kind in {"secret", "credential"}:
+        return _NAME_OF_SECRET.fullmatch(value) is not None
+    return _NAME.fullmatch(value) is not None and _SAYS_SO.search(value) is not None
 
 
-_NAME: Final = linear.compiled(rb"[a-z]+[0-9]{0,3}(?:[-./_](?:[a-z]+[0-9]*|[0-9]+))*")
+_STEM: Final = rb"[a-z]+[0-9]{0,3}(?:[-./_](?:[a-z]+[0-9]*|[0-9]+|[a-z0-9]{1,4}))*"
+_GENERATED: Final = rb"[bcdfghjklmnpqrstvwxz2456789]"
+"""The letters of what Kubernetes and kustomize append: no vowels, so that no word comes out, and nothing mistaken."""
+_NAME: Final = linear.compiled(_STEM + rb"(?:-" + _GENERATED + rb"{8,10})?(?:-" + _GENERATED + rb"{5})?")
+_NAME_OF_SECRET: Final = linear.compiled(_STEM + rb"(?:-[a-z0-9]{5,10}){0,2}")
 _SAYS_SO: Final = linear.compiled(rb"secret|token|key|cred|password|auth|cert|tls|config")
 
 

@@ -41,8 +41,7 @@ _KEYS, _ABOUT, _WEAK, _PUBLIC, _KEYLESS = (
 )
 HIDDEN: Final[dict[str, str]] = _WORDS["hidden"]
 """Words to look for in base64."""
-_ONLY_ABOUT: Final = frozenset({"checksum", "existing"})
-"""Words that wherever they stand make a name one about a credential: its hash, the name of its Secret."""
+_ONLY_ABOUT, _TOKENLESS = (frozenset(_WORDS["names"][which].split()) for which in ("only_about", "tokenless"))
 _USER: Final = frozenset({("user", "pass"), ("user", "info")})
 _PHRASES: Final = frozenset(
     (first, second) for first in ("seed", "recovery", "backup") for second in ("phrase", "code", "codes")
@@ -103,14 +102,14 @@ def _kind(name: str) -> str:
             place = at
     if (whole := _by_its_end(words, found)) is not None:
         return whole
-    if not _ONLY_ABOUT.isdisjoint(words):
+    before = words[max(0, place - 1) : place]
+    if not _ONLY_ABOUT.isdisjoint(words) or (found == "token" and not _TOKENLESS.isdisjoint(before)):
         return ""
     is_about = not _ABOUT.isdisjoint(words[place + 1 :]) and tuple(words[-2:]) != ("secret", "id")
     if is_about or not _LENGTHS.isdisjoint(words[:place]):
         return ""
-    if found == "password" or _OPEN.isdisjoint(words[:place]):
-        return found if found == "password" or _PUBLIC.isdisjoint(words[max(0, place - 1) : place]) else ""
-    return ""
+    is_open = not _OPEN.isdisjoint(words[:place]) or not _PUBLIC.isdisjoint(before)
+    return found if found == "password" or not is_open else ""
 
 
 @functools.lru_cache(maxsize=4096)
@@ -148,7 +147,8 @@ def is_vendor(name: str) -> bool:
 
 def pair(name: str) -> bool:
     """Whether the value may be a user and a password in one."""
-    return _words(name)[-1:] in _PAIRS
+    words = _words(name)
+    return words[-1:] in _PAIRS and _ONLY_ABOUT.isdisjoint(words)
 
 
 def collection(name: str) -> bool:

@@ -69,7 +69,7 @@ def is_secret(value: bytes, kind: str) -> bool:
     if not bare or placeholders.is_masked(bare) or _harmless(kind).fullmatch(bare) or is_label(bare):
         return False
     if kind in _NAMED:
-        return not _is_name(bare, kind)
+        return not (_is_name(bare, kind) or _are_names(bare, kind))
     return kind not in _JUDGED or _JUDGED[kind](bare)
 
 
@@ -177,6 +177,8 @@ def is_weak_secret(value: bytes, name: str) -> bool:
         return True
     if names.is_vendor(name) and is_random(value.rpartition(b":")[2]):
         return True
+    if _harmless("password").fullmatch(value):
+        return False
     parts = value.removeprefix(b"base64:").replace(b": ", b"  ").translate(_SPACED).split()
     return any(len(part) >= 8 and (is_random(part) or is_drawn(part)) for part in parts)
 
@@ -239,6 +241,12 @@ def _is_name(value: bytes, kind: str) -> bool:
     if kind in {"secret", "credential"}:
         return _NAME_OF_SECRET.fullmatch(value) is not None
     return _NAME.fullmatch(value) is not None and _SAYS_SO.search(value) is not None
+
+
+def _are_names(value: bytes, kind: str) -> bool:
+    """A list of them; words alone may be a phrase that somebody chose."""
+    parts = value.translate(_SPACED).split()
+    return len(parts) > 1 and all((b"-" in part or b"/" in part) and _is_name(part, kind) for part in parts)
 
 
 _STEM: Final = rb"[a-z]+[0-9]{0,3}(?:[-./_](?:[a-z]+[0-9]*|[0-9]+|[a-z0-9]{1,4}))*"

@@ -300,13 +300,6 @@ def test_folders_that_lead_round_or_down_without_end_are_no_trap(tmp_path: Path)
         (tmp_path / "saved" / place / f"loop{number}").symlink_to(".")
     cluster = snapshot.Snapshot(tmp_path / "saved")
     assert text(cluster, "api/v1/pods").count('"uid"') == 0 and "p2" in text(cluster, "api/v1/pods")
-    here = os.getcwd()
-    (tmp_path / "deep").mkdir()
-    try:
-        os.chdir(tmp_path / "deep")
-        for _ in range(1_500):
-            os.mkdir("d")
-            os.chdir("d")
-    finally:
-        os.chdir(here)
-    assert "deep" in opening(tmp_path / "deep")
+    deep = tmp_path / "saved" / "/".join("d" * 60)
+    deep.mkdir(parents=True)
+    assert "more than 32 deep" in opening(tmp_path / "saved")

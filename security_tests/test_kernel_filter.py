@@ -18,7 +18,8 @@ FD: Final = lockdown.WORKER_FD
 MACHINES: Final = {"X86_64": "x86_64", "AARCH64": "aarch64"}
 """libseccomp's name and ours."""
 
-ON_SOCKET: Final = frozenset({"read", "write", "recvfrom", "recvmsg", "sendto", "sendmsg"})
+ON_SOCKET: Final = frozenset({"read", "write", "recvfrom", "sendto"})
+PLAIN: Final = frozenset({"recvfrom", "sendto"})
 ON_MEMORY: Final = frozenset({"mmap", "mprotect"})
 ALWAYS: Final = test_kernel.ALLOWED - ON_SOCKET - ON_MEMORY
 REFUSED: Final = frozenset({
@@ -86,9 +87,25 @@ def test_socket_calls_are_for_the_one_socket(machine: str, attacks: Count) -> No
     descriptors = [*range(64), *(1 << bit for bit in range(6, 64)), *(FD | 1 << bit for bit in range(2, 64)), -1, -2]
     for number in calls:
         for descriptor in descriptors:
-            allowed = bpf.verdict(code, arch, number, (descriptor, 1, 1)) == "allow"
+            allowed = bpf.verdict(code, arch, number, (descriptor, 1, 1, 0, 0, 0)) == "allow"
             assert allowed == (descriptor == FD), (calls[number], descriptor)
     attacks(len(calls) * len(descriptors))
+
+
+@pytest.mark.promise("K-20")
+@pytest.mark.parametrize("machine", MACHINES)
+def test_messages_have_no_flag_and_no_address(machine: str, attacks: Count) -> None:
+    """Each of the 32 flags, and any address, kills. The kernel ignores what stands above an int."""
+    code, arch = program(machine), bpf.ARCH[MACHINES[machine]]
+    calls = numbers(machine, PLAIN)
+    assert len(calls) == len(PLAIN)
+    for number in calls:
+        for bit in range(64):
+            with_flag = bpf.verdict(code, arch, number, (FD, 1, 1, 1 << bit, 0, 0))
+            with_address = bpf.verdict(code, arch, number, (FD, 1, 1, 0, 1 << bit, 0))
+            assert with_flag == ("kill" if bit < 32 else "allow"), (calls[number], bit)
+            assert with_address == "kill", (calls[number], bit)
+    attacks(len(calls) * 128)
 
 
 @pytest.mark.promise("K-08")
@@ -116,6 +133,6 @@ def test_memory_calls_never_give_code_or_shared_pages(machine: str, attacks: Cou
 def test_the_pinned_table_is_the_filters_own() -> None:
     """What is pinned in these tests and what the filter lists are the same names, so that a change is argued for
     twice."""
-    listed = {*seccomp._PLAIN_CALLS, *seccomp._SOCKET_CALLS, "mmap", "mprotect"}
+    listed = {*seccomp._PLAIN_CALLS, *seccomp._SOCKET_CALLS, *seccomp._PLAIN_MESSAGES, "mmap", "mprotect"}
     assert listed == test_kernel.ALLOWED
     assert set(seccomp._REFUSED_CALLS) == REFUSED

@@ -20,8 +20,12 @@ _SECCOMP_MODE_FILTER: Final = 2
 _PROT_EXEC: Final = 0x4
 _MAP_SHARED: Final = 0x01
 _MAP_ANONYMOUS: Final = 0x20
-_SOCKET_CALLS: Final = ("read", "write", "recvfrom", "recvmsg", "sendto", "sendmsg")
+_SOCKET_CALLS: Final = ("read", "write")
 """Allowed on the worker's own socket only."""
+_PLAIN_MESSAGES: Final = ("recvfrom", "sendto")
+"""Likewise, without flags and without an address. Attack: out-of-band data (MSG_OOB). `sendmsg` and `recvmsg`, which
+pass descriptors and credentials along, are not allowed, since a filter cannot look into a message."""
+_ALL_BITS_OF_INT: Final = 0xFFFFFFFF
 
 _PLAIN_CALLS: Final = (
     # memory the interpreter frees or moves; growing it is below, with arguments checked
@@ -84,6 +88,10 @@ def program(descriptor: int, architecture: str = "NATIVE") -> bytes:
     own_socket = lib.Arg(0, lib.EQ, descriptor)
     for name in _SOCKET_CALLS:
         add(lib.ALLOW, name, own_socket)
+    no_flags = lib.Arg(3, lib.MASKED_EQ, _ALL_BITS_OF_INT, 0)
+    no_address = lib.Arg(4, lib.EQ, 0)
+    for name in _PLAIN_MESSAGES:
+        add(lib.ALLOW, name, own_socket, no_flags, no_address)
     refuse = lib.ERRNO(_EPERM)
     for name in _REFUSED_CALLS:
         add(refuse, name)

@@ -19,6 +19,8 @@ from kubescript.wire import protocol
 __all__ = ["FrameSocket", "OnFrame"]
 
 _HEADER: Final = struct.Struct("<IB")
+_JOINED: Final = 64 * protocol.KIB
+"""Bytes of payload that are copied behind their header; sending more costs less in two calls."""
 OnFrame = Callable[[], bool]
 """Called during a send when a frame has arrived. Returns False when that frame must wait until the send is over."""
 
@@ -59,7 +61,11 @@ class FrameSocket:
         poller.register(self._sock, select.POLLIN)
         if not poller.poll(0):
             return None
-        header = self._sock.recv(_HEADER.size, socket.MSG_PEEK)  # the header stays there for receive()
+        try:
+            # The header stays there for receive(). Attack: out-of-band data makes a socket readable that has nothing.
+            header = self._sock.recv(_HEADER.size, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return None
         if not header:
             raise protocol.StreamClosed("the peer closed the connection")
         return header[-1] if len(header) == _HEADER.size else None
@@ -80,16 +86,15 @@ class FrameSocket:
         return frame_type, bytes(payload)
 
     def _sendall(self, header: bytes, payload: bytes | memoryview) -> None:
-        self._apply_deadline()
-        sent = self._sock.sendmsg((header, payload))
-        if sent < len(header):  # never seen on a local socket, but the kernel may
-            self._sock.sendall(header[sent:])
-            sent = len(header)
-        unsent = memoryview(payload)[sent - len(header) :]
-        while unsent:
-            self._apply_deadline()
-            count = self._sock.send(unsent)
-            unsent = unsent[count:]
+        # A worker may make no system call that takes ancillary data (confinement/seccomp.py), so a frame is not sent
+        # from two buffers at once.
+        parts = [header + payload] if len(payload) <= _JOINED else [header, payload]
+        for part in parts:
+            unsent = memoryview(part)
+            while unsent:
+                self._apply_deadline()
+                count = self._sock.send(unsent)
+                unsent = unsent[count:]
 
     def _send_while_receiving(self, header: bytes, payload: bytes | memoryview, on_frame: OnFrame) -> None:
         """Send, and receive frames meanwhile."""

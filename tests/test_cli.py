@@ -84,7 +84,7 @@ def test_doctor_says_when_redaction_is_off(tmp_path: Path) -> None:
 def test_a_server_does_not_start_with_a_dead_rule(saved: Path, tmp_path: Path) -> None:
     """Nor with an exception for everything: the error names the setting. Mended, it serves."""
     file = tmp_path / "kubescript.toml"
-    rule = '[[redaction.rules]]\nid = "acme"\nregex = "acme_[a-z0-9]{8}"\nprobe = "%s"\n'
+    rule = '[[redaction.rules]]\nid = "acme"\nregex = "acme_[a-z0-9]{8}"\nprobe = "%s"\nexample = "acme_0123abcd"\n'
     for text, said in ((rule % "acme-", "redaction.rules"), ('[redaction]\nallow = [""]\n', "redaction.allow")):
         file.write_text(text)
         done = kubescript("run", "-", "--snapshot", str(saved), "--config", str(file), script="1")

@@ -387,29 +387,35 @@ def test_settings() -> None:
 
 
 DEAD = {
-    "another word": ("acme-", "acme_[a-z0-9]{8}"),
-    "letters that are swapped": ("amce_", "acme_[a-z0-9]{8}"),
-    "the other case": ("ACME_", "acme_[a-z0-9]{8}"),
-    "only what stands before": ("token=", "[^=]([a-z0-9]{8})"),
-    "a class of others": ("acme_[A-F]", "acme_[0-9]{8}"),
-    "the second of two": ("(?:foo|bar)_x", "(?:foo|bar)_[0-9]+"),
+    "another word": ("acme-", "acme_[a-z0-9]{8}", "acme_0123abcd"),
+    "letters that are swapped": ("amce_", "acme_[a-z0-9]{8}", "acme_0123abcd"),
+    "the other case": ("ACME_", "acme_[a-z0-9]{8}", "acme_0123abcd"),
+    "a class of others": ("acme_[A-F]", "acme_[0-9]{8}", "acme_01234567"),
+    "the second of two": ("(?:foo|bar)_x", "(?:foo|bar)_[0-9]+", "foo_1 bar_2"),
+    "another example": ("acme_", "acme_[a-z0-9]{8}", "acme_0"),
+    "no example": ("acme_", "acme_[a-z0-9]{8}", ""),
+    "no probe": (None, "acme_[a-z0-9]{8}", "acme_0"),
 }
 ALIVE = {
-    "the other case, said so": ("ACME_", "(?i)acme_[a-z0-9]{8}"),
-    "with what stands before": ("token=a", "token=([a-z0-9]{8})"),
-    "a class": (r"[a-z]{4}_\w", "acme_[a-z0-9]{8}"),
-    "an end of it": ("_[0-9]", "(?:foo|bar)(?:_[0-9]+)?"),
-    "hyperscan's own": (r"\x{61}cme_", "acme_[a-z0-9]{8}"),
+    "the other case, said so": ("ACME_", "(?i)acme_[a-z0-9]{8}", "ACME_0123abcd"),
+    "with what stands before": ("mark=", "mark=([a-z0-9]{8})", "mark=a123abcd"),
+    "a class": (r"[a-z]{4}_\w", "acme_[a-z0-9]{8}", "key: acme_0123abcd"),
+    "an end of it": ("_[0-9]", "(?:foo|bar)(?:_[0-9]+)?", "foo_1"),
+    "hyperscan's own": (r"\x{61}cme_", "acme_[a-z0-9]{8}", "acme_0123abcd"),
+    "no probe": (None, "acme_[a-z0-9]{8}", "acme_0123abcd"),
 }  # fmt: skip
 
 
+def ruled(probe: str | None, regex: str, example: str) -> redaction.Settings:
+    rule = {"id": "acme", "regex": regex, "probe": probe, "example": example}
+    return redaction.Settings.model_validate({"rules": [rule]})
+
+
 @pytest.mark.parametrize("case", DEAD)
-def test_a_rule_whose_probe_finds_nothing_is_an_error(case: str) -> None:
+def test_a_rule_that_finds_nothing_in_its_example_is_an_error(case: str) -> None:
     """It would be dead, and nobody would notice."""
-    probe, regex = DEAD[case]
-    rule = {"id": "acme", "regex": regex, "probe": probe}
-    with pytest.raises(errors.ConfigError, match=r"probe of `acme`.*never ends within"):
-        redaction.Engine(redaction.Settings.model_validate({"rules": [rule]}))
+    with pytest.raises(errors.ConfigError, match=r"`acme` finds nothing in its example"):
+        redaction.Engine(ruled(*DEAD[case]))
 
 
 @pytest.mark.parametrize("regex", ["(?<=token=)[a-z]{8}", "acme_(?!test)[a-z]{8}", r"(a|b)_\1", "[a-z"])
@@ -422,10 +428,10 @@ def test_a_rule_that_re2_cannot_run_is_an_error(regex: str) -> None:
 
 
 @pytest.mark.parametrize("case", ALIVE)
-def test_a_probe_that_may_find_something_is_none(case: str) -> None:
-    """Nothing is said of what works, or cannot be told."""
-    probe, regex = ALIVE[case]
-    redaction.Engine(redaction.Settings.model_validate({"rules": [{"id": "acme", "regex": regex, "probe": probe}]}))
+def test_a_rule_that_finds_its_example_is_none(case: str) -> None:
+    """It masks it, too."""
+    probe, regex, example = ALIVE[case]
+    assert "«redacted:acme:" in redaction.Engine(ruled(probe, regex, example)).text(example, lambda _: None)
 
 
 @pytest.mark.parametrize("pattern", ["", "x*", ".", ".+", r"\S", "a|", "[^ ]{3}", "(?i)fixture|"])

@@ -131,6 +131,8 @@ class RedactionRule(_Section):
     """Matches the text to mask; with a group, only the group is masked."""
     probe: str | None = None
     """A simpler pattern for the first scan, which must match wherever `regex` does; default: `regex` itself."""
+    example: str = ""
+    """A text with such a token, on which `probe` and `regex` are tried at the start; a `probe` needs one."""
     entropy: Annotated[float, Field(ge=0, le=8)] = 0.0
     """Entropy in bits per byte below which a match is taken for an example and not masked."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from kubescript.masker import chunks as body_chunks
-from kubescript.masker import columns, linear, logs, masker, placeholders, probes, reach, rules, scanner
+from kubescript.masker import columns, linear, logs, masker, placeholders, probes, rules, scanner
 from kubescript.masker.failures import RuleError
 from kubescript.wire import masking
 
@@ -132,8 +132,8 @@ def _check_ids(settings: masking.Settings, shipped: Iterable[rules.Rule]) -> Non
             raise RuleError(f"setting `redaction.rules`: `{rule.id}` is taken by a rule that is shipped")
         if sum(each.id == rule.id for each in settings.rules) > 1:
             raise RuleError(f"setting `redaction.rules`: two rules have the id `{rule.id}`")
-        if rule.probe and not reach.meets(rule.probe, rule.regex):
+        if (rule.probe or rule.example) and not _rule(rule).finds(rule.example):
             raise RuleError(
-                f"setting `redaction.rules`: the probe of `{rule.id}`, {rule.probe!r}, never ends within what "
-                "its regex matches, so the rule would find nothing; write a part of what that matches, or no probe"
+                f"setting `redaction.rules`: `{rule.id}` finds nothing in its example, {rule.example!r}; write as "
+                "`example` a text with a token, and as `probe` a pattern that ends within the token, or no probe"
             )

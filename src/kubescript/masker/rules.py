@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from kubescript.masker import linear, values
+from kubescript.masker import linear, probes, scanner, values
 from kubescript.masker.failures import RuleError
 from kubescript.masker.spans import Span
 
@@ -46,6 +46,12 @@ class Rule:
             if is_token and values.entropy(text[start:stop]) >= self.entropy:
                 yield Span(start, _followed(text, stop), self.id)
                 return
+
+    def finds(self, example: str) -> bool:
+        """Whether the probe leads to a token in the example. Raises RuleError when the probe is no pattern."""
+        text = example.encode()
+        hits = scanner.Scanner([probes.Probe(self.id, self.probe)]).scan(text)
+        return any(True for _, end in hits for _ in self.spans(text, end))
 
     def _stands_alone(self, text: bytes, start: int) -> bool:
         before = text[max(0, start - 1) : start]

@@ -154,7 +154,9 @@ def _settings(settings: config.Redaction, key: bytes) -> bytes:
     told = masking.Settings(
         key=key,
         disable=settings.disable,
-        rules=tuple(masking.Rule(rule.id, rule.regex, rule.probe, rule.entropy) for rule in settings.rules),
+        rules=tuple(
+            masking.Rule(rule.id, rule.regex, rule.probe, rule.entropy, rule.example) for rule in settings.rules
+        ),
         allow=settings.allow,
         allow_names=settings.allow_names,
         directory=_cache_directory(),

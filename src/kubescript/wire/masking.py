@@ -77,6 +77,7 @@ class Rule(msgspec.Struct, frozen=True):
     regex: str
     probe: str | None = None
     entropy: float = 0.0
+    example: str = ""
 
 
 class Settings(msgspec.Struct, frozen=True):

@@ -91,10 +91,12 @@ def page() -> str:
         "third": measure(corpus.third()),
         "grammar": measure(corpus.grammar()),
         "fourth": measure(corpus.fourth()),
+        "ordinary": measure(corpus.ordinary()),
     }
     return _PAGE.format(
         main=main.line, held_out=held_out["held out"].line, third=held_out["third"].line, grammar=held_out["grammar"].line, grammar_first=_GRAMMAR_FIRST,
         fourth=held_out["fourth"].line, fourth_first=_FOURTH_FIRST,
+        ordinary=held_out["ordinary"].line, ordinary_first=_ORDINARY_FIRST,
         first=_FIRST, second_first=_SECOND_FIRST, third_first=_THIRD_FIRST,
         kinds=_table(main), places="\n".join(_places(part, figures) for part, figures in held_out.items()),
         lookalikes=_survivors(main, *held_out.values()),
@@ -158,6 +160,12 @@ _FOURTH_FIRST: Final = (
     "dictionaries and logs were added, again committed before they were measured: 25 of them were touched (8.42 %), nine of those in one file whose name holds "
     "the word token. Names in source code and in dictionaries are what the rules harm most. No label was changed."
 )
+_ORDINARY_FIRST: Final = (
+    "The part `ordinary` asks what is touched where hardly anything is secret: objects as operators, charts and kustomize write them, and what controllers log "
+    "about them. Its author knew the rules, and wrote and measured it before changing one for it: all of its secrets were masked, and 9.30 % of its look-alikes "
+    "touched (96 of 1,032), names of Secrets with a generated suffix before all. Then the rules were made more general. One label was corrected afterwards, in "
+    "favour of the rules: the path of a Flux webhook, which is as good as a secret."
+)
 _PAGE: Final = """\
 # Redaction: the figures
 
@@ -173,6 +181,7 @@ through base64, gzip, escapes or JSON in JSON.
 | third | {third} |
 | grammar | {grammar} |
 | fourth | {fourth} |
+| ordinary | {ordinary} |
 
 Four parts were kept from whoever wrote the rules until they had been measured on them. The first is known by now, and part of main. {first}
 
@@ -183,6 +192,8 @@ Four parts were kept from whoever wrote the rules until they had been measured o
 {grammar_first}
 
 {fourth_first}
+
+{ordinary_first}
 
 The corpus holds what its authors could think of. A recall measured on it is no promise for forms that are not in it: a password in a field
 that nothing calls a password, in a text that nothing gives away, is not found by any rule.

@@ -173,12 +173,12 @@ def is_weak_secret(value: bytes, name: str) -> bool:
     """Whether the value of a name that alone would not tell is drawn by lot; of a list, one of its parts."""
     if _UUID.fullmatch(value):
         return names.key(name)
+    if _harmless("password").fullmatch(value):
+        return False
     if names.pair(name) and _is_user_drawn(value):
         return True
     if names.is_vendor(name) and is_random(value.rpartition(b":")[2]):
         return True
-    if _harmless("password").fullmatch(value):
-        return False
     parts = value.removeprefix(b"base64:").replace(b": ", b"  ").translate(_SPACED).split()
     return any(len(part) >= 8 and (is_random(part) or is_drawn(part)) for part in parts)
 

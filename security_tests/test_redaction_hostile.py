@@ -252,6 +252,27 @@ def test_a_forged_mask_hides_nothing(name: str, masking: redaction.Engine, attac
         assert PASSWORD not in masking.text(HIDDEN[name], lambda _: None)
 
 
+TOKEN = "q8Zr3TnB5wLx7VdK2m"
+FILES = {
+    "tokens": f'ABCDEF,password=Hunter22-horse\n{TOKEN},admin,2,"system:masters"\n', "a forged mask": f"{FORGED}\n{TOKEN}\n",
+    "users": f"admin:$apr1$abcdefgh${'0123456789' * 2}12\nci:{TOKEN}\n", "words": f"{FORGED}\n{TOKEN}\ncorrect horse battery staple\n",
+}  # fmt: skip
+
+
+@pytest.mark.promise("S-01", "S-09")
+@pytest.mark.parametrize("name", FILES)
+def test_one_mask_does_not_open_a_file(name: str, masking: redaction.Engine, attacks: Count) -> None:
+    """A part that is masked, or a forged mask, leaves nothing readable of a credential file's other lines."""
+    attacks(2)
+    for key in ("credentials", "tokens.csv"):
+        body = json.dumps({"data": {key: FILES[name]}}).encode()
+        document = Document("file", ("api", "v1", "namespaces", "shop", "configmaps", "x"), body, (), ())
+        masked = engine.masked(masking, document)
+        assert b"\xc2\xabredacted:" in masked
+        assert TOKEN.encode() not in masked and b"horse" not in masked
+        assert engine.masked(masking, replace(document, body=masked)) == masked
+
+
 @pytest.mark.promise("S-07")
 def test_a_watch_is_not_held_back(masking: redaction.Engine, attacks: Count) -> None:
     """An event of a watch is passed on before the next one is waited for."""

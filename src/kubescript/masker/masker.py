@@ -26,6 +26,7 @@ from kubescript.masker import (
     keys,
     linear,
     names,
+    pairs,
     patterns,
     placeholders,
     probes,
@@ -231,10 +232,20 @@ class Masker:
         is_file = b"\n" in content.strip()
         if not kind or is_file:  # of a file, what it holds tells what is secret in it
             new = self.text(content, found, depth + 1)
-        if kind and new is content and not (is_file and placeholders.PLACEHOLDER.search(content)):
+        if kind and is_file and (new is not content or placeholders.PLACEHOLDER.search(content)):
+            new = self._rest(new, kind, found)
+        elif kind:
             bare = content.rstrip(b"\r\n")
             new = self.masked(kind, bare, found) + content[len(bare) :]
         return raw if new is content else json_strings.escaped(new)
+
+    def _rest(self, content: bytes, kind: str, found: Found) -> bytes:
+        """A file of a credential's name, a part of which is masked: what stands alone on another line is as secret."""
+        alone = spans.clear_of_masks(content, pairs.lone(content, kind))
+        kept = [span for span in alone if not self._is_allowed(content[span.start : span.end])]
+        if not kept:
+            return content
+        return spans.apply(content, kept, lambda kind, value: self.masked(kind, value, found))
 
     def _owned(self, raw: bytes, role: str, found: Found) -> bytes:
         """The value of a Secret's key: its size stays, and a value in base64 has the mask it has elsewhere in plain."""

@@ -8,7 +8,7 @@ from typing import Final
 from kubescript.masker import extents, keys, linear, names, naming, values
 from kubescript.masker.spans import Span
 
-__all__ = ["READERS"]
+__all__ = ["READERS", "lone"]
 
 _JUDGED: Final = 1_024
 """Bytes of a value that are judged: each hit in a long one would judge it anew."""
@@ -35,6 +35,7 @@ _CONTENTS: Final = frozenset({b"value:", b"content:", b"contents:"})
 _NAMED: Final = frozenset({b"name", b"key", b"path"})
 _FLAG: Final = linear.compiled(rb"--?[a-z][\w-]*")
 _JOINED: Final = linear.compiled(rb"[a-z][A-Z]|[-_.]")
+_OF_SYNTAX: Final = linear.compiled(rb"[\s\"'=<>{}()\[\]]")
 _PRINTED: Final = linear.compiled(
     rb"(?i)(?:name|key|path|param(?:eter)?|variable|setting|option)\\*[\"'`]?\s*(?:=>|[:=])\s*\\*[\"'`]?([/a-z0-9_.\-]+)\\*[\"'`]?"
     rb"[,;]?\s*:?\\*[\"'`]?(?:value|contents?)\\*[\"'`]?\s*(?:=>|[:=])\s*\z"
@@ -177,6 +178,30 @@ def variable_text(text: bytes, end: int) -> Iterator[Span]:
         start, stop = extents.extent(text, at)
         if values.is_secret(text[start:stop], kind):
             yield Span(start, stop, f"env-{kind}")
+
+
+def lone(text: bytes, kind: str) -> Iterator[Span]:
+    """Of a file with a credential's name, the lines that are or begin with a value: alone, behind a user's name, in
+    a row of a table."""
+    place, certificate = 0, False
+    for line in text.splitlines(keepends=True):
+        word = line.strip()
+        certificate = word.startswith(b"-----BEGIN") or (certificate and not word.startswith(b"-----END"))
+        if not certificate and (value := _alone(word, kind)):
+            start = place + line.index(value)
+            yield Span(start, start + len(value), kind)
+        place += len(line)
+
+
+def _alone(word: bytes, kind: str) -> bytes:
+    """What in a line is a value without a name; nothing when there is none."""
+    if extents.is_passphrase(word):
+        return word
+    whole = word.partition(b",")[0] if _OF_SYNTAX.search(word) else word
+    user, _, value = whole.rpartition(b":")
+    if _OF_SYNTAX.search(whole) or whole.startswith(b"-----") or not values.is_mixed(value):
+        return b""
+    return value if values.is_secret(value, "password" if user else kind) else b""
 
 
 def _opening(text: bytes, start: int) -> int:

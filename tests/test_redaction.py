@@ -54,6 +54,10 @@ def b64(text: str | bytes) -> str:
 
 
 SECRETS = {
+    "a shared secret": ("UPSTREAM_SHARED=q8Zr3TnB5wLx7VdK2m", "q8Zr3TnB5wLx7VdK2m"),
+    "users with passwords": ("BASIC_AUTH_USERS=ann:Hunter22,bob:Tr0ub4dor", "Tr0ub4dor"),
+    "a one-time password": ("login with otp=482913", "482913"),
+    "what they are made of": ("totp seed: JBSWY3DPEHPK3PXP", "JBSWY3DPEHPK3PXP"),
     "a URL's password": ("postgres://app:Tr0ub4dor@db:5432/app", "Tr0ub4dor"),
     "one with an @": ("amqp://guest:gu@est9@rabbit:5672", "gu@est9"),
     "a token in a URL": ("https://0123abcd4567efgh89ijklmn@github.com/o/r.git", "0123abcd4567efgh89ijklmn"),

@@ -30,7 +30,8 @@ RARE: Final = (
     r"adgangskode|lozinka|mat_khau|mnemonic|(?:seed|recovery|backup)[-_. ]?(?:phrase|codes?)|kodeord|losung|"
     r"pasuwa|geheim|segreto|secreto|"
     r"segredo|hemlig|hemmelig|salaisuus|tajn[ey]|gizli|sandi(?:\b|_)|jeton|gettone|schl(?:ue|u|\xc3\xbc)ssel|"
-    r"cle_|_cle\b|clef|llave|chave|chiave|[a-z-]_?pin\b|_pat\b)"
+    r"cle_|_cle\b|clef|llave|chave|chiave|[a-z-]_?pin\b|_pat\b|"
+    r"(?:\b|_)otp\b|[-_.]shared\b)"
 )
 """The same, of names that are looked for in fewer places: of other languages, of what is written on paper."""
 
@@ -43,6 +44,10 @@ HIDDEN: Final[dict[str, str]] = _WORDS["hidden"]
 """Words to look for in base64."""
 _ONLY_ABOUT, _TOKENLESS = (frozenset(_WORDS["names"][which].split()) for which in ("only_about", "tokenless"))
 _USER: Final = frozenset({("user", "pass"), ("user", "info")})
+_USERS: Final = ("basic", "auth", "users")
+_LAST: Final = {"cookie": "cookie", "pin": "pin", "otp": "pin"}
+_SEEDS: Final = frozenset({("otp", "seed"), ("totp", "seed")})
+"""What one-time passwords are made of."""
 _PHRASES: Final = frozenset(
     (first, second) for first in ("seed", "recovery", "backup") for second in ("phrase", "code", "codes")
 )
@@ -158,13 +163,18 @@ def collection(name: str) -> bool:
 
 def _by_its_end(words: tuple[str, ...], found: str) -> str | None:
     """What the last words alone decide."""
-    if words[-1:] == ("cookie",):
-        return "cookie"
-    if words[-1:] == ("pin",):
-        return "pin"
+    if words and words[-1] in _LAST:
+        return _LAST[words[-1]]
+    if words[-2:] in _SEEDS:
+        return "secret"
     if words[-2:] in _PHRASES or words[-2:] in _COMMAND_AUTH or (_ABOUT.isdisjoint(words) and _says_password(words)):
         return "password"
-    if (words[-2:-1] and words[-1] == "auth") or words[-1:] == ("basicauth",) or words[-2:] in _USER:
+    if (
+        (words[-2:-1] and words[-1] == "auth")
+        or words[-1:] == ("basicauth",)
+        or words[-2:] in _USER
+        or words[-3:] == _USERS
+    ):
         return "basic-auth"
     if found:
         return None

@@ -54,11 +54,11 @@ _SHORT: Final = "|".join(
 _TOGETHER: Final = 12
 _RANDOM: Final = (
     "keys?|encrypt|inline[-_](?:string|bytes)|hmac[-_]?encoded|keyfile[-_]contents|"
-    "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper|cookie|iv|login|community|honeycomb-team|[-_](?:user|credentials|creds)"
+    "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper|cookie|iv|login|community|[-_]shared|honeycomb-team|[-_](?:user|credentials|creds)"
 )
 _WEAK: Final = (
     "[a-z0-9_.-]keys?|encrypt|inline[-_](?:string|bytes)|hmac[-_]?encoded|keyfile[-_]contents|"
-    "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper|cookie|iv|login|community|honeycomb-team|[-_](?:user|credentials|creds)"
+    "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper|cookie|iv|login|community|[-_]shared|honeycomb-team|[-_](?:user|credentials|creds)"
 )
 _CAPITALS: Final = [
     word.upper()

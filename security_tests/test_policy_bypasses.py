@@ -52,7 +52,7 @@ DOCUMENT = re.compile(
 QUERY = {
     "watch", "allowWatchBookmarks", "sendInitialEvents", "force", "orphanDependents", "previous", "timestamps", "limit", "timeoutSeconds",
     "gracePeriodSeconds", "sinceSeconds", "tailLines", "limitBytes", "labelSelector", "fieldSelector", "continue", "resourceVersion",
-    "resourceVersionMatch", "pretty", "dryRun", "fieldManager", "fieldValidation", "propagationPolicy", "container", "sinceTime", "stream",
+    "resourceVersionMatch", "dryRun", "fieldManager", "fieldValidation", "propagationPolicy", "container", "sinceTime", "stream",
     "includeObject", "hash", "verbose", "timeout",
 }  # fmt: skip
 HEADERS = {
@@ -66,7 +66,7 @@ HEADERS = {
     "content-length",
 }
 ACCEPTS = {
-    "application/json", "text/plain, */*", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json",
+    "application/json", "text/plain, application/json", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json",
     "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json",
     "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json",
 }  # fmt: skip

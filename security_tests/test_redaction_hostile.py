@@ -17,7 +17,7 @@ import pytest
 from kubescript import config, errors, redaction
 from kubescript.masker import bodies, spans
 from kubescript.wire import masking as masking_wire
-from security_tests.redaction import corpus, engine, floods, judge
+from security_tests.redaction import engine, floods, judge
 from security_tests.redaction.chance import Chance
 from security_tests.redaction.sheet import Document
 
@@ -311,53 +311,6 @@ TOKENS = {
     "GitHub token": "gh" + "p_" + Chance("cut").base62(36), "GitLab token": "gl" + "pat-" + Chance("cut2").base62(20),
     "AWS key id": "AK" + "IA" + Chance("cut3").upper(16), "Slack token": "xo" + "xb-" + f"{Chance('cut4').digits(12)}-{Chance('cut5').digits(13)}-{Chance('cut6').base62(24)}",
 }  # fmt: skip
-
-
-@pytest.mark.promise("S-01", "S-05")
-@pytest.mark.parametrize("name", TOKENS)
-def test_a_cut_token_is_a_token(name: str, masking: redaction.Engine, attacks: Count) -> None:
-    """A script that has the server cut a log in the middle of a token (limitBytes) does not get its beginning."""
-    token = TOKENS[name]
-    attacks(len(token) - 12)
-    whole = f"level=info msg=start\nusing {token} now\n"
-    start = whole.index(token)
-    for kept in range(12, len(token)):
-        body = whole[: start + kept].encode()
-        cut = Document(
-            "cut",
-            ("api", "v1", "namespaces", "shop", "pods", "web-0", "log"),
-            body,
-            (),
-            (),
-            (("limitBytes", str(len(body))),),
-            "text",
-            "text",
-        )
-        assert token[:kept] not in engine.masked(masking, cut).decode(), kept
-
-
-@pytest.mark.promise("S-01", "S-05")
-@pytest.mark.parametrize("part", [corpus.main, corpus.held_out, corpus.third, corpus.fourth])
-def test_a_cut_log_gives_no_half_secret(
-    part: Callable[[], tuple[Document, ...]], masking: redaction.Engine, attacks: Count
-) -> None:
-    """Wherever in one of its secrets a log of the corpus is cut, the half that is left cannot be read."""
-    logs = [one for one in part() if one.form == "text"]
-    cuts, readable = 0, []
-    for document in logs:
-        known = engine.masked(masking, document)
-        for secret, core in ((one, core.encode()) for one in document.secrets for core in one.cores):
-            at = document.body.find(core)
-            if at < 0 or len(core) < 12 or core in known:
-                continue
-            for kept in (10, len(core) - 1):
-                cuts += 1
-                body = document.body[: at + kept]
-                asked = replace(document, body=body, query=(("limitBytes", str(len(body))),))
-                if core[kept - 10 : kept] in engine.masked(masking, asked):
-                    readable.append((secret.kind, secret.spot))
-    attacks(cuts)
-    assert len(readable) <= cuts // 100, readable
 
 
 @pytest.mark.promise("S-01", "S-05")

@@ -24,6 +24,7 @@ class Fake:
     def __init__(self) -> None:
         self.seen: list[request.Request] = []
         self.closed = 0
+        self.content_type = "application/json"
         self.answer: Exception | tuple[int, list[bytes | Exception], dict[str, str]] = (200, [b'{"items":', b"[]}"], {})
 
     def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
@@ -31,7 +32,7 @@ class Fake:
         if isinstance(self.answer, Exception):
             raise self.answer
         status, parts, headers = self.answer
-        return types.Response(status, "", "application/json", self._chunks(parts), self._close, headers)
+        return types.Response(status, "", self.content_type, self._chunks(parts), self._close, headers)
 
     @staticmethod
     def _chunks(parts: list[bytes | Exception]) -> Iterator[bytes]:
@@ -255,3 +256,17 @@ def test_log(fake: Fake, caplog: pytest.LogCaptureFixture) -> None:
         caplog.records[0].__dict__["what"] == "list pods" and caplog.records[1].__dict__["rule"] == "policy.read_only"
     )
     assert "hunter2" not in caplog.text
+
+
+@pytest.mark.parametrize("form", ["application/yaml", "application/vnd.kubernetes.protobuf", "application/cbor-seq"])
+@pytest.mark.parametrize("accept", ["json", "text"])
+def test_an_answer_that_masking_cannot_read_is_refused(form: str, accept: protocol.Accept, fake: Fake) -> None:
+    """Neither YAML nor a binary form reaches masking, whatever the API server or a proxy sends; the next call works."""
+    door = broker.Broker(fake, policy.Policy())
+    fake.content_type = form
+    call = msgspec.structs.replace(PODS, accept=accept)
+    reply, response = door.handle(call, summary.Summary(), 5)
+    assert reply.fault is not None and reply.fault.code == "cluster.broken" and "instead of JSON" in reply.fault.message
+    assert response is None and fake.closed
+    fake.content_type = "application/json"
+    assert door.handle(PODS, summary.Summary(), 5)[0].status == 200

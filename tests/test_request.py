@@ -164,6 +164,12 @@ def test_what_is_refused_may_be_declined() -> None:
         assert {key for key, _ in sent} <= {"tailLines"}
 
 
+def test_how_an_answer_looks_is_not_asked_for() -> None:
+    """Masking reads compact JSON: `pretty=true` is a habit, and nothing of it is sent."""
+    for path in ("api/v1/pods", "version"):
+        assert request.parse(call("GET", path, "pretty=true")).query == ()
+
+
 REFUSED_BODIES = [
     b'{"a":1,"a":2}', b'{"x":{"kind":"Pod","kind":"Secret"}}', b'{"a":NaN}', b'{"a":Infinity}', b'{"a":-Infinity}', b'{"a":1e999}',
     b"[" * 200 + b"]" * 200, b'{"a":' * 101 + b"1" + b"}" * 101, b"[]", b"1", b'"x"', b"{", b"{} {}", b'{"a":"\\ud800"}', b"\xff\xfe{\x00}\x00",

@@ -32,6 +32,8 @@ _Answer = tuple[protocol.Reply, types.Response | None]
 _READS: Final = frozenset({"get", "list", "watch"})
 """Verbs whose answers hold what the cluster has, and not what the script has sent."""
 _JSON: Final = "application/json"
+_ENCODINGS: Final = ("yaml", "protobuf", "cbor")
+"""Forms that API servers know and nobody asked for."""
 
 
 def _unchanged(_call: request.Request, chunks: Iterator[bytes], _found: call_log.Found) -> Iterator[bytes]:
@@ -193,7 +195,7 @@ class Broker:
     ) -> _Answer:
         """Returns the reply and the body; a fault when JSON was promised and something else came."""
         promised = response.status == 200 and _is_json(call)
-        if promised and not response.content_type.startswith(_JSON):
+        if (promised and not response.content_type.startswith(_JSON)) or _is_encoded(response):
             response.close()
             broken = _not_json(response)
             entry.failed(broken)
@@ -246,6 +248,12 @@ def _not_json(response: types.Response) -> errors.ClusterError:
         code="cluster.broken",
         remedy="check that `server` in the kubeconfig is an API server, and no login page or proxy",
     )
+
+
+def _is_encoded(response: types.Response) -> bool:
+    """Says whether the body is in a form in which masking cannot find what JSON and text show."""
+    media_type = response.content_type.partition(";")[0].lower()
+    return any(form in media_type for form in _ENCODINGS)
 
 
 def _is_json(parsed: request.Request) -> bool:

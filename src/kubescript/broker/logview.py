@@ -64,10 +64,10 @@ def shaped(call: request.Request, chunks: Iterator[bytes], date: str) -> Iterato
     `date` is the cluster's clock as it answered: a host whose clock is wrong must not lose lines.
     """
     options = dict(call.query)
-    blocks = _whole_lines(chunks)
+    view = _View(_since(options, date), stamps=options.get("timestamps") in _TRUE)
+    blocks = view.noticing(_whole_lines(chunks))
     if "tailLines" in options:
         blocks = _last(blocks, int(options["tailLines"]))
-    view = _View(_since(options, date), stamps=options.get("timestamps") in _TRUE)
     return _first((view(block) for block in blocks), int(options.get("limitBytes", 1 << 62)))
 
 
@@ -160,9 +160,15 @@ class _View:
         self._since = since
         self._stamps = stamps
         self._is_stamped = False
-        """Whether a line had a stamp: some kubelets write none."""
+        """Whether lines have stamps: some kubelets write none."""
         self._is_late = True
         """Whether the last line with a stamp was written after that moment."""
+
+    def noticing(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
+        """The same blocks; notices whether their lines have stamps, before any is cut off."""
+        for block in blocks:
+            self._is_stamped = self._is_stamped or any(map(loglines.stamp, block.split(b"\n")))
+            yield block
 
     def __call__(self, block: bytes) -> bytes:
         lines = block.split(b"\n")
@@ -176,7 +182,6 @@ class _View:
         """The line, without its end, as the script sees it; None for a line that it does not."""
         end = loglines.stamp(line)
         if end:
-            self._is_stamped = True
             self._is_late = self._since is None or _written(line[: end - 1]) >= self._since
         elif self._is_stamped and not line:
             return None

@@ -17,10 +17,12 @@ _NUMBERS: Final = frozenset(
     {"limit", "timeoutSeconds", "gracePeriodSeconds", "sinceSeconds", "tailLines", "limitBytes"}
 )
 _TEXTS: Final = frozenset({
-    "labelSelector", "fieldSelector", "continue", "resourceVersion", "resourceVersionMatch", "pretty", "dryRun",
+    "labelSelector", "fieldSelector", "continue", "resourceVersion", "resourceVersionMatch", "dryRun",
     "fieldManager", "fieldValidation", "propagationPolicy", "container", "sinceTime", "stream", "includeObject",
 })  # fmt: skip
-_DOCUMENT_KEYS: Final = frozenset({"hash", "verbose", "pretty", "timeout"})
+_IGNORED: Final = frozenset({"pretty"})
+"""Known and never sent: what is read from the cluster and masked is compact JSON, and how it looks is its reader's."""
+_DOCUMENT_KEYS: Final = frozenset({"hash", "verbose", "timeout"}) | _IGNORED
 """openapi/v3 documents are addressed with ?hash=, health checks with ?verbose."""
 # These keys pass on to the policy, which refuses tunnels with a better explanation than "unknown key".
 _TUNNEL_KEYS: Final = frozenset({"command", "stdin", "stdout", "stderr", "tty", "container", "path", "ports"})
@@ -29,7 +31,7 @@ _OFF_ONLY: Final = {
     "insecureSkipTLSVerifyBackend": "the kubelet's certificate is always verified: leave this parameter out",
 }
 """Flags that may be declined; nothing of them is sent."""
-_RESOURCE_KEYS: Final = _FLAGS | _OFF_ONLY.keys() | _NUMBERS | _TEXTS
+_RESOURCE_KEYS: Final = _FLAGS | _OFF_ONLY.keys() | _NUMBERS | _TEXTS | _IGNORED
 _MAX_KEYS: Final = 64
 _MAX_VALUE: Final = 16 * 1024
 """Characters of one value. A continue token has about 200."""
@@ -54,7 +56,7 @@ def check(query: tuple[tuple[str, str], ...], *, tunnel: bool, resource: bool) -
             raise errors.RequestError(f"query parameter {key} is given twice", code="request.query")
         seen.add(key)
         _check_value(key, value)
-    return tuple(pair for pair in query if pair[0] not in _OFF_ONLY)
+    return tuple(pair for pair in query if pair[0] not in _OFF_ONLY and pair[0] not in _IGNORED)
 
 
 def _check_key(key: str, *, tunnel: bool, resource: bool) -> None:

@@ -1,0 +1,59 @@
+"""Logs of a saved cluster behind a broker that masks: a script asks for them with any parameter."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from kubescript.broker import broker, summary
+from kubescript.cluster import snapshot, store
+from kubescript.policy import policy
+from kubescript.wire import protocol
+from security_tests.redaction import engine
+
+__all__ = ["CAPTURED", "Logs", "stamp"]
+
+CAPTURED: Final = "2026-01-31T12:01:00Z"
+STEP_MS: Final = 10
+"""Between two lines."""
+
+
+def stamp(line: int) -> str:
+    """When a line was written, as a kubelet writes it."""
+    seconds, part = divmod(line * STEP_MS, 1_000)
+    return f"2026-01-31T{12 + seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}.{part:03d}000000Z"
+
+
+class Logs:
+    """Logs by the name of their pod, each line of which is 10 ms younger than the one before."""
+
+    def __init__(self, folder: Path, texts: Mapping[str, str]) -> None:
+        pods = [
+            {"metadata": {"name": name, "namespace": "a"}, "spec": {"containers": [{"name": "c"}]}} for name in texts
+        ]
+        kind = {"group": "", "version": "v1", "resource": "pods", "kind": "Pod", "namespaced": True}
+        _write(folder / "snapshot.json", {"format": store.FORMAT, "capturedAt": CAPTURED, "resources": [kind]})
+        _write(folder / "resources/core/v1/pods.json", {"kind": "PodList", "apiVersion": "v1", "items": pods})
+        for name, text in texts.items():
+            lines = text.removesuffix("\n").split("\n")
+            file = folder / "logs/a" / name / "c.log"
+            file.parent.mkdir(parents=True)
+            file.write_bytes("".join(f"{stamp(at)} {line}\n" for at, line in enumerate(lines)).encode())
+        self.masking = engine.fresh()
+        self._broker = broker.Broker(snapshot.Snapshot(folder), policy.Policy(), redact=self.masking.body)
+
+    def read(self, name: str, **query: str) -> bytes:
+        """What a script gets. Raises ClusterError."""
+        call = protocol.Call(
+            "GET", ("api", "v1", "namespaces", "a", "pods", name, "log"), tuple(query.items()), accept="text"
+        )
+        reply, response = self._broker.handle(call, summary.Summary(), 60)
+        assert response is not None and reply.status == 200, reply
+        return b"".join(response.chunks)
+
+
+def _write(file: Path, document: object) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(document))

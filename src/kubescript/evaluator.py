@@ -170,6 +170,7 @@ class Evaluator:
         calls = summary.Summary(journal=records.NOWHERE if entry is None else entry)
         deadline = time.monotonic() + asked.limits.timeout_ms / 1000
         outcome = self._outcome(self._job(asked, where, calls, entry, deadline), calls)
+        ended = time.time()  # the masking of the answer is no part of the script's time
         self._runner.later(functools.partial(_log_outcome, outcome))
         answer, notes = self._written(asked, outcome, calls, deadline)
         try:
@@ -177,7 +178,7 @@ class Evaluator:
                 entry.close(outcome, answer, calls, notes)  # raises, so that no answer leaves unrecorded
         except errors.AuditError as error:
             answer = self._failure_answer(error, "answer withheld")
-        self._observe(_evaluation(outcome, calls, answer, waited_ms))
+        self._observe(_evaluation(outcome, calls, answer, waited_ms, ended))
         return answer
 
     def _job(
@@ -311,7 +312,7 @@ def _progress_reporter(on_progress: OnProgress | None, style: render.Style) -> c
 
 
 def _evaluation(
-    outcome: types.Outcome, calls: summary.Summary, answer: types.Answer, waited_ms: float
+    outcome: types.Outcome, calls: summary.Summary, answer: types.Answer, waited_ms: float, ended: float
 ) -> evaluation.Evaluation:
     return evaluation.Evaluation(
         code=answer.code or "ok",  # the code of what the client got: an answer may have been withheld
@@ -321,6 +322,7 @@ def _evaluation(
         redacted=dict(calls.redacted),
         cut=answer.cut,
         parent=evaluation.current_context(),
+        ended=ended,
     )
 
 

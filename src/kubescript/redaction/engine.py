@@ -7,6 +7,7 @@ settings and the deadline.
 from __future__ import annotations
 
 import functools
+import http
 import logging
 import os
 import secrets
@@ -31,6 +32,11 @@ log = logging.getLogger(__name__)
 
 WITHHELD: Final = "(withheld: it could not be masked in time)"
 """What stands in the place of a text that could not be masked."""
+_HARMLESS: Final = frozenset(
+    {"", "application/json", "application/json;stream=watch", "text/plain", "text/plain; charset=utf-8"}
+    | {status.phrase for status in http.HTTPStatus}
+)
+"""Texts with which nearly every answer of an API server begins; they hold nothing, and need not go to a masker."""
 _TEXT_S: Final = 10.0
 _CHECK_S: Final = 60.0
 
@@ -90,7 +96,7 @@ class Engine:
     def text(self, text: str, found: Found, check: Callable[[], None] | None = None) -> str:
         """Any text that leaves the server: a result, prints, an error, a log line. Raises what `check` raises, which is
         asked again and again; without it, LimitExceeded after ten seconds. Raises RedactionError."""
-        if not self._enabled or not text:
+        if not self._enabled or text in _HARMLESS:
             return text
         if not self._ready:
             self.prepare()  # before anybody's patience begins

@@ -29,6 +29,7 @@ _JWT: Final = linear.compiled(rb"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-
 _JWT_BYTES: Final = 65_536
 """What is longer is followed as far as it goes (`spans.whole`)."""
 _TOKEN68: Final = linear.compiled(rb"[A-Za-z0-9._~+/-]{8,}=*")
+_LEAD_BYTES: Final = 64
 _TOKEN_BYTES: Final = 4_096
 _HASH: Final = linear.compiled(
     rb"\$(?:2[abxy]?\$\d\d\$[./A-Za-z0-9]{53}|(?:apr1|1|5|6)\$(?:rounds=\d+\$)?[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{22,90}"
@@ -104,7 +105,8 @@ def _line_end(text: bytes, at: int, limit: int) -> int:
 
 def scheme(text: bytes, end: int) -> Iterator[Span]:
     """`Bearer …`, `Basic …`: what follows, when it looks like one."""
-    start = end - 8
+    head = text[max(0, end - _LEAD_BYTES) : end]
+    start = end - len(head) + max(head.rfind(b" "), head.rfind(b"\t")) + 1
     match = _TOKEN68.match(text, start, min(len(text), start + _TOKEN_BYTES))
     if match is None:
         return

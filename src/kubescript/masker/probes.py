@@ -175,7 +175,8 @@ PROBES: Final = (
     Probe("jwt", r"eyJ[A-Za-z0-9_-]{10}"),
     Probe("pem", r"-----BEGIN (?i)[A-Z0-9 -]{0,40}KEY"),
     Probe("pem", r"PuTTY-User-Key-File-"),
-    Probe("scheme", r"(?i)(?:bearer|basic|negotiate|digest|apikey|token|ssws)[ \t]+[A-Za-z0-9._~+/=-]{8}"),
+    Probe("scheme", r"(?i)basic[ \t]+[A-Za-z0-9+/=_-]{8}"),
+    Probe("scheme", r"(?i)(?:bearer|negotiate|digest|apikey|token|ssws)[ \t]+[A-Za-z._~+/=-]{0,60}[0-9]"),
     Probe("hash", r"\$(?:2[abxy]?|apr1|1|5|6|y|argon2(?:id?|d)|scrypt|pbkdf2[a-z0-9-]*)\$[^ \t\r\n\"$]{2}"),
     # the end of a padded run; what compressed and nested data begin with; every rule's own words in base64
     # and no `message="`, where the quote opens

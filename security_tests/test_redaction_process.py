@@ -6,6 +6,7 @@ Then the honest one: it is killed, stopped and left waiting, and no text passes 
 from __future__ import annotations
 
 import ast
+import logging
 import os
 import signal
 import sys
@@ -321,3 +322,33 @@ def test_no_masker_is_left_behind() -> None:
     benches.until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), GRACE_S)
     with pytest.raises(errors.RedactionError, match="shutting down"):
         engine.text(TEXT, lambda _: None)
+
+
+DEAD: Final = (sys.executable, "-I", "-c", "import socket, sys; socket.socket(fileno=int(sys.argv[1])).recv(9)")
+"""A fork server that ends at the first request."""
+
+
+@pytest.mark.promise("S-08", "S-12")
+def test_a_log_line_about_a_masker_that_fails_is_one_line() -> None:
+    """Log lines are masked too: where no masker can be had, the line that says so is withheld, and is not followed by a
+    line about itself without end."""
+    engine = redaction.Engine(redaction.Settings(), command=DEAD)
+    lines: list[str] = []
+
+    class Masked(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            lines.append(record.getMessage())
+            assert len(lines) < 50
+            lines.append(engine.text_or_withheld(record.getMessage(), lambda _: None))
+
+    handler = Masked()
+    logger = logging.getLogger("kubescript.redaction")
+    logger.addHandler(handler)
+    try:
+        with pytest.raises(errors.RedactionError):
+            engine.text(TEXT, lambda _: None)
+    finally:
+        logger.removeHandler(handler)
+        engine.close()
+    assert len(lines) == 2 and lines[0].startswith("a masking process failed")
+    assert lines[1] == redaction.WITHHELD

@@ -11,7 +11,7 @@ import os
 import socket
 from collections import Counter
 from collections.abc import Iterator
-from typing import NoReturn
+from typing import Final, NoReturn
 
 import msgspec
 
@@ -50,6 +50,10 @@ def main(
     except Exception as error:  # its text may quote what was to be masked, so only its type is told
         conversation.fail("bug", type(error).__name__)
     os._exit(1)
+
+
+_JOINED: Final = 64 * protocol.KIB
+"""Bytes of an answer up to which it is copied behind its head, to be sent at once."""
 
 
 class _Conversation:
@@ -110,25 +114,26 @@ class _Conversation:
         self._send(answer, notes, masked)
 
     def _send(self, answer: masking.Answer, notes: bytes, masked: bytes) -> None:
+        # The filter of system calls allows `send` without flags, and neither `sendmsg` nor MSG_WAITALL.
         head = masking.ANSWER.pack(answer, len(notes), len(masked)) + notes
-        sent = self._sock.sendmsg((head, masked))
-        unsent = memoryview(head + masked)[sent:] if sent < len(head) else memoryview(masked)[sent - len(head) :]
-        while unsent:
-            unsent = unsent[self._sock.send(unsent) :]
+        if len(masked) <= _JOINED:
+            self._sock.sendall(head + masked)
+        else:
+            self._sock.sendall(head)
+            self._sock.sendall(masked)
 
     def _receive(self) -> tuple[int, bytes]:
         length, order = masking.HEADER.unpack(self._read(masking.HEADER.size))
         return order, self._read(length)
 
     def _read(self, size: int) -> bytes:
-        data = self._sock.recv(size, socket.MSG_WAITALL) if size else b""
+        data = self._sock.recv(size) if size else b""
         if len(data) == size:
             return data
         parts, missing = [data], size - len(data)
         while missing:
-            part = self._sock.recv(missing)
-            if not part:
+            if not parts[-1]:
                 raise EOFError
-            parts.append(part)
-            missing -= len(part)
+            parts.append(self._sock.recv(missing))
+            missing -= len(parts[-1])
         return b"".join(parts)

@@ -6,7 +6,6 @@ one answer is read for each frame sent, so that a masker that has been taken ove
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -18,8 +17,6 @@ from kubescript.redaction import link
 from kubescript.wire import masking, protocol
 
 __all__ = ["Found", "Masker", "SourceBrokenError"]
-
-log = logging.getLogger(__name__)
 
 Found = Callable[[str], None]
 """Told the kind of each value that is masked."""
@@ -150,10 +147,10 @@ class Masker:
         """Read the head of an answer and report what was masked. Raises RedactionError, ProtocolError, StreamClosed."""
         answer, notes, size = self._link.head(check)
         if answer == masking.Answer.FAILED:
-            if notes not in _WHY:
-                about = notes[:_MAX_DETAIL].decode("ascii", "replace")
-                log.error("a masker failed: %r", about, extra={"event": "redaction.bug"})
-            raise errors.RedactionError(_WHY.get(notes, "the text could not be redacted and was withheld"))
+            if notes in _WHY:
+                raise errors.RedactionError(_WHY[notes])
+            about = notes[:_MAX_DETAIL].decode("ascii", "replace")
+            raise protocol.ProtocolError(f"it gave up: {about!r}")
         expected = {masking.Answer.MASKED, masking.Answer.SAME} if same else {masking.Answer.MASKED}
         if answer not in expected or (answer == masking.Answer.SAME and size):
             raise protocol.ProtocolError(f"{answer.name} out of turn")

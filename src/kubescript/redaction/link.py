@@ -79,7 +79,8 @@ class Link:
             self._wait(check)
             try:
                 self._held = self._sock.recv(_BLOCK)
-            except BlockingIOError:
+            except BlockingIOError:  # readable, and yet nothing to read
+                check()
                 continue
             if not self._held:
                 raise protocol.StreamClosed("the masker has ended")

@@ -50,6 +50,7 @@ class Pool:
         self._idle: list[conversation.Masker] = []
         self._lent = 0
         self._closed = False
+        self._reporting = threading.local()
 
     def start(self) -> None:
         """Start the maskers that wait for work, and do not wait for them. Raises RedactionError."""
@@ -75,10 +76,21 @@ class Pool:
             yield masker
             healthy = True
         except (protocol.ProtocolError, OSError) as error:
-            log.warning("a masking process failed: %s", error, extra={"event": "redaction.died"})
+            self._report(error)
             raise errors.RedactionError("the masking process failed, so the text was withheld; try again") from None
         finally:
             self._give_back(masker, healthy=healthy)
+
+    def _report(self, error: Exception) -> None:
+        """Logs why a masker failed."""
+        # The log line is masked too. When that fails as well, there would be a line about that, and so on.
+        if getattr(self._reporting, "now", False):
+            return
+        self._reporting.now = True
+        try:
+            log.warning("a masking process failed: %s", error, extra={"event": "redaction.died"})
+        finally:
+            self._reporting.now = False
 
     def close(self) -> None:
         """End all maskers and start no more."""

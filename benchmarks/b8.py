@@ -13,8 +13,8 @@ from typing import Any
 import orjson
 
 from benchmarks import b1, clusters, report, servers, stdio
-from kubescript import redaction
-from kubescript.request import request
+from kubescript.masker import bodies
+from kubescript.wire import masking
 from tests.controlplane import bulk
 
 __all__ = ["run"]
@@ -24,7 +24,7 @@ PIECE = 64 * 1024
 """Bytes of a chunk, as the live cluster reads them."""
 ROUNDS = 7
 SCRIPTS = 9
-_CALL = request.Request("GET", "/api/v1/pods", (), "list", True, version="v1", resource="pods")
+_ABOUT = masking.Body()
 _NOTE = "kubectl.kubernetes.io/last-applied-configuration"
 
 
@@ -36,13 +36,14 @@ def run() -> Iterator[report.Row | str]:
 
 def _engine() -> Iterator[report.Row | str]:
     body, planted = _pods()
-    engine = redaction.Engine(redaction.Settings())
-    engine.prepare()
+    # The rules run in this process, whose processor time is measured; a server runs them in others.
+    rules = bodies.Rules(masking.Settings(key=bytes(32)))
+    rules.warm()
     chunks = [body[start : start + PIECE] for start in range(0, len(body), PIECE)]
     times: dict[str, list[float]] = {"mask": [], "parse": []}
     for _ in range(ROUNDS):
         found: list[str] = []
-        times["mask"].append(_timed(lambda: b"".join(engine.body(_CALL, iter(chunks), found.append))))  # noqa: B023
+        times["mask"].append(_timed(lambda: b"".join(rules.body(_ABOUT, iter(chunks), found.append))))  # noqa: B023
         times["parse"].append(_timed(lambda: orjson.loads(body)))
         if len(found) != planted:
             raise RuntimeError(f"masked {len(found)} values of {planted}")

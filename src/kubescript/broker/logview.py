@@ -54,7 +54,7 @@ def _sent(name: str, value: str) -> str | None:
     if name == "sinceTime":
         since = _moment(value)
         earlier = since - timedelta(seconds=_SECONDS_BEFORE) if since.year > 1 else since
-        return earlier.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        return earlier.astimezone(UTC).isoformat().replace("+00:00", "Z")
     return value
 
 

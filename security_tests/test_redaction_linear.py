@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-import re
+import ast
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 import anyio
@@ -15,7 +14,8 @@ import pytest
 
 import kubescript.masker
 from kubescript import app, cancellation, config, errors, evaluator, redaction, spawner, types
-from kubescript.cluster import podlogs
+from kubescript.masker import bodies
+from kubescript.wire import masking as wire
 from security_tests.redaction import doubling, engine, floods, planted
 from security_tests.redaction.sheet import Document
 
@@ -104,33 +104,49 @@ def test_twice_the_text_costs_twice_the_time(name: str, masking: redaction.Engin
     assert SECRET.encode() not in engine.masked(masking, floods.log(LINE))
 
 
-MODULES: Final = [
-    *(importlib.import_module(f"kubescript.masker.{one.name}") for one in pkgutil.iter_modules(kubescript.masker.__path__)),
-    podlogs,
-]  # fmt: skip
-WINDOWS: Final = frozenset[str]()
-"""Patterns that are searched in 200 or 250 bytes only."""
-
-
 @pytest.mark.promise("S-07")
-def test_no_pattern_is_worse_than_linear(attacks: Count) -> None:
-    """Texts made from each pattern, of the letters it repeats, cost it no more than their size."""
-    found = doubling.patterns(MODULES)
-    attacks(len(found))
-    assert len(found) > 200
-    slow = {one.where: one.how for one in found if one.where not in WINDOWS and doubling.superlinear(one)}
+def test_nothing_in_a_masker_backtracks() -> None:
+    """Hostile bytes meet RE2 and plain code: no module of the masker imports Python's expressions."""
+    for file in Path(kubescript.masker.__file__).parent.glob("*.py"):
+        tree = ast.parse(file.read_text("utf-8"))
+        imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+        imported |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        assert not {name.split(".")[0] for name in imported} & {"re", "regex", "sre_parse", "fnmatch"}, file.name
+
+
+MADE: Final = dict(doubling.texts())
+
+
+@pytest.fixture(scope="module")
+def rules() -> bodies.Rules:
+    made = bodies.Rules(wire.Settings(key=b"a key"))
+    made.warm()
+    return made
+
+
+@pytest.mark.slow
+@pytest.mark.repeatable
+@pytest.mark.promise("S-07")
+@pytest.mark.parametrize("form", ["text", "log", "config map"])
+def test_texts_made_from_the_rules_cost_in_proportion(form: str, rules: bodies.Rules, attacks: Count) -> None:
+    """What each rule finds, again and again, costs each form of a body no more than its size."""
+    slow = {}
+    for name, piece in MADE.items():
+        once, twice = (doubling.cost(masked(rules, form, piece, size), cap=TWICE_S) for size in (SIZE, 2 * SIZE))
+        attacks(2)
+        if twice >= TWICE_S or (once > SMALL_S and twice > RATIO * once):
+            slow[name] = (once, twice)
     assert slow == {}
 
 
-@pytest.mark.promise("S-07")
-def test_a_pattern_that_is_worse_is_found() -> None:
-    """The patterns that froze the server are found by the texts made from them."""
-    for regex, how in (
-        (rb"([ \t]*)([\"']?[\w.\-]+[\"']?):[ \t]*([^\r\n]*?)[ \t]*(?:\r?\n|\Z)", "match"),
-        (rb"[ \t]*[\"']?value[\"']?:[ \t]*[\"']?([^\r\n]*?)[\"']?,?\s*\Z", "match"),
-        (rb"[^\s\"'\xab\xbb]{8,}\Z", "search"),
-    ):
-        assert doubling.superlinear(doubling.Pattern("", re.compile(regex), how)), regex
+def masked(rules: bodies.Rules, form: str, piece: bytes, size: int) -> Callable[[], object]:
+    text = (piece * (size // len(piece) + 1))[:size]
+    if form == "text":
+        return lambda: rules.text(text, lambda _: None)
+    if form == "log":
+        return lambda: b"".join(rules.body(wire.Body(log=True), iter([text + b"\n"]), lambda _: None))
+    body = floods.in_configmap(text.decode("utf-8", "replace")).body
+    return lambda: b"".join(rules.body(wire.Body(), iter([body]), lambda _: None))
 
 
 # The deadline of an answer

@@ -274,20 +274,22 @@ class Masker:
 
     def _spans(self, content: bytes, hits: list[scanner.Hit], found: Found, depth: int) -> Iterator[Span]:
         openers = self._openers(content, found, depth)
-        done = dict.fromkeys([*openers, *patterns.ROWS], 0)
+        done: dict[str, int] = {}
         for probe, end in hits:
             name = self._ids[probe]
+            if end <= (read := done.get(name, 0)):
+                continue
             if probe >= self._own:
-                yield from self._rules[probe - self._own].spans(content, end)
+                tokens, done[name] = self._rules[probe - self._own].spans(content, end, read)
+                yield from tokens
             elif name in patterns.ROWS:
-                found_here, done[name] = patterns.ROWS[name].spans(content, end, done[name])
-                yield from exceptions.kept(found_here, content, self._named)
+                words, done[name] = patterns.ROWS[name].spans(content, end, read)
+                yield from exceptions.kept(words, content, self._named)
             elif name in openers:
-                if end > done[name]:
-                    for span in openers[name](end):
-                        done[name] = span.end
-                        if span.kind:
-                            yield span
+                for span in openers[name](end):
+                    done[name] = span.end
+                    if span.kind:
+                        yield span
             elif (reader := self._readers.get(name)) is not None:
                 yield from reader(content, end)
         yield from secret_objects.yaml_values(content, [end for probe, end in hits if self._ids[probe] == "manifest"])

@@ -155,7 +155,8 @@ def quoted(text: bytes, end: int) -> Iterator[Span]:
 
 def variable_yaml(text: bytes, end: int) -> Iterator[Span]:
     """`name: DB_PASSWORD` and, on the next line, `value: …`."""
-    above, below = text[max(0, end - naming.BACK) : end].rsplit(b"\n", 2)[-2:]
+    lines, _, below = text[max(0, end - naming.BACK) : end].rpartition(b"\n")
+    above = lines[lines.rfind(b"\n") + 1 :]
     field, colon, named = above.partition(b":")
     if not colon or field.strip(b" \t-\"'") not in _NAMED or below.strip(b" \t") not in _CONTENTS:
         return

@@ -16,6 +16,8 @@ __all__ = ["Rule", "parse", "pattern", "shipped"]
 
 _FILES: Final = ("rules.toml", "own_rules.toml")
 _BACK: Final = 400
+_OVERLAP: Final = 512
+"""Bytes that are read again with the next part of a text: a token may lie in both."""
 _AHEAD: Final = 2_048
 _TAIL: Final = 200
 _LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
@@ -35,23 +37,26 @@ class Rule:
     bounded: bool = True
     """Whether a letter or digit before it makes it part of something else."""
 
-    def spans(self, text: bytes, end: int) -> Iterator[Span]:
-        """The token around the place where the probe ended."""
-        for match in self.regex.finditer(text, max(0, end - _BACK), min(len(text), end + _AHEAD)):
-            if match.start() >= end:
-                return
-            group = 1 if self.regex.groups and match.start(1) >= 0 else 0
-            start, stop = match.span(group)
-            is_token = match.end() >= end and self._stands_alone(text, start)
-            if is_token and values.entropy(text[start:stop]) >= self.entropy:
-                yield Span(start, _followed(text, stop), self.id)
-                return
+    def spans(self, text: bytes, end: int, done: int) -> tuple[list[Span], int]:
+        """The tokens around the place where the probe ended, and how far the text was read; `done`: how far it was
+        already."""
+        if end <= done:
+            return [], done
+        start, stop = max(0, done - _OVERLAP, end - _BACK), min(len(text), end + _AHEAD)
+        found = list(self._tokens(text, start, stop))
+        return found, stop if stop == len(text) else stop - _OVERLAP
+
+    def _tokens(self, text: bytes, start: int, stop: int) -> Iterator[Span]:
+        for match in self.regex.finditer(text, start, stop):
+            first, last = match.span(1 if self.regex.groups and match.start(1) >= 0 else 0)
+            if self._stands_alone(text, first) and values.entropy(text[first:last]) >= self.entropy:
+                yield Span(first, _followed(text, last), self.id)
 
     def finds(self, example: str) -> bool:
         """Whether the probe leads to a token in the example. Raises RuleError when the probe is no pattern."""
         text = example.encode()
         hits = scanner.Scanner([probes.Probe(self.id, self.probe)]).scan(text)
-        return any(True for _, end in hits for _ in self.spans(text, end))
+        return any(self.spans(text, end, 0)[0] for _, end in hits)
 
     def _stands_alone(self, text: bytes, start: int) -> bool:
         before = text[max(0, start - 1) : start]

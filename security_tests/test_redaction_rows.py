@@ -9,7 +9,7 @@ import pytest
 
 from kubescript import redaction
 from kubescript.masker import linear, patterns, scanner
-from kubescript.masker.probes import Probe
+from kubescript.masker.probes import PROBES, Probe
 
 Count = Callable[[int], None]
 
@@ -62,6 +62,13 @@ def test_a_row_leaves_its_counter_example(name: str, masking: redaction.Engine) 
     """It stays as it is."""
     counter = patterns.ROWS[name].counter
     assert masking.text(counter, lambda _: None) == counter
+
+
+@pytest.mark.promise("S-07")
+@pytest.mark.parametrize("name", patterns.ROWS)
+def test_a_row_has_its_id_to_itself(name: str) -> None:
+    """No other probe has its id: each hit of one would call the other's reader, and a list be read again for each member."""
+    assert tuple(probe.pattern for probe in PROBES if probe.id == name) == patterns.ROWS[name].probes
 
 
 def test_the_engine_of_the_rows_is_linear() -> None:

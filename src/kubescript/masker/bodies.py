@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
@@ -60,30 +61,36 @@ class Rules:
 
     def text(self, content: bytes, found: masker.Found) -> bytes:
         """Any text that leaves the server, masked; the same object when there is nothing to mask."""
-        return self._echo.anew().text(content, found)
+        rules = self._echo.anew()
+        rules.budget.credit(len(content))
+        return rules.text(content, found)
 
     def body(self, about: masking.Body, chunks: Iterator[bytes], found: masker.Found) -> Iterator[bytes]:
         """A body, masked, in pieces that are as early as they can be. Raises TooLargeError."""
         rules = (self._echo if about.echo else self._masker).anew()
         chunks, is_json = _sniffed(chunks)
+        judge: Callable[[bytes], bytes] = functools.partial(rules.document, found=found, secrets=about.secrets)
         if about.log or not is_json:
-            return _each(body_chunks.lines(chunks), logs.LogText(rules, found))
-        if about.table:
-            cells = columns.Cells(lambda kind, value: rules.masked(kind, value, found))
-            pieces = body_chunks.lines(chunks) if about.watch else body_chunks.documents(chunks)
-            return _each(pieces, lambda piece: rules.document(cells(piece), found, secrets=about.secrets))
+            return _each(rules, body_chunks.lines(chunks), logs.LogText(rules, found))
         if about.watch:
-            return _each(body_chunks.lines(chunks), lambda block: _events(rules, block, found, is_secret=about.secrets))
-        return _each(body_chunks.documents(chunks), lambda piece: rules.document(piece, found, secrets=about.secrets))
+            judge = functools.partial(_events, judge)
+        if about.table:
+            judge = functools.partial(_rows, columns.Cells(lambda kind, value: rules.masked(kind, value, found)), judge)
+        pieces = body_chunks.lines(chunks) if about.watch else body_chunks.documents(chunks)
+        return _each(rules, pieces, judge)
 
 
-def _events(rules: masker.Masker, block: bytes, found: masker.Found, *, is_secret: bool) -> bytes:
-    lines = block.splitlines(keepends=True)
-    return b"".join(rules.document(line, found, secrets=is_secret) for line in lines)
+def _events(judge: Callable[[bytes], bytes], block: bytes) -> bytes:
+    return b"".join(judge(line) for line in block.splitlines(keepends=True))
 
 
-def _each(pieces: Iterable[bytes], judge: Callable[[bytes], bytes]) -> Iterator[bytes]:
+def _rows(cells: columns.Cells, judge: Callable[[bytes], bytes], piece: bytes) -> bytes:
+    return judge(cells(piece))
+
+
+def _each(rules: masker.Masker, pieces: Iterable[bytes], judge: Callable[[bytes], bytes]) -> Iterator[bytes]:
     for piece in pieces:
+        rules.budget.credit(len(piece))
         if masked := judge(piece):
             yield masked
 

@@ -50,9 +50,11 @@ _MAX_DEPTH: Final = 8
 _KEEP_FORM: Final = 512
 """Bytes of decoded text from which on base64 is written anew with masks inside, and not replaced as a whole."""
 _B64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-_MANY: Final = 5_000
-"""Candidates that a body may have however short it is."""
-_SPARSE: Final = 64
+_MANY: Final = 4_000
+"""Candidates that a body may have however short it is; judging one costs some 50 µs."""
+_MOST: Final = 8_000
+"""Candidates that it may save up."""
+_SPARSE: Final = 128
 """Bytes of it for each further one: text that has more is written to keep us busy."""
 _BLOCK: Final = 4_096
 """Bytes of such a text that are judged, or masked as a whole, at a time."""
@@ -82,15 +84,17 @@ class Budget:
     """How many candidates a body may still have."""
 
     def __init__(self) -> None:
-        self._left = _MANY
+        self.left = _MANY
 
-    def most(self, content: bytes) -> int:
-        """How many this part of it may have."""
-        return self._left + len(content) // _SPARSE
+    def credit(self, size: int) -> None:
+        """So many more bytes of the body have come."""
+        self.left = min(_MOST, self.left + size // _SPARSE)
 
-    def spend(self, content: bytes, count: int) -> None:
-        """Take off what this part had."""
-        self._left = max(0, min(_MANY, self._left + len(content) // _SPARSE - count))
+    def spend(self, count: int) -> bool:
+        """Whether so many may be judged; if so, they are taken off."""
+        is_enough = count <= self.left
+        self.left -= count if is_enough else 0
+        return is_enough
 
 
 class Masker:
@@ -114,7 +118,7 @@ class Masker:
         self._allowed = tuple(allowed)
         self._allowed_names = allowed_names
         self._readers = exceptions.applied(readers.READERS, allowed_names)
-        self._budget = Budget()
+        self.budget = Budget()
         self._clean: set[bytes] = set()
         self._named = exceptions.named(allowed_names)
 
@@ -127,7 +131,7 @@ class Masker:
     def anew(self) -> Masker:
         """The same rules for one more body, which has a budget of its own."""
         other = copy.copy(self)
-        other._budget = Budget()
+        other.budget = Budget()
         return other
 
     def text(self, content: bytes, found: Found, depth: int = 0) -> bytes:
@@ -143,11 +147,9 @@ class Masker:
             return content
         if depth > _MAX_DEPTH:
             return self.masked("nested", content, found) if self.scanner.scan(content, 0) else content
-        most = self._budget.most(content)
-        hits = self.scanner.scan(content, most)
-        if len(hits) > most:
+        hits = self.scanner.scan(content, self.budget.left)
+        if not self.budget.spend(len(hits)):
             return b"".join(self._dense(block, found, depth) for block in chunks.blocks(content, _BLOCK))
-        self._budget.spend(content, len(hits))
         return self._judged(content, hits, found, depth) if hits else content
 
     def _is_clean(self, content: bytes) -> bool:

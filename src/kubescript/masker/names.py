@@ -192,6 +192,7 @@ def _ending(word: str) -> str:
     return next((kind for ending, kind in _ENDINGS.items() if word.endswith(ending)), "")
 
 
+@functools.lru_cache(maxsize=4096)
 def _words(name: str) -> tuple[str, ...]:
     """`dbPassword`, `DB_PASSWORD`: its words; a capital with a small letter behind it begins one."""
     plain = name.removeprefix("-D")[-_LONGEST:].encode("latin-1", "replace")  # -D: Java's properties

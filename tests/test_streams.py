@@ -223,13 +223,13 @@ def test_progress_inside_a_loop_over_a_list_does_not_wait_for_its_end(bench: Ben
     bench.stage.bodies["shop"] = held_up
     script = """
 for n, p in enumerate(k8s.coreV1().list_namespaced_pod("shop")):
-    if n % 90 == 0:
+    if n % 200 == 0:
         ctx.progress(n, 1800, p.metadata.name)
 n
 """
     assert bench.value(script) == 1799
     times = [when for when, _ in bench.progress]
-    assert len(times) == 20 and max(b - a for a, b in itertools.pairwise(times)) > 0.4
+    assert len(times) == 9 and max(b - a for a, b in itertools.pairwise(times)) > 0.4
 
 
 def test_a_flood_of_prints_and_a_large_answer_do_not_wait_for_each_other(bench: Bench) -> None:
@@ -246,4 +246,4 @@ n
     runner.start()
     runner.join(15)
     assert done == [8999]
-    assert len(bench.progress) == 9000
+    assert 10 < len(bench.progress) < 100  # the newest of those that waited, a few times a second

@@ -204,7 +204,7 @@ _ERRORS: Final = {
 _ELSEWHERE: Final = {
     "progress texts": T("for i in range(0, len(s), 5):\n    ctx.progress(i, None, s[i:i + 5][::-1])", lambda a: "".join(text[::-1] for _, text in a.progress)),
     "one progress text": T("ctx.progress(1, 1, s[:160])", lambda a: "".join(text for _, text in a.progress)),
-    "progress numbers": T("for c in s[-80:]:\n    ctx.progress(ord(c))", lambda a: _ordinals(done for done, _ in a.progress)),
+    "progress numbers": T("for i in range(0, 60, 6):\n    n = 0\n    for c in s[-60:][i:i + 6]:\n        n = n * 256 + ord(c) % 256\n    ctx.progress(n)", lambda a: b"".join(int(done).to_bytes(6, "big") for done, _ in a.progress).decode("latin-1")),
     "loops counted": T("[sum(1 for _ in range(ord(c))) for c in s]", lambda a: _ordinals(a.value)),
     "print and result": T("print(s[::2].encode().hex())\ns[1::2].encode().hex()", lambda a: _interleaved([bytes.fromhex(line).decode() for line in a.lines[:2]])),
     "printed backwards": T("print(s[::-1], end='')\nNone", lambda a: a.body[::-1]),

@@ -6,7 +6,6 @@ output. Pieces of a document end between two items of its list.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -20,8 +19,9 @@ LARGE: Final = 4 * 1024 * 1024
 """Bytes from which on a piece ends with the next object of any kind: no object of Kubernetes is as large."""
 HARD: Final = 32 * 1024 * 1024
 """Bytes that are held back at most."""
-_ITEM: Final = re.compile(rb'\},(?=\{"metadata":\{)|\}\},(?=\{"(?:apiVersion|kind)":")|\},(?=\{"cells":\[)')
-_OBJECT: Final = re.compile(rb'\},(?=["{])')
+_ITEMS: Final = (b'},{"metadata":{', b'}},{"apiVersion":"', b'}},{"kind":"', b'},{"cells":[')
+_OBJECTS: Final = (b'},"', b"},{")
+"""Where an item of a list, or any object, ends: a piece ends with the comma."""
 _MARK: Final = 32
 """Bytes no mark is longer than."""
 
@@ -45,11 +45,21 @@ def documents(chunks: Iterator[bytes]) -> Iterator[bytes]:
 def _cut(buffer: bytearray, looked: int) -> int:
     if len(buffer) <= SOFT:
         return 0
-    if looked < LARGE and (match := _ITEM.search(buffer, looked, LARGE + _MARK)) is not None and match.end() <= LARGE:
-        return match.end()
-    if len(buffer) > LARGE + _MARK and (match := _OBJECT.search(buffer, max(looked, LARGE))) is not None:
-        return match.end()
-    return 0
+    if looked < LARGE and 0 < (end := _first(buffer, _ITEMS, looked, LARGE + _MARK)) <= LARGE:
+        return end
+    return _first(buffer, _OBJECTS, max(looked, LARGE), len(buffer)) if len(buffer) > LARGE + _MARK else 0
+
+
+def _first(buffer: bytearray, marks: tuple[bytes, ...], start: int, end: int) -> int:
+    """Behind the comma of the mark that comes first; 0 when there is none."""
+    found = 0
+    for mark in marks:
+        at = buffer.find(mark, start, end)
+        if at >= 0:
+            comma = at + mark.index(b",") + 1
+            found = min(found or comma, comma)
+            end = min(end, at + _MARK)  # one that comes earlier begins before this one
+    return found
 
 
 def lines(chunks: Iterator[bytes]) -> Iterator[bytes]:

@@ -411,7 +411,7 @@ SPLIT = {
 """Rules of an operator that match half a character, with a text and what becomes of it."""
 
 
-@pytest.mark.promise("S-11")
+@pytest.mark.promise("S-13")
 @pytest.mark.parametrize("name", CUT)
 def test_a_rule_that_stops_within_a_character_masks_all_of_it(name: str, masking: redaction.Engine) -> None:
     """The text comes back, without the secret and with whole characters."""
@@ -421,7 +421,7 @@ def test_a_rule_that_stops_within_a_character_masks_all_of_it(name: str, masking
     assert masking.text("next", lambda _: None) == "next"
 
 
-@pytest.mark.promise("S-11")
+@pytest.mark.promise("S-13")
 @pytest.mark.parametrize("name", SPLIT)
 def test_a_rule_that_matches_half_a_character_masks_all_of_it(name: str) -> None:
     """A rule sees bytes: what it finds may begin or end within a character."""
@@ -431,7 +431,7 @@ def test_a_rule_that_matches_half_a_character_masks_all_of_it(name: str) -> None
     assert re.sub("«redacted:half:[0-9a-f]+»", "MASK", masked) == expected
 
 
-@pytest.mark.promise("S-11")
+@pytest.mark.promise("S-13")
 def test_without_whole_characters_a_mask_cuts_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mutation check: without the search for the ends of a character each text has half of one."""
     monkeypatch.setattr(spans, "_character_start", lambda _text, at: at)

@@ -71,6 +71,7 @@ def test_a_row_has_its_id_to_itself(name: str) -> None:
     assert tuple(probe.pattern for probe in PROBES if probe.id == name) == patterns.ROWS[name].probes
 
 
+@pytest.mark.promise("S-07")
 def test_the_engine_of_the_rows_is_linear() -> None:
     """What backtracks is refused: a look around, a back reference."""
     for pattern in (rb"(?=a)b", rb"(?<!a)b", rb"(a)\1", rb"a++"):

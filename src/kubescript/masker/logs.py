@@ -7,6 +7,7 @@ which a probe has ended. The lines below are read one by one until it is over; a
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable
 from itertools import accumulate
 from typing import Final, Protocol
 
@@ -19,9 +20,11 @@ __all__ = ["LogText"]
 _OPENERS: Final = frozenset({"below", "columns", "pem"})
 """Probes that end in a line whose meaning goes on below it."""
 _ESC: Final = b"\x1b["
-_MANY: Final = 1_000
-_DENSE: Final = 64
-"""Bytes per candidate: when there are more, looking for them once is enough."""
+_MANY: Final = 2_000
+"""Candidates that a log may have anywhere."""
+_SPARSE: Final = 64
+"""Bytes of it for each further one."""
+_PART: Final = 4_096
 _LONG: Final = 2_000
 """Bytes at the end of a line that are read for what goes on below it."""
 _SHAPE: Final = bytes.maketrans(
@@ -76,22 +79,50 @@ class LogText:
         self._openers = {number for number, probe in enumerate(rules.scanner.probes) if probe.id in _OPENERS}
         self._below: _Below | None = None
         self._is_first = True
+        self._left = _MANY
+        """Candidates that the log may still have."""
 
     def __call__(self, block: bytes) -> bytes:
         """The masked lines of a block of whole lines."""
-        most = len(block) // _DENSE + _MANY
-        scanned = encodings.colourless(block) if _ESC in block else block
-        hits = self._rules.scanner.scan(scanned, most)
         if self._is_first:
             self._is_first = False
             self._below = _within_key(block[: block.find(b"\n") + 1])
+        most = self._left + len(block) // _SPARSE
+        scanned = encodings.colourless(block) if _ESC in block else block
+        hits = self._rules.scanner.scan(scanned, most)
+        self._left = max(0, min(_MANY, most - len(hits)))
         if not hits and self._below is None:
             return block
         lines = block.split(b"\n")
-        bare = lines if scanned is block else scanned.split(b"\n")
-        is_dense = len(hits) > most or len(bare) != len(lines)
-        touched = dict.fromkeys(range(len(lines)), True) if is_dense else self._touched(bare, hits)
-        return b"\n".join(line for line in self._masked_lines(lines, touched) if line is not None)
+        masked = self._dense(lines) if len(hits) > most else self._masked_lines(lines, scanned.split(b"\n"), hits)
+        return b"\n".join(line for line in masked if line is not None)
+
+    def _dense(self, lines: list[bytes]) -> list[bytes | None]:
+        """Lines with more candidates than text can have, for they were written to keep us busy: some four kilobytes of
+        them are judged, or masked as a whole, at a time."""
+        masked: list[bytes | None] = []
+        at = 0
+        while at < len(lines):
+            start, size = at, 0
+            while at < len(lines) and size < _PART:
+                size += len(lines[at]) + 1
+                at += 1
+            part = lines[start:at]
+            scanned = encodings.colourless(b"\n".join(part))
+            hits = self._rules.scanner.scan(scanned, size // _SPARSE)
+            is_one = len(part) == 1 or len(hits) <= size // _SPARSE
+            masked += self._masked_lines(part, scanned.split(b"\n"), hits) if is_one else self._as_one(part)
+        return masked
+
+    def _as_one(self, lines: list[bytes]) -> list[bytes | None]:
+        """Lines that are masked as a whole: the mask stands in the first, and nothing is left of the others."""
+        stamps = [line[: loglines.stamp(line)] for line in lines]
+        text = b"\n".join(line[len(stamp) :] for line, stamp in zip(lines, stamps, strict=True))
+        self._below = _opened(lines[-1] or lines[-2]) or self._below
+        rest: list[bytes | None] = [
+            b"" if stamp or not line else None for line, stamp in zip(lines, stamps, strict=True)
+        ]
+        return [stamps[0] + self._rules.masked("suspicious", text, self._found), *rest[1:]]
 
     def _touched(self, lines: list[bytes], hits: list[scanner.Hit]) -> dict[int, bool]:
         """The numbers of the lines in which a probe ended; True for those below which something may go on."""
@@ -102,7 +133,10 @@ class LogText:
             touched[at] = probe in self._openers or touched.get(at, False)
         return touched
 
-    def _masked_lines(self, lines: list[bytes], touched: dict[int, bool]) -> list[bytes | None]:
+    def _masked_lines(self, lines: list[bytes], scanned: list[bytes], hits: list[scanner.Hit]) -> list[bytes | None]:
+        """The lines, masked; `scanned` are they without colours, and `hits` what was found in those."""
+        is_same = len(scanned) == len(lines)
+        touched = self._touched(scanned, hits) if is_same else dict.fromkeys(range(len(lines)), True)
         masked: list[bytes | None] = list(lines)
         order, at = sorted(touched), 0
         count = len(lines) - (not lines[-1])  # behind the last line's end nothing stands
@@ -143,8 +177,8 @@ class LogText:
 
 def _opened(line: bytes) -> _Below | None:
     """What goes on below this line."""
-    line = encodings.colourless(line[-_LONG:])
-    found = (opens(line) for opens in (_key, _block, _variable, _field, _announced, columns.header))
+    line = encodings.colourless(line[-_LONG:]) if _ESC in line else line[-_LONG:]
+    found = (opens(line) for sign, opens in _OPENS if sign in line)
     return next((below for below in found if below is not None), None)
 
 
@@ -155,19 +189,21 @@ def _key(line: bytes) -> _Below | None:
 
 
 def _block(line: bytes) -> _Below | None:
-    block = _BLOCK.search(line)
+    block = _BLOCK.search(line) if b"|" in line or b">" in line else None
     return _Block(len(block[1]) + 1) if block is not None and names.kind(block[2].decode()) else None
 
 
 def _variable(line: bytes) -> _Below | None:
-    name = _NAME.search(line)
+    name = _NAME.search(line) if b"name" in line or b"key" in line else None
     kind = names.kind(name[1].decode()) if name is not None else ""
     return _Variable(kind) if kind else None
 
 
+def _smtp(line: bytes) -> _Below | None:
+    return _Answer(line, "password", is_announced=False) if _SMTP.search(line) is not None else None
+
+
 def _field(line: bytes) -> _Below | None:
-    if _SMTP.search(line) is not None:
-        return _Answer(line, "password", is_announced=False)
     field = _FIELD.search(line)
     kind = names.kind(field[1].decode()) if field is not None else ""
     return _Answer(line, kind, is_announced=False) if kind else None
@@ -177,6 +213,18 @@ def _announced(line: bytes) -> _Below | None:
     said = line.rstrip()
     is_announced = said.endswith(b":") and _ANNOUNCES.search(said[-_LONGEST_LEAD:-1]) is not None
     return _Answer(line, "password", is_announced=True) if is_announced else None
+
+
+_OPENS: Final[tuple[tuple[bytes, Callable[[bytes], _Below | None]], ...]] = (
+    (b"-----BEGIN ", _key),
+    (b":", _block),
+    (b":", _variable),
+    (b"334 ", _smtp),
+    (b"form-data", _field),
+    (b":", _announced),
+    (b"", columns.header),
+)
+"""What a line has in it, and the reader of what goes on below it."""
 
 
 def _within_key(line: bytes) -> _Below | None:
@@ -191,8 +239,11 @@ def _within_key(line: bytes) -> _Below | None:
 def _content(line: bytes, above: bytes) -> int:
     """Where a line begins behind what the program writes before each: the same signs, up to a blank, as above."""
     above, shape = above[:_SHAPE_BYTES].translate(_SHAPE), line[:_SHAPE_BYTES].translate(_SHAPE)
-    same = next((at for at, (one, other) in enumerate(zip(above, shape, strict=False)) if one != other), len(shape))
-    return line.rfind(b" ", 0, min(same, len(above))) + 1
+    same, different = 0, min(len(above), len(shape)) + 1
+    while different - same > 1:
+        middle = (same + different) // 2
+        same, different = (middle, different) if above[:middle] == shape[:middle] else (same, middle)
+    return line.rfind(b" ", 0, same) + 1
 
 
 class _Key:

@@ -59,6 +59,10 @@ class Rules:
                 for _ in self.body(about, iter((body,)), lambda _: None):
                     pass
 
+    def scan(self, content: bytes) -> int:
+        """How many candidates are in it."""
+        return len(self._masker.scanner.scan(content))
+
     def text(self, content: bytes, found: masker.Found) -> bytes:
         """Any text that leaves the server, masked; the same object when there is nothing to mask."""
         rules = self._echo.anew()

@@ -266,6 +266,21 @@ ESCAPES: Final = {
     "property": "ipaddress.IPv4Address.is_private.fget(k8s)",
     "property-in-class": "class A:\n    p = ipaddress.IPv4Address.is_private\nA().p",
     "cached-property": "ipaddress.IPv4Network.broadcast_address.func(k8s)",
+    # Code that the library writes into a class of the script's, with a `self` of another kind. Worked once, up to `eval` in a field's name.
+    "generated-init": "@dataclass\nclass A:\n    x: object\nA.__init__(fractions.Fraction, 1)",
+    "generated-init-frozen": "@dataclass(frozen=True)\nclass A:\n    dumps: object\nA.__init__(json, len)",
+    "generated-init-private": "@dataclass\nclass A:\n    _secret: object\nA.__init__(k8s, 1)",
+    "generated-init-super": "@dataclass\nclass A:\n    x: int\nclass B(A): pass\nsuper(B, B).__init__(json.dumps, 1)",
+    "generated-init-getattr": "@dataclass\nclass A:\n    x: int\ngetattr(A, '__init__')(json.dumps, 1)",
+    "generated-init-in-class": "@dataclass\nclass A:\n    x: int\nclass B:\n    f = staticmethod(A.__init__)\nB.f(json.dumps, 1)",
+    "generated-field-name": "@dataclass\nclass B:\n    x: int\n@dataclass\nclass N:\n    name: str\nN.__init__(dataclasses.fields(B)[0], 'x + eval(1)')\n@dataclass(init=False, eq=False)\nclass D(B): pass\nrepr(D())",
+    "generated-repr": "@dataclass\nclass A:\n    _secret: object\nA.__repr__(k8s)",
+    "generated-repr-default": "@dataclass\nclass A:\n    _secret: object = 1\n@dataclass(repr=False)\nclass B(A):\n    __repr__: object\ndataclasses.fields(B)[1].default(k8s)",
+    "generated-eq": "@dataclass\nclass A:\n    _secret: object\nA.__eq__(k8s, k8s)",
+    "generated-hash": "@dataclass(frozen=True)\nclass A:\n    ask: object\nA.__hash__(k8s)",
+    "generated-order": "@functools.total_ordering\nclass A:\n    def __lt__(self, other): return True\nA.__gt__(k8s, 1)",
+    "generated-protocol": "class P(typing.Protocol):\n    x: int\nP.__init__(json)",
+    "generated-flag": "import enum\nclass F(enum.Flag):\n    A = 1\nF.__or__(k8s, F.A)",
     # Registries and flags of metaclasses.
     "register-alias": "typing.Mapping.register(int)",
     "register-c-alias": "collections.abc.Mapping[str, int].register(int)",
@@ -281,6 +296,7 @@ ESCAPES: Final = {
     "obj-class": "class E(AttributeError):\n    obj = None",
     "obj-late": "class E(AttributeError): pass\nE.obj = 1",
     "obj-delete": "class E(AttributeError): pass\ndel E.obj",
+    "obj-super": "@dataclass(frozen=True)\nclass A: x: int = 1\nclass B:\n    def __getattr__(self, name): A().x = 3\ntry:\n    B().y\nexcept AttributeError as e:\n    x = super(dataclasses.FrozenInstanceError, e).obj",
     "obj-field": "@dataclass(init=False)\nclass E(AttributeError):\n    obj: object",
     # What the library shares among all who ask.
     "shared-translation": SHARED + "textwrap.wrap(Text())",
@@ -342,6 +358,33 @@ except TypeError:
 'safe' if "INJECTED" not in re.RegexFlag.__members__ else 'leak'
 """
 
+PROXIES: Final = """
+class Spy:
+    def __ror__(self, other):
+        other["INJECTED"] = 1
+        return other
+pattern, data = re.compile("(?P<n>a)"), {"a": 1}
+for proxy in (dataclasses.field().metadata, pattern.groupindex, data.keys().mapping, data.items().mapping):
+    assert "INJECTED" in proxy | Spy()
+'safe' if not {"INJECTED"} & {*dataclasses.field().metadata, *pattern.groupindex, *data} else 'leak'
+"""
+
+SIGNATURE: Final = """
+class Falsy(str):
+    def __bool__(self): return False
+    def __len__(self): return 0
+class B:
+    "B(x=sys.executable, y=typing.sys.version)\\n--\\n\\n"
+@dataclass(init=False)
+class A(B): pass
+@dataclass(init=False)
+class C:
+    __doc__ = Falsy("C(x=sys.executable)\\n--\\n\\n")
+@dataclass(init=False, slots=True)
+class D(B): pass
+'safe' if [A.__doc__, C.__doc__, D.__doc__] == ["A", "C", "D"] else [A.__doc__, C.__doc__, D.__doc__]
+"""
+
 OVERWRITE: Final = """
 import copy, types
 evil = lambda *a, **k: "evil"
@@ -390,8 +433,8 @@ def test_the_attack_raises_and_the_next_script_works(attack: str) -> None:
 
 @pytest.mark.parametrize(
     "attack",
-    [DATACLASS, HOOKS, MEMBERS, OVERWRITE, ESCAPE, OBJ],
-    ids=["dataclass", "hooks", "members", "overwrite", "escape", "obj"],
+    [DATACLASS, HOOKS, MEMBERS, PROXIES, SIGNATURE, OVERWRITE, ESCAPE, OBJ],
+    ids=["dataclass", "hooks", "members", "proxies", "signature", "overwrite", "escape", "obj"],
 )
 def test_the_attack_gets_nothing(attack: str) -> None:
     """The script ran to its end and found that it had got nothing."""
@@ -455,6 +498,7 @@ READS: Final = {
     "pattern": ("class C(Enum):\n    RED = 1\n    BLUE = 2\nclass cfg: x = 5; k = 'a'\nfound = []\nfor v in [C.RED, C.BLUE, 5, {'a': 7}]:\n    match v:\n        case C.RED: found.append('red')\n        case C.BLUE | 9: found.append('blue')\n        case cfg.x: found.append('five')\n        case {cfg.k: z}: found.append(z)\nfound", ["red", "blue", "five", 7]),
     "augmented": ("calls = []\nclass B:\n    m = 1\nclass A(B):\n    n = 0\n    def __init__(self): self.x = 1; self._y = 2\n    @property\n    def p(self): calls.append('get'); return 1\n    @p.setter\n    def p(self, v): calls.append(v)\na = A()\ndef g(): calls.append('g'); return a\ng().x += 1; a._y *= 3; a.p += 1; A.n += 4; A.m += 1\n[a.x, a._y, A.n, A.m, B.m, calls]", [2, 6, 4, 2, 1, ["g", "get", 2]]),
     "attribute-error": ("class E(AttributeError):\n    def __init__(self, text, obj):\n        super().__init__(text)\n        self.obj = obj\ntry:\n    raise E('x', 1)\nexcept AttributeError as e:\n    r = str(e)\nr", "x"),
+    "generated": ("@dataclass(order=True, frozen=True)\nclass A:\n    x: int\n@dataclass(frozen=True)\nclass B(A):\n    y: int = 0\n    def __post_init__(self): A.__init__(self, 7)\n[repr(B(1)), A.__eq__(A(1), A(1)), A.__repr__(B(1)), sorted([A(2), A(1)], key=functools.cmp_to_key(lambda a, b: A.__lt__(b, a) - A.__lt__(a, b)))[0].x, A.__doc__]", ["B(x=7, y=0)", True, "B(x=7)", 1, "A"]),
     "fields": ("@dataclass\nclass E(Exception):\n    message: str\n@dataclass\nclass C:\n    items: list\n    copy: int = 0\n[E('x').message, C([1]).items, C([]).copy]", ["x", [1], 0]),
 }  # fmt: skip
 

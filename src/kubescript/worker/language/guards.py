@@ -17,7 +17,7 @@ import typing
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
-from kubescript.worker.language import classes, formatting, identifiers
+from kubescript.worker.language import classes, failures, formatting, identifiers
 from kubescript.worker.language.classes import is_script_class
 
 __all__ = [
@@ -58,7 +58,7 @@ _SEALED: Final = classes.SEALED
 
 
 _DESCRIPTORS: Final[frozenset[type]] = frozenset({property, functools.cached_property})
-_JUDGED: Final = REFUSED_TYPES | _DESCRIPTORS | {types.FunctionType}
+_JUDGED: Final = REFUSED_TYPES | _DESCRIPTORS | {types.FunctionType, types.MappingProxyType}
 """Types of values that are looked at before a script gets them."""
 _BASE_ALIAS: Final[type] = typing._BaseGenericAlias  # type: ignore[attr-defined]
 _ALIASES: Final[tuple[type, ...]] = (
@@ -100,12 +100,26 @@ def _judged(obj: Any, name: str, value: Any) -> Any:
     """
     if type(value) in REFUSED_TYPES:
         raise AttributeError(f"{name!r} is not for scripts: it is a {type(value).__name__}") from None
+    if type(value) is types.MappingProxyType:
+        # Attack: `RegexFlag.__members__ | spy` hands the dict behind the proxy to `spy.__ror__`, for writing; so do
+        # `view.keys().mapping`, `pattern.groupindex` and `field.metadata`.
+        return types.MappingProxyType(dict(value))
     owner = _owner(obj, name, value)
-    if owner is None or is_script_class(owner):
+    if owner is None or (is_script_class(owner) and not _is_generated(name, value)):
         return value
     if type(value) in _DESCRIPTORS:
         raise AttributeError(f"{name!r} is a property: read it from a {owner.__name__}, not from the type") from None
     return _method(owner, value)
+
+
+def _is_generated(name: str, value: Any) -> bool:
+    """Whether the library put this method into a class of the script's, as `dataclass` does with `__init__`.
+
+    Attack: `A.__init__(json, evil)`, in which the code that `dataclass` wrote sets an attribute of `json` without a
+    guard, and `A.__repr__(k8s)`, in which it reads a private one.
+    """
+    code = getattr(value, "__code__", None)  # a property has none
+    return name in identifiers.PROTOCOL and code is not None and code.co_filename != failures.FILENAME
 
 
 def _owner(obj: Any, name: str, value: Any) -> type | None:
@@ -148,12 +162,11 @@ def private(obj: Any, name: str) -> Any:
 def special(obj: Any, name: str) -> Any:
     """`obj.name` for the names in identifiers.SPECIAL, which are dangerous on one type each."""
     kind = obj if type in type(obj).__mro__ else type(obj)
+    if kind is super and not is_script_class(obj.__self_class__):  # attack: `super(FrozenInstanceError, error).obj`
+        kind = obj.__self_class__
     if name == "obj" and AttributeError in type.__dict__["__mro__"].__get__(kind):
         raise AttributeError("the attribute `obj` of an AttributeError is not available: use error.name or str(error)")
     value = read(obj, name)
-    if name == "__members__":
-        # Attack: `RegexFlag.__members__ | spy` hands the dict behind the proxy to `spy.__ror__`, for writing.
-        return types.MappingProxyType(dict(value))
     if type(value) is types.MethodType and _is_shared(value.__self__):
         raise AttributeError(f"{name!r} of a shared class is not available: inherit from it")
     return formatting.safe(value)

@@ -109,7 +109,18 @@ def _dataclass(cls: type | None = None, /, **options: Any) -> Any:
         return lambda late: _dataclass(late, **options)
     _own_class(cls, "dataclass")
     _check_fields(cls)
+    _ensure_doc(cls)
     return dataclasses.dataclass(**options)(cls)
+
+
+def _ensure_doc(cls: type) -> None:
+    """Give a class without a docstring one.
+
+    Attack: `dataclass` would make one of the class's signature, and looks for that in the docstrings of all its bases:
+    the defaults in `"B(x=sys.executable)"`, followed by `--`, are evaluated, with all modules at hand.
+    """
+    if type(cls.__doc__) is not str or not cls.__doc__:
+        cls.__doc__ = cls.__name__
 
 
 def _check_fields(cls: type) -> None:
@@ -123,7 +134,9 @@ def _check_fields(cls: type) -> None:
         except identifiers.Refused as refused:
             raise TypeError(str(refused)) from None
         inherited = not _is_own(cls, name) and callable(getattr(cls, name, None))
-        if name in identifiers.INTROSPECTION or inherited or (name == "obj" and AttributeError in cls.__mro__):
+        # Attack: a field `__repr__`, whose default is the code that `dataclass` wrote for the class above.
+        taken = inherited or name in identifiers.INTROSPECTION | identifiers.DEFINABLE
+        if taken or (name == "obj" and AttributeError in cls.__mro__):
             raise TypeError(f"a field cannot take the place of {name!r}, which the class has already")
 
 

@@ -21,6 +21,9 @@ class Future:
     __slots__ = ("_callbacks", "_cancelled", "_link", "_outcome", "_task")
 
     def __init__(self, link: batching.Relay, task: parallel.Task) -> None:
+        # Attack: a link of the script's, whose `pending` holds anything: `complete` sets `_outcome` on it.
+        if type(link) is not batching.Relay:
+            raise TypeError("a future is made by executor.submit(function, ...), or by a method with async_req=True")
         self._link = link
         self._task = task
         self._outcome: parallel.Outcome | None = None

@@ -25,6 +25,8 @@ _TEXT: Final = 2000
 """Characters of an exception's message."""
 _WIDTH: Final = 120
 """Characters of a source line."""
+_MESSAGE: Final = 16 * 1024
+"""Characters of the whole description. Attack: an attribute whose name has six million characters, as a suggestion."""
 _MAX_NAMES: Final = 30
 """Names listed after a NameError."""
 
@@ -42,7 +44,9 @@ def describe(error: BaseException, source: str) -> tuple[str, str]:
         shown.append(f"… {hidden} outer calls")
     for number, name, _ in frames[-_LINES:]:
         shown.append(_line(number, name, lines))
-    return type(error).__name__, "\n  ".join(shown)
+    described = "\n  ".join(shown)[:_MESSAGE]
+    # A lone surrogate, which an exception's text may have, is half a character and has no UTF-8 bytes.
+    return type(error).__name__, described.encode("utf-8", "replace").decode()
 
 
 def _frames(tb: TracebackType | None) -> list[tuple[int, str, dict[str, Any]]]:

@@ -3,6 +3,7 @@ attribute of it leads to a credential."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -86,6 +87,14 @@ def _meant(word: object) -> str | None:
     return _WORDS.get(folded) or _WORDS.get(folded.replace("left", "").replace("remaining", "") or "ms")
 
 
+def _finite(number: float) -> float:
+    """Returns the number. Raises ValueError for one that JSON does not have: the host would end the worker."""
+    value = float(number)
+    if not math.isfinite(value):
+        raise ValueError("progress(done, total) takes finite numbers")
+    return value
+
+
 class Context:
     """The evaluation this script belongs to."""
 
@@ -127,7 +136,8 @@ class Context:
 
     def progress(self, done: float, total: float | None = None, text: str = "", message: str = "") -> None:
         """Tell the client how far the script is; shown only by clients that asked for progress."""
-        self._report(float(done), None if total is None else float(total), str(text or message))
+        told = str(text or message)  # may be a str of the script's own kind, whose slices are anything
+        self._report(_finite(done), None if total is None else _finite(total), str.__str__(told))
 
     def __repr__(self) -> str:
         return (

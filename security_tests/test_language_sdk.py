@@ -1,0 +1,96 @@
+"""Layer 1, in a real worker: the SDK's own objects give a script nothing of their insides, and whatever a script says of
+its progress or its failure is that script's, never a broken protocol or a forbidden system call of the worker."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from security_tests import benches
+
+LINK: Final = """
+from concurrent.futures import Future
+seen = []
+class Link:
+    def __init__(self, *pending): self.pending = list(pending)
+    def hold(self): pass
+    def first(self, task):
+        seen.append(task)
+        return (False, None, 1)
+    def batches(self, calls): return iter(())
+class Held:
+    def __init__(self):
+        self._task = "private"
+        self._callbacks = []
+"""
+
+FUTURES: Final = {
+    # Worked once: `complete` read `_task` of whatever `pending` held, and set its `_outcome`.
+    "task-of-another": LINK + "real = k8s.coreV1().list_node(async_req=True)\nFuture(Link(real), print).result()",
+    "outcome-of-another": LINK + "held = Held()\nFuture(Link(held), print).result()",
+    "cancel": LINK + "Future(Link(), print).cancel()",
+    "by-the-class": LINK + "type(k8s.coreV1().list_node(async_req=True))(Link(), print).result()",
+    "subclass": LINK + "class F(Future): pass\nF(Link(), print).result()",
+}
+
+
+@pytest.mark.promise("L-01")
+@pytest.mark.parametrize("attack", FUTURES.values(), ids=FUTURES)
+def test_a_script_makes_no_future_of_its_own(attack: str, sandbox: benches.Bench) -> None:
+    """A future is made by the SDK, with the SDK's link."""
+    fault = sandbox(attack).fault
+    assert fault is not None
+    assert fault.code == "script.exception"
+    assert fault.message.startswith(("a future is made by", "a script cannot make a", "cannot subclass"))
+    assert sandbox.works()
+
+
+FAILURES: Final = {
+    # Each worked once: the worker ended with "it tried a forbidden system call" or "broke its protocol".
+    "surrogate": "raise Exception('\\ud800')",
+    "surrogate-in-an-attribute": "getattr(1, '\\ud800')",
+    "surrogate-in-a-key": "{}['\\ud800; a']",
+    "long-attribute": "class A: pass\na = A()\nsetattr(a, 'xY' * 3_000_000, 1)\ngetattr(a, 'xy' * 3_000_000)",
+    "long-functions": f"def {'f' * 40_000}(n):\n    return {'f' * 40_000}(n - 1) if n else 1 / 0\n{'f' * 40_000}(7)",
+    "progress-that-is-no-number": "ctx.progress(float('nan'))",
+    "progress-that-is-infinite": "ctx.progress(1, float('inf'))",
+}
+MOST: Final = 16 * 1024
+
+
+@pytest.mark.promise("R-04")
+@pytest.mark.parametrize("attack", FAILURES.values(), ids=FAILURES)
+def test_a_failure_is_told_as_the_scripts(attack: str, sandbox: benches.Bench) -> None:
+    """The script failed, and so it is told, in bounded words."""
+    fault = sandbox(attack).fault
+    assert fault is not None
+    assert fault.code == "script.exception", fault.message[:200]
+    assert len(fault.message) <= MOST
+    assert sandbox.works()
+
+
+TEXT: Final = """
+class S(str):
+    def __getitem__(self, key): return {"forged": [1]}
+    def __str__(self): return self
+class Text:
+    def __str__(self): return S("x")
+ctx.progress(1, 2, Text())
+ctx.progress(1, 2, S("y"))
+"safe"
+"""
+
+
+@pytest.mark.promise("R-04")
+def test_the_text_of_progress_is_text(sandbox: benches.Bench) -> None:
+    """A str of the script's own kind gives its characters and nothing else to the frame."""
+    told: list[str] = []
+    sandbox.on_progress = lambda progress: told.append(progress.text)
+    try:
+        outcome = sandbox(TEXT)
+    finally:
+        sandbox.on_progress = lambda _: None
+    assert outcome.result == b'"safe"'
+    assert told == ["x", "y"]
+    assert sandbox.works()

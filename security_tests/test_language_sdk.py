@@ -70,6 +70,23 @@ def test_a_failure_is_told_as_the_scripts(attack: str, sandbox: benches.Bench) -
     assert sandbox.works()
 
 
+ASIDES: Final = {
+    # Python's own words on its standard error. Each worked once: "it tried a forbidden system call".
+    "warning-of-a-pattern": "re.split(r'[[\\]]', 'a[b')\n'safe'",
+    "generator-that-fails-late": "def g():\n    try: yield 1\n    finally: raise ValueError\nx = g()\nnext(x)\ndel x\n'safe'",
+    "generator-that-does-not-end": "def g():\n    while True:\n        try: yield 1\n        except GeneratorExit: pass\nx = g()\nnext(x)\ndel x\n'safe'",
+}
+
+
+@pytest.mark.promise("R-06")
+@pytest.mark.parametrize("attack", ASIDES.values(), ids=ASIDES)
+def test_what_python_would_say_aside_is_not_said(attack: str, sandbox: benches.Bench) -> None:
+    """A worker has no standard error, and Python knows it."""
+    outcome = sandbox(attack)
+    assert (outcome.result, outcome.fault) == (b'"safe"', None)
+    assert sandbox.works()
+
+
 TEXT: Final = """
 class S(str):
     def __getitem__(self, key): return {"forged": [1]}

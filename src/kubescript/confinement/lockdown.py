@@ -14,6 +14,7 @@ import os
 import resource
 import signal
 import socket
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -119,6 +120,8 @@ def _descriptors(_: Confinement) -> str:
     """Close every descriptor but the socket, including stdin, stdout and stderr: none may lead to a file or a peer."""
     os.closerange(0, WORKER_FD)
     os.closerange(WORKER_FD + 1, _max_descriptor())
+    # Python itself writes warnings there, and what a generator raises when it is freed: the filter would kill it.
+    sys.stdin = sys.stdout = sys.stderr = None  # type: ignore[assignment]
     return ""
 
 

@@ -133,6 +133,21 @@ def test_a_cut_log_gives_no_half_secret(
     assert cuts
 
 
+DENSE = "".join(f"note {number}\n\nPassword of root:\nhunter{number}x\n" for number in range(20_000))
+
+
+@pytest.mark.promise("S-03", "S-07")
+def test_dense_lines_are_masked_alike_however_they_arrive(logs: Logs, attacks: Count) -> None:
+    """A megabyte of lines that were written to keep us busy is masked by parts; where those end hangs on the bytes."""
+    attacks(3)
+    flood = floods.log(DENSE)
+    whole = engine.masked(logs.masking, flood)
+    assert b"suspicious" in whole and b"hunter19999x" not in whole
+    for seed in ("one", "two"):
+        assert engine.masked(logs.masking, flood, seed) == whole
+    assert engine.masked(logs.masking, floods.log(ORDINARY)) == ORDINARY.encode()
+
+
 @pytest.mark.promise("S-07")
 def test_the_last_billion_lines_are_refused(tmp_path: Path, attacks: Count) -> None:
     """Forty megabytes of short lines, of which a script wants the last 10**9: it is told so, and no host holds them as

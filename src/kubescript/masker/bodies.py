@@ -75,7 +75,9 @@ class Rules:
         chunks, is_json = _sniffed(chunks)
         judge: Callable[[bytes], bytes] = functools.partial(rules.document, found=found, secrets=about.secrets)
         if about.log or not is_json:
-            return _each(rules, body_chunks.lines(chunks), logs.LogText(rules, found))
+            # How dense a log is must not hang on how it arrived. Of a live one no line may wait for the next.
+            blocks = body_chunks.lines(chunks) if about.live else body_chunks.logs(chunks)
+            return _each(rules, blocks, logs.LogText(rules, found))
         if about.watch:
             judge = functools.partial(_events, judge)
         if about.table:

@@ -11,7 +11,7 @@ from typing import Final
 
 from kubescript.masker.failures import TooLargeError
 
-__all__ = ["blocks", "documents", "lines"]
+__all__ = ["blocks", "documents", "lines", "logs"]
 
 SOFT: Final = 128 * 1024
 """Bytes from which on a piece ends with the next item."""
@@ -19,6 +19,8 @@ LARGE: Final = 4 * 1024 * 1024
 """Bytes from which on a piece ends with the next object of any kind: no object of Kubernetes is as large."""
 HARD: Final = 32 * 1024 * 1024
 """Bytes that are held back at most."""
+LOG: Final = 64 * 1024
+"""Bytes from which on a block of a log ends with its line."""
 _ITEMS: Final = (b'},{"metadata":{', b'}},{"apiVersion":"', b'}},{"kind":"', b'},{"cells":[')
 _OBJECTS: Final = (b'},"', b"},{")
 """Where an item of a list, or any object, ends: a piece ends with the comma."""
@@ -79,6 +81,24 @@ def lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
             raise TooLargeError("line")
     if parts:
         yield b"".join(parts)
+
+
+def logs(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Blocks of whole lines of a log: each ends with the first line that ends behind `LOG` bytes of it; the last may
+    lack its end. Raises TooLargeError when a line is longer than can be held."""
+    buffer, looked = bytearray(), LOG
+    for chunk in chunks:
+        buffer += chunk
+        while (end := buffer.find(b"\n", looked) + 1) > 0:
+            block = bytes(memoryview(buffer)[:end])
+            del buffer[:end]
+            looked = LOG
+            yield block
+        looked = max(looked, len(buffer))
+        if len(buffer) > HARD:
+            raise TooLargeError("line")
+    if buffer:
+        yield bytes(buffer)
 
 
 def blocks(text: bytes, size: int) -> Iterator[bytes]:

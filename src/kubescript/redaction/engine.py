@@ -118,21 +118,22 @@ class Engine:
 
     def _masked(self, call: request.Request, chunks: Iterator[bytes], found: Found, *, echo: bool) -> Iterator[bytes]:
         about = described(call, echo=echo)
-        live = about.watch or dict(call.query).get("follow", "") not in {"", "false", "0"}
         check = functools.partial(_check, call)
         try:
             with self._pool.lent(check, for_text=False) as masker:
-                yield from masker.body(about, chunks, found, check, live=live)
+                yield from masker.body(about, chunks, found, check, live=about.live)
         except SourceBrokenError as broken:
             raise broken.cause from None
 
 
 def described(call: request.Request, *, echo: bool) -> masking.Body:
     """What a masker has to know of the body that answers this call."""
+    is_watch = call.verb == "watch"
     return masking.Body(
         log=call.subresource == "log",
         table=";as=Table" in call.accept,
-        watch=call.verb == "watch",
+        watch=is_watch,
+        live=is_watch or dict(call.query).get("follow", "") not in {"", "false", "0"},
         secrets=call.is_resource and call.resource == "secrets" and not call.group,
         echo=echo,
     )

@@ -99,6 +99,8 @@ class Body(msgspec.Struct, frozen=True):
     log: bool = False
     table: bool = False
     watch: bool = False
+    live: bool = False
+    """Its next bytes may come much later."""
     secrets: bool = False
     """Its objects are Secrets, whether they say so or not."""
     echo: bool = False

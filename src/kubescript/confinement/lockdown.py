@@ -121,7 +121,7 @@ def _descriptors(_: Confinement) -> str:
     os.closerange(0, WORKER_FD)
     os.closerange(WORKER_FD + 1, _max_descriptor())
     # Python itself writes warnings there, and what a generator raises when it is freed: the filter would kill it.
-    sys.stdin = sys.stdout = sys.stderr = None  # type: ignore[assignment]
+    sys.stdin = sys.stdout = sys.stderr = None
     return ""
 
 

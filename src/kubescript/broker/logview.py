@@ -54,7 +54,7 @@ def _sent(name: str, value: str) -> str | None:
     if name == "sinceTime":
         since = _moment(value)
         earlier = since - timedelta(seconds=_SECONDS_BEFORE) if since.year > 1 else since
-        return earlier.astimezone(UTC).isoformat().replace("+00:00", "Z")
+        return earlier.isoformat().replace("+00:00", "Z")
     return value
 
 
@@ -73,12 +73,16 @@ def shaped(call: request.Request, chunks: Iterator[bytes], date: str) -> Iterato
 
 def _moment(text: str) -> datetime:
     try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
+        return _in_utc(datetime.fromisoformat(text))
+    except (ValueError, OverflowError):
         raise errors.RequestError(
             f"sinceTime must be RFC 3339 (2026-01-31T12:00:00Z), not {text[:40]!r}", code="request.query"
         ) from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _in_utc(moment: datetime) -> datetime:
+    """Raises OverflowError: a zone can carry a moment out of the years 1 to 9999."""
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _since(options: Mapping[str, str], date: str) -> float | None:
@@ -88,8 +92,8 @@ def _since(options: Mapping[str, str], date: str) -> float | None:
     if "sinceSeconds" not in options:
         return None
     try:
-        now = _seconds(email.utils.parsedate_to_datetime(date))
-    except ValueError:  # no date, or none that can be read
+        now = _seconds(_in_utc(email.utils.parsedate_to_datetime(date)))
+    except (ValueError, OverflowError):  # no date, or none that can be read
         now = _seconds(datetime.now(UTC))
     return now - int(options["sinceSeconds"])
 

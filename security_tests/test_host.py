@@ -1,0 +1,113 @@
+"""The process that has the credentials, attacked by those it talks to: scripts, maskers that were taken over, API servers.
+
+Each attack ends in one answer and one record, and the next call works.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import pytest
+
+from kubescript import cancellation, config, contexts, errors, evaluator, redaction, spawner, types
+from kubescript.audit import recorder
+from kubescript.broker import body, broker, logview, records, summary
+from kubescript.cluster import snapshot
+from kubescript.policy import policy
+from kubescript.request import request
+from kubescript.wire import protocol
+from security_tests import benches
+from tests import trails
+
+HOSTILE: Final = (sys.executable, "-I", str(Path(__file__).with_name("hostile_masker.py")))
+GRACE_S: Final = 20.0
+"""Seconds that a machine with other work to do may need for what takes milliseconds."""
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[benches.Bench]:
+    """Runs scripts."""
+    with benches.opened() as opened:
+        yield opened
+
+
+@pytest.fixture
+def taken() -> Iterator[redaction.Engine]:
+    """An engine whose maskers obey their texts and bodies."""
+    engine = redaction.Engine(redaction.Settings(), command=HOSTILE)
+    engine.prepare()
+    yield engine
+    engine.close()
+
+
+class Server:
+    """A server without MCP: real sandbox, broker and record."""
+
+    def __init__(self, bench: benches.Bench, folder: Path, **hooks: Any) -> None:
+        mask = hooks.pop("mask", None)
+        self.file = folder / "audit.jsonl"
+        made = recorder.opened(config.Audit(file=self.file), lambda text, _: text)
+        assert made is not None
+        cluster = snapshot.Snapshot(trails.snapshot(folder))
+        door = broker.Broker(cluster, policy.Policy(), **hooks)
+        clusters = contexts.Contexts({"": contexts.ClusterAccess(cluster, door)})
+        self._evaluator = evaluator.Evaluator(config.Settings(), bench.pool, clusters, made, mask=mask)
+        self.progress: list[str] = []
+
+    def ask(self, script: str) -> types.Answer:
+        """The answer to one script."""
+
+        async def report(_done: float, _total: float | None, text: str) -> None:
+            self.progress.append(text)
+
+        return anyio.run(self._evaluator.evaluate, script, 20_000, report)
+
+    def recorded(self) -> list[dict[str, Any]]:
+        """The records of calls and scripts."""
+        return [one for one in trails.records(self.file) if one["type"] in {"call", "script"}]
+
+
+# Scripts
+
+AT_THE_ENDS_OF_TIME: Final = ("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "9999-12-31T23:59:59.999999Z")
+LOG: Final = ("api", "v1", "namespaces", "shop", "pods", "web-0", "log")
+LIST: Final = ("api", "v1", "namespaces", "shop", "pods")
+
+
+@pytest.mark.promise("S-07")
+@pytest.mark.parametrize("moment", AT_THE_ENDS_OF_TIME)
+def test_a_moment_that_no_calendar_has_is_answered_and_recorded(moment: str, tmp_path: Path) -> None:
+    """In UTC it lies outside the years 1 to 9999. The call is made, or refused by name; each is on record."""
+    recorded: list[records.Record] = []
+    door = broker.Broker(snapshot.Snapshot(trails.snapshot(tmp_path)), policy.Policy(), record=recorded.append)
+    for path, query in ((LOG, (("sinceTime", moment),)), (LIST, ())):
+        reply, response = door.handle(protocol.Call("GET", path, query), summary.Summary(), GRACE_S)
+        assert (reply.fault is None) == (response is not None)
+        for _ in response.chunks if response is not None else ():
+            pass
+    assert len(recorded) == 2 and recorded[1].status == 200
+
+
+HOSTILE_CLOCKS: Final = (
+    "Mon, 01 Jan 2024 00:00:00 -0000",
+    "Mon, 01 Jan 2024 00:00:00 +" + "9" * 30,
+    "Mon, 01 Jan " + "9" * 30 + " 00:00:00 GMT",
+    "Mon, 01 Jan 0001 00:00:00 +1400",
+    "\x00" * 1000,
+)
+
+
+@pytest.mark.promise("S-07")
+@pytest.mark.parametrize("clock", HOSTILE_CLOCKS, ids=range(len(HOSTILE_CLOCKS)))
+def test_no_clock_of_an_api_server_withholds_a_log(clock: str) -> None:
+    """A Date that is none counts as no Date."""
+    call = request.parse(protocol.Call("GET", LOG, (("sinceSeconds", "3153600000"),)))
+    line = b"2026-01-31T12:00:00Z ready\n"
+    assert b"".join(logview.shaped(call, iter([line]), clock)) == b"ready\n"

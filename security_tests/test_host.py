@@ -111,3 +111,24 @@ def test_no_clock_of_an_api_server_withholds_a_log(clock: str) -> None:
     call = request.parse(protocol.Call("GET", LOG, (("sinceSeconds", "3153600000"),)))
     line = b"2026-01-31T12:00:00Z ready\n"
     assert b"".join(logview.shaped(call, iter([line]), clock)) == b"ready\n"
+
+
+# Maskers that were taken over
+
+DIES: Final = "os._exit(0)"
+
+
+@pytest.mark.promise("S-12")
+def test_a_report_that_cannot_be_masked_is_recorded_with_its_script(
+    bench: benches.Bench, taken: redaction.Engine, tmp_path: Path
+) -> None:
+    """The text of a progress report kills its masker. The record says what the script did, under the script's own id."""
+    server = Server(bench, tmp_path, mask=taken.text)
+    server.ask(f"n = {trails.COUNT}\nctx.progress(1, None, {DIES!r})\nn")
+    call, script = server.recorded()
+    assert script["code"] == "redaction.failed" and script["calls"] == 1
+    assert call["evaluation"] == script["evaluation"]
+    assert server.progress == []
+    server.ask(f"n = {trails.COUNT}\nctx.progress(1, None, 'result = 7')\nn")
+    assert server.progress == ["7"]
+    assert server.recorded()[-1]["calls"] == 1

@@ -114,7 +114,7 @@ class Conversation:
             return types.Fault("worker.died", "")
         except protocol.ProtocolError as error:
             return types.Fault("worker.protocol", f"the sandbox process broke its protocol and was ended: {error}")
-        except errors.LimitExceeded as error:
+        except (errors.LimitExceeded, errors.RedactionError) as error:  # of the calls, or of a report's text
             return types.Fault(error.code, error.message)
         finally:
             self._replies.close()

@@ -132,3 +132,46 @@ def test_a_report_that_cannot_be_masked_is_recorded_with_its_script(
     server.ask(f"n = {trails.COUNT}\nctx.progress(1, None, 'result = 7')\nn")
     assert server.progress == ["7"]
     assert server.recorded()[-1]["calls"] == 1
+
+
+KINDS: Final = b"""
+first = globals().get("last", 0)
+last = first + 380
+sock.sendall(answer(130, b",".join(b"%080d=1" % number for number in range(first, last)), b""))
+"""
+"""As many kinds as fit into the notes of an answer, each as long as a kind may be; other ones in each chunk."""
+
+
+def talkative(engine: redaction.Engine, chunks: int) -> body.Redactor:
+    """A redactor that reports so many times 380 kinds, and leaves the body as it is."""
+
+    def redact(call: request.Request, body: Iterator[bytes], found: Callable[[str], None]) -> Iterator[bytes]:
+        for _ in engine.body(call, iter([KINDS] * chunks), found):
+            pass
+        yield from body
+
+    return redact
+
+
+@pytest.mark.promise("S-12")
+def test_kinds_without_end_do_not_keep_a_call_off_the_record(
+    bench: benches.Bench, taken: redaction.Engine, tmp_path: Path
+) -> None:
+    """A masker names more kinds than a record can hold: the call is recorded all the same, and its script answered."""
+    server = Server(bench, tmp_path, redact=talkative(taken, 1))
+    assert server.ask(trails.COUNT).text.startswith("1")
+    call, script = server.recorded()
+    assert script["code"] == "ok"
+    assert len(call["redactions"]) == 101 and sum(call["redactions"].values()) == 380
+    assert server.ask(trails.COUNT).text.startswith("1")
+
+
+@pytest.mark.promise("S-12")
+def test_a_masker_cannot_name_kinds_without_end(taken: redaction.Engine) -> None:
+    """Many answers, each with kinds of its own: the body ends before they fill the memory of the host."""
+    kinds: set[str] = set()
+    with pytest.raises(errors.RedactionError):
+        for _ in talkative(taken, 100)(request.parse(protocol.Call("GET", LIST)), iter(()), kinds.add):
+            pass
+    assert len(kinds) <= 2_000
+    assert taken.text("result = 6 * 7", lambda _: None, cancellation.Patience(GRACE_S)) == "42"

@@ -31,6 +31,8 @@ _SLACK: Final = 64 * protocol.KIB
 value."""
 _MAX_FOUND: Final = 1_000_000
 """Values that one call can report: more are not counted, because each is a call of a function."""
+_MAX_KINDS: Final = 2_000
+"""Kinds that one call can report. Fewer than a thousand are shipped, and each rule of the operator's is one."""
 _MAX_DETAIL: Final = 80
 _MAX_LAYERS_BYTES: Final = 16 * protocol.KIB
 _WHY: Final[dict[bytes, str]] = {
@@ -60,6 +62,7 @@ class Masker:
         self._most = 0
         """Bytes that it may still answer."""
         self._reported = 0
+        self._kinds: set[str] = set()
 
     @property
     def is_fit(self) -> bool:
@@ -134,6 +137,7 @@ class Masker:
         self.uses += 1
         self._most = _SLACK
         self._reported = 0
+        self._kinds.clear()
 
     def _send(self, order: masking.Order, payload: bytes | memoryview) -> None:
         self._most += len(payload) * _GROWTH
@@ -158,6 +162,10 @@ class Masker:
         if self._most < 0:
             raise protocol.ProtocolError("more bytes than masking can have made")
         for kind, count in masking.read_kinds(notes).items():
+            # Attack: a million kinds, which whoever counts them keeps.
+            self._kinds.add(kind)
+            if len(self._kinds) > _MAX_KINDS:
+                raise protocol.ProtocolError("more kinds of secrets than there are")
             reported = min(count, _MAX_FOUND - self._reported)
             self._reported += reported
             for _ in range(reported):

@@ -175,3 +175,34 @@ def test_a_masker_cannot_name_kinds_without_end(taken: redaction.Engine) -> None
             pass
     assert len(kinds) <= 2_000
     assert taken.text("result = 6 * 7", lambda _: None, cancellation.Patience(GRACE_S)) == "42"
+
+
+# Processes that are stopped
+
+
+@pytest.mark.promise("S-07", "S-12")
+def test_nobody_waits_for_a_fork_server_that_is_stopped(taken: redaction.Engine) -> None:
+    """It reads no request. When its socket is full it is replaced, where whoever asked waited for ever, and with him
+    all who wanted a text masked."""
+    stopped = taken._pool.pids[0]
+    os.kill(stopped, signal.SIGSTOP)
+    done = threading.Event()
+
+    def ask() -> None:
+        source = taken._pool._source
+        for _ in range(2_000):
+            source.spawn(1 << 30, 10).close()
+            if source.pid != stopped:
+                done.set()
+                return
+
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    try:
+        assert done.wait(GRACE_S)
+    finally:
+        if not done.is_set():
+            os.kill(stopped, signal.SIGCONT)
+        asking.join(GRACE_S)
+    assert taken.text("result = 6 * 7", lambda _: None, cancellation.Patience(GRACE_S)) == "42"
+    assert isinstance(taken._pool._source, spawner.Spawner)

@@ -6,6 +6,7 @@ One thread for each fork server reads its reports; everything else happens in th
 
 from __future__ import annotations
 
+import array
 import contextlib
 import errno
 import itertools
@@ -197,13 +198,21 @@ class _ForkServer:
         with theirs, self._lock:
             self._workers[ticket] = worker
             try:
-                socket.send_fds(self._link, [msgspec.json.encode(request)], [theirs.fileno()])
-            except OSError:
+                self._ask(request, theirs)
+            except OSError:  # BlockingIOError too
                 self.alive = False
                 del self._workers[ticket]
                 ours.close()
                 return None
         return worker
+
+    def _ask(self, request: control.ForkRequest, theirs: socket.socket) -> None:
+        """Sends a request. Raises OSError."""
+        # A process that is stopped reads nothing. Its socket takes some 280 requests; the next must not wait for ever,
+        # with the locks of its callers held. send_fds would ignore the flag.
+        rights = array.array("i", [theirs.fileno()])
+        ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)]
+        self._link.sendmsg([msgspec.json.encode(request)], ancillary, socket.MSG_DONTWAIT)
 
     def close(self) -> None:
         """Closes the connection, which ends the process and its workers, and reaps the process."""

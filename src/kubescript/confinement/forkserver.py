@@ -118,7 +118,8 @@ class _Server:
         if descriptors:
             rights = array.array("i", descriptors)
             ancillary.append((socket.SOL_SOCKET, socket.SCM_RIGHTS, rights))
-        with contextlib.suppress(BrokenPipeError):  # the host has ended; the next read of the socket finds that out
+        # The host has ended, perhaps with reports unread; the next read of the socket finds that out.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self._link.sendmsg([payload], ancillary)
 
 

@@ -67,7 +67,17 @@ class Pool:
     def lent(self, check: link.Check, *, for_text: bool = True) -> Iterator[conversation.Masker]:
         """Lend a masker that is ready. It is killed when the caller fails while it has it. Raises RedactionError, and
         what `check` raises."""
-        masker = self._take(check, _MAX if for_text else _MAX - _FOR_TEXTS)
+        try:
+            with self._taken(check, _MAX if for_text else _MAX - _FOR_TEXTS) as masker:
+                yield masker
+        except (protocol.ProtocolError, OSError) as error:
+            # The report is masked too, by another masker: nobody may wait for that one and hold this one.
+            self._report(error)
+            raise errors.RedactionError("the masking process failed, so the text was withheld; try again") from None
+
+    @contextlib.contextmanager
+    def _taken(self, check: link.Check, most: int) -> Iterator[conversation.Masker]:
+        masker = self._take(check, most)
         healthy = False
         try:
             if masker.layers is None:
@@ -75,9 +85,6 @@ class Pool:
                 self._examine(masker)
             yield masker
             healthy = True
-        except (protocol.ProtocolError, OSError) as error:
-            self._report(error)
-            raise errors.RedactionError("the masking process failed, so the text was withheld; try again") from None
         finally:
             self._give_back(masker, healthy=healthy)
 

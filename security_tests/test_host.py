@@ -5,18 +5,24 @@ Each attack ends in one answer and one record, and the next call works.
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import os
 import signal
+import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 import anyio
+import httpx2
 import pytest
+from mcp.client import Client
 
-from kubescript import cancellation, config, contexts, errors, evaluator, redaction, spawner, types
+from kubescript import cancellation, config, contexts, errors, evaluator, logs, redaction, spawner, types
 from kubescript.audit import recorder
 from kubescript.broker import body, broker, logview, records, summary
 from kubescript.cluster import snapshot
@@ -24,7 +30,7 @@ from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import protocol
 from security_tests import benches
-from tests import trails
+from tests import clients, trails
 
 HOSTILE: Final = (sys.executable, "-I", str(Path(__file__).with_name("hostile_masker.py")))
 GRACE_S: Final = 20.0
@@ -206,3 +212,77 @@ def test_nobody_waits_for_a_fork_server_that_is_stopped(taken: redaction.Engine)
         asking.join(GRACE_S)
     assert taken.text("result = 6 * 7", lambda _: None, cancellation.Patience(GRACE_S)) == "42"
     assert isinstance(taken._pool._source, spawner.Spawner)
+
+
+GARBAGE: Final = b"\x00 no request\r\n\r\n"
+"""Makes the server log a line, on its event loop."""
+LINES: Final = 20
+
+
+@pytest.mark.promise("S-07", "S-12")
+@pytest.mark.slow
+def test_no_line_of_the_log_holds_up_the_server(tmp_path: Path) -> None:
+    """All maskers are stopped, and log lines must be masked: they wait in a thread of their own, and nobody with them."""
+    flags = ("--snapshot", str(trails.snapshot(tmp_path)), "--toolsets", "code")
+    with clients.serving(flags) as port:
+        assert counted(port) == "1"
+        stopped = maskers()
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            for _ in range(LINES):
+                with socket.create_connection(("127.0.0.1", port)) as client:
+                    client.sendall(GARBAGE)
+            started = time.monotonic()
+            assert httpx2.get(f"http://127.0.0.1:{port}/health", timeout=GRACE_S).status_code == 200
+            assert time.monotonic() - started < LINES * 0.5 / 2
+        finally:
+            for pid in stopped:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGCONT)
+        assert counted(port) == "1"
+
+
+@pytest.mark.promise("S-07", "S-08")
+def test_lines_that_cannot_be_masked_in_time_do_not_pile_up(capsys: pytest.CaptureFixture[str]) -> None:
+    """Two thousand lines while nothing is masked: those beyond a thousand are lost, and a line says how many."""
+    root = logging.getLogger()
+    before = root.handlers[:], root.level
+    masking = threading.Event()
+
+    def mask(line: str) -> str:
+        masking.wait(GRACE_S)
+        logging.getLogger("kubescript.test").warning("a line about a line")
+        return line.replace("Tr0ub4dor", "«redacted»")
+
+    try:
+        logs.configure("info")
+        logs.mask_with(mask)
+        for number in range(2_000):
+            logging.getLogger("kubescript.test").warning("Tr0ub4dor %d", number)
+        masking.set()
+        logs.drain()
+        written = capsys.readouterr().err
+    finally:
+        root.handlers[:], _ = before
+        root.setLevel(before[1])
+    assert "Tr0ub4dor" not in written and "a line about a line" not in written
+    kept = written.count("«redacted»")
+    assert 1_000 <= kept <= 1_001 and f"{2_000 - kept} log lines were lost" in written
+
+
+def counted(port: int) -> str:
+    """What a script over HTTP counts."""
+
+    async def ask() -> str:
+        async with Client(f"http://127.0.0.1:{port}/mcp") as client:
+            return clients.text(await clients.evaluate(client, trails.COUNT))
+
+    return anyio.run(ask)
+
+
+def maskers() -> set[int]:
+    """The fork server of maskers of the server that this process has started, and its children."""
+    every = {one for server in benches.children(os.getpid()) for one in benches.children(server)}
+    servers = {one for one in every if b"masker.launch" in Path(f"/proc/{one}/cmdline").read_bytes()}
+    return servers | {one for server in servers for one in benches.children(server)}

@@ -80,7 +80,7 @@ class Application:
     def _mask_log_line(self, line: str) -> str:
         """Returns a line of the log, masked. Raises LimitExceeded, RedactionError: the line is not logged then.
 
-        The time is short, since the line may be written on the event loop.
+        The time is short, since other lines wait behind this one.
         """
         return self.redaction.text(line, lambda _: None, cancellation.Patience(_MASK_LOG_S))
 
@@ -128,6 +128,7 @@ class Application:
         # The exporter closes last, so that it sends what the others report while they close.
         if self._exporter is not None:
             self._exporter.close()
+        logs.drain()
         self.redaction.close()
 
 

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import datetime
 import logging
+import queue
 import sys
+import threading
+import time
 from collections.abc import Callable
 from typing import Final
 
@@ -15,13 +18,18 @@ import orjson
 
 from kubescript.output import sanitizing
 
-__all__ = ["EXTRA", "configure", "mask_with"]
+__all__ = ["EXTRA", "configure", "drain", "mask_with"]
 
 EXTRA: Final = (
     "event", "code", "remedy", "client", "context", "verb", "group", "version", "resource", "subresource", "namespace",
     "what", "verdict", "rule", "status", "fault", "ms", "wall_ms", "cpu_ms", "peak_mib", "api_calls", "bytes_fetched",
     "bytes", "layer",
 )  # fmt: skip
+
+_MAX_WAITING: Final = 1_000
+"""Lines that wait to be masked; those beyond are lost, and counted."""
+_DRAIN_S: Final = 2.0
+"""Seconds that a server which ends waits for its last lines."""
 
 
 class _JsonLines(logging.Formatter):
@@ -42,7 +50,9 @@ class _JsonLines(logging.Formatter):
             value = getattr(record, key, None)
             if value not in (None, ""):
                 line[key] = value
-        if record.exc_info:
+        if record.exc_text:
+            line["exception"] = record.exc_text
+        elif record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         # a terminal reads the line, and the line quotes what strangers wrote
         text = sanitizing.clean(orjson.dumps(line, default=str).decode())
@@ -52,18 +62,89 @@ class _JsonLines(logging.Formatter):
             return '{"level":"error","logger":"kubescript.logs","message":"a log line could not be masked"}'
 
 
+class _Lines(logging.Handler):
+    """Writes records to stderr; in a thread of its own once they are masked."""
+
+    # Attack: masking waits for a masker that never answers. Each line of the event loop then held up every client for
+    # half a second, and so did each line of another thread, which held the lock of the handler meanwhile.
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._form = _JsonLines()
+        self._stream = logging.StreamHandler(sys.stderr)
+        self._stream.setFormatter(self._form)
+        self._waiting: queue.Queue[logging.LogRecord] = queue.Queue(_MAX_WAITING)
+        self._writer: threading.Thread | None = None
+        self._lost = 0
+
+    def mask_with(self, mask: Callable[[str], str]) -> None:
+        """Masks what is written from now on."""
+        self._form.mask = mask
+        if self._writer is None:
+            self._writer = threading.Thread(target=self._write, name="kubescript-log", daemon=True)
+            self._writer.start()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Takes one record."""
+        if self._writer is None:
+            self._stream.emit(record)
+        elif threading.current_thread() is not self._writer:
+            self._queue(record)
+        # A line about the masking of a line would be followed by a line about that one, and so on.
+
+    def drain(self) -> None:
+        """Waits until all is written, for two seconds at most."""
+        end = time.monotonic() + _DRAIN_S
+        with self._waiting.all_tasks_done:
+            while self._waiting.unfinished_tasks and (left := end - time.monotonic()) > 0:
+                self._waiting.all_tasks_done.wait(left)
+
+    def close(self) -> None:
+        """Writes what waits; `logging` calls it at the end of the process."""
+        self.drain()
+        super().close()
+
+    def _queue(self, record: logging.LogRecord) -> None:
+        try:
+            self._waiting.put_nowait(self._settled(record))
+        except Exception:  # no room, or a text that cannot be made: whoever logs must not suffer
+            self._lost += 1
+
+    def _settled(self, record: logging.LogRecord) -> logging.LogRecord:
+        """The record with its texts written out: what they quote may change, or be kept alive by it."""
+        record.msg, record.args = record.getMessage(), None
+        if record.exc_info:
+            record.exc_text = self._form.formatException(record.exc_info)
+            record.exc_info = None
+        return record
+
+    def _write(self) -> None:
+        while True:
+            self._stream.emit(self._waiting.get())
+            lost, self._lost = self._lost, 0
+            if lost:
+                said = ("%d log lines were lost: too many came at once", (lost,))
+                self._stream.emit(logging.LogRecord(__name__, logging.WARNING, "", 0, *said, None))
+            self._waiting.task_done()
+
+
 def mask_with(mask: Callable[[str], str]) -> None:
-    """Passes every line through `mask` from now on, as its last step."""
+    """Passes every line through `mask` from now on, as its last step, in a thread of its own."""
     for handler in logging.getLogger().handlers:
-        formatter = handler.formatter
-        if isinstance(formatter, _JsonLines):
-            formatter.mask = mask
+        if isinstance(handler, _Lines):
+            handler.mask_with(mask)
+
+
+def drain() -> None:
+    """Waits until the lines so far are written: they cannot be masked once the maskers have ended."""
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, _Lines):
+            handler.drain()
 
 
 def configure(level: str) -> None:
     """Sends every log record of `level` and above to stderr."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_JsonLines())
+    handler = _Lines()
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())

@@ -434,8 +434,7 @@ def test_a_rule_that_matches_half_a_character_masks_all_of_it(name: str) -> None
 @pytest.mark.promise("S-13")
 def test_without_whole_characters_a_mask_cuts_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """The mutation check: without the search for the ends of a character each text has half of one."""
-    monkeypatch.setattr(spans, "_character_start", lambda _text, at: at)
-    monkeypatch.setattr(spans, "_character_end", lambda _text, at: at)
+    monkeypatch.setattr(spans, "_of_characters", lambda _text, span: span)
     for regex, text, _ in SPLIT.values():
         rule = masking_wire.Rule("half", regex)
         rules = bodies.Rules(masking_wire.Settings(key=b"a key", rules=(rule,)))

@@ -20,7 +20,7 @@ __all__ = ["LogText"]
 _OPENERS: Final = frozenset({"below", "columns", "pem"})
 """Probes that end in a line whose meaning goes on below it."""
 _ESC: Final = b"\x1b["
-_MANY: Final = 2_000
+_MANY: Final = 1_000
 """Candidates that a log may have anywhere."""
 _SPARSE: Final = 64
 """Bytes of it for each further one."""

@@ -121,36 +121,10 @@ def clear_of_masks(text: bytes, found: Iterable[Span]) -> Iterator[Span]:
 
 
 def apply(text: bytes, found: list[Span], mask: Callable[[str, bytes], bytes]) -> bytes:
-    """The text with every span replaced. A span that ends within a character of UTF-8 takes in all of it."""
+    """The text with every span replaced."""
     parts, done = [], 0
     for span in found:
-        start, end = max(done, _character_start(text, span.start)), _character_end(text, span.end)
-        is_exact = (start, end) == (span.start, span.end)
-        new = span.replacement if is_exact else None
-        if new is None:
-            new = mask(span.kind, text[start:end])
-        parts += [text[done:start], new]
-        done = end
+        parts += [text[done : span.start]]
+        parts += [mask(span.kind, text[span.start : span.end]) if span.replacement is None else span.replacement]
+        done = span.end
     return b"".join([*parts, text[done:]])
-
-
-def _character_start(text: bytes, at: int) -> int:
-    """Returns where the character begins in which `at` lies."""
-    # A character has at most three further bytes; text that is not UTF-8 may have any number of them.
-    for start in range(at, max(at - 4, -1), -1):
-        if not _is_continuation(text, start):
-            return start
-    return at
-
-
-def _character_end(text: bytes, at: int) -> int:
-    """Returns where the character ends in which `at` lies; `at` when that is its beginning."""
-    for end in range(at, at + 4):
-        if not _is_continuation(text, end):
-            return end
-    return at
-
-
-def _is_continuation(text: bytes, at: int) -> bool:
-    """Says whether a byte of UTF-8 belongs to a character that began before."""
-    return at < len(text) and text[at] & 0xC0 == 0x80

@@ -6,6 +6,7 @@ Each attack ends in one answer and one record, and the next call works.
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import signal
@@ -26,7 +27,7 @@ from kubescript import cancellation, config, contexts, errors, evaluator, logs, 
 from kubescript.audit import recorder
 from kubescript.broker import body, broker, logview, records, summary
 from kubescript.cluster import snapshot
-from kubescript.policy import policy
+from kubescript.policy import discovery, policy
 from kubescript.request import request
 from kubescript.wire import protocol
 from security_tests import benches
@@ -117,6 +118,49 @@ def test_no_clock_of_an_api_server_withholds_a_log(clock: str) -> None:
     call = request.parse(protocol.Call("GET", LOG, (("sinceSeconds", "3153600000"),)))
     line = b"2026-01-31T12:00:00Z ready\n"
     assert b"".join(logview.shaped(call, iter([line]), clock)) == b"ready\n"
+
+
+# API servers
+
+GROUPS: Final = 20_000
+
+
+class Endless:
+    """A cluster that names groups without end, and never says what is in one."""
+
+    name = "endless"
+    namespace = "default"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def perform(self, call: request.Request, timeout_s: float, _cancel: cancellation.Cancellation) -> types.Response:
+        """Answer the first request, and none of the others."""
+        self.asked.append(call.path)
+        if call.path != "/apis":
+            time.sleep(timeout_s)
+            raise errors.ClusterError("no answer", code="cluster.timeout")
+        groups = [{"name": f"g{number}", "versions": [{"version": "v1"}]} for number in range(GROUPS)]
+        return types.Response(
+            200, "OK", "application/json", iter([json.dumps({"groups": groups}).encode()]), lambda: None
+        )
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.mark.promise("S-07")
+def test_a_rule_is_not_looked_up_beyond_the_time_of_its_call() -> None:
+    """The operator's rule names a resource of any group; a hostile API server has 20,000 groups that do not answer."""
+    cluster = Endless()
+    resolve = discovery.KindResolver(cluster)
+    rule = policy.DeniedResource(kind="Certificate")
+    assert resolve.named(rule, 0.5) is None
+    assert len(cluster.asked) < 10
+    switch = cancellation.Cancellation()
+    switch.cancel()
+    assert resolve.named(rule, 0.5, switch) is None
+    assert len(cluster.asked) < 10
 
 
 # Maskers that were taken over

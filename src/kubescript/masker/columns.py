@@ -192,5 +192,11 @@ def _secret_columns(text: bytes) -> dict[int, str]:
         columns, _ = json.JSONDecoder().raw_decode(text.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return {}
-    named = ((number, names.kind(str(column.get("name", "")))) for number, column in enumerate(columns))
+    if not isinstance(columns, list):  # an aggregated API server may answer anything
+        return {}
+    named = ((number, names.kind(_name(column))) for number, column in enumerate(columns))
     return {number: kind for number, kind in named if kind}
+
+
+def _name(column: object) -> str:
+    return str(column.get("name", "")) if isinstance(column, dict) else ""

@@ -52,3 +52,27 @@ def test_no_table_ends_a_masker(columns: str, rules: bodies.Rules, attacks: Coun
     attacks(1)
     table = f'{{"kind":"Table","columnDefinitions":{columns},"rows":[{{"cells":["plain","x"]}}]}}'
     assert '"plain"' in masked(rules, table, masking.Body(table=True))
+
+
+KEY_LINE: Final = "MIIEpAIBAAKCAQEA" + "Ab3" * 16
+LINES_BELOW: Final = {
+    "a row with a token": ("user,password", f"Authorization: Bearer {PASSWORD}abcdEFGH1234567890zz, foo"),
+    "a row with a key": ("user,password", "x,-----BEGIN RSA PRIVATE KEY-----", KEY_LINE, KEY_LINE),
+    "a row that begins a key": ("user,password", "-----BEGIN PRIVATE KEY-----,", f"bob,{PASSWORD}"),
+    "a field": ("name: DB_PASSWORD", f"value: hunter22abc' postgres://app:{PASSWORD}@db/app"),
+    "a key in a block": ("  password: |", "    -----BEGIN PRIVATE KEY-----", f"    {PASSWORD}"),
+    "a block in a block": ("  password: |", "      token: |", f"    {PASSWORD}"),
+}
+"""The first line is somebody else's: what it began was all that was looked for in the lines below."""
+
+
+@pytest.mark.promise("S-01")
+@pytest.mark.parametrize("stamp", ["", STAMP])
+@pytest.mark.parametrize("name", LINES_BELOW)
+def test_a_line_above_hides_nothing(name: str, stamp: str, rules: bodies.Rules, attacks: Count) -> None:
+    """What goes on from the line above is masked, and so is whatever else is in a line."""
+    attacks(1)
+    log = "".join(f"{stamp}{line}\n" for line in LINES_BELOW[name])
+    output = masked(rules, log, masking.Body(log=True))
+    assert PASSWORD not in output
+    assert KEY_LINE not in output

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from itertools import accumulate
 from typing import Final, Protocol
 
-from kubescript.masker import columns, encodings, linear, masker, names, patterns, scanner, values
+from kubescript.masker import columns, encodings, linear, masker, names, patterns, scanner, spans, values
 from kubescript.masker.spans import Span
 from kubescript.wire import loglines
 
@@ -77,7 +77,8 @@ class LogText:
         self._rules = rules
         self._found = found
         self._openers = {number for number, probe in enumerate(rules.scanner.probes) if probe.id in _OPENERS}
-        self._below: _Below | None = None
+        self._below: dict[type, _Below] = {}
+        """What goes on over the next lines: one of each sort, for a row of a table may be a key's first line."""
         self._is_first = True
         self._left = _MANY
         """Candidates that the log may still have."""
@@ -86,12 +87,12 @@ class LogText:
         """The masked lines of a block of whole lines."""
         if self._is_first:
             self._is_first = False
-            self._below = _within_key(block[: block.find(b"\n") + 1])
+            self._open(_within_key(block[: block.find(b"\n") + 1]))
         most = self._left + len(block) // _SPARSE
         scanned = encodings.colourless(block) if _ESC in block else block
         hits = self._rules.scanner.scan(scanned, most)
         self._left = max(0, min(_MANY, most - len(hits)))
-        if not hits and self._below is None:
+        if not hits and not self._below:
             return block
         lines = block.split(b"\n")
         masked = self._dense(lines) if len(hits) > most else self._masked_lines(lines, scanned.split(b"\n"), hits)
@@ -118,7 +119,7 @@ class LogText:
         """Lines that are masked as a whole: the mask stands in the first, and nothing is left of the others."""
         stamps = [line[: loglines.stamp(line)] for line in lines]
         text = b"\n".join(line[len(stamp) :] for line, stamp in zip(lines, stamps, strict=True))
-        self._below = _opened(lines[-1] or lines[-2]) or self._below
+        self._open(_opened(lines[-1] or lines[-2]))
         rest: list[bytes | None] = [
             b"" if stamp or not line else None for line, stamp in zip(lines, stamps, strict=True)
         ]
@@ -141,7 +142,7 @@ class LogText:
         order, at = sorted(touched), 0
         count = len(lines) - (not lines[-1])  # behind the last line's end nothing stands
         while at < count:
-            if self._below is None:
+            if not self._below:
                 next_hit = bisect_left(order, at)
                 if next_hit == len(order):
                     break
@@ -154,19 +155,25 @@ class LogText:
         """One line, masked; None when nothing of it is left."""
         start, end = loglines.stamp(line), len(line.rstrip(b"\r"))
         bare = line[start:end]
-        cells = self._below.cells(bare) if self._below is not None else None
-        if cells is None:
-            self._below = None
-        elif cells and not cells[0].kind:
+        cells = self._cells(bare) if self._below else []
+        if any(not cell.kind for cell in cells):
             return b"" if start else None  # see loglines.REMOVED
-        if cells:
-            return line[:start] + self._with_masks(bare, cells) + line[end:]
-        if not is_hit:
-            return line
-        masked = self._rules.text(bare, self._found)
+        masked = self._with_masks(bare, cells) if cells else bare
+        if is_hit:  # whatever began above, the line may hold more than that
+            masked = self._rules.text(masked, self._found)
         if opens:
-            self._below = _opened(bare) or self._below
+            self._open(_opened(bare))
         return line if masked is bare else line[:start] + masked + line[end:]
+
+    def _cells(self, bare: bytes) -> list[Span]:
+        """What is secret in the next line of all that goes on; what is over is closed."""
+        read = {sort: below.cells(bare) for sort, below in self._below.items()}
+        self._below = {sort: self._below[sort] for sort, cells in read.items() if cells is not None}
+        return spans.merged(cell for cells in read.values() for cell in cells or ())
+
+    def _open(self, below: _Below | None) -> None:
+        if below is not None and not (isinstance(below, _Block) and _Block in self._below):  # the outer block is longer
+            self._below[type(below)] = below
 
     def _with_masks(self, line: bytes, cells: list[Span]) -> bytes:
         for cell in reversed(cells):

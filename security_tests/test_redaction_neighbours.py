@@ -76,3 +76,35 @@ def test_a_line_above_hides_nothing(name: str, stamp: str, rules: bodies.Rules, 
     output = masked(rules, log, masking.Body(log=True))
     assert PASSWORD not in output
     assert KEY_LINE not in output
+
+
+SECRETS: Final = (
+    '{"kind":"Secret","stringData":{"port":5432,"fruit":"%s"}}',
+    '{"kind":"Secret","stringData":{"port":["x"],"more":{"x":true},"fruit":"%s"}}',
+    '{"kind":"Secret","data":{"data":{"data":{}},"fruit":"%s"}}',
+    '{"kind":' + " " * 60 + '"Secret","data":{"fruit":"%s"}}',
+    '{"kind"\n:\n"Secret","data":{"fruit":"%s"}}',
+    '{"kind":"SecretList","items":[{"data":{"fruit":"%s"}}]}',
+    '{"\\u006bind":"Secr\\u0065t","d\\u0061ta":{"fruit":"%s"}}',
+    '{"data":{"fruit":"%s"},"kind":"ConfigMap","kind":"secret"}',
+)
+"""Secrets as people write them, and keep them in other objects; a number ended the search for further values."""
+FRUIT: Final = "bananas-split"
+
+
+@pytest.mark.promise("S-01")
+@pytest.mark.parametrize("secret", SECRETS)
+def test_no_value_of_a_secret_passes(secret: str, rules: bodies.Rules, attacks: Count) -> None:
+    """Alone, among others, and as a text in a ConfigMap."""
+    attacks(3)
+    value = secret % FRUIT
+    for body in (value, f'{{"items":[{value}]}}', json.dumps({"kind": "ConfigMap", "data": {"x": value}})):
+        assert FRUIT not in masked(rules, body, masking.Body())
+
+
+@pytest.mark.promise("S-02")
+def test_an_object_that_is_no_secret_stays(rules: bodies.Rules, attacks: Count) -> None:
+    """Of a list, the objects beside a Secret keep what they hold."""
+    attacks(1)
+    body = f'{{"items":[{SECRETS[0] % "x"},{{"kind":"ConfigMap","data":{{"fruit":"{FRUIT}"}}}}]}}'
+    assert FRUIT in masked(rules, body, masking.Body())

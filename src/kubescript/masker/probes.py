@@ -193,5 +193,5 @@ PROBES: Final = (
     # escapes that hide letters from the scan; Go writes none but \u003c \u003e \u0026 and those of control characters
     Probe("escape", r"(?i)\\u00(?:2[0-57-9a-f]|3[0-9abdf]|[4-7][0-9a-f])|\\/", once=True),
     *(Probe(row.id, probe) for row in patterns.ROWS.values() for probe in row.probes),
-    Probe("manifest", rf"(?i)kind{_QUOTE}?{_BLANK}*:{_BLANK}*{_QUOTE}?Secret\b"),
+    Probe("manifest", rf"(?i)kind{_QUOTE}?{_SPACE}:{_SPACE}{_QUOTE}?Secret(?:List)?\b"),
 )

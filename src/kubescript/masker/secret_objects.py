@@ -19,8 +19,11 @@ ROLES: Final = frozenset({"data", "stringData", "last-applied"})
 """Where in a Secret a value is."""
 _FIELDS: Final = linear.compiled(rb'"(data|stringData)"\s*:\s*\{')
 _LAST_APPLIED: Final = linear.compiled(rb'"kubectl\.kubernetes\.io/last-applied-configuration"\s*:\s*"')
-_KIND: Final = linear.compiled(rb'[^\\]"\s*:\s*"(?i:Secret)\z')
-_MEMBER: Final = linear.compiled(rb'(?s)\s*"(?:[^"\\]|\\.)*"\s*:\s*(?:"((?:[^"\\]|\\.)*)"|null)\s*,?')
+_KIND: Final = linear.compiled(rb'[^\\]"\s*:\s*"(?i:Secret(?:List)?)\z')
+_KIND_BYTES: Final = 200
+"""Bytes in front of a kind's end that are read for it."""
+_WITHIN: Final = linear.compiled(rb'(?s)[^"{}]*(?:"((?:[^"\\]|\\.)*)"(\s*:)?|([{}]))')
+"""The next string within an object, or the next brace."""
 _BLOCK: Final = linear.compiled(rb"(?m)^([ \t]*(?:- )?)[\"']?(?:data|stringData)[\"']?:[ \t]*\r?\n")
 _LINE: Final = linear.compiled(rb"[ \t]*[\"']?[\w.\-]+[\"']?:[ \t]*([^\r\n]*)(?:\r?\n|\z)")
 _NO_VALUE: Final = linear.compiled(rb"[|>][+-]?\d?|[\"']{2}")
@@ -32,19 +35,34 @@ def json_values(data: bytes, start: int = 0, end: int | None = None) -> Iterator
     """What every `data` and `stringData` between two places of a document hold, and every annotation of `kubectl
     apply`, which holds it too."""
     end = len(data) if end is None else end
+    read = start
     for field in _FIELDS.finditer(data, start, end):
-        place = field.end()
-        while (member := _MEMBER.match(data, place, end)) is not None:
-            if member[1]:
-                yield String(member.start(1), member.end(1), role=field[1].decode())
-            place = member.end()
+        if field.start() >= read:
+            strings, read = _held(data, field.end(), end)
+            yield from (String(*string, role=field[1].decode()) for string in strings)
     for applied in _LAST_APPLIED.finditer(data, start, end):
         yield String(applied.end(), json_strings.end_of(data, applied.end()), role="last-applied")
 
 
+def _held(data: bytes, place: int, end: int) -> tuple[list[tuple[int, int]], int]:
+    """The values of the object within which this place is, and where it ends. A manifest that somebody wrote may hold
+    a number among them, or an object."""
+    found: list[tuple[int, int]] = []
+    depth = 1
+    while depth and (part := _WITHIN.match(data, place, end)) is not None:
+        if part[3]:
+            depth += 1 if part[3] == b"{" else -1
+        elif part[1] and not part[2]:
+            found.append(part.span(1))
+        place = part.end()
+    return found, place
+
+
 def owned_values(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]:
     """The same of the objects that say of themselves that they are Secrets."""
-    wanted = [end - 1 for probe, end in hits if probe == "manifest" and _KIND.search(data[max(0, end - 40) : end])]
+    wanted = [
+        end - 1 for probe, end in hits if probe == "manifest" and _KIND.search(data[max(0, end - _KIND_BYTES) : end])
+    ]
     if not wanted:
         return
     places: list[tuple[int, int]] = []

@@ -108,3 +108,16 @@ def test_an_object_that_is_no_secret_stays(rules: bodies.Rules, attacks: Count) 
     attacks(1)
     body = f'{{"items":[{SECRETS[0] % "x"},{{"kind":"ConfigMap","data":{{"fruit":"{FRUIT}"}}}}]}}'
     assert FRUIT in masked(rules, body, masking.Body())
+
+
+BEGINNINGS: Final = ("[INFO]", "[ 12.5]", "{info}", "[", " \n[x", "{{ template }}", "\ufeff[WARN]")
+"""How lines of text begin that were taken for JSON, of which only the strings are read."""
+
+
+@pytest.mark.promise("S-01", "S-03")
+@pytest.mark.parametrize("beginning", BEGINNINGS)
+def test_a_bracket_makes_no_document(beginning: str, rules: bodies.Rules, attacks: Count) -> None:
+    """A text is masked as a text, however it arrives."""
+    attacks(3)
+    for size in (1, 2, 1 << 20):
+        assert PASSWORD not in masked(rules, f"{beginning} password={PASSWORD} here\n", masking.Body(), size)

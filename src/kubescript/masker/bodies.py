@@ -18,6 +18,10 @@ __all__ = ["Rules"]
 _UNLIKE: Final = tuple(text * 64 for text in (b"a", b"Z", b"7", b"-", b"\xc3\xa9"))
 """Values that have nothing in common: what is found in all of them is found in any."""
 
+_BLANK: Final = b" \t\r\n"
+_BOM: Final = b"\xef\xbb\xbf"
+_FOLLOWS: Final = {b"{": frozenset({b'"', b"}"}), b"[": frozenset({b"{", b"[", b'"', b"]"})}
+"""What stands behind the first sign of a document."""
 _WARMUP: Final = (
     (masking.Body(log=True), b"level=info password=hunter22\nok\n"),
     (masking.Body(), b'{"kind":"PodList","items":[{"metadata":{},"env":[{"name":"DB_PASSWORD","value":"hunter22"}]}]}'),
@@ -102,12 +106,16 @@ def _each(rules: masker.Masker, pieces: Iterable[bytes], judge: Callable[[bytes]
 
 
 def _sniffed(chunks: Iterator[bytes]) -> tuple[Iterator[bytes], bool]:
-    """The same bytes, and whether they begin as an object or a list does."""
+    """The same bytes, and whether they begin as an object or a list of objects, lists and strings does: a line of a
+    log may begin with `[INFO]`."""
     head: list[bytes] = []
+    begun = b""
     for chunk in chunks:
         head.append(chunk)
-        if stripped := chunk.lstrip(b" \t\r\n\xef\xbb\xbf"):
-            return _joined(head, chunks), stripped[:1] in b"{["
+        begun = begun[:1] + (chunk.lstrip(_BLANK) if begun else chunk.lstrip(_BLANK + _BOM))
+        second = begun[1:].lstrip(_BLANK)[:1]
+        if begun and (second or begun[:1] not in _FOLLOWS):
+            return _joined(head, chunks), second in _FOLLOWS.get(begun[:1], ())
     return iter(head), False
 
 

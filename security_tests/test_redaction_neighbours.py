@@ -121,3 +121,28 @@ def test_a_bracket_makes_no_document(beginning: str, rules: bodies.Rules, attack
     attacks(3)
     for size in (1, 2, 1 << 20):
         assert PASSWORD not in masked(rules, f"{beginning} password={PASSWORD} here\n", masking.Body(), size)
+
+
+BLOCK: Final = 4_096
+"""Bytes of a text that are masked as a whole when there are too many candidates."""
+MANY: Final = "password=hunt1 " * 490
+FEW: Final = "password=hunt1 "
+ACROSS: Final = {
+    "a name and its value": f" password: {PASSWORD} rest",
+    "two lines": f"\nname: DB_PASSWORD\nvalue: {PASSWORD}\n",
+    "a key": "\n-----BEGIN RSA PRIVATE KEY-----\n" + f"{KEY_LINE}\n" * 30 + "-----END RSA PRIVATE KEY-----\n",
+}
+
+
+@pytest.mark.promise("S-01")
+@pytest.mark.parametrize("name", ACROSS)
+def test_candidates_beside_a_value_do_not_cut_it(name: str, rules: bodies.Rules, attacks: Count) -> None:
+    """Other annotations have used up the budget; then a value lies across two blocks of a text."""
+    # All strings that can be judged are; then those of one candidate take what is left.
+    spent = {f"a{at}": MANY for at in range(20)} | {f"b{at}": FEW for at in range(1_500)}
+    for place in range(BLOCK - 60, BLOCK, 6):
+        attacks(1)
+        lead = ("lorem ipsum dolor " * 300)[:place]
+        output = masked(rules, json.dumps({**spent, "z": lead + ACROSS[name] + "lorem ipsum " * 400}), masking.Body())
+        assert PASSWORD not in output
+        assert KEY_LINE not in output

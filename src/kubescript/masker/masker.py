@@ -149,7 +149,7 @@ class Masker:
             return self.masked("nested", content, found) if self.scanner.scan(content, 0) else content
         hits = self.scanner.scan(content, self.budget.left)
         if not self.budget.spend(len(hits)):
-            return b"".join(self._dense(block, found, depth) for block in chunks.blocks(content, _BLOCK))
+            return b"".join(self._dense(content, found, depth))
         return self._judged(content, hits, found, depth) if hits else content
 
     def _is_clean(self, content: bytes) -> bool:
@@ -160,11 +160,27 @@ class Masker:
             self._clean.add(content)
         return is_clean
 
-    def _dense(self, block: bytes, found: Found, depth: int) -> bytes:
-        """A part of a text that has too many candidates; where they are, it is masked as a whole."""
-        most = len(block) // _SPARSE
-        hits = self.scanner.scan(block, most)
-        return self.masked("suspicious", block, found) if len(hits) > most else self._judged(block, hits, found, depth)
+    def _dense(self, content: bytes, found: Found, depth: int) -> Iterator[bytes]:
+        """A text that has too many candidates. The blocks that are full of them are masked as a whole, and so is the
+        block behind each; blocks between them are judged together. A value that begins in one and ends in the next is
+        cut by neither."""
+        sparse: list[bytes] = []
+        was_full = False
+        for block in chunks.blocks(content, _BLOCK):
+            most = len(block) // _SPARSE
+            is_full = len(self.scanner.scan(block, most)) > most
+            if is_full or was_full:
+                yield self._together(sparse, found, depth)
+                yield self.masked("suspicious", block, found)
+                sparse = []
+            else:
+                sparse.append(block)
+            was_full = is_full
+        yield self._together(sparse, found, depth)
+
+    def _together(self, blocks: list[bytes], found: Found, depth: int) -> bytes:
+        text = b"".join(blocks)
+        return self._judged(text, self.scanner.scan(text), found, depth) if text else b""
 
     def _judged(self, content: bytes, hits: list[scanner.Hit], found: Found, depth: int) -> bytes:
         if not hits or placeholders.is_masked(content):

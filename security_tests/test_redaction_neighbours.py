@@ -146,3 +146,19 @@ def test_candidates_beside_a_value_do_not_cut_it(name: str, rules: bodies.Rules,
         output = masked(rules, json.dumps({**spent, "z": lead + ACROSS[name] + "lorem ipsum " * 400}), masking.Body())
         assert PASSWORD not in output
         assert KEY_LINE not in output
+
+
+LARGE: Final = 4 * 1024 * 1024
+"""Bytes from which on a document is cut behind any object."""
+ENDS: Final = ("see {a},", "{a},{", '{"a"},')
+"""Ends of a string that look like the end of an object."""
+
+
+@pytest.mark.promise("S-01")
+@pytest.mark.parametrize("end", ENDS)
+def test_no_document_is_cut_within_a_string(end: str, rules: bodies.Rules, attacks: Count) -> None:
+    """A variable behind such a string is masked: strings are told by counting quotation marks from a piece's start."""
+    attacks(1)
+    items = [{"x": "x" * (LARGE + 1_000), "z": end}, {"env": [{"name": "DB_PASSWORD", "value": PASSWORD}]}]
+    body = json.dumps({"items": items, "end": "lorem ipsum " * 20_000}, separators=(",", ":"))
+    assert PASSWORD not in masked(rules, body, masking.Body())

@@ -22,8 +22,11 @@ HARD: Final = 32 * 1024 * 1024
 LOG: Final = 64 * 1024
 """Bytes from which on a block of a log ends with its line."""
 _ITEMS: Final = (b'},{"metadata":{', b'}},{"apiVersion":"', b'}},{"kind":"', b'},{"cells":[')
-_OBJECTS: Final = (b'},"', b"},{")
+_OBJECTS: Final = (b'},"', b'},{"')
 """Where an item of a list, or any object, ends: a piece ends with the comma."""
+_KEY: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./-")
+"""What stands behind the mark that begins a key, and never behind one that ends a string, as in `"see {a},"`: the next
+piece would count quotation marks wrongly."""
 _MARK: Final = 32
 """Bytes no mark is longer than."""
 
@@ -53,10 +56,12 @@ def _cut(buffer: bytearray, looked: int) -> int:
 
 
 def _first(buffer: bytearray, marks: tuple[bytes, ...], start: int, end: int) -> int:
-    """Behind the comma of the mark that comes first; 0 when there is none."""
+    """Behind the comma of the mark that comes first, with a key behind it; 0 when there is none."""
     found = 0
     for mark in marks:
         at = buffer.find(mark, start, end)
+        while at >= 0 and mark in _OBJECTS and not _KEY.issuperset(buffer[at + len(mark) : at + len(mark) + 1] or b" "):
+            at = buffer.find(mark, at + 1, end)
         if at >= 0:
             comma = at + mark.index(b",") + 1
             found = min(found or comma, comma)

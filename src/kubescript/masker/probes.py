@@ -11,12 +11,11 @@ with Python's `re`; what it misses is written as several patterns.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from kubescript.masker import commands, encodings, names, patterns
+from kubescript.masker import commands, encodings, linear, names, patterns
 
 __all__ = ["PROBES", "Probe"]
 
@@ -45,7 +44,7 @@ _CELL: Final = rf"{_LETTER}*(?: {_LETTER}+)?"
 _BETWEEN: Final = r"(?:[,;\t]|\\+t| *\| *|  +)"
 """What separates columns; a comma and a blank are a sentence's."""
 _LINE_END: Final = rf"{_BLANK}*(?:\r?\n|\\+r|\\+n)"
-_LONG: Final = [re.escape(program) for program, first in commands.FIRST.items() if not first]
+_LONG: Final = [linear.escape(program.encode()).decode() for program, first in commands.FIRST.items() if not first]
 _SHORT: Final = "|".join(
     rf"{program}(?:\\*[\"'])?,?[ \t]*\\*[\"']?(?:{'|'.join(first.split())})"
     for program, first in commands.FIRST.items()

@@ -126,7 +126,7 @@ class _Server(stdio.Server):
     @property
     def fork_server(self) -> int:
         """Its process id."""
-        (pid,) = _children(self.pid)
+        (pid,) = (one for one in _children(self.pid) if b"kubescript.worker.launch" in _command(one))
         return pid
 
     def sample(self, scripts: int) -> Sample:
@@ -143,6 +143,11 @@ class _Server(stdio.Server):
 
 def _call(script: str, timeout: int) -> dict[str, Any]:
     return {"name": "evaluate_script", "arguments": {"script": script, "timeout": timeout}}
+
+
+def _command(pid: int) -> bytes:
+    """The command line of a process."""
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 def _children(pid: int) -> list[int]:

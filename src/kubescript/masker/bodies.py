@@ -35,10 +35,10 @@ class Rules:
 
     def __init__(self, settings: masking.Settings) -> None:
         """Raises RuleError for a setting of the operator's that is wrong."""
-        own = [_rule(rule) for rule in settings.rules]
-        _check_ids(settings, rules.shipped())
+        shipped, own = rules.shipped(), [_rule(rule) for rule in settings.rules]
+        _check_ids(settings, own, shipped)
         self._masker = masker.Masker(
-            [*rules.shipped(), *own],
+            [*shipped, *own],
             placeholders.Masks(settings.key),
             [_allowed(regex) for regex in settings.allow],
             frozenset(settings.allow_names),
@@ -141,19 +141,19 @@ def _allowed(regex: str) -> linear.Pattern:
     return pattern
 
 
-def _check_ids(settings: masking.Settings, shipped: Iterable[rules.Rule]) -> None:
+def _check_ids(settings: masking.Settings, own: Iterable[rules.Rule], shipped: Iterable[rules.Rule]) -> None:
     known = {probe.id for probe in probes.PROBES} | {rule.id for rule in shipped}
     for name in settings.disable:
         if name not in known:
             close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
             hint = f"; did you mean `{close[0]}`?" if close else ""
             raise RuleError(f"setting `redaction.disable`: there is no rule `{name}`{hint}")
-    for rule in settings.rules:
+    for rule, compiled in zip(settings.rules, own, strict=True):
         if rule.id in known:
             raise RuleError(f"setting `redaction.rules`: `{rule.id}` is taken by a rule that is shipped")
         if sum(each.id == rule.id for each in settings.rules) > 1:
             raise RuleError(f"setting `redaction.rules`: two rules have the id `{rule.id}`")
-        if (rule.probe or rule.example) and not _rule(rule).finds(rule.example):
+        if (rule.probe or rule.example) and not compiled.finds(rule.example):
             raise RuleError(
                 f"setting `redaction.rules`: `{rule.id}` finds nothing in its example, {rule.example!r}; write as "
                 "`example` a text with a token, and as `probe` a pattern that ends within the token, or no probe"

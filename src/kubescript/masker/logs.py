@@ -6,6 +6,7 @@ which a probe has ended. The lines below are read one by one until it is over; a
 
 from __future__ import annotations
 
+import functools
 from bisect import bisect_left
 from collections.abc import Callable
 from itertools import accumulate
@@ -76,6 +77,7 @@ class LogText:
     def __init__(self, rules: masker.Masker, found: masker.Found) -> None:
         self._rules = rules
         self._found = found
+        self._mask = functools.partial(rules.masked, found=found)
         self._openers = {number for number, probe in enumerate(rules.scanner.probes) if probe.id in _OPENERS}
         self._below: dict[type, _Below] = {}
         """What goes on over the next lines: one of each sort, for a row of a table may be a key's first line."""
@@ -158,7 +160,7 @@ class LogText:
         cells = self._cells(bare) if self._below else []
         if any(not cell.kind for cell in cells):
             return b"" if start else None  # see loglines.REMOVED
-        masked = self._with_masks(bare, cells) if cells else bare
+        masked = spans.apply(bare, cells, self._mask) if cells else bare
         if is_hit:  # whatever began above, the line may hold more than that
             masked = self._rules.text(masked, self._found)
         if opens:
@@ -174,12 +176,6 @@ class LogText:
     def _open(self, below: _Below | None) -> None:
         if below is not None and not (isinstance(below, _Block) and _Block in self._below):  # the outer block is longer
             self._below[type(below)] = below
-
-    def _with_masks(self, line: bytes, cells: list[Span]) -> bytes:
-        for cell in reversed(cells):
-            mask = self._rules.masked(cell.kind, line[cell.start : cell.end], self._found)
-            line = line[: cell.start] + mask + line[cell.end :]
-        return line
 
 
 def _opened(line: bytes) -> _Below | None:

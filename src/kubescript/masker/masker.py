@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -39,6 +39,7 @@ from kubescript.masker import (
 )
 from kubescript.masker.json_strings import String
 from kubescript.masker.spans import Span
+from kubescript.wire.masking import OPENING
 
 __all__ = ["Found", "Masker"]
 
@@ -58,7 +59,7 @@ _SPARSE: Final = 128
 """Bytes of it for each further one: text that has more is written to keep us busy."""
 _BLOCK: Final = 4_096
 """Bytes of such a text that are judged, or masked as a whole, at a time."""
-_PLACEHOLDER: Final = "«redacted:"
+_PLACEHOLDER: Final = OPENING.decode()
 _BLANKS: Final = b" \t\r\n\f\v"
 _PARTS: Final = frozenset({"command", "list", "map"})
 """Probes that lead to a part of a string."""
@@ -98,7 +99,7 @@ class Budget:
 
 
 class Masker:
-    """The rules of one server at work. Used from many threads at once."""
+    """The rules of one server at work."""
 
     def __init__(
         self,
@@ -143,22 +144,19 @@ class Masker:
     def _text(self, content: bytes, found: Found, depth: int) -> bytes:
         if content[:1] in b'{["' and content and _is_json(content):
             return self.document(content, found, depth)
-        if len(content) <= _SHORT and self._is_clean(content):
+        is_short = len(content) <= _SHORT
+        if is_short and content in self._clean:
+            return content
+        hits = self.scanner.scan(content, self.budget.left)
+        if not hits:
+            if is_short and len(self._clean) < _REMEMBERED:
+                self._clean.add(content)
             return content
         if depth > _MAX_DEPTH:
-            return self.masked("nested", content, found) if self.scanner.scan(content, 0) else content
-        hits = self.scanner.scan(content, self.budget.left)
+            return self.masked("nested", content, found)
         if not self.budget.spend(len(hits)):
             return b"".join(self._dense(content, found, depth))
-        return self._judged(content, hits, found, depth) if hits else content
-
-    def _is_clean(self, content: bytes) -> bool:
-        if content in self._clean:
-            return True
-        is_clean = not self.scanner.scan(content, 0)
-        if is_clean and len(self._clean) < _REMEMBERED:
-            self._clean.add(content)
-        return is_clean
+        return self._judged(content, hits, found, depth)
 
     def _dense(self, content: bytes, found: Found, depth: int) -> Iterator[bytes]:
         """A text that has too many candidates. The blocks that are full of them are masked as a whole, and so is the
@@ -186,7 +184,10 @@ class Masker:
         if not hits or placeholders.is_masked(content):
             return content
         marked = spans.merged(spans.clear_of_masks(content, self._spans(content, hits, found, depth)))
-        marked = spans.whole(content, marked)
+        return self._without(content, spans.whole(content, marked), found)
+
+    def _without(self, content: bytes, marked: Iterable[Span], found: Found) -> bytes:
+        """The text without these values, but for those that the operator allows; the same object when none goes."""
         kept = [span for span in marked if not self._is_allowed(content[span.start : span.end])]
         return spans.apply(content, kept, lambda kind, value: self.masked(kind, value, found)) if kept else content
 
@@ -259,11 +260,7 @@ class Masker:
 
     def _rest(self, content: bytes, kind: str, found: Found) -> bytes:
         """A file of a credential's name, a part of which is masked: what stands alone on another line is as secret."""
-        alone = spans.clear_of_masks(content, pairs.lone(content, kind))
-        kept = [span for span in alone if not self._is_allowed(content[span.start : span.end])]
-        if not kept:
-            return content
-        return spans.apply(content, kept, lambda kind, value: self.masked(kind, value, found))
+        return self._without(content, spans.clear_of_masks(content, pairs.lone(content, kind)), found)
 
     def _owned(self, raw: bytes, role: str, found: Found) -> bytes:
         """The value of a Secret's key: its size stays, and a value in base64 has the mask it has elsewhere in plain."""

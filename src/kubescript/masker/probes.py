@@ -35,8 +35,6 @@ _DOUBLE: Final = r"""\\*" """.rstrip()
 _SPACE: Final = r"(?:[ \t\r\n]|\\+[nrt])*"
 _CREDENTIAL: Final = patterns.whole("(?&credential)")
 _BLANK: Final = r"[ \t]"
-_LESS: Final = r"(?:<|\\+u003c)"
-_MORE: Final = r"(?:>|\\+u003e)"
 _NAME: Final = rf"(?i:{names.PATTERN})[A-Za-z0-9_.-]*"
 _LETTER: Final = r"(?:[A-Za-z0-9_.\-'`]|\\*\")"
 _CELL: Final = rf"{_LETTER}*(?: {_LETTER}+)?"
@@ -51,14 +49,13 @@ _SHORT: Final = "|".join(
     if first
 )
 _TOGETHER: Final = 12
-_RANDOM: Final = (
-    "keys?|encrypt|inline[-_](?:string|bytes)|hmac[-_]?encoded|keyfile[-_]contents|"
+_OFTEN: Final = (
+    "encrypt|inline[-_](?:string|bytes)|hmac[-_]?encoded|keyfile[-_]contents|"
     "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper|cookie|iv|login|community|[-_]shared|honeycomb-team|[-_](?:user|credentials|creds)"
 )
-_WEAK: Final = (
-    "[a-z0-9_.-]keys?|encrypt|inline[-_](?:string|bytes)|hmac[-_]?encoded|keyfile[-_]contents|"
-    "auth|session|session[-_]?id|sig|salt|seed|hmac|pepper|cookie|iv|login|community|[-_]shared|honeycomb-team|[-_](?:user|credentials|creds)"
-)
+_RANDOM: Final = f"keys?|{_OFTEN}"
+_WEAK: Final = f"[a-z0-9_.-]keys?|{_OFTEN}"
+"""`key` alone is what every map calls its keys."""
 _CAPITALS: Final = [
     word.upper()
     for word in (*names.VENDORS, "sleutel", "klucz", "klic", "nyckel", "nokkel", "nogle", "avain", "anahtar", "kagi")
@@ -124,7 +121,7 @@ PROBES: Final = (
     Probe("columns", rf"(?i:{names.PATTERN}){_CELL}(?:{_BETWEEN}{_CELL})+{_LINE_END}"),
     Probe("columns", rf"[A-Za-z0-9_\"'`]{_BETWEEN}(?:{_LETTER}+ )?{_LETTER}*(?i:{names.PATTERN}){_CELL}{_LINE_END}"),
     # what is on the lines below, in a log (masker.logs); password: |⏎…, name: DB_PASSWORD⏎…, a form's field, SMTP
-    Probe("below", rf"(?i:{patterns.whole('(?&credential)')})[^\r\n]*:{_BLANK}*\r?\n"),
+    Probe("below", rf"(?i:{_CREDENTIAL})[^\r\n]*:{_BLANK}*\r?\n"),
     Probe("below", rf"{_NAME}[\"']?:{_BLANK}*[|>][+-]?[0-9]?{_BLANK}*\r?\n"),
     Probe("below", rf"(?:name|key)[\"']?:{_BLANK}*[\"']?[A-Za-z0-9_.-]*{_NAME}[\"']?,?{_BLANK}*\r?\n"),
     Probe("below", rf"form-data;[^\r\n]*name=\"[A-Za-z0-9_.-]*{_NAME}\"{_BLANK}*\r?\n"),

@@ -9,21 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from kubescript.masker import (
-    columns,
-    keys,
-    pairs,
-)
+from kubescript.masker import columns, keys, pairs
 from kubescript.masker.spans import Span
 
 __all__ = ["READERS"]
 
 READERS: Final[dict[str, Callable[[bytes, int], Iterator[Span]]]] = {
     **pairs.READERS,
-    "jwt": keys.jwt,
     "scheme": keys.scheme,
     "hash": keys.password_hash,
-    "columns": columns.columns,
     "insert": columns.insert,
 }
-"""By the probe that calls for them."""
+"""By the probe that calls for them; those that remember how far they have read are `masker`'s."""

@@ -65,7 +65,7 @@ def shaped(call: request.Request, chunks: Iterator[bytes], date: str) -> Iterato
     """
     options = dict(call.query)
     view = _View(_since(options, date), stamps=options.get("timestamps") in _TRUE)
-    blocks = view.noticing(_whole_lines(chunks))
+    blocks = view.noticing(loglines.whole(chunks, _HELD, lambda: _too_long("the log has a line")))
     if "tailLines" in options:
         blocks = _last(blocks, int(options["tailLines"]))
     return _first((view(block) for block in blocks), int(options.get("limitBytes", 1 << 62)))
@@ -108,24 +108,6 @@ def _too_long(what: str) -> errors.ClusterError:
         "moment on (since_seconds=)",
         code="cluster.too_large",
     )
-
-
-def _whole_lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Blocks of whole lines; the last may lack its end."""
-    begun: list[bytes] = []
-    held = 0
-    for chunk in chunks:
-        end = chunk.rfind(b"\n") + 1
-        if end:
-            yield b"".join([*begun, chunk[:end]])
-            begun, held = [], 0
-        if end < len(chunk):
-            begun.append(chunk[end:])
-            held += len(chunk) - end
-        if held > _HELD:
-            raise _too_long("the log has a line")
-    if begun:
-        yield b"".join(begun)
 
 
 def _last(blocks: Iterator[bytes], lines: int) -> Iterator[bytes]:

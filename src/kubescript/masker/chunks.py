@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kubescript.masker.failures import TooLargeError
+from kubescript.wire import loglines
 
 __all__ = ["blocks", "documents", "lines", "logs"]
 
@@ -72,20 +73,7 @@ def _first(buffer: bytearray, marks: tuple[bytes, ...], start: int, end: int) ->
 def lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Whole lines, as soon as they are complete, several at a time; the last may lack its end. Raises TooLargeError
     when one is longer than can be held."""
-    parts: list[bytes] = []
-    held = 0
-    for chunk in chunks:
-        end = chunk.rfind(b"\n") + 1
-        if end:
-            yield b"".join([*parts, chunk[:end]])
-            parts, held = [], 0
-        if end < len(chunk):
-            parts.append(chunk[end:])
-            held += len(chunk) - end
-        if held > HARD:
-            raise TooLargeError("line")
-    if parts:
-        yield b"".join(parts)
+    return loglines.whole(chunks, HARD, lambda: TooLargeError("line"))
 
 
 def logs(chunks: Iterator[bytes]) -> Iterator[bytes]:

@@ -18,7 +18,6 @@ from kubescript.masker import linear
 __all__ = [
     "RUN",
     "Decoded",
-    "alignments",
     "colourless",
     "decode",
     "encode",
@@ -50,15 +49,6 @@ class Decoded:
     """How it was compressed: gzip, zlib, bz2, xz; empty when it was not."""
     charset: str = ""
     bomb: bool = False
-
-
-def alignments(text: bytes) -> tuple[bytes, ...]:
-    """What of `text` shows in base64, wherever in a longer text it stands."""
-    pieces = []
-    for before in range(3):
-        whole = base64.b64encode(bytes(before) + text)
-        pieces.append(whole[(before * 8 + 5) // 6 : (before + len(text)) * 8 // 6])
-    return tuple(pieces)
 
 
 def decode(run: bytes) -> Decoded | None:

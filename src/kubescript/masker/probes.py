@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from kubescript.masker import commands, encodings, linear, names, patterns
+from kubescript.masker import commands, linear, names, patterns
+from kubescript.wire import masking
 
 __all__ = ["PROBES", "Probe"]
 
@@ -74,7 +75,7 @@ def _hidden() -> Iterator[Probe]:
     words = [form(word) for word in names.HIDDEN["any_case"].split() for form in (str.lower, str.upper, str.title)]
     wide = [form(word) for word in names.HIDDEN["wide"].split() for form in (str.lower, str.upper, str.title)]
     for word in dict.fromkeys([*words, *names.HIDDEN["exact"].split(), *("\0".join(word) for word in wide)]):
-        for piece in encodings.alignments(word.encode()):
+        for piece in masking.alignments(word.encode()):
             if len(piece) >= _MIN_PIECE:
                 yield Probe("base64", piece.decode().replace("+", r"\+"))
 

@@ -6,9 +6,10 @@ altogether (within a private key) stays as an empty one without a stamp, so that
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Final
 
-__all__ = ["REMOVED", "stamp"]
+__all__ = ["REMOVED", "stamp", "whole"]
 
 REMOVED: Final = b"\n"
 """What stays of a line with a stamp that masking took out."""
@@ -27,3 +28,22 @@ def stamp(line: bytes) -> int:
     """Returns how many bytes at the beginning of the line are its stamp, with the blank behind it; 0 for none."""
     end = line.find(b" ", _FIRST, _LAST + 1) + 1
     return end if end and line[:end].translate(_DIGITS) in _FORMS else 0
+
+
+def whole(chunks: Iterator[bytes], most: int, too_long: Callable[[], Exception]) -> Iterator[bytes]:
+    """Yields whole lines as soon as they are complete, several at a time; the last may lack its end. Raises what
+    `too_long` returns when more than `most` bytes of one would be held."""
+    begun: list[bytes] = []
+    held = 0
+    for chunk in chunks:
+        end = chunk.rfind(b"\n") + 1
+        if end:
+            yield b"".join([*begun, chunk[:end]])
+            begun, held = [], 0
+        if end < len(chunk):
+            begun.append(chunk[end:])
+            held += len(chunk) - end
+        if held > most:
+            raise too_long()
+    if begun:
+        yield b"".join(begun)

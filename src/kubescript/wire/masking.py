@@ -23,6 +23,7 @@ was masked, as `token=2,password=1`. A masker reads hostile bytes, so the host t
 
 from __future__ import annotations
 
+import base64
 import enum
 import struct
 from collections.abc import Mapping
@@ -34,7 +35,7 @@ from kubescript.wire import protocol
 
 __all__ = [
     "ANSWER", "HEADER", "MAX_CHUNK", "MAX_KIND", "MAX_NOTES", "OPENING", "Answer", "Body", "Order", "Reason", "Rule",
-    "Settings", "read_kinds", "write_kinds",
+    "Settings", "alignments", "read_kinds", "write_kinds",
 ]  # fmt: skip
 
 HEADER: Final = struct.Struct("<IB")
@@ -105,6 +106,15 @@ class Body(msgspec.Struct, frozen=True):
     """Its objects are Secrets, whether they say so or not."""
     echo: bool = False
     """It may repeat words of the script, which must not get the mask that the same value has in the cluster."""
+
+
+def alignments(text: bytes) -> tuple[bytes, ...]:
+    """What of `text` shows in base64, wherever in a longer text it stands."""
+    pieces = []
+    for before in range(3):
+        whole = base64.b64encode(bytes(before) + text)
+        pieces.append(whole[(before * 8 + 5) // 6 : (before + len(text)) * 8 // 6])
+    return tuple(pieces)
 
 
 def write_kinds(counts: Mapping[str, int]) -> bytes:

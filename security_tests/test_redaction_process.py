@@ -6,15 +6,16 @@ Then the honest one: it is killed, stopped and left waiting, and no text passes 
 from __future__ import annotations
 
 import ast
+import contextlib
 import logging
 import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 import pyseccomp
 import pytest
@@ -309,6 +310,21 @@ def test_a_masker_serves_so_many_calls_and_no_more(taken: redaction.Engine) -> N
     """What a text does to the process that reads it does not last."""
     seen = {ast.literal_eval(obeyed(taken, "result = os.getpid()")) for _ in range(600)}
     assert len(seen) >= 3
+
+
+@pytest.mark.promise("S-07")
+def test_a_short_answer_that_is_given_up_costs_no_masker() -> None:
+    """A script that reads the head of a short answer and no more leaves its masker to the next; one that gives up a long
+    one does not, for the masker still has the rest of it."""
+    bodies = ((LIST, [b'{"kind":"PodList","items":[]}'], True), (LOG, [TEXT.encode() * 5_000] * 100, False))
+    with contextlib.closing(redaction.Engine(redaction.Settings())) as engine:
+        engine.prepare()
+        for call, chunks, is_kept in bodies:
+            lent = engine._pool._idle[-1].worker.pid
+            with contextlib.closing(cast("Generator[bytes]", engine.body(call, iter(chunks), lambda _: None))) as body:
+                next(body)
+            assert (lent in engine._pool.pids) == is_kept
+            assert engine.text("result = 6 * 7", lambda _: None) == "result = 6 * 7"
 
 
 @pytest.mark.promise("S-07")

@@ -61,6 +61,8 @@ class Masker:
         self._link = link.Link(worker.socket)
         self._most = 0
         """Bytes that it may still answer."""
+        self._waiting = 0
+        """Answers that it owes, or that are being read."""
         self._reported = 0
         self._kinds: set[str] = set()
 
@@ -95,9 +97,9 @@ class Masker:
         self._begin()
         self._send(masking.Order.TEXT, content)
         answer, size = self._answer(found, check, same=True)
-        if answer == masking.Answer.SAME:
-            return content
-        return b"".join(self._link.blocks(size, check))
+        masked = content if answer == masking.Answer.SAME else b"".join(self._link.blocks(size, check))
+        self._waiting -= 1
+        return masked
 
     def body(
         self, about: masking.Body, chunks: Iterator[bytes], found: Found, check: link.Check, *, live: bool
@@ -109,7 +111,6 @@ class Masker:
         self._begin()
         self._link.send(masking.Order.OPEN, msgspec.json.encode(about))
         ahead = 0 if live else _AHEAD
-        waiting = 0
         broken: Exception | None = None
         while True:
             try:
@@ -119,19 +120,25 @@ class Masker:
                 break
             if chunk is None:
                 self._send(masking.Order.END, b"")
-                waiting += 1
                 break
             for part in _parts(chunk):
                 self._send(masking.Order.CHUNK, part)
-                waiting += 1
-                while waiting > ahead or (waiting and self._link.has_input):
+                while self._waiting > ahead or (self._waiting and self._link.has_input):
                     yield from self._pieces(found, check)
-                    waiting -= 1
             check()
-        for _ in range(waiting):
-            yield from self._pieces(found, check)
+        # Read before any of it is passed on: scripts often give up a short answer, and a masker that still has
+        # something to say could serve nobody else.
+        rest: list[bytes] = []
+        while self._waiting:
+            rest += self._pieces(found, check)
+        yield from rest
         if broken is not None:
             raise SourceBrokenError(broken)
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether all that it was asked has been answered and read."""
+        return not self._waiting
 
     def _begin(self) -> None:
         self.uses += 1
@@ -141,11 +148,13 @@ class Masker:
 
     def _send(self, order: masking.Order, payload: bytes | memoryview) -> None:
         self._most += len(payload) * _GROWTH
+        self._waiting += 1
         self._link.send(order, payload)
 
     def _pieces(self, found: Found, check: link.Check) -> Iterator[bytes]:
         _, size = self._answer(found, check)
         yield from self._link.blocks(size, check)
+        self._waiting -= 1
 
     def _answer(self, found: Found, check: link.Check, *, same: bool = False) -> tuple[masking.Answer, int]:
         """Read the head of an answer and report what was masked. Raises RedactionError, ProtocolError, StreamClosed."""

@@ -85,6 +85,9 @@ class Pool:
                 self._examine(masker)
             yield masker
             healthy = True
+        except GeneratorExit:  # the reader of a body has had enough of it
+            healthy = masker.is_at_rest
+            raise
         finally:
             self._give_back(masker, healthy=healthy)
 

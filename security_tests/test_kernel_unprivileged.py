@@ -120,6 +120,6 @@ def test_a_strict_server_runs_nothing_when_a_step_fails(step: str) -> None:
     command = (*benches.HOSTILE, f"--fail={step}")
     with benches.opened(command, strict=True) as bench, pytest.raises(errors.WorkerError, match=step):
         bench("result = 1")
-    assert doctor.Report(bench.pool.layers).missing == (step,)
+    assert doctor.Report(bench.pool.layers, redaction=False).missing == (step,)
     with benches.opened(command, strict=False) as bench:
         assert bench.works()

@@ -192,10 +192,11 @@ def _parsed(text: str) -> datetime | None:
 def _is_after(line: bytes, since: datetime) -> bool:
     """Raises ClusterError (cluster.not_captured) when the line does not say when it was written."""
     end = loglines.stamp(line)
-    if not end:
+    # A saved line may say that it is of the 31st of February: a log without it must not look like a quiet one.
+    when = _parsed(line[: end - 1].decode()) if end else None
+    if when is None:
         raise errors.ClusterError("the log was captured without timestamps; use tailLines", code="cluster.not_captured")
-    when = _parsed(line[: end - 1].decode())
-    return when is not None and when >= since  # a saved line may say that it is of the 31st of February
+    return when >= since
 
 
 def _limit_bytes(lines: Iterator[bytes], options: dict[str, str]) -> Iterator[bytes]:

@@ -130,13 +130,14 @@ class _Server(stdio.Server):
         return pid
 
     def sample(self, scripts: int) -> Sample:
-        """Numbers at rest: the last worker reaped, the spare there."""
+        """Numbers at rest: the last worker reaped, the spare there, and the maskers that wait for work."""
         fork_server = self.fork_server
         still, deadline = 0, time.monotonic() + 5
+        processes = 0
         while still < 5 and time.monotonic() < deadline:
             time.sleep(0.03)
-            still = still + 1 if len(_children(fork_server)) == 1 else 0
-        processes = 1 + len(_children(self.pid)) + len(_children(fork_server))
+            before, processes = processes, 1 + len(_descendants(self.pid))
+            still = still + 1 if len(_children(fork_server)) == 1 and processes == before else 0
         descriptors, threads = (len(os.listdir(f"/proc/{self.pid}/{what}")) for what in ("fd", "task"))
         return Sample(scripts, descriptors, processes, threads, _resident(self.pid), _resident(fork_server))
 
@@ -148,6 +149,10 @@ def _call(script: str, timeout: int) -> dict[str, Any]:
 def _command(pid: int) -> bytes:
     """The command line of a process."""
     return Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+def _descendants(pid: int) -> list[int]:
+    return [one for child in _children(pid) for one in (child, *_descendants(child))]
 
 
 def _children(pid: int) -> list[int]:

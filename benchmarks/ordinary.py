@@ -164,18 +164,21 @@ LISTS: dict[str, Callable[[Draw], dict[str, object]]] = {"events": event, "Confi
 
 def logged(name: str, size: int) -> bytes:
     """A log of about this size: a megabyte of it, again and again."""
-    of, parts, written = Draw(), list[str](), 0
-    while written < min(size, MEGABYTE):
-        parts.append(LOGS[name](of) + "\n")
-        written += len(parts[-1])
-    return "".join(parts).encode() * max(1, size // MEGABYTE)
+    lines = _written(lambda of: LOGS[name](of) + "\n", min(size, MEGABYTE))
+    return "".join(lines).encode() * max(1, size // MEGABYTE)
 
 
 def listed(name: str, size: int) -> bytes:
     """A list of about this size, likewise."""
-    of, parts, written = Draw(), list[str](), 0
-    while written < min(size, MEGABYTE):
-        parts.append(json.dumps(LISTS[name](of), separators=(",", ":")))
-        written += len(parts[-1])
+    parts = _written(lambda of: json.dumps(LISTS[name](of), separators=(",", ":")), min(size, MEGABYTE))
     items = ",".join(parts * max(1, size // MEGABYTE))
     return f'{{"kind":"List","apiVersion":"v1","metadata":{{}},"items":[{items}]}}'.encode()
+
+
+def _written(make: Callable[[Draw], str], size: int) -> list[str]:
+    """Texts one after the other, until they are so long together."""
+    of, parts, written = Draw(), list[str](), 0
+    while written < size:
+        parts.append(make(of))
+        written += len(parts[-1])
+    return parts

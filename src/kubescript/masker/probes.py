@@ -72,12 +72,17 @@ _MIN_PIECE: Final = 4
 
 def _hidden() -> Iterator[Probe]:
     """What the rules look for, as it shows in base64."""
-    words = [form(word) for word in names.HIDDEN["any_case"].split() for form in (str.lower, str.upper, str.title)]
-    wide = [form(word) for word in names.HIDDEN["wide"].split() for form in (str.lower, str.upper, str.title)]
-    for word in dict.fromkeys([*words, *names.HIDDEN["exact"].split(), *("\0".join(word) for word in wide)]):
+    words = _in_cases(names.HIDDEN["any_case"])
+    exact = names.HIDDEN["exact"].split()
+    wide = ["\0".join(word) for word in _in_cases(names.HIDDEN["wide"])]
+    for word in dict.fromkeys([*words, *exact, *wide]):
         for piece in masking.alignments(word.encode()):
             if len(piece) >= _MIN_PIECE:
                 yield Probe("base64", piece.decode().replace("+", r"\+"))
+
+
+def _in_cases(words: str) -> list[str]:
+    return [form(word) for word in words.split() for form in (str.lower, str.upper, str.title)]
 
 
 def _programs() -> Iterator[Probe]:

@@ -48,8 +48,11 @@ class Rule:
 
     def _tokens(self, text: bytes, start: int, stop: int) -> Iterator[Span]:
         for match in self.regex.finditer(text, start, stop):
-            first, last = match.span(1 if self.regex.groups and match.start(1) >= 0 else 0)
-            if self._stands_alone(text, first) and values.entropy(text[first:last]) >= self.entropy:
+            has_group = bool(self.regex.groups) and match.start(1) >= 0
+            first, last = match.span(1 if has_group else 0)
+            if not self._stands_alone(text, first):
+                continue
+            if values.entropy(text[first:last]) >= self.entropy:
                 yield Span(first, _followed(text, last), self.id)
 
     def finds(self, example: str) -> bool:

@@ -53,6 +53,7 @@ _UPPER: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LOWER: Final = b"abcdefghijklmnopqrstuvwxyz"
 _DIGITS: Final = b"0123456789"
 _LETTERS: Final = _UPPER + _LOWER
+_OF_USERS: Final = _LETTERS + _DIGITS + b"_.@+-"
 _VISIBLE: Final = bytes(range(33, 127))
 _CLASSES: Final = bytes(
     97 if code in _LOWER else 65 if code in _UPPER else 48 if code in _DIGITS else 95 for code in range(256)
@@ -108,16 +109,18 @@ def _is_cookie(value: bytes) -> bool:
 
 
 def _is_telling(name: bytes, value: bytes) -> bool:
-    said = value.strip(b'"').split(maxsplit=1)[:1]
-    if not said or not name or name.lower() in _NO_COOKIE or b" " in name:
+    words = value.strip(b'"').split(maxsplit=1)
+    is_named = name and b" " not in name and name.lower() not in _NO_COOKIE
+    if not words or not is_named:
         return False
-    return len(said[0]) >= 12 or (len(said[0]) >= 8 and _has(said[0], _DIGITS) and _has(said[0], _LETTERS))
+    said = words[0]
+    return len(said) >= 12 or (len(said) >= 8 and _is_alphanumeric(said))
 
 
 def _is_login(value: bytes) -> bool:
     """`user:password`, `neo4j/password`, or a password alone."""
     user, colon, password = value.partition(b":")
-    if colon and user and len(value.split()) == 1 and b"/" not in user:
+    if colon and user and _is_word(value) and b"/" not in user:
         return len(password) >= 4 and not (len(password) <= 5 and password.isdigit())
     user, slash, password = value.partition(b"/")
     if slash and user.isalnum() and user.islower():
@@ -186,13 +189,15 @@ def is_weak_secret(value: bytes, name: str) -> bool:
 def _is_user_drawn(value: bytes) -> bool:
     """`user/pa55W-rd`, `user:pa55word`."""
     user, slash, password = value.partition(b"/")
-    if slash and user.isalpha() and user.islower() and len(password) >= 8 and len(password.split()) == 1:
+    is_user = user.isalpha() and user.islower()
+    if slash and is_user and len(password) >= 8 and _is_word(password):
         odd = password.translate(None, _LETTERS + _DIGITS + b"_./-")
         return bool(odd) and b"/" not in password and _has(password, _DIGITS) and _has(password, _UPPER)
     user, colon, password = value.partition(b":")
-    is_user = user[:1].isalpha() and user != b"system" and not user.translate(None, _LETTERS + _DIGITS + b"_.@+-")
-    is_one = len(password) >= 6 and len(password.split()) == 1 and b":" not in password and b"/" not in password
-    return bool(colon) and is_user and is_one and _is_alphanumeric(password)
+    is_user = user[:1].isalpha() and user != b"system" and not user.translate(None, _OF_USERS)
+    if not colon or not is_user or len(password) < 6 or not _is_word(password):
+        return False
+    return b":" not in password and b"/" not in password and _is_alphanumeric(password)
 
 
 def is_mixed(value: bytes) -> bool:
@@ -264,6 +269,11 @@ def _parts(value: bytes) -> list[bytes]:
 def _is_alphanumeric(value: bytes) -> bool:
     """Whether it has letters and digits."""
     return _has(value, _DIGITS) and _has(value, _LETTERS)
+
+
+def _is_word(value: bytes) -> bool:
+    """Whether it is in one piece."""
+    return len(value.split()) == 1
 
 
 def _has(value: bytes, letters: bytes) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 
 from kubescript.worker.language import builtins as script_builtins
 from kubescript.worker.language import compiler, identifiers, reflection, stdlib
-from kubescript.worker.sdk import helpers
+from kubescript.worker.sdk import helpers, kubeconfig
 
 __all__ = ["SECRET", "Handle", "leak", "reachable", "silent", "walk"]
 
@@ -43,7 +43,7 @@ class Handle:
 # --- the verdict on one value -----------------------------------------------------------------------------------------
 
 INSIDES: Final = (types.ModuleType, types.FrameType, types.CodeType, types.CellType, io.FileIO, io.BufferedReader)
-INSIDES_TOO: Final = (types.TracebackType, io.BufferedWriter, io.BufferedRandom, io.TextIOWrapper)
+INSIDES_TOO: Final = (types.TracebackType, io.BufferedWriter, io.BufferedRandom, io.TextIOWrapper, kubeconfig.Choice)
 MAKERS: Final = (types.FunctionType, types.CodeType, types.ModuleType)
 _RAW: Final = (
     "breakpoint compile delattr dir eval exec getattr globals hasattr input locals open print setattr type "

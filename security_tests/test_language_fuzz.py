@@ -63,6 +63,8 @@ SDK: Final = frozenset(
         "modules",
         "watch",
         "ages",
+        "kubeconfig",
+        "dynamic",
     )
 )
 """Modules of the SDK whose types a script may meet: not the transport, nor the session."""
@@ -208,6 +210,23 @@ def _depth() -> int:
     return depth
 
 
+ATTEMPT: Final = "def attempt(f):\n    try:\n        return f()\n    except Exception as e:\n        return e\n"
+CLIENT: Final = (
+    "kubernetes.client.CoreV1Api",
+    "kubernetes.client.ApiClient",
+    "kubernetes.client.Configuration",
+    "kubernetes.client.ApiException",
+    "kubernetes.client.V1Pod",
+    "kubernetes.config.list_kube_config_contexts",
+    "kubernetes.config.load_kube_config",
+    "kubernetes.config.new_client_from_config",
+    "kubernetes.config.ConfigException",
+    "kubernetes.dynamic.DynamicClient",
+    "kubernetes.utils.parse_quantity",
+    "kubernetes.watch.Watch",
+)
+
+
 # --- one program ------------------------------------------------------------------------------------------------------
 
 
@@ -301,6 +320,14 @@ def test_no_program_holds_what_it_must_not(record_property: Callable[[str, objec
     assert fates["ended"] > fates.total() * 0.25, f"too few ran to their end: {fates}"
     assert fates["refused"], "nothing was refused: the programs are tame"
     assert used >= grammar.KINDS, f"never in a program that ran: {grammar.KINDS - used}"
+
+
+@pytest.mark.promise("L-02")
+@pytest.mark.parametrize("name", CLIENT)
+def test_what_the_official_client_exports_is_the_sdk_s(name: str) -> None:
+    """Chance names a class of the client once in thousands of programs; so each is held and called here."""
+    verdict = judge(f"import kubernetes\n{ATTEMPT}held = {name}\ncalled = attempt(held)\n")
+    assert verdict == Verdict("ended")
 
 
 # --- the fuzzer finds leaks where there are some ----------------------------------------------------------------------

@@ -69,7 +69,7 @@ def test_progress_reaches_the_client_inside_a_watch(flags: list[str]) -> None:
     script = (
         WATCH
         + """
-for event in w.stream(v1.list_namespace, timeout_seconds=3):
+for event in w.stream(v1.list_namespace, timeout_seconds=10):
     name = event["object"].metadata.name
     found = k8s.parallel([lambda n=n: v1.list_namespaced_pod(name, limit=n) for n in (1, 2)])
     seen.append(sum(map(len, found)))

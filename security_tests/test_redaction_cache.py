@@ -95,7 +95,7 @@ def test_what_is_damaged_or_not_ours_is_not_loaded(
     """A file that is cut, changed, writable by others, a link, a pipe, or in a directory of everybody's is compiled anew."""
     attacks(1)
     attack(saved(directory))
-    assert scanner._loaded(PROBES, directory) is None
+    assert scanner._loaded([scanner._Expression(probe.pattern, 0) for probe in PROBES], directory) is None
     assert hits(directory) == EXPECTED
 
 
@@ -104,9 +104,9 @@ def test_other_patterns_have_another_database(directory: Path) -> None:
     """Patterns that changed are never served by what was saved for others, and old files do not pile up."""
     assert hits(directory, OTHERS) == []
     assert hits(directory) == EXPECTED
-    for number in range(8):
+    for number in range(12):
         hits(directory, [Probe("pair", f"other{number}=")])
-    assert len(list(directory.glob("*.hsdb"))) == 4
+    assert len(list(directory.glob("*.hsdb"))) == 8
 
 
 @pytest.mark.promise("S-01")

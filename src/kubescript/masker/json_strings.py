@@ -11,9 +11,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+import orjson
+
 from kubescript.masker import linear
 
-__all__ = ["String", "end_of", "escaped", "key_before", "located", "plain", "quotes_only", "unescaped"]
+__all__ = ["BEHIND_RUN", "String", "end_of", "escaped", "key_before", "located", "plain", "quotes_only", "unescaped"]
 
 _BLANK: Final = b" \t\r\n"
 _BACK: Final = 420
@@ -37,7 +39,7 @@ _CHALLENGE: Final = linear.compiled(
 """What an ACME server asks to be published."""
 _FLAG: Final = linear.compiled(rb"--?[A-Za-z0-9_.-]{1,80}")
 _NEXT_FLAG: Final = linear.compiled(rb'--?[a-z][a-z-]*["=]')
-_BEHIND_RUN: Final = 2
+BEHIND_RUN: Final = 2
 """Bytes behind a run of base64 that its probe reads."""
 _WINDOW: Final = 4_096
 _HIGHEST: Final = ord("\x7f")
@@ -65,7 +67,7 @@ def located(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]:
         read = quotes_only(data, done, end)
         last = read.rfind(b'"')
         if read.count(b'"') % 2 == 0:  # within no string, or just behind one
-            if probe != "base64" or last < max(0, len(read) - _BEHIND_RUN):
+            if probe != "base64" or last < max(0, len(read) - BEHIND_RUN):
                 done = end
                 continue
             last = read.rfind(b'"', 0, last)
@@ -191,9 +193,17 @@ def unescaped(raw: bytes) -> bytes | None:
     """What a string's bytes stand for; None when they stand for nothing."""
     if b"\\" not in raw:
         return raw
+    quoted = b'"' + raw + b'"'
     try:
-        text = json.loads(b'"' + raw + b'"', strict=False)
-        return str(text).encode()
+        return str(orjson.loads(quoted)).encode()
+    except orjson.JSONDecodeError:
+        return _tolerated(quoted)
+
+
+def _tolerated(quoted: bytes) -> bytes | None:
+    """The same of a string with control characters in it, which writers of JSON forget to escape."""
+    try:
+        return str(json.loads(quoted, strict=False)).encode()
     except (ValueError, UnicodeError):
         return None
 

@@ -113,8 +113,11 @@ class LogText:
             part = lines[start:at]
             scanned = encodings.colourless(b"\n".join(part))
             hits = self._rules.scanner.scan(scanned, size // _SPARSE)
-            is_one = len(part) == 1 or len(hits) <= size // _SPARSE
-            masked += self._masked_lines(part, scanned.split(b"\n"), hits) if is_one else self._as_one(part)
+            is_sparse = len(hits) <= size // _SPARSE
+            if is_sparse or len(part) == 1:
+                masked += self._masked_lines(part, scanned.split(b"\n"), hits if is_sparse else None)
+            else:
+                masked += self._as_one(part)
         return masked
 
     def _as_one(self, lines: list[bytes]) -> list[bytes | None]:
@@ -127,19 +130,12 @@ class LogText:
         ]
         return [stamps[0] + self._rules.masked("suspicious", text, self._found), *rest[1:]]
 
-    def _touched(self, lines: list[bytes], hits: list[scanner.Hit]) -> dict[int, bool]:
-        """The numbers of the lines in which a probe ended; True for those below which something may go on."""
-        ends = list(accumulate(len(line) + 1 for line in lines))
-        touched: dict[int, bool] = {}
-        for probe, end in hits:
-            at = bisect_left(ends, end)
-            touched[at] = probe in self._openers or touched.get(at, False)
-        return touched
-
-    def _masked_lines(self, lines: list[bytes], scanned: list[bytes], hits: list[scanner.Hit]) -> list[bytes | None]:
-        """The lines, masked; `scanned` are they without colours, and `hits` what was found in those."""
-        is_same = len(scanned) == len(lines)
-        touched = self._touched(scanned, hits) if is_same else dict.fromkeys(range(len(lines)), True)
+    def _masked_lines(
+        self, lines: list[bytes], scanned: list[bytes], hits: list[scanner.Hit] | None
+    ) -> list[bytes | None]:
+        """The lines, masked; `scanned` are they without colours, and `hits` all that was found in those, if known."""
+        is_known = hits is not None and len(scanned) == len(lines)
+        touched = _by_line(scanned, hits or []) if is_known else dict.fromkeys(range(len(lines)))
         masked: list[bytes | None] = list(lines)
         order, at = sorted(touched), 0
         count = len(lines) - (not lines[-1])  # behind the last line's end nothing stands
@@ -149,21 +145,22 @@ class LogText:
                 if next_hit == len(order):
                     break
                 at = order[next_hit]
-            masked[at] = self._line(lines[at], is_hit=at in touched, opens=touched.get(at, False))
+            masked[at] = self._line(lines[at], touched[at]) if at in touched else self._line(lines[at], [])
             at += 1
         return masked
 
-    def _line(self, line: bytes, *, is_hit: bool, opens: bool) -> bytes | None:
-        """One line, masked; None when nothing of it is left."""
+    def _line(self, line: bytes, hits: list[scanner.Hit] | None) -> bytes | None:
+        """One line, masked, with what was found in it, where that is known; None when nothing of it is left."""
         start, end = loglines.stamp(line), len(line.rstrip(b"\r"))
         bare = line[start:end]
         cells = self._cells(bare) if self._below else []
         if any(not cell.kind for cell in cells):
             return b"" if start else None  # see loglines.REMOVED
         masked = spans.apply(bare, cells, self._mask) if cells else bare
-        if is_hit:  # whatever began above, the line may hold more than that
-            masked = self._rules.text(masked, self._found)
-        if opens:
+        if hits is None or hits:  # whatever began above, the line may hold more than that
+            inside = [(probe, place - start) for probe, place in hits or () if place > start]
+            masked = self._rules.text(masked, self._found, hits=inside if hits and masked is bare else None)
+        if hits is None or any(probe in self._openers for probe, _ in hits):
             self._open(_opened(bare))
         return line if masked is bare else line[:start] + masked + line[end:]
 
@@ -176,6 +173,17 @@ class LogText:
     def _open(self, below: _Below | None) -> None:
         if below is not None and not (isinstance(below, _Block) and _Block in self._below):  # the outer block is longer
             self._below[type(below)] = below
+
+
+def _by_line(lines: list[bytes], hits: list[scanner.Hit]) -> dict[int, list[scanner.Hit]]:
+    """The numbers of the lines in which a probe ended, and what was found there, from the line's beginning on."""
+    ends = list(accumulate(len(line) + 1 for line in lines))
+    touched: dict[int, list[scanner.Hit]] = {}
+    for probe, end in hits:
+        at = bisect_left(ends, end)
+        start = ends[at] - len(lines[at]) - 1
+        touched.setdefault(at, []).append((probe, end - start))
+    return touched
 
 
 def _opened(line: bytes) -> _Below | None:

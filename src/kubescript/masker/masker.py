@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import functools
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -38,6 +39,7 @@ from kubescript.masker import (
     values,
 )
 from kubescript.masker.json_strings import String
+from kubescript.masker.scanner import Hit
 from kubescript.masker.spans import Span
 from kubescript.wire.masking import OPENING
 
@@ -63,6 +65,8 @@ _PLACEHOLDER: Final = OPENING.decode()
 _BLANKS: Final = b" \t\r\n\f\v"
 _PARTS: Final = frozenset({"command", "list", "map"})
 """Probes that lead to a part of a string."""
+_FAR_READERS: Final = frozenset({"base64", "percent", "pem", "command", "columns", "jwt"})
+"""Probes behind which a reader goes on for long."""
 _BASIC: Final = frozenset({"auth", "_auth"})
 """What Docker and npm call `user:password` in base64."""
 _MIN_BASE64: Final = 12
@@ -135,28 +139,33 @@ class Masker:
         other.budget = Budget()
         return other
 
-    def text(self, content: bytes, found: Found, depth: int = 0) -> bytes:
-        """Any text; the very same object when there is nothing to mask. Colours go with what is masked."""
+    def text(self, content: bytes, found: Found, depth: int = 0, hits: list[Hit] | None = None) -> bytes:
+        """Any text; the very same object when there is nothing to mask. Colours go with what is masked. `hits`: what a
+        scan has found in it."""
         bare = encodings.colourless(content) if b"\x1b[" in content else content
-        masked = self._text(bare, found, depth)
+        masked = self._text(bare, found, depth, hits if bare is content else None)
         return content if masked is bare else masked
 
-    def _text(self, content: bytes, found: Found, depth: int) -> bytes:
+    def _text(self, content: bytes, found: Found, depth: int, hits: list[Hit] | None) -> bytes:
         if content[:1] in b'{["' and content and _is_json(content):
             return self.document(content, found, depth)
-        is_short = len(content) <= _SHORT
-        if is_short and content in self._clean:
-            return content
-        hits = self.scanner.scan(content, self.budget.left)
+        hits = self._candidates(content) if hits is None else hits
         if not hits:
-            if is_short and len(self._clean) < _REMEMBERED:
-                self._clean.add(content)
             return content
         if depth > _MAX_DEPTH:
             return self.masked("nested", content, found)
         if not self.budget.spend(len(hits)):
             return b"".join(self._dense(content, found, depth))
         return self._judged(content, hits, found, depth)
+
+    def _candidates(self, content: bytes) -> list[Hit]:
+        is_short = len(content) <= _SHORT
+        if is_short and content in self._clean:
+            return []
+        hits = self.scanner.scan(content, self.budget.left)
+        if is_short and not hits and len(self._clean) < _REMEMBERED:
+            self._clean.add(content)
+        return hits
 
     def _dense(self, content: bytes, found: Found, depth: int) -> Iterator[bytes]:
         """A text that has too many candidates. The blocks that are full of them are masked as a whole, and so is the
@@ -180,11 +189,14 @@ class Masker:
         text = b"".join(blocks)
         return self._judged(text, self.scanner.scan(text), found, depth) if text else b""
 
-    def _judged(self, content: bytes, hits: list[scanner.Hit], found: Found, depth: int) -> bytes:
+    def _judged(self, content: bytes, hits: list[Hit], found: Found, depth: int) -> bytes:
         if not hits or placeholders.is_masked(content):
             return content
-        marked = spans.merged(spans.clear_of_masks(content, self._spans(content, hits, found, depth)))
-        return self._without(content, spans.whole(content, marked), found)
+        marked = list(self._spans(content, hits, found, depth))
+        if not marked:
+            return content
+        clear = spans.merged(spans.clear_of_masks(content, marked))
+        return self._without(content, spans.whole(content, clear), found)
 
     def _without(self, content: bytes, marked: Iterable[Span], found: Found) -> bytes:
         """The text without these values, but for those that the operator allows; the same object when none goes."""
@@ -193,18 +205,21 @@ class Masker:
 
     def document(self, data: bytes, found: Found, depth: int = 0, *, secrets: bool = False) -> bytes:
         """JSON, or a run of whole members of it; `secrets`: its objects are Secrets, whether they say so or not."""
-        original, hits = data, self._hits(data)
+        original, hits = data, self.scanner.scan(data)
         if not hits and not secrets:
             return data
-        if any(probe == "escape" for probe, _ in hits):
+        if any(self._ids[probe] == "escape" for probe, _ in hits):
             data = json_strings.plain(data)
-            hits = self._hits(data)
+            hits = self.scanner.scan(data)
         parts, done = [], 0
-        for string in self._strings(data, hits, secrets=secrets):
+        ends = [end for _, end in hits]
+        for string in self._strings(data, [(self._ids[probe], end) for probe, end in hits], secrets=secrets):
             if string.start < done:
                 continue
             raw = data[string.start : string.end]
-            new = self._string(raw, string, found, depth)
+            inside = hits[bisect_right(ends, string.start) : bisect_right(ends, string.end + json_strings.BEHIND_RUN)]
+            within = [(probe, min(end, string.end) - string.start) for probe, end in inside]
+            new = self._string(raw, string, within, found, depth)
             if new is not raw:
                 parts += [data[done : string.start], new]
                 done = string.end
@@ -216,9 +231,6 @@ class Masker:
         return self._mask(kind, value)
 
     # Documents
-
-    def _hits(self, data: bytes) -> list[tuple[str, int]]:
-        return [(self._ids[probe], end) for probe, end in self.scanner.scan(data)]
 
     @staticmethod
     def _strings(data: bytes, hits: list[tuple[str, int]], *, secrets: bool) -> list[String]:
@@ -240,8 +252,8 @@ class Masker:
             chosen[string.start] = string
         return [chosen[start] for start in sorted(chosen)]
 
-    def _string(self, raw: bytes, string: String, found: Found, depth: int) -> bytes:
-        """One string of a document, masked; the same object when nothing is."""
+    def _string(self, raw: bytes, string: String, hits: list[Hit], found: Found, depth: int) -> bytes:
+        """One string of a document, masked; the same object when nothing is. `hits`: what was found in its bytes."""
         if string.role in secret_objects.ROLES:
             return raw if placeholders.is_masked(raw) else self._owned(raw, string.role, found)
         content = json_strings.unescaped(raw)
@@ -250,7 +262,7 @@ class Masker:
         kind, new = self._kind(string, content), content
         is_file = b"\n" in content.strip()
         if not kind or is_file:  # of a file, what it holds tells what is secret in it
-            new = self.text(content, found, depth + 1)
+            new = self.text(content, found, depth + 1, hits if content is raw else None)
         if kind and is_file and (new is not content or placeholders.PLACEHOLDER.search(content)):
             new = self._rest(new, kind, found)
         elif kind:
@@ -287,8 +299,8 @@ class Masker:
 
     # Texts
 
-    def _spans(self, content: bytes, hits: list[scanner.Hit], found: Found, depth: int) -> Iterator[Span]:
-        openers = self._openers(content, found, depth)
+    def _spans(self, content: bytes, hits: list[Hit], found: Found, depth: int) -> Iterator[Span]:
+        openers: dict[str, Callable[[int], Iterator[Span]]] = {}
         done: dict[str, int] = {}
         for probe, end in hits:
             name = self._ids[probe]
@@ -300,7 +312,8 @@ class Masker:
             elif name in patterns.ROWS:
                 words, done[name] = patterns.ROWS[name].spans(content, end, read)
                 yield from exceptions.kept(words, content, self._named)
-            elif name in openers:
+            elif name in _FAR_READERS:
+                openers = openers or self._openers(content, found, depth)
                 for span in openers[name](end):
                     done[name] = span.end
                     if span.kind:

@@ -74,6 +74,8 @@ class Row:
     id: str
     probes: tuple[str, ...]
     """hyperscan's patterns; each ends at one place per candidate."""
+    wide: str
+    """A pattern that ends wherever they do, and elsewhere (probes.py)."""
     pattern: linear.Pattern
     """RE2's; finds a credential with what is around it."""
     values: tuple[int, ...]
@@ -158,6 +160,7 @@ def _read(data: dict[str, Any]) -> Row:
     return Row(
         id=data["id"],
         probes=tuple(whole(each) for each in ([probe] if isinstance(probe, str) else probe)),
+        wide=whole(data.get("wide", "")),
         pattern=pattern,
         values=tuple(number for group, number in groups.items() if group.startswith(b"value")),
         each=compiled(data["each"]) if "each" in data else None,

@@ -29,14 +29,26 @@ class Probe:
     pattern: str
     once: bool = False
     """Whether one place in a text says enough."""
+    wide: str = ""
+    """A pattern that begins with one of `STEMS` and ends wherever `pattern` does, and elsewhere."""
+
+    @property
+    def gate(self) -> tuple[str, str] | None:
+        """What the pattern, or the wide one, begins with, of `STEMS`, and what follows there."""
+        whole = self.wide or self.pattern
+        return next(((stem, whole.removeprefix(stem)) for stem in STEMS if whole.startswith(stem)), None)
 
 
 _QUOTE: Final = r"""(?:\\*["'`])"""
 _DOUBLE: Final = r"""\\*" """.rstrip()
 _SPACE: Final = r"(?:[ \t\r\n]|\\+[nrt])*"
-_CREDENTIAL: Final = patterns.whole("(?&credential)")
+_GAP: Final = r"(?:[ \t\r\n]|\\+[nrt])+"
+_NAMES: Final = patterns.whole("(?&names)")
+_CREDENTIAL: Final = "(?i)" + patterns.whole("(?&credential)")
+STEMS: Final = (_NAMES, _CREDENTIAL)
+"""What thirty patterns begin with."""
 _BLANK: Final = r"[ \t]"
-_NAME: Final = rf"(?i:{names.PATTERN})[A-Za-z0-9_.-]*"
+_NAME: Final = rf"{_NAMES}[A-Za-z0-9_.-]*"
 _LETTER: Final = r"(?:[A-Za-z0-9_.\-'`]|\\*\")"
 _CELL: Final = rf"{_LETTER}*(?: {_LETTER}+)?"
 """A column's name, or the rest of it."""
@@ -109,7 +121,7 @@ PROBES: Final = (
     Probe("pair", rf"{_NAME}{_QUOTE}?\]?{_BLANK}*:[ \t\r\n]+[^ \t\r\n{{[]"),
     Probe("pair", rf"{_NAME}(?:{_QUOTE}\]?|\]){_BLANK}*:[^ \t\r\n{{[]"),
     # and not AuthTokenFilter.java:12
-    Probe("pair", rf"(?i:{names.PATTERN})[A-Za-z0-9_-]*{_BLANK}*:[^ \t\r\n{{[:=]"),
+    Probe("pair", rf"{_NAMES}[A-Za-z0-9_-]*{_BLANK}*:[^ \t\r\n{{[:=]"),
     Probe("pair", rf"(?i:{names.RARE})[A-Za-z0-9_.-]*{_QUOTE}?{_BLANK}*(?:=>|[:=])[ \t\r\n]*[^ \t\r\n{{[]"),
     *_capitals(),
     # | password | … |, password → …, password -> …
@@ -124,10 +136,10 @@ PROBES: Final = (
         rf"{_NAME}{_QUOTE}?(?:,?{_BLANK}+(?:<<)?|,<<){_QUOTE}[^ \t\r\n\"'`0-9!@#$%^&*+=]*[0-9!@#$%^&*+=]",
     ),
     # name,password⏎…
-    Probe("columns", rf"(?i:{names.PATTERN}){_CELL}(?:{_BETWEEN}{_CELL})+{_LINE_END}"),
-    Probe("columns", rf"[A-Za-z0-9_\"'`]{_BETWEEN}(?:{_LETTER}+ )?{_LETTER}*(?i:{names.PATTERN}){_CELL}{_LINE_END}"),
+    Probe("columns", rf"{_NAMES}{_CELL}(?:{_BETWEEN}{_CELL})+{_LINE_END}"),
+    Probe("columns", rf"[A-Za-z0-9_\"'`]{_BETWEEN}(?:{_LETTER}+ )?{_LETTER}*{_NAMES}{_CELL}{_LINE_END}"),
     # what is on the lines below, in a log (masker.logs); password: |⏎…, name: DB_PASSWORD⏎…, a form's field, SMTP
-    Probe("below", rf"(?i:{_CREDENTIAL})[^\r\n]*:{_BLANK}*\r?\n"),
+    Probe("below", rf"{_CREDENTIAL}[^\r\n]*:{_BLANK}*\r?\n"),
     Probe("below", rf"{_NAME}[\"']?:{_BLANK}*[|>][+-]?[0-9]?{_BLANK}*\r?\n"),
     Probe("below", rf"(?:name|key)[\"']?:{_BLANK}*[\"']?[A-Za-z0-9_.-]*{_NAME}[\"']?,?{_BLANK}*\r?\n"),
     Probe("below", rf"form-data;[^\r\n]*name=\"[A-Za-z0-9_.-]*{_NAME}\"{_BLANK}*\r?\n"),
@@ -158,7 +170,8 @@ PROBES: Final = (
         rf"{_DOUBLE}[A-Za-z0-9_.-]*(?i:{names.PATTERN})",
     ),
     # name: DB_PASSWORD⏎ value: …
-    Probe("variable-yaml", rf"(?:{_NAME}|(?i:{_RANDOM})){_QUOTE}?(?:[ \t\r\n]|\\+[nrt])+(?:{_CONTENT}):{_BLANK}"),
+    Probe("variable-yaml", rf"{_NAME}{_QUOTE}?{_GAP}(?:{_CONTENT}):{_BLANK}"),
+    Probe("variable-yaml", rf"(?i:{_RANDOM}){_QUOTE}?{_GAP}(?:{_CONTENT}):{_BLANK}"),
     # "--password", "…; at the next element's opening quote
     Probe("argument", rf"{_DOUBLE}--?(?:[A-Za-z0-9_-]*{_NAME}|-user|-auth|-login){_DOUBLE}{_SPACE},{_SPACE}{_DOUBLE}"),
     # --password … in a command line
@@ -194,6 +207,6 @@ PROBES: Final = (
     *_hidden(),
     # escapes that hide letters from the scan; Go writes none but \u003c \u003e \u0026 and those of control characters
     Probe("escape", r"(?i)\\u00(?:2[0-57-9a-f]|3[0-9abdf]|[4-7][0-9a-f])|\\/", once=True),
-    *(Probe(row.id, probe) for row in patterns.ROWS.values() for probe in row.probes),
+    *(Probe(row.id, probe, wide=row.wide) for row in patterns.ROWS.values() for probe in row.probes),
     Probe("manifest", rf"(?i)kind{_QUOTE}?{_SPACE}:{_SPACE}{_QUOTE}?Secret(?:List)?\b"),
 )

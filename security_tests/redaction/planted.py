@@ -67,8 +67,8 @@ def leaked(text: str) -> list[str]:
     return [name for name, value in VALUES.items() if value in texts or value[::-1] in texts]
 
 
-def snapshot(folder: Path) -> Path:
-    """The cluster as a saved one, its log included."""
+def snapshot(folder: Path, text: str = LOG) -> Path:
+    """The cluster as a saved one, with this as the pod's log."""
     resources = []
     for body in OBJECTS:
         group, version, plural = _PLURALS[body["kind"]]
@@ -83,7 +83,7 @@ def snapshot(folder: Path) -> Path:
         resources.append(entry | {"namespaced": plural != "namespaces", "namespaces": None})
     log = folder / "logs" / "default" / "planted" / "app.log"
     log.parent.mkdir(parents=True)
-    log.write_text("".join(f"2026-03-04T05:06:07.000000001Z {line}\n" for line in LOG.splitlines()))
+    log.write_text("".join(f"2026-03-04T05:06:07.000000001Z {line}\n" for line in text.splitlines()))
     info = {
         "format": "kubescript-snapshot/1",
         "capturedAt": "2026-03-04T05:06:07Z",

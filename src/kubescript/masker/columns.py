@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -49,14 +50,15 @@ class Columns:
         if line and not line.strip(_OF_RULES):
             return []
         fields = _fields(line, self.sign) if len(line) <= _ROW_BYTES else []
-        if len(fields) != self.size or header(line) is not None:
+        if len(fields) != self.size:
             return None
         found = []
         for at, kind in self.secret:
             start, end = _trimmed(line, *fields[at])
             if values.is_secret(line[start:end], kind):
                 found.append(Span(start, end, kind))
-        return found
+        is_head = not found and header(line) is not None  # of the next table
+        return None if is_head else found
 
 
 def header(line: bytes) -> Columns | None:
@@ -88,6 +90,9 @@ def _fields(line: bytes, sign: bytes) -> list[tuple[int, int]]:
     if sign == b"|":  # around the row as well
         place = len(line) - len(line.lstrip(b" \t|"))
         end = len(line.rstrip(b" \t\r\n|"))
+    if b'"' not in line:
+        ends = list(itertools.accumulate((len(field) + 1 for field in line[place:end].split(sign)), initial=place))
+        return [(start, stop - 1) for start, stop in itertools.pairwise(ends)]
     found = []
     while (field := _SPLIT[sign].match(line, place, end)) is not None:
         found.append(field.span())

@@ -261,6 +261,8 @@ ESCAPES: Final = {
     "unbound-pattern": FAKE + SPY + "match Spy():\n    case contextlib.ExitStack.callback: pass\ngot[0](Fake(), 1)",
     "unbound-pattern-key": FAKE + SPY + "match {Spy(): 1}:\n    case {contextlib.ExitStack.callback: 1}: pass\ngot[0](Fake(), 1)",
     "unbound-field": "from collections import UserDict\n@dataclass\nclass U(UserDict):\n    __init__: object\ndataclasses.fields(U)[0].default(json.dumps)",
+    "unbound-field-behind": "class Own(abc.ABC): copy = 1\n@dataclass\nclass U(collections.UserDict, Own):\n    copy: object\ndataclasses.fields(U)[0].default(json.dumps)",
+    "unbound-augmented-behind": SPY + "class Own(abc.ABC): copy = 1\nclass U(collections.UserDict, Own): pass\nU.copy += Spy()",
     "field-mro": "@dataclass\nclass E(Exception):\n    mro: object\ndataclasses.fields(E)[0].default()",
     "field-registry": "import abc\n@dataclass\nclass A(abc.ABC):\n    _abc_impl: object\ndataclasses.fields(A)[0].default",
     "property": "ipaddress.IPv4Address.is_private.fget(k8s)",
@@ -281,6 +283,10 @@ ESCAPES: Final = {
     "generated-order": "@functools.total_ordering\nclass A:\n    def __lt__(self, other): return True\nA.__gt__(k8s, 1)",
     "generated-protocol": "class P(typing.Protocol):\n    x: int\nP.__init__(json)",
     "generated-flag": "import enum\nclass F(enum.Flag):\n    A = 1\nF.__or__(k8s, F.A)",
+    # Free names of the code that `dataclass` writes. The first got the builtin `eval`, once, the second a module.
+    "generated-free-name": "@dataclass\nclass A:\n    eval: dataclasses.InitVar[int] = dataclasses.field(init=False)\n    def __post_init__(self, found): self.found = found\nA()",
+    "generated-free-module": "@dataclass\nclass A:\n    typing: dataclasses.InitVar[int] = dataclasses.field(init=False)\n    def __post_init__(self, found): self.found = found\nA()",
+    "generated-free-type": "@dataclass\nclass A:\n    type: dataclasses.InitVar[int] = dataclasses.field(init=False)\n    def __post_init__(self, found): found('X', (), {})\nA()",
     # Registries and flags of metaclasses.
     "register-alias": "typing.Mapping.register(int)",
     "register-c-alias": "collections.abc.Mapping[str, int].register(int)",
@@ -385,6 +391,28 @@ class D(B): pass
 'safe' if [A.__doc__, C.__doc__, D.__doc__] == ["A", "C", "D"] else [A.__doc__, C.__doc__, D.__doc__]
 """
 
+CHANGING: Final = """
+asked = []
+def doc(cls):
+    asked.append(1)
+    return "x" if len(asked) < 3 else ""
+class B:
+    "B(x=sys.executable, y=os.name)\\n--\\n\\n"
+class A(B):
+    __doc__ = classmethod(property(doc))
+dataclass(init=False)(A)
+class Flag:
+    def __init__(self): self.answers = [False, False, False]
+    def __bool__(self): return self.answers.pop() if self.answers else True
+flag = Flag()
+@dataclass
+class C:
+    eval: int = dataclasses.field(init=flag)
+    zip: int = dataclasses.field(default=1, kw_only=flag)
+'safe' if A.__doc__ == "A" and len(flag.answers) == 1 and C(zip=2).zip == 2 else [A.__doc__, flag.answers]
+"""
+"""A docstring and an option that answer differently each time. Each worked once."""
+
 OVERWRITE: Final = """
 import copy, types
 evil = lambda *a, **k: "evil"
@@ -433,8 +461,8 @@ def test_the_attack_raises_and_the_next_script_works(attack: str) -> None:
 
 @pytest.mark.parametrize(
     "attack",
-    [DATACLASS, HOOKS, MEMBERS, PROXIES, SIGNATURE, OVERWRITE, ESCAPE, OBJ],
-    ids=["dataclass", "hooks", "members", "proxies", "signature", "overwrite", "escape", "obj"],
+    [DATACLASS, HOOKS, MEMBERS, PROXIES, SIGNATURE, CHANGING, OVERWRITE, ESCAPE, OBJ],
+    ids=["dataclass", "hooks", "members", "proxies", "signature", "changing", "overwrite", "escape", "obj"],
 )
 def test_the_attack_gets_nothing(attack: str) -> None:
     """The script ran to its end and found that it had got nothing."""

@@ -19,7 +19,7 @@ from typing import Any, Final, NoReturn
 
 from kubescript.worker.language import formatting, identifiers
 
-__all__ = ["ENUMS", "METACLASSES", "MODULE", "SEALED", "Factory", "SimpleNamespace", "is_script_class"]
+__all__ = ["ENUMS", "METACLASSES", "MODULE", "SEALED", "Factory", "SimpleNamespace", "is_own", "is_script_class"]
 
 MODULE: Final = "script"
 """`__module__` of a script's classes: a name under which there is nothing of ours."""
@@ -176,6 +176,16 @@ _FROM_PYTHON: Final = frozenset(f"__{name}__" for name in _PYTHONS.split())
 def is_script_class(cls: object) -> bool:
     """Whether a script wrote this class."""
     return type(cls) in METACLASSES and cls not in SEALED
+
+
+def is_own(cls: type, name: str) -> bool:
+    """Whether the script defines what `cls.name` finds, in the class or in one that it inherits from.
+
+    Attack: `class U(UserDict, Own)`, where `Own` defines `copy` too, but behind the raw method of UserDict.
+    """
+    lineage = type.__dict__["__mro__"].__get__(cls)
+    nearest = next((each for each in lineage if name in vars(each)), None)
+    return is_script_class(nearest)
 
 
 def _is_allowed(base: type) -> bool:

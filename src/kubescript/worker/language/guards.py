@@ -235,7 +235,7 @@ def augmented(obj: Any, name: str) -> Any:
     Attack: `U.copy += spy`, which hands a method that `U` inherits from UserDict to `spy.__radd__`, without a guard.
     """
     owner = target(obj, name)
-    if type(obj) in _METACLASSES and not any(name in vars(each) for each in obj.__mro__ if is_script_class(each)):
+    if type(obj) in _METACLASSES and not classes.is_own(obj, name):
         raise TypeError(f"{name!r} is not an attribute that the class defines: assign it first")
     return owner
 

@@ -16,7 +16,6 @@ import keyword
 import re
 import sys
 import textwrap
-import types
 import typing
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -92,10 +91,39 @@ def _plain(value: Any) -> object:
 
 # --- dataclasses ------------------------------------------------------------------------------------------------------
 
-_script: Final = types.ModuleType(classes.MODULE)
-vars(_script).update(typing=typing, ClassVar=typing.ClassVar, InitVar=dataclasses.InitVar, KW_ONLY=dataclasses.KW_ONLY)
-sys.modules[classes.MODULE] = _script
-"""The module in which `dataclass` looks up string annotations such as "ClassVar[int]". Scripts cannot import it."""
+_ANNOTATIONS: Final = {
+    "typing": typing,
+    "ClassVar": typing.ClassVar,
+    "InitVar": dataclasses.InitVar,
+    "KW_ONLY": dataclasses.KW_ONLY,
+}
+_BUILTINS_OF_GENERATED_CODE: Final = {
+    "NotImplemented": NotImplemented,
+    "hash": hash,
+    "super": super,
+    "type": reflection.Type,
+}
+
+
+class _Globals(dict[str, object]):
+    """The globals of the code that `dataclass` writes for a script's class: next to nothing.
+
+    Attack: a field `eval: InitVar[int] = field(init=False)` is a free name in that code, for which Python took the
+    builtin of that name, and for a field `typing` the module.
+    """
+
+    def get(self, name: str, default: object = None) -> Any:
+        """Answer `dataclass`, which looks up string annotations such as "ClassVar[int]" by this method only."""
+        return _ANNOTATIONS.get(name, default)
+
+
+class _Module:
+    """The module of a script's classes, as far as `dataclass` asks for one. Scripts cannot import it."""
+
+
+_script: Final = _Module()
+_script.__dict__ = _Globals(__name__=classes.MODULE, __builtins__=_BUILTINS_OF_GENERATED_CODE)
+sys.modules[classes.MODULE] = _script  # type: ignore[assignment]
 
 
 def _own_class(cls: object, what: str) -> None:
@@ -110,16 +138,32 @@ def _dataclass(cls: type | None = None, /, **options: Any) -> Any:
     _own_class(cls, "dataclass")
     _check_fields(cls)
     _ensure_doc(cls)
-    return dataclasses.dataclass(**options)(cls)
+    decided = {name: bool(value) for name, value in options.items()}
+    return dataclasses.dataclass(**decided)(cls)
+
+
+_FLAGS: Final = frozenset({"init", "repr", "hash", "compare", "kw_only"})
+
+
+def _field(**options: Any) -> Any:
+    """Replaces dataclasses.field: decides every option once.
+
+    Attack: `field(init=x)`, whose `__bool__` says no to the parameter and yes to the line that reads it.
+    """
+    for name in _FLAGS & options.keys():
+        if options[name] is not None and options[name] is not dataclasses.MISSING:
+            options[name] = bool(options[name])
+    return dataclasses.field(**options)
 
 
 def _ensure_doc(cls: type) -> None:
-    """Give a class without a docstring one.
+    """Give a class without a docstring one. Attack: `__doc__ = classmethod(property(f))` answers differently each time.
 
     Attack: `dataclass` would make one of the class's signature, and looks for that in the docstrings of all its bases:
     the defaults in `"B(x=sys.executable)"`, followed by `--`, are evaluated, with all modules at hand.
     """
-    if type(cls.__doc__) is not str or not cls.__doc__:
+    doc = vars(cls).get("__doc__")
+    if type(doc) is not str or not doc:
         cls.__doc__ = cls.__name__
 
 
@@ -133,19 +177,12 @@ def _check_fields(cls: type) -> None:
             identifiers.check_identifier(name)
         except identifiers.Refused as refused:
             raise TypeError(str(refused)) from None
-        inherited = not _is_own(cls, name) and callable(getattr(cls, name, None))
+        # Attack: a field `copy` of a class that inherits from UserDict: the raw method is taken for its default.
+        inherited = not classes.is_own(cls, name) and callable(getattr(cls, name, None))
         # Attack: a field `__repr__`, whose default is the code that `dataclass` wrote for the class above.
         taken = inherited or name in identifiers.INTROSPECTION | identifiers.DEFINABLE
         if taken or (name == "obj" and AttributeError in cls.__mro__):
             raise TypeError(f"a field cannot take the place of {name!r}, which the class has already")
-
-
-def _is_own(cls: type, name: str) -> bool:
-    """Whether the class or one it inherits from in the script defines a name.
-
-    Attack: a field `copy` of a class that inherits from UserDict, whose default `dataclass` takes to be the raw method.
-    """
-    return any(name in vars(each) for each in cls.__mro__ if classes.is_script_class(each))
 
 
 def _fields(obj: Any) -> tuple[dataclasses.Field[Any], ...]:
@@ -296,6 +333,7 @@ MEMBERS: Final[dict[str, dict[str, object]]] = {
     "json": {"loads": _loads, "dumps": _dumps},
     "dataclasses": {
         "dataclass": _dataclass,
+        "field": _field,
         "fields": _fields,
         "asdict": _asdict,
         "astuple": _astuple,

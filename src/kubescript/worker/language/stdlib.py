@@ -94,7 +94,7 @@ EXPORTS: Final[dict[str, str]] = {
     "contextlib": "AbstractContextManager ExitStack closing nullcontext suppress",
     "copy": "Error",
     "csv": "reader writer DictReader DictWriter QUOTE_ALL QUOTE_MINIMAL QUOTE_NONE QUOTE_NONNUMERIC Error",
-    "dataclasses": "FrozenInstanceError InitVar KW_ONLY MISSING field is_dataclass",
+    "dataclasses": "FrozenInstanceError InitVar KW_ONLY MISSING is_dataclass",
     "datetime": "MAXYEAR MINYEAR UTC date datetime time timedelta timezone tzinfo",
     "decimal": (
         "Decimal Context getcontext localcontext setcontext ROUND_CEILING ROUND_DOWN ROUND_FLOOR ROUND_HALF_DOWN "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent import futures
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -17,11 +18,17 @@ from kubescript import errors
 from kubescript.cluster import selectors
 from kubescript.request import kinds
 
-__all__ = ["MAX_BYTES", "Collection", "Item", "Resource", "as_list_item", "as_object", "check_json", "split_list"]
+__all__ = [
+    "MAX_BYTES", "Check", "Collection", "Item", "Resource", "as_list_item", "as_object", "check_json", "split_list",
+]  # fmt: skip
+
+Check = Callable[[], None]
+"""Asked again and again while a request is answered; raises ClusterError when nobody waits for the answer any more."""
 
 MAX_BYTES: Final = 512 * 1024**2
 """Bytes of one file of objects in JSON."""
 _MAX_VALUES: Final = 32_000_000
+_CHECK_S: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +92,22 @@ class Collection:
     _items: list[Item] | None = None
     _index: dict[tuple[str, str], Item] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _reading: futures.Future[None] | None = None
+    _starting: threading.Lock = field(default_factory=threading.Lock)
+
+    def wait(self, check: Check) -> None:
+        """Waits until the items are read. Raises ClusterError when they are damaged, and what `check` raises."""
+        # Two GiB of YAML take half an hour. A thread of their own reads them, so that no script waits for them beyond
+        # its time, and later ones find them read.
+        with self._starting:
+            if self._items is not None:
+                return
+            if self._reading is None or self._reading.done():
+                self._reading = _in_thread(lambda: self.items)
+            reading = self._reading
+        while not futures.wait((reading,), _CHECK_S).done:
+            check()
+        reading.result()
 
     @property
     def items(self) -> list[Item]:
@@ -113,13 +136,14 @@ class Collection:
             namespace = ""
         return self._index.get((namespace, name))
 
-    def select(self, namespace: str, label_selector: str, field_selector: str) -> Iterator[Item]:
-        """Returns the objects of one namespace (of all when empty) that both selectors match. Raises SelectorError."""
+    def select(self, namespace: str, label_selector: str, field_selector: str, check: Check) -> Iterator[Item]:
+        """Returns the objects of one namespace (of all when empty) that both selectors match. Raises SelectorError; the
+        iterator raises what `check` raises."""
         by_label = selectors.labels(label_selector)
         by_field, deep = selectors.fields(field_selector, self.resource.group, self.resource.plural)
         # A generator expression and not `yield`: errors of the selectors must be raised now, before the first item.
         return (
-            item for item in self.items
+            item for item in _checked(self.items, check)
             if (not namespace or item.namespace == namespace)
             and (by_label is None or by_label(item.view(deep=False)))
             and (by_field is None or by_field(item.view(deep=deep)))
@@ -130,6 +154,28 @@ class Collection:
         if self.scope is None or not self.resource.namespaced:
             return True
         return bool(namespace) and namespace in self.scope
+
+
+def _in_thread(work: Callable[[], object]) -> futures.Future[None]:
+    """Does `work` in a thread of its own, which goes on when nobody waits for it any more."""
+    future: futures.Future[None] = futures.Future()
+
+    def run() -> None:
+        try:
+            work()
+            future.set_result(None)
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="kubescript-snapshot", daemon=True).start()
+    return future
+
+
+def _checked(items: Iterable[Item], check: Check) -> Iterator[Item]:
+    # Attack: a selector of eight thousand terms, which no object of a large snapshot matches.
+    for item in items:
+        check()
+        yield item
 
 
 def split_list(data: bytes) -> list[msgspec.Raw]:

@@ -47,7 +47,9 @@ class _Pod(msgspec.Struct):
 _POD: Final = msgspec.json.Decoder(_Pod)
 
 
-def answer(saved: store.SavedCluster, call: request.Request, pod: collection.Item) -> types.Response:
+def answer(
+    saved: store.SavedCluster, call: request.Request, pod: collection.Item, check: collection.Check
+) -> types.Response:
     """The log of one container. Raises ClusterError (cluster.not_captured) when the snapshot has none."""
     options = dict(call.query)
     names = _containers(pod)
@@ -66,7 +68,7 @@ def answer(saved: store.SavedCluster, call: request.Request, pod: collection.Ite
             code="cluster.not_captured",
         )
     captured = _captured(saved)
-    response = responses.text(_limit_bytes(_selected_lines(stream, options, saved), options))
+    response = responses.text(_limit_bytes(_selected_lines(stream, options, saved, check), options))
     return response if captured is None else replace(response, date=format_datetime(captured))
 
 
@@ -110,21 +112,24 @@ def _opened(saved: store.SavedCluster, file: tree.Name | None) -> BinaryIO | Non
         return None
 
 
-def _selected_lines(stream: BinaryIO, options: dict[str, str], saved: store.SavedCluster) -> Iterator[bytes]:
+def _selected_lines(
+    stream: BinaryIO, options: dict[str, str], saved: store.SavedCluster, check: collection.Check
+) -> Iterator[bytes]:
     """The last so many lines, those of them since the asked time, with timestamps only when asked. A very long line
     comes in pieces."""
     since = _since(options, saved)
     keeps_stamps = options.get("timestamps") in {"true", "1"}
     last = int(options["tailLines"]) if "tailLines" in options else None
     stream.seek(_tail_start(stream, last) if last is not None else 0)
-    for is_start, piece in _pieces(stream, since):
+    for is_start, piece in _pieces(stream, since, check):
         yield piece if keeps_stamps or not is_start else piece[loglines.stamp(piece) :]
 
 
-def _pieces(stream: BinaryIO, since: datetime | None) -> Iterator[tuple[bool, bytes]]:
+def _pieces(stream: BinaryIO, since: datetime | None, check: collection.Check) -> Iterator[tuple[bool, bytes]]:
     """Each line that is not older than `since`, a very long one in pieces, and whether a piece is the first."""
     is_start = is_wanted = True
     while piece := stream.readline(_MAX_PIECE):
+        check()  # Attack: a log of a gigabyte, all of it older.
         if is_start:
             is_wanted = since is None or _is_after(piece, since)
         if is_wanted:

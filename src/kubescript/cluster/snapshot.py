@@ -11,6 +11,8 @@ import binascii
 import difflib
 import itertools
 import json
+import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +30,8 @@ __all__ = ["Snapshot"]
 _RESOURCE_VERSION: Final = "1"
 # Attack: a folder of a hundred thousand kinds, each compared with a misspelt one.
 _MAX_NAMES: Final = 2_000
+# Attack: two thousand names of 200 letters, all of them a and b. To compare them with one that is not there took 13 s.
+_MAX_NAME: Final = 50
 
 
 class Snapshot:
@@ -56,24 +60,26 @@ class Snapshot:
             raise _not_captured(
                 f"a snapshot cannot answer {request.describe(call)}: only what was captured can be read"
             )
+        check = _check(time.monotonic() + timeout_s, cancel)
         try:
-            response = self._resource(call) if call.is_resource else discovery.answer(self._store, call)
+            response = self._resource(call, check) if call.is_resource else discovery.answer(self._store, call)
         except RecursionError:
             raise _too_deep() from None
         if response is None:
             raise _not_captured(f"{call.path} was not captured")
-        return _cancellable(response, cancel)
+        return _in_time(response, check)
 
-    def _resource(self, call: request.Request) -> types.Response:
+    def _resource(self, call: request.Request, check: collection.Check) -> types.Response:
         saved = self._collection(call)
+        saved.wait(check)
         if call.verb in {"list", "watch"}:
-            return self._list(call, saved)
+            return self._list(call, saved, check)
         item = saved.get(call.namespace, call.name)
         if item is None:
             self._check_covered(saved, call)
             return responses.not_found(saved.resource, call.name)
         if call.subresource == "log" and saved.resource.plural == "pods":
-            return podlogs.answer(self._store, call, item)
+            return podlogs.answer(self._store, call, item, check)
         if call.subresource not in {"", "status"}:
             raise _not_captured(f"{saved.resource.plural} were captured, but their {call.subresource} was not")
         if "PartialObjectMetadata" in call.accept:
@@ -101,7 +107,8 @@ class Snapshot:
     def _nearest(self, plural: str) -> str:
         """A suggestion to end an error with."""
         known = sorted({name for _, _, name in self._store.collections})[:_MAX_NAMES]
-        close = difflib.get_close_matches(plural, known, n=1)
+        short = [name for name in known if len(name) <= _MAX_NAME]
+        close = difflib.get_close_matches(plural[:_MAX_NAME], short, n=1)
         if close:
             return f"; did you mean {close[0]}?"
         return f"; captured are: {', '.join(known[:40])}"
@@ -114,7 +121,7 @@ class Snapshot:
             f"{saved.resource.plural} of namespace {call.namespace} were not captured; captured namespaces: {scope}"
         )
 
-    def _list(self, call: request.Request, saved: collection.Collection) -> types.Response:
+    def _list(self, call: request.Request, saved: collection.Collection, check: collection.Check) -> types.Response:
         """A list or a watch of the objects that both selectors pick."""
         if call.namespace and saved.resource.namespaced:
             self._check_covered(saved, call)
@@ -122,7 +129,7 @@ class Snapshot:
         by_label = options.get("labelSelector", "")
         by_field = options.get("fieldSelector", "")
         try:
-            picked = saved.select(call.namespace, by_label, by_field)
+            picked = saved.select(call.namespace, by_label, by_field, check)
         except selectors.SelectorError as error:
             return responses.failure(400, "BadRequest", str(error))
         if call.verb == "watch":
@@ -181,12 +188,27 @@ def _too_deep() -> errors.ClusterError:
     return errors.ClusterError("an object of the snapshot is nested too deep", code="cluster.broken")
 
 
-def _cancellable(response: types.Response, cancel: cancellation.Cancellation) -> types.Response:
+def _check(deadline: float, cancel: cancellation.Cancellation) -> collection.Check:
+    def check() -> None:
+        if cancel.cancelled:
+            raise errors.ClusterError("the call was cancelled", code="cluster.cancelled")
+        if time.monotonic() > deadline:
+            raise errors.ClusterError(
+                "the snapshot could not be read within the call's time; what was read so far is kept: ask again, with "
+                "fewer terms in the selectors if there are many",
+                code="cluster.timeout",
+            )
+
+    return check
+
+
+def _in_time(response: types.Response, check: collection.Check) -> types.Response:
+    """Returns the response; its body ends with an error when nobody waits for it any more."""
+
     def chunks() -> Iterator[bytes]:
         try:
             for chunk in response.chunks:
-                if cancel.cancelled:
-                    raise errors.ClusterError("the call was cancelled", code="cluster.cancelled")
+                check()
                 yield chunk
         except RecursionError:
             raise _too_deep() from None
@@ -209,6 +231,6 @@ def _start_of(token: str) -> int:
         offset = value["start"]
     except (binascii.Error, KeyError, TypeError) as error:
         raise ValueError("token") from error
-    if not isinstance(offset, int) or isinstance(offset, bool) or offset < 0:
+    if not isinstance(offset, int) or isinstance(offset, bool) or not 0 <= offset <= sys.maxsize:
         raise ValueError("token")
     return offset

@@ -40,6 +40,7 @@ _REMEDY: Final = {
     errno.EAGAIN: "too many processes: raise `ulimit -u`, TasksMax or the pod's pids limit, or end some",
     errno.ENOMEM: "the machine or its control group has no memory left: raise the limit, or end something",
     errno.EACCES: "let this user execute it: chmod, or a file system that is not mounted noexec",
+    errno.EMFILE: "no descriptor is left: raise `ulimit -n`, or lower sandbox.max_scripts",
     errno.ENOENT: "the interpreter is gone: install kubescript again",
 }
 
@@ -178,7 +179,7 @@ class _ForkServer:
         self._tickets = itertools.count(1)
         self._workers: dict[int, Worker] = {}
         self._lock = threading.Lock()
-        self._link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._link, theirs = _pair(socket.SOCK_SEQPACKET)
         with theirs:
             self.process = _launch(command, theirs.fileno(), given)
         self._listener = threading.Thread(target=self._listen, name="kubescript-spawner", daemon=True)
@@ -191,7 +192,7 @@ class _ForkServer:
 
     def fork(self, memory_bytes: int, cpu_seconds: int) -> Worker | None:
         """Asks for a worker; returns None when the process is gone."""
-        ours, theirs = socket.socketpair()
+        ours, theirs = _pair(socket.SOCK_STREAM)
         worker = Worker(ours)
         ticket = next(self._tickets)
         request = control.ForkRequest(ticket, memory_bytes, cpu_seconds)
@@ -229,9 +230,8 @@ class _ForkServer:
         decoder = msgspec.json.Decoder(control.Message)
         while True:
             payload, descriptors = self._receive()
-            if not payload:
+            if not payload or not self._report(decoder.decode(payload), descriptors):
                 break
-            self._report(decoder.decode(payload), descriptors)
         self._release()
 
     def _receive(self) -> tuple[bytes, list[int]]:
@@ -241,12 +241,17 @@ class _ForkServer:
             return b"", []
         return payload, descriptors
 
-    def _report(self, message: control.Message, descriptors: list[int]) -> None:
+    def _report(self, message: control.Message, descriptors: list[int]) -> bool:
+        """Passes a report on; returns False when the kernel had no room for the descriptor that came with it."""
+        # Nobody could end a process without its pidfd. The connection is closed then, which ends all of them.
         with self._lock:
-            if isinstance(message, control.Forked):
+            if isinstance(message, control.Exited):
+                self._workers.pop(message.ticket).ended(message)
+            elif descriptors:
                 self._workers[message.ticket].forked(message.pid, descriptors[0])
             else:
-                self._workers.pop(message.ticket).ended(message)
+                return False
+        return True
 
     def _release(self) -> None:
         """Reports the end of every worker when the fork server is gone."""
@@ -258,6 +263,13 @@ class _ForkServer:
         for worker in workers:
             worker.kill()
             worker.ended(None)
+
+
+def _pair(kind: int) -> tuple[socket.socket, socket.socket]:
+    try:
+        return socket.socketpair(socket.AF_UNIX, kind)
+    except OSError as error:
+        raise _unstarted(error.errno or 0) from None
 
 
 def _launch(command: Sequence[str], descriptor: int, given: bytes | None) -> subprocess.Popen[bytes]:

@@ -9,6 +9,7 @@ so that the answer can say what is missing even when the script swallowed the er
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 import time
@@ -98,8 +99,7 @@ class Broker:
         summary.count(calls=1)
         entry = call_log.CallLog(summary, self._sink, self._mask, self._context)
         try:
-            reply, response = self._answer(call, entry, timeout_s, cancel or cancellation.Cancellation())
-            return entry.masked(reply), response
+            return self._recorded(call, entry, timeout_s, cancel or cancellation.Cancellation())
         except errors.AuditError as error:  # a call that cannot be recorded is not made, or its answer is withheld
             return _unrecorded(summary, error), None
 
@@ -112,9 +112,32 @@ class Broker:
             return _unrecorded(summary, worse)
         return _fault(error)
 
-    def _answer(
+    def _recorded(
         self, call: protocol.Call, entry: call_log.CallLog, timeout_s: float, cancel: cancellation.Cancellation
     ) -> _Answer:
+        """Returns the masked answer. What fails in an unforeseen way is recorded too, and holds no connection."""
+        opened = contextlib.ExitStack()
+        try:
+            reply, response = self._answer(call, entry, timeout_s, cancel, opened)
+            return entry.masked(reply), response
+        except errors.AuditError:
+            opened.close()
+            raise
+        except Exception:
+            log.exception("a call failed in an unforeseen way", extra={"event": "broker.bug"})
+            opened.close()
+            entry.broke(call.method, _bug())
+            return _fault(_bug()), None
+
+    def _answer(
+        self,
+        call: protocol.Call,
+        entry: call_log.CallLog,
+        timeout_s: float,
+        cancel: cancellation.Cancellation,
+        opened: contextlib.ExitStack,
+    ) -> _Answer:
+        """Returns the answer; `opened` closes what it holds of the cluster."""
         try:
             parsed = self._parsed(call, entry, timeout_s, cancel)
             sent = logview.canonical(parsed) if _is_log(parsed) else parsed
@@ -130,6 +153,7 @@ class Broker:
         except errors.KubescriptError as error:
             entry.failed(error)
             return _fault(error), None
+        opened.callback(response.close)
         entry.answered(parsed, response)
         return self._checked(parsed, sent, entry, response)
 
@@ -186,9 +210,7 @@ class Broker:
             raise
         except Exception:
             log.exception("the cluster failed in an unforeseen way", extra={"event": "broker.bug"})
-            raise errors.KubescriptError(
-                "the server failed to perform the call; this is a bug in kubescript, its log says more"
-            ) from None
+            raise _bug() from None
 
     def _checked(
         self, call: request.Request, sent: request.Request, entry: call_log.CallLog, response: types.Response
@@ -267,6 +289,10 @@ def _unrecorded(summary: summary.Summary, error: errors.AuditError) -> protocol.
     summary.note(summary.failed, error.code)
     log.warning("%s: %s", error.message, error.remedy, extra={"event": "audit.unavailable"})
     return _fault(error)
+
+
+def _bug() -> errors.KubescriptError:
+    return errors.KubescriptError("the server failed to perform the call; its log says more: a bug in kubescript")
 
 
 def _fault(error: errors.KubescriptError) -> protocol.Reply:

@@ -37,6 +37,9 @@ _HARMLESS: Final = frozenset({400, 404, 405, 406, 409, 415, 422})
 # Seconds that masking one header or error text may take. These texts are short, unless an attacker made one that is
 # expensive to mask.
 _MASKING_S: Final = 1.0
+# Characters of one masked header or error text. Attack: a masker that was taken over answers with so much that the
+# reply fits into no frame, for which the worker would be blamed.
+_MAX_TEXT: Final = 4_000
 
 
 class CallLog:
@@ -53,6 +56,7 @@ class CallLog:
         self._sink = sink
         self._mask = mask
         self._started = time.monotonic()
+        self._is_recorded = False
 
     @property
     def kind(self) -> str:
@@ -83,6 +87,15 @@ class CallLog:
         """Notes and records a call that the policy did not allow."""
         self._note(self.summary.denied, f"{self.kind} ({rule})")
         self._write(records.Record(request.describe(call), verdict, rule, fault=rule, call=call))
+
+    def broke(self, method: str, error: errors.KubescriptError) -> None:
+        """Notes and records a call that a fault of ours ended, unless it is on record already."""
+        if self._is_recorded:
+            return
+        if self.call is None:
+            self.malformed(method, error.code)
+        else:
+            self.failed(error)
 
     def failed(self, error: errors.KubescriptError) -> None:
         """Notes and records a call that was allowed and got no answer from the cluster."""
@@ -121,7 +134,8 @@ class CallLog:
         if not text:
             return text
         try:
-            return self._mask(text, self.summary.found, cancellation.Patience(_MASKING_S))
+            masked = self._mask(text, self.summary.found, cancellation.Patience(_MASKING_S))
+            return masked[:_MAX_TEXT]
         except (errors.LimitExceeded, errors.RedactionError):
             return redaction.WITHHELD
 
@@ -151,6 +165,7 @@ class CallLog:
 
     def _write(self, record: records.Record) -> None:
         """Writes the record to the log and the journal. Raises AuditError."""
+        self._is_recorded = True
         record = replace(record, context=self.context)
         self.summary.add_record(record)
         self._sink(record)

@@ -198,7 +198,7 @@ class _Janitor:
         self._thread.start()
 
     def later(self, chore: Callable[[], None]) -> None:
-        """Queues `chore`, which must be short and must not raise."""
+        """Queues `chore`, which must be short."""
         self._chores.put(chore)
 
     def close(self) -> None:
@@ -211,4 +211,7 @@ class _Janitor:
             if time.monotonic() >= self._awake_until:
                 time.sleep(_GRACE_S)
                 self._awake_until = time.monotonic() + _GRACE_S  # chores that came meanwhile have waited long enough
-            chore()
+            try:
+                chore()
+            except Exception:  # without this thread no worker would be ended any more
+                log.exception("a chore failed", extra={"event": "executor.bug"})

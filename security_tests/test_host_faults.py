@@ -1,0 +1,131 @@
+"""Faults of the host's own, which an attacker may bring about: nothing is lost of the record, and the next call works."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import pytest
+
+from kubescript import cancellation, errors, spawner, types
+from kubescript.broker import broker, call_log, records, summary
+from kubescript.policy import policy
+from kubescript.request import request
+from kubescript.wire import protocol
+from security_tests import benches
+
+GRACE_S: Final = 20.0
+"""Seconds that a machine with other work to do may need for what takes milliseconds."""
+
+
+class Cluster:
+    """A cluster that answers with a warning, and counts the answers that were closed."""
+
+    name = "warning"
+    namespace = "default"
+
+    def __init__(self) -> None:
+        self.closed = 0
+
+    def perform(self, _call: request.Request, _s: float, _cancel: cancellation.Cancellation) -> types.Response:
+        """Answer."""
+        body = iter([b'{"items":[]}'])
+        return types.Response(200, "OK", "application/json", body, self._close, {"warning": "a warning"})
+
+    def _close(self) -> None:
+        self.closed += 1
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+UNFORESEEN: Final = {
+    "in the warning of an answer": ("a warning", ("api", "v1", "pods")),
+    "in the text of a denial": ("denied by policy", ("api", "v1", "secrets")),
+    "in the text of a refusal": ("cannot be a path segment", ("api", "v1", "..")),
+}
+
+
+@pytest.mark.promise("A-09", "W-06")
+@pytest.mark.parametrize("name", UNFORESEEN)
+def test_a_call_that_fails_in_an_unforeseen_way_is_recorded_once(name: str) -> None:
+    """What masks a text fails as nobody foresaw: the call is an answer by name and on record, and holds no connection."""
+    poison, path = UNFORESEEN[name]
+    recorded: list[records.Record] = []
+    cluster = Cluster()
+
+    def mask(text: str, _found: call_log.Found, _check: call_log.Check) -> str:
+        if poison in text:
+            raise ValueError(text)
+        return text
+
+    door = broker.Broker(cluster, policy.Policy(), mask=mask, record=recorded.append)
+    reply, response = door.handle(protocol.Call("GET", path), summary.Summary(), GRACE_S)
+    assert response is None and reply.fault is not None and reply.fault.code == "internal"
+    assert poison not in reply.fault.message
+    assert len(recorded) == 1 and recorded[0].fault
+    poison = "\0"
+    reply, response = door.handle(protocol.Call("GET", ("api", "v1", "pods")), summary.Summary(), GRACE_S)
+    assert reply.status == 200 and response is not None
+    response.close()
+    assert len(recorded) == 2 and cluster.closed == 1 + (path[-1] == "pods")
+
+
+@contextmanager
+def no_descriptors() -> Iterator[None]:
+    """This process can open nothing."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    held: list[int] = []
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(map(int, os.listdir("/proc/self/fd"))) + 8, limits[1]))
+        with pytest.raises(OSError, match="Too many open files"):
+            while True:
+                held.append(os.dup(0))
+        yield
+    finally:
+        for descriptor in held:
+            os.close(descriptor)
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+@pytest.mark.promise("F-04", "F-08")
+def test_a_process_whose_descriptor_finds_no_room_is_no_process_for_ever() -> None:
+    """Scripts and clients hold all descriptors at the moment when a process is forked: nobody could ever end it, nor any
+    that was forked later, for the thread that takes the reports had ended."""
+    source = spawner.Spawner()
+    source.start()
+    try:
+        first = source.spawn(256 << 20, 10)
+        benches.until(lambda: first.pid > 0, GRACE_S)
+        os.kill(source.pid, signal.SIGSTOP)
+        stopped = source.pid
+        lost = source.spawn(256 << 20, 10)
+        with no_descriptors():
+            os.kill(stopped, signal.SIGCONT)
+            assert lost.wait(GRACE_S) and first.wait(GRACE_S)
+            with pytest.raises(errors.WorkerError) as caught:
+                source.spawn(256 << 20, 10)
+        assert caught.value.code == "worker.spawn" and "ulimit -n" in caught.value.remedy
+        later = source.spawn(256 << 20, 10)
+        later.close()
+        assert later.wait(GRACE_S)
+        lost.close()
+        first.close()
+    finally:
+        source.close()
+
+
+@pytest.mark.promise("F-04")
+def test_a_chore_that_fails_does_not_keep_others_from_being_done() -> None:
+    """The thread that ends workers and forks spares goes on, whatever fails in it."""
+    done = threading.Event()
+    with benches.opened() as bench:
+        bench.pool.later(lambda: os.close(-1))
+        bench.pool.later(done.set)
+        assert done.wait(GRACE_S)
+        assert bench.works()

@@ -8,6 +8,7 @@ have another kind. Misses are not remembered, because a definition may come late
 from __future__ import annotations
 
 import logging
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -29,6 +30,16 @@ _CALL_S: Final = 10.0
 # Group versions that are remembered. Large clusters have some hundred.
 _MAX_KNOWN: Final = 1_000
 _MAX_BYTES: Final = 8 * 1024 * 1024
+# Attack: an API server that has any version a script can think of, with hundreds of thousands of names in each.
+_MAX_GROUPS: Final = 5_000
+_MAX_NAMES: Final = 5_000
+"""Resources and subresources of one group version; the core group has some fifty."""
+_MAX_REMEMBERED: Final = 100_000
+"""Resources and subresources of all that are remembered."""
+_MAX_NAME: Final = 253
+# Attack: a group or version such as `../../api/v1`, which would become a part of a path.
+_GROUP: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_VERSION: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _Document = TypeVar("_Document", bound=msgspec.Struct)
 
 
@@ -44,10 +55,21 @@ class _Resources(msgspec.Struct):
 class _Version(msgspec.Struct):
     version: str
 
+    @property
+    def is_one(self) -> bool:
+        """Whether an API server can have such a version."""
+        return len(self.version) <= _MAX_NAME and bool(_VERSION.fullmatch(self.version))
+
 
 class _Group(msgspec.Struct):
     name: str
     versions: list[_Version]
+
+    @property
+    def is_one(self) -> bool:
+        """Whether an API server can have such a group."""
+        has_name = len(self.name) <= _MAX_NAME and bool(_GROUP.fullmatch(self.name))
+        return has_name and all(version.is_one for version in self.versions)
 
 
 class Catalogue(msgspec.Struct):
@@ -121,6 +143,8 @@ class KindResolver:
         if found is not None and time.monotonic() - when < _FRESH_S:
             return found
         found = self._fetch("/apis", Catalogue, deadline - time.monotonic(), cancel)
+        if found is not None and not _is_plausible(found):
+            found = None
         with self._lock:
             self._catalogue = (time.monotonic(), found)
         return found
@@ -138,7 +162,7 @@ class KindResolver:
     def _ask(self, group: str, version: str, timeout_s: float, cancel: cancellation.Cancellation) -> dict[str, str]:
         path = f"/apis/{group}/{version}" if group else f"/api/{version}"
         found = self._fetch(path, _Resources, timeout_s, cancel)
-        kinds = {each.name: each.kind for each in found.resources} if found is not None else {}
+        kinds = _kinds(found.resources) if found is not None else {}
         log.debug("asked which kinds %s/%s has", group, version, extra={"event": "resolver.call"})
         if kinds:  # attack: a script invents groups without end; only groups that exist are remembered
             self._remember((group, version), kinds)
@@ -164,9 +188,24 @@ class KindResolver:
     def _remember(self, key: tuple[str, str], kinds: dict[str, str]) -> None:
         with self._lock:
             self._known.pop(key, None)
-            while len(self._known) >= _MAX_KNOWN:
-                del self._known[next(iter(self._known))]
+            held = len(kinds) + sum(len(known) for _, known in self._known.values())
+            while self._known and (len(self._known) >= _MAX_KNOWN or held > _MAX_REMEMBERED):
+                _, oldest = self._known.pop(next(iter(self._known)))
+                held -= len(oldest)
             self._known[key] = (time.monotonic(), kinds)
+
+
+def _is_plausible(found: Catalogue) -> bool:
+    """Says whether each group is one that an API server can have, and there are not too many."""
+    few = sum(1 + len(one.versions) for one in found.groups) <= _MAX_GROUPS
+    return few and all(one.is_one for one in found.groups)
+
+
+def _kinds(resources: list[_Resource]) -> dict[str, str]:
+    """Maps the name of each resource to its kind; empty when there are more or longer ones than is plausible."""
+    if len(resources) > _MAX_NAMES or any(max(len(one.name), len(one.kind)) > _MAX_NAME for one in resources):
+        return {}
+    return {one.name: one.kind for one in resources}
 
 
 def _read(chunks: Iterator[bytes]) -> bytes:

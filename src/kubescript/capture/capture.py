@@ -7,7 +7,6 @@ that RBAC refuses are recorded as missing, and redaction applies. The folder app
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -26,6 +25,37 @@ __all__ = ["Report", "capture"]
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _TEXTS: Final = msgspec.json.Decoder(dict[str, str])
+
+
+class _Version(msgspec.Struct):
+    version: str
+
+
+class _Group(msgspec.Struct, rename="camel"):
+    name: str
+    versions: list[_Version]
+    preferred_version: _Version | None = None
+
+
+class _Groups(msgspec.Struct):
+    groups: list[_Group] | None = None
+
+
+class _Entry(msgspec.Struct):
+    """A resource, or a subresource."""
+
+    name: str
+    kind: str
+    namespaced: bool
+    verbs: list[str] | None = None
+
+    @property
+    def can_be_listed(self) -> bool:
+        return "/" not in self.name and "list" in (self.verbs or ())
+
+
+class _Entries(msgspec.Struct):
+    resources: list[_Entry] | None = None
 
 
 @dataclass(slots=True)
@@ -95,12 +125,12 @@ class _Capture:
         """Returns the server's version; when it cannot be read, returns None and says so on the report."""
         try:
             document = self._source.get(("version",), timeout_s=client.SMALL_S)
-            return client.fields(document)
+            return client.decoded(document, dict[str, msgspec.Raw])
         except client.ReadFailed as error:
             report.missing["version"] = str(error)
             return None
 
-    def _discover(self, report: Report) -> Iterator[tuple[str, str, list[dict[str, Any]]]]:
+    def _discover(self, report: Report) -> Iterator[tuple[str, str, list[_Entry]]]:
         """Yields (group, version, listable resources); each resource once, in the preferred version when that has it.
 
         Raises ClusterError when there is no discovery.
@@ -109,22 +139,22 @@ class _Capture:
         groups = self._document("apis")
         self._folder.write(("discovery", "apis.json"), groups)
         listed: set[tuple[str, str]] = set()
-        for group, version, path in _group_versions(groups):
+        for group, version, path in dict.fromkeys(_group_versions(groups)):
             try:
                 document = self._source.get(path, timeout_s=client.SMALL_S)
-                resources = client.fields(document).get("resources") or []
+                resources = client.decoded(document, _Entries).resources or []
             except client.ReadFailed as error:  # an aggregated API that is down: all others can still be saved
                 report.missing[f"{group}/{version}"] = str(error)
                 continue
             self._folder.write(("discovery", group or "core", f"{version}.json"), document)
-            entries = [entry for entry in resources if _listable(entry)]
-            yield group, version, [entry for entry in entries if (group, entry["name"]) not in listed]
-            listed |= {(group, entry["name"]) for entry in entries}
+            entries = {entry.name: entry for entry in resources if entry.can_be_listed}
+            yield group, version, [entry for name, entry in entries.items() if (group, name) not in listed]
+            listed |= {(group, name) for name in entries}
 
-    def _resource(self, report: Report, group: str, version: str, entry: dict[str, Any]) -> None:
+    def _resource(self, report: Report, group: str, version: str, entry: _Entry) -> None:
         """Saves all objects of one resource, or says on the report why they cannot be saved."""
-        name = entry["name"]
-        namespaces = self._namespaces if entry["namespaced"] else None
+        name = entry.name
+        namespaces = self._namespaces if entry.namespaced else None
         file = self._folder.file("resources", group or "core", version, f"{name}.json")
         try:
             count = self._write_list(file, group, version, entry, namespaces)
@@ -139,16 +169,14 @@ class _Capture:
                 "group": group,
                 "version": version,
                 "resource": name,
-                "kind": entry["kind"],
-                "namespaced": entry["namespaced"],
+                "kind": entry.kind,
+                "namespaced": entry.namespaced,
                 "namespaces": namespaces,
                 "items": count,
             }
         )
 
-    def _write_list(
-        self, file: Path, group: str, version: str, entry: dict[str, Any], namespaces: Iterable[str] | None
-    ) -> int:
+    def _write_list(self, file: Path, group: str, version: str, entry: _Entry, namespaces: Iterable[str] | None) -> int:
         """Writes the list page by page, as it arrives.
 
         Raises client.ReadFailed when any page fails; half a file is left then.
@@ -156,12 +184,12 @@ class _Capture:
         # The caller deletes the half file: a part of a list must not pass for the whole.
         count = 0
         api_version = f"{group}/{version}" if group else version
-        head = msgspec.json.encode({"kind": f"{entry['kind']}List", "apiVersion": api_version, "metadata": {}})
+        head = msgspec.json.encode({"kind": f"{entry.kind}List", "apiVersion": api_version, "metadata": {}})
         scopes: Iterable[str | None] = (None,) if namespaces is None else namespaces
         with directory.open_private(file) as stream:
             stream.write(head.removesuffix(b"}") + b',"items":[')
             for scope in scopes:
-                for item in self._items(group, version, entry["name"], scope):
+                for item in self._items(group, version, entry.name, scope):
                     if count:
                         stream.write(b",")
                     stream.write(item)
@@ -177,7 +205,7 @@ class _Capture:
                 if is_pods:
                     self._logs.add(raw)
                 item = _without_copies(raw)
-            except (msgspec.MsgspecError, KeyError):  # an item without metadata is no object
+            except (msgspec.MsgspecError, KeyError, RecursionError):  # an item without metadata is no object
                 raise client.ReadFailed(client.NO_LIST) from None
             yield item
 
@@ -197,13 +225,13 @@ class _Capture:
             "resources": report.resources,
             "missing": [{"what": what, "why": why} for what, why in sorted(missing.items())],
         }
-        self._folder.write(("snapshot.json",), json.dumps(info, indent=1).encode())
+        self._folder.write(("snapshot.json",), msgspec.json.format(msgspec.json.encode(info), indent=1))
 
     def _document(self, *path: str) -> bytes:
         """Reads a discovery document without which nothing can be saved. Raises ClusterError."""
         try:
             document = self._source.get(path, timeout_s=client.SMALL_S)
-            client.fields(document)
+            client.decoded(document, _Groups)
         except client.ReadFailed as error:
             raise errors.ClusterError(f"/{'/'.join(path)} cannot be read: {error}") from None
         return document
@@ -212,25 +240,18 @@ class _Capture:
 def _group_versions(groups: bytes) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Yields group, version and path of each discovery document, the core group first."""
     yield "", "v1", ("api", "v1")
-    for group in client.fields(groups).get("groups") or []:
-        name = group["name"]
+    for group in client.decoded(groups, _Groups).groups or []:
         for version in _versions(group):
-            yield name, version, ("apis", name, version)
+            yield group.name, version, ("apis", group.name, version)
 
 
-def _versions(group: dict[str, Any]) -> list[str]:
+def _versions(group: _Group) -> list[str]:
     """Returns all versions of a group, the preferred one first."""
     # The other versions are needed too: a kind may be served in one of them only.
-    versions = [one["version"] for one in group["versions"]]
-    if group.get("preferredVersion"):
-        versions.insert(0, group["preferredVersion"]["version"])
+    versions = [one.version for one in group.versions]
+    if group.preferred_version is not None:
+        versions.insert(0, group.preferred_version.version)
     return list(dict.fromkeys(versions))
-
-
-def _listable(entry: dict[str, Any]) -> bool:
-    """Says whether the entry is a resource that can be listed, and no subresource."""
-    verbs = entry.get("verbs") or []
-    return "/" not in entry["name"] and "list" in verbs
 
 
 def _without_copies(raw: msgspec.Raw) -> bytes:

@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from kubescript import errors, types
 from kubescript.broker import broker, records, summary
+from kubescript.cluster import collection
 from kubescript.wire import protocol
 
-__all__ = ["NO_LIST", "SMALL_S", "Client", "ReadFailed", "fields"]
+__all__ = ["NO_LIST", "SMALL_S", "Client", "ReadFailed", "decoded"]
 
 # Objects in one page. Pages bound the memory, and all pages of one list show the cluster at the same moment.
 _PAGE: Final = 500
@@ -21,11 +22,19 @@ _CALL_S: Final = 120.0
 """Seconds for one page of a list."""
 # Seconds for a discovery document and for one log: a silent cluster or kubelet must not delay the rest.
 SMALL_S: Final = 15.0
+# Bytes of one answer. Attack: a body without end, which is held whole.
+_MAX_BODY: Final = 256 << 20
 NO_LIST: Final = "the answer was not a list"
+_ENDLESS: Final = "its pages do not end"
+_Shape = TypeVar("_Shape")
+
+
+class _PageMetadata(msgspec.Struct):
+    next: str = msgspec.field(default="", name="continue")
 
 
 class _Page(msgspec.Struct):
-    metadata: dict[str, Any]
+    metadata: _PageMetadata
     items: list[msgspec.Raw] | None = None
 
 
@@ -63,7 +72,7 @@ class Client:
         if response is None:
             raise ReadFailed("no answer", unreachable=True)
         with contextlib.closing(response):
-            return _read(response)
+            return _read(response, reply.reason)
 
     def is_missing_namespace(self, namespace: str) -> bool:
         """Says whether the cluster has no such namespace; False when the cluster does not tell."""
@@ -83,6 +92,7 @@ class Client:
         path = (*path, plural)
         query: tuple[tuple[str, str], ...] = (("limit", str(_PAGE)),)
         token = ""
+        room = collection.MAX_BYTES  # of one file of a snapshot
         while True:
             page_query = (*query, ("continue", token)) if token else query
             body = self.get(path, page_query)
@@ -91,15 +101,19 @@ class Client:
             except msgspec.MsgspecError:
                 raise ReadFailed(NO_LIST) from None
             yield from page.items or ()
-            token = page.metadata.get("continue") or ""
+            # Attack: pages without end, of which each names another.
+            room -= len(body)
+            before, token = token, page.metadata.next
             if not token:
                 return
+            if token == before or not page.items or room < 0:
+                raise ReadFailed(_ENDLESS)
 
 
-def _read(response: types.Response) -> bytes:
+def _read(response: types.Response, reason: str) -> bytes:
     """Returns the body of a 200. Raises ReadFailed with the server's own message for every other status."""
     try:
-        body = b"".join(response.chunks)
+        body = _whole(response.chunks)
     except errors.KubescriptError as error:
         raise ReadFailed(error.message, unreachable=error.code == "cluster.timeout") from None
     if response.status == 200:
@@ -110,13 +124,22 @@ def _read(response: types.Response) -> bytes:
     with contextlib.suppress(msgspec.MsgspecError):
         status = msgspec.json.decode(body, type=dict[str, Any])
         message = str(status.get("message", ""))[:300]
-    why = f"{response.status} {response.reason}: {message}"
+    why = f"{response.status} {reason}: {message}"
     raise ReadFailed(why.rstrip(": "), unreachable=response.status >= 500)
 
 
-def fields(document: bytes) -> dict[str, Any]:
+def _whole(chunks: Iterator[bytes]) -> bytes:
+    body = bytearray()
+    for chunk in chunks:
+        body += chunk
+        if len(body) > _MAX_BODY:
+            raise errors.ClusterError(f"the answer has more than {_MAX_BODY >> 20} MiB", code="cluster.too_large")
+    return bytes(body)
+
+
+def decoded(document: bytes, shape: type[_Shape]) -> _Shape:
     """Decodes a discovery document. Raises ReadFailed when it is none, for example a login page."""
     try:
-        return msgspec.json.decode(document, type=dict[str, Any])
-    except msgspec.MsgspecError:
-        raise ReadFailed("the answer is no JSON object; is `server` in the kubeconfig an API server?") from None
+        return msgspec.json.decode(document, type=shape)
+    except (msgspec.MsgspecError, RecursionError):
+        raise ReadFailed("the answer is no discovery document; is `server` in the kubeconfig an API server?") from None

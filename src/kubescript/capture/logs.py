@@ -10,7 +10,7 @@ import collections
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -24,7 +24,37 @@ _NAMES: Final = re.compile(r'"[^"]*"')
 """Matches the parts in which failures of the same kind differ: addresses, pods, containers."""
 _MAX_NAMED: Final = 3
 """Logs that one line names."""
-_STATUSES: Final = ("containerStatuses", "initContainerStatuses")
+
+
+class _Container(msgspec.Struct):
+    name: str
+
+
+class _ContainerStatus(msgspec.Struct, rename="camel"):
+    name: str
+    last_state: dict[str, msgspec.Raw] | None = None
+
+
+class _Status(msgspec.Struct, rename="camel"):
+    container_statuses: list[_ContainerStatus] | None = None
+    init_container_statuses: list[_ContainerStatus] | None = None
+
+
+class _Spec(msgspec.Struct, rename="camel"):
+    init_containers: list[_Container] | None = None
+    containers: list[_Container] | None = None
+    node_name: str | None = None
+
+
+class _Metadata(msgspec.Struct):
+    name: str
+    namespace: str = ""
+
+
+class _Pod(msgspec.Struct):
+    metadata: _Metadata
+    spec: _Spec | None = None
+    status: _Status | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +92,13 @@ class PodLogs:
     saved: int = 0
     missing: dict[str, str] = field(default_factory=dict)
     """`shop/web-1 nginx` → why it is missing."""
-    _pending: list[_Log] = field(default_factory=list)
+    _pending: dict[_Log, None] = field(default_factory=dict)
     _unanswered: collections.Counter[str] = field(default_factory=collections.Counter)
     """Node → number of its logs that nobody answered."""
 
     def add(self, raw: msgspec.Raw) -> None:
-        """Notes the logs of a pod from the pod's entry in a list."""
-        pod = msgspec.json.decode(raw, type=dict[str, Any])
-        self._pending.extend(_logs(pod))
+        """Notes the logs of a pod from the pod's entry in a list. Raises MsgspecError when it is none."""
+        self._pending.update(dict.fromkeys(_logs(msgspec.json.decode(raw, type=_Pod))))
 
     def save(self, source: client.Client, folder: directory.Directory, lines: int) -> None:
         """Saves the last `lines` lines of each log."""
@@ -109,27 +138,18 @@ class PodLogs:
         return source.get(log.path, tuple(query), "text", client.SMALL_S)
 
 
-def _logs(pod: dict[str, Any]) -> Iterator[_Log]:
-    """Yields the logs of one pod. Raises KeyError when the object is no pod."""
-    metadata = pod["metadata"]
-    name = metadata["name"]
-    namespace = metadata.get("namespace", "")
-    spec = pod.get("spec", {})
-    node = spec.get("nodeName", "")
-    restarted = _restarted(pod.get("status") or {})
-    for kind in ("initContainers", "containers"):
-        for container in spec.get(kind) or []:
-            container_name = container["name"]
-            yield _Log(namespace, name, node, container_name, previous=False)
-            if container_name in restarted:
-                yield _Log(namespace, name, node, container_name, previous=True)
+def _logs(pod: _Pod) -> Iterator[_Log]:
+    """Yields the logs of one pod."""
+    spec = pod.spec or _Spec()
+    node = spec.node_name or ""
+    restarted = _restarted(pod.status or _Status())
+    for container in (*(spec.init_containers or ()), *(spec.containers or ())):
+        for previous in (False, True):
+            if not previous or container.name in restarted:
+                yield _Log(pod.metadata.namespace, pod.metadata.name, node, container.name, previous)
 
 
-def _restarted(status: dict[str, Any]) -> set[str]:
+def _restarted(status: _Status) -> set[str]:
     """Returns the names of the containers that have run before, and so have a previous log."""
-    names = set()
-    for kind in _STATUSES:
-        for container in status.get(kind) or []:
-            if "terminated" in (container.get("lastState") or {}):
-                names.add(container["name"])
-    return names
+    every = (*(status.container_statuses or ()), *(status.init_container_statuses or ()))
+    return {container.name for container in every if "terminated" in (container.last_state or {})}

@@ -19,6 +19,7 @@ import click
 import kubescript
 from kubescript import spawner
 from kubescript.cli import audit, flags, process
+from kubescript.output import sanitizing
 
 if TYPE_CHECKING:
     from kubescript import app, types
@@ -227,7 +228,8 @@ def _errors_explained() -> Iterator[None]:
         yield
     except errors.KubescriptError as error:
         parts = [error.message, error.remedy]
-        raise click.ClickException("\n".join(part for part in parts if part)) from None
+        # Attack: an API server's words, or a name in a saved cluster, give orders to the terminal.
+        raise click.ClickException(sanitizing.clean("\n".join(part for part in parts if part))) from None
 
 
 def _enable_garbage_collection() -> None:

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from kubescript.output import sanitizing
+
 if TYPE_CHECKING:
     from kubescript import app, spawner
 
@@ -65,9 +67,9 @@ def run(command: click.Group, source: spawner.Spawner) -> int:
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    """Prints, or says why it cannot. A reader that has gone away (head) needs no message."""
+    """Prints what no terminal obeys, or says why it cannot. A reader that has gone away (head) needs no message."""
     try:
-        click.echo(text, err=err)
+        click.echo(sanitizing.clean(text), err=err)
     except OSError as error:
         if error.errno == errno.EPIPE:
             raise

@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import Final
 
 from kubescript import cancellation, errors, redaction, types
-from kubescript.broker import body, call_log, logview, records, summary
+from kubescript.broker import answers, body, call_log, logview, records, summary
 from kubescript.cluster import base
 from kubescript.policy import discovery, policy
 from kubescript.request import request
@@ -32,9 +32,6 @@ log = logging.getLogger(__name__)
 _Answer = tuple[protocol.Reply, types.Response | None]
 _READS: Final = frozenset({"get", "list", "watch"})
 """Verbs whose answers hold what the cluster has, and not what the script has sent."""
-_JSON: Final = "application/json"
-_ENCODINGS: Final = ("yaml", "protobuf", "cbor")
-"""Forms that API servers know and nobody asked for."""
 
 
 def _unchanged(_call: request.Request, chunks: Iterator[bytes], _found: call_log.Found) -> Iterator[bytes]:
@@ -140,7 +137,7 @@ class Broker:
         """Returns the answer; `opened` closes what it holds of the cluster."""
         try:
             parsed = self._parsed(call, entry, timeout_s, cancel)
-            sent = logview.canonical(parsed) if _is_log(parsed) else parsed
+            sent = logview.canonical(parsed) if answers.is_log(parsed) else parsed
         except errors.RequestError as error:
             entry.malformed(call.method, error.code)
             return _fault(error), None
@@ -215,13 +212,13 @@ class Broker:
     def _checked(
         self, call: request.Request, sent: request.Request, entry: call_log.CallLog, response: types.Response
     ) -> _Answer:
-        """Returns the reply and the body; a fault when JSON was promised and something else came."""
-        promised = response.status == 200 and _is_json(call)
-        if (promised and not response.content_type.startswith(_JSON)) or _is_encoded(response):
+        """Returns the reply and the body; a fault when it is none that an API server gives."""
+        broken = answers.fault(call, response)
+        if broken is not None:
             response.close()
-            broken = _not_json(response)
             entry.failed(broken)
             return _fault(broken), None
+        promised = response.status == 200 and answers.is_json(call)
         reply = protocol.Reply(response.status, response.reason, response.content_type, dict(response.headers))
         if promised and call.verb == "list":
             response = entry.summary.pages.followed(call, entry.located(entry.kind), response)
@@ -229,7 +226,7 @@ class Broker:
         # Errors and the answers to writes quote what the script itself sent.
         echoes = response.status >= 400 or call.verb not in _READS
         redact = self._redact_echo if echoes else self._redact
-        if _is_log(call) and response.status == 200:
+        if answers.is_log(call) and response.status == 200:
             redact = _shaping(redact, call, response)
         return reply, replace(response, chunks=passing.masked(redact, sent), close=passing.close)
 
@@ -250,10 +247,6 @@ def _check_masks(parsed: request.Request) -> None:
         )
 
 
-def _is_log(parsed: request.Request) -> bool:
-    return parsed.is_resource and parsed.verb == "get" and parsed.subresource == "log"
-
-
 def _shaping(redact: body.Redactor, call: request.Request, response: types.Response) -> body.Redactor:
     """Returns a redactor that also cuts a log to what the script asked for."""
 
@@ -261,28 +254,6 @@ def _shaping(redact: body.Redactor, call: request.Request, response: types.Respo
         return logview.shaped(call, redact(sent, chunks, found), response.date)
 
     return both
-
-
-def _not_json(response: types.Response) -> errors.ClusterError:
-    media_type = response.content_type.partition(";")[0][:50] or "nothing"
-    return errors.ClusterError(
-        f"the API server answered with {media_type} instead of JSON",
-        code="cluster.broken",
-        remedy="check that `server` in the kubeconfig is an API server, and no login page or proxy",
-    )
-
-
-def _is_encoded(response: types.Response) -> bool:
-    """Says whether the body is in a form in which masking cannot find what JSON and text show."""
-    media_type = response.content_type.partition(";")[0].lower()
-    return any(form in media_type for form in _ENCODINGS)
-
-
-def _is_json(parsed: request.Request) -> bool:
-    """Says whether a 200 to this request is one JSON object. Objects and lists are; logs, health checks and watches are
-    not."""
-    objects = parsed.is_resource and parsed.verb in {"get", "list"} and parsed.subresource != "log"
-    return objects and parsed.accept.startswith(_JSON)
 
 
 def _unrecorded(summary: summary.Summary, error: errors.AuditError) -> protocol.Reply:

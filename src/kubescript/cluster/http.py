@@ -85,7 +85,8 @@ class _Body:
         if self._raw.status in {204, 304} or method == "HEAD":
             return
         headers = self._raw.headers
-        framed = "content-length" in headers or "chunked" in headers.get("transfer-encoding", "").lower()
+        # Attack: a length that is none (`abc`, -1), or chunks in a coding that nobody reads (`gzip, chunked`).
+        framed = self._raw.length_remaining is not None or headers.get("transfer-encoding", "").lower() == "chunked"
         plain = headers.get("content-encoding", "identity").lower() == "identity"
         if not framed or not plain:
             self.close()

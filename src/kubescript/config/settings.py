@@ -89,7 +89,8 @@ class Limits(_Section):
     def for_script(self, timeout_ms: int | None) -> types.Limits:
         """Returns the limits of one script that asked for `timeout_ms`."""
         return types.Limits(
-            timeout_ms=min(timeout_ms or self.default_timeout_ms, self.max_timeout_ms),
+            # JSON knows no integers: a client may write 30000.0, which a worker would not read.
+            timeout_ms=min(int(timeout_ms or self.default_timeout_ms), self.max_timeout_ms),
             memory_bytes=self.memory_mib * MIB,
             depth=self.depth,
             output_bytes=self.output_kib * 1024,

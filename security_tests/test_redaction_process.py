@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import dataclasses
 import logging
 import os
 import signal
@@ -22,6 +23,7 @@ import pytest
 
 from kubescript import cancellation, errors, redaction
 from kubescript.request import request
+from kubescript.wire import protocol
 from security_tests import benches
 from security_tests.redaction import engine as engines
 
@@ -368,3 +370,40 @@ def test_a_log_line_about_a_masker_that_fails_is_one_line() -> None:
         engine.close()
     assert len(lines) == 2 and lines[0].startswith("a masking process failed")
     assert lines[1] == redaction.WITHHELD
+
+
+HOSTILE_SCRIPTS: Final = 7
+BODIES: Final = 16
+"""Of one script: eight watches, and eight answers of a batch that it does not read."""
+PODS: Final = request.parse(protocol.Call("GET", ("api", "v1", "pods")))
+PIECE: Final = b'{"items":[{"metadata":{"name":"x"}},'
+
+
+def held_by(engine: redaction.Engine, script: int) -> Iterator[Iterator[bytes]]:
+    """As many bodies as that script can have begun at once, each with its first piece read."""
+    for _ in range(BODIES):
+        asked = dataclasses.replace(PODS, script=script, deadline=time.monotonic() + 2)
+        body = engine.body(asked, iter([PIECE] * 20), lambda _: None)
+        try:
+            next(body)
+        except errors.ClusterError:  # there was none for it within two seconds
+            return
+        yield body
+
+
+@pytest.mark.promise("S-07", "S-12")
+def test_scripts_that_hold_every_masker_leave_two_for_each_other(masking: redaction.Engine) -> None:
+    """Seven scripts hold as many bodies as they can, and read none to its end: the eighth reads its own."""
+    held = [body for script in range(1, HOSTILE_SCRIPTS + 1) for body in held_by(masking, script)]
+    assert len(held) > 40
+    own = [dataclasses.replace(PODS, script=99, deadline=time.monotonic() + GRACE_S) for _ in range(2)]
+    bodies = [masking.body(call, iter([b'{"items":[]}']), lambda _: None) for call in own]
+    assert [b"".join(body) for body in bodies] == [b'{"items":[]}'] * 2
+    assert works_as_product(masking)
+    held.clear()
+    assert len([*held_by(masking, 1)]) == BODIES
+
+
+def works_as_product(engine: redaction.Engine) -> bool:
+    """Whether a text is masked."""
+    return "hunter2hunter2" not in engine.text("password=hunter2hunter2", lambda _: None)

@@ -170,7 +170,7 @@ def _enabled_toolsets(settings: config.Settings) -> tuple[str, ...]:
 
 
 def _redaction_engine(settings: config.Settings) -> redaction.Engine:
-    engine = redaction.Engine(settings.redaction, strict=settings.strict)
+    engine = redaction.Engine(settings.redaction, scripts=settings.sandbox.max_scripts, strict=settings.strict)
     if not engine.enabled:
         log.warning(
             "REDACTION IS OFF: scripts, and the model behind them, read every secret in what they are allowed to read; "

@@ -166,6 +166,7 @@ class Broker:
             audit_id=str(uuid.uuid4()),
             agent=entry.summary.journal.agent,
             deadline=time.monotonic() + timeout_s,
+            script=id(entry.summary),
             cancelled=lambda: cancel.cancelled,
         )
         return entry.call

@@ -49,15 +49,17 @@ class Engine:
         settings: config.Redaction,
         key: bytes | None = None,
         *,
+        scripts: int = 8,
         strict: bool = False,
         command: tuple[str, ...] = pool.COMMAND,
     ) -> None:
-        """Raises ConfigError for a wrong setting. Starts nothing otherwise: `prepare`, or the first use, does."""
+        """`scripts` run at the same time at most. Raises ConfigError for a wrong setting. Starts nothing otherwise:
+        `prepare`, or the first use, does."""
         self._enabled = settings.enabled
         told = _settings(settings, key if key is not None else secrets.token_bytes(32))
         if settings != config.Redaction(enabled=settings.enabled):
             _check_settings(told)
-        self._pool = pool.Pool(told, strict=strict, command=command)
+        self._pool = pool.Pool(told, scripts=scripts, strict=strict, command=command)
         self._ready = False
         # An engine that nobody closes, as in a test, must not leave its processes behind.
         weakref.finalize(self, self._pool.close)
@@ -120,7 +122,7 @@ class Engine:
         about = described(call, echo=echo)
         check = functools.partial(_check, call)
         try:
-            with self._pool.lent(check, for_text=False) as masker:
+            with self._pool.lent(check, call.script) as masker:
                 yield from masker.body(about, chunks, found, check, live=about.live)
         except SourceBrokenError as broken:
             raise broken.cause from None

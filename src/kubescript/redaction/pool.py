@@ -26,10 +26,14 @@ COMMAND: Final = (sys.executable, "-I", "-m", "kubescript.masker.launch")
 """The module is given by its name, because the host must not import what reads hostile bytes. See spawner.COMMAND."""
 _SIZE: Final = min(4, os.cpu_count() or 1)
 """Maskers that wait for work."""
-_MAX: Final = 64
-"""Maskers that may work at the same time. A watch holds one as long as it is open."""
+_FOR_BODIES: Final = 56
+"""Maskers that bodies may hold at the same time; four for each script where there are many. A watch holds one as
+long as it is open."""
 _FOR_TEXTS: Final = 8
-"""Of those, how many no body can take: answers and log lines are masked whatever the scripts watch."""
+"""Maskers beside them that no body can take: answers and log lines are masked whatever the scripts watch."""
+# Attack: four scripts, each with eight watches and eight answers that it does not read, hold all of them.
+_SHARE: Final = 2
+"""Of those for bodies, how many each script can have at any time, whatever the others hold."""
 _USES: Final = 256
 """Bodies and texts that one masker serves."""
 _MEMORY: Final = 1 << 30
@@ -42,13 +46,21 @@ _WAIT_S: Final = 0.02
 class Pool:
     """Lends maskers. Many threads use it at once."""
 
-    def __init__(self, settings: bytes, *, strict: bool = False, command: tuple[str, ...] = COMMAND) -> None:
+    def __init__(
+        self, settings: bytes, *, scripts: int = 8, strict: bool = False, command: tuple[str, ...] = COMMAND
+    ) -> None:
+        """`scripts` run at the same time at most."""
         self._source = spawner.Spawner(command, given=settings)
         self._strict = strict
         self._warned = False
         self._changed = threading.Condition()
         self._idle: list[conversation.Masker] = []
-        self._lent = 0
+        self._texts = 0
+        """Maskers that mask a text."""
+        self._bodies: dict[int, int] = {}
+        """How many each script has for bodies."""
+        self._scripts = scripts
+        self._for_bodies = max(_FOR_BODIES, 2 * _SHARE * scripts)
         self._closed = False
         self._reporting = threading.local()
 
@@ -64,11 +76,11 @@ class Pool:
             return masker.layers or ()
 
     @contextlib.contextmanager
-    def lent(self, check: link.Check, *, for_text: bool = True) -> Iterator[conversation.Masker]:
-        """Lend a masker that is ready. It is killed when the caller fails while it has it. Raises RedactionError, and
-        what `check` raises."""
+    def lent(self, check: link.Check, script: int | None = None) -> Iterator[conversation.Masker]:
+        """Lend a masker that is ready, for a body of a script or for a text. It is killed when the caller fails while
+        it has it. Raises RedactionError, and what `check` raises."""
         try:
-            with self._taken(check, _MAX if for_text else _MAX - _FOR_TEXTS) as masker:
+            with self._taken(check, script) as masker:
                 yield masker
         except (protocol.ProtocolError, OSError) as error:
             # The report is masked too, by another masker: nobody may wait for that one and hold this one.
@@ -76,8 +88,8 @@ class Pool:
             raise errors.RedactionError("the masking process failed, so the text was withheld; try again") from None
 
     @contextlib.contextmanager
-    def _taken(self, check: link.Check, most: int) -> Iterator[conversation.Masker]:
-        masker = self._take(check, most)
+    def _taken(self, check: link.Check, script: int | None) -> Iterator[conversation.Masker]:
+        masker = self._take(check, script)
         healthy = False
         try:
             if masker.layers is None:
@@ -89,7 +101,7 @@ class Pool:
             healthy = masker.is_at_rest
             raise
         finally:
-            self._give_back(masker, healthy=healthy)
+            self._give_back(masker, script, healthy=healthy)
 
     def _report(self, error: Exception) -> None:
         """Logs why a masker failed."""
@@ -116,10 +128,10 @@ class Pool:
         """Process ids of the fork server and of the maskers that wait for work."""
         return (self._source.pid, *(masker.worker.pid for masker in self._idle))
 
-    def _take(self, check: link.Check, most: int) -> conversation.Masker:
+    def _take(self, check: link.Check, script: int | None) -> conversation.Masker:
         check()
         with self._changed:
-            while self._lent >= most:
+            while not self._is_free(script):
                 self._changed.wait(_WAIT_S)
                 check()
             while self._idle:
@@ -129,12 +141,30 @@ class Pool:
                 masker.worker.close()
             else:
                 masker = self._spawned()
-            self._lent += 1
+            self._count(script, 1)
             return masker
 
-    def _give_back(self, masker: conversation.Masker, *, healthy: bool) -> None:
+    def _is_free(self, script: int | None) -> bool:
+        """Says whether there is one for a body of the script, or for a text."""
+        held = sum(self._bodies.values())
+        if script is None:
+            return held + self._texts < self._for_bodies + _FOR_TEXTS
+        owed = 0
+        if self._bodies.get(script, 0) >= _SHARE:
+            owed = _SHARE * self._scripts - sum(min(count, _SHARE) for count in self._bodies.values())
+        return held + owed < self._for_bodies
+
+    def _count(self, script: int | None, change: int) -> None:
+        if script is None:
+            self._texts += change
+            return
+        count = self._bodies.pop(script, 0) + change
+        if count:
+            self._bodies[script] = count
+
+    def _give_back(self, masker: conversation.Masker, script: int | None, *, healthy: bool) -> None:
         with self._changed:
-            self._lent -= 1
+            self._count(script, -1)
             stays = healthy and masker.uses < _USES and len(self._idle) < _SIZE and not self._closed
             if stays:
                 self._idle.append(masker)

@@ -47,6 +47,8 @@ class Request:
     """Text that the user agent has after our name and version. It is the host's own and holds no word of a caller."""
     deadline: float = math.inf
     """When nobody needs the answer any more, by `time.monotonic`."""
+    script: int = 0
+    """Tells the calls of one script from those of others."""
     cancelled: Callable[[], bool] = field(default=bool, repr=False, compare=False)
     """Says whether nobody waits for the answer any more."""
 

@@ -329,6 +329,25 @@ def test_a_short_answer_that_is_given_up_costs_no_masker() -> None:
             assert engine.text("result = 6 * 7", lambda _: None) == "result = 6 * 7"
 
 
+def broken_off() -> Iterator[bytes]:
+    """A log whose connection breaks in the middle of a line."""
+    yield TEXT.encode() * 5_000 + b"the half of a line of ano"
+    raise errors.ClusterError("the connection broke", code="cluster.unreachable")
+
+
+@pytest.mark.promise("S-07", "S-11")
+def test_what_one_body_left_behind_reaches_nobody_else() -> None:
+    """A body breaks off and the script gives up what came before: the masker still holds the half of a line, and would
+    hand it to whoever is next."""
+    past = dataclasses.replace(LOG, query=())
+    with contextlib.closing(redaction.Engine(redaction.Settings())) as engine:
+        engine.prepare()
+        with contextlib.closing(cast("Generator[bytes]", engine.body(past, broken_off(), lambda _: None))) as body:
+            assert SECRET.encode() not in next(body)
+        for _ in range(10):
+            assert engine.text("result = 6 * 7", lambda _: None) == "result = 6 * 7"
+
+
 @pytest.mark.promise("S-07")
 def test_no_masker_is_left_behind() -> None:
     """Maskers and their fork server end with the engine."""

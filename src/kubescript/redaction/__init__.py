@@ -6,7 +6,6 @@ settings and the deadline.
 """
 
 from kubescript.config import Redaction as Settings
-from kubescript.redaction.engine import WITHHELD, Engine
-from kubescript.redaction.placeholders import carried
+from kubescript.redaction.engine import WITHHELD, Engine, carried
 
 __all__ = ["WITHHELD", "Engine", "Settings", "carried"]

@@ -6,20 +6,28 @@ one answer is read for each frame sent, so that a masker that has been taken ove
 
 from __future__ import annotations
 
+import select
+import socket
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Final
 
 import msgspec
 
 from kubescript import errors, spawner
-from kubescript.redaction import link
 from kubescript.wire import masking, protocol
 
-__all__ = ["Found", "Masker", "SourceBrokenError"]
+__all__ = ["Check", "Found", "Masker", "SourceBrokenError"]
 
 Found = Callable[[str], None]
 """Told the kind of each value that is masked."""
+Check = Callable[[], None]
+"""Asked again and again while a masker works; raises when nobody waits for its answer any more."""
+_CHECK_MS: Final = 20
+"""Milliseconds between two checks."""
+_BLOCK: Final = 256 * protocol.KIB
+"""Bytes that are read at once, whatever length a masker has announced."""
 _READY_S: Final = 60.0
 """Seconds until a masker must be ready; the first one of a server waits for the rules to be compiled."""
 _AHEAD: Final = 8
@@ -58,11 +66,11 @@ class Masker:
         self.layers: tuple[protocol.Layer, ...] | None = None
         """What it reported of its lockdown; None until it is ready."""
         self.uses = 0
-        self._link = link.Link(worker.socket)
+        self.waiting = 0
+        """Answers that it owes, or that are being read. With none it can serve the next call."""
+        self._link = _Link(worker.socket)
         self._most = 0
         """Bytes that it may still answer."""
-        self._waiting = 0
-        """Answers that it owes, or that are being read."""
         self._reported = 0
         self._kinds: set[str] = set()
 
@@ -70,11 +78,9 @@ class Masker:
     def is_fit(self) -> bool:
         """Whether it lives, and has said nothing since its last answer."""
         # Attack: an answer too many, which would be read as the answer to the next text.
-        if self.layers is None:
-            return not self.worker.has_ended
-        return not self._link.has_input
+        return not (self.worker.has_ended if self.layers is None else self._link.has_input)
 
-    def greet(self, check: link.Check) -> None:
+    def greet(self, check: Check) -> None:
         """Wait until it is locked down and ready. Raises ProtocolError, StreamClosed and what `check` raises."""
         end = time.monotonic() + _READY_S
 
@@ -87,30 +93,30 @@ class Masker:
         if answer != masking.Answer.READY or size or len(notes) > _MAX_LAYERS_BYTES:
             raise protocol.ProtocolError("the masker did not begin with READY")
         try:
-            ready = msgspec.json.decode(notes, type=protocol.Ready)
+            self.layers = msgspec.json.decode(notes, type=protocol.Ready).layers
         except msgspec.MsgspecError:
             raise protocol.ProtocolError("READY is malformed") from None
-        self.layers = ready.layers
 
-    def text(self, content: bytes, found: Found, check: link.Check) -> bytes:
+    def text(self, text: str, found: Found, check: Check) -> str:
         """A text, masked; the same object when there is nothing to mask."""
         self._begin()
-        self._send(masking.Order.TEXT, content)
+        self._send(masking.Order.TEXT, text.encode("utf-8", "surrogatepass"))
         answer, size = self._answer(found, check, same=True)
-        masked = content if answer == masking.Answer.SAME else b"".join(self._link.blocks(size, check))
-        self._waiting -= 1
-        return masked
+        masked = b"".join(self._link.blocks(size, check))
+        self.waiting -= 1
+        try:
+            return text if answer == masking.Answer.SAME else masked.decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            raise protocol.ProtocolError("a text that is no UTF-8") from None
 
-    def body(
-        self, about: masking.Body, chunks: Iterator[bytes], found: Found, check: link.Check, *, live: bool
-    ) -> Iterator[bytes]:
-        """A body, masked, in pieces. Of a `live` one, whose next chunk may come much later, nothing is held back.
+    def body(self, about: masking.Body, chunks: Iterator[bytes], found: Found, check: Check) -> Iterator[bytes]:
+        """A body, masked, in pieces. Of a live one, whose next chunk may come much later, nothing is held back.
 
         Raises SourceBrokenError when `chunks` raises, behind all that came before.
         """
         self._begin()
         self._link.send(masking.Order.OPEN, msgspec.json.encode(about))
-        ahead = 0 if live else _AHEAD
+        ahead = 0 if about.live else _AHEAD
         broken: Exception | None = None
         while True:
             try:
@@ -121,24 +127,21 @@ class Masker:
             if chunk is None:
                 self._send(masking.Order.END, b"")
                 break
-            for part in _parts(chunk):
-                self._send(masking.Order.CHUNK, part)
-                while self._waiting > ahead or (self._waiting and self._link.has_input):
+            for at in range(0, len(chunk), masking.MAX_CHUNK):
+                self._send(masking.Order.CHUNK, memoryview(chunk)[at : at + masking.MAX_CHUNK])
+                while self.waiting > ahead or (self.waiting and self._link.has_input):
                     yield from self._pieces(found, check)
             check()
         # Read before any of it is passed on: scripts often give up a short answer, and a masker that still has
         # something to say could serve nobody else.
         rest: list[bytes] = []
-        while self._waiting:
+        while self.waiting:
             rest += self._pieces(found, check)
+        # Attack: it is given to another while it holds the end of a body that broke off, and hands that on.
+        self.waiting = int(broken is not None)
         yield from rest
         if broken is not None:
             raise SourceBrokenError(broken)
-
-    @property
-    def is_at_rest(self) -> bool:
-        """Whether all that it was asked has been answered and read."""
-        return not self._waiting
 
     def _begin(self) -> None:
         self.uses += 1
@@ -148,15 +151,15 @@ class Masker:
 
     def _send(self, order: masking.Order, payload: bytes | memoryview) -> None:
         self._most += len(payload) * _GROWTH
-        self._waiting += 1
+        self.waiting += 1
         self._link.send(order, payload)
 
-    def _pieces(self, found: Found, check: link.Check) -> Iterator[bytes]:
+    def _pieces(self, found: Found, check: Check) -> Iterator[bytes]:
         _, size = self._answer(found, check)
         yield from self._link.blocks(size, check)
-        self._waiting -= 1
+        self.waiting -= 1
 
-    def _answer(self, found: Found, check: link.Check, *, same: bool = False) -> tuple[masking.Answer, int]:
+    def _answer(self, found: Found, check: Check, *, same: bool = False) -> tuple[masking.Answer, int]:
         """Read the head of an answer and report what was masked. Raises RedactionError, ProtocolError, StreamClosed."""
         answer, notes, size = self._link.head(check)
         if answer == masking.Answer.FAILED:
@@ -164,29 +167,105 @@ class Masker:
                 raise errors.RedactionError(_WHY[notes])
             about = notes[:_MAX_DETAIL].decode("ascii", "replace")
             raise protocol.ProtocolError(f"it gave up: {about!r}")
-        expected = {masking.Answer.MASKED, masking.Answer.SAME} if same else {masking.Answer.MASKED}
-        if answer not in expected or (answer == masking.Answer.SAME and size):
+        is_same = same and answer == masking.Answer.SAME and not size
+        if not is_same and answer != masking.Answer.MASKED:
             raise protocol.ProtocolError(f"{answer.name} out of turn")
         self._most -= size
         if self._most < 0:
             raise protocol.ProtocolError("more bytes than masking can have made")
         for kind, count in masking.read_kinds(notes).items():
-            # Attack: a million kinds, which whoever counts them keeps.
-            self._kinds.add(kind)
-            if len(self._kinds) > _MAX_KINDS:
-                raise protocol.ProtocolError("more kinds of secrets than there are")
-            reported = min(count, _MAX_FOUND - self._reported)
-            self._reported += reported
-            for _ in range(reported):
-                found(kind)
+            self._report(kind, count, found)
         return answer, size
 
+    def _report(self, kind: str, count: int, found: Found) -> None:
+        # Attack: a million kinds, which whoever counts them keeps.
+        self._kinds.add(kind)
+        if len(self._kinds) > _MAX_KINDS:
+            raise protocol.ProtocolError("more kinds of secrets than there are")
+        reported = min(count, _MAX_FOUND - self._reported)
+        self._reported += reported
+        for _ in range(reported):
+            found(kind)
 
-def _parts(chunk: bytes) -> Iterator[bytes | memoryview]:
-    if len(chunk) <= masking.MAX_CHUNK:
-        if chunk:
-            yield chunk
-        return
-    view = memoryview(chunk)
-    for start in range(0, len(chunk), masking.MAX_CHUNK):
-        yield view[start : start + masking.MAX_CHUNK]
+
+class _Link:
+    """The host's end of the socket: it never blocks beyond a check, and reads no more than it asked for."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        sock.setblocking(False)
+        self._unsent: deque[memoryview] = deque()
+        self._held = b""
+        """What was read and not asked for yet."""
+        self._poller = select.poll()
+
+    def send(self, order: masking.Order, payload: bytes | memoryview) -> None:
+        """Queue one frame, and send as much of what is queued as the socket takes now. Raises OSError."""
+        self._unsent.append(memoryview(b"".join((masking.HEADER.pack(len(payload), order), payload))))
+        self._flush()
+
+    @property
+    def has_input(self) -> bool:
+        """Whether something can be read at this moment."""
+        return bool(self._held or self._polled(select.POLLIN, 0))
+
+    def head(self, check: Check) -> tuple[masking.Answer, bytes, int]:
+        """Read the type and the notes of the next answer, and how many bytes follow. Raises ProtocolError, StreamClosed
+        and what `check` raises."""
+        number, notes, size = masking.ANSWER.unpack(self._exactly(masking.ANSWER.size, check))
+        try:
+            answer = masking.Answer(number)
+        except ValueError:
+            raise protocol.ProtocolError(f"unknown answer {number}") from None
+        # Attack: a length of 4 GiB, which the host would allocate.
+        if notes > masking.MAX_NOTES:
+            raise protocol.ProtocolError(f"notes of {notes} bytes")
+        return answer, self._exactly(notes, check), size
+
+    def blocks(self, size: int, check: Check) -> Iterator[bytes]:
+        """Yield the next `size` bytes as they come. Raises StreamClosed and what `check` raises."""
+        while size:
+            block = self._held or self._received(check)
+            block, self._held = block[:size], block[size:]
+            size -= len(block)
+            yield block
+
+    def _exactly(self, size: int, check: Check) -> bytes:
+        while len(self._held) < size:
+            self._held += self._received(check)
+        data, self._held = self._held[:size], self._held[size:]
+        return data
+
+    def _received(self, check: Check) -> bytes:
+        """Wait until there is something to read; send meanwhile what is queued."""
+        while True:
+            check()
+            events = self._polled(select.POLLIN | (select.POLLOUT if self._unsent else 0), _CHECK_MS)
+            if events & select.POLLOUT:
+                self._flush()
+            if events & ~select.POLLOUT:
+                try:
+                    data = self._sock.recv(_BLOCK)
+                except BlockingIOError:  # readable, and yet nothing to read
+                    continue
+                if not data:
+                    raise protocol.StreamClosed("the masker has ended")
+                return data
+
+    def _polled(self, wanted: int, timeout_ms: int) -> int:
+        """What of it can be done, or has gone wrong, at this moment or soon."""
+        self._poller.register(self._sock, wanted)
+        return sum(event for _, event in self._poller.poll(timeout_ms))
+
+    def _flush(self) -> None:
+        while self._unsent:
+            try:
+                sent = self._sock.send(self._unsent[0])
+            except BlockingIOError:
+                return
+            except (BrokenPipeError, ConnectionResetError):  # why it has ended can still be read
+                self._unsent.clear()
+                return
+            left = self._unsent.popleft()[sent:]
+            if left:
+                self._unsent.appendleft(left)

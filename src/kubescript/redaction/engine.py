@@ -14,7 +14,7 @@ import secrets
 import subprocess
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -22,11 +22,11 @@ import msgspec
 
 from kubescript import cancellation, config, errors
 from kubescript.redaction import pool
-from kubescript.redaction.conversation import Found, SourceBrokenError
+from kubescript.redaction.conversation import Check, Found, SourceBrokenError
 from kubescript.request import request
 from kubescript.wire import masking, protocol
 
-__all__ = ["WITHHELD", "Engine", "described"]
+__all__ = ["WITHHELD", "Engine", "carried", "described"]
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +39,8 @@ _HARMLESS: Final = frozenset(
 """Texts with which nearly every answer of an API server begins; they hold nothing, and need not go to a masker."""
 _TEXT_S: Final = 10.0
 _CHECK_S: Final = 60.0
+_ESCAPED: Final = b"\\u00abredacted:"
+_IN_BASE64: Final = masking.alignments(masking.OPENING)
 
 
 class Engine:
@@ -55,7 +57,8 @@ class Engine:
     ) -> None:
         """`scripts` run at the same time at most. Raises ConfigError for a wrong setting. Starts nothing otherwise:
         `prepare`, or the first use, does."""
-        self._enabled = settings.enabled
+        self.enabled: Final = settings.enabled
+        """Whether anything is masked at all."""
         told = _settings(settings, key if key is not None else secrets.token_bytes(32))
         if settings != config.Redaction(enabled=settings.enabled):
             _check_settings(told)
@@ -64,15 +67,10 @@ class Engine:
         # An engine that nobody closes, as in a test, must not leave its processes behind.
         weakref.finalize(self, self._pool.close)
 
-    @property
-    def enabled(self) -> bool:
-        """Whether anything is masked at all."""
-        return self._enabled
-
     def prepare(self) -> tuple[protocol.Layer, ...]:
         """Wait until a masker is ready, instead of at the first answer; returns the layers of its lockdown. Raises
         RedactionError."""
-        if not self._enabled:
+        if not self.enabled:
             return ()
         layers = self._pool.prepare()
         self._ready = True
@@ -80,7 +78,7 @@ class Engine:
 
     def start(self) -> None:
         """Start the maskers and do not wait for them. Raises RedactionError."""
-        if self._enabled:
+        if self.enabled:
             self._pool.start()
 
     def close(self) -> None:
@@ -89,24 +87,22 @@ class Engine:
 
     def body(self, call: request.Request, chunks: Iterator[bytes], found: Found) -> Iterator[bytes]:
         """A body as the script may see it; the broker's hook."""
-        return self._masked(call, chunks, found, echo=False) if self._enabled else chunks
+        return self._masked(call, chunks, found, echo=False) if self.enabled else chunks
 
     def echo(self, call: request.Request, chunks: Iterator[bytes], found: Found) -> Iterator[bytes]:
         """A body that may repeat what the script has sent: an error, the answer to a write or a question."""
-        return self._masked(call, chunks, found, echo=True) if self._enabled else chunks
+        return self._masked(call, chunks, found, echo=True) if self.enabled else chunks
 
-    def text(self, text: str, found: Found, check: Callable[[], None] | None = None) -> str:
+    def text(self, text: str, found: Found, check: Check | None = None) -> str:
         """Any text that leaves the server: a result, prints, an error, a log line. Raises what `check` raises, which is
         asked again and again; without it, LimitExceeded after ten seconds. Raises RedactionError."""
-        if not self._enabled or text in _HARMLESS:
+        if not self.enabled or text in _HARMLESS:
             return text
         if not self._ready:
             self.prepare()  # before anybody's patience begins
         check = check or cancellation.Patience(_TEXT_S)
-        content = text.encode("utf-8", "surrogatepass")
         with self._pool.lent(check) as masker:
-            masked = masker.text(content, found, check)
-            return text if masked is content else _decoded(masked)
+            return masker.text(text, found, check)
 
     def text_or_withheld(self, text: str, found: Found) -> str:
         """As `text`, for the audit record and for spans: what cannot be masked in ten seconds is withheld."""
@@ -123,9 +119,14 @@ class Engine:
         check = functools.partial(_check, call)
         try:
             with self._pool.lent(check, call.script) as masker:
-                yield from masker.body(about, chunks, found, check, live=about.live)
+                yield from masker.body(about, chunks, found, check)
         except SourceBrokenError as broken:
             raise broken.cause from None
+
+
+def carried(body: bytes) -> bool:
+    """Whether what a script wants to write holds a placeholder, as such, escaped or in base64: it is not the value."""
+    return masking.OPENING in body or _ESCAPED in body.lower() or any(piece in body for piece in _IN_BASE64)
 
 
 def described(call: request.Request, *, echo: bool) -> masking.Body:
@@ -139,14 +140,6 @@ def described(call: request.Request, *, echo: bool) -> masking.Body:
         secrets=call.is_resource and call.resource == "secrets" and not call.group,
         echo=echo,
     )
-
-
-def _decoded(masked: bytes) -> str:
-    """The text in what a masker answered. Raises ProtocolError."""
-    try:
-        return masked.decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError:
-        raise protocol.ProtocolError("a text that is no UTF-8") from None
 
 
 def _check(call: request.Request) -> None:
@@ -163,9 +156,7 @@ def _settings(settings: config.Redaction, key: bytes) -> bytes:
     told = masking.Settings(
         key=key,
         disable=settings.disable,
-        rules=tuple(
-            masking.Rule(rule.id, rule.regex, rule.probe, rule.entropy, rule.example) for rule in settings.rules
-        ),
+        rules=msgspec.convert(settings.rules, tuple[masking.Rule, ...], from_attributes=True),
         allow=settings.allow,
         allow_names=settings.allow_names,
         directory=_cache_directory(),

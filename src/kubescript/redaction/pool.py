@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from kubescript import errors, spawner
-from kubescript.redaction import conversation, link
+from kubescript.redaction import conversation
 from kubescript.wire import protocol
 
 __all__ = ["COMMAND", "Pool"]
@@ -72,11 +72,11 @@ class Pool:
     def prepare(self) -> tuple[protocol.Layer, ...]:
         """Wait until one masker is ready; returns the layers of its lockdown. Raises RedactionError."""
         self.start()
-        with self.lent(_patient) as masker:
+        with self.lent(lambda: None) as masker:
             return masker.layers or ()
 
     @contextlib.contextmanager
-    def lent(self, check: link.Check, script: int | None = None) -> Iterator[conversation.Masker]:
+    def lent(self, check: conversation.Check, script: int | None = None) -> Iterator[conversation.Masker]:
         """Lend a masker that is ready, for a body of a script or for a text. It is killed when the caller fails while
         it has it. Raises RedactionError, and what `check` raises."""
         try:
@@ -88,7 +88,7 @@ class Pool:
             raise errors.RedactionError("the masking process failed, so the text was withheld; try again") from None
 
     @contextlib.contextmanager
-    def _taken(self, check: link.Check, script: int | None) -> Iterator[conversation.Masker]:
+    def _taken(self, check: conversation.Check, script: int | None) -> Iterator[conversation.Masker]:
         masker = self._take(check, script)
         healthy = False
         try:
@@ -98,7 +98,7 @@ class Pool:
             yield masker
             healthy = True
         except GeneratorExit:  # the reader of a body has had enough of it
-            healthy = masker.is_at_rest
+            healthy = not masker.waiting
             raise
         finally:
             self._give_back(masker, script, healthy=healthy)
@@ -128,7 +128,7 @@ class Pool:
         """Process ids of the fork server and of the maskers that wait for work."""
         return (self._source.pid, *(masker.worker.pid for masker in self._idle))
 
-    def _take(self, check: link.Check, script: int | None) -> conversation.Masker:
+    def _take(self, check: conversation.Check, script: int | None) -> conversation.Masker:
         check()
         with self._changed:
             while not self._is_free(script):
@@ -202,7 +202,3 @@ class Pool:
                 ", ".join(lacking),
                 extra={"event": "redaction.unconfined", "remedy": "run `kubescript doctor`"},
             )
-
-
-def _patient() -> None:
-    """Somebody waits."""

@@ -261,7 +261,7 @@ ESCAPES: Final = {
     "unbound-pattern": FAKE + SPY + "match Spy():\n    case contextlib.ExitStack.callback: pass\ngot[0](Fake(), 1)",
     "unbound-pattern-key": FAKE + SPY + "match {Spy(): 1}:\n    case {contextlib.ExitStack.callback: 1}: pass\ngot[0](Fake(), 1)",
     "unbound-field": "from collections import UserDict\n@dataclass\nclass U(UserDict):\n    __init__: object\ndataclasses.fields(U)[0].default(json.dumps)",
-    "unbound-field-behind": "class Own(abc.ABC): copy = 1\n@dataclass\nclass U(collections.UserDict, Own):\n    copy: object\ndataclasses.fields(U)[0].default(json.dumps)",
+    "unbound-field-behind": "class Own(abc.ABC): copy = 1\n@dataclass\nclass U(collections.UserDict, Own):\n    copy: object\ndataclasses.fields(U)[0].default",
     "unbound-augmented-behind": SPY + "class Own(abc.ABC): copy = 1\nclass U(collections.UserDict, Own): pass\nU.copy += Spy()",
     "field-mro": "@dataclass\nclass E(Exception):\n    mro: object\ndataclasses.fields(E)[0].default()",
     "field-registry": "import abc\n@dataclass\nclass A(abc.ABC):\n    _abc_impl: object\ndataclasses.fields(A)[0].default",
@@ -435,6 +435,38 @@ textwrap.fill(S("a"))
 'safe' if re.escape("banana") == "banana" and textwrap.fill("aa") == "aa" else 'leak'
 """
 
+TEXTS: Final = """
+class S(str):
+    def translate(self, table):
+        table[ord("b")] = "INJECTED"
+        return "x"
+    def __getitem__(self, place): return S("b")
+    def __iter__(self): return iter([S("b")])
+    def __len__(self): return 1
+    def encode(self, *options): return B(b"b")
+class B(bytes):
+    def rstrip(self, *known): return True
+    def __iter__(self): return iter([Slash(47)])
+class Slash(int):
+    def __index__(self): return 46
+    def __format__(self, spec): return "INJECTED"
+class Key:
+    def __str__(self): return S("b")
+fnmatch.filter(["a"], S("b"))
+fnmatch.translate(S("b"))
+for attempt in (
+    lambda: urllib.parse.quote_from_bytes(B(b"x"), safe=""), lambda: urllib.parse.quote(S("x"), safe=""),
+    lambda: urllib.parse.quote_plus(S("x")), lambda: urllib.parse.urlencode({Key(): Key()}),
+):
+    try:
+        attempt()
+    except (TypeError, ValueError, AttributeError):
+        pass
+found = [re.escape("banana"), urllib.parse.quote("a/b", safe=""), urllib.parse.quote_plus("a/b")]
+'safe' if found == ["banana", "a%2Fb", "a%2Fb"] else found
+"""
+"""Texts whose methods and characters are the script's. Each worked once."""
+
 OBJ: Final = """
 class Mixin:
     obj = 1
@@ -461,8 +493,8 @@ def test_the_attack_raises_and_the_next_script_works(attack: str) -> None:
 
 @pytest.mark.parametrize(
     "attack",
-    [DATACLASS, HOOKS, MEMBERS, PROXIES, SIGNATURE, CHANGING, OVERWRITE, ESCAPE, OBJ],
-    ids=["dataclass", "hooks", "members", "proxies", "signature", "changing", "overwrite", "escape", "obj"],
+    [DATACLASS, HOOKS, MEMBERS, PROXIES, SIGNATURE, CHANGING, OVERWRITE, ESCAPE, TEXTS, OBJ],
+    ids=["dataclass", "hooks", "members", "proxies", "signature", "changing", "overwrite", "escape", "texts", "obj"],
 )
 def test_the_attack_gets_nothing(attack: str) -> None:
     """The script ran to its end and found that it had got nothing."""

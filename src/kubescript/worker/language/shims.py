@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import dataclasses
+import fnmatch
 import functools
 import gzip
 import hashlib
@@ -17,6 +18,7 @@ import re
 import sys
 import textwrap
 import typing
+import urllib.parse
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -286,8 +288,47 @@ def _of_text(function: Callable[..., Any]) -> Callable[..., Any]:
     return of_text
 
 
-def _exact(text: Any) -> Any:
-    return str.__str__(text) if str in type(text).__mro__ else bytes.__getitem__(text, slice(None))
+def _of_texts(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that takes texts in any place, and gets them as Python's own.
+
+    Attack: `fnmatch.translate(s)` gives `s` to `re.escape`; `quote(s)` keeps what `s.encode` returns in a table of
+    characters for all calls, in which `__hash__` and `__eq__` choose the place.
+    """
+
+    @functools.wraps(function)
+    def of_texts(*args: Any, **options: Any) -> Any:
+        exact = {name: _exact(value) for name, value in options.items()}
+        return function(*map(_exact, args), **exact)
+
+    return of_texts
+
+
+_EXACT: Final[dict[type, Callable[[Any], Any]]] = {
+    str: str.__str__,
+    bytes: lambda text: bytes.__getitem__(text, slice(None)),
+    bytearray: lambda text: bytearray.__getitem__(text, slice(None)),
+}
+
+
+def _exact(value: Any) -> Any:
+    """A text of the script's own kind as one of Python's; any other value as it is."""
+    kind = type(value)
+    return next((exact(value) for base, exact in _EXACT.items() if base is not kind and base in kind.__mro__), value)
+
+
+_quote_plus: Final = _of_texts(urllib.parse.quote_plus)
+
+
+def _urlencode(  # the parameters of Python's
+    query: Any,
+    doseq: Any = False,
+    safe: Any = "",
+    encoding: Any = None,
+    errors: Any = None,
+    quote_via: Callable[..., Any] = _quote_plus,
+) -> str:
+    """Replaces urllib.parse.urlencode: the texts inside of what it is given are quoted as Python's own too."""
+    return urllib.parse.urlencode(query, doseq, safe, encoding, errors, quote_via)
 
 
 # --- compression ------------------------------------------------------------------------------------------------------
@@ -347,6 +388,12 @@ MEMBERS: Final[dict[str, dict[str, object]]] = {
     "operator": {"attrgetter": _attrgetter, "methodcaller": _methodcaller},
     "re": {"escape": _of_text(re.escape)},
     "textwrap": {name: _of_text(getattr(textwrap, name)) for name in ("fill", "shorten", "wrap")},
+    "fnmatch": {name: _of_texts(getattr(fnmatch, name)) for name in ("fnmatch", "fnmatchcase", "filter", "translate")},
+    "urllib.parse": {
+        **{name: _of_texts(getattr(urllib.parse, name)) for name in ("quote", "quote_from_bytes")},
+        "quote_plus": _quote_plus,
+        "urlencode": _urlencode,
+    },
     "hashlib": {"algorithms_guaranteed": frozenset(hashlib.algorithms_guaranteed)},
     "zlib": {"decompress": _inflate},
     "gzip": {"decompress": _gunzip, "compress": _gzip},

@@ -103,7 +103,6 @@ EXPORTS: Final[dict[str, str]] = {
     ),
     "difflib": "SequenceMatcher context_diff get_close_matches ndiff restore unified_diff",
     "enum": "auto unique",
-    "fnmatch": "fnmatch fnmatchcase filter translate",
     "fractions": "Fraction",
     "functools": "cached_property cmp_to_key partial reduce",
     "hashlib": (
@@ -166,8 +165,8 @@ EXPORTS: Final[dict[str, str]] = {
         "name normalize numeric unidata_version"
     ),
     "urllib.parse": (
-        "ParseResult SplitResult parse_qs parse_qsl quote quote_from_bytes quote_plus unquote unquote_plus "
-        "unquote_to_bytes urldefrag urlencode urljoin urlparse urlsplit urlunparse urlunsplit"
+        "ParseResult SplitResult parse_qs parse_qsl unquote unquote_plus "
+        "unquote_to_bytes urldefrag urljoin urlparse urlsplit urlunparse urlunsplit"
     ),
     "zlib": "adler32 compress crc32 error",
 }

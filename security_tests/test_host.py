@@ -20,11 +20,12 @@ from typing import Any, Final
 
 import anyio
 import httpx2
+import msgspec
 import pytest
 from mcp.client import Client
 
 from kubescript import cancellation, config, contexts, errors, evaluator, logs, redaction, spawner, types
-from kubescript.audit import recorder
+from kubescript.audit import record, recorder
 from kubescript.broker import body, broker, logview, records, summary
 from kubescript.cluster import snapshot
 from kubescript.policy import discovery, policy
@@ -60,7 +61,7 @@ class Server:
     def __init__(self, bench: benches.Bench, folder: Path, **hooks: Any) -> None:
         mask = hooks.pop("mask", None)
         self.file = folder / "audit.jsonl"
-        made = recorder.opened(config.Audit(file=self.file), lambda text, _: text)
+        made = recorder.opened(config.Audit(file=self.file), hooks.pop("redact_records", record.unmasked))
         assert made is not None
         cluster = snapshot.Snapshot(trails.snapshot(folder))
         door = broker.Broker(cluster, policy.Policy(), **hooks)
@@ -68,13 +69,13 @@ class Server:
         self._evaluator = evaluator.Evaluator(config.Settings(), bench.pool, clusters, made, mask=mask)
         self.progress: list[str] = []
 
-    def ask(self, script: str) -> types.Answer:
+    def ask(self, script: str, timeout_ms: int = 20_000) -> types.Answer:
         """The answer to one script."""
 
         async def report(_done: float, _total: float | None, text: str) -> None:
             self.progress.append(text)
 
-        return anyio.run(self._evaluator.evaluate, script, 20_000, report)
+        return anyio.run(self._evaluator.evaluate, script, timeout_ms, report)
 
     def recorded(self) -> list[dict[str, Any]]:
         """The records of calls and scripts."""
@@ -225,6 +226,58 @@ def test_a_masker_cannot_name_kinds_without_end(taken: redaction.Engine) -> None
             pass
     assert len(kinds) <= 2_000
     assert taken.text("result = 6 * 7", lambda _: None, cancellation.Patience(GRACE_S)) == "42"
+
+
+SLEEPS: Final = "sock.recv(1)"
+MANY_NAMES: Final = f"""
+names = [{SLEEPS!r} + ' ' * n for n in range(24)]
+calls = [lambda name=name: k8s.coreV1().list_namespaced_pod('shop', field_selector=f'metadata.name={{name}}') for name in names]
+len(k8s.parallel(calls))
+"""
+
+
+@pytest.mark.promise("A-01", "S-12")
+def test_records_that_nobody_can_mask_do_not_come_after_their_answer(
+    bench: benches.Bench, taken: redaction.Engine, tmp_path: Path
+) -> None:
+    """The name of each call of a batch keeps its masker busy for ever: the answer comes soon after the deadline, and
+    behind the records of all calls."""
+    server = Server(bench, tmp_path, redact_records=taken.text_or_withheld)
+    started = time.monotonic()
+    answer = server.ask(MANY_NAMES, 1_000)
+    assert answer.is_error
+    assert time.monotonic() - started < 9
+    time.sleep(1)
+    *calls, script = server.recorded()
+    assert script["type"] == "script" and len(calls) >= 8
+    assert {one["evaluation"] for one in calls} == {script["evaluation"]}
+    assert {one["name"] for one in calls} == {redaction.WITHHELD}
+    assert server.ask(trails.COUNT).text.startswith("1")
+
+
+HALF_A_PAIR: Final = {
+    "a text": "sock.sendall(answer(130, b'', b'\\xed\\xa0\\x80'))",
+    "a text of very many bytes": "sock.sendall(answer(130, b'', b'x' * 66_000))",
+}
+
+
+@pytest.mark.promise("S-12", "W-06")
+@pytest.mark.parametrize("name", HALF_A_PAIR)
+def test_no_answer_of_a_masker_breaks_the_conversation_with_a_worker(
+    name: str, taken: redaction.Engine, tmp_path: Path
+) -> None:
+    """A refusal is masked to what no frame can carry: the call fails by name, and neither its script nor its worker."""
+    poison = HALF_A_PAIR[name]
+
+    def mask(text: str, found: Callable[[str], None], check: Callable[[], None]) -> str:
+        return taken.text(poison, found, check) if "denied by policy" in text else text
+
+    door = broker.Broker(snapshot.Snapshot(trails.snapshot(tmp_path)), policy.Policy(), mask=mask)
+    reply, response = door.handle(protocol.Call("GET", ("api", "v1", "secrets")), summary.Summary(), GRACE_S)
+    assert response is None and reply.fault is not None and reply.fault.code == "policy.denied_resource"
+    assert len(msgspec.json.encode(reply)) < protocol.CAPS[protocol.FrameType.REPLY]
+    reply, _ = door.handle(protocol.Call("GET", LIST), summary.Summary(), GRACE_S)
+    assert reply.status == 200
 
 
 # Processes that are stopped

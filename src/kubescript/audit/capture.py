@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any
 
@@ -45,7 +45,7 @@ class Capture:
             reply, response = on_call(call, timeout_s)
             captured: dict[str, Any] = {
                 "request": fingerprint(call),
-                "reply": self._masked(msgspec.to_builtins(reply)),
+                "reply": self._masked(msgspec.to_builtins(reply), record.patience()),
                 "fault": None,
             }
             with self._lock:
@@ -57,17 +57,17 @@ class Capture:
 
         return answer
 
-    def _masked(self, value: Any) -> Any:
+    def _masked(self, value: Any, check: Callable[[], None] | None = None) -> Any:
         """Returns the value with every text in it masked: some quote the script (a refused name) or the API server (a
         warning)."""
         if isinstance(value, str):
-            return self._redact(value, lambda _: None)
+            return self._redact(value, lambda _: None, check)
         if not isinstance(value, dict):
             return value
         masked = {}
         for name, part in value.items():
-            masked_name = self._redact(name, lambda _: None)
-            masked[masked_name] = self._masked(part)
+            masked_name = self._redact(name, lambda _: None, check)
+            masked[masked_name] = self._masked(part, check)
         return masked
 
     def _saved_chunks(self, chunks: Iterator[bytes], captured: dict[str, Any]) -> Iterator[bytes]:

@@ -8,19 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from kubescript import types
+from kubescript import cancellation, types
 from kubescript.audit import chain
 from kubescript.broker import records, summary
 from kubescript.output import sanitizing
 from kubescript.request import request
 
-__all__ = ["Redact", "Subject", "TextFilter", "call", "refused", "script", "sent", "unmasked"]
+__all__ = ["Redact", "Subject", "TextFilter", "call", "patience", "refused", "script", "sent", "unmasked"]
 
-Redact = Callable[[str, Callable[[str], None]], str]
-"""Masks the secrets in a text, and passes the kind of each to the second argument."""
+Check = Callable[[], None]
+"""Raises KubescriptError when nobody waits for the text any more."""
 
+
+class Redact(Protocol):
+    """Masks the secrets in a text, and passes the kind of each to `found`; withholds it when `check` raises."""
+
+    def __call__(self, text: str, found: Callable[[str], None], check: Check | None = None, /) -> str:
+        """Returns the text masked."""
+
+
+# Seconds that masking the texts of one record may take. Attack: a script puts a text that takes a masker over into the
+# name of each call of a batch, and their records come ten seconds after its answer.
+_MASKING_S: Final = 2.0
 _MAX_TEXT: Final = 300
 _MAX_KINDS: Final = 100
 """Kinds of secrets that a record names."""
@@ -28,7 +39,7 @@ _OTHER: Final = "other"
 _FIELDS: Final = ("verb", "group", "version", "resource", "subresource", "namespace", "name")
 
 
-def unmasked(text: str, _found: Callable[[str], None]) -> str:
+def unmasked(text: str, _found: Callable[[str], None], _check: Check | None = None) -> str:
     """Returns the text as it is: the `Redact` of servers without redaction."""
     return text
 
@@ -58,11 +69,11 @@ class TextFilter:
     def __init__(self, redact: Redact) -> None:
         self.redact = redact
 
-    def __call__(self, text: str) -> str:
+    def __call__(self, text: str, check: Check | None = None) -> str:
         """Returns the text masked, on one line, of bounded length."""
         if not text:
             return ""
-        masked = self.redact(text, lambda _: None)
+        masked = self.redact(text, lambda _: None, check)
         # The cut comes after masking: half a secret matches no pattern.
         return sanitizing.printable(masked[:_MAX_TEXT])
 
@@ -70,18 +81,19 @@ class TextFilter:
 def sent(subject: Subject, parsed: request.Request, text_filter: TextFilter) -> dict[str, Any]:
     """Returns the record of a call that is about to leave: what is known should the server die before the answer."""
     fields = subject.fields("sent")
-    return fields | _target_fields(parsed, text_filter)
+    return fields | _target_fields(parsed, text_filter, patience())
 
 
 def call(subject: Subject, done: records.Record, text_filter: TextFilter) -> dict[str, Any]:
     """Returns the record of one call, however it ended."""
     fields = subject.fields("call")
+    check = patience()
     if done.call is not None:
-        fields |= _target_fields(done.call, text_filter)
+        fields |= _target_fields(done.call, text_filter, check)
     else:
         fields["what"] = done.what
     return fields | {
-        "context": text_filter(done.context),
+        "context": text_filter(done.context, check),
         "decision": done.verdict,
         "rule": done.rule,
         "status": done.status,
@@ -145,13 +157,19 @@ def _limits_hit(outcome: types.Outcome, answer: types.Answer) -> list[str]:
     return sorted(hit)
 
 
-def _target_fields(parsed: request.Request, text_filter: TextFilter) -> dict[str, Any]:
+def patience() -> Check:
+    """Returns the check of one record's texts, which have two seconds. A cancelled call keeps its names: who cancels
+    must not be able to hide what was called."""
+    return cancellation.Patience(_MASKING_S)
+
+
+def _target_fields(parsed: request.Request, text_filter: TextFilter, check: Check) -> dict[str, Any]:
     fields = {}
     for name in _FIELDS:
         value = getattr(parsed, name)
-        fields[name] = text_filter(value)
+        fields[name] = text_filter(value, check)
     if not parsed.is_resource:
         # The path is one of a short list of documents (discovery, health, version): it holds no name.
-        fields["path"] = text_filter(parsed.path)
+        fields["path"] = text_filter(parsed.path, check)
     fields["audit_id"] = parsed.audit_id
     return fields

@@ -149,10 +149,11 @@ class Recorder:
         self._log.close()
 
     def _subject(self, caller: types.Caller, digest: str) -> record.Subject:
+        check = record.patience()
         return record.Subject(
             session=caller.session,
-            client=self.text_filter(caller.client),
-            client_version=self.text_filter(caller.version),
+            client=self.text_filter(caller.client, check),
+            client_version=self.text_filter(caller.version, check),
             evaluation=uuid.uuid4().hex,
             script=digest,
         )

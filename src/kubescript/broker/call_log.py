@@ -134,7 +134,8 @@ class CallLog:
         if not text:
             return text
         try:
-            masked = self._mask(text, self.summary.found, cancellation.Patience(_MASKING_S))
+            cancelled = self.call.cancelled if self.call is not None else bool
+            masked = self._mask(text, self.summary.found, cancellation.Patience(_MASKING_S, cancelled))
             return masked[:_MAX_TEXT]
         except (errors.LimitExceeded, errors.RedactionError):
             return redaction.WITHHELD

@@ -99,13 +99,14 @@ class Masker:
 
     def text(self, text: str, found: Found, check: Check) -> str:
         """A text, masked; the same object when there is nothing to mask."""
+        content, form = _encoded(text)
         self._begin()
-        self._send(masking.Order.TEXT, text.encode("utf-8", "surrogatepass"))
+        self._send(masking.Order.TEXT, content)
         answer, size = self._answer(found, check, same=True)
         masked = b"".join(self._link.blocks(size, check))
         self.waiting -= 1
         try:
-            return text if answer == masking.Answer.SAME else masked.decode("utf-8", "surrogatepass")
+            return text if answer == masking.Answer.SAME else masked.decode("utf-8", form)
         except UnicodeDecodeError:
             raise protocol.ProtocolError("a text that is no UTF-8") from None
 
@@ -269,3 +270,12 @@ class _Link:
             left = self._unsent.popleft()[sent:]
             if left:
                 self._unsent.appendleft(left)
+
+
+def _encoded(text: str) -> tuple[bytes, str]:
+    """The text as it is sent to a masker, and how what comes back is to be read."""
+    # Attack: a masker that was taken over answers with half a surrogate pair, which no message to a worker can carry.
+    try:
+        return text.encode(), "strict"
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass"), "surrogatepass"

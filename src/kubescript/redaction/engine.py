@@ -104,10 +104,10 @@ class Engine:
         with self._pool.lent(check) as masker:
             return masker.text(text, found, check)
 
-    def text_or_withheld(self, text: str, found: Found) -> str:
-        """As `text`, for the audit record and for spans: what cannot be masked in ten seconds is withheld."""
+    def text_or_withheld(self, text: str, found: Found, check: Check | None = None) -> str:
+        """As `text`, for the audit record and for spans: what cannot be masked, or not in ten seconds, is withheld."""
         try:
-            return self.text(text, found)
+            return self.text(text, found, check)
         except (errors.LimitExceeded, errors.RedactionError):
             return WITHHELD
         except Exception:  # a record must be written whatever text is in it

@@ -251,7 +251,8 @@ def test_records_that_nobody_can_mask_do_not_come_after_their_answer(
     *calls, script = server.recorded()
     assert script["type"] == "script" and len(calls) >= 8
     assert {one["evaluation"] for one in calls} == {script["evaluation"]}
-    assert {one["name"] for one in calls} == {redaction.WITHHELD}
+    assert [one["name"] for one in calls].count(redaction.WITHHELD) >= 8
+    assert not any(SLEEPS in one["name"] for one in calls)
     assert server.ask(trails.COUNT).text.startswith("1")
 
 

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import strategies
 
 from kubescript import errors, redaction
-from kubescript.masker import chunks, placeholders
+from kubescript.masker import chunks, spans
 from kubescript.request import request
 
 JWT = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
@@ -492,7 +492,7 @@ def test_switched_off() -> None:
 @pytest.mark.parametrize("form", ["plain", "escaped", "base64", "base64 within"])
 def test_carried(form: str) -> None:
     """A mask in a body that is to be written is recognized, plain, escaped or in base64."""
-    mask = placeholders.Masks(b"key")("token", b"value").decode()
+    mask = spans.Masks(b"key")("token", b"value").decode()
     forms = {"plain": mask, "base64": b64(mask), "base64 within": b64(f"xy{mask}")}
     body = json.dumps({"data": {"a": forms.get(form, mask)}}, ensure_ascii=form == "escaped").encode()
     assert redaction.carried(body) and not redaction.carried(b'{"data":{"a":"redacted:b"}}')

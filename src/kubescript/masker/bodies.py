@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from kubescript.masker import chunks as body_chunks
-from kubescript.masker import columns, linear, logs, masker, placeholders, probes, rules, scanner
-from kubescript.masker.failures import RuleError
+from kubescript.masker import columns, linear, logs, masker, probes, rules, scanner, spans
+from kubescript.masker.scanner import RuleError
 from kubescript.wire import masking
 
 __all__ = ["Rules"]
@@ -39,14 +39,14 @@ class Rules:
         _check_ids(settings, own, shipped)
         self._masker = masker.Masker(
             [*shipped, *own],
-            placeholders.Masks(settings.key),
+            spans.Masks(settings.key),
             [_allowed(regex) for regex in settings.allow],
             frozenset(settings.allow_names),
             frozenset(settings.disable),
             Path(settings.directory) if settings.directory else None,
         )
         # What may hold a script's own words has masks of its own: a guess must not get the mask of the real value.
-        self._echo = self._masker.speaking(placeholders.Masks(settings.key + b" echo"))
+        self._echo = self._masker.speaking(spans.Masks(settings.key + b" echo"))
 
         self._own = own
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript.masker.failures import TooLargeError
-from kubescript.wire import loglines
+from kubescript.wire import loglines, masking
 
-__all__ = ["blocks", "documents", "lines", "logs"]
+__all__ = ["TooLargeError", "blocks", "documents", "lines", "logs"]
 
 SOFT: Final = 128 * 1024
 """Bytes from which on a piece ends with the next item."""
@@ -30,6 +29,14 @@ _KEY: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 piece would count quotation marks wrongly."""
 _MARK: Final = 32
 """Bytes no mark is longer than."""
+
+
+class TooLargeError(ValueError):
+    """A part of a body is longer than can be held."""
+
+    def __init__(self, reason: masking.Reason) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 def documents(chunks: Iterator[bytes]) -> Iterator[bytes]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from kubescript.masker import json_strings, linear, names, placeholders, values
+from kubescript.masker import json_strings, linear, names, spans, values
 from kubescript.masker.spans import Span
 
 __all__ = ["Columns", "columns", "header", "insert"]
@@ -176,7 +176,7 @@ class Cells:
 
     def _masked(self, cell: bytes, kind: str) -> bytes | None:
         content = json_strings.unescaped(cell[1:-1]) if cell.startswith(b'"') else None
-        if content is None or placeholders.is_masked(content) or not values.is_secret(content, kind):
+        if content is None or spans.is_masked(content) or not values.is_secret(content, kind):
             return None
         return b'"' + self._mask(kind, content) + b'"'
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from kubescript.masker import linear, names, placeholders, values
+from kubescript.masker import linear, names, spans, values
 from kubescript.masker.spans import Span
 
 __all__ = ["FIRST", "Word", "command", "is_secret", "secrets"]
@@ -83,7 +83,7 @@ class _Command:
                 yield found.part(5)
         for option, sign in self.pair.items():
             found = _valued(option, word, after)
-            if found is not None and sign in found.text and not placeholders.is_masked(found.text):
+            if found is not None and sign in found.text and not spans.is_masked(found.text):
                 yield found.part(found.text.index(sign) + 1)
 
 

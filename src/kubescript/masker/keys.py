@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript.masker import encodings, linear, placeholders, values
+from kubescript.masker import encodings, linear, spans, values
 from kubescript.masker.spans import Span
 
 __all__ = ["Endings", "is_basic", "jwt", "password_hash", "pem", "scheme"]
@@ -66,7 +66,7 @@ def pem(text: bytes, end: int, endings: Endings) -> Iterator[Span]:
     """A private key from its first line to its last, or as far as it goes."""
     limit = min(len(text), end + _PEM_BYTES)
     if text.endswith(_PUTTY_HEAD, 0, end) and (lines := _putty(text, end)):
-        if not placeholders.is_masked(text[slice(*lines)]):
+        if not spans.is_masked(text[slice(*lines)]):
             yield Span(*lines, "private-key")
         return
     start = max(text.rfind(b"-----BEGIN", max(0, end - 80), end), text.rfind(b"PuTTY", max(0, end - 30), end))

@@ -16,7 +16,7 @@ import msgspec
 from kubescript.confinement import forkserver
 from kubescript.masker import bodies
 from kubescript.masker import main as masker_main
-from kubescript.masker.failures import RuleError
+from kubescript.masker.scanner import RuleError
 from kubescript.wire import masking
 
 __all__ = ["main"]

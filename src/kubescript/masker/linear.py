@@ -28,17 +28,9 @@ class Match(Protocol):
     def span(self, group: int = 0) -> tuple[int, int]:
         """Both."""
 
-    @property
-    def lastindex(self) -> int | None:
-        """The last group that took part."""
-
 
 class Pattern(Protocol):
     """As `re.Pattern`: the same places and the same choice among matches."""
-
-    @property
-    def pattern(self) -> bytes:
-        """As it was written."""
 
     @property
     def groups(self) -> int:
@@ -70,24 +62,14 @@ def compiled(pattern: bytes) -> Pattern:
     A piece of a text is bounded before a pattern sees it. Bounds in the pattern are copies of its parts, which make
     RE2's automaton too large to be kept: `pypi-[\w-]{50,1000}` cost 50 µs a byte.
     """
-    return _compiled(_BOUND.sub(_unbounded, pattern) if b"," in pattern else pattern)
-
-
-def _compiled(pattern: bytes) -> Pattern:
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     options.log_errors = False
-    found: Pattern = re2.compile(pattern, options)
+    found: Pattern = re2.compile(_MANY.sub(rb"\1}", pattern), options)
     return found
 
 
-_BOUND: Final = _compiled(rb"([^\\]\{\d{1,3},)\d{2,4}\}")
-_MANY: Final = 60
-
-
-def _unbounded(bound: Match) -> bytes:
-    most = int(bound[0].rpartition(b",")[2].rstrip(b"}"))
-    return bound[1] + b"}" if most >= _MANY else bound[0]
+_MANY: Final = re2.compile(rb"([^\\]\{\d{1,3},)(?:[6-9]\d|\d{3,4})\}")
 
 
 def escape(text: bytes) -> bytes:

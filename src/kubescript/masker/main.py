@@ -17,7 +17,7 @@ import msgspec
 
 from kubescript.confinement import lockdown
 from kubescript.masker import bodies
-from kubescript.masker.failures import TooLargeError
+from kubescript.masker.chunks import TooLargeError
 from kubescript.wire import masking, protocol
 
 __all__ = ["main"]

@@ -22,16 +22,13 @@ from kubescript.masker import (
     columns,
     commands,
     encodings,
-    exceptions,
     json_strings,
     keys,
     linear,
     names,
     pairs,
     patterns,
-    placeholders,
     probes,
-    readers,
     rules,
     scanner,
     secret_objects,
@@ -65,8 +62,11 @@ _PLACEHOLDER: Final = OPENING.decode()
 _BLANKS: Final = b" \t\r\n\f\v"
 _PARTS: Final = frozenset({"command", "list", "map"})
 """Probes that lead to a part of a string."""
-_FAR_READERS: Final = frozenset({"base64", "percent", "pem", "command", "columns", "jwt"})
-"""Probes behind which a reader goes on for long."""
+_FAR_READERS: Final = frozenset({"base64", "percent", "pem", "command", "columns", "jwt", "hash"})
+"""Probes behind which a reader goes on for long, or reads what is known by its shape."""
+_READERS: Final = {**pairs.READERS, "scheme": keys.scheme, "insert": columns.insert}
+"""Readers that judge a value by what stands in front of it, within a bounded neighbourhood: a pod's log may be ten
+megabytes in one line, written to be slow."""
 _BASIC: Final = frozenset({"auth", "_auth"})
 """What Docker and npm call `user:password` in base64."""
 _MIN_BASE64: Final = 12
@@ -108,7 +108,7 @@ class Masker:
     def __init__(
         self,
         rules: Sequence[rules.Rule],
-        mask: placeholders.Masks,
+        mask: spans.Masks,
         allowed: Sequence[linear.Pattern] = (),
         allowed_names: frozenset[str] = frozenset(),
         disabled: frozenset[str] = frozenset(),
@@ -122,12 +122,11 @@ class Masker:
         self._mask = mask
         self._allowed = tuple(allowed)
         self._allowed_names = allowed_names
-        self._readers = exceptions.applied(readers.READERS, allowed_names)
         self.budget = Budget()
         self._clean: set[bytes] = set()
-        self._named = exceptions.named(allowed_names)
+        self._named = pairs.in_front(allowed_names)
 
-    def speaking(self, mask: placeholders.Masks) -> Masker:
+    def speaking(self, mask: spans.Masks) -> Masker:
         """The same rules with other masks."""
         other = copy.copy(self)
         other._mask = mask
@@ -190,7 +189,7 @@ class Masker:
         return self._judged(text, self.scanner.scan(text), found, depth) if text else b""
 
     def _judged(self, content: bytes, hits: list[Hit], found: Found, depth: int) -> bytes:
-        if not hits or placeholders.is_masked(content):
+        if not hits or spans.is_masked(content):
             return content
         marked = list(self._spans(content, hits, found, depth))
         if not marked:
@@ -255,7 +254,7 @@ class Masker:
     def _string(self, raw: bytes, string: String, hits: list[Hit], found: Found, depth: int) -> bytes:
         """One string of a document, masked; the same object when nothing is. `hits`: what was found in its bytes."""
         if string.role in secret_objects.ROLES:
-            return raw if placeholders.is_masked(raw) else self._owned(raw, string.role, found)
+            return raw if spans.is_masked(raw) else self._owned(raw, string.role, found)
         content = json_strings.unescaped(raw)
         if content is None:
             return self.masked("unreadable", raw, found)
@@ -263,7 +262,7 @@ class Masker:
         is_file = b"\n" in content.strip()
         if not kind or is_file:  # of a file, what it holds tells what is secret in it
             new = self.text(content, found, depth + 1, hits if content is raw else None)
-        if kind and is_file and (new is not content or placeholders.PLACEHOLDER.search(content)):
+        if kind and is_file and (new is not content or spans.PLACEHOLDER.search(content)):
             new = self._rest(new, kind, found)
         elif kind:
             bare = content.rstrip(b"\r\n")
@@ -311,15 +310,15 @@ class Masker:
                 yield from tokens
             elif name in patterns.ROWS:
                 words, done[name] = patterns.ROWS[name].spans(content, end, read)
-                yield from exceptions.kept(words, content, self._named)
+                yield from pairs.kept(words, content, self._named)
             elif name in _FAR_READERS:
                 openers = openers or self._openers(content, found, depth)
                 for span in openers[name](end):
                     done[name] = span.end
                     if span.kind:
                         yield span
-            elif (reader := self._readers.get(name)) is not None:
-                yield from reader(content, end)
+            elif (reader := _READERS.get(name)) is not None:
+                yield from pairs.kept(reader(content, end), content, self._named)
         yield from secret_objects.yaml_values(content, [end for probe, end in hits if self._ids[probe] == "manifest"])
 
     def _openers(self, content: bytes, found: Found, depth: int) -> dict[str, Callable[[int], Iterator[Span]]]:
@@ -333,6 +332,7 @@ class Masker:
             "command": functools.partial(commands.command, content),
             "columns": functools.partial(columns.columns, content),
             "jwt": functools.partial(keys.jwt, content),
+            "hash": functools.partial(keys.password_hash, content),
         }
 
     def _base64(self, content: bytes, end: int, found: Found, depth: int, failures: Counter[int]) -> Iterator[Span]:
@@ -368,7 +368,7 @@ class Masker:
         new = self.text(plain, kinds.append, depth + 1)
         for kind in kinds:
             found(kind)
-        yield Span(run.start(), run.end(), kinds[0] if kinds else "", encodings.quoted(new, placeholders.PLACEHOLDER))
+        yield Span(run.start(), run.end(), kinds[0] if kinds else "", encodings.quoted(new, spans.PLACEHOLDER))
 
     def _inside(self, run: linear.Match, decoded: encodings.Decoded, found: Found, depth: int) -> Span:
         if decoded.bomb:

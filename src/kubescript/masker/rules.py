@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from kubescript.masker import linear, probes, scanner, values
-from kubescript.masker.failures import RuleError
+from kubescript.masker.scanner import RuleError
 from kubescript.masker.spans import Span
 
 __all__ = ["Rule", "parse", "pattern", "shipped"]

@@ -1,4 +1,4 @@
-"""One pass over bytes for everything that might matter: hyperscan tells where, `readers` and `masker` decide.
+"""One pass over bytes for everything that might matter: hyperscan tells where, `masker` decides.
 
 Each pattern that begins with the same hundred words costs 1 to 2 ns a byte, and there are thirty of those. So a first
 database has one pattern for what follows such a word in any of them, and a second one, which has them apart, is shown
@@ -25,13 +25,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from kubescript.masker.failures import RuleError
 from kubescript.masker.probes import Probe
 
 if TYPE_CHECKING:
     import hyperscan
 
-__all__ = ["Hit", "Scanner"]
+__all__ = ["Hit", "RuleError", "Scanner"]
 
 Hit = tuple[int, int]
 """Which probe, and where its match ends."""
@@ -47,6 +46,10 @@ _FAR: Final = 8_192
 _AT_ONCE: Final = 6
 """Patterns that the first database has as one: of more, hyperscan makes a slow one."""
 _by_end = operator.itemgetter(1)
+
+
+class RuleError(ValueError):
+    """A rule or another setting of the operator's is wrong; the text says which and why."""
 
 
 @dataclass(frozen=True, slots=True)

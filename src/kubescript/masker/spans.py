@@ -1,22 +1,32 @@
-"""Places in a text that are to be masked, and their masking."""
+"""Places in a text that are to be masked, and the placeholders that are written there.
+
+A placeholder is `«redacted:KIND:8 hex»`, with `:24B` before the end where the size is told. The digits are a keyed hash
+of the value: equal values have equal masks within a server, so a script can still compare and group; another server's
+masks tell nothing.
+"""
 
 from __future__ import annotations
 
 import bisect
+import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kubescript.masker import linear, placeholders
+from kubescript.masker import linear
+from kubescript.wire.masking import OPENING
 
-__all__ = ["Span", "apply", "clear_of_masks", "filled", "merged", "whole"]
+__all__ = ["PLACEHOLDER", "Masks", "Span", "apply", "clear_of_masks", "is_masked", "merged", "whole"]
 
+PLACEHOLDER: Final = linear.compiled(rb"\xc2\xabredacted:[a-z0-9-]{1,60}:[0-9a-f]{8}(?::[0-9]{1,12}B)?\xc2\xbb")
+_WHERE: Final = ("env-", "flag-", "url-")
+"""Where a value stands is reported, and is not part of its mask: it is the same value in a variable and in a log."""
+_KINDS: Final = ("password", "token", "key", "secret", "credential", "dsn")
 _BOUND: Final = 64
 """Bytes of a value that every rule reads."""
 _FAR: Final = 8_000
 """Bytes from which on a rule may have given up."""
 _RUN: Final = linear.compiled(rb"(?:[A-Za-z0-9+/_=-]|[.~][A-Za-z0-9])*")
-_LONG: Final = 2_048
 _MORE: Final = 3
 """Bytes of a character behind its first, at most."""
 _LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=.~-"
@@ -38,6 +48,26 @@ class Span:
     """Whether the rule, which was read from the end, gave up before it found the beginning."""
 
 
+class Masks:
+    """Makes the placeholders of one server."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = hashlib.blake2b(key, digest_size=32).digest()
+
+    def __call__(self, kind: str, value: bytes, *, sized: bool = False) -> bytes:
+        """The placeholder of a value."""
+        if kind.startswith(_WHERE) and (bare := kind.partition("-")[2]).startswith(_KINDS):
+            kind = bare
+        digits = hashlib.blake2b(value, key=self._key, digest_size=4).hexdigest()
+        size = f":{len(value)}B" if sized else ""
+        return f"«redacted:{kind}:{digits}{size}»".encode()
+
+
+def is_masked(value: bytes) -> bool:
+    """Whether there is nothing left to mask: placeholders and nothing else."""
+    return value.startswith(OPENING) and not PLACEHOLDER.sub(b"", value).strip(b" \t\r\n,;:/")
+
+
 def merged(found: Iterable[Span]) -> list[Span]:
     """The spans in order; where two overlap, one for both, so that no end of either is left."""
     result: list[Span] = []
@@ -49,19 +79,20 @@ def merged(found: Iterable[Span]) -> list[Span]:
     return result
 
 
-def whole(text: bytes, found: list[Span]) -> list[Span]:
+def whole(text: bytes, found: Iterable[Span]) -> list[Span]:
     """The spans, in order, each to the end of its value: a rule reads a bounded piece, and the rest is as secret."""
     result: list[Span] = []
     reach: dict[linear.Pattern, tuple[int, int]] = {}
-    for each in found:
-        span = replace(each, start=_start(text, each, result[-1].end if result else 0)) if each.begins_before else each
-        span = _of_characters(text, span)
-        end = _end(text, span, reach) if span.replacement is None else span.end
-        if result and span.start < result[-1].end:
-            result[-1] = replace(result[-1], end=max(end, result[-1].end), replacement=None)
-        else:
-            result.append(span if end == span.end else replace(span, end=end))
-    return result
+    low = 0
+    for each in merged(found):
+        span = _of_characters(text, each)
+        if span.begins_before and low < span.start:  # read once, for it is bounded by the span before
+            span = replace(span, start=low + len(text[low : span.start].rstrip(_LETTERS)))
+        if span.replacement is None:
+            span = replace(span, end=_end(text, span, reach))
+        result.append(span)
+        low = span.end
+    return merged(result)
 
 
 def _of_characters(text: bytes, span: Span) -> Span:
@@ -73,18 +104,6 @@ def _of_characters(text: bytes, span: Span) -> Span:
     while end - span.end < _MORE and end < len(text) and text[end] & 0xC0 == 0x80:
         end += 1
     return span if (start, end) == (span.start, span.end) else replace(span, start=start, end=end, replacement=None)
-
-
-def filled(text: bytes, end: int, kind: str) -> Span | None:
-    """What ends here, when it is one unbroken value so long that no rule reads back to its beginning."""
-    start = end - _LONG
-    is_run = start > 0 and not text[start:end].rstrip(_LETTERS)
-    return Span(start, end, kind, begins_before=True) if is_run else None
-
-
-def _start(text: bytes, span: Span, low: int) -> int:
-    """Where it begins; what lies before is read once, for it is bounded by the span before."""
-    return low + len(text[low : span.start].rstrip(_LETTERS))
 
 
 def _end(text: bytes, span: Span, reach: dict[linear.Pattern, tuple[int, int]]) -> int:
@@ -108,7 +127,7 @@ def _end(text: bytes, span: Span, reach: dict[linear.Pattern, tuple[int, int]]) 
 
 def clear_of_masks(text: bytes, found: Iterable[Span]) -> Iterator[Span]:
     """Without what is masked already; a span that holds a placeholder and more reaches to that one's end."""
-    masked = [match.span() for match in placeholders.PLACEHOLDER.finditer(text)]
+    masked = [match.span() for match in PLACEHOLDER.finditer(text)]
     starts, ends = [start for start, _ in masked], [end for _, end in masked]
     for span in found:
         first, last = bisect.bisect_right(ends, span.start), bisect.bisect_left(starts, span.end) - 1
@@ -116,7 +135,7 @@ def clear_of_masks(text: bytes, found: Iterable[Span]) -> Iterator[Span]:
             yield span
         elif starts[first] < span.start:  # what was read begins with a placeholder's own words
             continue
-        elif not placeholders.is_masked(text[span.start : max(span.end, ends[last])]):
+        elif not is_masked(text[span.start : max(span.end, ends[last])]):
             yield replace(span, end=max(span.end, ends[last]))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from kubescript.masker import linear, names, placeholders
+from kubescript.masker import linear, names, spans
 
 __all__ = [
     "HARMLESS",
@@ -67,7 +67,7 @@ def is_secret(value: bytes, kind: str) -> bool:
     if stripped.startswith(b"${") and (default := _DEFAULT.fullmatch(stripped)):
         return is_secret(default[1], kind)
     bare = stripped.rstrip(b",;")
-    if not bare or placeholders.is_masked(bare) or _harmless(kind).fullmatch(bare) or is_label(bare):
+    if not bare or spans.is_masked(bare) or _harmless(kind).fullmatch(bare) or is_label(bare):
         return False
     if kind in _NAMED:
         return not (_is_name(bare, kind) or _are_names(bare, kind))

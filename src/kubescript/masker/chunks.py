@@ -11,7 +11,7 @@ from typing import Final
 
 from kubescript.wire import loglines, masking
 
-__all__ = ["TooLargeError", "blocks", "documents", "lines", "logs"]
+__all__ = ["TooLargeError", "documents", "lines", "logs"]
 
 SOFT: Final = 128 * 1024
 """Bytes from which on a piece ends with the next item."""
@@ -99,15 +99,3 @@ def logs(chunks: Iterator[bytes]) -> Iterator[bytes]:
             raise TooLargeError("line")
     if buffer:
         yield bytes(buffer)
-
-
-def blocks(text: bytes, size: int) -> Iterator[bytes]:
-    """The text in pieces of about this size, which end with a line, or with a word of a line that is longer."""
-    place = 0
-    while place < len(text):
-        end = len(text)
-        if place + size < end:
-            cut = max(text.rfind(b"\n", place, place + size), 0) or max(text.rfind(b" ", place, place + size), 0)
-            end = cut + 1 if cut > place else place + size
-        yield text[place:end]
-        place = end

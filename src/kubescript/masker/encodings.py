@@ -114,7 +114,7 @@ def _utf16(data: bytes) -> str:
 
 def colourless(text: bytes) -> bytes:
     """Without the sequences by which a terminal is told colours: they stand between a name and its value."""
-    return _COLOURS.sub(b"", text)
+    return _COLOURS.sub(b"", text) if b"\x1b[" in text else text
 
 
 def unquoted(run: bytes) -> bytes:

@@ -18,7 +18,6 @@ import orjson
 
 from kubescript.masker import (
     arguments,
-    chunks,
     columns,
     commands,
     encodings,
@@ -86,20 +85,23 @@ _REMEMBERED: Final = 4_096
 
 
 class Budget:
-    """How many candidates a body may still have."""
+    """How many candidates a body may still have: so many of its bytes pay for one."""
 
     def __init__(self) -> None:
-        self.left = _MANY
+        self._bytes = _MANY * _SPARSE
+
+    @property
+    def left(self) -> int:
+        """Those that it can pay for."""
+        return self._bytes // _SPARSE
 
     def credit(self, size: int) -> None:
         """So many more bytes of the body have come."""
-        self.left = min(_MOST, self.left + size // _SPARSE)
+        self._bytes = min(_MOST * _SPARSE, self._bytes + size)
 
-    def spend(self, count: int) -> bool:
-        """Whether so many may be judged; if so, they are taken off."""
-        is_enough = count <= self.left
-        self.left -= count if is_enough else 0
-        return is_enough
+    def spend(self, count: int) -> None:
+        """So many are judged."""
+        self._bytes -= count * _SPARSE
 
 
 class Masker:
@@ -141,52 +143,56 @@ class Masker:
     def text(self, content: bytes, found: Found, depth: int = 0, hits: list[Hit] | None = None) -> bytes:
         """Any text; the very same object when there is nothing to mask. Colours go with what is masked. `hits`: what a
         scan has found in it."""
-        bare = encodings.colourless(content) if b"\x1b[" in content else content
+        bare = encodings.colourless(content)
         masked = self._text(bare, found, depth, hits if bare is content else None)
         return content if masked is bare else masked
 
     def _text(self, content: bytes, found: Found, depth: int, hits: list[Hit] | None) -> bytes:
         if content[:1] in b'{["' and content and _is_json(content):
             return self.document(content, found, depth)
-        hits = self._candidates(content) if hits is None else hits
-        if not hits:
+        hits = self.candidates(content) if hits is None else hits
+        if hits == []:
             return content
         if depth > _MAX_DEPTH:
             return self.masked("nested", content, found)
-        if not self.budget.spend(len(hits)):
-            return b"".join(self._dense(content, found, depth))
+        if hits is None or len(hits) > self.budget.left:
+            judge = functools.partial(self._scanned, found=found, depth=depth)
+            return b"".join(self.dense(content, judge, functools.partial(self.masked, "suspicious", found=found)))
+        self.budget.spend(len(hits))
         return self._judged(content, hits, found, depth)
 
-    def _candidates(self, content: bytes) -> list[Hit]:
+    def candidates(self, content: bytes) -> list[Hit] | None:
+        """What a scan finds; None when it is more than may be judged."""
         is_short = len(content) <= _SHORT
         if is_short and content in self._clean:
             return []
         hits = self.scanner.scan(content, self.budget.left)
         if is_short and not hits and len(self._clean) < _REMEMBERED:
             self._clean.add(content)
-        return hits
+        return hits if len(hits) <= self.budget.left else None
 
-    def _dense(self, content: bytes, found: Found, depth: int) -> Iterator[bytes]:
+    def dense(
+        self, content: bytes, judge: Callable[[bytes], bytes], whole: Callable[[bytes], bytes]
+    ) -> Iterator[bytes]:
         """A text that has too many candidates. The blocks that are full of them are masked as a whole, and so is the
         block behind each; blocks between them are judged together. A value that begins in one and ends in the next is
         cut by neither."""
         sparse: list[bytes] = []
         was_full = False
-        for block in chunks.blocks(content, _BLOCK):
+        for block in _blocks(content):
             most = len(block) // _SPARSE
-            is_full = len(self.scanner.scan(block, most)) > most
+            is_full = len(self.scanner.scan(encodings.colourless(block), most)) > most
             if is_full or was_full:
-                yield self._together(sparse, found, depth)
-                yield self.masked("suspicious", block, found)
+                yield judge(b"".join(sparse))
+                yield whole(block)
                 sparse = []
             else:
                 sparse.append(block)
             was_full = is_full
-        yield self._together(sparse, found, depth)
+        yield judge(b"".join(sparse))
 
-    def _together(self, blocks: list[bytes], found: Found, depth: int) -> bytes:
-        text = b"".join(blocks)
-        return self._judged(text, self.scanner.scan(text), found, depth) if text else b""
+    def _scanned(self, content: bytes, found: Found, depth: int) -> bytes:
+        return self._judged(content, self.scanner.scan(content), found, depth)
 
     def _judged(self, content: bytes, hits: list[Hit], found: Found, depth: int) -> bytes:
         if not hits or spans.is_masked(content):
@@ -393,6 +399,18 @@ def _is_json(content: bytes) -> bool:
     except orjson.JSONDecodeError:
         return False
     return True
+
+
+def _blocks(text: bytes) -> Iterator[bytes]:
+    """The text in pieces of about `_BLOCK` bytes, which end with a line, or with a word of a line that is longer."""
+    place = 0
+    while place < len(text):
+        end = len(text)
+        if place + _BLOCK < end:
+            cut = max(text.rfind(b"\n", place, place + _BLOCK), 0) or max(text.rfind(b" ", place, place + _BLOCK), 0)
+            end = cut + 1 if cut > place else place + _BLOCK
+        yield text[place:end]
+        place = end
 
 
 def _quoted_from(head: bytes, end: int) -> int:

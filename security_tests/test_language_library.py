@@ -307,6 +307,8 @@ ESCAPES: Final = {
     # What the library shares among all who ask.
     "shared-translation": SHARED + "textwrap.wrap(Text())",
     "shared-set": "hashlib.algorithms_guaranteed.add('x')",
+    "shared-zone": "class S(str):\n    def __hash__(self): return hash('Europe/Berlin')\n    def __eq__(self, other): return other in ('UTC', 'Europe/Berlin')\nZoneInfo(S('UTC'))",
+    "shared-method": "class Spy:\n    def __call__(self, *_): return 'x' * 100\n    def __hash__(self): return 1\n    def __eq__(self, method): return True\nclass A:\n    __repr__ = Spy()\npprint.pformat(A())",
     "copy-host": "copy.copy(k8s)",
     "deepcopy-host": "copy.deepcopy([k8s])",
     "copy-generator": "copy.copy(x for x in [1])",
@@ -370,9 +372,11 @@ class Spy:
         other["INJECTED"] = 1
         return other
 pattern, data = re.compile("(?P<n>a)"), {"a": 1}
+fields = urllib.parse.ParseResult._field_defaults
+fields["INJECTED"] = 1
 for proxy in (dataclasses.field().metadata, pattern.groupindex, data.keys().mapping, data.items().mapping):
     assert "INJECTED" in proxy | Spy()
-'safe' if not {"INJECTED"} & {*dataclasses.field().metadata, *pattern.groupindex, *data} else 'leak'
+'safe' if not {"INJECTED"} & {*dataclasses.field().metadata, *pattern.groupindex, *data, *urllib.parse.ParseResult._field_defaults} else 'leak'
 """
 
 SIGNATURE: Final = """

@@ -236,10 +236,13 @@ class Factory:
 
     def __call__(self, name: str, bases: tuple[type, ...], body: dict[str, Any], **options: Any) -> Any:
         """The class."""
-        for key in body:
+        for key, value in body.items():
             dunder = key.startswith("__") and key not in identifiers.DEFINABLE and key not in _FROM_PYTHON
             if dunder or key in _RESERVED:
                 raise TypeError(f"a class cannot define {key}")
+            # Attack: `__repr__ = x`, which pprint looks up in a table of raw methods, and `x.__eq__` is given one.
+            if key in identifiers.DEFINABLE and is_script_class(type(value)):
+                raise TypeError(f"write {key} as a method: `def {key}(self, …):`")
         if any(AttributeError in base.__mro__ for base in bases):
             if "obj" in body:
                 raise TypeError("an AttributeError cannot define obj")

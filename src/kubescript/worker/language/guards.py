@@ -155,7 +155,9 @@ def private(obj: Any, name: str) -> Any:
         return read(obj, name)
     cls = obj if kind is type else kind
     if name in _TUPLE_NAMES and tuple in cls.__mro__ and hasattr(cls, "_fields"):
-        return read(obj, name)
+        value = read(obj, name)
+        # Attack: `ParseResult._field_defaults["x"] = 1`, which fills the dict of the shared class.
+        return dict(value) if name == "_field_defaults" else value
     raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r} that a script may use")
 
 

@@ -56,6 +56,9 @@ class ZoneInfo(zoneinfo.ZoneInfo):
 
     def __new__(cls, key: str) -> Self:
         """Return the one zone of this key."""
+        # Attack: a key whose `__hash__` and `__eq__` are the script's, under which others find a zone of its choice.
+        if type(key) is not str:
+            raise TypeError(f"the key of a time zone is a plain string, not a {type(key).__name__}")
         if key not in cls._instances:
             if key not in _FILES:
                 raise zoneinfo.ZoneInfoNotFoundError(f"No time zone found with key {key}") from None

@@ -5,10 +5,23 @@ from __future__ import annotations
 import functools
 from typing import Final
 
-from kubescript.masker import linear, naming
+from kubescript.masker import linear
 
-__all__ = ["beginning", "end_of_word", "extent", "is_passphrase", "is_yaml", "passphrase", "unquoted"]
+__all__ = [
+    "BACK",
+    "LETTERS",
+    "OF_SENTENCES",
+    "beginning",
+    "end_of_word",
+    "extent",
+    "is_passphrase",
+    "passphrase",
+    "unquoted",
+]
 
+BACK: Final = 200
+"""Bytes that are read in front of a value."""
+LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _AHEAD: Final = 8_192
 """Bytes of a value that are looked at."""
 _BLOCK_BYTES: Final = 65_536
@@ -17,9 +30,9 @@ _LEAD_BYTES: Final = 200
 _QUOTES: Final = (b'"', b"'", b"`")
 _ENDS_WORDS: Final = bytes.maketrans(b"\r\n\"'`)]};,", b"\n" * 10)
 _DIGITS: Final = b"0123456789"
-_OF_WORDS: Final = naming.LETTERS + bytes(range(0x80, 0x100))
+_OF_WORDS: Final = LETTERS + bytes(range(0x80, 0x100))
 _OF_LINES: Final = _OF_WORDS + _DIGITS + b" "
-_OF_SENTENCES: Final = frozenset(
+OF_SENTENCES: Final = frozenset(
     b"or and to for is was are not must cannot can should may with without if as has have will be been when the a an "
     b"via by of in on from at user host failed invalid required please your this that it password passwort passwd "
     b"token secret key muss f\xc3\xbcr mit de la el le o".split()
@@ -63,8 +76,6 @@ _BODIES: Final = {
     b"`": linear.compiled(rb"(?s)(?:[^`\\]|\\.)*"),
 }
 _BLOCK: Final = linear.compiled(rb"[|>][+-]?\d?[ \t]*\r?\n")
-_FIELDS: Final = linear.compiled(rb"(?m)^[ \t-]*[\w.\"']?[\w.\-\"']*:(?:[ \t]|$)")
-"""Lines of YAML."""
 _WORD: Final = linear.compiled(rb"[^\s\"'`,;<>\\]+")
 _QUOTE_INSIDE: Final = linear.compiled(
     rb"([^\s\"'`\\,;{}\[\]<>()]+[\"'`][^\s\"'`\\,;:{}\[\]<>()=][^\s\"'`\\,;]*)[ \t]*(?:\r?\n|\z)"
@@ -119,20 +130,12 @@ def passphrase(text: bytes, at: int) -> int:
         return -1
     if any(not 2 <= len(word) <= 20 or word.strip(_OF_WORDS) for word in letters):
         return -1
-    return at + len(line) if _OF_SENTENCES.isdisjoint(line.lower().split(b" ")) else -1
+    return at + len(line) if OF_SENTENCES.isdisjoint(line.lower().split(b" ")) else -1
 
 
 def is_passphrase(value: bytes) -> bool:
     """Whether a value is such words and nothing else."""
     return passphrase(value, 0) == len(value)
-
-
-def is_yaml(text: bytes, at: int) -> bool:
-    """Whether a line in this text is a field rather than a sentence: others around it are, too."""
-    line = text[text.rfind(b"\n", max(0, at - naming.BACK), at) + 1 : at]
-    if line[:1] in (b" ", b"\t"):
-        return True
-    return sum(1 for _ in _FIELDS.finditer(text[max(0, at - 400) : at + 400])) > 1
 
 
 def end_of_word(text: bytes, start: int, stop: int) -> int:
@@ -205,7 +208,7 @@ def _unescaped(mark: bytes) -> linear.Pattern:
 
 def _block(text: bytes, at: int, start: int) -> tuple[int, int]:
     """A YAML block scalar: the lines that are indented deeper than its key."""
-    line = text[text.rfind(b"\n", max(0, at - naming.BACK), at) + 1 : at]
+    line = text[text.rfind(b"\n", max(0, at - BACK), at) + 1 : at]
     indent = len(line) - len(line.lstrip(b" "))
     stop, limit = start, min(len(text), start + _BLOCK_BYTES)
     while stop < limit:

@@ -7,10 +7,11 @@ that it is about one (`passwordFile`, `tokenTTL`, `secretName`).
 from __future__ import annotations
 
 import functools
-import itertools
 import tomllib
 from pathlib import Path
 from typing import Final
+
+from kubescript.masker import linear
 
 __all__ = ["HIDDEN", "PATTERN", "RARE", "VENDORS", "collection", "is_vendor", "key", "kind", "pair", "weak"]
 
@@ -43,21 +44,11 @@ _KEYS, _ABOUT, _WEAK, _PUBLIC, _KEYLESS = (
 HIDDEN: Final[dict[str, str]] = _WORDS["hidden"]
 """Words to look for in base64."""
 _ONLY_ABOUT, _TOKENLESS = (frozenset(_WORDS["names"][which].split()) for which in ("only_about", "tokenless"))
-_USER: Final = frozenset({("user", "pass"), ("user", "info")})
-_USERS: Final = ("basic", "auth", "users")
-_LAST: Final = {"cookie": "cookie", "pin": "pin", "otp": "pin"}
-_SEEDS: Final = frozenset({("otp", "seed"), ("totp", "seed")})
-"""What one-time passwords are made of."""
-_PHRASES: Final = frozenset(
-    (first, second) for first in ("seed", "recovery", "backup") for second in ("phrase", "code", "codes")
-)
-"""What is written down on paper, to get back in."""
-_FOREIGN: Final = frozenset({("mot", "de", "passe"), ("mat", "khau")})
-_LENGTHS: Final = frozenset(_WORDS["names"]["lengths"].split())
-_COMMAND_AUTH: Final = frozenset({("rediscli", "auth"), ("redis", "auth"), ("cli", "auth")})
+_BY_END: Final[dict[str, str]] = {end: kind for kind, ends in _WORDS["ends"].items() for end in ends.split(", ")}
+"""How names end that promise a credential of a kind whatever stands before."""
 _OPEN: Final = frozenset({"public", "pub"})
-_PAIRS: Final = frozenset({("auth",), ("login",), ("user",), ("username",), ("account",), ("credentials",), ("creds",)})
-_COLLECTIONS: Final = frozenset({("secrets",), ("tokens",), ("passwords",)})
+_PAIRS: Final = frozenset({"auth", "login", "user", "username", "account", "credentials", "creds"})
+_COLLECTIONS: Final = frozenset({"secrets", "tokens", "passwords"})
 _KEYS_ABROAD: Final = tuple(_WORDS["names"]["abroad"].split())
 """How compounds end that say `key` in other languages."""
 VENDORS: Final = tuple(_WORDS["names"]["vendors"].split())
@@ -70,13 +61,8 @@ _HOSTS: Final = tuple(f".{end}" for end in _WORDS["names"]["hosts"].split())
 """How the name of a host, a group of the API or a file ends."""
 _LONGEST: Final = 256
 """Characters of a name that are judged, its last: a name that a program writes is shorter."""
-_CLASSES: Final = bytes(
-    65 if 65 <= code <= 90 else 97 if 97 <= code <= 122 or code >= 0xDF else 48 if 48 <= code <= 57 else 32
-    for code in range(256)
-)
-_NO_LETTERS: Final = bytes(code for code in range(256) if _CLASSES[code] == 32)
-_CAPITAL: Final = (65, 97)
-"""A small letter behind a capital, as classes."""
+_HUMP: Final = linear.compiled(rb"([A-Z][a-z\xdf-\xff])")
+_WORD: Final = linear.compiled(rb"[A-Z]?[a-z\xdf-\xff]+|[A-Z]+|[0-9]+")
 
 
 def kind(name: str) -> str:
@@ -101,38 +87,32 @@ def _kind(name: str) -> str:
             known = "key"
         if word == "key" and found in {"password", "token", "credential"} and place == at - 1:
             found = ""  # the name of a key in a Secret
-        elif known and not (known == "key" and found):
-            found, place = known, at
         elif known:
-            place = at
-    if (whole := _by_its_end(words, found)) is not None:
+            found, place = known, at
+    if whole := _by_its_end(words):
         return whole
     before = words[max(0, place - 1) : place]
     if not _ONLY_ABOUT.isdisjoint(words) or (found == "token" and not _TOKENLESS.isdisjoint(before)):
         return ""
     is_about = not _ABOUT.isdisjoint(words[place + 1 :]) and tuple(words[-2:]) != ("secret", "id")
-    if is_about or not _LENGTHS.isdisjoint(words[:place]):
-        return ""
-    is_open = not _OPEN.isdisjoint(words[:place]) or not _PUBLIC.isdisjoint(before)
-    return found if found == "password" or not is_open else ""
+    is_open = found != "password" and not _OPEN.isdisjoint(words[:place])
+    return "" if is_about or is_open else found
 
 
 @functools.lru_cache(maxsize=4096)
 def _weak(name: str) -> bool:
     words = _words(name)
-    while words and (words[-1] in _FORMS or words[-1].isdigit()):
+    while words and words[-1] in _FORMS:
         words = words[:-1]
-    if words[-2:] == ("session", "id"):
-        return True
-    if words[-2:-1] == ("gpg",):  # a fingerprint
+    if not words or words[-2:-1] == ("gpg",):  # a fingerprint
         return False
-    if words and words[-1].endswith("salt"):
+    last = words[-1]
+    if last.endswith("salt"):
         return True
-    if words and words[-1].endswith("key") and words[-1] not in _KEYLESS:
-        return _PUBLIC.isdisjoint(words) or "encryption" in words
-    if _is_abroad(words) or (not _VENDORS.isdisjoint(words) and words[-1] not in _ABOUT and words[-1] not in _NO_KEYS):
-        return _PUBLIC.isdisjoint(words)
-    return bool(words) and words[-1] in _WEAK and (_PUBLIC.isdisjoint(words) or "encryption" in words)
+    is_vendor = not _VENDORS.isdisjoint(words) and last not in _ABOUT and last not in _NO_KEYS
+    is_key = last in _WEAK or (last.endswith("key") and last not in _KEYLESS)
+    is_open = not _PUBLIC.isdisjoint(words) and not (is_key and "encryption" in words)
+    return (is_key or is_vendor or _is_abroad(words)) and not is_open
 
 
 def key(name: str) -> bool:
@@ -153,36 +133,19 @@ def is_vendor(name: str) -> bool:
 def pair(name: str) -> bool:
     """Whether the value may be a user and a password in one."""
     words = _words(name)
-    return words[-1:] in _PAIRS and _ONLY_ABOUT.isdisjoint(words)
+    return not _PAIRS.isdisjoint(words[-1:]) and _ONLY_ABOUT.isdisjoint(words)
 
 
 def collection(name: str) -> bool:
     """Whether this is what a list of them is called: its value may say what became of it."""
-    return _words(name)[-1:] in _COLLECTIONS
+    return not _COLLECTIONS.isdisjoint(_words(name)[-1:])
 
 
-def _by_its_end(words: tuple[str, ...], found: str) -> str | None:
+def _by_its_end(words: tuple[str, ...]) -> str:
     """What the last words alone decide."""
-    if words and words[-1] in _LAST:
-        return _LAST[words[-1]]
-    if words[-2:] in _SEEDS:
-        return "secret"
-    if words[-2:] in _PHRASES or words[-2:] in _COMMAND_AUTH or (_ABOUT.isdisjoint(words) and _says_password(words)):
-        return "password"
-    if (
-        (words[-2:-1] and words[-1] == "auth")
-        or words[-1:] == ("basicauth",)
-        or words[-2:] in _USER
-        or words[-3:] == _USERS
-    ):
-        return "basic-auth"
-    if found:
-        return None
-    return "dsn" if words[-2:] == ("connection", "string") else ""
-
-
-def _says_password(words: tuple[str, ...]) -> bool:
-    return any(words[at : at + len(each)] == each for each in _FOREIGN for at in range(3))
+    if words[-1:] == ("auth",) and len(words) > 1:
+        return _BY_END.get(" ".join(words[-2:]), "basic-auth")
+    return next((kind for size in (3, 2, 1) if (kind := _BY_END.get(" ".join(words[-size:]), ""))), "")
 
 
 def _ending(word: str) -> str:
@@ -196,11 +159,4 @@ def _ending(word: str) -> str:
 def _words(name: str) -> tuple[str, ...]:
     """`dbPassword`, `DB_PASSWORD`: its words; a capital with a small letter behind it begins one."""
     plain = name.removeprefix("-D")[-_LONGEST:].encode("latin-1", "replace")  # -D: Java's properties
-    cuts, before = [0], 0
-    for at, code in enumerate(plain.translate(_CLASSES)):
-        if code != before:
-            cuts.append(at - 1 if (before, code) == _CAPITAL else at)
-            before = code
-    cuts.append(len(plain))
-    words = (plain[start:end].translate(None, _NO_LETTERS) for start, end in itertools.pairwise(cuts))
-    return tuple(word.decode("latin-1").lower() for word in words if word)
+    return tuple(word[0].decode("latin-1").lower() for word in _WORD.finditer(_HUMP.sub(rb" \1", plain)))

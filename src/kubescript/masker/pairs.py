@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
-from kubescript.masker import extents, keys, linear, names, naming, values
+from kubescript.masker import extents, linear, names, values
 from kubescript.masker.spans import Span
 
 __all__ = ["READERS", "in_front", "kept", "lone"]
 
 _JUDGED: Final = 1_024
 """Bytes of a value that are judged: each hit in a long one would judge it anew."""
-_RULED: Final = frozenset({b"|", "│".encode(), b"->", "→".encode()})
+_RULED: Final = frozenset({b"|", "│".encode()})
 _CHECKSUMS: Final = (b"checksum/", b"hash/", b"digest/", b"sha/", b"sha1/", b"sha256/", b"sha512/")
 _SHELL_COMMAND: Final = linear.compiled(rb"`[a-z][\w./-]* [^`\r\n]*`")
 _SCHEMES: Final = frozenset({b"bearer", b"basic", b"token", b"digest", b"apikey", b"negotiate", b"ssws"})
@@ -20,19 +20,15 @@ _SCHEME: Final = linear.compiled(rb"([A-Za-z]+)[ \t]+([A-Za-z0-9._~+/=-]{20}|\xc
 _OTHER_KEY: Final = linear.compiled(
     rb"(?i)\b(?:partition|sort|primary|foreign|cache|hash|range|routing|row|index|public) keys?\W*\z"
 )
-_FUNCTION_WORDS: Final = frozenset(
-    b"or and to for is was are not must cannot can should may with without flag flags option options in on from "
-    b"if as at has have will instead when the a an via by".split()
-)
 _OF_TOKENS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_~-"
-_OF_FIELDS: Final = naming.LETTERS + b"0123456789_.-\"'"
+_OF_FIELDS: Final = extents.LETTERS + b"0123456789_.-\"'"
 _OF_ADDRESSES: Final = bytes(set(range(256)) - set(b" \t\r\n\v\f\"'"))
 _QUOTES: Final = (b'"', b"'", b"`")
 _UNQUOTED: Final = bytes(set(range(256)) - set(b" \t\r\n\"'`"))
 _COLONS: Final = frozenset({b":", b": ", b":\t", b":\r", b":\n"})
+_OF_NAMES: Final = extents.LETTERS + b"0123456789_.-"
+_NAMING: Final = linear.compiled(rb"([\w.-]+)(\\*[\"'`])?\]?[ \t]*(::?=|\?=|=>|<-|::|[=:|]|\xe2\x94\x82)([ \t\r\n]*)\z")
 _NO_VALUE: Final = frozenset({b"", b"=", b" ", b"\t", b"\r", b"\n"})
-_CONTENTS: Final = frozenset({b"value:", b"content:", b"contents:"})
-_NAMED: Final = frozenset({b"name", b"key", b"path"})
 _FLAG: Final = linear.compiled(rb"--?[a-z][\w-]*")
 _JOINED: Final = linear.compiled(rb"[a-z][A-Z]|[-_.]")
 _OF_SYNTAX: Final = linear.compiled(rb"[\s\"'=<>{}()\[\]]")
@@ -62,28 +58,53 @@ def kept(found: Iterable[Span], text: bytes, allowed: linear.Pattern | None) -> 
             yield span
 
 
+class _Naming(NamedTuple):
+    """What stands in front of a value: a name, however it is quoted, and a sign."""
+
+    name: str
+    sign: bytes
+    quoted: bool
+    """Whether a quote stands behind the name."""
+    gap: bytes
+    """The blanks behind the sign."""
+    before: bytes
+    """What stands in front of the name."""
+
+
+def _naming(text: bytes, at: int) -> _Naming | None:
+    """The name of the value that begins at `at`; None when there is no name, or no sign."""
+    head = text[max(0, at - extents.BACK) : at]
+    found = _NAMING.search(head)
+    if found is None:
+        return None
+    return _Naming(found[1].decode(), found[3], found.start(2) >= 0, found[4], head[: found.start()])
+
+
+def _last_word(head: bytes) -> str:
+    """The name that ends here."""
+    return head[len(head.rstrip(_OF_NAMES)) :].decode("ascii")
+
+
 def pair(text: bytes, end: int) -> Iterator[Span]:
     """`name=value`, `"name": "value"`, `name: value`; the probe ends behind the value's first byte."""
     at = end - 1
-    found = naming.before(text, at)
+    found = _naming(text, at)
     if found is None:
         return
-    kind = names.kind(found.name)
-    if not kind:
+    if not (kind := names.kind(found.name)):
         yield from _weak(text, at, found)
     elif not _is_no_pair(text, at, found):
-        for span in _named(text, at, found, kind):
-            if not (names.collection(found.name) and values.is_status(text[span.start : span.end])):
-                yield span
+        yield from _named(text, at, found, kind)
 
 
-def _named(text: bytes, at: int, found: naming.Naming, kind: str) -> Iterator[Span]:
+def _named(text: bytes, at: int, found: _Naming, kind: str) -> Iterator[Span]:
     if _in_expansion(found):
         at += text[at : at + 1] in (b"-", b"=")
     start = extents.beginning(text, at)
     if b"\n" in found.gap and _is_field(text, start):  # what is below the name has a name of its own
         return
-    starts_line = naming.is_line_start(found.before)
+    line = found.before[max(found.before.rfind(b"\n"), found.before.rfind(b"\r")) + 1 :]
+    starts_line = line.strip(b" \t\"'") in {b"", b"-"}
     if starts_line and found.sign in {b":", b"=", b":="} and not found.quoted:
         if (end := extents.unquoted(text, start)) > start:
             if values.is_secret(text[start:end], kind):
@@ -103,7 +124,7 @@ def _judged(
     start, stop = extents.extent(text, at, whole_line=whole_line, form=form)
     if kind == "authorization" and (token := _behind_scheme(text, start, stop)) > start:
         start, stop = token, extents.end_of_word(text, token, stop)
-    elif _has_words(text, at, start, stop) and (kind not in {"password", "cookie"} or not extents.is_yaml(text, at)):
+    elif _has_words(text, at, start, stop):
         stop, in_prose = extents.end_of_word(text, start, stop), True
     judge = values.is_secret_in_prose if in_prose else values.is_secret
     if judge(text[start : min(stop, start + _JUDGED)], kind):
@@ -118,25 +139,20 @@ def _behind_scheme(text: bytes, start: int, stop: int) -> int:
     return scheme.end(1) + len(text[scheme.end(1) : stop]) - len(text[scheme.end(1) : stop].lstrip(b" \t"))
 
 
-def _weak(text: bytes, at: int, found: naming.Naming) -> Iterator[Span]:
+def _weak(text: bytes, at: int, found: _Naming) -> Iterator[Span]:
     """A value drawn by lot, of a name that alone would not tell."""
-    name = found.name.rpartition(" ")[2]
-    basic = name.lower() in {"auth", "_auth"}
-    if not (basic or names.weak(name)) or b"ENC[" in found.before.rpartition(b"]")[2]:  # sops has written it
+    if not names.weak(found.name) or b"ENC[" in found.before.rpartition(b"]")[2]:  # sops has written it
         return
-    if name.lower() in {"key", "keys"} and _OTHER_KEY.search(found.before + found.name.encode()):
+    if found.name.lower() in {"key", "keys"} and _OTHER_KEY.search(found.before + found.name.encode()):
         return
     start, stop = extents.extent(text, at, form=True)
-    value = text[start : min(stop, start + _JUDGED)]
-    if names.weak(name) and values.is_weak_secret(value, name):
+    if values.is_weak_secret(text[start : min(stop, start + _JUDGED)], found.name):
         yield Span(start, stop, "key")
-    elif basic and keys.is_basic(value):
-        yield Span(start, stop, "basic-auth")
 
 
 def weak(text: bytes, end: int) -> Iterator[Span]:
     """The same; the probe ends within the value."""
-    head = text[max(0, end - naming.BACK) : end]
+    head = text[max(0, end - extents.BACK) : end]
     start = end - len(head) + len(head.rstrip(_OF_TOKENS))
     yield from pair(text, _opening(text, start) + 1)
 
@@ -144,56 +160,39 @@ def weak(text: bytes, end: int) -> Iterator[Span]:
 def flag(text: bytes, end: int) -> Iterator[Span]:
     """`--password value`."""
     at = end - 1
-    head = text[max(0, at - naming.BACK) : at]
-    name = naming.last_word(head.rstrip(b" \t"))
+    head = text[max(0, at - extents.BACK) : at]
+    name = _last_word(head.rstrip(b" \t"))
     kind = names.kind(name) if name.startswith("-") else ""
     if not kind:
         return
     start, stop = extents.extent(text, at)
     value = text[start:stop]
-    judge = values.is_secret_in_prose if head.endswith((b"  ", b"\t")) else values.is_secret  # a table of options
-    if judge(value, kind) and value.lower() not in _FUNCTION_WORDS and not _FLAG.fullmatch(value):
+    is_usage = value.lower() in extents.OF_SENTENCES or _FLAG.fullmatch(value) is not None
+    if not is_usage and values.is_secret(value, kind):
         yield Span(start, stop, f"flag-{kind}")
 
 
 def quoted(text: bytes, end: int) -> Iterator[Span]:
-    """A name, blanks or a comma, and a value in quotes: `X-Api-Key "…"`, `:password "…"`, `{pass, <<"…">>}`."""
-    head = text[max(0, end - naming.BACK) : end]
+    """A name, blanks or a comma, and a value in quotes: `X-Api-Key "…"`, `:password "…"`, `{pass, "…"}`."""
+    head = text[max(0, end - extents.BACK) : end]
     at = _opening(text, end - len(head) + len(head.rstrip(_UNQUOTED)))
-    front = text[max(0, at - naming.BACK) : at].removesuffix(b"<<").rstrip(b" \t").removesuffix(b",").rstrip(b" \t")
-    name = naming.last_word(front[:-1].rstrip(b"\\") if front.endswith(_QUOTES) else front)
+    front = text[max(0, at - extents.BACK) : at].rstrip(b" \t").removesuffix(b",").rstrip(b" \t")
+    name = _last_word(front[:-1].rstrip(b"\\") if front.endswith(_QUOTES) else front)
     kind = names.kind(name)
     if not kind:
         return
     start, stop = extents.extent(text, at)
     value = text[start:stop]
     joined = kind in {"password", "basic-auth"} or (kind != "secret" and _JOINED.search(name.encode()))
-    says = joined or (values.is_random(value) and value != value.lower())
-    if says and b" " not in value and values.is_odd(value) and values.is_secret_in_prose(value, kind):
+    says = joined or values.is_random(value)
+    if says and b" " not in value and values.is_secret_in_prose(value, kind):
         yield Span(start, stop, kind)
-
-
-def variable_yaml(text: bytes, end: int) -> Iterator[Span]:
-    """`name: DB_PASSWORD` and, on the next line, `value: …`."""
-    lines, _, below = text[max(0, end - naming.BACK) : end].rpartition(b"\n")
-    above = lines[lines.rfind(b"\n") + 1 :]
-    field, colon, named = above.partition(b":")
-    if not colon or field.strip(b" \t-\"'") not in _NAMED or below.strip(b" \t") not in _CONTENTS:
-        return
-    name = named.strip(b" \t\r\"'").decode("ascii", "replace")
-    if kind := names.kind(name):
-        for span in _judged(text, end, kind, whole_line=True):
-            yield Span(span.start, span.end, f"env-{kind}")
-    elif names.weak(name):
-        start, stop = extents.extent(text, end, whole_line=True)
-        if values.is_weak_secret(text[start:stop], name):
-            yield Span(start, stop, "env-key")
 
 
 def variable_text(text: bytes, end: int) -> Iterator[Span]:
     """`{Name: "DB_PASSWORD", Value: "…"}` as Go, Python and Ruby print it."""
     at = end - 1
-    match = _PRINTED.search(text[max(0, at - 2 * naming.BACK) : at])
+    match = _PRINTED.search(text[max(0, at - 2 * extents.BACK) : at])
     kind = names.kind(match[1].decode()) if match is not None else ""
     if kind:
         start, stop = extents.extent(text, at)
@@ -242,22 +241,19 @@ def _is_field(text: bytes, at: int) -> bool:
 
 def _is_label(text: bytes, at: int) -> bool:
     """Whether words stand here to the end of the line, as beside a field of a form, in whatever language."""
-    line = text[at : at + 83].partition(b"\n")[0].removesuffix(b"\r")
-    if not 9 <= len(line) <= 81 or not (line[:1].isupper() or line[0] >= 0x80):
-        return False
-    return b"=" not in line and b'"' not in line and values.is_label(line)
+    return values.is_label(text[at : at + 83].partition(b"\n")[0].removesuffix(b"\r"))
 
 
-def _in_prose(text: bytes, at: int, found: naming.Naming, *, starts_line: bool) -> bool:
+def _in_prose(text: bytes, at: int, found: _Naming, *, starts_line: bool) -> bool:
     """Whether the colon behind a name may be a sentence's, or a scope's: `password:reset`."""
     if found.sign != b":":
-        return found.sign in _RULED
+        return False
     if found.quoted:  # volume "db-password" : references …
-        return found.spaced and text[at : at + 1] not in (*_QUOTES, b"\\")
-    return not starts_line or " " in found.name or not found.gap
+        return not starts_line and text[at : at + 1] not in (*_QUOTES, b"\\")
+    return not (starts_line and found.gap)
 
 
-def _is_no_pair(text: bytes, at: int, found: naming.Naming) -> bool:
+def _is_no_pair(text: bytes, at: int, found: _Naming) -> bool:
     """Whether what looks like a name and a value is something else."""
     front, first = found.before, text[at : at + 1]
     if found.name == "PASS" and found.sign == b":":  # what a test run says
@@ -272,26 +268,21 @@ def _is_no_pair(text: bytes, at: int, found: naming.Naming) -> bool:
     return is_prompt or _in_address(found)
 
 
-def _in_address(found: naming.Naming) -> bool:
+def _in_address(found: _Naming) -> bool:
     """Whether the name is a part of a URL, of an ARN, of an image's name or of a checksum's."""
-    front = found.before
-    if front.endswith(b"://") or front.lower().endswith(_CHECKSUMS):
-        return True
-    if found.sign == b":" and not found.quoted and not found.gap and front.endswith(b"/"):
-        return True
-    word = front[len(front.rstrip(_OF_ADDRESSES)) :]
-    return b"arn:" in word or b"urn:" in word
+    word = found.before[len(found.before.rstrip(_OF_ADDRESSES)) :]
+    return b"arn:" in word or b"urn:" in word or word.lower().endswith(_CHECKSUMS)
 
 
-def _in_expansion(found: naming.Naming) -> bool:
+def _in_expansion(found: _Naming) -> bool:
     """`${NAME:-…}`, `${secrets:…}`."""
     return found.sign == b":" and found.before.endswith(b"${")
 
 
 def _in_row(text: bytes, at: int) -> bool:
-    """Whether a rule between a name and a value is a table's, and no pipe; an arrow is one by itself."""
-    line = text[max(0, at - naming.BACK) : at].rpartition(b"\n")[2].strip()
-    return line.startswith((b"|", "│".encode())) or line.endswith((b" ->", "→".encode()))
+    """Whether a rule between a name and a value is a table's, and no pipe."""
+    line = text[max(0, at - extents.BACK) : at].rpartition(b"\n")[2]
+    return line.lstrip().startswith(tuple(_RULED))
 
 
 def _has_words(text: bytes, at: int, start: int, stop: int) -> bool:
@@ -306,6 +297,5 @@ READERS: Final[dict[str, Callable[[bytes, int], Iterator[Span]]]] = {
     "quoted": quoted,
     "variable": variable_text,
     "variable-text": variable_text,
-    "variable-yaml": variable_yaml,
 }
 """By the probe that calls for them."""

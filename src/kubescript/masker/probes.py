@@ -42,7 +42,6 @@ class Probe:
 _QUOTE: Final = r"""(?:\\*["'`])"""
 _DOUBLE: Final = r"""\\*" """.rstrip()
 _SPACE: Final = r"(?:[ \t\r\n]|\\+[nrt])*"
-_GAP: Final = r"(?:[ \t\r\n]|\\+[nrt])+"
 _NAMES: Final = patterns.whole("(?&names)")
 _CREDENTIAL: Final = "(?i)" + patterns.whole("(?&credential)")
 STEMS: Final = (_NAMES, _CREDENTIAL)
@@ -124,8 +123,8 @@ PROBES: Final = (
     Probe("pair", rf"{_NAMES}[A-Za-z0-9_-]*{_BLANK}*:[^ \t\r\n{{[:=]"),
     Probe("pair", rf"(?i:{names.RARE})[A-Za-z0-9_.-]*{_QUOTE}?{_BLANK}*(?:=>|[:=])[ \t\r\n]*[^ \t\r\n{{[]"),
     *_capitals(),
-    # | password | … |, password → …, password -> …
-    Probe("pair", rf"{_NAME}{_BLANK}*(?:\||\xe2\x94\x82|\xe2\x86\x92| ->){_BLANK}*[^ \t\r\n|]"),
+    # | password | … |
+    Probe("pair", rf"{_NAME}{_BLANK}*(?:\||\xe2\x94\x82){_BLANK}*[^ \t\r\n|]"),
     # {{Name: "DB_PASSWORD", Value: "…
     Probe(
         "variable-text", rf"{_NAME}{_QUOTE}?[,;]?(?:\s+:?{_QUOTE}?|\\+[\"'])(?i:{_CONTENT}){_QUOTE}?\s*(?:=>|[:=])\s*\S"
@@ -169,9 +168,6 @@ PROBES: Final = (
         rf'"value{_DOUBLE}{_SPACE}:{_SPACE}{_DOUBLE}[^"]*"{_SPACE},{_SPACE}{_DOUBLE}(?:name|key){_DOUBLE}{_SPACE}:{_SPACE}'
         rf"{_DOUBLE}[A-Za-z0-9_.-]*(?i:{names.PATTERN})",
     ),
-    # name: DB_PASSWORD⏎ value: …
-    Probe("variable-yaml", rf"{_NAME}{_QUOTE}?{_GAP}(?:{_CONTENT}):{_BLANK}"),
-    Probe("variable-yaml", rf"(?i:{_RANDOM}){_QUOTE}?{_GAP}(?:{_CONTENT}):{_BLANK}"),
     # "--password", "…; at the next element's opening quote
     Probe("argument", rf"{_DOUBLE}--?(?:[A-Za-z0-9_-]*{_NAME}|-user|-auth|-login){_DOUBLE}{_SPACE},{_SPACE}{_DOUBLE}"),
     # --password … in a command line

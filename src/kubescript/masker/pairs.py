@@ -20,15 +20,14 @@ _SCHEME: Final = linear.compiled(rb"([A-Za-z]+)[ \t]+([A-Za-z0-9._~+/=-]{20}|\xc
 _OTHER_KEY: Final = linear.compiled(
     rb"(?i)\b(?:partition|sort|primary|foreign|cache|hash|range|routing|row|index|public) keys?\W*\z"
 )
-_OF_TOKENS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_~-"
-_OF_FIELDS: Final = extents.LETTERS + b"0123456789_.-\"'"
 _OF_ADDRESSES: Final = bytes(set(range(256)) - set(b" \t\r\n\v\f\"'"))
 _QUOTES: Final = (b'"', b"'", b"`")
-_UNQUOTED: Final = bytes(set(range(256)) - set(b" \t\r\n\"'`"))
-_COLONS: Final = frozenset({b":", b": ", b":\t", b":\r", b":\n"})
-_OF_NAMES: Final = extents.LETTERS + b"0123456789_.-"
 _NAMING: Final = linear.compiled(rb"([\w.-]+)(\\*[\"'`])?\]?[ \t]*(::?=|\?=|=>|<-|::|[=:|]|\xe2\x94\x82)([ \t\r\n]*)\z")
-_NO_VALUE: Final = frozenset({b"", b"=", b" ", b"\t", b"\r", b"\n"})
+_TOKEN: Final = linear.compiled(rb"(?:\\*[\"'`])?[A-Za-z0-9+/_~-]*\z")
+_OPTION: Final = linear.compiled(rb"(?:\A|[^\w.-])(-[\w.-]+)[ \t]+\z")
+_QUOTED: Final = linear.compiled(rb"([\w.-]+)(?:\\*[\"'`])?(?:,|,?[ \t]+)(\\*[\"'`])[^ \t\r\n\"'`]*\z")
+_LINE_START: Final = linear.compiled(rb"(?:\A|[\r\n])[ \t\"']*-?[ \t\"']*\z")
+_FIELD: Final = linear.compiled(rb"[\w.\-\"']+(?::(?:[ \t\r\n]|\z)|=[^= \t\r\n])")
 _FLAG: Final = linear.compiled(rb"--?[a-z][\w-]*")
 _JOINED: Final = linear.compiled(rb"[a-z][A-Z]|[-_.]")
 _OF_SYNTAX: Final = linear.compiled(rb"[\s\"'=<>{}()\[\]]")
@@ -80,11 +79,6 @@ def _naming(text: bytes, at: int) -> _Naming | None:
     return _Naming(found[1].decode(), found[3], found.start(2) >= 0, found[4], head[: found.start()])
 
 
-def _last_word(head: bytes) -> str:
-    """The name that ends here."""
-    return head[len(head.rstrip(_OF_NAMES)) :].decode("ascii")
-
-
 def pair(text: bytes, end: int) -> Iterator[Span]:
     """`name=value`, `"name": "value"`, `name: value`; the probe ends behind the value's first byte."""
     at = end - 1
@@ -101,16 +95,16 @@ def _named(text: bytes, at: int, found: _Naming, kind: str) -> Iterator[Span]:
     if _in_expansion(found):
         at += text[at : at + 1] in (b"-", b"=")
     start = extents.beginning(text, at)
-    if b"\n" in found.gap and _is_field(text, start):  # what is below the name has a name of its own
+    if b"\n" in found.gap and _FIELD.match(text, start, start + 102):  # what is below the name has a name of its own
         return
-    line = found.before[max(found.before.rfind(b"\n"), found.before.rfind(b"\r")) + 1 :]
-    starts_line = line.strip(b" \t\"'") in {b"", b"-"}
+    starts_line = _LINE_START.search(found.before) is not None
     if starts_line and found.sign in {b":", b"=", b":="} and not found.quoted:
         if (end := extents.unquoted(text, start)) > start:
             if values.is_secret(text[start:end], kind):
                 yield Span(start, end, kind)
             return
-        if _is_label(text, start):
+        line = text[start : start + 83].partition(b"\n")[0]
+        if values.is_label(line.removesuffix(b"\r")):  # beside a field of a form, in whatever language
             return
     whole_line = starts_line and found.sign == b":" and start == at
     in_prose = _in_prose(text, start, found, starts_line=starts_line)
@@ -153,19 +147,17 @@ def _weak(text: bytes, at: int, found: _Naming) -> Iterator[Span]:
 def weak(text: bytes, end: int) -> Iterator[Span]:
     """The same; the probe ends within the value."""
     head = text[max(0, end - extents.BACK) : end]
-    start = end - len(head) + len(head.rstrip(_OF_TOKENS))
-    yield from pair(text, _opening(text, start) + 1)
+    if (token := _TOKEN.search(head)) is not None:
+        yield from pair(text, end - len(head) + token.start() + 1)
 
 
 def flag(text: bytes, end: int) -> Iterator[Span]:
     """`--password value`."""
-    at = end - 1
-    head = text[max(0, at - extents.BACK) : at]
-    name = _last_word(head.rstrip(b" \t"))
-    kind = names.kind(name) if name.startswith("-") else ""
+    option = _OPTION.search(text[max(0, end - extents.BACK) : end - 1])
+    kind = names.kind(option[1].decode()) if option is not None else ""
     if not kind:
         return
-    start, stop = extents.extent(text, at)
+    start, stop = extents.extent(text, end - 1)
     value = text[start:stop]
     is_usage = value.lower() in extents.OF_SENTENCES or _FLAG.fullmatch(value) is not None
     if not is_usage and values.is_secret(value, kind):
@@ -175,17 +167,14 @@ def flag(text: bytes, end: int) -> Iterator[Span]:
 def quoted(text: bytes, end: int) -> Iterator[Span]:
     """A name, blanks or a comma, and a value in quotes: `X-Api-Key "…"`, `:password "…"`, `{pass, "…"}`."""
     head = text[max(0, end - extents.BACK) : end]
-    at = _opening(text, end - len(head) + len(head.rstrip(_UNQUOTED)))
-    front = text[max(0, at - extents.BACK) : at].rstrip(b" \t").removesuffix(b",").rstrip(b" \t")
-    name = _last_word(front[:-1].rstrip(b"\\") if front.endswith(_QUOTES) else front)
-    kind = names.kind(name)
-    if not kind:
+    found = _QUOTED.search(head)
+    kind = names.kind(found[1].decode()) if found is not None else ""
+    if found is None or not kind:
         return
-    start, stop = extents.extent(text, at)
+    start, stop = extents.extent(text, end - len(head) + found.start(2))
     value = text[start:stop]
-    joined = kind in {"password", "basic-auth"} or (kind != "secret" and _JOINED.search(name.encode()))
-    says = joined or values.is_random(value)
-    if says and b" " not in value and values.is_secret_in_prose(value, kind):
+    joined = kind in {"password", "basic-auth"} or (kind != "secret" and _JOINED.search(found[1]))
+    if (joined or values.is_random(value)) and b" " not in value and values.is_secret_in_prose(value, kind):
         yield Span(start, stop, kind)
 
 
@@ -222,26 +211,6 @@ def _alone(word: bytes, kind: str) -> bytes:
     if _OF_SYNTAX.search(whole) or whole.startswith(b"-----") or not values.is_mixed(value):
         return b""
     return value if values.is_secret(value, "password" if user else kind) else b""
-
-
-def _opening(text: bytes, start: int) -> int:
-    """Where the quote in front of a value begins, with its backslashes; `start` when there is none."""
-    head = text[max(0, start - 16) : start]
-    return start - len(head) + len(head[:-1].rstrip(b"\\")) if head.endswith(_QUOTES) else start
-
-
-def _is_field(text: bytes, at: int) -> bool:
-    """Whether a name and a sign begin here."""
-    near = text[at : at + 102].lstrip(_OF_FIELDS)
-    size = min(102, len(text) - at) - len(near)
-    if not 0 < size <= 100:
-        return False
-    return near[:2] in _COLONS or (near[:1] == b"=" and near[1:2] not in _NO_VALUE)
-
-
-def _is_label(text: bytes, at: int) -> bool:
-    """Whether words stand here to the end of the line, as beside a field of a form, in whatever language."""
-    return values.is_label(text[at : at + 83].partition(b"\n")[0].removesuffix(b"\r"))
 
 
 def _in_prose(text: bytes, at: int, found: _Naming, *, starts_line: bool) -> bool:

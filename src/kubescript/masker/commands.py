@@ -6,16 +6,17 @@ shell would end its command.
 
 from __future__ import annotations
 
+import itertools
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from kubescript.masker import linear, names, spans, values
+from kubescript.masker import json_strings, linear, names, spans, values
 from kubescript.masker.spans import Span
 
-__all__ = ["FIRST", "Word", "command", "is_secret", "secrets"]
+__all__ = ["FIRST", "command", "listed"]
 
 _BACK: Final = 4_096
 _AHEAD: Final = 8_192
@@ -32,6 +33,7 @@ _ROOM, _LEAST = 2_000, 12
 _SETTING: Final = linear.compiled(rb"[a-z_]{2,20}=[^=]")
 _PUBLISHED: Final = frozenset({b"public", b"private"})
 """What every agent of SNMP calls its communities."""
+_LIST_BACK, _LIST_WORDS = 2_048, 400
 _LITERAL: Final = linear.compiled(rb"--from-literal[= ][\"']?(?:user(?:name)?=|\w[\w.-]{0,99}=([^\s\"']{1,300}))")
 
 
@@ -51,40 +53,26 @@ class Word:
 class _Command:
     """What a program's arguments say."""
 
-    value: tuple[bytes, ...] = ()
-    joined: tuple[bytes, ...] = ()
-    prefixed: tuple[bytes, ...] = ()
-    pair: dict[bytes, bytes] = field(default_factory=dict)
-    """Option → the sign between a user and a password."""
-    places: tuple[tuple[bytes, ...], ...] = ()
-    when: frozenset[bytes] = frozenset()
+    options: tuple[tuple[bytes, bytes, bool], ...]
+    """Each with the sign behind which its value is secret, and whether that may be the next word."""
+    places: tuple[tuple[bytes, ...], ...]
+    when: frozenset[bytes]
 
     def secrets(self, words: Sequence[Word]) -> Iterator[Word]:
         """The words, or pieces of words, that are passwords."""
         if self.when and self.when.isdisjoint(word.text for word in words):
             return
-        for at, word in enumerate(words):
-            yield from self._option(word, words[at + 1] if at + 1 < len(words) else None)
+        for word, after in itertools.pairwise([*words, None]):
+            if word is not None and word.text.startswith((b"-", b"/p:")):
+                yield from self._optional(word, after)
         for place in self.places:
             yield from _placed(place, words)
 
-    def _option(self, word: Word, after: Word | None) -> Iterator[Word]:
-        if not word.text.startswith((b"-", b"/p:")):
-            return
-        for option in self.joined:
-            if word.text.startswith(option) and len(word.text) > len(option):
-                yield word.part(len(option))
-        for option in self.value:
-            if (found := _valued(option, word, after)) is not None:
-                yield found
-        for option in self.prefixed:
-            found = _valued(option, word, after)
-            if found is not None and found.text.startswith(b"pass:"):
-                yield found.part(5)
-        for option, sign in self.pair.items():
-            found = _valued(option, word, after)
-            if found is not None and sign in found.text and not spans.is_masked(found.text):
-                yield found.part(found.text.index(sign) + 1)
+    def _optional(self, word: Word, after: Word | None) -> Iterator[Word]:
+        for option, sign, is_apart in self.options:
+            found = _valued(option, word, after if is_apart else None)
+            if found is not None and sign in found.text and not (sign and spans.is_masked(found.text)):
+                yield found.part(found.text.index(sign) + len(sign))
 
 
 def _valued(option: bytes, word: Word, after: Word | None) -> Word | None:
@@ -93,8 +81,8 @@ def _valued(option: bytes, word: Word, after: Word | None) -> Word | None:
         return after if after is not None and not after.text.startswith(b"-") else None
     if word.text.startswith(option + b"="):
         return word.part(len(option) + 1)
-    is_short = len(option) == 2 and option[1:].isalpha()
-    return word.part(2) if is_short and word.text.startswith(option) else None
+    is_short = len(option) == 2 or option.endswith(b":")
+    return word.part(len(option)) if is_short and word.text.startswith(option) else None
 
 
 def _placed(place: tuple[bytes, ...], words: Sequence[Word]) -> Iterator[Word]:
@@ -117,27 +105,26 @@ def _fits(sign: bytes, word: bytes) -> bool:
     """Whether a word can stand where this sign does."""
     if sign == b"?":
         return bool(names.kind(word.rpartition(b":")[2].decode("utf-8", "replace")))
-    if sign == b"//_":
-        return word.startswith(b"//")
     return sign != b"*" or not _SETTING.match(word)
 
 
 _PAIRS: Final = {sign: linear.compiled(rb"[\w.@-]+" + sign[1:] + rb"([^\s@]+)(?:@\S*)?") for sign in (b"*:", b"*/")}
-_SIGNS: Final = frozenset({b"_", b"?", b"*", b"*:", b"*/", b"=*", b"//_"})
+_SIGNS: Final = frozenset({b"_", b"?", b"*", b"*:", b"*/", b"=*"})
 
 
-def _split(words: object) -> tuple[bytes, ...]:
-    return tuple(str(words).encode().split()) if words else ()
+def _split(words: str) -> tuple[bytes, ...]:
+    return tuple(words.encode().split())
 
 
 def _read(data: dict[str, Any]) -> _Command:
+    behind = {"": data.get("value", ""), **data.get("pair", {})}
     return _Command(
-        value=_split(data.get("value")),
-        joined=_split(data.get("joined")),
-        prefixed=_split(data.get("prefixed")),
-        pair={option: sign.encode() for sign, options in data.get("pair", {}).items() for option in _split(options)},
+        options=(
+            *((option, sign.encode(), True) for sign, options in behind.items() for option in _split(options)),
+            *((option, b"", False) for option in _split(data.get("joined", ""))),
+        ),
         places=tuple(_split(place) for place in data.get("places", ())),
-        when=frozenset(_split(data.get("when"))),
+        when=frozenset(_split(data.get("when", ""))),
     )
 
 
@@ -151,7 +138,7 @@ for _each in _DATA:
         _TABLE.setdefault(_program.encode(), []).append(_read(_each))
 
 
-def secrets(words: Sequence[Word]) -> Iterator[Word]:
+def _secrets(words: Sequence[Word]) -> Iterator[Word]:
     """The passwords among the words of a command line; several commands may follow each other in it."""
     room = _ROOM
     for at, word in enumerate(words):
@@ -204,13 +191,13 @@ def _line(text: bytes, start: int, stop: int, depth: int = 0) -> Iterator[Span]:
         words.append(_bare(found[0], found.start()))
         if b" " in found[0] and depth < _DEPTH:  # what `sh -c` gets, what a message quotes
             yield from _line(text, found.start() + 1, found.end() - 1, depth + 1)
-    for word in secrets(words):
+    for word in _secrets(words):
         value = _bare(word.text, word.start)
-        if is_secret(value.text):
+        if _is_secret(value.text):
             yield Span(value.start, value.start + len(value.text), "flag-password")
 
 
-def is_secret(value: bytes) -> bool:
+def _is_secret(value: bytes) -> bool:
     """Whether what stands in a password's place is one."""
     return values.is_secret(value, "password") and value not in _PUBLISHED and not value.startswith(b"-")
 
@@ -219,9 +206,19 @@ def _bare(word: bytes, start: int) -> Word:
     """A word without the quotes around it, and what lists in a text have."""
     lead = len(word) - len(word.lstrip(b"[({\"'"))
     bare = word[lead:].rstrip(b",\"'")
-    while bare and (opening := _BRACKETS.get(bare[-1:])) is not None and opening not in bare:
-        bare = bare[:-1].rstrip(b",\"'")
     return Word(bare, start + lead)
 
 
-_BRACKETS: Final = {b"]": b"[", b")": b"(", b"}": b"{"}
+def listed(data: bytes, end: int, done: set[int]) -> Iterator[json_strings.String]:
+    """The passwords among the arguments of a document's list in which the program's name ends shortly before a place.
+    `done` has the lists that were read: one may name a program in every argument."""
+    start = data.rfind(b"[", max(0, end - _LIST_BACK), end) + 1
+    if start in done:
+        return
+    done.add(start)
+    items = list(itertools.islice(json_strings.items(data, start), _LIST_WORDS)) if start else []
+    if not items or items[-1].end < end:
+        return
+    for word in _secrets([Word(data[item.start : item.end], item.start) for item in items]):
+        if _is_secret(word.text):
+            yield json_strings.String(word.start, word.start + len(word.text), "password", "flag-")

@@ -1,38 +1,42 @@
-"""What base64, gzip and UTF-16 hide: decoded within bounds, so that the same rules can look inside."""
+"""What base64, percent signs, gzip and UTF-16 hide: decoded within bounds, so that the same rules can look inside."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-import bz2
 import codecs
-import lzma
 import urllib.parse
 import zlib
-from collections.abc import Callable
+from collections import Counter
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from kubescript.masker import linear
+from kubescript.masker import linear, spans
 
-__all__ = [
-    "RUN",
-    "Decoded",
-    "colourless",
-    "decode",
-    "encode",
-    "is_text",
-    "quoted",
-    "unbase64",
-    "unquoted",
-]
+__all__ = ["Run", "Runs", "colourless", "encoded", "is_text", "percent", "unbase64"]
 
-RUN: Final = linear.compiled(rb"[A-Za-z0-9+/_-]{8,}={0,2}")
-MAX_BYTES: Final = 16 * 1024 * 1024
+_B64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_BACK: Final = 65_536
+"""Bytes in front of a place in which a run of base64 may begin."""
+_RUN: Final = linear.compiled(rb"[A-Za-z0-9+/_-]{8,}={0,2}")
+_LETTERS: Final = linear.compiled(rb"[A-Za-z0-9+/]*")
+_WRAPPED: Final = linear.compiled(rb"(?:[A-Za-z0-9+/]{60,}(?:\r?\n|\\n)[ \t]*)+[A-Za-z0-9+/]+={0,2}")
+_BLANKS: Final = b" \t\r\n\f\v"
+_MIN_RUN: Final = 12
+_MIN_TEXT: Final = 6
+_MOST_FAILURES: Final = 32
+"""Beginnings at which a run of base64 is tried."""
+_MAX_BYTES: Final = 16 * 1024 * 1024
 """Bytes one gzip may unfold to. Helm releases are below 2 MB; beyond, the whole value is masked."""
-_XZ_MEMORY: Final = 64 * 1024 * 1024
+_PACKED: Final = {"gzip": 31, "zlib": 15}
+"""What zlib calls its forms."""
 _COLOURS: Final = linear.compiled(rb"\x1b\[[0-9;:?]{0,40}[A-Za-z]")
 _PERCENT: Final = linear.compiled(rb"%[0-9A-Fa-f]{2}")
+_QUOTED: Final = linear.compiled(rb"(?:[^\s\"'`<>&;\\%]|%[0-9A-Fa-f]{2})+")
+_NOT_QUOTED: Final = linear.compiled(rb"%(?:[^0-9A-Fa-f]|[0-9A-Fa-f][^0-9A-Fa-f])")
+_OF_QUOTED: Final = bytes(set(range(256)) - set(b" \t\n\r\f\v\"'`<>&;\\"))
+"""What a percent-encoded run is made of."""
+_QUOTED_BACK, _QUOTED_BYTES = 4_096, 16_384
 _QUOTED_TWICE: Final = 4
 _TEXT: Final = bytes(range(32, 127)) + b"\t\r\n\x1b"
 _SAMPLE: Final = 4096
@@ -41,37 +45,72 @@ _WIDE: Final = tuple(codecs.lookup(charset).name for charset in ("utf-16-le", "u
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
-    """A text, and the way back."""
+class Run:
+    """What is encoded between two places of a text."""
 
-    text: bytes
-    packed: str = ""
-    """How it was compressed: gzip, zlib, bz2, xz; empty when it was not."""
-    charset: str = ""
-    bomb: bool = False
+    start: int
+    end: int
+    text: bytes | None
+    """What it says; None when that would be too long to be looked at."""
+    form: str = ""
+    """In what else than base64 it is: gzip, zlib, UTF-16, percent signs."""
 
 
-def decode(run: bytes) -> Decoded | None:
-    """The text in a base64 run; None when it holds none."""
-    data = unbase64(run)
-    if data is None or len(data) < 6:
+class Runs:
+    """The base64 in one text."""
+
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+        self._failures: Counter[int] = Counter()
+        """By its end, how often a run could not be decoded: each place in it is a new beginning, and would read it
+        again."""
+
+    def at(self, end: int) -> Run:
+        """The run around a place; an empty one, which tells how far was read, when it holds no text."""
+        at = end - 3  # within the run, whichever probe it was
+        head = self._text[max(0, at - _BACK) : at]
+        start = longest = at - len(head) + len(head.rstrip(_B64))
+        for pattern in (_WRAPPED, _RUN):
+            run = pattern.match(self._text, start)
+            if run is None or len(run[0]) < _MIN_RUN:
+                continue
+            longest = max(longest, run.end())
+            decoded = _decoded(run[0].replace(b"\\n", b"").translate(None, _BLANKS))
+            if decoded is not None:
+                return Run(run.start(), run.end(), *decoded)
+        self._failures[longest] += 1
+        letters = _LETTERS.match(self._text, start)
+        same = letters.end() if letters is not None else start  # hits up to here begin where this one does
+        read = longest if self._failures[longest] >= _MOST_FAILURES else same
+        return Run(read, read, b"")
+
+
+def percent(text: bytes, end: int) -> Run | None:
+    """The percent-encoded run around a place. Its beginning is read from its end: a search for a pattern would begin
+    anew at each byte."""
+    low = max(0, end - _QUOTED_BACK)
+    start = low + len(text[low:end].rstrip(_OF_QUOTED))
+    for broken in _NOT_QUOTED.finditer(text, start, end):
+        start = broken.start() + 1
+    run = _QUOTED.match(text, start, min(len(text), start + _QUOTED_BYTES))
+    if run is None:
         return None
-    for name, (head, unpack, _) in _PACKERS.items():
-        if data.startswith(head) and (name != "zlib" or int.from_bytes(data[:2]) % 31 == 0):
-            unpacked = _unpacked(name, unpack(), data)
-            if unpacked is not None or name != "zlib":  # a text may begin as zlib does
-                return unpacked
-    if charset := _utf16(data):
-        return Decoded(data.decode(charset).encode(), charset=charset)
-    return Decoded(data) if is_text(data) else None
+    plain = run[0]
+    for _ in range(_QUOTED_TWICE):
+        if _PERCENT.search(plain) is None:
+            break
+        plain = urllib.parse.unquote_to_bytes(plain)
+    return Run(run.start(), run.end(), plain, "percent")
 
 
-def encode(decoded: Decoded, text: bytes) -> bytes:
-    """`text` in the form that `decoded` had."""
-    data = text.decode("utf-8", "replace").encode(decoded.charset) if decoded.charset else text
-    if decoded.packed:
-        data = _PACKERS[decoded.packed][2](data)
-    return base64.b64encode(data)
+def encoded(text: bytes, form: str) -> bytes:
+    """`text` as a run of this form."""
+    if form == "percent":
+        return _quoted(text)
+    if form in _PACKED:
+        packer = zlib.compressobj(9, zlib.DEFLATED, _PACKED[form])
+        return base64.b64encode(packer.compress(text) + packer.flush())
+    return base64.b64encode(text.decode("utf-8", "replace").encode(form or "utf-8"))
 
 
 def unbase64(run: bytes) -> bytes | None:
@@ -97,6 +136,36 @@ def is_text(data: bytes) -> bool:
     return odd * 50 <= len(sample) and letters * 2 >= len(sample)
 
 
+def colourless(text: bytes) -> bytes:
+    """Without the sequences by which a terminal is told colours: they stand between a name and its value."""
+    return _COLOURS.sub(b"", text) if b"\x1b[" in text else text
+
+
+def _decoded(run: bytes) -> tuple[bytes | None, str] | None:
+    """The text in base64, and its form; None when it holds none."""
+    data = unbase64(run)
+    if data is None or len(data) < _MIN_TEXT:
+        return None
+    if data.startswith(b"\x1f\x8b"):
+        return _unpacked(data, "gzip")
+    if data.startswith(b"x") and int.from_bytes(data[:2]) % 31 == 0 and (unpacked := _unpacked(data, "zlib")):
+        return unpacked  # a text may begin as zlib does
+    if charset := _utf16(data):
+        return data.decode(charset).encode(), charset
+    return (data, "") if is_text(data) else None
+
+
+def _unpacked(data: bytes, form: str) -> tuple[bytes | None, str] | None:
+    unpacker = zlib.decompressobj(_PACKED[form])
+    try:
+        text = unpacker.decompress(data, _MAX_BYTES)
+    except (zlib.error, MemoryError):
+        return None
+    if unpacker.unconsumed_tail or (not unpacker.eof and len(text) >= _MAX_BYTES):
+        return None, form
+    return (text, form) if is_text(text) else None
+
+
 def _utf16(data: bytes) -> str:
     """Which UTF-16 the data is, by where its zeros are."""
     if len(data) % 2 or len(data) < 12:
@@ -112,52 +181,10 @@ def _utf16(data: bytes) -> str:
     return ""
 
 
-def colourless(text: bytes) -> bytes:
-    """Without the sequences by which a terminal is told colours: they stand between a name and its value."""
-    return _COLOURS.sub(b"", text) if b"\x1b[" in text else text
-
-
-def unquoted(run: bytes) -> bytes:
-    """Percent-encoding undone, as often as it was done within reason."""
-    for _ in range(_QUOTED_TWICE):
-        if _PERCENT.search(run) is None:
-            break
-        run = urllib.parse.unquote_to_bytes(run)
-    return run
-
-
-def quoted(text: bytes, mask: linear.Pattern) -> bytes:
-    """Percent-encoding done again, around masks."""
+def _quoted(text: bytes) -> bytes:
+    """In percent signs, but for the masks."""
     parts, done = [], 0
-    for match in mask.finditer(text):
+    for match in spans.PLACEHOLDER.finditer(text):
         parts += [urllib.parse.quote_from_bytes(text[done : match.start()]).encode(), match[0]]
         done = match.end()
     return b"".join([*parts, urllib.parse.quote_from_bytes(text[done:]).encode()])
-
-
-def _unpacked(name: str, unpacker: Any, data: bytes) -> Decoded | None:
-    try:
-        text = unpacker.decompress(data, MAX_BYTES)
-    except (zlib.error, OSError, lzma.LZMAError, MemoryError):
-        return None
-    left = getattr(unpacker, "unconsumed_tail", b"") or (not unpacker.eof and len(text) >= MAX_BYTES)
-    if left:
-        return Decoded(b"", packed=name, bomb=True)
-    return Decoded(text, packed=name) if is_text(text) else None
-
-
-def _deflated(bits: int) -> Callable[[bytes], bytes]:
-    def pack(data: bytes) -> bytes:
-        packer = zlib.compressobj(9, zlib.DEFLATED, bits)
-        return packer.compress(data) + packer.flush()
-
-    return pack
-
-
-_PACKERS: Final[dict[str, tuple[bytes, Callable[[], Any], Callable[[bytes], bytes]]]] = {
-    "gzip": (b"\x1f\x8b", lambda: zlib.decompressobj(31), _deflated(31)),
-    "zlib": (b"\x78", lambda: zlib.decompressobj(15), _deflated(15)),
-    "bz2": (b"BZh", bz2.BZ2Decompressor, bz2.compress),
-    "xz": (b"\xfd7zXZ\x00", lambda: lzma.LZMADecompressor(memlimit=_XZ_MEMORY), lzma.compress),
-}
-"""How what is compressed begins, how it is unpacked, and packed again."""

@@ -6,16 +6,27 @@ document to its end, each once, however many hits are in it; what a string's val
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 import orjson
 
-from kubescript.masker import linear
+from kubescript.masker import linear, names
 
-__all__ = ["BEHIND_RUN", "String", "end_of", "escaped", "key_before", "located", "plain", "quotes_only", "unescaped"]
+__all__ = [
+    "BEHIND_RUN",
+    "String",
+    "end_of",
+    "escaped",
+    "items",
+    "located",
+    "members",
+    "named_items",
+    "plain",
+    "quotes_only",
+    "unescaped",
+]
 
 _BLANK: Final = b" \t\r\n"
 _BACK: Final = 420
@@ -30,7 +41,6 @@ _BESIDE: Final = linear.compiled(
     rb'(?s)"(?:(?:[A-Za-z]*[nN]ame|[A-Za-z]*[kK]ey|variable|param|path|id|field|setting|label|option|property|attribute|header|title|(type))'
     rb'"\s*:\s*"((?:[^"\\]|\\.){1,200}))"'
 )
-_BEHIND: Final = linear.compiled(rb'(?s)"\s*,\s*"(?:name|key)"\s*:\s*"((?:[^"\\]|\\.){1,200})"')
 _REVERSED: Final = linear.compiled(rb'(?s).*"value"\s*:\s*"((?:[^"\\]|\\.)*)"\s*,\s*"(?:name|key)"\s*:\s*"\z')
 _CHALLENGE: Final = linear.compiled(
     rb'"token"\s*:\s*"[\w-]{16,128}"\s*,[^{}]{0,300}"type"\s*:\s*"(?:http|dns|tls-alpn)-01"|'
@@ -38,11 +48,15 @@ _CHALLENGE: Final = linear.compiled(
 )
 """What an ACME server asks to be published."""
 _FLAG: Final = linear.compiled(rb"--?[A-Za-z0-9_.-]{1,80}")
+_ITEM: Final = linear.compiled(rb'(?s)\s*"((?:[^"\\]|\\.)*)"\s*,?')
+_MEMBER: Final = linear.compiled(rb'(?s)\s*"((?:[^"\\]|\\.)*)"\s*:\s*"((?:[^"\\]|\\.)*)"\s*,?')
+_MOST_MEMBERS: Final = 400
 _NEXT_FLAG: Final = linear.compiled(rb'--?[a-z][a-z-]*["=]')
 BEHIND_RUN: Final = 2
 """Bytes behind a run of base64 that its probe reads."""
 _WINDOW: Final = 4_096
-_HIGHEST: Final = ord("\x7f")
+_ESCAPES: Final = linear.compiled(rb"(?:\\\\)+|\\/|\\u00([2-7][0-9A-Fa-f])")
+_NEEDED: Final = frozenset(b'"\\\x7f')
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +106,7 @@ def _read(data: bytes, start: int) -> Iterator[String]:
 def _named(data: bytes, head: bytes, start: int, end: int) -> tuple[str, str]:
     """What the value is called, and of what that is the name. `head` is what stands in front of it."""
     if head.endswith(b":"):
-        return _by_key(data, head[:-1].rstrip(_BLANK), start, end)
-    if head.endswith(b"["):
-        return key_before(data, start - 1), ""
+        return _by_key(data, head[:-1].rstrip(_BLANK), start)
     if head.endswith(b","):
         flag, _ = _last_string(head[:-1].rstrip(_BLANK))
         is_key = data[end + 1 : end + 8].lstrip(_BLANK).startswith(b":")
@@ -103,14 +115,34 @@ def _named(data: bytes, head: bytes, start: int, end: int) -> tuple[str, str]:
     return "", ""
 
 
-def key_before(data: bytes, place: int) -> str:
-    """The key of the list whose first item begins at this place; empty when it has none."""
+def named_items(data: bytes, place: int) -> Iterator[String]:
+    """The strings of the list that begins with the one at this place, by the name of the list."""
     head = data[max(0, place - _BACK) : place].rstrip(_BLANK).removesuffix(b"[").rstrip(_BLANK)
-    key, _ = _last_string(head.removesuffix(b":").rstrip(_BLANK)) if head.endswith(b":") else (b"", 0)
-    return text_of(key)
+    key, _ = _last_string(head.removesuffix(b":").rstrip(_BLANK))
+    for item in items(data, place) if key else ():
+        yield String(item.start, item.end, text_of(key))
 
 
-def _by_key(data: bytes, head: bytes, start: int, end: int) -> tuple[str, str]:
+def items(data: bytes, place: int) -> Iterator[String]:
+    """The strings of a list from this place on, up to what is none."""
+    while (item := _ITEM.match(data, place)) is not None:
+        yield String(*item.span(1))
+        place = item.end()
+
+
+def members(data: bytes, place: int) -> Iterator[String]:
+    """The strings of an object whose members are tokens, whatever they are called."""
+    is_private = data.endswith(b"{", 0, place) and b"secureJsonData" in data[max(0, place - 40) : place]
+    for _ in range(_MOST_MEMBERS):
+        member = _MEMBER.match(data, place)
+        if member is None:
+            return
+        kind = "tokenValue" if names.kind(text_of(member[1])) else "key"
+        yield String(*member.span(2), "secret" if is_private else kind)
+        place = member.end()
+
+
+def _by_key(data: bytes, head: bytes, start: int) -> tuple[str, str]:
     """The key, or the name beside a key that says nothing; one that an ACME server asks to be published has none."""
     key, place = _last_string(head)
     if not key:
@@ -124,9 +156,6 @@ def _by_key(data: bytes, head: bytes, start: int, end: int) -> tuple[str, str]:
         beside = [match for match in _BESIDE.finditer(above[above.rfind(b"{") + 1 :]) if _is_name(match)]
         if beside:
             return text_of(beside[-1][2]), "env-"
-    behind = _BEHIND.match(data, end, min(len(data), end + _BACK))
-    if behind is not None:
-        return text_of(behind[1]), "env-"
     parent, _ = _last_string(above[:-1].rstrip(_BLANK).removesuffix(b":")) if above.endswith(b"{") else (b"", 0)
     return text_of(parent or key), ""
 
@@ -171,46 +200,29 @@ def quotes_only(data: bytes, start: int, end: int) -> bytes:
 def plain(data: bytes) -> bytes:
     r"""The same document without escapes that need not be, such as \u0070 for p: they would hide a name, or a token,
     from the scan."""
-    pieces = data.split(b"\\\\")  # what is left of an escape begins with one backslash
-    return b"\\\\".join(_without_needless(piece) for piece in pieces)
+    return _ESCAPES.sub(_without_needless, data)
 
 
-def _without_needless(piece: bytes) -> bytes:
-    first, *escapes = piece.replace(b"\\/", b"/").split(b"\\u00")
-    return first + b"".join(_letter(each[:2]) + each[2:] for each in escapes)
-
-
-def _letter(digits: bytes) -> bytes:
-    try:
-        code = int(digits, 16) if digits.isalnum() else 0
-    except ValueError:
-        code = 0
-    is_needless = ord(" ") <= code < _HIGHEST and code not in b'"\\'
-    return bytes([code]) if is_needless else b"\\u00" + digits
+def _without_needless(escape: linear.Match) -> bytes:
+    if escape[0] == b"\\/":
+        return b"/"
+    code = int(escape[1], 16) if escape[1] else ord("\\")
+    return escape[0] if code in _NEEDED else bytes([code])
 
 
 def unescaped(raw: bytes) -> bytes | None:
     """What a string's bytes stand for; None when they stand for nothing."""
     if b"\\" not in raw:
         return raw
-    quoted = b'"' + raw + b'"'
     try:
-        return str(orjson.loads(quoted)).encode()
+        return str(orjson.loads(b'"' + raw + b'"')).encode()
     except orjson.JSONDecodeError:
-        return _tolerated(quoted)
-
-
-def _tolerated(quoted: bytes) -> bytes | None:
-    """The same of a string with control characters in it, which writers of JSON forget to escape."""
-    try:
-        return str(json.loads(quoted, strict=False)).encode()
-    except (ValueError, UnicodeError):
         return None
 
 
 def escaped(content: bytes) -> bytes:
     """The bytes of a string for this content."""
-    return json.dumps(content.decode("utf-8", "replace"), ensure_ascii=False).encode()[1:-1]
+    return orjson.dumps(content.decode("utf-8", "replace"))[1:-1]
 
 
 def text_of(raw: bytes) -> str:

@@ -9,15 +9,13 @@ from __future__ import annotations
 import copy
 import functools
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import orjson
 
 from kubescript.masker import (
-    arguments,
     columns,
     commands,
     encodings,
@@ -48,7 +46,6 @@ _MAX_DEPTH: Final = 8
 """Texts within texts; what is wrapped deeper is masked as a whole."""
 _KEEP_FORM: Final = 512
 """Bytes of decoded text from which on base64 is written anew with masks inside, and not replaced as a whole."""
-_B64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _MANY: Final = 4_000
 """Candidates that a body may have however short it is; judging one costs some 50 µs."""
 _MOST: Final = 8_000
@@ -58,27 +55,11 @@ _SPARSE: Final = 128
 _BLOCK: Final = 4_096
 """Bytes of such a text that are judged, or masked as a whole, at a time."""
 _PLACEHOLDER: Final = OPENING.decode()
-_BLANKS: Final = b" \t\r\n\f\v"
-_PARTS: Final = frozenset({"command", "list", "map"})
-"""Probes that lead to a part of a string."""
-_FAR_READERS: Final = frozenset({"base64", "percent", "pem", "command", "columns", "jwt", "hash"})
-"""Probes behind which a reader goes on for long, or reads what is known by its shape."""
+_PARTS: Final = {"list": lambda data, end: json_strings.named_items(data, end - 1), "map": json_strings.members}
+"""What leads to the parts of a list or an object, by the probe."""
 _READERS: Final = {**pairs.READERS, "scheme": keys.scheme, "insert": columns.insert}
 """Readers that judge a value by what stands in front of it, within a bounded neighbourhood: a pod's log may be ten
 megabytes in one line, written to be slow."""
-_BASIC: Final = frozenset({"auth", "_auth"})
-"""What Docker and npm call `user:password` in base64."""
-_MIN_BASE64: Final = 12
-_QUOTED: Final = linear.compiled(rb"(?:[^\s\"'`<>&;\\%]|%[0-9A-Fa-f]{2})+")
-_NOT_QUOTED: Final = linear.compiled(rb"%(?:[^0-9A-Fa-f]|[0-9A-Fa-f][^0-9A-Fa-f])")
-_OF_QUOTED: Final = bytes(set(range(256)) - set(b" \t\n\r\f\v\"'`<>&;\\"))
-"""What a percent-encoded run is made of."""
-_LONGEST_QUOTED: Final = 16_384
-_MOST_FAILURES: Final = 32
-"""Beginnings at which a run of base64 is tried."""
-_LETTERS: Final = linear.compiled(rb"[A-Za-z0-9+/]*")
-_STANDARD: Final = linear.compiled(rb"[A-Za-z0-9+/]+={0,2}")
-_WRAPPED: Final = linear.compiled(rb"(?:[A-Za-z0-9+/]{60,}(?:\r?\n|\\n)[ \t]*)+[A-Za-z0-9+/]+={0,2}")
 _SHORT: Final = 200
 """Bytes of a string whose cleanness is remembered: names of volumes and Secrets come again and again."""
 _REMEMBERED: Final = 4_096
@@ -249,10 +230,11 @@ class Masker:
             if probe == "jwk":
                 keys_here, read = patterns.ROWS[probe].spans(data, end, read)
                 chosen.update((key.start, String(key.start, key.end, "privateKey")) for key in keys_here)
-            if probe in _PARTS:
-                for string in arguments.located(data, probe, end, lists):
-                    if probe == "command" or string.start not in chosen or not chosen[string.start].name:
-                        chosen[string.start] = string
+            elif probe == "command":
+                chosen.update((part.start, part) for part in commands.listed(data, end, lists))
+            for part in _PARTS[probe](data, end) if probe in _PARTS else ():
+                if part.start not in chosen or not chosen[part.start].name:
+                    chosen[part.start] = part
         for string in secret_objects.json_values(data) if secrets else secret_objects.owned_values(data, hits):
             chosen[string.start] = string
         return [chosen[start] for start in sorted(chosen)]
@@ -300,94 +282,64 @@ class Masker:
             return string.role + kind if values.is_secret(content, kind) else ""
         if (names.weak(name) or names.pair(name)) and values.is_weak_secret(content, name):
             return string.role + "key"
-        return string.role + "basic-auth" if name.lower() in _BASIC and keys.is_basic(content) else ""
+        return ""
 
     # Texts
 
     def _spans(self, content: bytes, hits: list[Hit], found: Found, depth: int) -> Iterator[Span]:
-        openers: dict[str, Callable[[int], Iterator[Span]]] = {}
+        readers: Mapping[str, Callable[[bytes, int], Iterable[Span]]] = {}
         done: dict[str, int] = {}
         for probe, end in hits:
             name = self._ids[probe]
             if end <= (read := done.get(name, 0)):
                 continue
             if probe >= self._own:
-                tokens, done[name] = self._rules[probe - self._own].spans(content, end, read)
-                yield from tokens
+                found_here, done[name] = self._rules[probe - self._own].spans(content, end, read)
+                yield from found_here
             elif name in patterns.ROWS:
-                words, done[name] = patterns.ROWS[name].spans(content, end, read)
-                yield from pairs.kept(words, content, self._named)
-            elif name in _FAR_READERS:
-                openers = openers or self._openers(content, found, depth)
-                for span in openers[name](end):
+                found_here, done[name] = patterns.ROWS[name].spans(content, end, read)
+                yield from pairs.kept(found_here, content, self._named)
+            elif name in _READERS:
+                yield from pairs.kept(_READERS[name](content, end), content, self._named)
+            else:
+                readers = readers or self._readers_of(content, found, depth)
+                for span in readers.get(name, _nothing)(content, end):
                     done[name] = span.end
                     if span.kind:
                         yield span
-            elif (reader := _READERS.get(name)) is not None:
-                yield from pairs.kept(reader(content, end), content, self._named)
         yield from secret_objects.yaml_values(content, [end for probe, end in hits if self._ids[probe] == "manifest"])
 
-    def _openers(self, content: bytes, found: Found, depth: int) -> dict[str, Callable[[int], Iterator[Span]]]:
-        """The readers of what goes on far behind a hit, for one text: a hit in what was read is passed over. A span
-        without a kind says how far that is."""
-        failures: Counter[int] = Counter()
+    def _readers_of(
+        self, content: bytes, found: Found, depth: int
+    ) -> Mapping[str, Callable[[bytes, int], Iterable[Span]]]:
+        """The readers for one text: a hit in what one has read is passed over. A span without a kind says how far that
+        is."""
+        runs = encodings.Runs(content)
         return {
-            "base64": lambda end: self._base64(content, end, found, depth, failures),
-            "percent": lambda end: self._percent(content, end, found, depth),
-            "pem": functools.partial(keys.pem, content, endings=keys.Endings(content)),
-            "command": functools.partial(commands.command, content),
-            "columns": functools.partial(columns.columns, content),
-            "jwt": functools.partial(keys.jwt, content),
-            "hash": functools.partial(keys.password_hash, content),
+            "command": commands.command,
+            "columns": columns.columns,
+            "jwt": keys.jwt,
+            "hash": keys.password_hash,
+            "base64": lambda _, end: [self._inside(runs.at(end), found, depth)],
+            "percent": lambda text, end: [self._inside(encodings.percent(text, end), found, depth)],
+            "pem": functools.partial(keys.pem, endings=keys.Endings(content)),
         }
 
-    def _base64(self, content: bytes, end: int, found: Found, depth: int, failures: Counter[int]) -> Iterator[Span]:
-        """The run around a place, when what it decodes to has secrets. `failures` counts, by its end, how often a run
-        could not be decoded: each hit in it is a new beginning, and would read it again."""
-        at = end - 3  # within the run, whichever probe it was
-        head = content[max(0, at - 65_536) : at]
-        start = at - len(head) + len(head.rstrip(_B64))
-        longest = start
-        for pattern in (_WRAPPED, encodings.RUN, _STANDARD):
-            run = pattern.match(content, start)
-            if run is None or len(run[0]) < _MIN_BASE64:
-                continue
-            longest = max(longest, run.end())
-            decoded = encodings.decode(run[0].replace(b"\\n", b"").translate(None, _BLANKS))
-            if decoded is not None:
-                yield self._inside(run, decoded, found, depth)
-                return
-        failures[longest] += 1
-        letters = _LETTERS.match(content, start)
-        same = letters.end() if letters is not None else start  # hits up to here begin where this one does
-        read = longest if failures[longest] >= _MOST_FAILURES else same
-        yield Span(read, read, "")
-
-    def _percent(self, content: bytes, end: int, found: Found, depth: int) -> Iterator[Span]:
-        """The percent-encoded run around a place, likewise."""
-        start = _quoted_from(content[max(0, end - 4_096) : end], end)
-        run = _QUOTED.match(content, start, min(len(content), start + _LONGEST_QUOTED))
+    def _inside(self, run: encodings.Run | None, found: Found, depth: int) -> Span:
+        """The run with what is secret in its text masked; one that is short is masked as a whole."""
         if run is None:
-            return
-        plain = encodings.unquoted(run[0])
+            return Span(0, 0, "")
+        if run.text is None:
+            return Span(run.start, run.end, "oversized")
         kinds: list[str] = []
-        new = self.text(plain, kinds.append, depth + 1)
+        new = self.text(run.text, kinds.append, depth + 1)
+        if not kinds:
+            return Span(run.start, run.end, "")
+        if not run.form and len(run.text) <= _KEEP_FORM:
+            return Span(run.start, run.end, kinds[0])
         for kind in kinds:
             found(kind)
-        yield Span(run.start(), run.end(), kinds[0] if kinds else "", encodings.quoted(new, spans.PLACEHOLDER))
-
-    def _inside(self, run: linear.Match, decoded: encodings.Decoded, found: Found, depth: int) -> Span:
-        if decoded.bomb:
-            return Span(run.start(), run.end(), "oversized")
-        kinds: list[str] = []
-        new = self.text(decoded.text, kinds.append, depth + 1)
-        if new is decoded.text or not kinds:
-            return Span(run.start(), run.end(), "")
-        if decoded.packed or len(decoded.text) > _KEEP_FORM:
-            for kind in kinds:
-                found(kind)
-            return Span(run.start(), run.end(), "base64", encodings.encode(decoded, new))
-        return Span(run.start(), run.end(), kinds[0])
+        return Span(run.start, run.end, kinds[0], encodings.encoded(new, run.form))
 
     def _is_allowed(self, value: bytes) -> bool:
         return any(pattern.search(value) for pattern in self._allowed)
@@ -413,10 +365,5 @@ def _blocks(text: bytes) -> Iterator[bytes]:
         place = end
 
 
-def _quoted_from(head: bytes, end: int) -> int:
-    """Where the percent-encoded run begins with which `head` ends; that ends at `end`. Read from its end: a search
-    for a pattern would begin anew at each byte."""
-    start = len(head.rstrip(_OF_QUOTED))
-    for broken in _NOT_QUOTED.finditer(head, start):
-        start = broken.start() + 1
-    return end - len(head) + start
+def _nothing(_text: bytes, _end: int) -> Iterable[Span]:
+    return ()

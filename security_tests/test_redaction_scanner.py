@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from kubescript.masker import scanner
-from kubescript.masker.probes import PROBES, Probe
+from kubescript.masker.patterns import PROBES
 from kubescript.masker.rules import shipped
+from kubescript.masker.scanner import Probe
 from security_tests.redaction import corpus, probing
 
 EACH = 300

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from kubescript.masker import chunks as body_chunks
-from kubescript.masker import columns, linear, logs, masker, probes, rules, scanner, spans
+from kubescript.masker import columns, linear, logs, masker, patterns, rules, scanner, spans
 from kubescript.masker.scanner import RuleError
 from kubescript.wire import masking
 
@@ -53,7 +53,7 @@ class Rules:
     def check(self) -> None:
         """Compile the operator's rules alone, which takes milliseconds. Raises RuleError."""
         if self._own:
-            scanner.Scanner([probes.Probe(rule.id, rule.probe) for rule in self._own]).compiled()
+            scanner.Scanner([scanner.Probe(rule.id, rule.probe) for rule in self._own]).compiled()
 
     def warm(self) -> None:
         """Compile the scanner, and mask a little of everything: a child then copies fewer pages. Raises RuleError."""
@@ -142,7 +142,7 @@ def _allowed(regex: str) -> linear.Pattern:
 
 
 def _check_ids(settings: masking.Settings, own: Iterable[rules.Rule], shipped: Iterable[rules.Rule]) -> None:
-    known = {probe.id for probe in probes.PROBES} | {rule.id for rule in shipped}
+    known = {probe.id for probe in patterns.PROBES} | {rule.id for rule in shipped}
     for name in settings.disable:
         if name not in known:
             close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)

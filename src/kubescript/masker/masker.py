@@ -25,7 +25,6 @@ from kubescript.masker import (
     names,
     pairs,
     patterns,
-    probes,
     rules,
     scanner,
     secret_objects,
@@ -97,10 +96,10 @@ class Masker:
         disabled: frozenset[str] = frozenset(),
         directory: Path | None = None,
     ) -> None:
-        own = [probe for probe in probes.PROBES if probe.id not in disabled]
+        own = [probe for probe in patterns.PROBES if probe.id not in disabled]
         self._own = len(own)
         self._rules = tuple(rule for rule in rules if rule.id not in disabled)
-        self.scanner = scanner.Scanner([*own, *(probes.Probe(rule.id, rule.probe) for rule in self._rules)], directory)
+        self.scanner = scanner.Scanner([*own, *(scanner.Probe(rule.id, rule.probe) for rule in self._rules)], directory)
         self._ids = [probe.id for probe in self.scanner.probes]
         self._mask = mask
         self._allowed = tuple(allowed)

@@ -1,4 +1,4 @@
-"""The rows of `patterns.toml` at work: a probe tells where, a pattern tells what, a judge decides.
+"""What `patterns.toml` says: probes tell where to look; a row's pattern tells what, and its judge decides.
 
 A row's pattern runs once over each line in which one of its probes ended, so its cost is bounded by the text, however
 many probes end there.
@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from kubescript.masker import extents, linear, names, values
+from kubescript.masker import commands, extents, linear, names, values
+from kubescript.masker.scanner import Probe
 from kubescript.masker.spans import Span
+from kubescript.wire import masking
 
-__all__ = ["JUDGES", "ROWS", "Row", "compiled", "whole"]
+__all__ = ["PROBES", "ROWS", "Row", "compiled"]
 
 _AROUND: Final = 8_448
 """Bytes on each side of a probe's end that a row reads at most: a line may be megabytes long."""
@@ -55,7 +57,7 @@ def _said(value: bytes, kind: str) -> bool:
     return values.is_odd(value) if kind == "password" else values.is_random(value) or values.is_drawn(value)
 
 
-JUDGES: Final[dict[str, Callable[[bytes, str], bool]]] = {
+_JUDGES: Final[dict[str, Callable[[bytes, str], bool]]] = {
     "any": _any,
     "secret": values.is_secret,
     "prose": values.is_secret_in_prose,
@@ -72,10 +74,8 @@ class Row:
     """One rule."""
 
     id: str
-    probes: tuple[str, ...]
-    """hyperscan's patterns; each ends at one place per candidate."""
-    wide: str
-    """A pattern that ends wherever they do, and elsewhere (probes.py)."""
+    probes: tuple[Probe, ...]
+    """Where its pattern is tried."""
     pattern: linear.Pattern
     """RE2's; finds a credential with what is around it."""
     values: tuple[int, ...]
@@ -143,37 +143,87 @@ def _weak(name: str, value: bytes) -> str:
 
 def compiled(pattern: str) -> linear.Pattern:
     """RE2's pattern, with the parts that it names."""
-    return linear.compiled(whole(pattern).encode())
+    return linear.compiled(_whole(pattern).encode())
 
 
-def whole(pattern: str) -> str:
+def _whole(pattern: str) -> str:
     """The pattern with its parts in it, `(?&part)`; a part may name those below it."""
     for name, part in _PARTS.items():
         pattern = pattern.replace(f"(?&{name})", f"(?:{part})")
     return pattern
 
 
-def _read(data: dict[str, Any]) -> Row:
+def _row(data: dict[str, Any]) -> Row:
     probe = data["probe"]
     pattern = compiled(data["pattern"])
     groups = pattern.groupindex
     return Row(
         id=data["id"],
-        probes=tuple(whole(each) for each in ([probe] if isinstance(probe, str) else probe)),
-        wide=whole(data.get("wide", "")),
+        probes=tuple(_probe(data, each) for each in ([probe] if isinstance(probe, str) else probe)),
         pattern=pattern,
         values=tuple(number for group, number in groups.items() if group.startswith(b"value")),
         each=compiled(data["each"]) if "each" in data else None,
         name=groups.get(b"name", 0),
         kind=data.get("kind", ""),
-        judge=JUDGES[data.get("judge", "secret")],
+        judge=_JUDGES[data.get("judge", "secret")],
         lines=data.get("lines", 0),
         example=data["example"],
         counter=data["counter"],
     )
 
 
+def _probe(data: dict[str, Any], pattern: str) -> Probe:
+    wide = data.get("wide", "")
+    stem = _STEM if (wide or pattern).startswith(_STEM) else ""
+    return Probe(data["id"], _whole(pattern), data.get("once", False), _whole(wide), _whole(stem))
+
+
+def _probes(data: dict[str, Any]) -> Iterator[Probe]:
+    words = _LISTS[data.get("of", "")]
+    for at in range(0, len(words), _AT_ONCE):
+        some = "|".join(words[at : at + _AT_ONCE])
+        yield _probe(data, data["pattern"].replace("(?&of)", f"(?:{some})"))
+
+
+def _hidden() -> Iterator[str]:
+    """What the rules look for, as it shows in base64."""
+    words = _in_cases(names.HIDDEN["any_case"])
+    exact = names.HIDDEN["exact"].split()
+    wide = ["\0".join(word) for word in _in_cases(names.HIDDEN["wide"])]
+    for word in dict.fromkeys([*words, *exact, *wide]):
+        for piece in masking.alignments(word.encode()):
+            if len(piece) >= _MIN_PIECE:
+                yield piece.decode().replace("+", r"\+")
+
+
+def _in_cases(words: str) -> list[str]:
+    return [form(word) for word in words.split() for form in (str.lower, str.upper, str.title)]
+
+
+_STEM: Final = "(?&names)"
+"""What twenty probes begin with; the scanner takes these together."""
+_AT_ONCE: Final = 12
+"""Words of a list that one probe has."""
+_MIN_PIECE: Final = 4
+"""Letters of base64 below which chance would find them everywhere."""
+_LISTS: Final[dict[str, list[str]]] = {
+    "": [""],
+    "hidden": list(_hidden()),
+    "capitals": [word.upper() for word in (*names.VENDORS, *names.HIDDEN["capitals"].split())],
+    "programs": [linear.escape(program.encode()).decode() for program, first in commands.FIRST.items() if not first],
+    "calls": [
+        rf"{program}(?:\\*[\"'])?,?[ \t]*\\*[\"']?(?:{'|'.join(first.split())})"
+        for program, first in commands.FIRST.items()
+        if first
+    ],
+}
+"""Words that probes look for, by the name that these call them."""
 _FILE: Final = tomllib.loads(Path(__file__).with_name("patterns.toml").read_text("utf-8"))
-_PARTS: Final[dict[str, str]] = {**_FILE["parts"], "names": f"(?i:{names.PATTERN})"}
-ROWS: Final[dict[str, Row]] = {each["id"]: _read(each) for each in _FILE["patterns"]}
+_PARTS: Final[dict[str, str]] = {**_FILE["parts"], "names": f"(?i:{names.PATTERN})", "rare": f"(?i:{names.RARE})"}
+ROWS: Final[dict[str, Row]] = {each["id"]: _row(each) for each in _FILE["patterns"]}
 """By their ids."""
+PROBES: Final = (
+    *(probe for each in _FILE["probes"] for probe in _probes(each)),
+    *(probe for row in ROWS.values() for probe in row.probes),
+)
+"""Everything that is looked for, but for the tokens of `rules`."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from kubescript.masker import linear, probes, scanner, values
+from kubescript.masker import linear, scanner, values
 from kubescript.masker.scanner import RuleError
 from kubescript.masker.spans import Span
 
@@ -58,7 +58,7 @@ class Rule:
     def finds(self, example: str) -> bool:
         """Whether the probe leads to a token in the example. Raises RuleError when the probe is no pattern."""
         text = example.encode()
-        hits = scanner.Scanner([probes.Probe(self.id, self.probe)]).scan(text)
+        hits = scanner.Scanner([scanner.Probe(self.id, self.probe)]).scan(text)
         return any(self.spans(text, end, 0)[0] for _, end in hits)
 
     def _stands_alone(self, text: bytes, start: int) -> bool:

@@ -11,6 +11,7 @@ hyperscan itself is imported then.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import importlib.metadata
 import operator
@@ -19,18 +20,12 @@ import platform
 import stat
 import sys
 import tempfile
-import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from kubescript.masker.probes import Probe
-
-if TYPE_CHECKING:
-    import hyperscan
-
-__all__ = ["Hit", "RuleError", "Scanner"]
+__all__ = ["Hit", "Probe", "RuleError", "Scanner"]
 
 Hit = tuple[int, int]
 """Which probe, and where its match ends."""
@@ -53,43 +48,53 @@ class RuleError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class _Expression:
-    """What hyperscan is given."""
+class Probe:
+    """What to look for, as it shows in JSON, in JSON within JSON, and in base64.
 
+    Its pattern is hyperscan's, ends at one place per candidate, may match too much, and never too little.
+    """
+
+    id: str
     pattern: str
-    id: int
     once: bool = False
+    """Whether one place in a text says enough."""
+    wide: str = ""
+    """A pattern that begins with `stem` and ends wherever `pattern` does, and elsewhere."""
+    stem: str = ""
+    """With what `wide`, or else `pattern`, begins as others do; all that have a stem have the same."""
+
+
+_Expression = tuple[int, str, bool]
+"""What hyperscan is given: an id, a pattern, and whether one place says enough."""
 
 
 class Scanner:
-    """Finds candidates. Used from many threads at once."""
+    """Finds candidates. One thread at a time uses it."""
 
     def __init__(self, probes: Sequence[Probe], directory: Path | None = None) -> None:
         self.probes = tuple(probes)
-        grouped = [at for at, probe in enumerate(probes) if probe.gate]
-        self._many = len(probes)
-        """The first id that is no probe's."""
-        narrow, wide = (_gates(each for each in probes if bool(each.wide) is is_wide) for is_wide in (False, True))
-        self._sure = range(self._many, self._many + len(narrow))
-        """Ids of those that find nothing but what the second database finds."""
-        gates = [_Expression(pattern, at) for at, pattern in enumerate([*narrow, *wide], self._many)]
-        self._first = _Database([*_single(probes), *gates], directory)
-        self._second = _Database([_Expression(probes[at].pattern, at) for at in grouped], directory)
+        grouped = [at for at, probe in enumerate(probes) if probe.stem]
+        expressions = [(at, probe.pattern, probe.once) for at, probe in enumerate(probes)]
+        gates = enumerate(_gates([probes[at] for at in grouped]), len(probes))
+        self._first = _Database(
+            [
+                *(each for each in expressions if each[0] not in grouped),
+                *((at, gate, False) for at, gate in gates),
+            ],
+            directory,
+        )
+        self._second = _Database([expressions[at] for at in grouped], directory)
 
     def scan(self, data: bytes, most: int = sys.maxsize) -> list[Hit]:
         """The candidates, in the order of their ends; when there are more than `most`, not all."""
         found = self._first.scan(data, most)
-        hits = [hit for hit in found if hit[0] < self._many]
-        gates = {end for probe, end in found if probe >= self._many}
         if len(found) > most:
             return found
-        if gates:
-            hits += self._closer(data, gates, _NEAR)
-        missing = {end for probe, end in found if probe in self._sure and end > _NEAR}.difference(map(_by_end, hits))
-        if missing:
-            hits += self._closer(data, missing, _FAR)
-        hits.sort(key=_by_end)  # hyperscan promises no order between patterns
-        return hits
+        hits = [hit for hit in found if hit[0] < len(self.probes)]
+        gates = {end for gate, end in found if gate >= len(self.probes)}
+        near = list(self._closer(data, gates, _NEAR))
+        far = self._closer(data, {end for end in gates if end > _NEAR}.difference(map(_by_end, near)), _FAR)
+        return sorted([*hits, *near, *far], key=_by_end)  # hyperscan promises no order between patterns
 
     def _closer(self, data: bytes, ends: set[int], reach: int) -> Iterator[Hit]:
         """What the second database finds at these ends."""
@@ -99,14 +104,16 @@ class Scanner:
                     yield probe, start + end
 
     def compiled(self) -> None:
-        """Compiles or loads the databases."""
-        self._first.compiled()
-        if len(self._sure):
-            self._second.compiled()
+        """Compiles or loads the databases. Raises RuleError."""
+        for database in (self._first, self._second):
+            if database.expressions:
+                _ = database.compiled
 
 
 def _before(ends: list[int], reach: int) -> Iterator[tuple[int, int]]:
     """The pieces of a text that reach so far before these ends; those that touch are one."""
+    if not ends:
+        return
     start, stop = max(0, ends[0] - reach), ends[0]
     for end in ends[1:]:
         if end - reach > stop:
@@ -116,32 +123,21 @@ def _before(ends: list[int], reach: int) -> Iterator[tuple[int, int]]:
     yield start, stop
 
 
-def _single(probes: Sequence[Probe]) -> list[_Expression]:
-    return [_Expression(probe.pattern, at, probe.once) for at, probe in enumerate(probes) if not probe.gate]
-
-
-def _gates(probes: Iterable[Probe]) -> list[str]:
+def _gates(probes: Sequence[Probe]) -> Iterator[str]:
     """One pattern for several that begin alike."""
-    tails: dict[str, list[str]] = {}
-    for stem, tail in (probe.gate for probe in probes if probe.gate is not None):
-        tails.setdefault(stem, []).append(tail)
-    return [
-        f"{stem}(?:{'|'.join(dict.fromkeys(some[at : at + _AT_ONCE]))})"
-        for stem, some in tails.items()
-        for at in range(0, len(some), _AT_ONCE)
-    ]
+    for at in range(0, len(probes), _AT_ONCE):
+        some = probes[at : at + _AT_ONCE]
+        tails = dict.fromkeys((probe.wide or probe.pattern).removeprefix(probe.stem) for probe in some)
+        yield f"{some[0].stem}(?:{'|'.join(tails)})"
 
 
 class _Database:
     """Compiled patterns."""
 
     def __init__(self, expressions: Sequence[_Expression], directory: Path | None) -> None:
-        self._expressions = expressions
+        self.expressions = expressions
         self._directory = directory
         """Where the compiled patterns are saved; nothing: nowhere."""
-        self._lock = threading.Lock()
-        self._compiled: hyperscan.Database | None = None
-        self._local = threading.local()
 
     def scan(self, data: bytes, most: int = sys.maxsize) -> list[Hit]:
         """Which was found, and where it ends; when there are more than `most`, not all."""
@@ -151,24 +147,22 @@ class _Database:
             hits.append((expression, end))
             return len(hits) > most or None
 
-        compiled = self.compiled()
-        scratch = getattr(self._local, "scratch", None)
-        if scratch is None:
-            scratch = self._local.scratch = _scratch(compiled)
+        database, scratch = self.compiled
         try:
-            compiled.scan(data, match_event_handler=on_match, scratch=scratch)
+            database.scan(data, match_event_handler=on_match, scratch=scratch)
         except Exception:
             if len(hits) <= most:  # hyperscan's way to say that it was stopped
                 raise
         return hits
 
-    def compiled(self) -> Any:
-        """The database; the first caller compiles it."""
-        with self._lock:
-            if self._compiled is None:
-                saved = _loaded(self._expressions, self._directory)
-                self._compiled = saved or _compile(self._expressions, self._directory)
-            return self._compiled
+    @functools.cached_property
+    def compiled(self) -> tuple[Any, Any]:
+        """The database, and its memory for a scan. Raises RuleError."""
+        import hyperscan
+
+        saved = _loaded(self.expressions, self._directory)
+        database = saved or _compile(self.expressions, self._directory)
+        return database, hyperscan.Scratch(database)
 
 
 def _compile(expressions: Sequence[_Expression], directory: Path | None) -> Any:
@@ -176,24 +170,19 @@ def _compile(expressions: Sequence[_Expression], directory: Path | None) -> Any:
     import hyperscan
 
     database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+    ids, patterns, single = zip(*expressions, strict=True)
     try:
         database.compile(
-            expressions=[each.pattern.encode() for each in expressions],
-            ids=[each.id for each in expressions],
-            flags=[hyperscan.HS_FLAG_DOTALL | hyperscan.HS_FLAG_SINGLEMATCH * each.once for each in expressions],
+            expressions=[pattern.encode() for pattern in patterns],
+            ids=ids,
+            flags=[hyperscan.HS_FLAG_DOTALL | hyperscan.HS_FLAG_SINGLEMATCH * once for once in single],
         )
     except hyperscan.HyperscanError as error:
         raise RuleError(f"a redaction rule cannot be compiled: {error}") from None
     if directory is not None:
         with contextlib.suppress(OSError):  # a full disk, or one that cannot be written: compiled again next time
-            _save(directory, _name(expressions), hyperscan.dumpb(database))
+            _save(directory / _name(expressions), hyperscan.dumpb(database))
     return database
-
-
-def _scratch(database: Any) -> Any:
-    import hyperscan
-
-    return hyperscan.Scratch(database)
 
 
 # The database on disk holds native tables, so whoever can write it can take over the process that scans with it. It is
@@ -201,7 +190,7 @@ def _scratch(database: Any) -> Any:
 
 
 def _loaded(expressions: Sequence[_Expression], directory: Path | None) -> Any:
-    """The saved database; None when there is none that is whole and ours."""
+    """The saved database; None when there is none that is whole, ours and this processor's."""
     import hyperscan
 
     if directory is None:
@@ -214,18 +203,10 @@ def _loaded(expressions: Sequence[_Expression], directory: Path | None) -> Any:
 
 
 def _name(expressions: Sequence[_Expression]) -> str:
-    """The file of these patterns, this hyperscan and this processor."""
-    key = hashlib.sha256(repr(expressions).encode())
+    """The file of these patterns and this hyperscan."""
     version = importlib.metadata.version("hyperscan")
-    key.update(f"{version} {platform.machine()} {_processor()}".encode())
+    key = hashlib.sha256(f"{expressions} {version} {platform.machine()}".encode())
     return f"{key.hexdigest()[:32]}.hsdb"
-
-
-def _processor() -> str:
-    """What it can do, as Linux tells it; nothing elsewhere."""
-    with contextlib.suppress(OSError), Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as lines:
-        return next((line for line in lines if line.startswith(("flags", "Features"))), "")
-    return ""
 
 
 def _read(file: Path) -> bytes:
@@ -245,20 +226,19 @@ def _is_ours(status: os.stat_result) -> bool:
     return status.st_uid == os.geteuid() and not status.st_mode & _OTHERS
 
 
-def _save(directory: Path, name: str, database: bytes) -> None:
+def _save(file: Path, database: bytes) -> None:
     """Writes a file that is whole or not there, and removes the oldest beside it."""
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not _is_ours(os.lstat(directory)):
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not _is_ours(os.lstat(file.parent)):
         return
-    descriptor, draft = tempfile.mkstemp(dir=directory)
+    descriptor, draft = tempfile.mkstemp(dir=file.parent)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(hashlib.sha256(database).digest() + database)
-        Path(draft).replace(directory / name)
+        with os.fdopen(descriptor, "wb") as opened:
+            opened.write(hashlib.sha256(database).digest() + database)
+        Path(draft).replace(file)
     except OSError:
-        with contextlib.suppress(OSError):
-            Path(draft).unlink()
+        Path(draft).unlink(missing_ok=True)
         raise
-    saved = sorted(directory.glob("*.hsdb"), key=lambda one: one.stat().st_mtime, reverse=True)
+    saved = sorted(file.parent.glob("*.hsdb"), key=lambda one: one.stat().st_mtime, reverse=True)
     for old in saved[_KEPT:]:
         old.unlink(missing_ok=True)

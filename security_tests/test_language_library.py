@@ -222,8 +222,26 @@ class Text:
         return "x"
 """
 
+KIND: Final = """
+class Kind(str):
+    asked = []
+    def __hash__(self): return str.__hash__(self)
+    def __eq__(self, other):
+        if str.__eq__(self, other): Kind.asked.append(other)
+        return str.__eq__(self, other) and len(Kind.asked) > 1
+class Coder:
+    def __init__(self, **options): pass
+    def encode(self, value): return "x"
+    def decode(self, text): return "x"
+"""
+
 ESCAPES: Final = {
     "namespace-dunder": "import types\ntypes.SimpleNamespace(**{'__reduce_ex__': lambda *a: 'x'})",
+    # A str of the script's own kind as the name of a keyword. Each worked once.
+    "namespace-dunder-kind": "class S(str):\n    def startswith(self, *_): return False\ntypes.SimpleNamespace(**{S('__mro_entries__'): len})",
+    "option-kind": KIND + "json.dumps({}, **{Kind('cls'): Coder})",
+    "option-kind-loads": KIND + "json.loads('{}', **{Kind('cls'): Coder})",
+    "option-kind-field": KIND + "dataclasses.field(**{Kind('init'): True})",
     "namespace-guard": "import types\ntypes.SimpleNamespace(**{'_getattr_': 1})",
     "namespace-by-json": "json.loads('{\"__deepcopy__\": 1}', object_hook=lambda d: types.SimpleNamespace(**d))",
     "format-of-a-class": "from typing.Text import format as f\nf('{0._secret}', k8s)",
@@ -262,6 +280,7 @@ ESCAPES: Final = {
     "unbound-pattern-key": FAKE + SPY + "match {Spy(): 1}:\n    case {contextlib.ExitStack.callback: 1}: pass\ngot[0](Fake(), 1)",
     "unbound-field": "from collections import UserDict\n@dataclass\nclass U(UserDict):\n    __init__: object\ndataclasses.fields(U)[0].default(json.dumps)",
     "unbound-field-behind": "class Own(abc.ABC): copy = 1\n@dataclass\nclass U(collections.UserDict, Own):\n    copy: object\ndataclasses.fields(U)[0].default",
+    "unbound-field-deleted": "def make(cls):\n    if 'copy' in done: del U.copy\n    return 1\nclass U(collections.UserDict):\n    a: object = classmethod(property(make))\n    copy: object = 1\ndone = ['copy']\ndataclass(U)\ndataclasses.fields(U)[1].default",
     "unbound-augmented-behind": SPY + "class Own(abc.ABC): copy = 1\nclass U(collections.UserDict, Own): pass\nU.copy += Spy()",
     "field-mro": "@dataclass\nclass E(Exception):\n    mro: object\ndataclasses.fields(E)[0].default()",
     "field-registry": "import abc\n@dataclass\nclass A(abc.ABC):\n    _abc_impl: object\ndataclasses.fields(A)[0].default",

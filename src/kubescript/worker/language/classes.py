@@ -19,7 +19,17 @@ from typing import Any, Final, NoReturn
 
 from kubescript.worker.language import formatting, identifiers
 
-__all__ = ["ENUMS", "METACLASSES", "MODULE", "SEALED", "Factory", "SimpleNamespace", "is_own", "is_script_class"]
+__all__ = [
+    "ENUMS",
+    "METACLASSES",
+    "MODULE",
+    "SEALED",
+    "Factory",
+    "SimpleNamespace",
+    "has_method",
+    "is_own",
+    "is_script_class",
+]
 
 MODULE: Final = "script"
 """`__module__` of a script's classes: a name under which there is nothing of ours."""
@@ -125,11 +135,14 @@ ENUMS: Final = {cls.__name__: cls for cls in (Enum, IntEnum, StrEnum, Flag, IntF
 class SimpleNamespace(types.SimpleNamespace):
     """Replaces types.SimpleNamespace: its attributes have only names that a script may write.
 
-    Attack: `SimpleNamespace(**{"__reduce_ex__": f})`, an object whose hook the library calls.
+    Attack: `SimpleNamespace(**{"__reduce_ex__": f})`, an object whose hook the library calls; and the same with a name
+    that is a str of the script's own kind, whose `startswith` says no.
     """
 
     def __init__(self, /, **attributes: Any) -> None:
         for name in attributes:
+            if type(name) is not str:
+                raise TypeError("the name of an attribute must be a plain string")
             try:
                 identifiers.access(name, store=True)
             except identifiers.Refused as refused:
@@ -183,9 +196,21 @@ def is_own(cls: type, name: str) -> bool:
 
     Attack: `class U(UserDict, Own)`, where `Own` defines `copy` too, but behind the raw method of UserDict.
     """
-    lineage = type.__dict__["__mro__"].__get__(cls)
-    nearest = next((each for each in lineage if name in vars(each)), None)
+    nearest = next((each for each in _lineage(cls) if name in vars(each)), None)
     return is_script_class(nearest)
+
+
+def has_method(cls: type, name: str) -> bool:
+    """Whether a class above, which is Python's, has a method of this name, or the metaclass has.
+
+    A definition of the script's does not count: it may be deleted when the library looks for the name.
+    """
+    above = next((each for each in _lineage(cls) if name in vars(each) and not is_script_class(each)), cls)
+    return (above not in {cls, Str} and callable(getattr(above, name, None))) or callable(getattr(type(cls), name, None))
+
+
+def _lineage(cls: type) -> tuple[type, ...]:
+    return type.__dict__["__mro__"].__get__(cls)  # type: ignore[no-any-return]
 
 
 def _is_allowed(base: type) -> bool:

@@ -35,6 +35,7 @@ MAX_INFLATED: Final = 64 * 1024 * 1024
 
 def _loads(text: str | bytes | bytearray, *, cls: None = None, **options: Any) -> Any:
     """Replaces json.loads, without `cls`."""
+    _check_names(options)
     if cls is not None:
         raise TypeError("json.loads(cls=…) is not available: use object_hook")
     return json.loads(text, **options)
@@ -42,10 +43,18 @@ def _loads(text: str | bytes | bytearray, *, cls: None = None, **options: Any) -
 
 def _dumps(value: object, *, cls: None = None, default: Callable[[Any], Any] | None = None, **options: Any) -> str:
     """Replaces json.dumps, without `cls`; dates become strings, sets become lists, SDK objects become dicts."""
+    _check_names(options)
     if cls is not None:
         raise TypeError("json.dumps(cls=…) is not available: use default")
     convert = _or_plain(default) if default else _plain
     return json.dumps(value, default=convert, **options)
+
+
+def _check_names(options: Mapping[str, object]) -> None:
+    """Check that the names of options are plain. Attack: `dumps(x, **{S("cls"): C})`, where the `__eq__` of S denies
+    that this is `cls`, and says so when json asks."""
+    if any(type(name) is not str for name in options):
+        raise TypeError("the name of an option must be a plain string")
 
 
 def _or_plain(default: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -152,6 +161,7 @@ def _field(**options: Any) -> Any:
 
     Attack: `field(init=x)`, whose `__bool__` says no to the parameter and yes to the line that reads it.
     """
+    _check_names(options)
     for name in _FLAGS & options.keys():
         if options[name] is not None and options[name] is not dataclasses.MISSING:
             options[name] = bool(options[name])
@@ -179,8 +189,9 @@ def _check_fields(cls: type) -> None:
             identifiers.check_identifier(name)
         except identifiers.Refused as refused:
             raise TypeError(str(refused)) from None
-        # Attack: a field `copy` of a class that inherits from UserDict: the raw method is taken for its default.
-        inherited = not classes.is_own(cls, name) and callable(getattr(cls, name, None))
+        # Attack: a field `copy` of a class that inherits from UserDict: the raw method is taken for its default. So it
+        # is when the class has a `copy = 1`, and the default of another field, a property, deletes it meanwhile.
+        inherited = classes.has_method(cls, name)
         # Attack: a field `__repr__`, whose default is the code that `dataclass` wrote for the class above.
         taken = inherited or name in identifiers.INTROSPECTION | identifiers.DEFINABLE
         if taken or (name == "obj" and AttributeError in cls.__mro__):

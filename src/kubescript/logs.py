@@ -54,12 +54,19 @@ class _JsonLines(logging.Formatter):
             line["exception"] = record.exc_text
         elif record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        # a terminal reads the line, and the line quotes what strangers wrote
-        text = sanitizing.clean(orjson.dumps(line, default=str).decode())
+        # A terminal and a collector of logs read the line, which quotes what strangers wrote. Each text is cleaned by
+        # itself. Attack: a name with U+2028 in it, of which the whole line, when it was cleaned, made two.
+        cleaned = {key: sanitizing.clean(value) if isinstance(value, str) else value for key, value in line.items()}
+        text = sanitizing.escaped(orjson.dumps(cleaned, default=_cleaned).decode())
         try:
-            return self.mask(text) if self.mask is not None else text
+            # Attack: a masker that was taken over answers with several lines.
+            return sanitizing.printable(self.mask(text)) if self.mask is not None else text
         except Exception:  # fail closed: what cannot be masked is not logged
             return '{"level":"error","logger":"kubescript.logs","message":"a log line could not be masked"}'
+
+
+def _cleaned(value: object) -> str:
+    return sanitizing.clean(str(value))
 
 
 class _Lines(logging.Handler):

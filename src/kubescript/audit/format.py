@@ -44,18 +44,7 @@ def _line(record: dict[str, Any]) -> str:
 
 def raw(record: dict[str, Any]) -> str:
     """Returns the record as JSON on one line, with escapes for what a terminal obeys or nobody sees."""
-    text = orjson.dumps(record).decode()
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else _escaped(char) for char in text)
-
-
-def _escaped(char: str) -> str:
-    """Returns the character as JSON escapes, one for each of its UTF-16 units."""
-    # JSON escapes a character beyond the first 65536 as a pair.
-    digits = char.encode("utf-16-be").hex()
-    units = [digits[start : start + 4] for start in range(0, len(digits), 4)]
-    return "".join(f"\\u{unit}" for unit in units)
+    return sanitizing.escaped(orjson.dumps(record).decode())
 
 
 def target(record: dict[str, Any]) -> str:

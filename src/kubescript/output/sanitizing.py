@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-__all__ = ["change_texts", "clean", "count_hidden", "printable"]
+__all__ = ["change_texts", "clean", "count_hidden", "escaped", "printable"]
 
 _STRING: Final = "(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90-\x9f\n]*(?:\x07|\x1b\\\\|\x9c)"
 """OSC, DCS and others."""
@@ -67,6 +67,19 @@ def clean(text: str) -> str:
 def printable(text: str) -> str:
     """Returns the text as one line that no terminal obeys: other characters are replaced."""
     return text if text.isprintable() else "".join(char if char.isprintable() else _UNPRINTABLE for char in text)
+
+
+def escaped(line: str) -> str:
+    """Returns JSON as one line, with JSON's own escapes for what a terminal obeys or nobody sees."""
+    return line if line.isprintable() else "".join(char if char.isprintable() else _escape(char) for char in line)
+
+
+def _escape(char: str) -> str:
+    """Returns the character as JSON escapes, one for each of its UTF-16 units."""
+    # JSON escapes a character beyond the first 65536 as a pair.
+    digits = char.encode("utf-16-be", "surrogatepass").hex()
+    units = [digits[start : start + 4] for start in range(0, len(digits), 4)]
+    return "".join(f"\\u{unit}" for unit in units)
 
 
 def count_hidden(text: str) -> int:

@@ -393,6 +393,7 @@ WORDS = {
     "empty lists": "'{\"result\":[' + '[],' * (1 << 20) + '1]}'",
     "brackets in text": "'{\"result\":[\"' + '[' * 100_000 + '\"]}'",
     "a deep list": "'{\"result\":' + '[' * 900 + '\"' + 'x' * 100_000 + '\"' + ']' * 900 + '}'",
+    "a count without end": "'{\"dropped_bytes\":' + '9' * 4_300 + '}'",
     "a long number": "'{\"result\":[\"' + 'x' * 100_000 + '\",' + '9' * 4_299 + ']}'",
 }
 
@@ -406,6 +407,7 @@ def test_a_worker_cannot_drown_the_answer(name: str, hostile: benches.Bench) -> 
     answer = render.render(outcome, limits)
     assert len(answer.text.encode()) <= limits.output_bytes
     assert len(answer.code) < 300
+    assert outcome.dropped_bytes < 1 << 63
     assert hostile.works()
 
 

@@ -43,6 +43,8 @@ _WORKERS_CODE: Final = re.compile(r"(script|limit)\.[a-z_]{1,40}")
 # recurses, so a result that is nested too deeply would crash it.
 _MAX_NESTING: Final = 250
 _MAX_SCRIPT: Final = protocol.CAPS[protocol.FrameType.START] - 64 * protocol.KIB
+# Bytes that the note of cut prints counts. Attack: a number of 4,300 digits, which no text holds once it is added to.
+_MAX_DROPPED: Final = 1 << 50
 # Python refuses to read a longer integer (sys.get_int_max_str_digits).
 _MAX_DIGITS: Final = 4300
 
@@ -138,7 +140,7 @@ class Conversation:
             result=bytes(done.result) if done.result != protocol.NULL and fault is None else None,
             hint=_shortened(done.hint, _MAX_HINT),
             fault=fault,
-            dropped_bytes=max(0, done.dropped_bytes),
+            dropped_bytes=min(max(0, done.dropped_bytes), _MAX_DROPPED),
             usage=self._usage(used or end),
             limit_messages=tuple(self._replies.limit_messages),
             limits_hit=frozenset(self._replies.limit_messages.values()),

@@ -206,7 +206,8 @@ def has_method(cls: type, name: str) -> bool:
     A definition of the script's does not count: it may be deleted when the library looks for the name.
     """
     above = next((each for each in _lineage(cls) if name in vars(each) and not is_script_class(each)), cls)
-    return (above not in {cls, Str} and callable(getattr(above, name, None))) or callable(getattr(type(cls), name, None))
+    of_python = above not in {cls, Str} and callable(getattr(above, name, None))
+    return of_python or callable(getattr(type(cls), name, None))
 
 
 def _lineage(cls: type) -> tuple[type, ...]:

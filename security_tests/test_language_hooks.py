@@ -78,6 +78,7 @@ class Room:
         self.seen: list[tuple[str, object]] = []
         self.hooks: Counter[str] = Counter()
         self.turn = 0
+        self.likes = itertools.cycle([None, "a", 1, b"a", [1], {"a": 1}, ("a", 1)])
         compiler.run(compiler.compile_script(SCRIPT), self.scope)
         self.kinds: dict[str, type] = {name: self.scope[f"Spy_{name}"] for name in BASES}
 
@@ -96,6 +97,10 @@ class Room:
         value = self.plain(hook, spy) if answer is None else answer(spy, *given, **options)
         return value if hook in EXACT or type(value) is bool else self.disguised(value)
 
+    def other(self) -> object:
+        """A spy of the next kind."""
+        return self.spy(next(self.likes))
+
     def disguised(self, value: object) -> object:
         """The value as one of a spy, so that what is asked next is noted too."""
         return self.spy(value) if type(value) in (str, bytes, int, float, dict, list, tuple, set) else value
@@ -107,9 +112,11 @@ class Room:
             return PLAIN[hook]
         match hook:
             case "__iter__" | "__reversed__":
-                return iter([self.kinds["object"](), "a"])
-            case "__next__" | "__getitem__" | "__missing__" if self.turn % 3 == 0:
-                raise StopIteration if hook == "__next__" else IndexError
+                return iter([self.other(), self.other()])
+            case "__next__" | "__getitem__" | "__missing__":
+                if self.turn % 3 == 0:
+                    raise StopIteration if hook == "__next__" else IndexError
+                return self.other()
             case "__eq__" | "__ne__" | "__lt__" | "__le__" | "__gt__" | "__ge__" | "__exit__":
                 return self.turn % 2 == 0
         return spy

@@ -475,6 +475,14 @@ class Slash(int):
     def __format__(self, spec): return "INJECTED"
 class Key:
     def __str__(self): return S("b")
+class Pattern:
+    def __len__(self): return 1
+    def __getitem__(self, place): return S("b")
+for match in (fnmatch.fnmatch, fnmatch.fnmatchcase, lambda _, pat: fnmatch.translate(pat)):
+    try:
+        match("a", Pattern())
+    except TypeError:
+        pass
 fnmatch.filter(["a"], S("b"))
 fnmatch.translate(S("b"))
 for attempt in (

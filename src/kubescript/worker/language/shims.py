@@ -292,18 +292,23 @@ def _of_text(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def of_text(text: Any, *args: Any, **options: Any) -> Any:
-        if str not in type(text).__mro__ and bytes not in type(text).__mro__:
-            raise TypeError(f"{function.__name__}() takes text, not a {type(text).__name__}")
-        return function(_exact(text), *args, **options)
+        return function(_text(text, function), *args, **options)
 
     return of_text
+
+
+def _text(value: Any, function: Callable[..., Any]) -> Any:
+    """A text as one of Python's. Raises TypeError for what only behaves like one."""
+    if str not in type(value).__mro__ and bytes not in type(value).__mro__:
+        raise TypeError(f"{function.__name__}() takes text, not a {type(value).__name__}")
+    return _exact(value)
 
 
 def _of_texts(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that takes texts in any place, and gets them as Python's own.
 
-    Attack: `fnmatch.translate(s)` gives `s` to `re.escape`; `quote(s)` keeps what `s.encode` returns in a table of
-    characters for all calls, in which `__hash__` and `__eq__` choose the place.
+    Attack: `quote(s)` keeps what `s.encode` returns in a table of characters for all calls, in which `__hash__` and
+    `__eq__` choose the place.
     """
 
     @functools.wraps(function)
@@ -312,6 +317,16 @@ def _of_texts(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*map(_exact, args), **exact)
 
     return of_texts
+
+
+def _with_pattern(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A function of fnmatch. Attack: a pattern that is no text, and whose `__getitem__` gives texts to `re.escape`."""
+
+    @functools.wraps(function)
+    def with_pattern(given: Any, pat: Any) -> Any:
+        return function(given, _text(pat, function))
+
+    return with_pattern
 
 
 _EXACT: Final[dict[type, Callable[[Any], Any]]] = {
@@ -399,7 +414,10 @@ MEMBERS: Final[dict[str, dict[str, object]]] = {
     "operator": {"attrgetter": _attrgetter, "methodcaller": _methodcaller},
     "re": {"escape": _of_text(re.escape)},
     "textwrap": {name: _of_text(getattr(textwrap, name)) for name in ("fill", "shorten", "wrap")},
-    "fnmatch": {name: _of_texts(getattr(fnmatch, name)) for name in ("fnmatch", "fnmatchcase", "filter", "translate")},
+    "fnmatch": {
+        **{name: _with_pattern(getattr(fnmatch, name)) for name in ("fnmatch", "fnmatchcase", "filter")},
+        "translate": _of_text(fnmatch.translate),
+    },
     "urllib.parse": {
         **{name: _of_texts(getattr(urllib.parse, name)) for name in ("quote", "quote_from_bytes")},
         "quote_plus": _quote_plus,

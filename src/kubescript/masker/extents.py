@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Final
 
 from kubescript.masker import linear
@@ -28,10 +27,11 @@ _BLOCK_BYTES: Final = 65_536
 _LEAD_BYTES: Final = 200
 """Bytes between a sign and its value that are looked at."""
 _QUOTES: Final = (b'"', b"'", b"`")
-_ENDS_WORDS: Final = bytes.maketrans(b"\r\n\"'`)]};,", b"\n" * 10)
-_DIGITS: Final = b"0123456789"
-_OF_WORDS: Final = LETTERS + bytes(range(0x80, 0x100))
-_OF_LINES: Final = _OF_WORDS + _DIGITS + b" "
+_PHRASE: Final = linear.compiled(
+    rb"([A-Za-z\x80-\xff]{2,}(?: [A-Za-z\x80-\xff]{2,}){3,})[ \t]*(?:[\r\n\"'`)\]};,\\]|\z)"
+)
+"""Four words or more."""
+_PHRASE_BYTES: Final = 256
 OF_SENTENCES: Final = frozenset(
     b"or and to for is was are not must cannot can should may with without if as has have will be been when the a an "
     b"via by of in on from at user host failed invalid required please your this that it password passwort passwd "
@@ -45,16 +45,13 @@ _IN_FRONT: Final = linear.compiled(
     rb"(?:new )?(?:[A-Z]\w*|string|str|bytes|\[\]byte|(?:non)?sensitive|base64encode|some|just)"
     rb"(?:\(\d*\)? ?|\([A-Z]\w*\()|"
     rb"[burfRLNE@$]{1,2}|"
-    rb"(?:[A-Za-z_]+\.)?(?:from_?[hH]ex|b64decode|from_?base64|fromBase64|std::string)\(|std::string\(|<<|"
+    rb"(?:[A-Za-z_]+\.)?(?:from_?[hH]ex|b64decode|from_?base64|fromBase64|std::string)\(|std::string\(|"
     rb"process\.env\.[A-Z0-9_]+ ?(?:\|\||\?\?) ?|"
     rb"ENV(?:\[[\"']\w+[\"']\] ?\|\||\.fetch\([\"']\w+[\"'],) ?|"
     rb"os\.(?:environ\.get|getenv)\([\"'][A-Z0-9_]+[\"'], ?"
     rb")\\*[\"'`]"
 )
 """What may stand between a sign and a value in quotes."""
-_FETCHES: Final = (b"Get", b"Read", b"Load", b"Env", b"Lookup", b"Fetch", b"From")
-"""How calls begin whose first argument is no value."""
-_MARKS: Final = (b"!", b"&", b"-")
 _YAML_LEAD: Final = linear.compiled(
     rb"((?:!!?[\w/.-]*|&[\w-]+|-)[ \t]+|"
     rb"\\*[\"']?(?:value|plain|plaintext|literal|cleartext|inline|raw|default|val)\\*[\"']?[ \t]*[:=][ \t]+)\S"
@@ -62,19 +59,16 @@ _YAML_LEAD: Final = linear.compiled(
 """A tag, an anchor, a list's dash, a name that says that here the value is."""
 _BARE: Final = linear.compiled(
     rb"(?:[^\s\"'`&;,<>\\]|\\+[^\s\"'`&;,<>\\nrt])*"
-    rb"(?:[&;,]+(?:[\w.\-%]*(?:[^\s\"'`&;,<>\\\w.\-%=:}\]]|\\+[^\s\"'`&;,<>\\nrt])(?:[^\s\"'`&;,<>\\]|\\+[^\s\"'`&;,<>\\nrt])*|[\w.\-%]+))*"
-)
-"""What goes on behind a comma, a semicolon or an ampersand, unless a blank, a quote or a bracket follows."""
-_FORM: Final = linear.compiled(
-    rb"(?:[^\s\"'`&;,<>\\]|\\+[^\s\"'`&;,<>\\nrt])*"
     rb"(?:[&;,]+(?:[\w.\-%]*(?:[^\s\"'`&;,<>\\\w.\-%=}\]]|\\+[^\s\"'`&;,<>\\nrt])(?:[^\s\"'`&;,<>\\]|\\+[^\s\"'`&;,<>\\nrt])*|[\w.\-%]+))*"
 )
-"""The same behind `=`: a colon is part of the value."""
+"""What goes on behind a comma, a semicolon or an ampersand, unless a blank, a quote or a bracket follows."""
 _BODIES: Final = {
     b'"': linear.compiled(rb"(?s)(?:[^\"\\]|\\.)*"),
     b"'": linear.compiled(rb"(?s)(?:[^'\\]|\\.|'')*"),  # two: YAML's and SQL's way to write one
     b"`": linear.compiled(rb"(?s)(?:[^`\\]|\\.)*"),
 }
+_OPENING: Final = linear.compiled(rb"\"\"\"|'''|\\{0,16}[\"'`]")
+"""The quote that opens a value, with the backslashes before it."""
 _BLOCK: Final = linear.compiled(rb"[|>][+-]?\d?[ \t]*\r?\n")
 _WORD: Final = linear.compiled(rb"[^\s\"'`,;<>\\]+")
 _QUOTE_INSIDE: Final = linear.compiled(
@@ -86,51 +80,37 @@ def beginning(text: bytes, at: int) -> int:
     """Where the value begins of which `at` is what follows the sign: behind `string(12) `, `!!str `, `str = Field(`."""
     if text[at : at + 1] in _QUOTES:
         return at
-    near = text[at : at + _LEAD_BYTES]
-    line = near.partition(b"\n")[0]
-    lead = _IN_FRONT.match(near) if any(quote in line for quote in _QUOTES) else None
-    if lead is not None and near.removeprefix(b"new ").startswith(_FETCHES):
-        return at
-    if lead is None and (near[:1] in _MARKS or near.partition(b" ")[0].endswith((b":", b"="))):
-        lead = _YAML_LEAD.match(near)
-    return at if lead is None else at + lead.end(1)
+    limit = at + _LEAD_BYTES
+    lead = _IN_FRONT.match(text, at, limit) or _YAML_LEAD.match(text, at, limit)
+    return at if lead is None else lead.end(1)
 
 
-def extent(text: bytes, at: int, *, whole_line: bool = False, form: bool = False) -> tuple[int, int]:
+def extent(text: bytes, at: int, *, whole_line: bool = False) -> tuple[int, int]:
     """Where the value that begins at `at` begins and ends, without its quotes."""
     limit = min(len(text), at + _AHEAD)
-    if mark := _opening(text, at):
-        return at + len(mark), _closing(text, at + len(mark), mark, limit)
-    if text[at : at + 1] in (b"|", b">") and (block := _BLOCK.match(text, at, limit)):
+    if (mark := _OPENING.match(text, at, limit)) is not None:
+        return mark.end(), _closing(text, mark.end(), mark[0], limit)
+    if (block := _BLOCK.match(text, at, limit)) is not None:
         return _block(text, at, block.end())
     if whole_line and (line := _line(text, at, limit)):
         return at, at + len(line.rstrip(b","))
-    return at, _unclosed(text, at, _bare(text, at, limit, form=form))
+    return at, _unclosed(text, at, _bare(text, at, limit))
 
 
 def unquoted(text: bytes, at: int) -> int:
     """The end of a value that ends with its line and has several words, or a quote inside; `at` when it has neither."""
     if (end := passphrase(text, at)) >= 0 and text[end : end + 1] in b"\r\n":
         return end
-    line = text[at : at + 402].partition(b"\n")[0]
-    if not any(quote in line for quote in _QUOTES):
-        return at
-    inner = _QUOTE_INSIDE.match(text[at : at + _AHEAD])
-    return at if inner is None else at + inner.end(1)
+    inner = _QUOTE_INSIDE.match(text, at, at + _AHEAD)
+    return at if inner is None else inner.end(1)
 
 
 def passphrase(text: bytes, at: int) -> int:
     """Where the four words or more end that begin here and make no sentence; -1 when there are none."""
-    if text[at : at + 2].strip(_OF_WORDS):
+    phrase = _PHRASE.match(text, at, at + _PHRASE_BYTES)
+    if phrase is None or not OF_SENTENCES.isdisjoint(phrase[1].lower().split()):
         return -1
-    line = text[at : at + 256].translate(_ENDS_WORDS).partition(b"\n")[0].partition(b"\\n")[0].rstrip(b" \t")
-    words = line.split(b" ")
-    letters = [*words[:-1], words[-1].rstrip(_DIGITS)]
-    if not 4 <= len(words) <= 12 or len(words[-1]) - len(letters[-1]) > 6 or line.translate(None, _OF_LINES):
-        return -1
-    if any(not 2 <= len(word) <= 20 or word.strip(_OF_WORDS) for word in letters):
-        return -1
-    return at + len(line) if OF_SENTENCES.isdisjoint(line.lower().split(b" ")) else -1
+    return phrase.end(1)
 
 
 def is_passphrase(value: bytes) -> bool:
@@ -145,20 +125,16 @@ def end_of_word(text: bytes, start: int, stop: int) -> int:
 
 
 def _line(text: bytes, at: int, limit: int) -> bytes:
-    """What stands before a comment or the end of the line, without the blanks behind it; nothing when a carriage return
-    stands within the line."""
-    end = text.find(b"\n", at, limit)
-    line = text[at : end if end >= 0 else limit].removesuffix(b"\r")
-    for mark in (b"\\n", b" #", b"\t#"):
-        line = line.partition(mark)[0]
-    return b"" if b"\r" in line else line.rstrip(b" \t")
+    """What stands before a comment or the end of the line, without the blanks behind it."""
+    line = text[at:limit].partition(b"\n")[0]
+    return line.partition(b" #")[0].partition(b"\t#")[0].rstrip()
 
 
-def _bare(text: bytes, at: int, limit: int, *, form: bool) -> int:
+def _bare(text: bytes, at: int, limit: int) -> int:
     """The end of a value without quotes: at a blank, a quote, or at what begins another pair (`&name=`)."""
-    found = (_FORM if form else _BARE).match(text, at, limit)
+    found = _BARE.match(text, at, limit)
     stop = at if found is None else found.end()
-    if text[stop : stop + 1] in ((b"=",) if form else (b"=", b":")):
+    if text[stop : stop + 1] == b"=":
         return max(text.rfind(sign, at, stop) for sign in (b"&", b";", b","))
     return stop
 
@@ -173,37 +149,17 @@ def _unclosed(text: bytes, at: int, stop: int) -> int:
     return stop
 
 
-def _opening(text: bytes, at: int) -> bytes:
-    """The quote that opens here, with the backslashes before it; empty when there is none."""
-    near = text[at : at + 17]
-    escapes = len(near) - len(near.lstrip(b"\\"))
-    if not near[escapes : escapes + 1] or near[escapes : escapes + 1] not in _QUOTES:
-        return b""
-    if near[:3] in {b'"""', b"'''"} and near[3:4] != near[:1]:
-        return near[:3]
-    return near[: escapes + 1]
-
-
 def _closing(text: bytes, start: int, mark: bytes, limit: int) -> int:
     """The end of a quoted value; of one that is never closed, the end of its line."""
-    found = -1
     if mark in _BODIES:
         body = _BODIES[mark].match(text, start, limit)
         found = body.end() if body is not None and text.startswith(mark, body.end()) else -1
-    elif len(mark) == 3 and mark[:1] != b"\\":
+    else:
         found = text.find(mark, start, limit)
-    elif closing := _unescaped(mark).search(text, start - 1, limit):
-        found = closing.start() + 1
     if 0 <= found < limit:
         return found
     line = text.find(b"\n", start, limit)
     return line if line >= 0 else limit
-
-
-@functools.cache
-def _unescaped(mark: bytes) -> linear.Pattern:
-    """A quote with as many backslashes before it and no more."""
-    return linear.compiled(rb"[^\\]" + linear.escape(mark))
 
 
 def _block(text: bytes, at: int, start: int) -> tuple[int, int]:

@@ -18,11 +18,13 @@ _SHELL_COMMAND: Final = linear.compiled(rb"`[a-z][\w./-]* [^`\r\n]*`")
 _SCHEMES: Final = frozenset({b"bearer", b"basic", b"token", b"digest", b"apikey", b"negotiate", b"ssws"})
 _SCHEME: Final = linear.compiled(rb"([A-Za-z]+)[ \t]+([A-Za-z0-9._~+/=-]{20}|\xc2\xabredacted:)?")
 _OTHER_KEY: Final = linear.compiled(
-    rb"(?i)\b(?:partition|sort|primary|foreign|cache|hash|range|routing|row|index|public) keys?\W*\z"
+    rb"(?i)\b(?:partition|sort|primary|foreign|cache|hash|range|routing|row|index|public) keys?\z"
 )
 _OF_ADDRESSES: Final = bytes(set(range(256)) - set(b" \t\r\n\v\f\"'"))
 _QUOTES: Final = (b'"', b"'", b"`")
-_NAMING: Final = linear.compiled(rb"([\w.-]+)(\\*[\"'`])?\]?[ \t]*(::?=|\?=|=>|<-|::|[=:|]|\xe2\x94\x82)([ \t\r\n]*)\z")
+_NAMING: Final = linear.compiled(
+    rb"((?:[A-Za-z]+ )?[\w.-]+)(\\*[\"'`])?\]?[ \t]*(::?=|\?=|=>|<-|::|[=:|]|\xe2\x94\x82)([ \t\r\n]*)\z"
+)
 _TOKEN: Final = linear.compiled(rb"(?:\\*[\"'`])?[A-Za-z0-9+/_~-]*\z")
 _OPTION: Final = linear.compiled(rb"(?:\A|[^\w.-])(-[\w.-]+)[ \t]+\z")
 _QUOTED: Final = linear.compiled(rb"([\w.-]+)(?:\\*[\"'`])?(?:,|,?[ \t]+)(\\*[\"'`])[^ \t\r\n\"'`]*\z")
@@ -61,6 +63,7 @@ class _Naming(NamedTuple):
     """What stands in front of a value: a name, however it is quoted, and a sign."""
 
     name: str
+    """With the word before it, as in `api key`."""
     sign: bytes
     quoted: bool
     """Whether a quote stands behind the name."""
@@ -108,14 +111,12 @@ def _named(text: bytes, at: int, found: _Naming, kind: str) -> Iterator[Span]:
             return
     whole_line = starts_line and found.sign == b":" and start == at
     in_prose = _in_prose(text, start, found, starts_line=starts_line)
-    yield from _judged(text, start, kind, in_prose=in_prose, whole_line=whole_line, form=found.sign == b"=")
+    yield from _judged(text, start, kind, in_prose=in_prose, whole_line=whole_line)
 
 
-def _judged(
-    text: bytes, at: int, kind: str, *, in_prose: bool = False, whole_line: bool = False, form: bool = False
-) -> Iterator[Span]:
+def _judged(text: bytes, at: int, kind: str, *, in_prose: bool = False, whole_line: bool = False) -> Iterator[Span]:
     """The value at a place whose name is of this kind, when it is a credential."""
-    start, stop = extents.extent(text, at, whole_line=whole_line, form=form)
+    start, stop = extents.extent(text, at, whole_line=whole_line)
     if kind == "authorization" and (token := _behind_scheme(text, start, stop)) > start:
         start, stop = token, extents.end_of_word(text, token, stop)
     elif _has_words(text, at, start, stop):
@@ -137,9 +138,9 @@ def _weak(text: bytes, at: int, found: _Naming) -> Iterator[Span]:
     """A value drawn by lot, of a name that alone would not tell."""
     if not names.weak(found.name) or b"ENC[" in found.before.rpartition(b"]")[2]:  # sops has written it
         return
-    if found.name.lower() in {"key", "keys"} and _OTHER_KEY.search(found.before + found.name.encode()):
+    if _OTHER_KEY.search(found.name.encode()):
         return
-    start, stop = extents.extent(text, at, form=True)
+    start, stop = extents.extent(text, at)
     if values.is_weak_secret(text[start : min(stop, start + _JUDGED)], found.name):
         yield Span(start, stop, "key")
 
@@ -219,7 +220,7 @@ def _in_prose(text: bytes, at: int, found: _Naming, *, starts_line: bool) -> boo
         return False
     if found.quoted:  # volume "db-password" : references …
         return not starts_line and text[at : at + 1] not in (*_QUOTES, b"\\")
-    return not (starts_line and found.gap)
+    return " " in found.name or not (starts_line and found.gap)
 
 
 def _is_no_pair(text: bytes, at: int, found: _Naming) -> bool:

@@ -54,7 +54,7 @@ def _said(value: bytes, kind: str) -> bool:
         return extents.is_passphrase(value)
     if _ADDRESS.fullmatch(value) or not values.is_secret_in_prose(value, kind):
         return False
-    return values.is_odd(value) if kind == "password" else values.is_random(value) or values.is_drawn(value)
+    return values.has_digit(value) if kind == "password" else values.is_random(value) or values.is_drawn(value)
 
 
 _JUDGES: Final[dict[str, Callable[[bytes, str], bool]]] = {

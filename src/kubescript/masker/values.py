@@ -20,7 +20,6 @@ __all__ = [
     "is_drawn",
     "is_label",
     "is_mixed",
-    "is_odd",
     "is_random",
     "is_secret",
     "is_secret_in_prose",
@@ -35,17 +34,12 @@ _CHOSEN: Final = frozenset({"password", "pin", "cookie", "basic-auth"})
 """Kinds of which people, or rules of their own, say what they look like: a number may be one."""
 _NAMED: Final = frozenset({"secret", "credential", "token", "key"})
 """Kinds whose fields often hold the name of a Secret or of a key in one."""
-_DEFAULT: Final = linear.compiled(rb"\$\{\w+:?[-=]([^${}]+)\}")
-"""A shell's variable with a literal in its place."""
 _DSN_SECRET: Final = linear.compiled(rb"@|(?i:pass|pwd|key|token|secret|signature|credential|auth)[\w ]*=")
 _SENTENCE: Final = linear.compiled(rb"(?:(?:[A-Za-z\x80-\xff']+|\d{1,3})[?.!,:]?(?: |\z)[?!:]?){1,14}")
 _LABELS: Final = frozenset(
     "key keys passe jeton clave chave chiave clé schlüssel contraseña acceso acesso accès d'accès".encode().split()
 )
 _NO_COOKIE: Final = frozenset({b"path", b"domain", b"expires", b"max-age", b"samesite"})
-_FILE_NAMES: Final = tuple(
-    b".parquet .csv .json .gz .zst .log .sql .tar .zip .db .yaml .yml .txt .html .htm .js .css .png .avro .orc".split()
-)
 _UUID: Final = linear.compiled(rb"(?:[a-z]{2,8}-)?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _SAMPLE: Final = 1_024
 """Bytes by which a value's randomness is judged."""
@@ -63,10 +57,7 @@ _SPACED: Final = bytes.maketrans(b",;", b"  ")
 
 def is_secret(value: bytes, kind: str) -> bool:
     """Whether the value of a credential's name is to be masked."""
-    stripped = value.strip()
-    if stripped.startswith(b"${") and (default := _DEFAULT.fullmatch(stripped)):
-        return is_secret(default[1], kind)
-    bare = stripped.rstrip(b",;")
+    bare = value.strip().rstrip(b",;")
     if not bare or spans.is_masked(bare) or _harmless(kind).fullmatch(bare) or is_label(bare):
         return False
     if kind in _NAMED:
@@ -97,36 +88,20 @@ def is_label(value: bytes) -> bool:
     if len(value) > 80 or not _SENTENCE.fullmatch(value):
         return False
     words = value.translate(bytes.maketrans(b"?.!,:", b"     ")).split()
-    said = any(word.lower() in _LABELS or names.kind(word.decode("utf-8", "replace").lower()) for word in words)
-    return said and (len(words) > 1 or value[:1].isupper())
+    return any(word.lower() in _LABELS or names.kind(word.decode("utf-8", "replace").lower()) for word in words)
 
 
 def _is_cookie(value: bytes) -> bool:
-    """One that is long or mixed enough to tell who somebody is; `lang=en` is not."""
+    """One that is long enough to tell who somebody is; `lang=en` is not."""
     if b"=" not in value:
         return len(value) >= 12 and b" " not in value
-    return any(_is_telling(*part.strip().partition(b"=")[::2]) for part in value.split(b";"))
-
-
-def _is_telling(name: bytes, value: bytes) -> bool:
-    words = value.strip(b'"').split(maxsplit=1)
-    is_named = name and b" " not in name and name.lower() not in _NO_COOKIE
-    if not words or not is_named:
-        return False
-    said = words[0]
-    return len(said) >= 12 or (len(said) >= 8 and _is_alphanumeric(said))
+    parts = (part.strip().partition(b"=") for part in value.split(b";"))
+    return any(len(said) >= 12 and name.lower() not in _NO_COOKIE and b" " not in name for name, _, said in parts)
 
 
 def _is_login(value: bytes) -> bool:
     """`user:password`, `neo4j/password`, or a password alone."""
-    user, colon, password = value.partition(b":")
-    if colon and user and _is_word(value) and b"/" not in user:
-        return len(password) >= 4 and not (len(password) <= 5 and password.isdigit())
-    user, slash, password = value.partition(b"/")
-    if slash and user.isalnum() and user.islower():
-        return len(password) >= 6 and _is_alphanumeric(password) and b"/" not in password
-    is_typed = 8 <= len(value) <= 15 and value.isalnum() and _has(value, _LOWER) and _has(value, _UPPER)
-    return (is_typed and _has(value, _DIGITS)) or is_random(value)
+    return len(value) >= 8 and _is_word(value) and (b":" in value or is_mixed(value))
 
 
 _JUDGED: Final[dict[str, Callable[[bytes], bool]]] = {
@@ -140,7 +115,7 @@ _JUDGED: Final[dict[str, Callable[[bytes], bool]]] = {
 def is_secret_in_prose(value: bytes, kind: str) -> bool:
     """The same for `password: value` within a sentence, where the next word may be just that: `token: expired`."""
     bare = value[:-1] if value[-1:] in b".,;:!?" else value
-    is_word = bare.isalpha() and (bare[1:].islower() or bare.isupper())
+    is_word = bare.isalpha() and bare[1:].islower()
     if len(value) < 5 or is_word or (b"://" in value and b"@" not in value):
         return False
     return is_secret(value, kind)
@@ -153,23 +128,15 @@ def is_status(value: bytes) -> bool:
 
 def is_random(value: bytes) -> bool:
     """Whether a value looks drawn by lot: long, mixed, and of high entropy."""
-    if len(value) < 16 or not _is_alphanumeric(value) or value.translate(None, _LETTERS + _DIGITS + b"+/=_.~-"):
+    if len(value) < 16 or not is_mixed(value) or value.translate(None, _LETTERS + _DIGITS + b"+/=_.~-"):
         return False
-    if b"/" in value and value.endswith(_FILE_NAMES):
-        return False
-    if _is_object(value) and (
-        _NAME.fullmatch(value) or any(len(part) > 2 and part.isalpha() for part in _parts(value))
-    ):
-        return False
+    if (b"-" in value or b"/" in value) and not value.translate(None, _LOWER + _DIGITS + b"-./"):
+        # `namespace/name`, as controllers log what they work on
+        parts = value.translate(bytes.maketrans(b"./", b"--")).split(b"-")
+        if _NAME.fullmatch(value) or any(len(part) > 2 and part.isalpha() for part in parts):
+            return False
     is_hex = not value.translate(None, b"0123456789abcdef") or not value.translate(None, b"0123456789ABCDEF")
     return entropy(value[:_SAMPLE]) >= (3.0 if is_hex else 3.7)
-
-
-def _is_object(value: bytes) -> bool:
-    """`namespace/name`, as controllers log what they work on."""
-    if value.translate(None, _LOWER + _DIGITS + b"-./") or not (b"-" in value or b"/" in value):
-        return False
-    return all((part[:1] + part[-1:]).isalnum() for part in value.split(b"/"))
 
 
 def is_weak_secret(value: bytes, name: str) -> bool:
@@ -182,7 +149,7 @@ def is_weak_secret(value: bytes, name: str) -> bool:
         return True
     if names.is_vendor(name) and is_random(value.rpartition(b":")[2]):
         return True
-    parts = value.removeprefix(b"base64:").replace(b": ", b"  ").translate(_SPACED).split()
+    parts = value.translate(_SPACED).split()
     return any(len(part) >= 8 and (is_random(part) or is_drawn(part)) for part in parts)
 
 
@@ -194,28 +161,15 @@ def _is_user_drawn(value: bytes) -> bool:
         odd = password.translate(None, _LETTERS + _DIGITS + b"_./-")
         return bool(odd) and b"/" not in password and _has(password, _DIGITS) and _has(password, _UPPER)
     user, colon, password = value.partition(b":")
-    is_user = user[:1].isalpha() and user != b"system" and not user.translate(None, _OF_USERS)
+    is_user = user[:1].isalpha() and not user.translate(None, _OF_USERS)
     if not colon or not is_user or len(password) < 6 or not _is_word(password):
         return False
-    return b":" not in password and b"/" not in password and _is_alphanumeric(password)
-
-
-def is_mixed(value: bytes) -> bool:
-    """Letters and digits, as no word of a sentence has and no version."""
-    return _has(value, _DIGITS) and _MIXED.search(value) is not None
-
-
-_MIXED: Final = linear.compiled(rb"[A-Za-z]{3}|[A-Za-z]\d+[A-Za-z]")
+    return b":" not in password and b"/" not in password and is_mixed(password)
 
 
 def has_digit(value: bytes) -> bool:
     """Whether a digit is in it."""
     return _has(value, _DIGITS)
-
-
-def is_odd(value: bytes) -> bool:
-    """Whether it has what words of a sentence do not have."""
-    return _has(value, _DIGITS + b"!@#$%^&*+=")
 
 
 def is_drawn(value: bytes) -> bool:
@@ -262,12 +216,8 @@ _NAME_OF_SECRET: Final = linear.compiled(_STEM + rb"(?:-[a-z0-9]{5,10}){0,2}")
 _SAYS_SO: Final = linear.compiled(rb"secret|token|key|cred|password|auth|cert|tls|config")
 
 
-def _parts(value: bytes) -> list[bytes]:
-    return value.replace(b".", b"-").replace(b"/", b"-").split(b"-")
-
-
-def _is_alphanumeric(value: bytes) -> bool:
-    """Whether it has letters and digits."""
+def is_mixed(value: bytes) -> bool:
+    """Whether it has letters and digits, as hardly a word of a sentence has."""
     return _has(value, _DIGITS) and _has(value, _LETTERS)
 
 

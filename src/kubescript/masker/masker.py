@@ -56,7 +56,7 @@ _BLOCK: Final = 4_096
 _PLACEHOLDER: Final = OPENING.decode()
 _PARTS: Final = {"list": lambda data, end: json_strings.named_items(data, end - 1), "map": json_strings.members}
 """What leads to the parts of a list or an object, by the probe."""
-_READERS: Final = {**pairs.READERS, "scheme": keys.scheme, "insert": columns.insert}
+_READERS: Final = {**pairs.READERS, "insert": columns.insert}
 """Readers that judge a value by what stands in front of it, within a bounded neighbourhood: a pod's log may be ten
 megabytes in one line, written to be slow."""
 _SHORT: Final = 200
@@ -318,7 +318,6 @@ class Masker:
             "command": commands.command,
             "columns": columns.columns,
             "jwt": keys.jwt,
-            "hash": keys.password_hash,
             "base64": lambda _, end: [self._inside(runs.at(end), found, depth)],
             "percent": lambda text, end: [self._inside(encodings.percent(text, end), found, depth)],
             "pem": functools.partial(keys.pem, endings=keys.Endings(content)),

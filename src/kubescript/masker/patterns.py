@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from kubescript.masker import commands, extents, linear, names, values
+from kubescript.masker import commands, extents, keys, linear, names, values
 from kubescript.masker.scanner import Probe
 from kubescript.masker.spans import Span
 from kubescript.wire import masking
@@ -57,6 +57,11 @@ def _said(value: bytes, kind: str) -> bool:
     return values.has_digit(value) if kind == "password" else values.is_random(value) or values.is_drawn(value)
 
 
+def _basic(value: bytes, kind: str) -> bool:
+    """`user:password` in base64."""
+    return keys.is_basic(value)
+
+
 _JUDGES: Final[dict[str, Callable[[bytes, str], bool]]] = {
     "any": _any,
     "secret": values.is_secret,
@@ -65,6 +70,7 @@ _JUDGES: Final[dict[str, Callable[[bytes, str], bool]]] = {
     "random": _random,
     "drawn": _drawn,
     "said": _said,
+    "basic": _basic,
 }
 """Whether a value that stands in a credential's place, of this kind, is one."""
 

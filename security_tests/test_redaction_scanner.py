@@ -18,7 +18,7 @@ EACH = 300
 PIECE = 800
 BEFORE = (0, 1, 15, 16, 17, 20, 31, 33, 48, 65, 100)
 """Bytes before a match: a vector of the scanner holds 16, 32 or 64."""
-EVERY = scanner.Scanner([*PROBES, *(Probe(rule.id, rule.probe) for rule in shipped())])
+EVERY = scanner.Scanner([*PROBES, *(rule.probe for rule in shipped())])
 
 pytestmark = [pytest.mark.repeatable, pytest.mark.slow]
 

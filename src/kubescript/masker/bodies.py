@@ -35,7 +35,7 @@ class Rules:
 
     def __init__(self, settings: masking.Settings) -> None:
         """Raises RuleError for a setting of the operator's that is wrong."""
-        shipped, own = rules.shipped(), [_rule(rule) for rule in settings.rules]
+        shipped, own = rules.shipped(), [rules.Rule(rule) for rule in settings.rules]
         _check_ids(settings, own, shipped)
         self._masker = masker.Masker(
             [*shipped, *own],
@@ -53,7 +53,7 @@ class Rules:
     def check(self) -> None:
         """Compile the operator's rules alone, which takes milliseconds. Raises RuleError."""
         if self._own:
-            scanner.Scanner([scanner.Probe(rule.id, rule.probe) for rule in self._own]).compiled()
+            scanner.Scanner([rule.probe for rule in self._own]).compiled()
 
     def warm(self) -> None:
         """Compile the scanner, and mask a little of everything: a child then copies fewer pages. Raises RuleError."""
@@ -122,13 +122,6 @@ def _sniffed(chunks: Iterator[bytes]) -> tuple[Iterator[bytes], bool]:
 def _joined(head: list[bytes], rest: Iterator[bytes]) -> Iterator[bytes]:
     yield from head
     yield from rest
-
-
-def _rule(rule: masking.Rule) -> rules.Rule:
-    data: dict[str, object] = {"id": rule.id, "regex": rule.regex, "entropy": rule.entropy, "bounded": False}
-    if rule.probe is not None:
-        data["probe"] = rule.probe
-    return rules.parse(data)
 
 
 def _allowed(regex: str) -> linear.Pattern:

@@ -1,23 +1,31 @@
-"""The entry point of the fork server of maskers, and of the check of an operator's rules.
+"""The process of the maskers: the fork server, each masker that it forks, and the check of an operator's rules.
 
 `python -m kubescript.masker.launch DESCRIPTOR` compiles the rules and serves; `... check` prints what is wrong with the
 settings. Both are started by the host with an empty environment and read the settings (wire/masking.py) from their
-standard input; neither is told anything of a cluster.
+standard input; neither is told anything of a cluster. A masker holds the rules and the key of the placeholders, and
+nothing else: no credential, no file, no network. It reads hostile bytes, so the host treats what it answers as hostile.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import gc
+import os
 import signal
+import socket
 import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NoReturn
 
 import msgspec
 
-from kubescript.confinement import forkserver
+from kubescript.confinement import forkserver, lockdown
 from kubescript.masker import bodies
-from kubescript.masker import main as masker_main
+from kubescript.masker.chunks import TooLargeError
 from kubescript.masker.scanner import RuleError
-from kubescript.wire import masking
+from kubescript.wire import masking, protocol
 
 __all__ = ["main"]
 
@@ -26,20 +34,105 @@ def main() -> None:
     """Do what the command line says."""
     settings = msgspec.json.decode(sys.stdin.buffer.read(), type=masking.Settings)
     if sys.argv[1] == "check":
-        sys.stdout.write(_problem(settings))
+        try:
+            bodies.Rules(settings).check()
+        except RuleError as error:
+            sys.stdout.write(str(error))
         return
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches the whole group; the host decides
     rules = bodies.Rules(settings)
     rules.warm()
-    forkserver.serve(int(sys.argv[1]), functools.partial(masker_main.main, rules=rules))
+    forkserver.serve(int(sys.argv[1]), functools.partial(_serve, rules))
 
 
-def _problem(settings: masking.Settings) -> str:
+def _serve(
+    rules: bodies.Rules, descriptor: int, confinement: lockdown.Confinement, inherited: tuple[protocol.Layer, ...]
+) -> NoReturn:
+    """Lock this process down and mask one body or text after the other. Ends when the host closes the socket, and after
+    any failure."""
+    sock = lockdown.adopt_socket(descriptor)
+    layers = inherited + lockdown.apply(lockdown.WORKER_STEPS, confinement)
+    gc.enable()
+    conversation = _Conversation(sock, rules)
+    reserve = [bytes(1 << 20)]  # freed when memory runs out, so that there is room for the report
     try:
-        bodies.Rules(settings).check()
-    except RuleError as error:
-        return str(error)
-    return ""
+        conversation.send(masking.Answer.READY, msgspec.json.encode(protocol.Ready(protocol.VERSION, layers)))
+        while True:
+            conversation.serve_one()
+    except MemoryError:
+        reserve.clear()
+        conversation.fail("memory")
+    except TooLargeError as error:
+        conversation.fail(error.reason)
+    except (OSError, EOFError):  # the host closed the socket
+        pass
+    except Exception as error:  # its text may quote what was to be masked, so only its type is told
+        conversation.fail("bug", type(error).__name__)
+    os._exit(1)
+
+
+class _Conversation:
+    """The masker's end."""
+
+    def __init__(self, sock: socket.socket, rules: bodies.Rules) -> None:
+        self._sock = sock
+        self._rules = rules
+        self._kinds: Counter[str] = Counter()
+        self._masked: list[bytes] = []
+
+    def serve_one(self) -> None:
+        """Mask one text or one body."""
+        order, payload = self._receive()
+        if order == masking.Order.TEXT:
+            masked = self._rules.text(payload, self._found)
+            self._masked = [] if masked is payload else [masked]
+            self._answer(masking.Answer.SAME if masked is payload else masking.Answer.MASKED)
+            return
+        about = msgspec.json.decode(payload, type=masking.Body)
+        for piece in self._rules.body(about, self._chunks(), self._found):
+            self._masked.append(piece)
+        self._answer(masking.Answer.MASKED)
+
+    def fail(self, reason: masking.Reason, detail: str = "") -> None:
+        """Say why there will be no answer."""
+        with contextlib.suppress(OSError):  # the host has closed the socket
+            self.send(masking.Answer.FAILED, f"{reason} {detail}".strip().encode())
+
+    def send(self, answer: masking.Answer, notes: bytes, masked: Sequence[bytes] = ()) -> None:
+        """Send one frame."""
+        # The filter of system calls allows `send` without flags, and neither `sendmsg` nor MSG_WAITALL.
+        head = masking.ANSWER.pack(answer, len(notes), sum(map(len, masked)))
+        self._sock.sendall(b"".join((head, notes, *masked)))
+
+    def _chunks(self) -> Iterator[bytes]:
+        while True:
+            order, payload = self._receive()
+            if order == masking.Order.END:
+                return
+            yield payload
+            # The next chunk is asked for when all that this one made complete has been masked.
+            self._answer(masking.Answer.MASKED)
+
+    def _found(self, kind: str) -> None:
+        self._kinds[kind] += 1
+
+    def _answer(self, answer: masking.Answer) -> None:
+        self.send(answer, masking.write_kinds(self._kinds), self._masked)
+        self._kinds.clear()
+        self._masked.clear()
+
+    def _receive(self) -> tuple[int, bytes]:
+        length, order = masking.HEADER.unpack(self._read(masking.HEADER.size))
+        return order, self._read(length)
+
+    def _read(self, size: int) -> bytes:
+        parts: list[bytes] = []
+        while size:
+            parts.append(self._sock.recv(size))
+            size -= len(parts[-1])
+            if not parts[-1]:
+                raise EOFError
+        return b"".join(parts)
 
 
 if __name__ == "__main__":

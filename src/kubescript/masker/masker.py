@@ -99,7 +99,7 @@ class Masker:
         own = [probe for probe in patterns.PROBES if probe.id not in disabled]
         self._own = len(own)
         self._rules = tuple(rule for rule in rules if rule.id not in disabled)
-        self.scanner = scanner.Scanner([*own, *(scanner.Probe(rule.id, rule.probe) for rule in self._rules)], directory)
+        self.scanner = scanner.Scanner([*own, *(rule.probe for rule in self._rules)], directory)
         self._ids = [probe.id for probe in self.scanner.probes]
         self._mask = mask
         self._allowed = tuple(allowed)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from kubescript.masker import linear, scanner, values
 from kubescript.masker.scanner import RuleError
 from kubescript.masker.spans import Span
+from kubescript.wire import masking
 
-__all__ = ["Rule", "parse", "pattern", "shipped"]
+__all__ = ["Rule", "pattern", "shipped"]
 
 _FILES: Final = ("rules.toml", "own_rules.toml")
 _BACK: Final = 400
@@ -25,17 +27,16 @@ _ESCAPES: Final = frozenset({b"\\n", b"\\r", b"\\t"})
 _LOOKS_AROUND: Final = ("(?=", "(?!", "(?<=", "(?<!")
 
 
-@dataclass(frozen=True, slots=True)
 class Rule:
     """One shape."""
 
-    id: str
-    probe: str
-    """hyperscan's, ends at one place per token."""
-    regex: linear.Pattern
-    entropy: float = 0.0
-    bounded: bool = True
-    """Whether a letter or digit before it makes it part of something else."""
+    def __init__(self, told: masking.Rule) -> None:
+        """Raises RuleError."""
+        self.id = told.id
+        self.probe = scanner.Probe(told.id, told.probe or told.regex)
+        self._regex = pattern(told.regex, f"redaction rule `{told.id}`")
+        self._entropy = told.entropy
+        self._bounded = told.bounded
 
     def spans(self, text: bytes, end: int, done: int) -> tuple[list[Span], int]:
         """The tokens around the place where the probe ended, and how far the text was read; `done`: how far it was
@@ -47,43 +48,32 @@ class Rule:
         return found, stop if stop == len(text) else stop - _OVERLAP
 
     def _tokens(self, text: bytes, start: int, stop: int) -> Iterator[Span]:
-        for match in self.regex.finditer(text, start, stop):
-            has_group = bool(self.regex.groups) and match.start(1) >= 0
+        for match in self._regex.finditer(text, start, stop):
+            has_group = bool(self._regex.groups) and match.start(1) >= 0
             first, last = match.span(1 if has_group else 0)
             if not self._stands_alone(text, first):
                 continue
-            if values.entropy(text[first:last]) >= self.entropy:
+            if values.entropy(text[first:last]) >= self._entropy:
                 yield Span(first, _followed(text, last), self.id)
 
     def finds(self, example: str) -> bool:
         """Whether the probe leads to a token in the example. Raises RuleError when the probe is no pattern."""
         text = example.encode()
-        hits = scanner.Scanner([scanner.Probe(self.id, self.probe)]).scan(text)
+        hits = scanner.Scanner([self.probe]).scan(text)
         return any(self.spans(text, end, 0)[0] for _, end in hits)
 
     def _stands_alone(self, text: bytes, start: int) -> bool:
         before = text[max(0, start - 1) : start]
-        return not (self.bounded and before.isalnum()) or text[max(0, start - 2) : start] in _ESCAPES
+        return not (self._bounded and before.isalnum()) or text[max(0, start - 2) : start] in _ESCAPES
 
 
 def shipped() -> list[Rule]:
     """The rules that come with kubescript."""
-    rules = []
+    rules: list[Rule] = []
     for name in _FILES:
         data = tomllib.loads(Path(__file__).with_name(name).read_text("utf-8"))
-        rules += [parse(each) for each in data["rules"]]
+        rules += [Rule(msgspec.convert({"bounded": True, **each}, masking.Rule)) for each in data["rules"]]
     return rules
-
-
-def parse(data: dict[str, object]) -> Rule:
-    """A rule from its settings. Raises RuleError."""
-    regex = str(data["regex"])
-    compiled = pattern(regex, f"redaction rule `{data['id']}`")
-    entropy = data.get("entropy", 0.0)
-    assert isinstance(entropy, float | int)
-    return Rule(
-        str(data["id"]), str(data.get("probe") or regex), compiled, float(entropy), bool(data.get("bounded", True))
-    )
 
 
 def pattern(regex: str, setting: str) -> linear.Pattern:

@@ -72,13 +72,15 @@ class Answer(enum.IntEnum):
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """A rule of the operator's."""
+    """A rule for tokens."""
 
     id: str
     regex: str
     probe: str | None = None
     entropy: float = 0.0
     example: str = ""
+    bounded: bool = False
+    """Whether a letter or digit before it makes it part of something else."""
 
 
 class Settings(msgspec.Struct, frozen=True):

@@ -22,7 +22,7 @@ PATTERN: Final = (
     r"service|write|deploy|app|application|hmac|jwt|session|sas|fernet|csrf|sodium|nonce|sec|"
     r"root|recovery|unseal|server|host|tls|ssh|integration|"
     r"routing|ingest|subscription|admin|user|aes|rsa|crypt|cipher|cookie)[-_. ]?key|"
-    r"authorization|authtok|jitconfig|pw\b|user[-_.]?info|[a-z0-9][-_.]auth\b|dsn\b|connection[-_.]?string|cookie)"
+    r"authorization|authtok|masterauth|code[-_]?verifier|jitconfig|pw\b|user[-_.]?info|[a-z0-9][-_.]auth\b|dsn\b|connection[-_.]?string|cookie)"
 )
 """What hyperscan looks for before a separator; generous, `kind` decides."""
 
@@ -31,7 +31,7 @@ RARE: Final = (
     r"adgangskode|lozinka|mat_khau|mnemonic|(?:seed|recovery|backup)[-_. ]?(?:phrase|codes?)|kodeord|losung|"
     r"pasuwa|geheim|segreto|secreto|"
     r"segredo|hemlig|hemmelig|salaisuus|tajn[ey]|gizli|sandi(?:\b|_)|jeton|gettone|schl(?:ue|u|\xc3\xbc)ssel|"
-    r"cle_|_cle\b|clef|llave|chave|chiave|[a-z-]_?pin\b|_pat\b|"
+    r"cle_|_cle\b|clef|llave|chave|chiave|[a-z-]_?pin\b|pin_?code|_pat\b|"
     r"(?:\b|_)otp\b|[-_.]shared\b)"
 )
 """The same, of names that are looked for in fewer places: of other languages, of what is written on paper."""

@@ -23,7 +23,7 @@ _OTHER_KEY: Final = linear.compiled(
 _OF_ADDRESSES: Final = bytes(set(range(256)) - set(b" \t\r\n\v\f\"'"))
 _QUOTES: Final = (b'"', b"'", b"`")
 _NAMING: Final = linear.compiled(
-    rb"((?:[A-Za-z]+ )?[\w.-]+)(\\*[\"'`])?\]?[ \t]*(::?=|\?=|=>|<-|::|[=:|]|\xe2\x94\x82)([ \t\r\n]*)\z"
+    rb"((?:[A-Za-z]+ )?[\w.-]+)(\\*[\"'`])?\]?[ \t]*(::?=|[!=]==?|\?=|=>|<-|::|[=:|]|\xe2\x94\x82)([ \t\r\n]*)\z"
 )
 _TOKEN: Final = linear.compiled(rb"(?:\\*[\"'`])?[A-Za-z0-9+/_~-]*\z")
 _OPTION: Final = linear.compiled(rb"(?:\A|[^\w.-])(-[\w.-]+)[ \t]+\z")

@@ -94,7 +94,7 @@ def is_label(value: bytes) -> bool:
 def _is_cookie(value: bytes) -> bool:
     """One that is long enough to tell who somebody is; `lang=en` is not."""
     if b"=" not in value:
-        return len(value) >= 12 and b" " not in value
+        return len(value) >= 12 and b" " not in value and _has(value, _DIGITS)  # and no cookie's name
     parts = (part.strip().partition(b"=") for part in value.split(b";"))
     return any(len(said) >= 12 and name.lower() not in _NO_COOKIE and b" " not in name for name, _, said in parts)
 
@@ -212,7 +212,7 @@ _STEM: Final = rb"[a-z]+[0-9]{0,3}(?:[-./_](?:[a-z]+[0-9]*|[0-9]+|[a-z0-9]{1,4})
 _GENERATED: Final = rb"[bcdfghjklmnpqrstvwxz2456789]"
 """The letters of what Kubernetes and kustomize append: no vowels, so that no word comes out, and nothing mistaken."""
 _NAME: Final = linear.compiled(_STEM + rb"(?:-" + _GENERATED + rb"{8,10})?(?:-" + _GENERATED + rb"{5})?")
-_NAME_OF_SECRET: Final = linear.compiled(_STEM + rb"(?:-[a-z0-9]{5,10}){0,2}")
+_NAME_OF_SECRET: Final = linear.compiled(_STEM + rb"(?:[-/][a-z0-9]{5,10}){0,2}")
 _SAYS_SO: Final = linear.compiled(rb"secret|token|key|cred|password|auth|cert|tls|config")
 
 

@@ -432,6 +432,12 @@ flag = Flag()
 class C:
     eval: int = dataclasses.field(init=flag)
     zip: int = dataclasses.field(default=1, kw_only=flag)
+late = Flag()
+late.answers = [False, True]
+@dataclass(kw_only=late)
+class D:
+    zip: int
+D(zip=2)
 'safe' if A.__doc__ == "A" and len(flag.answers) == 1 and C(zip=2).zip == 2 else [A.__doc__, flag.answers]
 """
 """A docstring and an option that answer differently each time. Each worked once."""

@@ -12,6 +12,7 @@ import fnmatch
 import functools
 import gzip
 import hashlib
+import inspect
 import json
 import keyword
 import re
@@ -104,6 +105,7 @@ def _plain(value: Any) -> object:
 
 _ANNOTATIONS: Final = {
     "typing": typing,
+    "dataclasses": dataclasses,
     "ClassVar": typing.ClassVar,
     "InitVar": dataclasses.InitVar,
     "KW_ONLY": dataclasses.KW_ONLY,
@@ -319,12 +321,15 @@ def _of_texts(function: Callable[..., Any]) -> Callable[..., Any]:
     return of_texts
 
 
-def _with_pattern(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _with_pattern(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of fnmatch. Attack: a pattern that is no text, and whose `__getitem__` gives texts to `re.escape`."""
+    signature = inspect.signature(function)
 
     @functools.wraps(function)
-    def with_pattern(given: Any, pat: Any) -> Any:
-        return function(given, _text(pat, function))
+    def with_pattern(*args: Any, **options: Any) -> Any:
+        given = signature.bind(*args, **options)
+        given.arguments["pat"] = _text(given.arguments["pat"], function)
+        return function(*given.args)
 
     return with_pattern
 
@@ -415,8 +420,7 @@ MEMBERS: Final[dict[str, dict[str, object]]] = {
     "re": {"escape": _of_text(re.escape)},
     "textwrap": {name: _of_text(getattr(textwrap, name)) for name in ("fill", "shorten", "wrap")},
     "fnmatch": {
-        **{name: _with_pattern(getattr(fnmatch, name)) for name in ("fnmatch", "fnmatchcase", "filter")},
-        "translate": _of_text(fnmatch.translate),
+        name: _with_pattern(getattr(fnmatch, name)) for name in ("fnmatch", "fnmatchcase", "filter", "translate")
     },
     "urllib.parse": {
         **{name: _of_texts(getattr(urllib.parse, name)) for name in ("quote", "quote_from_bytes")},

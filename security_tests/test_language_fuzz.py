@@ -65,6 +65,7 @@ SDK: Final = frozenset(
         "ages",
         "kubeconfig",
         "dynamic",
+        "to_dict",
     )
 )
 """Modules of the SDK whose types a script may meet: not the transport, nor the session."""
@@ -328,6 +329,24 @@ def test_what_the_official_client_exports_is_the_sdk_s(name: str) -> None:
     """Chance names a class of the client once in thousands of programs; so each is held and called here."""
     verdict = judge(f"import kubernetes\n{ATTEMPT}held = {name}\ncalled = attempt(held)\n")
     assert verdict == Verdict("ended")
+
+
+PARTS: Final = (
+    "[*pod.keys().mapping.values()]",
+    "[*pod.items().mapping.values()]",
+    "[*pod.metadata.keys().mapping.values()]",
+    "[*pods.items.copy(), *pods.values(), *pods.items()]",
+    "[*pod.to_dict().keys().mapping.values()]",
+    "{**pod}",
+)
+
+
+@pytest.mark.promise("L-02")
+@pytest.mark.parametrize("parts", PARTS)
+def test_the_parts_of_an_object_are_data_and_the_sdk_s(parts: str) -> None:
+    """However an object of the cluster is taken apart, a script gets decoded data. The first gave msgspec's."""
+    read = "pods = k8s.coreV1().list_namespaced_pod('shop')\npod = k8s.coreV1().read_namespaced_pod('web', 'shop')\n"
+    assert judge(f"{read}held = {parts}\n") == Verdict("ended")
 
 
 # --- the fuzzer finds leaks where there are some ----------------------------------------------------------------------

@@ -13,7 +13,7 @@ A view holds a dict of JSON data and the shape that names its fields; nothing el
 
 from __future__ import annotations
 
-from collections.abc import Callable, ItemsView, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping
 from typing import Any, Final, Self
 
 import msgspec
@@ -204,7 +204,7 @@ class View(base_view.BaseView):
     @property
     def keys(self) -> Any:
         """The dict method, or the field of this name."""
-        return _method_or_field(self, "keys", self._data.keys)
+        return _method_or_field(self, "keys", self._names)
 
     @property
     def values(self) -> Any:
@@ -215,6 +215,11 @@ class View(base_view.BaseView):
     def items(self) -> Any:
         """The dict method, or the field of this name."""
         return _method_or_field(self, "items", self._pairs)
+
+    def _names(self) -> KeysView[str]:
+        """Returns the keys as a view of a dict."""
+        # Attack: `pod.keys().mapping.values()`, which were the encoded parts of the object's own dict.
+        return dict.fromkeys(self._data).keys()
 
     def _pairs(self) -> ItemsView[str, Any]:
         """Returns the items as a view of a dict."""

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import strategies
 
 from kubescript import errors, redaction
-from kubescript.masker import chunks, spans
+from kubescript.masker import bodies, spans
 from kubescript.request import request
 
 JWT = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
@@ -272,7 +272,7 @@ def test_any_split_of_many_pieces(engine: redaction.Engine, places: list[int]) -
     items = ",".join(json.dumps({"metadata": {"name": f"p{number}"}, "env": [{"name": "X_TOKEN", "value": f"s3cr3t{number}"}],
                                  "pad": "x" * 900}, separators=(",", ":")) for number in range(700))  # fmt: skip
     body = ('{"kind":"PodList","items":[' + items + "]}").encode()
-    assert len(list(chunks.documents(iter([body])))) > 2
+    assert len(list(bodies.documents(iter([body])))) > 2
     whole = masked(engine, body)
     assert masked(engine, cut(body, places)) == whole
     assert b"s3cr3t" not in whole and len(json.loads(whole)["items"]) == 700
@@ -347,7 +347,7 @@ def test_bounded(engine: redaction.Engine) -> None:
     """A long list is held a piece at a time; what cannot be cut is refused, never passed on unjudged."""
     item = dumped({"metadata": {"name": "x", "pad": "y" * 10_000}})
     body = b'{"items":[' + b",".join([item] * 500) + b"]}"
-    assert max(map(len, chunks.documents(iter([body])))) < 2 * chunks.SOFT
+    assert max(map(len, bodies.documents(iter([body])))) < 2 * bodies.SOFT
     with pytest.raises(errors.RedactionError, match="cannot be redacted"):
         masked(engine, [b'{"a":"', *[b"x" * 1_000_000] * 40])
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from kubescript import errors, redaction
 from kubescript.masker import bodies
-from kubescript.masker.chunks import TooLargeError
+from kubescript.masker.bodies import TooLargeError
 from kubescript.redaction import engine as host
 from kubescript.redaction.conversation import Found
 from kubescript.request import request

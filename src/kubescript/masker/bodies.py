@@ -1,23 +1,43 @@
-"""What a masker does with a body or a text: the rules of one server, applied in the way that suits the kind of body."""
+"""What a masker does with a body or a text: the rules of one server, applied in the way that suits the kind of body.
+
+A body is judged in pieces, as early as they are complete. Where a piece ends depends on the bytes alone, never on how
+they happened to arrive: any split of a body gives the same output. Pieces of a document end between two items.
+"""
 
 from __future__ import annotations
 
 import difflib
 import functools
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from kubescript.masker import chunks as body_chunks
-from kubescript.masker import columns, linear, logs, masker, patterns, rules, scanner, spans
+from kubescript.masker import columns, linear, logs, masker, patterns, rules, scanner, secret_objects, spans
 from kubescript.masker.scanner import RuleError
-from kubescript.wire import masking
+from kubescript.wire import loglines, masking
 
-__all__ = ["Rules"]
+__all__ = ["SOFT", "Rules", "TooLargeError", "documents"]
 
 _UNLIKE: Final = tuple(text * 64 for text in (b"a", b"Z", b"7", b"-", b"\xc3\xa9"))
 """Values that have nothing in common: what is found in all of them is found in any."""
 
+SOFT: Final = 128 * 1024
+"""Bytes from which on a piece ends with the next item."""
+_LARGE: Final = 4 * 1024 * 1024
+"""Bytes from which on a piece ends with the next object of any kind: no object of Kubernetes is as large."""
+_HARD: Final = 32 * 1024 * 1024
+"""Bytes that are held back at most."""
+_LOG: Final = 64 * 1024
+"""Bytes from which on a block of a log ends with its line."""
+_ITEMS: Final = (b'},{"metadata":{', b'}},{"apiVersion":"', b'}},{"kind":"', b'},{"cells":[')
+_OBJECTS: Final = (b'},"', b'},{"')
+"""Where an item of a list, or any object, ends: a piece ends with the comma."""
+_KEY: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./-")
+"""What stands behind the mark that begins a key, and never behind one that ends a string, as in `"see {a},"`: the next
+piece would count quotation marks wrongly."""
+_MARK: Final = 32
+"""Bytes no mark is longer than."""
 _BLANK: Final = b" \t\r\n"
 _BOM: Final = b"\xef\xbb\xbf"
 _FOLLOWS: Final = {b"{": frozenset({b'"', b"}"}), b"[": frozenset({b"{", b"[", b'"', b"]"})}
@@ -30,6 +50,14 @@ _WARMUP_RUNS: Final = 8
 """Number of runs after which CPython 3.11 and later have specialized the bytecode of a function."""
 
 
+class TooLargeError(ValueError):
+    """A part of a body is longer than can be held."""
+
+    def __init__(self, reason: masking.Reason) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
 class Rules:
     """The rules of one server."""
 
@@ -39,15 +67,13 @@ class Rules:
         _check_ids(settings, own, shipped)
         self._masker = masker.Masker(
             [*shipped, *own],
-            spans.Masks(settings.key),
             [_allowed(regex) for regex in settings.allow],
             frozenset(settings.allow_names),
             frozenset(settings.disable),
             Path(settings.directory) if settings.directory else None,
         )
         # What may hold a script's own words has masks of its own: a guess must not get the mask of the real value.
-        self._echo = self._masker.speaking(spans.Masks(settings.key + b" echo"))
-
+        self._masks = spans.Masks(settings.key), spans.Masks(settings.key + b" echo")
         self._own = own
 
     def check(self) -> None:
@@ -69,40 +95,86 @@ class Rules:
 
     def text(self, content: bytes, found: masker.Found) -> bytes:
         """Any text that leaves the server, masked; the same object when there is nothing to mask."""
-        rules = self._echo.anew()
+        rules = self._masker.anew(self._masks[True])
         rules.budget.credit(len(content))
         return rules.text(content, found)
 
     def body(self, about: masking.Body, chunks: Iterator[bytes], found: masker.Found) -> Iterator[bytes]:
         """A body, masked, in pieces that are as early as they can be. Raises TooLargeError."""
-        rules = (self._echo if about.echo else self._masker).anew()
+        rules = self._masker.anew(self._masks[about.echo])
         chunks, is_json = _sniffed(chunks)
-        judge: Callable[[bytes], bytes] = functools.partial(rules.document, found=found, secrets=about.secrets)
+        judge: Callable[[bytes], bytes]
         if about.log or not is_json:
             # How dense a log is must not hang on how it arrived. Of a live one no line may wait for the next.
-            blocks = body_chunks.lines(chunks) if about.live else body_chunks.logs(chunks)
-            return _each(rules, blocks, logs.LogText(rules, found))
-        if about.watch:
-            judge = functools.partial(_events, judge)
-        if about.table:
-            judge = functools.partial(_rows, columns.Cells(lambda kind, value: rules.masked(kind, value, found)), judge)
-        pieces = body_chunks.lines(chunks) if about.watch else body_chunks.documents(chunks)
-        return _each(rules, pieces, judge)
+            pieces, judge = _lines(chunks) if about.live else _blocks(chunks), logs.LogText(rules, found)
+        else:
+            also = [secret_objects.json_values] * about.secrets + [columns.Table().strings] * about.table
+            judge = functools.partial(rules.document, found=found, also=also)
+            pieces = _events(chunks) if about.watch else documents(chunks)
+        for piece in pieces:
+            rules.budget.credit(len(piece))
+            if masked := judge(piece):
+                yield masked
 
 
-def _events(judge: Callable[[bytes], bytes], block: bytes) -> bytes:
-    return b"".join(judge(line) for line in block.splitlines(keepends=True))
+def documents(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """The pieces of one document. Raises TooLargeError when one is longer than can be held."""
+    return _pieces(chunks, SOFT, _end_of_item, "part")
 
 
-def _rows(cells: columns.Cells, judge: Callable[[bytes], bytes], piece: bytes) -> bytes:
-    return judge(cells(piece))
+def _blocks(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Whole lines of a log: a block ends with the first line that ends behind `_LOG` bytes; the last may lack its
+    end."""
+    return _pieces(chunks, _LOG, lambda buffer, looked: buffer.find(b"\n", looked) + 1, "line")
 
 
-def _each(rules: masker.Masker, pieces: Iterable[bytes], judge: Callable[[bytes], bytes]) -> Iterator[bytes]:
-    for piece in pieces:
-        rules.budget.credit(len(piece))
-        if masked := judge(piece):
-            yield masked
+def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Whole lines, as soon as they are complete, several at a time; the last may lack its end."""
+    return loglines.whole(chunks, _HARD, lambda: TooLargeError("line"))
+
+
+def _events(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    return (line for lines in _lines(chunks) for line in lines.splitlines(keepends=True))
+
+
+def _pieces(
+    chunks: Iterator[bytes], soft: int, cut: Callable[[bytearray, int], int], reason: masking.Reason
+) -> Iterator[bytes]:
+    """Pieces of at least `soft` bytes; `cut` tells where one ends behind what it has looked at, or 0."""
+    buffer, looked = bytearray(), soft
+    for chunk in chunks:
+        buffer += chunk
+        while (end := cut(buffer, looked)) > 0:
+            piece = bytes(memoryview(buffer)[:end])
+            del buffer[:end]
+            looked = soft
+            yield piece
+        looked = max(soft, len(buffer) - _MARK)
+        if len(buffer) > _HARD:
+            raise TooLargeError(reason)
+    yield bytes(buffer)
+
+
+def _end_of_item(buffer: bytearray, looked: int) -> int:
+    if len(buffer) <= SOFT:
+        return 0
+    if looked < _LARGE and 0 < (end := _first(buffer, _ITEMS, looked, _LARGE + _MARK)) <= _LARGE:
+        return end
+    return _first(buffer, _OBJECTS, max(looked, _LARGE), len(buffer)) if len(buffer) > _LARGE + _MARK else 0
+
+
+def _first(buffer: bytearray, marks: tuple[bytes, ...], start: int, end: int) -> int:
+    """Behind the comma of the mark that comes first, with a key behind it; 0 when there is none."""
+    found = 0
+    for mark in marks:
+        at = buffer.find(mark, start, end)
+        while at >= 0 and mark in _OBJECTS and not _KEY.issuperset(buffer[at + len(mark) : at + len(mark) + 1] or b" "):
+            at = buffer.find(mark, at + 1, end)
+        if at >= 0:
+            comma = at + mark.index(b",") + 1
+            found = min(found or comma, comma)
+            end = min(end, at + _MARK)  # one that comes earlier begins before this one
+    return found
 
 
 def _sniffed(chunks: Iterator[bytes]) -> tuple[Iterator[bytes], bool]:
@@ -115,13 +187,8 @@ def _sniffed(chunks: Iterator[bytes]) -> tuple[Iterator[bytes], bool]:
         begun = begun[:1] + (chunk.lstrip(_BLANK) if begun else chunk.lstrip(_BLANK + _BOM))
         second = begun[1:].lstrip(_BLANK)[:1]
         if begun and (second or begun[:1] not in _FOLLOWS):
-            return _joined(head, chunks), second in _FOLLOWS.get(begun[:1], ())
+            return itertools.chain(head, chunks), second in _FOLLOWS.get(begun[:1], ())
     return iter(head), False
-
-
-def _joined(head: list[bytes], rest: Iterator[bytes]) -> Iterator[bytes]:
-    yield from head
-    yield from rest
 
 
 def _allowed(regex: str) -> linear.Pattern:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from kubescript.masker import json_strings, linear, names, spans, values
+from kubescript.masker import linear, names, values
+from kubescript.masker.json_strings import String
 from kubescript.masker.spans import Span
 
-__all__ = ["Columns", "columns", "header", "insert"]
+__all__ = ["Columns", "Table", "columns", "header", "insert"]
 
 _HEAD_BYTES: Final = 2_000
 _ROW_BYTES: Final = 262_144
@@ -22,9 +23,7 @@ _SPLIT: Final = {
     for sign in (b",", b";", b"\t", b"|")
 }
 _WIDE: Final = linear.compiled(rb"\S+(?: \S+)*")
-_UPPER: Final = linear.compiled(
-    rb"[A-Z][A-Z0-9_-]*(?: [A-Z][A-Z0-9_-]*)?(?: {2,}[A-Z][A-Z0-9_-]*(?: [A-Z][A-Z0-9_-]*)?)+ *"
-)
+_CAPITALS: Final = linear.compiled(rb"[A-Z][A-Z0-9_-]*(?: [A-Z][A-Z0-9_-]*)?")
 _OF_RULES: Final = b"-+|=: \t"
 """What the line between a head and its rows is made of."""
 _INSERT: Final = linear.compiled(rb"\(([^()]*)\)\s*(?:OUTPUT [\w.]+ )?(?i:values)\s*\(")
@@ -66,13 +65,13 @@ def header(line: bytes) -> Columns | None:
     line = line.rstrip(b"\r\n")
     if len(line) > _HEAD_BYTES:
         return None
-    if _UPPER.fullmatch(line):
-        return _columns(line, b"", _fields(line, b""))
-    for sign in _SPLIT:
-        if sign not in line or (sign in b",;" and sign + b" " in line):  # a sentence
+    for sign in (b"", *_SPLIT):
+        is_sentence = sign + b" " in line if sign in {b",", b";"} else not sign and not line.isupper()
+        if sign not in line or is_sentence:
             continue
         fields = _fields(line, sign)
-        if len(fields) > 1 and all(_FIELD.fullmatch(line, *field) for field in fields):
+        name = _FIELD if sign else _CAPITALS
+        if len(fields) > 1 and all(name.fullmatch(line, *field) for field in fields):
             return _columns(line, sign, fields)
     return None
 
@@ -150,58 +149,37 @@ def insert(text: bytes, end: int) -> Iterator[Span]:
         place = row.end()
 
 
-class Cells:
+class Table:
     """A table that the API server printed, or a watch of one, on its way through: columns are told once."""
 
-    def __init__(self, mask: Callable[[str, bytes], bytes]) -> None:
-        self._mask = mask
-        """From the kind of a value and the value."""
-        self._secret: dict[int, str] = {}
-        """Column → kind, of those whose name promises a credential."""
+    def __init__(self) -> None:
+        self._names: list[str] = []
 
-    def __call__(self, piece: bytes) -> bytes:
-        """The piece with the cells of such columns masked."""
+    def strings(self, piece: bytes) -> Iterator[String]:
+        """The cells that are strings, by the names of their columns."""
         if (definitions := _DEFINITIONS.search(piece)) is not None:
-            self._secret = _secret_columns(piece[definitions.end() :])
-        parts, done = [], 0
-        row = _CELLS.search(piece) if self._secret else None
-        while row is not None:
-            cells = _cells(piece, row.end())
-            for number, cell in enumerate(cells):
-                if (kind := self._secret.get(number)) and (mask := self._masked(cell[1], kind)) is not None:
-                    parts += [piece[done : cell.start(1)], mask]
-                    done = cell.end(1)
-            row = _CELLS.search(piece, cells[-1].end() if cells else row.end())
-        return b"".join([*parts, piece[done:]])
-
-    def _masked(self, cell: bytes, kind: str) -> bytes | None:
-        content = json_strings.unescaped(cell[1:-1]) if cell.startswith(b'"') else None
-        if content is None or spans.is_masked(content) or not values.is_secret(content, kind):
-            return None
-        return b'"' + self._mask(kind, content) + b'"'
+            self._names = _column_names(piece[definitions.end() :])
+        if not any(map(names.kind, self._names)):
+            return
+        for row in _CELLS.finditer(piece):
+            for name, (start, end) in zip(self._names, _cells(piece, row.end()), strict=False):
+                if names.kind(name) and piece.startswith(b'"', start):
+                    yield String(start + 1, end - 1, name)
 
 
-def _cells(piece: bytes, place: int) -> list[linear.Match]:
+def _cells(piece: bytes, place: int) -> Iterator[tuple[int, int]]:
     """The cells of one row, as far as they are plain."""
-    cells = []
     while (cell := _CELL.match(piece, place)) is not None:
-        cells.append(cell)
+        yield cell.span(1)
         place = cell.end()
         if cell[2] == b"]":
-            break
-    return cells
+            return
 
 
-def _secret_columns(text: bytes) -> dict[int, str]:
+def _column_names(text: bytes) -> list[str]:
     try:
         columns, _ = json.JSONDecoder().raw_decode(text.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
-        return {}
-    if not isinstance(columns, list):  # an aggregated API server may answer anything
-        return {}
-    named = ((number, names.kind(_name(column))) for number, column in enumerate(columns))
-    return {number: kind for number, kind in named if kind}
-
-
-def _name(column: object) -> str:
-    return str(column.get("name", "")) if isinstance(column, dict) else ""
+        return []
+    found = columns if isinstance(columns, list) else []  # an aggregated API server may answer anything
+    return [str(column.get("name", "")) if isinstance(column, dict) else "" for column in found]

@@ -23,7 +23,7 @@ import msgspec
 
 from kubescript.confinement import forkserver, lockdown
 from kubescript.masker import bodies
-from kubescript.masker.chunks import TooLargeError
+from kubescript.masker.bodies import TooLargeError
 from kubescript.masker.scanner import RuleError
 from kubescript.wire import masking, protocol
 

@@ -36,10 +36,14 @@ from kubescript.masker.scanner import Hit
 from kubescript.masker.spans import Span
 from kubescript.wire.masking import OPENING
 
-__all__ = ["Found", "Masker"]
+__all__ = ["Found", "Locate", "Masker"]
 
 Found = Callable[[str], None]
 """Told the kind of each value that is masked."""
+Locate = Callable[[bytes], Iterable[String]]
+"""Finds strings of a document."""
+Reader = Callable[[bytes, int], Iterable[Span]]
+"""What judges a probe's hit, by the text and the place where it ends."""
 
 _MAX_DEPTH: Final = 8
 """Texts within texts; what is wrapped deeper is masked as a whole."""
@@ -59,8 +63,14 @@ _PARTS: Final = {"list": lambda data, end: json_strings.named_items(data, end - 
 _READERS: Final = {**pairs.READERS, "insert": columns.insert}
 """Readers that judge a value by what stands in front of it, within a bounded neighbourhood: a pod's log may be ten
 megabytes in one line, written to be slow."""
+_FAR_READERS: Final[dict[str, Reader]] = {
+    "command": commands.command,
+    "columns": columns.columns,
+    "jwt": keys.jwt,
+}
+"""Readers of what goes on behind a hit."""
 _SHORT: Final = 200
-"""Bytes of a string whose cleanness is remembered: names of volumes and Secrets come again and again."""
+"""Bytes of a text whose cleanness is remembered: names of volumes and Secrets come again and again."""
 _REMEMBERED: Final = 4_096
 
 
@@ -90,7 +100,6 @@ class Masker:
     def __init__(
         self,
         rules: Sequence[rules.Rule],
-        mask: spans.Masks,
         allowed: Sequence[linear.Pattern] = (),
         allowed_names: frozenset[str] = frozenset(),
         disabled: frozenset[str] = frozenset(),
@@ -101,22 +110,17 @@ class Masker:
         self._rules = tuple(rule for rule in rules if rule.id not in disabled)
         self.scanner = scanner.Scanner([*own, *(rule.probe for rule in self._rules)], directory)
         self._ids = [probe.id for probe in self.scanner.probes]
-        self._mask = mask
         self._allowed = tuple(allowed)
         self._allowed_names = allowed_names
-        self.budget = Budget()
         self._clean: set[bytes] = set()
+        self._mask: spans.Masks
+        self.budget = Budget()
         self._named = pairs.in_front(allowed_names)
 
-    def speaking(self, mask: spans.Masks) -> Masker:
-        """The same rules with other masks."""
+    def anew(self, mask: spans.Masks) -> Masker:
+        """The same rules for one more body, which has a budget of its own, with these masks."""
         other = copy.copy(self)
         other._mask = mask
-        return other
-
-    def anew(self) -> Masker:
-        """The same rules for one more body, which has a budget of its own."""
-        other = copy.copy(self)
         other.budget = Budget()
         return other
 
@@ -188,17 +192,17 @@ class Masker:
         kept = [span for span in marked if not self._is_allowed(content[span.start : span.end])]
         return spans.apply(content, kept, lambda kind, value: self.masked(kind, value, found)) if kept else content
 
-    def document(self, data: bytes, found: Found, depth: int = 0, *, secrets: bool = False) -> bytes:
-        """JSON, or a run of whole members of it; `secrets`: its objects are Secrets, whether they say so or not."""
+    def document(self, data: bytes, found: Found, depth: int = 0, also: Sequence[Locate] = ()) -> bytes:
+        """JSON, or a run of whole members of it. `also` tells strings to look at beside those that a scan finds."""
         original, hits = data, self.scanner.scan(data)
-        if not hits and not secrets:
+        if not hits and not also:
             return data
         if any(self._ids[probe] == "escape" for probe, _ in hits):
             data = json_strings.plain(data)
             hits = self.scanner.scan(data)
         parts, done = [], 0
         ends = [end for _, end in hits]
-        for string in self._strings(data, [(self._ids[probe], end) for probe, end in hits], secrets=secrets):
+        for string in self._strings(data, [(self._ids[probe], end) for probe, end in hits], also):
             if string.start < done:
                 continue
             raw = data[string.start : string.end]
@@ -218,13 +222,12 @@ class Masker:
     # Documents
 
     @staticmethod
-    def _strings(data: bytes, hits: list[tuple[str, int]], *, secrets: bool) -> list[String]:
+    def _strings(data: bytes, hits: list[tuple[str, int]], also: Sequence[Locate]) -> list[String]:
         """The strings to look at, in order; what a Secret holds before what a name says, and that before a mere hit."""
         chosen: dict[int, String] = {}
         lists: set[int] = set()
         read = 0
-        for string in json_strings.located(data, hits):
-            chosen[string.start] = string
+        chosen.update((string.start, string) for string in json_strings.located(data, hits))
         for probe, end in hits:
             if probe == "jwk":
                 keys_here, read = patterns.ROWS[probe].spans(data, end, read)
@@ -234,8 +237,8 @@ class Masker:
             for part in _PARTS[probe](data, end) if probe in _PARTS else ():
                 if part.start not in chosen or not chosen[part.start].name:
                     chosen[part.start] = part
-        for string in secret_objects.json_values(data) if secrets else secret_objects.owned_values(data, hits):
-            chosen[string.start] = string
+        for strings in (secret_objects.owned_values(data, hits), *(locate(data) for locate in also)):
+            chosen.update((string.start, string) for string in strings)
         return [chosen[start] for start in sorted(chosen)]
 
     def _string(self, raw: bytes, string: String, hits: list[Hit], found: Found, depth: int) -> bytes:
@@ -286,7 +289,7 @@ class Masker:
     # Texts
 
     def _spans(self, content: bytes, hits: list[Hit], found: Found, depth: int) -> Iterator[Span]:
-        readers: Mapping[str, Callable[[bytes, int], Iterable[Span]]] = {}
+        within: Mapping[str, Reader] = {}
         done: dict[str, int] = {}
         for probe, end in hits:
             name = self._ids[probe]
@@ -301,23 +304,20 @@ class Masker:
             elif name in _READERS:
                 yield from pairs.kept(_READERS[name](content, end), content, self._named)
             else:
-                readers = readers or self._readers_of(content, found, depth)
-                for span in readers.get(name, _nothing)(content, end):
+                reader: Reader | None = _FAR_READERS.get(name)
+                if reader is None:
+                    within = within or self._readers_within(content, found, depth)
+                    reader = within.get(name, _nothing)
+                for span in reader(content, end):  # one without a kind says how far was read
                     done[name] = span.end
                     if span.kind:
                         yield span
         yield from secret_objects.yaml_values(content, [end for probe, end in hits if self._ids[probe] == "manifest"])
 
-    def _readers_of(
-        self, content: bytes, found: Found, depth: int
-    ) -> Mapping[str, Callable[[bytes, int], Iterable[Span]]]:
-        """The readers for one text: a hit in what one has read is passed over. A span without a kind says how far that
-        is."""
+    def _readers_within(self, content: bytes, found: Found, depth: int) -> Mapping[str, Reader]:
+        """The readers that look into what one text holds, or remember what they have read of it."""
         runs = encodings.Runs(content)
         return {
-            "command": commands.command,
-            "columns": columns.columns,
-            "jwt": keys.jwt,
             "base64": lambda _, end: [self._inside(runs.at(end), found, depth)],
             "percent": lambda text, end: [self._inside(encodings.percent(text, end), found, depth)],
             "pem": functools.partial(keys.pem, endings=keys.Endings(content)),

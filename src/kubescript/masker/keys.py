@@ -16,6 +16,10 @@ _END_BYTES: Final = 100
 _PUBLIC_KEY: Final = linear.compiled(rb"(?i)-----BEGIN [A-Z0-9 -]{0,40}PUBLIC KEY")
 _KEY_END: Final = linear.compiled(rb"(?i)-----END [A-Z0-9 -]{0,40}KEY(?: [A-Z0-9 ]{1,20})?-----")
 _BODY: Final = linear.compiled(rb"(?:[A-Za-z0-9+/=:,\-\s]|\\[nr]|\\)*")
+_CARRIED: Final = linear.compiled(
+    rb"[^\n]*\n(?:[^\r\n]*?[\s>\]|\"][A-Za-z0-9+/]{40,}={0,2}(?:[ \t\"',]*|(?:\\+n|\"[,}])[^\r\n]*)\r?(?:\n|\z))+"
+)
+"""Lines of a key behind what a runtime, or a program, writes before each."""
 _JWT: Final = linear.compiled(rb"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,16}")
 _JWT_BYTES: Final = 65_536
 """What is longer is followed as far as it goes (`spans.whole`)."""
@@ -55,8 +59,8 @@ def pem(text: bytes, end: int, endings: Endings) -> Iterator[Span]:
     if close is not None:
         yield Span(start, close.end(), "private-key")
         return
-    body = _BODY.match(text, end, limit)
-    yield Span(start, body.end() if body is not None else end, "private-key")
+    lines = (pattern.match(text, end, limit) for pattern in (_BODY, _CARRIED))
+    yield Span(start, max(match.end() for match in lines if match is not None), "private-key")
 
 
 def is_basic(value: bytes) -> bool:

@@ -28,7 +28,6 @@ _NAMING: Final = linear.compiled(
 _TOKEN: Final = linear.compiled(rb"(?:\\*[\"'`])?[A-Za-z0-9+/_~-]*\z")
 _OPTION: Final = linear.compiled(rb"(?:\A|[^\w.-])(-[\w.-]+)[ \t]+\z")
 _QUOTED: Final = linear.compiled(rb"([\w.-]+)(?:\\*[\"'`])?(?:,|,?[ \t]+)(\\*[\"'`])[^ \t\r\n\"'`]*\z")
-_LINE_START: Final = linear.compiled(rb"(?:\A|[\r\n])[ \t\"']*-?[ \t\"']*\z")
 _FIELD: Final = linear.compiled(rb"[\w.\-\"']+(?::(?:[ \t\r\n]|\z)|=[^= \t\r\n])")
 _FLAG: Final = linear.compiled(rb"--?[a-z][\w-]*")
 _JOINED: Final = linear.compiled(rb"[a-z][A-Z]|[-_.]")
@@ -100,7 +99,8 @@ def _named(text: bytes, at: int, found: _Naming, kind: str) -> Iterator[Span]:
     start = extents.beginning(text, at)
     if b"\n" in found.gap and _FIELD.match(text, start, start + 102):  # what is below the name has a name of its own
         return
-    starts_line = _LINE_START.search(found.before) is not None
+    line = found.before[max(found.before.rfind(b"\n"), found.before.rfind(b"\r")) + 1 :]
+    starts_line = line.strip(b" \t\"'") in {b"", b"-"}
     if starts_line and found.sign in {b":", b"=", b":="} and not found.quoted:
         if (end := extents.unquoted(text, start)) > start:
             if values.is_secret(text[start:end], kind):

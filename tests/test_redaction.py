@@ -22,6 +22,7 @@ from kubescript.request import request
 
 JWT = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
 GITHUB = "ghp_Ab3dEf9hIj1kLm2nOp4qRs5tUv6wXy7zA8b9"
+KEY_LINE = "MIIEpAIBAAKCAQEA3v1q8Zr3TnB5wLxF7cY2pQ9sDgHjKlMnBvCxZaSdFgHjKlQw"
 PEM = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA3v1\n" * 4 + "-----END RSA PRIVATE KEY-----\n"
 CERTIFICATE = (
     "-----BEGIN CERTIFICATE-----\n"
@@ -85,6 +86,7 @@ SECRETS = {
     "an AWS key": ("AKIAIOSFODNN7EXAMPLQ", "AKIAIOSFODNN7EXAMPLQ"),
     "a private key": (PEM, "MIIEpAIBAAKCAQEA3v1"),
     "one in a line": (PEM.replace("\n", "\\n"), "MIIEpAIBAAKCAQEA3v1"),
+    "one that is cut, behind prefixes": (f"app | {PEM.splitlines()[0]}\n" + f"app | {KEY_LINE}\n" * 4, KEY_LINE),
     "a password hash": ("$2b$12$" + "aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5zA7bC9dE1fG3hI5jK", "aB3dE5fG7hI9jK1l"),
     "base64": (f"data: {b64('password=hunter2!')}", b64("password=hunter2!")),
     "base64 without padding": (f"data: {b64('x password=hunter2')}", b64("x password=hunter2")),

@@ -69,7 +69,7 @@ _HOMES: Final = (
     "hashlib _hashlib hmac ipaddress urllib.parse difflib time dataclasses calendar numbers copy binascii json.decoder "
     "tomllib tomllib._parser zlib zoneinfo._common _thread _blake2 _sha1 _sha2 _sha3 _md5 _sha256 _sha512 _random "
     "_functools _contextvars kubescript.worker.language.guards kubescript.worker.language.reflection kubescript.worker.language.stdlib kubescript.worker.language.classes "
-    "kubescript.worker.language.builtins kubescript.worker.language.wrappers kubescript.worker.language.copying kubescript.worker.language.shims kubescript.worker.language.timezones kubescript.worker.sdk.ages"
+    "kubescript.worker.language.builtins kubescript.worker.language.wrappers kubescript.worker.language.copying kubescript.worker.language.data_fields kubescript.worker.language.shims kubescript.worker.language.timezones kubescript.worker.sdk.ages"
 )
 HOMES: Final = frozenset(_HOMES.split()) | {__name__}
 """Modules whose types a script may meet. A new one is looked at before it is added."""

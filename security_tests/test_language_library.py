@@ -306,6 +306,24 @@ ESCAPES: Final = {
     "generated-free-name": "@dataclass\nclass A:\n    eval: dataclasses.InitVar[int] = dataclasses.field(init=False)\n    def __post_init__(self, found): self.found = found\nA()",
     "generated-free-module": "@dataclass\nclass A:\n    typing: dataclasses.InitVar[int] = dataclasses.field(init=False)\n    def __post_init__(self, found): self.found = found\nA()",
     "generated-free-type": "@dataclass\nclass A:\n    type: dataclasses.InitVar[int] = dataclasses.field(init=False)\n    def __post_init__(self, found): found('X', (), {})\nA()",
+    "generated-bound-to-another": "@dataclass\nclass A:\n    x: int\n@dataclass\nclass B:\n    x: int\nA.__init__(B(1), 2)",
+    "generated-of-a-base": "class Base: pass\n@dataclass\nclass A(Base):\n    x: int\nA.__init__(Base(), 2)",
+    "generated-frozen-set": "@dataclass(frozen=True)\nclass A:\n    x: int\nA.__setattr__(k8s, 'x', 1)",
+    "generated-record": "@dataclass\nclass A:\n    x: int\nA.__record__",
+    "generated-record-store": "class A:\n    __record__ = 1",
+    "generated-record-setattr": "class A: pass\nsetattr(A, '__record__', 1)",
+    "field-read": "@dataclass\nclass A:\n    x: int\ndataclasses.fields(A)[0]._read(k8s, '_secret')",
+    "field-store": "@dataclass\nclass A:\n    x: int\ndataclasses.fields(A)[0].name = '_secret'",
+    "field-init": "dataclasses.field().__init__('x', int, {})",
+    "field-option": "dataclasses.field(_read=k8s)",
+    "field-default-obj": "@dataclass\nclass E(AttributeError):\n    obj: object = None\nE().obj",
+    "tuple-new": "P = namedtuple('P', 'a')\nP.__new__(k8s)",
+    "tuple-replace": "P = namedtuple('P', 'a')\nP._replace(k8s, a=1)",
+    "tuple-asdict": "class P(NamedTuple):\n    a: int\nP._asdict(k8s)",
+    "tuple-repr": "P = namedtuple('P', 'a')\nP.__repr__(k8s)",
+    "tuple-getter": "P = namedtuple('P', 'a')\nP.a.__get__(k8s)",
+    "tuple-make": "class P(NamedTuple):\n    a: int\n    _make = 1",
+    "tuple-attribute": "P = namedtuple('P', 'a')\nP._fields = ('b',)",
     # Registries and flags of metaclasses.
     "register-alias": "typing.Mapping.register(int)",
     "register-c-alias": "collections.abc.Mapping[str, int].register(int)",
@@ -411,7 +429,7 @@ class C:
     __doc__ = Falsy("C(x=sys.executable)\\n--\\n\\n")
 @dataclass(init=False, slots=True)
 class D(B): pass
-'safe' if [A.__doc__, C.__doc__, D.__doc__] == ["A", "C", "D"] else [A.__doc__, C.__doc__, D.__doc__]
+'safe' if [A.__doc__, D.__doc__] == [None, None] and C.__doc__.startswith("C(") else [A.__doc__, C.__doc__, D.__doc__]
 """
 
 CHANGING: Final = """
@@ -438,7 +456,7 @@ late.answers = [False, True]
 class D:
     zip: int
 D(zip=2)
-'safe' if A.__doc__ == "A" and len(flag.answers) == 1 and C(zip=2).zip == 2 else [A.__doc__, flag.answers]
+'safe' if not asked and len(flag.answers) == 1 and C(zip=2).zip == 2 else [asked, flag.answers]
 """
 """A docstring and an option that answer differently each time. Each worked once."""
 
@@ -595,7 +613,7 @@ READS: Final = {
     "pattern": ("class C(Enum):\n    RED = 1\n    BLUE = 2\nclass cfg: x = 5; k = 'a'\nfound = []\nfor v in [C.RED, C.BLUE, 5, {'a': 7}]:\n    match v:\n        case C.RED: found.append('red')\n        case C.BLUE | 9: found.append('blue')\n        case cfg.x: found.append('five')\n        case {cfg.k: z}: found.append(z)\nfound", ["red", "blue", "five", 7]),
     "augmented": ("calls = []\nclass B:\n    m = 1\nclass A(B):\n    n = 0\n    def __init__(self): self.x = 1; self._y = 2\n    @property\n    def p(self): calls.append('get'); return 1\n    @p.setter\n    def p(self, v): calls.append(v)\na = A()\ndef g(): calls.append('g'); return a\ng().x += 1; a._y *= 3; a.p += 1; A.n += 4; A.m += 1\n[a.x, a._y, A.n, A.m, B.m, calls]", [2, 6, 4, 2, 1, ["g", "get", 2]]),
     "attribute-error": ("class E(AttributeError):\n    def __init__(self, text, obj):\n        super().__init__(text)\n        self.obj = obj\ntry:\n    raise E('x', 1)\nexcept AttributeError as e:\n    r = str(e)\nr", "x"),
-    "generated": ("@dataclass(order=True, frozen=True)\nclass A:\n    x: int\n@dataclass(frozen=True)\nclass B(A):\n    y: int = 0\n    def __post_init__(self): A.__init__(self, 7)\n[repr(B(1)), A.__eq__(A(1), A(1)), A.__repr__(B(1)), sorted([A(2), A(1)], key=functools.cmp_to_key(lambda a, b: A.__lt__(b, a) - A.__lt__(a, b)))[0].x, A.__doc__]", ["B(x=7, y=0)", True, "B(x=7)", 1, "A"]),
+    "generated": ("@dataclass(order=True, frozen=True)\nclass A:\n    x: int\n@dataclass(frozen=True)\nclass B(A):\n    y: int = 0\n    def __post_init__(self): A.__init__(self, 7)\n[repr(B(1)), A.__eq__(A(1), A(1)), A.__repr__(B(1)), sorted([A(2), A(1)], key=functools.cmp_to_key(lambda a, b: A.__lt__(b, a) - A.__lt__(a, b)))[0].x, A.__doc__]", ["B(x=7, y=0)", True, "B(x=7)", 1, None]),
     "patterns": ("[fnmatch.filter(names=['ab', 'c'], pat='a*'), fnmatch.fnmatch('a', pat='b'), urllib.parse.quote(string='a/b', safe=''), urllib.parse.urlencode({'a b': [1, 'c/d']}, True)]", [["ab"], False, "a%2Fb", "a+b=1&a+b=c%2Fd"]),
     "dataclass": ("@dataclass(frozen=True, order=True)\nclass A:\n    x: int\n    y: 'dataclasses.InitVar[int]' = 2\n    z: 'typing.ClassVar' = 1\n    w: list = dataclasses.field(default_factory=list, compare=False)\ntry:\n    A(1).x = 2\nexcept dataclasses.FrozenInstanceError:\n    r = [repr(A(1)), hash(A(1)) == hash(A(1)), A(1) < A(2), A(1) == 5]\nr", ["A(x=1, w=[])", True, True, False]),
     "fields": ("@dataclass\nclass E(Exception):\n    message: str\n@dataclass\nclass C:\n    items: list\n    copy: int = 0\n[E('x').message, C([1]).items, C([]).copy]", ["x", [1], 0]),

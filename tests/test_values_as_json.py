@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import dataclasses
 import datetime
 import decimal
 import enum
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from kubescript.worker.language import classes, data_classes
 from kubescript.worker.sdk import schemas, serialize, views
 from tests.test_sdk_support import POD, cluster
 
@@ -22,14 +22,14 @@ class Colour(enum.Enum):
     RED = "red"
 
 
-@dataclasses.dataclass
-class Row:
-    """A dataclass."""
+class RowOfAScript(metaclass=classes.ScriptType):
+    """Below, a dataclass."""
 
     name: str
     when: datetime.date
 
 
+Row: Any = data_classes.dataclass(RowOfAScript)
 Point = collections.namedtuple("Point", "x y")
 
 

@@ -17,7 +17,7 @@ import types
 import typing
 from typing import Any, Final, NoReturn
 
-from kubescript.worker.language import formatting, identifiers
+from kubescript.worker.language import formatting, identifiers, named_tuples
 
 __all__ = [
     "ENUMS",
@@ -31,15 +31,13 @@ __all__ = [
     "is_script_class",
 ]
 
-MODULE: Final = "script"
-"""`__module__` of a script's classes: a name under which there is nothing of ours."""
+MODULE: Final = identifiers.MODULE
 
 
 class _Nowhere:
     """The attribute `obj` of a script's own AttributeErrors: there is nothing to be had, and what is set is dropped.
 
-    Attack: `class E(AttributeError): obj = None`, where `vars(error)`, and the code that `dataclass` writes, found the
-    object that lacks the attribute.
+    Attack: `class E(AttributeError): obj = None`, where `vars(error)` found the object that lacks the attribute.
     """
 
     def __get__(self, _obj: object, _cls: type) -> NoReturn:
@@ -88,12 +86,12 @@ class ScriptEnumMeta(_Meta, enum.EnumMeta):
 
 METACLASSES: Final = frozenset({ScriptType, ScriptABCMeta, ScriptProtocolMeta, ScriptEnumMeta})
 
-_NAMED_TUPLE, _TYPED_DICT = types.resolve_bases((typing.NamedTuple, typing.TypedDict))
+(_TYPED_DICT,) = types.resolve_bases((typing.TypedDict,))
 _TWINS: Final[dict[type, type]] = {
     type: ScriptType,
     abc.ABCMeta: ScriptABCMeta,
     type(typing.Protocol): ScriptProtocolMeta,
-    type(_NAMED_TUPLE): type(_NAMED_TUPLE),
+    named_tuples.NamedTupleMeta: named_tuples.NamedTupleMeta,
     type(_TYPED_DICT): type(_TYPED_DICT),
 } | {meta: meta for meta in METACLASSES}
 
@@ -122,7 +120,7 @@ class IntFlag(enum.IntFlag, metaclass=ScriptEnumMeta):
 
 
 class Str(str):  # noqa: SLOT000  scripts subclass it and set attributes
-    """The base of `class X(str)`. Without it generated code (of a dataclass with a field `format`) finds the raw
+    """The base of `class X(str)`. Without it whatever reads `x.format` without a guard finds the raw
     method."""
 
     format = formatting.METHODS["format"]
@@ -171,7 +169,7 @@ BASES: Final = frozenset(EXCEPTIONS.values()) | {
     *(collections.OrderedDict, collections.defaultdict, collections.Counter, collections.deque, collections.ChainMap),
     *(collections.UserDict, collections.UserList),
     *(getattr(collections.abc, name) for name in collections.abc.__all__),
-    *(abc.ABC, typing.Generic, typing.Protocol, _NAMED_TUPLE, _TYPED_DICT),
+    *(abc.ABC, typing.Generic, typing.Protocol, named_tuples.NAMED_TUPLE, _TYPED_DICT),
     contextlib.AbstractContextManager,
 }
 """Types that a script may inherit from, besides its own."""

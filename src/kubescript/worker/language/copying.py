@@ -9,7 +9,6 @@ here know the types they copy, look at types only, and refuse the rest.
 from __future__ import annotations
 
 import collections
-import copyreg
 import datetime
 import decimal
 import enum
@@ -113,7 +112,7 @@ _ARGS: Final = BaseException.args.__get__  # type: ignore[attr-defined]
 
 
 def _copy_attributes(value: Any, copied: Any, copy_part: _CopyPart) -> None:
-    """Copy the instance attributes, also those in slots. Their names passed the compiler when the script set them."""
+    """Copy the instance attributes. Their names passed the compiler when the script set them; no class has slots."""
     kind = type(value)
     if getattr(kind, "__dictoffset__", 0):
         instance_dict = object.__getattribute__(value, "__dict__")
@@ -121,12 +120,6 @@ def _copy_attributes(value: Any, copied: Any, copy_part: _CopyPart) -> None:
         if collections.UserDict in kind.__mro__ or collections.UserList in kind.__mro__:
             attributes["data"] = attributes["data"].copy()  # the content of these two types lies in an attribute
         object.__getattribute__(copied, "__dict__").update(attributes)
-    for name in copyreg._slotnames(kind):  # type: ignore[attr-defined]
-        try:
-            item = object.__getattribute__(value, name)
-            object.__setattr__(copied, name, copy_part(item))
-        except AttributeError:
-            continue  # a slot that was never filled
 
 
 def _fill_mapping(base: type[dict[Any, Any]]) -> Callable[[Any, Any, _CopyPart], None]:

@@ -113,10 +113,9 @@ def _judged(obj: Any, name: str, value: Any) -> Any:
 
 
 def _is_generated(name: str, value: Any) -> bool:
-    """Whether the library put this method into a class of the script's, as `dataclass` does with `__init__`.
+    """Whether the library or we put this method into a class of the script's, as `total_ordering` does with `__gt__`.
 
-    Attack: `A.__init__(json, evil)`, in which the code that `dataclass` wrote sets an attribute of `json` without a
-    guard, and `A.__repr__(k8s)`, in which it reads a private one.
+    Attack: `A.__init__(json, evil)` of a protocol or dataclass, which would set an attribute of `json` without a guard.
     """
     code = getattr(value, "__code__", None)  # a property has none
     return name in identifiers.PROTOCOL and code is not None and code.co_filename != failures.FILENAME

@@ -11,7 +11,10 @@ import enum
 import types
 from typing import Final
 
-__all__ = ["Access", "Refused", "access", "check_identifier"]
+__all__ = ["MODULE", "Access", "Refused", "access", "check_identifier"]
+
+MODULE: Final = "script"
+"""`__module__` of a script's classes: a name under which there is nothing of ours."""
 
 
 class Refused(Exception):

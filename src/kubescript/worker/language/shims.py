@@ -7,24 +7,20 @@ from __future__ import annotations
 
 import base64
 import binascii
-import dataclasses
 import fnmatch
 import functools
 import gzip
 import hashlib
 import inspect
 import json
-import keyword
 import re
-import sys
 import textwrap
-import typing
 import urllib.parse
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from kubescript.worker.language import classes, copying, guards, identifiers, reflection, wrappers
+from kubescript.worker.language import classes, copying, data_classes, guards, named_tuples, reflection, wrappers
 
 __all__ = ["MEMBERS"]
 
@@ -87,8 +83,8 @@ def _is_json(value: Any) -> bool:
 def _plain(value: Any) -> object:
     if _is_view(value):
         return dict(value) if hasattr(value, "keys") else list(value)
-    if dataclasses.is_dataclass(value) and classes.is_script_class(type(value)):
-        return _asdict(value)
+    if data_classes.is_instance(value):
+        return data_classes.asdict(value)
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, (set, frozenset)):
@@ -101,160 +97,12 @@ def _plain(value: Any) -> object:
     raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
 
 
-# --- dataclasses ------------------------------------------------------------------------------------------------------
-
-_ANNOTATIONS: Final = {
-    "typing": typing,
-    "dataclasses": dataclasses,
-    "ClassVar": typing.ClassVar,
-    "InitVar": dataclasses.InitVar,
-    "KW_ONLY": dataclasses.KW_ONLY,
-}
-_BUILTINS_OF_GENERATED_CODE: Final = {
-    "NotImplemented": NotImplemented,
-    "hash": hash,
-    "super": super,
-    "type": reflection.Type,
-}
-
-
-class _Globals(dict[str, object]):
-    """The globals of the code that `dataclass` writes for a script's class: next to nothing.
-
-    Attack: a field `eval: InitVar[int] = field(init=False)` is a free name in that code, for which Python took the
-    builtin of that name, and for a field `typing` the module.
-    """
-
-    def get(self, name: str, default: object = None) -> Any:
-        """Answer `dataclass`, which looks up string annotations such as "ClassVar[int]" by this method only."""
-        return _ANNOTATIONS.get(name, default)
-
-
-class _Module:
-    """The module of a script's classes, as far as `dataclass` asks for one. Scripts cannot import it."""
-
-
-_script: Final = _Module()
-_script.__dict__ = _Globals(__name__=classes.MODULE, __builtins__=_BUILTINS_OF_GENERATED_CODE)
-sys.modules[classes.MODULE] = _script  # type: ignore[assignment]
-
-
-def _own_class(cls: object, what: str) -> None:
-    if not classes.is_script_class(cls):
-        raise TypeError(f"{what} works on classes and objects defined in the script")
-
-
-def _dataclass(cls: type | None = None, /, **options: Any) -> Any:
-    """Replaces dataclasses.dataclass, which writes to the class: accepts only classes of the script."""
-    if cls is None:
-        return lambda late: _dataclass(late, **options)
-    _own_class(cls, "dataclass")
-    _check_fields(cls)
-    _ensure_doc(cls)
-    decided = {name: bool(value) for name, value in options.items()}
-    return dataclasses.dataclass(**decided)(cls)
-
-
-_FLAGS: Final = frozenset({"init", "repr", "hash", "compare", "kw_only"})
-
-
-def _field(**options: Any) -> Any:
-    """Replaces dataclasses.field: decides every option once.
-
-    Attack: `field(init=x)`, whose `__bool__` says no to the parameter and yes to the line that reads it.
-    """
-    _check_names(options)
-    for name in _FLAGS & options.keys():
-        if options[name] is not None and options[name] is not dataclasses.MISSING:
-            options[name] = bool(options[name])
-    return dataclasses.field(**options)
-
-
-def _ensure_doc(cls: type) -> None:
-    """Give a class without a docstring one. Attack: `__doc__ = classmethod(property(f))` answers differently each time.
-
-    Attack: `dataclass` would make one of the class's signature, and looks for that in the docstrings of all its bases:
-    the defaults in `"B(x=sys.executable)"`, followed by `--`, are evaluated, with all modules at hand.
-    """
-    doc = vars(cls).get("__doc__")
-    if type(doc) is not str or not doc:
-        cls.__doc__ = cls.__name__
-
-
-def _check_fields(cls: type) -> None:
-    """Check the names of the fields."""
-    # Attack: a field named `f, self.f(eval)`, which `dataclass` would write into the code that it executes.
-    for name in vars(cls).get("__annotations__", {}):
-        if type(name) is not str or not name.isidentifier() or keyword.iskeyword(name):
-            raise TypeError(f"field names must be identifiers, not {name!r}")
-        try:
-            identifiers.check_identifier(name)
-        except identifiers.Refused as refused:
-            raise TypeError(str(refused)) from None
-        # Attack: a field `copy` of a class that inherits from UserDict: the raw method is taken for its default. So it
-        # is when the class has a `copy = 1`, and the default of another field, a property, deletes it meanwhile.
-        inherited = classes.has_method(cls, name)
-        # Attack: a field `__repr__`, whose default is the code that `dataclass` wrote for the class above.
-        taken = inherited or name in identifiers.INTROSPECTION | identifiers.DEFINABLE
-        if taken or (name == "obj" and AttributeError in cls.__mro__):
-            raise TypeError(f"a field cannot take the place of {name!r}, which the class has already")
-
-
-def _fields(obj: Any) -> tuple[dataclasses.Field[Any], ...]:
-    _own_class(obj if isinstance(obj, type) else type(obj), "fields")
-    return dataclasses.fields(obj)
-
-
-def _convert(value: Any, make: Callable[[Any], Any]) -> Any:
-    """Convert a value inside a dataclass."""
-    # Attack: an object of the SDK inside a script's dataclass, whose private fields the real asdict would read.
-    if dataclasses.is_dataclass(value) and classes.is_script_class(type(value)):
-        return make(value)
-    kind = type(value)
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        items = [_convert(item, make) for item in value]
-        return kind(*items)
-    if kind in {list, tuple, set, frozenset}:
-        return kind(_convert(item, make) for item in value)
-    if kind is dict:
-        return {_convert(key, make): _convert(item, make) for key, item in value.items()}
-    return copying.deep(value)
-
-
-def _asdict(obj: Any, *, dict_factory: Callable[[list[tuple[str, Any]]], Any] = dict) -> Any:
-    def make(value: Any) -> Any:
-        items = []
-        for field in _fields(value):
-            item = guards.dynamic(value, field.name)
-            items.append((field.name, _convert(item, make)))
-        return dict_factory(items)
-
-    _own_class(type(obj), "asdict")
-    return make(obj)
-
-
-def _astuple(obj: Any, *, tuple_factory: Callable[[list[Any]], Any] = tuple) -> Any:
-    def make(value: Any) -> Any:
-        items = []
-        for field in _fields(value):
-            item = guards.dynamic(value, field.name)
-            items.append(_convert(item, make))
-        return tuple_factory(items)
-
-    _own_class(type(obj), "astuple")
-    return make(obj)
-
-
-def _replace(obj: Any, /, **changes: Any) -> Any:
-    _own_class(type(obj), "replace")
-    return dataclasses.replace(obj, **changes)
-
-
 # --- functools, operator ----------------------------------------------------------------------------------------------
 
 
 def _total_ordering(cls: type) -> type:
-    _own_class(cls, "total_ordering")
+    if not classes.is_script_class(cls):
+        raise TypeError("total_ordering works on classes defined in the script")
     return functools.total_ordering(cls)
 
 
@@ -403,17 +251,11 @@ MEMBERS: Final[dict[str, dict[str, object]]] = {
         name: _unless_masked(getattr(base64, name)) for name in ("b64decode", "standard_b64decode", "urlsafe_b64decode")
     },
     "json": {"loads": _loads, "dumps": _dumps},
-    "dataclasses": {
-        "dataclass": _dataclass,
-        "field": _field,
-        "fields": _fields,
-        "asdict": _asdict,
-        "astuple": _astuple,
-        "replace": _replace,
-    },
+    "collections": {"namedtuple": named_tuples.namedtuple},
+    "dataclasses": data_classes.MEMBERS,
     "copy": {"copy": copying.shallow, "deepcopy": copying.deep},
     "types": {"SimpleNamespace": classes.SimpleNamespace},
-    "typing": {"Annotated": _Annotated},
+    "typing": {"Annotated": _Annotated, "NamedTuple": named_tuples.NamedTuple},
     "enum": dict(classes.ENUMS),
     "functools": {"total_ordering": _total_ordering},
     "operator": {"attrgetter": _attrgetter, "methodcaller": _methodcaller},

@@ -85,7 +85,7 @@ EXPORTS: Final[dict[str, str]] = {
         "acos acosh asin asinh atan atanh cos cosh e exp inf infj isclose isfinite isinf isnan log log10 nan nanj "
         "phase pi polar rect sin sinh sqrt tan tanh tau"
     ),
-    "collections": "ChainMap Counter OrderedDict UserDict UserList defaultdict deque namedtuple",
+    "collections": "ChainMap Counter OrderedDict UserDict UserList defaultdict deque",
     "collections.abc": (
         "Awaitable Callable ByteString Collection Container Coroutine Generator Hashable ItemsView Iterable Iterator "
         "KeysView Mapping MappingView MutableMapping MutableSequence MutableSet Reversible Sequence Set Sized "
@@ -94,7 +94,6 @@ EXPORTS: Final[dict[str, str]] = {
     "contextlib": "AbstractContextManager ExitStack closing nullcontext suppress",
     "copy": "Error",
     "csv": "reader writer DictReader DictWriter QUOTE_ALL QUOTE_MINIMAL QUOTE_NONE QUOTE_NONNUMERIC Error",
-    "dataclasses": "FrozenInstanceError InitVar KW_ONLY MISSING is_dataclass",
     "datetime": "MAXYEAR MINYEAR UTC date datetime time timedelta timezone tzinfo",
     "decimal": (
         "Decimal Context getcontext localcontext setcontext ROUND_CEILING ROUND_DOWN ROUND_FLOOR ROUND_HALF_DOWN "
@@ -155,7 +154,7 @@ EXPORTS: Final[dict[str, str]] = {
     "typing": (
         "AbstractSet Any AnyStr BinaryIO Callable ClassVar Collection Concatenate Container ContextManager Counter "
         "DefaultDict Deque Dict Final FrozenSet Generator Generic Hashable IO ItemsView Iterable Iterator KeysView "
-        "List Literal LiteralString Mapping MappingView Match MutableMapping MutableSequence MutableSet NamedTuple "
+        "List Literal LiteralString Mapping MappingView Match MutableMapping MutableSequence MutableSet "
         "Never NewType NoReturn NotRequired Optional OrderedDict ParamSpec Pattern Protocol Required Reversible Self "
         "Sequence Set Sized SupportsFloat SupportsIndex SupportsInt Text TextIO Tuple Type TypeAlias TypeGuard TypeVar "
         "TypedDict Union Unpack ValuesView TYPE_CHECKING assert_never cast"

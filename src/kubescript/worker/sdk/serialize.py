@@ -8,7 +8,6 @@ Generators are read up to a limit. The error for a cycle, or for a value without
 from __future__ import annotations
 
 import base64
-import dataclasses
 import datetime
 import decimal
 import enum
@@ -21,7 +20,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript.worker.language import classes
+from kubescript.worker.language import classes, data_classes
 from kubescript.worker.sdk import base_view, context, lazy_json, lists, timestamps
 
 __all__ = ["NotPlainError", "encode", "encode_body", "to_plain"]
@@ -152,8 +151,8 @@ class _Walk:
         """Converts an object with fields: a dataclass, one of the script's own classes, `ctx`."""
         if isinstance(value, context.Context):
             return value.to_dict()
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            names = [field.name for field in dataclasses.fields(value)]
+        if data_classes.is_instance(value):
+            names = [field.name for field in data_classes.fields(value)]
         elif classes.is_script_class(type(value)):
             names = [name for name in vars(value) if not name.startswith("_")]
             if not names and (told := _told(value)) is not None:

@@ -3,7 +3,6 @@ rows with `rows_of` too."""
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import decimal
 import itertools
@@ -11,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from kubescript.worker.language import classes
+from kubescript.worker.language import classes, data_classes
 from kubescript.worker.sdk import ages, fields, list_view, lists, object_text, timestamps, views
 
 __all__ = ["rows_of", "table"]
@@ -143,8 +142,8 @@ def _names(row: Any) -> list[str]:
         return [str(key) for key in row]
     if isinstance(row, tuple):
         return list(getattr(row, "_fields", ()))
-    if dataclasses.is_dataclass(row) and not isinstance(row, type):
-        return [field.name for field in dataclasses.fields(row)]
+    if data_classes.is_instance(row):
+        return [field.name for field in data_classes.fields(row)]
     return [name for name in vars(row) if not name.startswith("_")] if classes.is_script_class(type(row)) else []
 
 

@@ -1,0 +1,69 @@
+"""The parameters of a method that is made for a script's class: which value a call gives to which name.
+
+`dataclass` and `namedtuple` learn the names only when the script runs. Python's own write source code with these names
+in it and execute it; ours make methods that take `*args, **kwargs` and ask a `Parameters` for the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+__all__ = ["Parameters"]
+
+
+class Parameters:
+    """The names after `self`, with their defaults: first those that may be given by position, then the others."""
+
+    __slots__ = ("_defaults", "_function", "_names", "_required", "_values", "positional")
+
+    def __init__(self, function: str, names: Sequence[str], positional: int, defaults: Mapping[str, Any]) -> None:
+        self._function = function
+        self._names = tuple(names)
+        self.positional = positional
+        self._defaults = defaults
+        self._values = tuple(defaults.get(name) for name in names)
+        self._required = max((place for place, name in enumerate(names, 1) if name not in defaults), default=0)
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """Return the values in the order of the names. Raises the TypeError that Python raises."""
+        count = len(args)
+        if not kwargs and self._required <= count <= self.positional:
+            return args + self._values[count:]
+        names = self._names[count:]
+        given = kwargs if len(kwargs) == len(names) else {**self._defaults, **kwargs}
+        try:
+            values = tuple(map(given.__getitem__, names))
+        except KeyError:
+            self._refuse(args, kwargs)
+        unused = len(given) != len(names) and not kwargs.keys() <= set(names)
+        if unused or count > self.positional:
+            self._refuse(args, kwargs)
+        return args + values
+
+    def _refuse(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NoReturn:
+        given = self._names[: len(args)]
+        for name in kwargs:
+            if name in given:
+                raise TypeError(f"{self._function}() got multiple values for argument {name!r}")
+            if name not in self._names:
+                raise TypeError(f"{self._function}() got an unexpected keyword argument {name!r}")
+        if len(args) > self.positional:
+            raise TypeError(f"{self._function}() takes {self._takes()} but {len(args) + 1} were given")
+        lacking = [name for name in self._names[len(args) :] if name not in kwargs and name not in self._defaults]
+        positional = [name for name in lacking if name in self._names[: self.positional]]
+        names = [repr(name) for name in positional or lacking]
+        what = f"{'positional' if positional else 'keyword-only'} argument{'s' if len(names) > 1 else ''}"
+        raise TypeError(f"{self._function}() missing {len(names)} required {what}: {_listed(names)}")
+
+    def _takes(self) -> str:
+        """How many positional arguments there may be. Python counts `self` too."""
+        most = self.positional + 1
+        optional = [name for name in self._names[: self.positional] if name in self._defaults]
+        count = f"from {most - len(optional)} to {most}" if optional else f"{most}"
+        return f"{count} positional argument{'s' if most > 1 else ''}"
+
+
+def _listed(names: list[str]) -> str:
+    """`'a'`, `'a' and 'b'`, `'a', 'b', and 'c'`."""
+    return f"{', '.join(names[:-1])}, and {names[-1]}" if len(names) > 2 else " and ".join(names)

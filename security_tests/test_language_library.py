@@ -12,6 +12,7 @@ import fnmatch
 import itertools
 import re
 import signal
+import types
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Final
 
@@ -315,6 +316,8 @@ ESCAPES: Final = {
     "field-read": "@dataclass\nclass A:\n    x: int\ndataclasses.fields(A)[0]._read(k8s, '_secret')",
     "field-store": "@dataclass\nclass A:\n    x: int\ndataclasses.fields(A)[0].name = '_secret'",
     "field-init": "dataclasses.field().__init__('x', int, {})",
+    "field-method": "@dataclass\nclass A:\n    __call__: object = 1\nA(2)",
+    "field-text": "@dataclass\nclass A:\n    __doc__: object = 1\nA(2)",
     "field-option": "dataclasses.field(_read=k8s)",
     "field-default-obj": "@dataclass\nclass E(AttributeError):\n    obj: object = None\nE().obj",
     "tuple-new": "P = namedtuple('P', 'a')\nP.__new__(k8s)",
@@ -460,6 +463,41 @@ D(zip=2)
 """
 """A docstring and an option that answer differently each time. Each worked once."""
 
+HESITANT: Final = """
+class Flag:
+    def __init__(self): self.asked = 0
+    def __bool__(self):
+        self.asked += 1
+        return self.asked > 1
+class Name(str):
+    def __eq__(self, other): return True
+    def __hash__(self): return hash("x")
+    def __repr__(self): raise ValueError(self)
+flags = [Flag() for _ in range(12)]
+init, repr_, eq, order, unsafe_hash, frozen, kw_only, rename, *of_field = flags
+class A:
+    x: int = dataclasses.field(default=1, init=of_field[0], repr=of_field[1], compare=of_field[2], hash=of_field[3])
+dataclass(init=init, repr=repr_, eq=eq, order=order, unsafe_hash=unsafe_hash, frozen=frozen, kw_only=kw_only)(A)
+@dataclass
+class B:
+    x: int
+    y: int = 0
+P = namedtuple("P", "a")
+try:
+    namedtuple("Q", "a _b", rename=rename)
+    found = ["leak"]
+except ValueError:
+    found = []
+found += [b.x for b in [B(**{Name("z"): 5})]] + [P(**{"a": 1}).a]
+for wrong in (lambda: B(1, **{Name("z"): 5}), lambda: B(**{Name("z"): 1, "y": 2, "q": 3}), lambda: P(1, **{Name("q"): 1})):
+    try:
+        found.append(wrong())
+    except (TypeError, ValueError):
+        pass
+'safe' if {flag.asked for flag in flags} == {1} and found == [5, 1] else [[flag.asked for flag in flags], found]
+"""
+"""Options that answer differently each time, and names of arguments that are equal to every name."""
+
 OVERWRITE: Final = """
 import copy, types
 evil = lambda *a, **k: "evil"
@@ -548,12 +586,58 @@ def test_the_attack_raises_and_the_next_script_works(attack: str) -> None:
 
 @pytest.mark.parametrize(
     "attack",
-    [DATACLASS, HOOKS, MEMBERS, PROXIES, SIGNATURE, CHANGING, OVERWRITE, ESCAPE, TEXTS, OBJ],
-    ids=["dataclass", "hooks", "members", "proxies", "signature", "changing", "overwrite", "escape", "texts", "obj"],
+    [DATACLASS, HOOKS, MEMBERS, PROXIES, SIGNATURE, CHANGING, HESITANT, OVERWRITE, ESCAPE, TEXTS, OBJ],
+    ids=[
+        "dataclass",
+        "hooks",
+        "members",
+        "proxies",
+        "signature",
+        "changing",
+        "hesitant",
+        "overwrite",
+        "escape",
+        "texts",
+        "obj",
+    ],
 )
 def test_the_attack_gets_nothing(attack: str) -> None:
     """The script ran to its end and found that it had got nothing."""
     assert evaluate(attack) == ("value", SAFE)
+    assert evaluate(ORDINARY) == ("value", '{"a": 2}  1')
+
+
+METHODS: Final = """
+@dataclass(order=True)
+class Ordered:
+    _secret: object = None
+@dataclass(frozen=True)
+class Frozen:
+    _secret: object = None
+class Other:
+    _secret = 1
+[Ordered, Frozen, Other]
+"""
+
+
+def test_a_made_method_acts_on_objects_of_its_class_only() -> None:
+    """Also when it is called past the guards, which let no script call it with another `self`."""
+    _, (ordered, frozen, other) = evaluate(METHODS)
+    handle = reach.Handle()
+    for cls in (ordered, frozen):
+        made = {name: each for name, each in vars(cls).items() if type(each) is types.FunctionType}
+        assert {"__init__", "__repr__", "__eq__"} <= made.keys()
+        for name, method in made.items():
+            given: dict[str, list[Any]] = {
+                "__setattr__": ["x", 1],
+                "__delattr__": ["x"],
+                "__hash__": [],
+                "__repr__": [],
+            }
+            for stranger in (handle, other(), cls, types, "text"):
+                with pytest.raises(TypeError, match=rf"'{name}' of {cls.__name__} doesn't apply to"):
+                    method(stranger, *given.get(name, [handle]))
+    assert handle._secret == reach.Handle()._secret
     assert evaluate(ORDINARY) == ("value", '{"a": 2}  1')
 
 

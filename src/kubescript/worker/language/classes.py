@@ -26,7 +26,6 @@ __all__ = [
     "SEALED",
     "Factory",
     "SimpleNamespace",
-    "has_method",
     "is_own",
     "is_script_class",
 ]
@@ -196,16 +195,6 @@ def is_own(cls: type, name: str) -> bool:
     """
     nearest = next((each for each in _lineage(cls) if name in vars(each)), None)
     return is_script_class(nearest)
-
-
-def has_method(cls: type, name: str) -> bool:
-    """Whether a class above, which is Python's, has a method of this name, or the metaclass has.
-
-    A definition of the script's does not count: it may be deleted when the library looks for the name.
-    """
-    above = next((each for each in _lineage(cls) if name in vars(each) and not is_script_class(each)), cls)
-    of_python = above not in {cls, Str} and callable(getattr(above, name, None))
-    return of_python or callable(getattr(type(cls), name, None))
 
 
 def _lineage(cls: type) -> tuple[type, ...]:

@@ -234,11 +234,13 @@ def _hash(cls: Any, options: Mapping[str, Any], hashed: list[Field]) -> Any:
 
 def _freeze(cls: Any, names: frozenset[str]) -> None:
     def __setattr__(self: Any, name: str, value: object) -> None:  # noqa: N807  a method
+        _require(cls, self, "__setattr__")
         if type(self) is cls or name in names:
             raise FrozenInstanceError(f"cannot assign to field {name!r}")
         super(cls, self).__setattr__(name, value)
 
     def __delattr__(self: Any, name: str) -> None:  # noqa: N807  a method
+        _require(cls, self, "__delattr__")
         if type(self) is cls or name in names:
             raise FrozenInstanceError(f"cannot delete field {name!r}")
         super(cls, self).__delattr__(name)

@@ -6,6 +6,7 @@ in it and execute it; ours make methods that take `*args, **kwargs` and ask a `P
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -15,7 +16,7 @@ __all__ = ["Parameters"]
 class Parameters:
     """The names after `self`, with their defaults: first those that may be given by position, then the others."""
 
-    __slots__ = ("_defaults", "_function", "_names", "_required", "_values", "positional")
+    __slots__ = ("_defaults", "_function", "_names", "_pick", "_required", "_values", "positional")
 
     def __init__(self, function: str, names: Sequence[str], positional: int, defaults: Mapping[str, Any]) -> None:
         self._function = function
@@ -23,6 +24,7 @@ class Parameters:
         self.positional = positional
         self._defaults = defaults
         self._values = tuple(defaults.get(name) for name in names)
+        self._pick: Any = operator.itemgetter(*names) if len(names) > 1 else self._pick_few
         self._required = max((place for place, name in enumerate(names, 1) if name not in defaults), default=0)
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
@@ -33,13 +35,16 @@ class Parameters:
         names = self._names[count:]
         given = kwargs if len(kwargs) == len(names) else {**self._defaults, **kwargs}
         try:
-            values = tuple(map(given.__getitem__, names))
+            values = tuple(map(given.__getitem__, names)) if count else self._pick(given)
         except KeyError:
             self._refuse(args, kwargs)
         unused = len(given) != len(names) and not kwargs.keys() <= set(names)
         if unused or count > self.positional:
             self._refuse(args, kwargs)
-        return args + values
+        return args + values if count else values
+
+    def _pick_few(self, given: Mapping[str, Any]) -> tuple[Any, ...]:
+        return tuple(given[name] for name in self._names)
 
     def _refuse(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> NoReturn:
         given = self._names[: len(args)]

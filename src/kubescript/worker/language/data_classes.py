@@ -2,23 +2,19 @@
 
 Python's `dataclass` writes the source code of the methods and executes it. Attacks that reached `eval`: fields of the
 names `eval` and `f, self.f(eval)`, defaults in a docstring that looks like a signature, annotations that are evaluated.
-Here the methods are closures. They act on objects of their own class only, and read and write attributes as the
-script itself does.
+Here the methods are closures (data_methods.py).
 """
 
 from __future__ import annotations
 
 import abc
 import dataclasses
-import operator
-import reprlib
-import typing
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, FrozenInstanceError
-from typing import Any, Final, NoReturn
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING
+from typing import Any, Final
 
-from kubescript.worker.language import classes, copying, data_fields, guards, parameters
-from kubescript.worker.language.data_fields import Field, Kind
+from kubescript.worker.language import classes, copying, data_fields, data_methods
+from kubescript.worker.language.data_fields import Field, Kind, Record
 
 __all__ = ["MEMBERS", "asdict", "dataclass", "fields", "is_instance"]
 
@@ -34,19 +30,6 @@ _OPTIONS: Final = _WITHOUT_EFFECT | {
     "kw_only": False,
 }
 _ORDER: Final = ("__lt__", "__le__", "__gt__", "__ge__")
-_MADE: Final = object()
-"""In place of a value that a `default_factory` makes."""
-
-
-class _Record(typing.NamedTuple):
-    """What a dataclass knows of itself, in an attribute of a name that no script can write."""
-
-    fields: dict[str, Field]
-    frozen: bool
-
-    def attributes(self) -> list[Field]:
-        """The fields that are neither ClassVar nor InitVar."""
-        return [each for each in self.fields.values() if each._kind is Kind.FIELD]
 
 
 # --- the decorator ----------------------------------------------------------------------------------------------------
@@ -66,7 +49,7 @@ def _complete(cls: Any, options: Mapping[str, Any]) -> Any:
     if options["order"] and not options["eq"]:
         raise ValueError("eq must be true if order is true")
     inherited = _inherited(cls, frozen=options["frozen"])
-    record = _Record(inherited | data_fields.collect(cls, kw_only=options["kw_only"]), options["frozen"])
+    record = Record(inherited | data_fields.collect(cls, kw_only=options["kw_only"]), options["frozen"])
     cls.__record__ = record
     _add_methods(cls, options, record)
     abc.update_abstractmethods(cls)
@@ -83,24 +66,26 @@ def _inherited(cls: type, *, frozen: bool) -> dict[str, Field]:
     return {name: each for record in records for name, each in record.fields.items()}
 
 
-def _add_methods(cls: Any, options: Mapping[str, Any], record: _Record) -> None:
+def _add_methods(cls: Any, options: Mapping[str, Any], record: Record) -> None:
     own = record.attributes()
     compared = [each for each in own if each.compare]
     hashed = [each for each in own if (each.compare if each.hash is None else each.hash)]
-    hash_ = _hash(cls, options, hashed)  # whether the script defines `__eq__` is asked before there is one of ours
+    hash_ = data_methods.hashing(
+        cls, options, hashed
+    )  # whether the script defines `__eq__` is asked before there is one of ours
     if options["init"]:
-        _add(cls, "__init__", _init(cls, record))
+        _add(cls, "__init__", data_methods.init(cls, record))
     if options["repr"]:
-        _add(cls, "__repr__", _repr(cls, [each for each in own if each.repr]))
+        _add(cls, "__repr__", data_methods.representation(cls, [each for each in own if each.repr]))
     if options["eq"]:
-        _add(cls, "__eq__", _comparison(cls, "__eq__", compared))
+        _add(cls, "__eq__", data_methods.comparison(cls, "__eq__", compared))
     for name in _ORDER if options["order"] else ():
-        if not _add(cls, name, _comparison(cls, name, compared)):
+        if not _add(cls, name, data_methods.comparison(cls, name, compared)):
             raise TypeError(
                 f"Cannot overwrite attribute {name} in class {cls.__name__}. Consider using functools.total_ordering"
             )
     if options["frozen"]:
-        _freeze(cls, frozenset(each.name for each in own))
+        data_methods.freeze(cls, frozenset(each.name for each in own))
     if hash_ is not MISSING:
         cls.__hash__ = hash_
 
@@ -113,140 +98,6 @@ def _add(cls: Any, name: str, method: Any) -> bool:
     method.__qualname__ = f"{cls.__qualname__}.{name}"
     setattr(cls, name, method)
     return True
-
-
-# --- methods ----------------------------------------------------------------------------------------------------------
-
-
-def _refuse(cls: type, self: object, name: str) -> NoReturn:
-    """Attack: `A.__init__(json, evil)`, which would set an attribute of `json`."""
-    raise TypeError(f"{name!r} of {cls.__name__} doesn't apply to {guards.describe(self)}")
-
-
-def _require(cls: type, self: object, name: str) -> None:
-    if cls not in type(self).__mro__:
-        _refuse(cls, self, name)
-
-
-def _init(cls: Any, record: _Record) -> Callable[..., None]:
-    given = [each for each in record.fields.values() if each.init and each._kind is not Kind.CLASS_VAR]
-    positional = [each for each in given if not each.kw_only]
-    given = positional + [each for each in given if each.kw_only]
-    made = [each for each in record.attributes() if each.default_factory is not MISSING]
-    defaults = {each.name: each.default for each in given if each.default is not MISSING}
-    defaults |= {each.name: _MADE for each in made}
-    _check_order(positional, defaults)
-    call = parameters.Parameters(
-        f"{cls.__qualname__}.__init__", [each.name for each in given], len(positional), defaults
-    )
-    given += [each for each in made if not each.init]
-    return _initializer(cls, record, call, {each.name: place for place, each in enumerate(given)})
-
-
-def _check_order(positional: list[Field], defaults: Mapping[str, Any]) -> None:
-    after_default = False
-    for each in positional:
-        if after_default and each.name not in defaults:
-            raise TypeError(f"non-default argument {each.name!r} follows default argument")
-        after_default = each.name in defaults
-
-
-def _initializer(
-    cls: Any, record: _Record, call: parameters.Parameters, places: Mapping[str, int]
-) -> Callable[..., None]:
-    """`places` has the names of the parameters, then those of fields that only their factory fills."""
-    own = [each for each in record.attributes() if each.name in places]
-    stored = [(each.name, places[each.name]) for each in own]
-    made = [(places[each.name], each.default_factory) for each in own if each.default_factory is not MISSING]
-    room = [_MADE] * sum(not each.init for each in own)
-    passed_on = [places[each.name] for each in record.fields.values() if each._kind is Kind.INIT_VAR]
-    bind = call.bind
-    everything = call.positional if call.positional == len(places) else -1
-    store = object.__setattr__ if record.frozen else setattr
-    continues = hasattr(cls, "__post_init__")
-
-    def __init__(self: Any, /, *args: Any, **kwargs: Any) -> None:  # noqa: N807  a method
-        if cls not in type(self).__mro__:
-            _refuse(cls, self, "__init__")
-        values: Any = args if len(args) == everything and not kwargs else bind(args, kwargs)
-        if made:
-            values = [*values, *room]
-            for place, factory in made:
-                if values[place] is _MADE:
-                    values[place] = factory()
-        for name, place in stored:
-            store(self, name, values[place])
-        if continues:
-            self.__post_init__(*[values[place] for place in passed_on])
-
-    return __init__
-
-
-def _values(found: Iterable[Field]) -> Callable[[Any], tuple[Any, ...]]:
-    """What reads the fields of an object, through the guards."""
-    reads = [(each._read, each.name) for each in found]
-    return lambda self: tuple([read(self, name) for read, name in reads])
-
-
-def _repr(cls: Any, shown: list[Field]) -> Callable[[Any], str]:
-    values = _values(shown)
-
-    @reprlib.recursive_repr()
-    def __repr__(self: Any) -> str:  # noqa: N807  a method
-        _require(cls, self, "__repr__")
-        texts = [f"{each.name}={value!r}" for each, value in zip(shown, values(self), strict=True)]
-        return f"{type(self).__qualname__}({', '.join(texts)})"
-
-    return __repr__
-
-
-def _comparison(cls: Any, name: str, compared: list[Field]) -> Callable[[Any, Any], Any]:
-    values = _values(compared)
-    compare = getattr(operator, name)
-
-    def method(self: Any, other: Any) -> Any:
-        _require(cls, self, name)
-        if type(other) is not type(self):
-            return NotImplemented
-        return compare(values(self), values(other))
-
-    return method
-
-
-def _hash(cls: Any, options: Mapping[str, Any], hashed: list[Field]) -> Any:
-    """The `__hash__` that the class gets; MISSING when it keeps its own."""
-    body = vars(cls)
-    defined = "__hash__" in body and not (body["__hash__"] is None and "__eq__" in body)
-    if options["unsafe_hash"] and defined:
-        raise TypeError(f"Cannot overwrite attribute __hash__ in class {cls.__name__}")
-    if defined or not (options["unsafe_hash"] or options["eq"]):
-        return MISSING
-    if not (options["unsafe_hash"] or options["frozen"]):
-        return None  # equal objects that change have no hash
-    values = _values(hashed)
-
-    def __hash__(self: Any) -> int:  # noqa: N807  a method
-        _require(cls, self, "__hash__")
-        return hash(values(self))
-
-    return __hash__
-
-
-def _freeze(cls: Any, names: frozenset[str]) -> None:
-    def __setattr__(self: Any, name: str, value: object) -> None:  # noqa: N807  a method
-        _require(cls, self, "__setattr__")
-        if type(self) is cls or name in names:
-            raise FrozenInstanceError(f"cannot assign to field {name!r}")
-        super(cls, self).__setattr__(name, value)
-
-    def __delattr__(self: Any, name: str) -> None:  # noqa: N807  a method
-        _require(cls, self, "__delattr__")
-        if type(self) is cls or name in names:
-            raise FrozenInstanceError(f"cannot delete field {name!r}")
-        super(cls, self).__delattr__(name)
-
-    cls.__setattr__ = __setattr__
-    cls.__delattr__ = __delattr__
 
 
 # --- functions --------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final
 
 from kubescript.worker.language import classes, guards
 
-__all__ = ["Field", "Kind", "collect", "decide", "field"]
+__all__ = ["Field", "Kind", "Record", "collect", "decide", "field"]
 
 _FLAGS: Final = {"init": True, "repr": True, "hash": None, "compare": True, "kw_only": MISSING}
 
@@ -53,6 +53,17 @@ class Field:
     def __repr__(self) -> str:
         shown = [f"{name}={value!r}" for name, value in vars(self).items() if not name.startswith("_")]
         return f"Field({','.join(shown)})"
+
+
+class Record(typing.NamedTuple):
+    """What a dataclass knows of itself, in an attribute of a name that no script can write."""
+
+    fields: dict[str, Field]
+    frozen: bool
+
+    def attributes(self) -> list[Field]:
+        """The fields that are neither ClassVar nor InitVar."""
+        return [each for each in self.fields.values() if each._kind is Kind.FIELD]
 
 
 def decide(function: str, defaults: Mapping[str, Any], options: dict[str, Any]) -> dict[str, Any]:

@@ -280,7 +280,7 @@ ESCAPES: Final = {
     "unbound-pattern": FAKE + SPY + "match Spy():\n    case contextlib.ExitStack.callback: pass\ngot[0](Fake(), 1)",
     "unbound-pattern-key": FAKE + SPY + "match {Spy(): 1}:\n    case {contextlib.ExitStack.callback: 1}: pass\ngot[0](Fake(), 1)",
     "unbound-field": "from collections import UserDict\n@dataclass\nclass U(UserDict):\n    __init__: object\ndataclasses.fields(U)[0].default(json.dumps)",
-    "unbound-field-behind": "class Own(abc.ABC): copy = 1\n@dataclass\nclass U(collections.UserDict, Own):\n    copy: object\ndataclasses.fields(U)[0].default",
+    "unbound-field-behind": "class Own(abc.ABC): copy = 1\n@dataclass\nclass U(collections.UserDict, Own):\n    copy: object\ndataclasses.fields(U)[0].default(json.dumps)",
     "unbound-field-deleted": "def make(cls):\n    if 'copy' in done: del U.copy\n    return 1\nclass U(collections.UserDict):\n    a: object = classmethod(property(make))\n    copy: object = 1\ndone = ['copy']\ndataclass(U)\ndataclasses.fields(U)[1].default",
     "unbound-augmented-behind": SPY + "class Own(abc.ABC): copy = 1\nclass U(collections.UserDict, Own): pass\nU.copy += Spy()",
     "field-mro": "@dataclass\nclass E(Exception):\n    mro: object\ndataclasses.fields(E)[0].default()",

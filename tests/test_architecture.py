@@ -138,7 +138,7 @@ def test_the_masking_process_imports_nothing_but_its_named_packages() -> None:
     """What reads hostile bytes has no HTTP client, no YAML and no template engine at hand."""
     graph = grimp.build_graph("kubescript", include_external_packages=True)
     modules = {module for module in graph.modules if module.startswith("kubescript.masker")}
-    assert len(modules) > 20
+    assert len(modules) > 12
     imported = {found for module in modules for found in graph.find_modules_directly_imported_by(module)}
     ours = {name for name in imported if name.startswith("kubescript")}
     assert all(name.startswith(("kubescript.masker", "kubescript.wire", "kubescript.confinement")) for name in ours)

@@ -49,7 +49,7 @@ _MAX_DEPTH: Final = 8
 """Texts within texts; what is wrapped deeper is masked as a whole."""
 _KEEP_FORM: Final = 512
 """Bytes of decoded text from which on base64 is written anew with masks inside, and not replaced as a whole."""
-_MANY: Final = 4_000
+_MANY: Final = 2_000
 """Candidates that a body may have however short it is; judging one costs some 50 µs."""
 _MOST: Final = 8_000
 """Candidates that it may save up."""
@@ -88,6 +88,10 @@ class Budget:
     def credit(self, size: int) -> None:
         """So many more bytes of the body have come."""
         self._bytes = min(_MOST * _SPARSE, self._bytes + size)
+
+    def withdraw(self, size: int) -> None:
+        """So many of its bytes were masked as a whole, and pay for nothing."""
+        self._bytes = max(0, self._bytes - size)
 
     def spend(self, count: int) -> None:
         """So many are judged."""
@@ -169,6 +173,7 @@ class Masker:
             if is_full or was_full:
                 yield judge(b"".join(sparse))
                 yield whole(block)
+                self.budget.withdraw(len(block))
                 sparse = []
             else:
                 sparse.append(block)
@@ -254,6 +259,8 @@ class Masker:
             new = self.text(content, found, depth + 1, hits if content is raw else None)
         if kind and is_file and (new is not content or spans.PLACEHOLDER.search(content)):
             new = self._rest(new, kind, found)
+            if b"\n" not in new.strip():  # what is left of the file is a line, which is masked as one
+                new = self.masked(kind, content, found)
         elif kind:
             bare = content.rstrip(b"\r\n")
             new = self.masked(kind, bare, found) + content[len(bare) :]

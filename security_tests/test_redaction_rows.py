@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
 
 import pytest
 
 from kubescript import redaction
 from kubescript.masker import linear, patterns, scanner
+from security_tests.redaction import engine, floods
+from security_tests.redaction.sheet import Document
 
 Count = Callable[[int], None]
 
@@ -37,6 +42,44 @@ def test_a_row_masks_its_example(name: str, masking: redaction.Engine, attacks: 
     for text in (example, f"first line\n{example}\nlast line"):
         masked = masking.text(bare(text), lambda _: None)
         assert PLACEHOLDER.sub("«»", masked) == MARKED.sub("«»", text)
+
+
+STAMP: Final = "2026-01-31T12:00:00.000000000Z "
+"""What stands before each line of every log; rows that look for a line's beginning did not find it behind one."""
+COMMANDS: Final = (
+    "mysqldump -uroot -p«hunter2-x9» shop",
+    'curl -T /tmp/all.enc -u "backup:«hunter2-x9»" https://dav.example.com/',
+    "ldapsearch -D cn=admin -w «hunter2-x9» -b dc=example",
+    "--db-password «hunter2-x9»",
+)
+"""In JSON an escape stands before them, whose letter was taken for the beginning of another word."""
+
+
+def in_string(text: str) -> Document:
+    """As an API server writes it: letters beyond ASCII are no escapes."""
+    body = json.dumps({"kind": "ConfigMap", "data": {"text": text}}, ensure_ascii=False)
+    return replace(floods.in_configmap(""), body=body.encode())
+
+
+def left(values: list[str], output: bytes) -> list[str]:
+    return [value for value in values if value.encode() in output]
+
+
+@pytest.mark.promise("S-01")
+@pytest.mark.parametrize("example", [*(row.example for row in patterns.ROWS.values()), *COMMANDS])
+def test_an_example_is_masked_wherever_it_stands(example: str, masking: redaction.Engine, attacks: Count) -> None:
+    """Alone in a string of JSON, between other lines of one, and in a line of a log."""
+    values = MARKED.findall(example)
+    text = bare(example)
+    documents = [in_string(each) for each in (text, f"first line\n{text}\nlast line")]
+    if example in COMMANDS:
+        documents += [in_string(f"#!/bin/sh\n\t{text}\n")]
+    if "\n" not in text:
+        documents += [floods.log(f"{STAMP}first line\n{STAMP}{text}\n")]
+    for document in documents:
+        attacks(1)
+        assert left(values, document.body) == [value for value in values if "\n" not in value and '"' not in value]
+        assert not left(values, engine.masked(masking, document))
 
 
 @pytest.mark.promise("S-01")

@@ -53,7 +53,9 @@ _MEMBER: Final = linear.compiled(rb'(?s)\s*"((?:[^"\\]|\\.)*)"\s*:\s*"((?:[^"\\]
 _MOST_MEMBERS: Final = 400
 _NEXT_FLAG: Final = linear.compiled(rb'--?[a-z][a-z-]*["=]')
 BEHIND_RUN: Final = 2
-"""Bytes behind a run of base64 that its probe reads."""
+"""Bytes behind a string that such a probe reads."""
+_AT_END: Final = frozenset({"base64", "ppp-secrets"})
+"""Probes that read the quote behind a string, for what they look for ends there."""
 _WINDOW: Final = 4_096
 _BACKSLASH: Final = b"\\\0"
 """What stands in for an escaped backslash, behind which no escape begins; no document has a zero."""
@@ -88,7 +90,7 @@ def located(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]:
         read = quotes_only(data, done, end)
         last = read.rfind(b'"')
         if read.count(b'"') % 2 == 0:  # within no string, or just behind one
-            if probe != "base64" or last < max(0, len(read) - BEHIND_RUN):
+            if probe not in _AT_END or last < max(0, len(read) - BEHIND_RUN):
                 done = end
                 continue
             last = read.rfind(b'"', 0, last)

@@ -148,6 +148,29 @@ def test_candidates_beside_a_value_do_not_cut_it(name: str, rules: bodies.Rules,
         assert KEY_LINE not in output
 
 
+LONG_KEY: Final = [f"{KEY_LINE}{line:03}" for line in range(90)]
+"""A key of 6 KB. Its first line was in the block behind one that is full, and goes with that; the others stayed."""
+SPENT: Final = 64 * 1024 + 60_000
+"""Bytes of candidates: of a log's second block, these are too many, and the key begins near its end."""
+
+
+@pytest.mark.promise("S-01")
+@pytest.mark.parametrize("about", [masking.Body(), masking.Body(log=True)])
+@pytest.mark.parametrize("full", ["pwd=a1 ", "pwd=a1\n"])
+def test_a_key_behind_candidates_is_masked_to_its_end(
+    about: masking.Body, full: str, rules: bodies.Rules, attacks: Count
+) -> None:
+    """Wherever it begins behind a block that is full of candidates."""
+    key = "\n".join(["-----BEGIN RSA PRIVATE KEY-----", *LONG_KEY, "-----END RSA PRIVATE KEY-----"])
+    spent = full * (SPENT // len(full))
+    for lines in (0, 60, 120, 180, 210):
+        attacks(1)
+        between = "ordinary text of a line\n" * lines
+        text = f"{spent}\n{between}{key}\nand more\n"
+        output = masked(rules, text if about.log else json.dumps({"x": text}), about)
+        assert not [line for line in LONG_KEY if line in output]
+
+
 LARGE: Final = 4 * 1024 * 1024
 """Bytes from which on a document is cut behind any object."""
 ENDS: Final = ("see {a},", "{a},{", '{"a"},')

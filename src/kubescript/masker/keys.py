@@ -8,7 +8,7 @@ from typing import Final
 from kubescript.masker import encodings, linear
 from kubescript.masker.spans import Span
 
-__all__ = ["Endings", "is_basic", "jwt", "pem"]
+__all__ = ["Endings", "is_basic", "is_open", "jwt", "pem"]
 
 _PEM_BYTES: Final = 65_536
 _END_BYTES: Final = 100
@@ -61,6 +61,12 @@ def pem(text: bytes, end: int, endings: Endings) -> Iterator[Span]:
         return
     lines = (pattern.match(text, end, limit) for pattern in (_BODY, _CARRIED))
     yield Span(start, max(match.end() for match in lines if match is not None), "private-key")
+
+
+def is_open(text: bytes, *, is_open: bool) -> bool:
+    """Whether a key goes on behind this text; `is_open`: whether one goes on at its beginning."""
+    begun, ended = text.rfind(b"-----BEGIN"), text.rfind(b"-----END")
+    return begun > ended or (is_open and ended < 0)
 
 
 def is_basic(value: bytes) -> bool:

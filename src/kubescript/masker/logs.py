@@ -30,7 +30,7 @@ _SHAPE_BYTES: Final = 400
 _BEGINS: Final = linear.compiled(
     rb"(?i)-----BEGIN ([A-Z0-9 -]*)KEY(?: [A-Z0-9 ]+)?-----(?:(?:\\{1,3}[nr]){0,2}\\{0,3}\"[^\r\n]*)?\s*$"
 )
-_END: Final = b"-----END "
+_BEGIN, _END = b"-----BEGIN ", b"-----END "
 _KEY_LINE: Final = linear.compiled(
     rb"^\s*(?:[A-Za-z0-9+/]{0,100}={0,2}|[A-Za-z-]+: [^\r\n]{0,100})"
     rb"(?:(?:\\{1,3}[nr]){0,2}\\{0,3}\"[,}][^\r\n]*)?[\s\"',}]*$"
@@ -95,6 +95,10 @@ class LogText:
             start, end = loglines.stamp(line), len(line.rstrip(b"\r\n"))
             mask = self._rules.masked("suspicious", line[start:end], self._found) if start < end else b""
             masked.append(line[:start] + mask + line[end:])
+            if _END in line:
+                self._below.pop("key", None)
+            elif _BEGIN in line:
+                self._open(line[start:end])
         self._open(line[start:end])
         return b"".join(masked)
 
@@ -272,7 +276,7 @@ def _table(line: bytes) -> _Below:
 
 
 _OPENS: Final[tuple[tuple[str, bytes, Callable[[bytes], _Below]], ...]] = (
-    ("key", b"-----BEGIN ", _key),
+    ("key", _BEGIN, _key),
     ("block", b":", _block),
     ("variable", b":", _variable),
     ("answer", b"", _asked),

@@ -162,19 +162,20 @@ class Masker:
     def dense(
         self, content: bytes, judge: Callable[[bytes], bytes], whole: Callable[[bytes], bytes]
     ) -> Iterator[bytes]:
-        """A text that has too many candidates. The blocks that are full of them are masked as a whole, and so is the
-        block behind each; blocks between them are judged together. A value that begins in one and ends in the next is
-        cut by neither."""
+        """A text that has too many candidates. The blocks that are full of them are masked as a whole, and so are the
+        block behind each and the rest of a key that begins there; blocks between them are judged together. A value that
+        begins in one and ends in the next is cut by neither."""
         sparse: list[bytes] = []
-        was_full = False
+        was_full = in_key = False
         for block in _blocks(content):
             most = len(block) // _SPARSE
             is_full = len(self.scanner.scan(encodings.colourless(block), most)) > most
-            if is_full or was_full:
+            if is_full or was_full or in_key:
                 yield judge(b"".join(sparse))
                 yield whole(block)
                 self.budget.withdraw(len(block))
                 sparse = []
+                in_key = keys.is_open(block, is_open=in_key)
             else:
                 sparse.append(block)
             was_full = is_full

@@ -214,7 +214,9 @@ class Masker:
             raw = data[string.start : string.end]
             inside = hits[bisect_right(ends, string.start) : bisect_right(ends, string.end + json_strings.BEHIND_RUN)]
             within = [(probe, min(end, string.end) - string.start) for probe, end in inside]
-            new = self._string(raw, string, within, found, depth)
+            self.budget.spend(1)
+            is_paid = self.budget.left > 0 or spans.is_masked(raw)
+            new = self._string(raw, string, within, found, depth) if is_paid else self.masked("suspicious", raw, found)
             if new is not raw:
                 parts += [data[done : string.start], new]
                 done = string.end

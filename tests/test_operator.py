@@ -255,7 +255,11 @@ def answering(status: int, kind: str, body: bytes) -> Iterator[str]:
 
 NODES = "len(k8s.coreV1().list_node())"
 ANSWERS = {
-    "a login page": ((200, "text/html", b"<html>please log in</html>"), "text/html instead of JSON", "no JSON object"),
+    "a login page": (
+        (200, "text/html", b"<html>please log in</html>"),
+        "text/html instead of JSON",
+        "no discovery document",
+    ),
     "401": ((401, "application/json", b'{"kind":"Status","message":"who?"}'), "401", "401"),
     "403": ((403, "application/json", b'{"kind":"Status","message":"no"}'), "403", "403"),
     "a bad gateway": ((502, "text/html", b"<html>bad gateway</html>"), "502", "502"),

@@ -69,12 +69,13 @@ def test_progress_reaches_the_client_inside_a_watch(flags: list[str]) -> None:
     script = (
         WATCH
         + """
-for event in w.stream(v1.list_namespace, timeout_seconds=10):
+for event in w.stream(v1.list_namespace, timeout_seconds=8):
     name = event["object"].metadata.name
     found = k8s.parallel([lambda n=n: v1.list_namespaced_pod(name, limit=n) for n in (1, 2)])
     seen.append(sum(map(len, found)))
-    ctx.progress(len(seen), None, name)
-len(seen)
+    if len(seen) <= 8:  # of more than ten in a row the last waits for the script's next frame: executor/progress.py
+        ctx.progress(len(seen), None, name)
+min(len(seen), 8)
 """
     )
     (answer,), seen = ask(flags, script)

@@ -131,7 +131,8 @@ def _behind_scheme(text: bytes, start: int, stop: int) -> int:
     scheme = _SCHEME.match(text, start, stop)
     if scheme is None or not (scheme[1].lower() in _SCHEMES or (scheme[2] and scheme[1][:1].isupper())):
         return start
-    return scheme.end(1) + len(text[scheme.end(1) : stop]) - len(text[scheme.end(1) : stop].lstrip(b" \t"))
+    rest = text[scheme.end(1) : stop]
+    return stop - len(rest.lstrip(b" \t"))
 
 
 def _weak(text: bytes, at: int, found: _Naming) -> Iterator[Span]:

@@ -70,9 +70,8 @@ def _add_methods(cls: Any, options: Mapping[str, Any], record: Record) -> None:
     own = record.attributes()
     compared = [each for each in own if each.compare]
     hashed = [each for each in own if (each.compare if each.hash is None else each.hash)]
-    hash_ = data_methods.hashing(
-        cls, options, hashed
-    )  # whether the script defines `__eq__` is asked before there is one of ours
+    # Whether the script defines `__eq__` is asked before there is one of ours.
+    hash_ = data_methods.hashing(cls, options, hashed)
     if options["init"]:
         _add(cls, "__init__", data_methods.init(cls, record))
     if options["repr"]:

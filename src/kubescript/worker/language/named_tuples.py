@@ -1,7 +1,7 @@
 """`namedtuple` and `NamedTuple` for scripts: subclasses of tuple that are made without generated code.
 
 Python's own write the names of the fields into the source code of `__new__` and evaluate it; the texts of annotations
-they compile. Here `__new__` is a closure, and each field a property.
+they compile. Here `__new__` is a closure; the descriptor of a field is Python's own, which is written in C.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from kubescript.worker.language import identifiers, parameters
 __all__ = ["NAMED_TUPLE", "NamedTuple", "NamedTupleMeta", "namedtuple"]
 
 _PROHIBITED: Final = frozenset({"__init__", "_fields", "_field_defaults", "_make", "_replace", "_asdict", "_source"})
+_getter: Any = collections._tuplegetter  # type: ignore[attr-defined]
+"""The descriptor of a field in Python's named tuples, which reads no attribute."""
 
 
 def namedtuple(
@@ -31,10 +33,12 @@ def namedtuple(
     if isinstance(field_names, str):
         field_names = str.__str__(field_names).replace(",", " ").split()
     names = [str(name) for name in field_names]
-    _require_strings([typename := str(typename), *names])
-    if rename := bool(rename):
+    typename = str(typename)
+    _require_strings([typename, *names])
+    is_renamed = bool(rename)
+    if is_renamed:
         names = _renamed(names)
-    _check_names(typename, names, private=rename)
+    _check_names(typename, names, private=is_renamed)
     values = [] if defaults is None else list(defaults)
     if len(values) > len(names):
         raise TypeError("Got more default values than field names")
@@ -117,9 +121,6 @@ def _check_order(names: list[str], defaults: Mapping[str, Any]) -> None:
                 f"Non-default namedtuple field {name} cannot follow default field{plural} {', '.join(before)}"
             )
 
-
-_getter: Any = collections._tuplegetter  # type: ignore[attr-defined]
-"""The descriptor of a field in Python's named tuples, which reads no attribute."""
 
 # --- members ----------------------------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, MISSING, InitVar
 from typing import Any, ClassVar, Final
 
-from kubescript.worker.language import classes, guards
+from kubescript.worker.language import classes, guards, parameters
 
 __all__ = ["Field", "Kind", "Record", "collect", "decide", "field"]
 
@@ -68,10 +68,17 @@ class Record(typing.NamedTuple):
 
 def decide(function: str, defaults: Mapping[str, Any], options: dict[str, Any]) -> dict[str, Any]:
     """Return each option as True or False (None and MISSING stay), by its default if it is not given."""
+    parameters.require_plain(options)
     given = {name: options.pop(name, default) for name, default in defaults.items()}
-    for name in options:
-        raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
-    return {name: value if value is None or value is MISSING else bool(value) for name, value in given.items()}
+    if options:
+        unknown = next(iter(options))
+        raise TypeError(f"{function}() got an unexpected keyword argument {unknown!r}")
+    return {name: _decided(value) for name, value in given.items()}
+
+
+def _decided(value: Any) -> Any:
+    is_open = value is None or value is MISSING
+    return value if is_open else bool(value)
 
 
 def field(

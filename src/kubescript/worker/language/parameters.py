@@ -10,7 +10,16 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
-__all__ = ["Parameters"]
+__all__ = ["Parameters", "require_plain"]
+
+
+def require_plain(options: Mapping[str, object]) -> None:
+    """Check that the names of options are Python's own texts.
+
+    Attack: `dumps(x, **{S("cls"): C})`, where the `__eq__` of S denies that this is `cls`, and says so when json asks.
+    """
+    if any(type(name) is not str for name in options):
+        raise TypeError("the name of an option must be a plain string")
 
 
 class Parameters:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import zipfile
@@ -39,7 +40,7 @@ def talk(mode: str, asked: Callable[[Client], Awaitable[None]], *flags: str) -> 
 
 @pytest.mark.parametrize("mode", ERAS)
 def test_every_page_can_be_listed_and_read(mode: str) -> None:
-    """All of sdk_docs, the introduction first, as Markdown; what is read is the file."""
+    """All of sdk_docs, the introduction first, as Markdown; what is read is the file, with links between resources."""
 
     async def ask(client: Client) -> None:
         found = (await client.list_resources()).resources
@@ -50,13 +51,30 @@ def test_every_page_can_be_listed_and_read(mode: str) -> None:
             assert isinstance(text, mcp_types.TextResourceContents)
             assert (text.mime_type, text.uri) == ("text/markdown", page.uri)
             comment, _, body = (ROOT / "sdk_docs" / f"{page.name}.md").read_text("utf-8").partition("\n")
-            assert text.text == body
+            assert re.sub(r"\(kubescript://sdk/(\w+)\)", r"(\1.md)", text.text) == body
             assert comment.startswith("<!--")
             assert page.title
             assert text.text.find(f"# {page.title}") >= 0
         assert (await client.list_resource_templates()).resource_templates == []
 
     talk(mode, ask)
+
+
+def test_every_link_of_every_page_can_be_read() -> None:
+    """A link in a page names a resource of this server or an address on the web, never a file beside the page."""
+
+    async def ask(client: Client) -> None:
+        uris = {page.uri for page in (await client.list_resources()).resources}
+        linked = set()
+        for uri in uris:
+            (text,) = (await client.read_resource(uri)).contents
+            assert isinstance(text, mcp_types.TextResourceContents)
+            linked |= set(re.findall(r"\]\(([^)\s]+)\)", text.text))
+        own = {link for link in linked if not link.startswith("https://")}
+        assert "kubescript://sdk/helpers" in own
+        assert own <= uris
+
+    talk("auto", ask)
 
 
 UNKNOWN = (

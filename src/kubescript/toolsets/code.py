@@ -8,6 +8,7 @@ instead, and in the pages, for people who browse and models that want more.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -40,8 +41,10 @@ _MARKDOWN: Final = "text/markdown"
 _PACKAGE_FOLDER: Final = Path(__file__).parent.parent
 _PAGE_FOLDERS: Final = (_PACKAGE_FOLDER / "sdk_docs", _PACKAGE_FOLDER.parent.parent / "sdk_docs")
 """In an installed package; in a checkout."""
-_FIRST_PAGES: Final = ("index", "differences", "objects", "lists", "errors", "dynamic")
+_FIRST_PAGES: Final = ("index", "differences", "objects", "lists", "errors", "dynamic", "helpers", "contexts")
 """Topics stand before the pages of each client."""
+_PAGE_LINK: Final = re.compile(r"\]\((\w+)\.md\)")
+"""A link from one page to another, as it works in the repository."""
 
 _TRIAGE_TEXT: Final = Path(__file__).with_name("triage.txt")
 """What the model reads."""
@@ -175,9 +178,13 @@ def _page(path: Path) -> base.Page:
 
 
 def _read_page(path: Path) -> str:
-    """Returns the page without its first comment, which tells people of the repository where it comes from."""
+    """Returns the page for a client: without its first comment, which is for people who browse the repository, and
+    with links that the client can read as resources.
+    """
     text = path.read_text("utf-8")
-    return text.partition("\n")[2] if text.startswith("<!--") else text
+    if text.startswith("<!--"):
+        text = text.partition("\n")[2]
+    return _PAGE_LINK.sub(rf"]({PAGE_PREFIX}\1)", text)
 
 
 def _page_title(path: Path) -> str:

@@ -1,8 +1,8 @@
-# Which containers crash, how often, and what they said last.
+# Which containers crash, how often, and how they ended last time.
 core = k8s.coreV1()
 rows = []
 for pod in core.list_pod_for_all_namespaces():
-    for c in pod.status.container_statuses:
+    for c in [*pod.status.init_container_statuses, *pod.status.container_statuses]:
         if c.state.waiting and c.state.waiting.reason == "CrashLoopBackOff":
             last = c.last_state.terminated
             rows.append(

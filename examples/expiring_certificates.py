@@ -4,8 +4,11 @@ import datetime
 now = datetime.datetime.now(datetime.timezone.utc)
 found = []
 for cert in k8s.dynamic().resources.get(api_version="cert-manager.io/v1", kind="Certificate").get().items:
-    expires = datetime.datetime.fromisoformat(cert.status.notAfter)
-    ready = next((c["status"] for c in cert.status.conditions if c["type"] == "Ready"), "Unknown")
-    if ready != "True" or (expires - now).days < 14:
-        found.append((f"{cert.metadata.namespace}/{cert.metadata.name}", ready, (expires - now).days))
+    status = cert.status or {}  # a certificate that nobody has looked at yet has none
+    conditions = status.get("conditions") or []
+    ready = next((c.get("status") for c in conditions if c.get("type") == "Ready"), "Unknown")
+    expires = status.get("notAfter")  # absent until the first certificate is issued
+    days = (datetime.datetime.fromisoformat(expires) - now).days if expires else None
+    if ready != "True" or days is None or days < 14:
+        found.append((f"{cert.metadata.namespace}/{cert.metadata.name}", ready, days))
 found

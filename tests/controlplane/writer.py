@@ -103,7 +103,9 @@ class Writer:
             known = self._uids.get((owner["kind"], namespace, owner["name"]))
             owner["uid"] = known or self._uids[owner["kind"], "", owner["name"]]
         if about := body.get("involvedObject"):
-            about["uid"] = self._uids.get((about["kind"], about.get("namespace", ""), about["name"]), "")
+            about["uid"] = self._uids.get(
+                (about.get("kind", ""), about.get("namespace", ""), about.get("name", "")), ""
+            )
 
 
 def collection(body: Object) -> str:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from kubescript.cli import paths as cli_paths
+
 if TYPE_CHECKING:
     from kubescript import config
     from kubescript.executor import executor
@@ -24,7 +26,7 @@ _UNKNOWN: Final = 2
 
 def _file_argument(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds the argument FILE."""
-    path = click.Path(path_type=Path, dir_okay=False)
+    path = cli_paths.UserPath(dir_okay=False)
     return click.argument("file", type=path)(command)
 
 
@@ -57,7 +59,7 @@ def audit() -> None:
 
 
 _KEY_OPTION: Final = click.option(
-    "--key", "key_file", type=click.Path(path_type=Path), help="The chain's key file (audit.key_file)."
+    "--key", "key_file", type=cli_paths.UserPath(), help="The chain's key file (audit.key_file)."
 )
 
 
@@ -206,9 +208,7 @@ def role(file: Path, name: str, code: int, **chosen: Any) -> None:
 @audit.command()
 @_file_argument
 @_filter_options
-@click.option(
-    "--snapshot", "out", type=click.Path(path_type=Path), help="Copy what replaying needs to a new folder OUT."
-)
+@click.option("--snapshot", "out", type=cli_paths.UserPath(), help="Copy what replaying needs to a new folder OUT.")
 @click.pass_context
 @_errors_explained
 @_verifies_first

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from kubescript.cli import paths
+
 if TYPE_CHECKING:
     from kubescript import config
 
@@ -26,27 +28,25 @@ def server_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     say."""
     options = (
         click.option("--toolsets", help="Groups of tools to serve, separated by commas: code."),
-        click.option("--kubeconfig", type=click.Path(path_type=Path), help="Kubeconfig file."),
+        click.option("--kubeconfig", type=paths.UserPath(), help="Kubeconfig file."),
         click.option("--context", help="Kubeconfig context."),
         click.option("--contexts", help="Kubeconfig contexts that scripts may name, separated by commas."),
-        click.option(
-            "--snapshot", type=click.Path(path_type=Path), help="Serve this saved cluster instead of a live one."
-        ),
-        click.option(
-            "--config", "config_file", type=click.Path(path_type=Path), help="TOML or YAML file with settings."
-        ),
+        click.option("--snapshot", type=paths.UserPath(), help="Serve this saved cluster instead of a live one."),
+        click.option("--config", "config_file", type=paths.UserPath(), help="TOML or YAML file with settings."),
         click.option(
             "--read-only/--no-read-only", default=None, help="Refuse every request that could change the cluster."
         ),
-        click.option(
-            "--audit", type=click.Path(path_type=Path), help="Put every script and call on record in this file."
-        ),
+        click.option("--audit", type=paths.UserPath(), help="Put every script and call on record in this file."),
         click.option(
             "--audit-keep",
             type=click.Choice(["scripts", "responses"]),
             help="Keep each script's text beside that file, or all that `audit replay` needs.",
         ),
-        click.option("--transport", type=click.Choice(["stdio", "http"]), help="How clients connect."),
+        click.option(
+            "--transport",
+            type=click.Choice(["stdio", "http"]),
+            help="How clients connect; stdio, unless --port or --host is given.",
+        ),
         click.option("--host", help="Loopback address of the http transport."),
         click.option("--port", type=int, help="Port of the http transport."),
         click.option(

@@ -18,7 +18,7 @@ import click
 
 import kubescript
 from kubescript import spawner
-from kubescript.cli import audit, flags, process
+from kubescript.cli import audit, completion, flags, paths, process
 from kubescript.output import sanitizing
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _MIN_TIMEOUT_MS: Final = 1
 @click.group(
     invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
 )
-@click.version_option(kubescript.__version__, prog_name="kubescript")
+@click.version_option(kubescript.__version__, "-V", "--version", prog_name="kubescript")
 @flags.server_flags
 @click.pass_context
 def cli(context: click.Context, /, **given: object) -> None:
@@ -68,15 +68,16 @@ def _serve(context: click.Context, given: dict[str, object]) -> None:
 
 
 @cli.command()
-@click.argument("file", type=click.File(encoding="utf-8"))
+@click.argument("file", type=click.File(encoding="utf-8"), required=False)
+@click.option("--code", "-c", help="The script itself, instead of a FILE.")
 @click.option("--timeout", type=click.IntRange(min=_MIN_TIMEOUT_MS), help="Milliseconds the script may take.")
 @flags.server_flags
 @click.pass_context
-def run(context: click.Context, /, file: TextIO, timeout: int | None, **given: object) -> None:
-    """Evaluate one script from FILE (- for standard input) and print its result."""
+def run(context: click.Context, /, file: TextIO | None, code: str | None, timeout: int | None, **given: object) -> None:
+    """Evaluate one script from FILE (- for standard input) or CODE, and print its result."""
     import anyio
 
-    script = _read_script(file)
+    script = _script(file, code)
     caller = _operator("run")
     with _application(context, given) as opened:
         _check_timeout(timeout, opened.settings.limits.max_timeout_ms)
@@ -86,6 +87,16 @@ def run(context: click.Context, /, file: TextIO, timeout: int | None, **given: o
     if answer.is_error:
         context.exit(_FAILED)
     context.exit(0)
+
+
+def _script(file: TextIO | None, code: str | None) -> str:
+    """The script, from the one place that was given."""
+    if (file is None) == (code is None):
+        raise click.UsageError("give one script: a FILE, - for standard input, or -c CODE")
+    if code is not None:
+        return code
+    assert file is not None
+    return _read_script(file)
 
 
 def _read_script(file: TextIO) -> str:
@@ -130,7 +141,7 @@ def doctor(context: click.Context, /, as_json: bool, **given: object) -> None:
 
 
 @cli.command()
-@click.argument("out", type=click.Path(path_type=Path))
+@click.argument("out", type=paths.UserPath())
 @click.option("--namespaces", "-n", help="Only these namespaces, separated by commas.")
 @click.option(
     "--logs", type=click.IntRange(min=1), default=None, help="Lines of each container's log to keep; none by default."
@@ -205,6 +216,7 @@ def demo(context: click.Context, /, **given: object) -> None:
 
 
 cli.add_command(audit.audit)
+cli.add_command(completion.completion)
 
 
 @contextlib.contextmanager

@@ -122,7 +122,7 @@ def _can_be_written(path: Path | None) -> bool:
     # A mounted Secret cannot be written, and must not make the renewal fail.
     source = kubeconfig.source(path) or ""
     files = [part for part in source.split(os.pathsep) if part]
-    return all(os.access(Path(file).expanduser(), os.W_OK) for file in files)
+    return all(os.access(file, os.W_OK) for file in files)
 
 
 _renewal_locks: Final[collections.defaultdict[str, threading.Lock]] = collections.defaultdict(threading.Lock)

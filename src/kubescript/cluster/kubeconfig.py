@@ -43,11 +43,15 @@ def source(path: Path | None = None) -> str | None:
     They are the given file, or else $KUBECONFIG, or else ~/.kube/config.
     """
     if path is not None:
-        return str(path.expanduser())
+        return str(path)
     if variable := os.environ.get("KUBECONFIG"):
-        return variable
-    default = Path(os.path.expanduser("~/.kube/config"))  # noqa: PTH111  whoever has no home has no such file
+        return os.pathsep.join(_with_home(part) for part in variable.split(os.pathsep))
+    default = Path(_with_home("~/.kube/config"))
     return str(default) if default.is_absolute() and default.is_file() else None
+
+
+def _with_home(path: str) -> str:
+    return os.path.expanduser(path)  # noqa: PTH111  whoever has no home has no such file
 
 
 def contexts(path: Path | None = None) -> list[Context]:
@@ -58,7 +62,7 @@ def contexts(path: Path | None = None) -> list[Context]:
             "there is no kubeconfig",
             "pass --kubeconfig, set KUBECONFIG, or use --snapshot to serve a saved cluster",
         )
-    paths = [Path(part).expanduser() for part in _existing(files)]
+    paths = [Path(part) for part in _existing(files)]
     return _merge([_read(file) for file in paths])
 
 
@@ -84,7 +88,7 @@ def choose(path: Path | None, name: str | None) -> Context:
 def _existing(files: str) -> list[str]:
     """Those files of a $KUBECONFIG that exist; like kubectl, it passes over the others."""
     parts = [part for part in files.split(os.pathsep) if part]
-    existing = [part for part in parts if Path(part).expanduser().is_file()]
+    existing = [part for part in parts if Path(part).is_file()]
     if not existing:
         raise _config_error(f"no such kubeconfig file: {', '.join(parts)}", "check --kubeconfig and KUBECONFIG")
     return existing

@@ -24,6 +24,8 @@ __all__ = ["load", "nearest"]
 
 CONFIG_VARIABLE: Final = "KUBESCRIPT_CONFIG"
 """The variable that names the file; it is no setting itself."""
+_HTTP_ONLY: Final = ("port", "host")
+"""Settings that mean nothing to another transport: who gives one wants http."""
 _MAX_NAME: Final = 253
 """Characters of a context's name."""
 
@@ -37,18 +39,39 @@ def load(flags: Mapping[str, object], file: Path | None) -> Settings:
     named = os.environ.get(CONFIG_VARIABLE)
     if path is None and named:
         path = Path(named)
+    if path is not None:
+        path = Path(os.path.expanduser(path))  # noqa: PTH111  it raises nothing
     _check_environment()
     data = _read_file(path) if path is not None else {}
-    flags, data = _with_chosen_contexts(flags, data)
+    flags, data = _with_chosen_contexts(_flags_with_transport(flags), data)
     try:
         settings = _layered(data)(**flags)
     except pydantic.ValidationError as error:
         raise errors.ConfigError(_explain(error, path)) from None
     _check_contexts(settings)
+    settings = _with_transport(settings)
     stated = "read_only" in flags or _variable("read_only") is not None
     if stated and settings.read_only:
         return _read_only_everywhere(settings)
     return settings
+
+
+def _flags_with_transport(flags: Mapping[str, object]) -> Mapping[str, object]:
+    """Adds the transport that `--port` and `--host` mean. Raises ConfigError when --transport is another one."""
+    named = next((name for name in _HTTP_ONLY if name in flags), None)
+    if named is None:
+        return flags
+    if flags.get("transport", "http") != "http":
+        raise errors.ConfigError(f"--{named} is for the http transport", remedy="leave it out, or --transport stdio")
+    return {**flags, "transport": "http"}
+
+
+def _with_transport(settings: Settings) -> Settings:
+    """Returns the settings with the http transport when its port or address is set and no transport is."""
+    given = settings.model_fields_set
+    if "transport" in given or given.isdisjoint(_HTTP_ONLY):
+        return settings
+    return settings.model_copy(update={"transport": "http"})
 
 
 def _with_chosen_contexts(flags: Mapping[str, Any], file: dict[str, Any]) -> tuple[Mapping[str, Any], dict[str, Any]]:

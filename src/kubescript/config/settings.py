@@ -6,6 +6,7 @@ default and its reason. `loading` fills the settings in; every package reads the
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -25,6 +26,16 @@ PREFIX: Final = "KUBESCRIPT_"
 """The prefix of the environment variables that hold settings."""
 MIB: Final = 1024 * 1024
 """Bytes in one MiB."""
+
+
+def _with_home(path: Path) -> Path:
+    """Returns the path with the user's home for a leading `~`; a home that is not known stays as it is written."""
+    # No shell expands it in a file, in a client's configuration, or in `--config=~/x`.
+    return Path(os.path.expanduser(path))  # noqa: PTH111  it raises nothing
+
+
+UserPath = Annotated[Path, pydantic.AfterValidator(_with_home)]
+"""A file that a person names."""
 
 
 class _Section(pydantic.BaseModel):
@@ -51,9 +62,9 @@ class Context(_Section):
     context: str | None = None
     """The context's name in the kubeconfig; default: the name of the table. The two may differ, because two kubeconfig
     files may both have a context "default"."""
-    kubeconfig: Path | None = None
+    kubeconfig: UserPath | None = None
     """Kubeconfig file of this cluster; default: the server's."""
-    snapshot: Path | None = None
+    snapshot: UserPath | None = None
     """A saved cluster instead of a live one."""
     read_only: bool | None = None
     """Refuse every request that could change this cluster; default: the server's value."""
@@ -157,7 +168,7 @@ class Redaction(_Section):
 class Audit(_Section):
     """What is recorded, and where (docs/audit.md)."""
 
-    file: Path | None = None
+    file: UserPath | None = None
     """A JSON Lines file to which records are appended. Unset: nothing is recorded."""
     max_mib: Annotated[int, Field(ge=0)] = 64
     """MiB after which the file is rotated to FILE.1, FILE.2, …; 0: never."""
@@ -165,7 +176,7 @@ class Audit(_Section):
     """Rotated files that are kept; 0: all."""
     fsync: Literal["answer", "record", "never"] = "answer"
     """What waits for the disk: the answer of each script and each change of the cluster, every record, or nothing."""
-    key_file: Path | None = None
+    key_file: UserPath | None = None
     """A file with at least 32 bytes, the key of the hashes (HMAC): only its owner can continue or check the chain."""
     scripts: bool = False
     """Keep the text of each script next to the file, under its hash."""
@@ -205,14 +216,14 @@ class Settings(pydantic_settings.BaseSettings):
     operator's decision."""
     read_only: bool = True
     """Refuse every request that could change the cluster."""
-    kubeconfig: Path | None = None
+    kubeconfig: UserPath | None = None
     """Default: $KUBECONFIG, ~/.kube/config, or the pod's own service account."""
     context: str | None = None
     """Kubeconfig context; default: the current one, or the first of `contexts`."""
     contexts: Annotated[Mapping[str, Context], pydantic_settings.NoDecode] = {}
     """The only kubeconfig contexts that scripts may name: a list of names, or a table for each in the file. Default:
     one cluster."""
-    snapshot: Path | None = None
+    snapshot: UserPath | None = None
     """Serve a saved cluster instead of a live one."""
     denied_resources: tuple[DeniedResource, ...] = ()
     """Denied in addition to the defaults (Secret, serviceaccounts/token)."""

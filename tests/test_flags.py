@@ -1,0 +1,144 @@
+"""What a newcomer types: short flags, paths with `~`, ports without a transport, code on the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from kubescript.cli import demo
+from tests import clients
+
+pytestmark = pytest.mark.slow
+
+SNAPSHOT = ("--snapshot", str(demo.SNAPSHOT))
+
+
+def command(*arguments: str, script: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
+    """One command to its end, without a kubeconfig of whoever runs the tests."""
+    bare = {name: value for name, value in os.environ.items() if not name.startswith("KUBE")}
+    return subprocess.run(
+        [clients.KUBESCRIPT, *arguments],
+        input=script, capture_output=True, text=True, timeout=60, check=False, env={**bare, **variables},
+    )  # fmt: skip
+
+
+# --- scripts ---
+
+
+def test_run_takes_code_as_python_does() -> None:
+    """`-c CODE`, `-` and the module's name all run one script; none or two of them are a mistake, and nothing runs."""
+    assert command("run", "-c", "6 * 7", *SNAPSHOT).stdout == "42\n"
+    assert command("run", "-", *SNAPSHOT, script="6 * 7").stdout == "42\n"
+    module = subprocess.run(
+        [sys.executable, "-m", "kubescript", "run", "-c", "6 * 7", *SNAPSHOT],
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert (module.returncode, module.stdout) == (0, "42\n"), module.stderr
+    for wrong in (("run",), ("run", "-", "-c", "1")):
+        done = command(*wrong, *SNAPSHOT, script="2")
+        assert (done.returncode, done.stdout) == (2, "") and "give one script" in done.stderr
+
+
+def test_the_version_has_a_short_flag() -> None:
+    """As `-V` of Python."""
+    assert command("-V").stdout == command("--version").stdout != ""
+
+
+# --- completion ---
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script_that_the_shell_takes(shell: str) -> None:
+    """And that asks the command for what may follow."""
+    script = command("completion", shell).stdout
+    assert "_KUBESCRIPT_COMPLETE" in script
+    if shell == "bash":
+        assert subprocess.run(["bash", "-n"], input=script, text=True).returncode == 0
+    asked = command(_KUBESCRIPT_COMPLETE="bash_complete", COMP_WORDS="kubescript doc", COMP_CWORD="1")
+    assert asked.stdout == "plain,doctor\n"
+
+
+# --- paths ---
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home with a snapshot, a configuration and a script in it."""
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}, "status": {}}
+    (tmp_path / "saved.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [node]}))
+    (tmp_path / "k.toml").write_text('snapshot = "~/saved.json"\n[audit]\nfile = "~/audit.jsonl"\n')
+    (tmp_path / "several.toml").write_text('[contexts.a]\nsnapshot = "~/saved.json"\n')
+    return tmp_path
+
+
+NODES = "[n.metadata.name for n in k8s.coreV1().list_node()]"
+
+
+@pytest.mark.parametrize(
+    ("flags", "variables"),
+    [
+        (["--snapshot=~/saved.json"], {}),
+        (["--config=~/k.toml"], {}),
+        (["--config=~/several.toml"], {}),
+        ([], {"KUBESCRIPT_CONFIG": "~/k.toml"}),
+        ([], {"KUBESCRIPT_SNAPSHOT": "~/saved.json"}),
+        (["--snapshot=~/saved.json", "--audit=~/audit.jsonl"], {}),
+        (["--snapshot=~/saved.json"], {"KUBESCRIPT_AUDIT__FILE": "~/audit.jsonl"}),
+    ],
+)
+def test_a_tilde_is_the_home_in_every_path(flags: list[str], variables: dict[str, str], home: Path) -> None:
+    """In flags that no shell expands, in variables, and in the file."""
+    done = command("run", "-c", NODES, *flags, HOME=str(home), **variables)
+    assert (done.returncode, done.stdout) == (0, '["n1"]\n'), done.stderr
+    if "audit" in str(flags) + str(variables):
+        assert (home / "audit.jsonl").stat().st_size
+        assert command("audit", "verify", "~/audit.jsonl", HOME=str(home)).returncode == 0
+    assert not Path("~").exists()
+
+
+def test_a_tilde_is_the_home_in_kubeconfig_paths(home: Path) -> None:
+    """In the flag, the variable, and where a home is nobody's: then it is a file that is not there."""
+    for flags, variables in ((["--kubeconfig=~/kc"], {}), ([], {"KUBECONFIG": "~/kc"})):
+        done = command("doctor", *flags, HOME=str(home), **variables)
+        assert done.returncode == 1 and f"{home}/kc" in done.stdout
+    done = command("doctor", "--kubeconfig=~nobody-of-that-name/kc")
+    assert done.returncode == 1 and "~nobody-of-that-name/kc" in done.stdout and "Traceback" not in done.stderr
+
+
+# --- http ---
+
+
+@pytest.mark.parametrize("how", ["flag", "variable", "file"])
+def test_a_port_means_http(how: str, tmp_path: Path) -> None:
+    """Wherever it stands, unless a transport stands there too."""
+    port = str(clients.free_port())
+    (tmp_path / "port.toml").write_text(f"port = {port}\n")
+    flags = {"flag": ["--port", port], "variable": [], "file": ["--config", str(tmp_path / "port.toml")]}[how]
+    variables = {"KUBESCRIPT_PORT": port} if how == "variable" else {}
+    environment = {**os.environ, **variables, "KUBESCRIPT_SANDBOX__STRICT": "false"}
+    stdio = command(*flags, "--toolsets", "code", *SNAPSHOT, "--transport", "stdio", **variables)
+    assert stdio.returncode == (1 if how == "flag" else 0), stdio.stderr
+    assert ("--port is for the http transport" in stdio.stderr) == (how == "flag")
+    server = subprocess.Popen([clients.KUBESCRIPT, *flags, "--toolsets", "code", *SNAPSHOT], env=environment)
+    try:
+        assert _healthy(int(port))
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+
+
+def _healthy(port: int) -> bool:
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        try:
+            return httpx2.get(f"http://127.0.0.1:{port}/health").status_code == 200
+        except httpx2.HTTPError:
+            time.sleep(0.1)
+    return False

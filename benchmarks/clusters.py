@@ -4,6 +4,7 @@ variables name."""
 from __future__ import annotations
 
 import contextlib
+import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,11 @@ import orjson
 import urllib3
 from kubernetes import client, config
 
+from benchmarks import report
 from tests.controlplane import bulk as bulk_pods
 from tests.controlplane import cluster, fixture
 
-__all__ = ["BULK", "PODS", "broken", "bulk", "configuration", "count", "fetch", "fill"]
+__all__ = ["BULK", "PODS", "broken", "bulk", "configuration", "count", "fetch", "fill", "port"]
 
 PODS = "/api/v1/pods"
 BULK = f"/api/v1/namespaces/{bulk_pods.NAMESPACE}/pods"
@@ -68,3 +70,11 @@ def count(kubeconfig: Path, path: str) -> int:
     """How many objects a collection has."""
     answer = fetch(kubeconfig, f"{path}?limit=1")
     return len(answer["items"]) + int(answer["metadata"].get("remainingItemCount", 0))
+
+
+def port(kubeconfig: Path) -> int:
+    """The port of an API server on this machine. Raises Unavailable for one elsewhere."""
+    url = urllib.parse.urlsplit(str(configuration(kubeconfig).host))
+    if url.hostname != "127.0.0.1" or url.port is None:
+        raise report.Unavailable("the relay stands before an API server on 127.0.0.1 only")
+    return url.port

@@ -1,0 +1,91 @@
+"""B10: a cluster that is far away. B1's script over 5,000 pods through a relay of 50 Mbit/s and 40 ms, against
+`kubectl get --raw`; the same script beside the API server, against the bare GET; and what one small call costs.
+
+All take turns in the same rounds. Far away, servers and connections of ours are warm, and each kubectl is a new
+process, as a person uses it: its start and its handshake are part of what is compared.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from benchmarks import b1, bare, clusters, kubectl, relay, report, servers, stdio
+
+__all__ = ["run"]
+
+ROUNDS = 9
+SMALL_ROUNDS = 15
+MBIT = 50
+RTT_MS = 40
+SMALL = 'k8s.coreV1().read_namespace("default").metadata.name'
+
+
+def run() -> Iterator[report.Row | str]:
+    """The rows of B10."""
+    program = kubectl.program()
+    with clusters.bulk() as near:
+        port = clusters.port(near)
+        with relay.Relay(port, mbit=MBIT, rtt_ms=RTT_MS) as link, relay.kubeconfig(near, link.port) as far:
+            yield from _lists(program, near, far, link)
+            yield from _small(near, far, link)
+
+
+def _lists(program: Path, near: Path, far: Path, link: relay.Relay) -> Iterator[report.Row | str]:
+    with servers.kubescript(near) as beside, servers.kubescript(far) as away, bare.connected(near) as connection:
+        answers = {stdio.text(subject.call("evaluate_script", {"script": b1.SCRIPT})) for subject in (beside, away)}
+        if len(answers) != 1:
+            raise RuntimeError(f"the answers differ: {answers}")
+        measures: dict[str, Callable[[], float]] = {
+            "near": lambda: _ask(beside, b1.SCRIPT),
+            "bare": lambda: connection.get(clusters.PODS)[0],
+            "far": lambda: _ask(away, b1.SCRIPT),
+            "kubectl": lambda: _kubectl(program, far),
+        }
+        seconds: dict[str, list[float]] = {name: [] for name in measures}
+        fetched: dict[str, int] = {}
+        for number in range(ROUNDS):
+            for name in list(measures) if number % 2 else reversed(measures):
+                time.sleep(b1.PAUSE)
+                before = link.counters()
+                seconds[name].append(measures[name]())
+                fetched[name] = link.counters().down - before.down
+    middle = {name: report.median(values) for name, values in seconds.items()}
+    what = f"script over 5,000 pods, {MBIT} Mbit/s and {RTT_MS} ms away"
+    yield report.Row("b10", what, "s", middle["far"], middle["kubectl"], "kubectl get --raw", "at_most", 1.05)
+    yield report.Row("b10", "the same, near", "s", middle["near"], middle["bare"], "bare identity GET", "at_most", 1.0)
+    yield f"b10: over the link came {fetched['far'] / 1e6:.2f} MB to the script, {fetched['kubectl'] / 1e6:.2f} MB to kubectl"
+
+
+def _small(near: Path, far: Path, link: relay.Relay) -> Iterator[report.Row | str]:
+    """One object: what is paid beside the round trip, and how many round trips are paid."""
+    with servers.kubescript(near) as beside, servers.kubescript(far) as away:
+        seconds: dict[stdio.Server, list[float]] = {beside: [], away: []}
+        for subject in seconds:
+            _ask(subject, SMALL)
+        before = link.counters()
+        for _ in range(SMALL_ROUNDS):
+            for subject, values in seconds.items():
+                time.sleep(b1.PAUSE)
+                values.append(_ask(subject, SMALL))
+        after = link.counters()
+    extra = report.median(seconds[away]) - report.median(seconds[beside])
+    yield report.Row(
+        "b10", "a warm call of one object: far less near", "ms", extra * 1000, RTT_MS, "round trip", "at_most", 1.25
+    )
+    turns = (after.turns - before.turns) / SMALL_ROUNDS
+    yield f"b10: a warm call took {turns:.2f} round trips and {after.connections - before.connections} new connections"
+
+
+def _ask(subject: stdio.Server, script: str) -> float:
+    return subject.call("evaluate_script", {"script": script}).seconds
+
+
+def _kubectl(program: Path, kubeconfig: Path) -> float:
+    """Seconds of a `kubectl get --raw`, whose answer nobody reads."""
+    started = time.perf_counter()
+    command = [str(program), "--kubeconfig", str(kubeconfig), "get", "--raw", clusters.PODS]
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - started

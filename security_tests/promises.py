@@ -124,7 +124,7 @@ PROMISES: Final = (
     Promise("F-06", "faults", "A cancelled call frees its worker and its API request at once.", "smolagents #2197"),
     Promise("F-07", "faults", "A full disk leaves no half snapshot.", "issue 4"),
     Promise("O-01", "output", "No text that leaves holds a control character, an escape sequence or a letter nobody can see.", "seeds 000, issue 6"),
-    Promise("O-02", "output", "Prose of workloads is marked as data, and no text can step out of its mark.", "issue 6"),
+    Promise("O-02", "output", "Text of the cluster is marked as data, and no text can step out of its mark.", "issue 6"),
     Promise("O-03", "output", "What is called JSON is JSON, whatever a worker sends.", "issue 5"),
     Promise("O-04", "output", "No script can fill a monitoring system, and nothing it says reaches one.", "issue 6"),
     Promise("O-05", "output", "Writing an answer costs the server bounded time, whatever a script returns.", "style guide 17"),

@@ -255,10 +255,12 @@ class Evaluator:
         self, asked: _Request, outcome: types.Outcome, calls: summary.Summary, notes: Sequence[str], deadline: float
     ) -> types.Answer:
         """Returns the answer. Raises LimitExceeded when masking it takes longer than the client waits."""
-        fault = outcome.fault.message if outcome.fault is not None else ""
-        ours = (*calls.denials, *outcome.limit_messages, *fencing.own_texts(fault, asked.script))
         style = self._style(calls, asked.patience(deadline))
-        return render.render(outcome, asked.limits, notes, source=calls.source, style=style, ours=ours)
+        own = None
+        if calls.calls:
+            messages = (*calls.denials, *outcome.limit_messages)
+            own = fencing.Own(asked.script, tuple(map(style.text, messages)))
+        return render.render(outcome, asked.limits, notes, own=own, style=style)
 
     def _style(self, calls: summary.Summary, patience: cancellation.Patience) -> render.Style:
         """Returns how this script's answer is written. It is the one place where text that leaves is redacted."""

@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 _Handler = Callable[[ServerRequestContext[Any, Any], Any], Awaitable[Any]]
 
 _UNTRUSTED_META: Final = "kubescript/untrusted"
-"""In a result's `_meta`: the text holds parts that workloads wrote, which are fenced."""
+"""In a result's `_meta`: the text holds text of the cluster, which is fenced."""
 _WARM_UP_DELAY_S: Final = 0.05
 _PROGRESS_TIMEOUT_S: Final = 1.0
 _PROCESS_SESSION: Final = uuid.uuid4().hex[:16]

@@ -111,6 +111,6 @@ class Answer:
     cut: bool = False
     """Whether a limit of the answer was reached."""
     untrusted: bool = False
-    """Whether `text` holds a part that is marked as written by workloads."""
+    """Whether `text` holds a part that is marked as text of the cluster."""
     structured: Mapping[str, Any] | None = None
     """The answer as data, for clients that are configured to get it."""

@@ -14,7 +14,6 @@ from typing import Final
 
 from kubescript import types
 from kubescript.broker import namespaces, pagination, records
-from kubescript.output import fencing
 
 __all__ = ["Summary", "notes"]
 
@@ -93,13 +92,6 @@ class Summary:
         with self.lock:
             self.calls += calls
             self.bytes += size
-
-    @property
-    def source(self) -> fencing.Source:
-        """The least trustworthy source that the script has read."""
-        if self.workload_text:
-            return "workload"
-        return "cluster" if self.bytes else "nothing"
 
 
 def notes(summary: Summary, script: str, outcome: types.Outcome) -> list[str]:

@@ -188,7 +188,7 @@ class Output(_Section):
     """How answers are written."""
 
     mark_untrusted: bool = True
-    """Put marks around text that workloads wrote, so that a model takes it for data."""
+    """Put marks around answers with text from the cluster, so that a model takes it for data."""
     structured: bool = False
     """Return results as `structuredContent` too, with an output schema. The result then costs its tokens twice."""
 

@@ -29,11 +29,6 @@ _SMALL_NOTE_BYTES: Final = 512
 _SMALL_ANSWER: Final = 8 * 1024
 """Bytes of an answer below which its notes get less room."""
 _NO_RESULT: Final = "(no result: {hint})"
-_SCRIPT_ERRORS: Final = frozenset(
-    {"AttributeError", "ImportError", "ModuleNotFoundError", "NameError", "SyntaxError", "TypeError"}
-)
-"""Exceptions whose text is about the script. It is not fenced, since our hints are instructions to the model, and no
-workload picks the type."""
 _MAYBE_INVISIBLE: Final = re.compile(r"\\[ubfr]|[^\t\n\x20-\x7e]")
 """JSON text without a match holds nothing invisible and no escape for it."""
 
@@ -44,7 +39,7 @@ class Style:
 
     mask: Mask | None = None
     mark: bool = True
-    """Whether prose of the cluster is fenced."""
+    """Whether text of the cluster is fenced."""
     structured: bool = False
     """Whether the result is given as data as well."""
 
@@ -80,7 +75,7 @@ class _MainPart:
     note: str = ""
     as_json: bool = False
     ours: bool = False
-    """Whether no workload can have written it."""
+    """Whether the server or the script wrote all of it."""
 
 
 def render(
@@ -88,29 +83,27 @@ def render(
     limits: types.Limits,
     notes: Sequence[str] = (),
     *,
-    source: fencing.Source = "nothing",
+    own: fencing.Own | None = None,
     style: Style = Style(),
-    ours: Sequence[str] = (),
 ) -> types.Answer:
     """Returns the answer for `outcome`, at most `limits.output_bytes` long.
 
-    `notes` name what the result lacks, one phrase each. `source` is the least trustworthy thing the script has read.
-    Texts in `ours` are the server's own words: they make no answer prose of the cluster.
+    `notes` name what the result lacks, one phrase each. `own` tells what did not come from the cluster; it is None for a
+    script that has read nothing there.
     """
     notes_room = _NOTE_BYTES if limits.output_bytes >= _SMALL_ANSWER else _SMALL_NOTE_BYTES
     room = limits.output_bytes - notes_room - fencing.FENCE_BYTES
     fault = None
     prints_room = room
     if outcome.fault is not None:
-        fault = _fault_part(outcome.fault, room, style)
+        fault = _fault_part(outcome.fault, room, style, own)
         prints_room -= _size(fault.text)
     printed, printed_note = _prints(outcome, limits, prints_room, style)
     main = fault
     if main is None:
         main = _main_part(outcome, limits, room - _size(printed), style, alone=not printed)
     missing = [printed_note, main.note, _hidden_note(outcome), *map(style.text, notes)]
-    own_texts = tuple(map(style.text, ours))
-    content, marked = _content(printed, main, source if style.mark else "nothing", own_texts)
+    content, marked = _content(printed, main, own if style.mark else None)
     note_line = _note_line([note for note in missing if note], notes_room - 16)
     structured = None
     if style.structured and fault is None:
@@ -131,26 +124,18 @@ def _joined(*parts: str) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _content(printed: str, main: _MainPart, source: fencing.Source, ours: Sequence[str]) -> tuple[str, bool]:
-    """Returns prints and main part, prose of the cluster fenced, and whether any was."""
-    marked = fencing.is_prose(_without(printed, ours), source)
-    if not marked and not main.ours:
-        text = _without(main.text, ours)
-        marked = fencing.is_prose(text, source, as_json=main.as_json)
-    # The main part stays outside the fence where no workload can have written it.
-    theirs = printed if main.ours else _joined(printed, main.text)
-    outside = main.text if main.ours else ""
-    if marked:
-        theirs = fencing.fence(theirs)
-    return _joined(theirs, outside), marked
-
-
-def _without(text: str, ours: Sequence[str]) -> str:
-    """Returns the text without the server's own words: what is left others may have written."""
-    # The ends are joined, since a cut must not make two short phrases of one.
-    for own in ours:
-        text = text.replace(own, "")
-    return text
+def _content(printed: str, main: _MainPart, own: fencing.Own | None) -> tuple[str, bool]:
+    """Returns prints and main part, text of the cluster fenced, and whether there was any."""
+    whole = _joined(printed, main.text)
+    if own is None:
+        return whole, False
+    ours = main.ours or own.wrote(main.text, as_json=main.as_json)
+    if own.wrote(printed) and ours:
+        return whole, False
+    # An error that is ours stays outside of the fence round the prints.
+    if main.ours:
+        return _joined(fencing.fence(printed), main.text), True
+    return fencing.fence(whole), True
 
 
 def _prints(outcome: types.Outcome, limits: types.Limits, room: int, style: Style) -> tuple[str, str]:
@@ -185,7 +170,7 @@ def _main_part(
     return _MainPart(cut.text, ours=True)
 
 
-def _fault_part(fault: types.Fault, room: int, style: Style) -> _MainPart:
+def _fault_part(fault: types.Fault, room: int, style: Style, own: fencing.Own | None) -> _MainPart:
     """Returns the text of a fault: the type of the exception, or the code of an error of ours, and the message."""
     kind = fault.type or f"error {fault.code}"
     message = fault.message
@@ -194,7 +179,7 @@ def _fault_part(fault: types.Fault, room: int, style: Style) -> _MainPart:
     text = style.text(message)
     # A fault is cut by its bytes alone: it has no more lines than it has characters.
     cut = truncation.cut_text(text, room, len(text) + 1)
-    ours = not fault.type or fault.type in _SCRIPT_ERRORS
+    ours = own is None or own.wrote_fault(fault)
     return _MainPart(cut.text, ours=ours)
 
 

@@ -210,6 +210,7 @@ def _cluster_access(settings: config.Settings, name: str, masking: redaction.Eng
         redact=masking.body,
         redact_echo=masking.echo,
         mask=masking.text,
+        gzip=masking.enabled,
         context=name if several else "",
     )
     # Only the operator's own rules may name nothing.

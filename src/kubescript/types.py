@@ -85,6 +85,8 @@ class Response:
     close: Callable[[], None]
     headers: Mapping[str, str] = field(default_factory=dict)
     """Lower-case names; only those a script may see (`retry-after`, `warning`, `audit-id`)."""
+    gzip: bool = False
+    """Whether `chunks` are compressed, as they came."""
     date: str = ""
     """The cluster's clock as it answered, as HTTP writes it."""
 

@@ -10,6 +10,7 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Final
 
 from kubescript import errors, types
@@ -21,7 +22,9 @@ __all__ = ["Body", "Redactor"]
 log = logging.getLogger(__name__)
 
 Redactor = Callable[[request.Request, Iterator[bytes], call_log.Found], Iterator[bytes]]
-"""Masks secret values in a body on its way to the script."""
+"""Masks secret values in a body on its way to the script, and decompresses it when the request says `gzip`."""
+Shape = Callable[[Iterator[bytes]], Iterator[bytes]]
+"""Cuts a masked body to what the script asked for."""
 # Bytes at the end of a chunk that are searched for the closing brace. API servers end an answer with it or with a
 # newline.
 _TAIL: Final = 64
@@ -31,7 +34,9 @@ _SMALL: Final = 512
 
 
 class Body:
-    """Counts a body's bytes as the cluster sends them, and logs once how the body ended."""
+    """Counts a body's bytes once they are masked, and logs once how the body ended."""
+
+    # What the host reads of a body it reads behind the masker, which decompresses it too.
 
     def __init__(self, response: types.Response, entry: call_log.CallLog, *, json: bool) -> None:
         self._response = response
@@ -50,10 +55,12 @@ class Body:
         with contextlib.suppress(errors.AuditError):  # the journal knows that it lost a call, and withholds the answer
             self._end(call_log.CLOSED)
 
-    def masked(self, redact: Redactor, parsed: request.Request) -> Iterator[bytes]:
-        """Yields the masked body. Raises KubescriptError when the body breaks off or cannot be masked."""
+    def masked(self, redact: Redactor, parsed: request.Request, shape: Shape = iter) -> Iterator[bytes]:
+        """Yields the masked body, as `shape` cuts it. Raises KubescriptError when the body breaks off or cannot be
+        masked."""
+        parsed = replace(parsed, gzip=self._response.gzip)
         try:
-            yield from redact(parsed, self._counted(), self._found)
+            yield from shape(self._counted(redact(parsed, self._response.chunks, self._found)))
         except errors.KubescriptError as error:
             self._end(error.code)
             raise
@@ -70,9 +77,9 @@ class Body:
     def _found(self, kind: str) -> None:
         self._redacted[kind] = self._redacted.get(kind, 0) + 1
 
-    def _counted(self) -> Iterator[bytes]:
+    def _counted(self, masked: Iterator[bytes]) -> Iterator[bytes]:
         last = b""
-        for chunk in self._response.chunks:
+        for chunk in masked:
             self._size += len(chunk)
             self._start = (self._start + chunk)[:_SMALL] if self._size <= _SMALL else b""
             self._entry.summary.count(size=len(chunk))

@@ -69,9 +69,13 @@ class Broker:
         redact_echo: body.Redactor | None = None,
         mask: call_log.Mask = _unmasked,
         record: Callable[[records.Record], None] = _log,
+        gzip: bool = False,
         context: str = "",
     ) -> None:
-        """`context` names the cluster in records and notes when it is one of several."""
+        """`gzip` says that `redact` takes compressed bodies.
+
+        `context` names the cluster in records and notes when it is one of several.
+        """
         self._cluster = cluster
         self._policy = rules
         self._resolve = resolve
@@ -79,6 +83,7 @@ class Broker:
         self._redact_echo = redact_echo or redact
         self._mask = mask
         self._sink = record
+        self._gzip = gzip
         self._context = context
 
     def handle(
@@ -154,15 +159,16 @@ class Broker:
         entry.answered(parsed, response)
         return self._checked(parsed, sent, entry, response)
 
-    @staticmethod
     def _parsed(
-        call: protocol.Call, entry: call_log.CallLog, timeout_s: float, cancel: cancellation.Cancellation
+        self, call: protocol.Call, entry: call_log.CallLog, timeout_s: float, cancel: cancellation.Cancellation
     ) -> request.Request:
         """Returns the request that the call asks for, with its audit id and its deadline. Raises RequestError."""
         parsed = request.parse(call)
         _check_masks(parsed)
         entry.call = replace(
             parsed,
+            # API servers compress no stream, and a proxy that does may hold its events back.
+            gzip=self._gzip and parsed.method == "GET" and not parsed.is_live,
             audit_id=str(uuid.uuid4()),
             agent=entry.summary.journal.agent,
             deadline=time.monotonic() + timeout_s,
@@ -221,15 +227,17 @@ class Broker:
             return _fault(broken), None
         promised = response.status == 200 and answers.is_json(call)
         reply = protocol.Reply(response.status, response.reason, response.content_type, dict(response.headers))
-        if promised and call.verb == "list":
-            response = entry.summary.pages.followed(call, entry.located(entry.kind), response)
         passing = body.Body(response, entry, json=promised)
         # Errors and the answers to writes quote what the script itself sent.
         echoes = response.status >= 400 or call.verb not in _READS
         redact = self._redact_echo if echoes else self._redact
+        shape: body.Shape = iter
         if answers.is_log(call) and response.status == 200:
-            redact = _shaping(redact, call, response)
-        return reply, replace(response, chunks=passing.masked(redact, sent), close=passing.close)
+            shape = functools.partial(logview.shaped, call, date=response.date)
+        masked = replace(response, chunks=passing.masked(redact, sent, shape), close=passing.close, gzip=False)
+        if promised and call.verb == "list":
+            masked = entry.summary.pages.followed(call, entry.located(entry.kind), masked)
+        return reply, masked
 
 
 def _seconds_left(call: request.Request) -> float:
@@ -246,15 +254,6 @@ def _check_masks(parsed: request.Request) -> None:
             "one; patch only the fields you change",
             code="request.masked",
         )
-
-
-def _shaping(redact: body.Redactor, call: request.Request, response: types.Response) -> body.Redactor:
-    """Returns a redactor that also cuts a log to what the script asked for."""
-
-    def both(sent: request.Request, chunks: Iterator[bytes], found: call_log.Found) -> Iterator[bytes]:
-        return logview.shaped(call, redact(sent, chunks, found), response.date)
-
-    return both
 
 
 def _unrecorded(summary: summary.Summary, error: errors.AuditError) -> protocol.Reply:

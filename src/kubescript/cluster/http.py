@@ -12,7 +12,7 @@ import ssl
 import threading
 import urllib.parse
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Final, NoReturn
 
 import urllib3
 from urllib3 import exceptions
@@ -32,6 +32,8 @@ _VISIBLE_HEADERS: Final = ("retry-after", "warning", "audit-id")
 """The response headers that a script may see."""
 _MAX_HEADER: Final = 1_000
 """Characters of one header."""
+_MAX_ENCODING: Final = 40
+"""Characters of an encoding that a message quotes."""
 
 
 def send(
@@ -58,14 +60,15 @@ def send(
     if exchange.abort_reason:  # aborted in the instant the head arrived
         body.close()
         raise cluster_error(exceptions.ProtocolError("aborted"), exchange, url)
-    body.check_framing(call.method)
+    body.check(call)
     return types.Response(
         status=raw.status,
         reason=_clean(raw.reason or ""),
         content_type=_clean(raw.headers.get("content-type", "")),
-        chunks=body.chunks(watch=call.verb == "watch"),
+        chunks=body.chunks(early=call.is_live or body.is_gzip),
         close=body.close,
         headers=_visible_headers(raw),
+        gzip=body.is_gzip,
         date=_clean(raw.headers.get("date", "")),
     )
 
@@ -78,31 +81,40 @@ class _Body:
         self._exchange = exchange
         self._url = url
         self._reading = threading.Lock()
+        self.is_gzip = False
+        """Whether it is compressed; `check` finds out."""
 
-    def check_framing(self, method: str) -> None:
-        """Refuses a body without a length, and a body in an encoding."""
-        # Without a length, the end looks like a broken connection. An encoding hides the text from redaction.
-        if self._raw.status in {204, 304} or method == "HEAD":
+    def check(self, call: request.Request) -> None:
+        """Refuses a body without a length, and a body in an encoding that the call did not ask for."""
+        if self._raw.status in {204, 304} or call.method == "HEAD":
             return
         headers = self._raw.headers
+        # Without a length, the end looks like a broken connection.
         # Attack: a length that is none (`abc`, -1), or chunks in a coding that nobody reads (`gzip, chunked`).
         framed = self._raw.length_remaining is not None or headers.get("transfer-encoding", "").lower() == "chunked"
-        plain = headers.get("content-encoding", "identity").lower() == "identity"
-        if not framed or not plain:
-            self.close()
-            raise errors.ClusterError(
-                "the answer has no length or an encoding nobody asked for; it cannot be told whether it is whole",
-                code="cluster.broken",
-                remedy="look for a proxy between kubescript and the API server that rewrites HTTP/1.1 answers",
-            )
+        if not framed:
+            self._refuse("the answer has no length, so that its end cannot be told from a broken connection")
+        # Masking reads what it knows how to decompress. Attack: `br`, or `gzip, gzip`, which hides the text from it.
+        encoding = headers.get("content-encoding", "identity").lower()
+        self.is_gzip = call.gzip and encoding == "gzip"
+        if not self.is_gzip and encoding != "identity":
+            self._refuse(f"the answer is encoded as {_clean(encoding)[:_MAX_ENCODING]!r}, which was not asked for")
 
-    def chunks(self, *, watch: bool) -> Iterator[bytes]:
-        """The body in pieces of up to 256 KiB; of a watch, whatever has arrived.
+    def _refuse(self, message: str) -> NoReturn:
+        self.close()
+        raise errors.ClusterError(
+            message,
+            code="cluster.broken",
+            remedy="look for a proxy between kubescript and the API server that rewrites HTTP/1.1 answers",
+        )
+
+    def chunks(self, *, early: bool) -> Iterator[bytes]:
+        """The body in pieces of up to 256 KiB; `early`: whatever has arrived.
 
         Raises ClusterError when it breaks off, is aborted or takes too long.
         """
         try:
-            while chunk := self._read(watch):
+            while chunk := self._read(early):
                 yield chunk
         finally:
             self.close()
@@ -121,12 +133,13 @@ class _Body:
             finally:
                 self._reading.release()
 
-    def _read(self, watch: bool) -> bytes:
+    def _read(self, early: bool) -> bytes:
         """The next piece; empty at the end. Raises ClusterError."""
         with self._reading:
             try:
-                # `read` waits for all the bytes that it asks for, and a watch must not wait for its next event.
-                chunk = self._raw.read1(_READ_BYTES) if watch else self._raw.read(_READ_BYTES)
+                # `read` waits for all the bytes that it asks for. A watch must not wait for its next event, and masking
+                # not for 256 KiB of gzip, which are megabytes.
+                chunk = self._raw.read1(_READ_BYTES) if early else self._raw.read(_READ_BYTES)
             except Exception as error:
                 raise cluster_error(error, self._exchange, self._url) from None
             if self._exchange.abort_reason:  # an aborted read may look like an end

@@ -195,7 +195,8 @@ class Live:
         cancel: cancellation.Cancellation,
     ) -> dict[str, str]:
         """Every header of the request; none comes from a script."""
-        headers = {"Accept": call.accept, "Accept-Encoding": "identity", "User-Agent": _user_agent(call)}
+        encoding = "gzip" if call.gzip else "identity"
+        headers = {"Accept": call.accept, "Accept-Encoding": encoding, "User-Agent": _user_agent(call)}
         if call.audit_id:
             headers["Audit-ID"] = call.audit_id
         if call.body is not None:

@@ -22,7 +22,7 @@ from typing import NoReturn
 import msgspec
 
 from kubescript.confinement import forkserver, lockdown
-from kubescript.masker import bodies
+from kubescript.masker import bodies, gzipped
 from kubescript.masker.bodies import TooLargeError
 from kubescript.masker.scanner import RuleError
 from kubescript.wire import masking, protocol
@@ -62,7 +62,7 @@ def _serve(
     except MemoryError:
         reserve.clear()
         conversation.fail("memory")
-    except TooLargeError as error:
+    except (TooLargeError, gzipped.BrokenError) as error:
         conversation.fail(error.reason)
     except (OSError, EOFError):  # the host closed the socket
         pass
@@ -89,7 +89,8 @@ class _Conversation:
             self._answer(masking.Answer.SAME if masked is payload else masking.Answer.MASKED)
             return
         about = msgspec.json.decode(payload, type=masking.Body)
-        for piece in self._rules.body(about, self._chunks(), self._found):
+        chunks = gzipped.decompressed(self._chunks()) if about.gzip else self._chunks()
+        for piece in self._rules.body(about, chunks, self._found):
             self._masked.append(piece)
         self._answer(masking.Answer.MASKED)
 

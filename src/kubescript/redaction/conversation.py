@@ -34,9 +34,11 @@ _AHEAD: Final = 8
 """Chunks that are sent before the answer to the first has been read. A masker then works while the host reads the next
 chunk from the cluster."""
 _GROWTH: Final = 32
+_UNFOLDS: Final = 1032
+"""Bytes that one byte of gzip can stand for."""
 _SLACK: Final = 64 * protocol.KIB
-"""A masker answers at most `_GROWTH` bytes for each byte it was sent, and `_SLACK` more: a mask is longer than a short
-value."""
+"""A masker answers at most `_GROWTH` bytes for each byte that it masks, and `_SLACK` more: a mask is longer than a
+short value."""
 _MAX_FOUND: Final = 1_000_000
 """Values that one call can report: more are not counted, because each is a call of a function."""
 _MAX_KINDS: Final = 2_000
@@ -47,6 +49,12 @@ _WHY: Final[dict[bytes, str]] = {
     b"part": "the answer has a part of more than 32 MiB, which cannot be redacted as a stream; ask for single objects",
     b"line": "the answer has a line of more than 32 MiB, which cannot be redacted",
     b"memory": "masking the text needs more memory than a masker may have; ask for less of it",
+}
+_PROXY: Final = "look for a proxy between kubescript and the API server that changes compressed answers"
+_BROKEN: Final[dict[bytes, str]] = {
+    b"gzip-bad": "the answer is damaged: it says that it is compressed with gzip, and cannot be decompressed",
+    b"gzip-cut": "the answer ends before its compressed data do; what arrived is incomplete",
+    b"gzip-more": "the answer goes on behind the end of its compressed data",
 }
 
 
@@ -69,6 +77,8 @@ class Masker:
         self.waiting = 0
         """Answers that it owes, or that are being read. With none it can serve the next call."""
         self._link = _Link(worker.socket)
+        self._growth = _GROWTH
+        """Bytes that it may answer for each byte that it is sent."""
         self._most = 0
         """Bytes that it may still answer."""
         self._reported = 0
@@ -100,7 +110,7 @@ class Masker:
     def text(self, text: str, found: Found, check: Check) -> str:
         """A text, masked; the same object when there is nothing to mask."""
         content, form = _encoded(text)
-        self._begin()
+        self._begin(_GROWTH)
         self._send(masking.Order.TEXT, content)
         answer, size = self._answer(found, check, same=True)
         masked = b"".join(self._link.blocks(size, check))
@@ -115,7 +125,8 @@ class Masker:
 
         Raises SourceBrokenError when `chunks` raises, behind all that came before.
         """
-        self._begin()
+        self._begin(_GROWTH * _UNFOLDS if about.gzip else _GROWTH)
+        size = masking.MAX_GZIP_CHUNK if about.gzip else masking.MAX_CHUNK
         self._link.send(masking.Order.OPEN, msgspec.json.encode(about))
         ahead = 0 if about.live else _AHEAD
         broken: Exception | None = None
@@ -128,8 +139,8 @@ class Masker:
             if chunk is None:
                 self._send(masking.Order.END, b"")
                 break
-            for at in range(0, len(chunk), masking.MAX_CHUNK):
-                self._send(masking.Order.CHUNK, memoryview(chunk)[at : at + masking.MAX_CHUNK])
+            for at in range(0, len(chunk), size):
+                self._send(masking.Order.CHUNK, memoryview(chunk)[at : at + size])
                 while self.waiting > ahead or (self.waiting and self._link.has_input):
                     yield from self._pieces(found, check)
             check()
@@ -144,14 +155,15 @@ class Masker:
         if broken is not None:
             raise SourceBrokenError(broken)
 
-    def _begin(self) -> None:
+    def _begin(self, growth: int) -> None:
         self.uses += 1
+        self._growth = growth
         self._most = _SLACK
         self._reported = 0
         self._kinds.clear()
 
     def _send(self, order: masking.Order, payload: bytes | memoryview) -> None:
-        self._most += len(payload) * _GROWTH
+        self._most += len(payload) * self._growth
         self.waiting += 1
         self._link.send(order, payload)
 
@@ -161,11 +173,14 @@ class Masker:
         self.waiting -= 1
 
     def _answer(self, found: Found, check: Check, *, same: bool = False) -> tuple[masking.Answer, int]:
-        """Read the head of an answer and report what was masked. Raises RedactionError, ProtocolError, StreamClosed."""
+        """Read the head of an answer and report what was masked. Raises RedactionError, ClusterError, ProtocolError and
+        StreamClosed."""
         answer, notes, size = self._link.head(check)
         if answer == masking.Answer.FAILED:
             if notes in _WHY:
                 raise errors.RedactionError(_WHY[notes])
+            if notes in _BROKEN:
+                raise errors.ClusterError(_BROKEN[notes], code="cluster.broken", remedy=_PROXY)
             about = notes[:_MAX_DETAIL].decode("ascii", "replace")
             raise protocol.ProtocolError(f"it gave up: {about!r}")
         is_same = same and answer == masking.Answer.SAME and not size

@@ -131,13 +131,13 @@ def carried(body: bytes) -> bool:
 
 def described(call: request.Request, *, echo: bool) -> masking.Body:
     """What a masker has to know of the body that answers this call."""
-    is_watch = call.verb == "watch"
     return masking.Body(
         log=call.subresource == "log",
         table=";as=Table" in call.accept,
-        watch=is_watch,
-        live=is_watch or dict(call.query).get("follow", "") not in {"", "false", "0"},
+        watch=call.verb == "watch",
+        live=call.is_live,
         secrets=call.is_resource and call.resource == "secrets" and not call.group,
+        gzip=call.gzip,
         echo=echo,
     )
 

@@ -41,6 +41,8 @@ class Request:
     body: bytes | None = None
     content_type: str = "application/json"
     accept: str = "application/json"
+    gzip: bool = False
+    """The answer may come compressed with gzip; of a body that is masked: it did."""
     audit_id: str = ""
     """Sent as `Audit-ID`, which kube-apiserver uses as the id of its own audit event."""
     agent: str = ""
@@ -51,6 +53,11 @@ class Request:
     """Tells the calls of one script from those of others."""
     cancelled: Callable[[], bool] = field(default=bool, repr=False, compare=False)
     """Says whether nobody waits for the answer any more."""
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the next bytes of the answer may come much later: of a watch, and of a log that is followed."""
+        return self.verb == "watch" or dict(self.query).get("follow", "") not in {"", "false", "0"}
 
 
 # These subresources open a tunnel: they act whatever the HTTP verb is, and no policy sees what goes through them.

@@ -34,14 +34,16 @@ import msgspec
 from kubescript.wire import protocol
 
 __all__ = [
-    "ANSWER", "HEADER", "MAX_CHUNK", "MAX_KIND", "MAX_NOTES", "OPENING", "Answer", "Body", "Order", "Reason", "Rule",
-    "Settings", "alignments", "read_kinds", "write_kinds",
+    "ANSWER", "HEADER", "MAX_CHUNK", "MAX_GZIP_CHUNK", "MAX_KIND", "MAX_NOTES", "OPENING", "Answer", "Body", "Order",
+    "Reason", "Rule", "Settings", "alignments", "read_kinds", "write_kinds",
 ]  # fmt: skip
 
 HEADER: Final = struct.Struct("<IB")
 ANSWER: Final = struct.Struct("<BII")
 MAX_CHUNK: Final = protocol.MIB
 """Bytes of a CHUNK at most."""
+MAX_GZIP_CHUNK: Final = 16 * protocol.KIB
+"""Bytes of a CHUNK of a compressed body, which unfolds to a thousand times as much at most."""
 MAX_NOTES: Final = 32 * protocol.KIB
 MAX_KIND: Final = 80
 _MAX_DIGITS: Final = 7
@@ -49,8 +51,9 @@ _KIND: Final = b"abcdefghijklmnopqrstuvwxyz0123456789-"
 OPENING: Final = "«redacted:".encode()
 """How every placeholder begins."""
 
-Reason = Literal["part", "line", "memory", "bug"]
-"""Why a masker gave up: a part of a document or a line longer than it can hold, its memory, or a fault of its own."""
+Reason = Literal["part", "line", "memory", "gzip-bad", "gzip-cut", "gzip-more", "bug"]
+"""Why a masker gave up: a part of a document or a line longer than it can hold, its memory, a compressed body that is
+damaged, cut short or followed by more, or a fault of its own."""
 
 
 class Order(enum.IntEnum):
@@ -106,6 +109,8 @@ class Body(msgspec.Struct, frozen=True):
     """Its next bytes may come much later."""
     secrets: bool = False
     """Its objects are Secrets, whether they say so or not."""
+    gzip: bool = False
+    """Its chunks are compressed, each of at most `MAX_GZIP_CHUNK` bytes."""
     echo: bool = False
     """It may repeat words of the script, which must not get the mask that the same value has in the cluster."""
 

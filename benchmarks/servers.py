@@ -10,7 +10,10 @@ from pathlib import Path
 
 from benchmarks import npm, stdio
 
-__all__ = ["empty", "kubescript", "no_cluster", "peer"]
+__all__ = ["PROGRAM", "empty", "kubescript", "no_cluster", "peer"]
+
+PROGRAM = Path(sys.executable).with_name("kubescript")
+"""This installation's."""
 
 _NOWHERE = """\
 {apiVersion: v1, kind: Config, current-context: none,
@@ -20,9 +23,8 @@ _NOWHERE = """\
 """
 
 
-def kubescript(kubeconfig: Path, *flags: str) -> stdio.Server:
+def kubescript(kubeconfig: Path, *flags: str, program: Path = PROGRAM) -> stdio.Server:
     """The subject, as a client configuration starts it."""
-    program = Path(sys.executable).with_name("kubescript")
     return stdio.Server([str(program), "--toolsets", "code", "--kubeconfig", str(kubeconfig), *flags])
 
 

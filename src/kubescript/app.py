@@ -66,8 +66,12 @@ class Application:
 
     def server(self) -> lowlevel.Server[Any]:
         """Returns the MCP server with the toolsets that the settings name."""
-        from kubescript import server
+        # The SDK takes most of a server's start. It is imported by what serves, and as little of it as can be.
+        from kubescript.toolsets import sdk
 
+        sdk.skip_conveniences()
+        with config.deferred_models():
+            from kubescript import server
         self._start_telemetry()
         return server.build([TOOLSETS[name](self) for name in _enabled_toolsets(self.settings)], self.warm_up)
 

@@ -1,0 +1,133 @@
+"""B11: the first second. How long `kubescript run` of `1+1` takes, `demo` to its first answer, the first `initialize`
+and the first call after it; and the memory of all processes after twenty calls.
+
+Each round starts every program once, so that a machine which others use slows all of them. `KUBESCRIPT_BENCH_BASELINE`
+names the `kubescript` program of another installation, such as an older commit's, which is then measured beside this
+one. Processor time, of a program and all its processes, depends least on what else the machine does.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks import clusters, memory, report, servers
+
+__all__ = ["run"]
+
+ROUNDS = int(os.environ.get("KUBESCRIPT_BENCH_ROUNDS", "9"))
+CALLS = 20
+IDLE_AFTER = 3.0
+"""Seconds until everything that warms up has."""
+GOAL_MIB = 130
+_SUM = {"script": "1+1"}
+_LIST = {"script": "len(k8s.coreV1().list_pod_for_all_namespaces())"}
+
+
+@dataclass
+class _Times:
+    """What was measured of one installation, in milliseconds, one entry for each round."""
+
+    program: Path
+    run: list[float] = field(default_factory=list)
+    run_processor: list[float] = field(default_factory=list)
+    demo: list[float] = field(default_factory=list)
+    initialize: list[float] = field(default_factory=list)
+    first_call: list[float] = field(default_factory=list)
+
+    def measure(self, kubeconfig: Path, script: Path) -> None:
+        """Start everything once."""
+        wall, processor = _command([str(self.program), "run", str(script), "--kubeconfig", str(kubeconfig)])
+        self.run.append(wall)
+        self.run_processor.append(processor)
+        self.demo.append(_first_output([str(self.program), "demo"]))
+        with servers.kubescript(kubeconfig, program=self.program) as server:
+            self.initialize.append(server.start_seconds * 1000)
+            self.first_call.append(server.call("evaluate_script", _SUM).seconds * 1000)
+
+
+def run() -> Iterator[report.Row | str]:
+    """The rows of B11."""
+    ours = _Times(servers.PROGRAM)
+    named = os.environ.get("KUBESCRIPT_BENCH_BASELINE")
+    other = _Times(Path(named)) if named else None
+    bare: list[float] = []
+    with servers.no_cluster() as kubeconfig:
+        script = kubeconfig.with_suffix(".py")
+        script.write_text(_SUM["script"])
+        for _ in range(ROUNDS + 1):  # the first finds its files out of the page cache
+            for each in filter(None, (ours, other)):
+                each.measure(kubeconfig, script)
+            with servers.empty() as server:
+                bare.append(server.start_seconds * 1000)
+        script.unlink()
+    yield from _rows(ours, other, bare)
+    with clusters.broken() as kubeconfig:
+        yield from _memory(ours, other, kubeconfig)
+
+
+def _rows(ours: _Times, other: _Times | None, bare: list[float]) -> Iterator[report.Row]:
+    def row(what: str, values: str, kind: report.Kind = "", goal: float = 0.0) -> report.Row:
+        baseline = None if other is None else report.median(getattr(other, values)[1:])
+        name = "" if other is None else "the other installation"
+        return report.Row("b11", what, "ms", report.median(getattr(ours, values)[1:]), baseline, name, kind, goal)
+
+    yield row("`run` of 1+1", "run", "at_most", 0.25)
+    yield row("`run` of 1+1, processor time", "run_processor")
+    yield row("`demo` to its first answer", "demo", "value_at_most", 1000)
+    yield row("first call after `initialize`", "first_call", "value_at_most", 300)
+    yield row("start to `initialize`", "initialize")
+    started, least = report.median(ours.initialize[1:]), report.median(bare[1:])
+    yield report.Row("b11", "start to `initialize`", "ms", started, least, "bare SDK server", "at_most", 1.0)
+
+
+def _memory(ours: _Times, other: _Times | None, kubeconfig: Path) -> Iterator[report.Row | str]:
+    used = _after_calls(ours.program, kubeconfig)
+    before = _after_calls(other.program, kubeconfig).pss if other is not None else None
+    what = f"PSS, {used.processes} processes, after {CALLS} live calls"
+    name = "the other installation" if other is not None else ""
+    yield report.Row("b11", what, "MiB", used.pss, before, name, "value_at_most", GOAL_MIB)
+    if not used.whole:
+        yield "b11: not every process could be read; run as root for exact figures of memory"
+
+
+def _after_calls(program: Path, kubeconfig: Path) -> memory.Memory:
+    with servers.kubescript(kubeconfig, program=program) as server:
+        for _ in range(CALLS):
+            server.call("evaluate_script", _LIST)
+        time.sleep(IDLE_AFTER)
+        return memory.of_tree(server.pid)
+
+
+def _command(command: list[str]) -> tuple[float, float]:
+    """Milliseconds on the wall, and of processor time with all processes that the command has started."""
+    before = _children_ms()
+    started = time.perf_counter()
+    done = subprocess.run(command, check=False, capture_output=True)
+    wall = (time.perf_counter() - started) * 1000
+    if done.stdout.strip() != b"2":
+        raise RuntimeError(f"wrong answer: {done.stdout[-300:]!r} {done.stderr[-300:]!r}")
+    return wall, _children_ms() - before
+
+
+def _children_ms() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (used.ru_utime + used.ru_stime) * 1000
+
+
+def _first_output(command: list[str]) -> float:
+    """Milliseconds until the command has printed something; it is then awaited."""
+    started = time.perf_counter()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0) as process:
+        assert process.stdout is not None
+        first = process.stdout.read(1)
+        wall = (time.perf_counter() - started) * 1000
+        process.stdout.read()
+    if not first or process.returncode:
+        raise RuntimeError(f"{command} printed nothing, or failed with {process.returncode}")
+    return wall

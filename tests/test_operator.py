@@ -69,6 +69,7 @@ def files(tmp_path: Path) -> Path:
 
 MISTAKES = {
     "a context that is not there": (1, "no context 'nonesuch'; there are: here", "--context nonesuch --kubeconfig kubeconfig"),
+    "no such context": (1, "`kubectl config get-contexts` shows", "serve --contexts nonesuch --kubeconfig kubeconfig"),
     "the same before the command": (1, "there are: here", "--context nonesuch serve --kubeconfig kubeconfig"),
     "no such command": (2, "No such command 'sevre'", "sevre"),
     "no script": (2, "No such file", "run nowhere.py"),
@@ -123,18 +124,63 @@ def test_an_unknown_toolset_is_refused_by_every_command(words: str, files: Path)
     assert command(*words.split(), "--config", "cod.toml", *SNAPSHOT, cwd=files, script="1").returncode == 0
 
 
-@pytest.mark.parametrize("name", ["nowhere", "folder", "junk.json", "empty"])
-def test_a_kubeconfig_that_cannot_be_read_is_told_and_stops_no_server(name: str, files: Path) -> None:
-    """It may come while the server runs: a warning at the start, an error of each call, a fault for `doctor`."""
+UNUSABLE = {
+    "not there": ("nowhere", "no such kubeconfig file: nowhere"),
+    "a folder": ("folder", "no such kubeconfig file: folder"),
+    "no YAML": ("broken.yaml", "the kubeconfig broken.yaml is not valid YAML"),
+    "no mapping": ("list.yaml", "is empty or not a mapping"),
+    "empty": ("empty", "is empty or not a mapping"),
+    "no contexts": ("bare", "the kubeconfig has no contexts"),
+    "no current context": ("idle", "the kubeconfig has no current context; pass --context, one of: here"),
+    "no such cluster": ("torn", "context 'here' names the cluster 'far', which is not in the kubeconfig"),
+}
+
+
+@pytest.fixture
+def kubeconfigs(files: Path) -> Path:
+    """Kubeconfigs that are wrong in one way each."""
+    whole = json.loads((files / "kubeconfig").read_text())
     (files / "empty").touch()
-    flags = ("--kubeconfig", name, "--toolsets", "code")
-    done = command("serve", *flags, cwd=files)
-    assert done.returncode == 0 and f"{name}" in done.stderr and '"level":"warning"' in done.stderr
-    done = command("run", "-", *flags, cwd=files, script=NODES)
-    assert done.returncode == 1 and "cluster.config" in done.stderr
-    done = command("doctor", *flags, cwd=files)
-    assert done.returncode == 1 and "WRONG" in done.stdout
-    assert "Traceback" not in done.stderr
+    (files / "bare").write_text('{"apiVersion": "v1", "kind": "Config"}')
+    (files / "idle").write_text(json.dumps(whole | {"current-context": ""}))
+    (files / "torn").write_text(json.dumps(whole | {"clusters": []}))
+    return files
+
+
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_a_kubeconfig_that_cannot_be_used_stops_a_server_at_once(case: str, kubeconfigs: Path) -> None:
+    """In one line."""
+    name, words = UNUSABLE[case]
+    done = command("serve", "--kubeconfig", name, "--toolsets", "code", cwd=kubeconfigs)
+    assert (done.returncode, done.stdout) == (1, ""), done
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("Error: ") and words in line
+
+
+def test_every_command_stops_at_a_kubeconfig_that_is_not_there_unless_it_may_come_later(kubeconfigs: Path) -> None:
+    """Whether a flag or a variable names it; `doctor` says the same; with the flag, the call that needs it does."""
+    named = {**os.environ, "KUBECONFIG": "nowhere"}
+    done = command("run", "-", cwd=kubeconfigs, env=named, script="1")
+    assert (done.returncode, done.stdout) == (1, "") and "no such kubeconfig file: nowhere" in done.stderr
+    done = command("doctor", cwd=kubeconfigs, env=named)
+    assert done.returncode == 1 and "WRONG" in done.stdout and "nowhere" in done.stdout
+    later = command("serve", "--kubeconfig-later", cwd=kubeconfigs, env=named)
+    assert later.returncode == 0 and "nowhere" not in later.stderr
+    done = command("run", "-", "--kubeconfig-later", cwd=kubeconfigs, env=named, script=NODES)
+    assert done.returncode == 1 and "cluster.config" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_no_kubeconfig_at_all_stops_a_server_and_no_script_that_needs_none(files: Path) -> None:
+    """Outside a cluster there is nothing to serve; a pod has its service account, if it has a token."""
+    bare = {name: value for name, value in os.environ.items() if not name.startswith("KUBE")} | {"HOME": str(files)}
+    done = command("serve", "--toolsets", "code", env=bare)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("Error: there is no kubeconfig; ") and len(done.stderr.splitlines()) == 1
+    assert command("run", "-", env=bare, script="1 + 1").stdout == "2\n"
+    done = command("run", "-", env=bare, script=NODES)
+    assert done.returncode == 1 and "there is no kubeconfig" in done.stderr
+    done = command("serve", env=bare | {"KUBERNETES_SERVICE_HOST": "10.0.0.1"})
+    assert done.returncode == 1 and "this pod has no service account token" in done.stderr
 
 
 def test_doctor_says_what_it_has_not_asked(files: Path) -> None:

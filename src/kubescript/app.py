@@ -17,7 +17,6 @@ from kubescript import cancellation, config, contexts, errors, evaluator, logs, 
 from kubescript.audit import recorder
 from kubescript.broker import broker
 from kubescript.cluster import base as cluster_base
-from kubescript.cluster import kubeconfig
 from kubescript.executor import executor
 from kubescript.policy import discovery, policy
 from kubescript.policy import rules as policy_rules
@@ -198,11 +197,10 @@ def _cluster_accesses(settings: config.Settings, masking: redaction.Engine) -> d
 def _cluster_access(settings: config.Settings, name: str, masking: redaction.Engine) -> contexts.ClusterAccess:
     own = settings.of_context(name) if name else settings
     several = len(settings.contexts) > 1
-    checked = bool(name) or _kubeconfig_has_contexts(own)
     # With several clusters, one that is down must not use up the time of a script that asks all of them.
     patience_s = own.limits.patience_ms / 1000 if several else None
     try:
-        cluster = _cluster(own, checked=checked, patience_s=patience_s)
+        cluster = _cluster(own, checked=not own.kubeconfig_later, patience_s=patience_s)
     except errors.ClusterError as error:
         where = f"context {name}: " if name else ""
         raise errors.ConfigError(f"{where}{error.message}", remedy=error.remedy) from None
@@ -230,21 +228,6 @@ def policy_of(settings: config.Settings) -> policy.Policy:
     return policy.Policy(settings.read_only, rules, defaults)
 
 
-def _kubeconfig_has_contexts(settings: config.Settings) -> bool:
-    """Whether there is a kubeconfig to find the context of the settings in.
-
-    A kubeconfig may come later: the call that needs it finds it then. So a missing one is logged, and stops nothing.
-    """
-    names_kubeconfig = settings.context is not None or settings.kubeconfig is not None
-    if settings.snapshot is not None or not names_kubeconfig:
-        return False
-    try:
-        return bool(kubeconfig.contexts(settings.kubeconfig)) and settings.context is not None
-    except errors.ClusterError as error:
-        log.warning("%s: %s", error.message, error.remedy, extra={"event": "cluster.remedy"})
-        return False
-
-
 def check_rules(settings: config.Settings, name: str) -> list[policy_rules.Finding]:
     """Returns the findings about the rules for one cluster. Asks the cluster only for rules that are not built in."""
     rules = [rule for rule in policy_of(settings).rules if not rule.built_in]
@@ -259,8 +242,8 @@ def check_rules(settings: config.Settings, name: str) -> list[policy_rules.Findi
 
 
 def _cluster(settings: config.Settings, *, checked: bool, patience_s: float | None) -> cluster_base.Cluster:
-    """Returns the cluster of these settings, not connected yet. Raises ClusterError when `checked` and the context does
-    not exist."""
+    """Returns the cluster of these settings, not connected yet. Raises ClusterError when `checked` and its kubeconfig
+    or context cannot be used."""
     if settings.snapshot is not None:
         from kubescript.cluster import snapshot
 

@@ -29,6 +29,12 @@ def server_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     options = (
         click.option("--toolsets", help="Groups of tools to serve, separated by commas: code."),
         click.option("--kubeconfig", type=paths.UserPath(), help="Kubeconfig file."),
+        click.option(
+            "--kubeconfig-later",
+            is_flag=True,
+            default=None,
+            help="Start without a usable kubeconfig; the first call looks for it again.",
+        ),
         click.option("--context", help="Kubeconfig context."),
         click.option("--contexts", help="Kubeconfig contexts that scripts may name, separated by commas."),
         click.option("--snapshot", type=paths.UserPath(), help="Serve this saved cluster instead of a live one."),
@@ -97,8 +103,17 @@ def _merged_flags(context: click.Context, flags: dict[str, object]) -> dict[str,
 def _interactive_defaults(settings: config.Settings) -> config.Settings:
     """The settings with other defaults than a server's: a person at a terminal reads, no log collector and no model."""
     updates: dict[str, object] = {}
+    if not _names_a_cluster(settings):
+        updates["kubeconfig_later"] = True  # a script that needs no cluster runs without one
     if "log_level" not in settings.model_fields_set:
         updates["log_level"] = "warning"
     if "mark_untrusted" not in settings.output.model_fields_set:
         updates["output"] = settings.output.model_copy(update={"mark_untrusted": False})
     return settings.model_copy(update=updates)
+
+
+def _names_a_cluster(settings: config.Settings) -> bool:
+    """Whether a setting, a variable or the default kubeconfig names one."""
+    from kubescript.cluster import kubeconfig
+
+    return bool(settings.contexts or settings.context or kubeconfig.source(settings.kubeconfig))

@@ -241,7 +241,7 @@ def _errors_explained() -> Iterator[None]:
     except errors.KubescriptError as error:
         parts = [error.message, error.remedy]
         # Attack: an API server's words, or a name in a saved cluster, give orders to the terminal.
-        raise click.ClickException(sanitizing.clean("\n".join(part for part in parts if part))) from None
+        raise click.ClickException(sanitizing.clean("; ".join(part for part in parts if part))) from None
 
 
 def _enable_garbage_collection() -> None:

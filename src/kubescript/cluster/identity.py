@@ -28,9 +28,9 @@ _SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 class Identity:
     """One entry of a kubeconfig, or the pod's service account.
 
-    The kubeconfig is read when the first call needs it: a missing or broken one is an error of that call
-    (ClusterError, cluster.config), and the next call finds it mended. Once a context is chosen it stays, whatever
-    `kubectl config use-context` does to the file: a server never changes its cluster by itself.
+    Unless `choose` has read it, the kubeconfig is read when the first call needs it: a missing or broken one is an
+    error of that call (ClusterError, cluster.config), and the next call finds it mended. Once a context is chosen it
+    stays, whatever `kubectl config use-context` does to the file: a server never changes its cluster by itself.
     """
 
     def __init__(self, path: Path | None, context: str | None) -> None:
@@ -64,6 +64,15 @@ class Identity:
         if self._context is None and not _in_cluster(self._path, self._context_name):
             self._context = kubeconfig.choose(self._path, self._context_name)
         return self._context
+
+    def choose(self) -> None:
+        """Chooses the context now. Raises ClusterError when there is none, or in a pod no token."""
+        if self.context is None and not (_SERVICE_ACCOUNT / "token").is_file():
+            raise errors.ClusterError(
+                "this pod has no service account token, and there is no kubeconfig",
+                code="cluster.config",
+                remedy="set automountServiceAccountToken: true for the pod, or pass --kubeconfig",
+            )
 
     def api_server(self, deadline: float, cancel: cancellation.Cancellation) -> credentials.ApiServer:
         """Returns the credentials and their connections, and loads them at the first call."""

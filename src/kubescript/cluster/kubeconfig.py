@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -31,6 +31,8 @@ class Context:
     user: str
     namespace: str
     current: bool
+    defined: bool = True
+    """Whether its cluster is in the kubeconfig."""
     plugin: bool = False
     """Credentials come from a program (exec or auth-provider), which may be slow or ask questions."""
     renews: bool = False
@@ -60,20 +62,20 @@ def contexts(path: Path | None = None) -> list[Context]:
     if files is None:
         raise _config_error(
             "there is no kubeconfig",
-            "pass --kubeconfig, set KUBECONFIG, or use --snapshot to serve a saved cluster",
+            "pass --kubeconfig, set KUBECONFIG (MCP clients do not read your shell's), or serve a saved cluster with "
+            "--snapshot; if the file comes later, pass --kubeconfig-later",
         )
     paths = [Path(part) for part in _existing(files)]
     return _merge([_read(file) for file in paths])
 
 
 def choose(path: Path | None, name: str | None) -> Context:
-    """The context of that name, or the current one. Raises ClusterError that names the nearest."""
+    """The context of that name, or the current one. Raises ClusterError that names the nearest, or the cluster that the
+    context lacks."""
     offered = contexts(path)
     for context in offered:
-        if name is None and context.current:
-            return context
-        if context.name == name:
-            return context
+        if context.name == name or (name is None and context.current):
+            return _whole(context)
     if not offered:
         raise _config_error("the kubeconfig has no contexts", "add one with `kubectl config set-context`")
     names = [context.name for context in offered]
@@ -82,7 +84,19 @@ def choose(path: Path | None, name: str | None) -> Context:
         raise _config_error("the kubeconfig has no current context", f"pass --context, one of: {first_names}")
     close = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean {close[0]}?" if close else f"there are: {first_names}"
-    raise _config_error(f"the kubeconfig has no context {name!r}; {hint}", "pass --context")
+    raise _config_error(
+        f"the kubeconfig has no context {name!r}; {hint}", "`kubectl config get-contexts` shows what it has"
+    )
+
+
+def _whole(context: Context) -> Context:
+    """The context, unless its cluster is not in the kubeconfig."""
+    if context.defined:
+        return context
+    raise _config_error(
+        f"context {context.name!r} names the cluster {context.cluster!r}, which is not in the kubeconfig",
+        "add it with `kubectl config set-cluster`, or name another context",
+    )
 
 
 def _existing(files: str) -> list[str]:
@@ -90,7 +104,10 @@ def _existing(files: str) -> list[str]:
     parts = [part for part in files.split(os.pathsep) if part]
     existing = [part for part in parts if Path(part).is_file()]
     if not existing:
-        raise _config_error(f"no such kubeconfig file: {', '.join(parts)}", "check --kubeconfig and KUBECONFIG")
+        raise _config_error(
+            f"no such kubeconfig file: {', '.join(parts)}",
+            "check --kubeconfig and KUBECONFIG; if the file comes later, pass --kubeconfig-later",
+        )
     return existing
 
 
@@ -121,30 +138,36 @@ def _merge(files: list[dict[str, Any]]) -> list[Context]:
     """The contexts of all files; the first file to name something wins, as with kubectl."""
     current = ""
     users: dict[str, dict[str, Any]] = {}
+    clusters: set[str] = set()
     for data in reversed(files):  # the first one is read last, and so replaces what the others say
         current = str(data.get("current-context") or current)
         for entry in _entries(data, "users"):
             users[str(entry.get("name"))] = _section(entry, "user")
+        clusters.update(str(entry.get("name")) for entry in _entries(data, "clusters"))
     merged: dict[str, Context] = {}
     for data in files:
         for entry in _entries(data, "contexts"):
-            context = _context(entry, current, users)
+            context = _context(entry, current, users, clusters)
             merged.setdefault(context.name, context)
     return list(merged.values())
 
 
-def _context(entry: dict[str, Any], current: str, users: Mapping[str, dict[str, Any]]) -> Context:
+def _context(
+    entry: dict[str, Any], current: str, users: Mapping[str, dict[str, Any]], clusters: Container[str]
+) -> Context:
     """One entry of `contexts:`, with what its user's entry says of the credentials."""
     name = str(entry.get("name"))
     section = _section(entry, "context")
     user = str(section.get("user") or "")
     sources = users.get(user, {})
+    cluster = str(section.get("cluster") or "")
     return Context(
         name=name,
-        cluster=str(section.get("cluster") or ""),
+        cluster=cluster,
         user=user,
         namespace=str(section.get("namespace") or "default"),
         current=bool(current) and name == current,
+        defined=cluster in clusters,
         plugin="exec" in sources or "auth-provider" in sources,
         renews="auth-provider" in sources,
     )

@@ -37,8 +37,8 @@ _USER_AGENT: Final = f"kubescript/{kubescript.__version__}"
 class Live:
     """One cluster.
 
-    The kubeconfig is read when the first call needs it, see `identity.Identity`: a missing or broken one is an error of
-    that call, and the next call finds it mended.
+    Unless `choose` has read it, the kubeconfig is read when the first call needs it, see `identity.Identity`: a missing
+    or broken one is an error of that call, and the next call finds it mended.
     """
 
     def __init__(self, path: Path | None = None, context: str | None = None, patience_s: float | None = None) -> None:
@@ -61,8 +61,9 @@ class Live:
         return self._identity.namespace
 
     def choose(self) -> None:
-        """Chooses the context, and connects to nothing. Raises ClusterError when the kubeconfig has no such context."""
-        _ = self._identity.context
+        """Chooses the context, and connects to nothing. Raises ClusterError when there is no kubeconfig with such a
+        context, and in a pod no token."""
+        self._identity.choose()
 
     def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
         """Sends one request, see `base.Cluster`.

@@ -62,7 +62,7 @@ def _flags_with_transport(flags: Mapping[str, object]) -> Mapping[str, object]:
     if named is None:
         return flags
     if flags.get("transport", "http") != "http":
-        raise errors.ConfigError(f"--{named} is for the http transport", remedy="leave it out, or --transport stdio")
+        raise errors.ConfigError(f"--{named} is for the http transport", remedy="leave one of the two out")
     return {**flags, "transport": "http"}
 
 

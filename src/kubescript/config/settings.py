@@ -218,6 +218,8 @@ class Settings(pydantic_settings.BaseSettings):
     """Refuse every request that could change the cluster."""
     kubeconfig: UserPath | None = None
     """Default: $KUBECONFIG, ~/.kube/config, or the pod's own service account."""
+    kubeconfig_later: bool = False
+    """Start although the kubeconfig, or the context in it, is not there yet; the first call looks for it again."""
     context: str | None = None
     """Kubeconfig context; default: the current one, or the first of `contexts`."""
     contexts: Annotated[Mapping[str, Context], pydantic_settings.NoDecode] = {}

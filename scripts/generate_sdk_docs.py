@@ -108,7 +108,7 @@ HELPERS = """
 There without an import, and as attributes of `k8s`.
 
 ```python
-quantity("250m")                    # 0.25; "1Gi" is 1073741824; None and "" are 0; int when whole, else float
+quantity("250m")                    # 0.25, an exact number; "1Gi" is 1073741824; None and "" are 0
 age(pod)                            # time since creation; a timedelta that prints, formats and returns as 3d4h
 age(pod.status.start_time)          # of a datetime or ISO text too; None is zero and prints <unknown>
 age(cert.status.get("notAfter"))    # what lies ahead is negative: -12d
@@ -120,6 +120,9 @@ top(deployments, "spec.replicas")   # the ten highest, highest first; top(rows, 
 top(Counter(p.spec.node_name for p in pods), 3)
 ```
 
+- What `quantity` gives adds to and compares with int, float and Decimal, sums, sorts and formats without rounding
+  errors: ten times `"100m"` is 1, and a float counts as it prints. Beside a Decimal the result is a Decimal. It is
+  returned as a plain number.
 - A cell is one line: lists are joined with commas, what is missing or empty is `-`. No rows give `(no rows)`.
 - A key or column that no row has raises `KeyError` with the nearest name; one that some rows lack is `-`, and last.
 - Texts that are all quantities are ranked by their value: `"9"` before `"250m"`.

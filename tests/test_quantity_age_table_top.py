@@ -59,9 +59,9 @@ QUANTITIES: dict[str, object] = {
 
 @pytest.mark.parametrize(("text", "number"), QUANTITIES.items())
 def test_a_quantity_is_a_number(text: str, number: object) -> None:
-    """An int when it is whole, else a float; what is missing counts nothing."""
+    """A number that prints and goes out as an int when it is whole, else as a float; what is missing counts nothing."""
     found = run(f"quantity({text})")
-    assert found == number and type(found) is type(number)
+    assert found == number and repr(found) == repr(number) and number == answer(f"quantity({text})")
 
 
 def test_quantities_mix_with_floats() -> None:
@@ -75,7 +75,10 @@ def test_quantities_mix_with_floats() -> None:
 @pytest.mark.parametrize(
     ("script", "text"),
     [
-        ("quantity('lots')", "'lots' is no quantity; one is a number with m, k, M, G, Ki, Mi, Gi… or nothing after"),
+        (
+            "quantity('lots')",
+            "'lots' is no quantity; one is a number with n, u, m, k, M, G, T, P, E, Ki, Mi, Gi… or nothing after",
+        ),
         ("quantity('nan')", "'nan' is no quantity"),
         ("quantity('1e999999')", "'1e999999' is no quantity"),
         ("quantity(pod.spec.containers[0].resources.limits)", "take one of them: quantity(x['cpu'])"),

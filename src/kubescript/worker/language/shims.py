@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import fnmatch
+import fractions
 import functools
 import gzip
 import hashlib
@@ -53,7 +54,18 @@ def _dumps(value: object, *, cls: None = None, default: Callable[[Any], Any] | N
     if cls is not None:
         raise TypeError("json.dumps(cls=…) is not available: use default")
     convert = _or_plain(default) if default else _plain
-    return json.dumps(value, default=convert, **options)
+    return json.dumps(value, default=_number_or(convert), **options)
+
+
+def _number_or(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Makes a plain number of what quantity() gives, whatever a script's `default` would make of it."""
+
+    def number_or(value: Any) -> Any:
+        if isinstance(value, fractions.Fraction):
+            return int(value) if value.denominator == 1 else float(value)
+        return convert(value)
+
+    return number_or
 
 
 def _or_plain(default: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import decimal
+import fractions
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -51,7 +52,7 @@ def _comparable(values: list[Any]) -> list[Any]:
     # As texts, quantities sort wrongly: "10" comes before "9", and "1" before "250m".
     if not any(isinstance(value, str) for value in values):
         return values
-    if not all(isinstance(value, str | int | float | decimal.Decimal) for value in values):
+    if not all(isinstance(value, str | int | float | decimal.Decimal | fractions.Fraction) for value in values):
         raise TypeError("top(): the keys are of different types; pass a function that gives numbers")
     try:
         return [quantity.quantity(value) for value in values]

@@ -21,7 +21,7 @@ from typing import Any, Final
 import msgspec
 
 from kubescript.worker.language import classes, data_classes
-from kubescript.worker.sdk import base_view, context, lazy_json, lists, timestamps
+from kubescript.worker.sdk import base_view, context, exact, lazy_json, lists, timestamps
 
 __all__ = ["NotPlainError", "encode", "encode_body", "to_plain"]
 MAX_ITERATED: Final = 100_000
@@ -100,7 +100,7 @@ class _Walk:
             return value
         if isinstance(value, enum.Enum):
             return self.convert(value.value, path, above)
-        if isinstance(value, int | float | decimal.Decimal):
+        if isinstance(value, int | float | decimal.Decimal | exact.Quantity):
             return _number(value)
         if isinstance(value, str):
             return str.__str__(value)
@@ -242,6 +242,8 @@ def _prune_metadata(metadata: dict[str, Any]) -> None:
 
 def _number(value: Any) -> Any:
     """Returns a number that JSON can hold exactly."""
+    if isinstance(value, exact.Quantity):
+        return value.plain()
     if isinstance(value, decimal.Decimal):
         return _decimal(value)
     # JSON has no NaN and no infinities; they become text.

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import fractions
 import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -226,7 +227,7 @@ def _value_text(value: Any, depth: int) -> str:
         return ABSENT
     if isinstance(value, str):
         return str.__str__(value)
-    if isinstance(value, float | decimal.Decimal):
+    if isinstance(value, float | decimal.Decimal | fractions.Fraction):
         return _number(float(value))
     if isinstance(value, datetime.date):
         return timestamps.format_time(value)

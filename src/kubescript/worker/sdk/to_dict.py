@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Self
 
 from kubescript.worker.language import copying
-from kubescript.worker.sdk import names, schemas, timestamps
+from kubescript.worker.sdk import exact, names, schemas, timestamps
 
 __all__ = ["Snapshot", "json_data", "snapshot"]
 
@@ -143,6 +143,8 @@ def json_data(value: Any, convert: Callable[[Any], Any]) -> Any:
         return timestamps.format_time(value)
     if isinstance(value, enum.Enum):
         return convert(value.value)
+    if isinstance(value, exact.Quantity):
+        value = value.plain()
     if isinstance(value, str | int | float | decimal.Decimal):
         return str(value) if isinstance(value, decimal.Decimal) else value
     raise TypeError(

@@ -1,0 +1,217 @@
+"""Owns `Quantity`, the exact number that `quantity("250m")` gives a script."""
+
+from __future__ import annotations
+
+import decimal
+import fractions
+import math
+import operator
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+__all__ = ["DIGITS", "Quantity", "ratio", "to_decimal"]
+
+# A context of its own: a script may have set its decimal context to three digits.
+DIGITS: Final = decimal.Context(prec=60, traps=[decimal.InvalidOperation, decimal.Overflow])
+"""The decimal context of everything here."""
+
+# A smoothed average gets longer with each of its steps, so ten thousand steps would take seconds.
+_MOST_BITS: Final = 512
+_FINEST: Final = 2**256
+"""A fraction whose denominator has more than _MOST_BITS bits is rounded to a multiple of 1 / _FINEST."""
+
+_FIXED: Final = re.compile(r"\.(\d{1,2})([fF%])")
+"""The end of a format with a number of decimals."""
+_MOST_DECIMALS: Final = 100
+
+_Ratio = tuple[int, int]
+_Method = Callable[[Any, Any], Any]
+
+
+class Quantity(fractions.Fraction):
+    """A fraction that prints, formats and goes out as a plain number.
+
+    It adds to and compares with int, float, Fraction and Decimal. A float counts as the decimal number that it prints
+    as: 0.1 is "100m". The result is a Quantity again; with a Decimal it is a Decimal, with an infinite float a float.
+    """
+
+    __slots__ = ()
+    _numerator: int
+    _denominator: int
+
+    @classmethod
+    def of(cls, numerator: int, denominator: int = 1) -> Quantity:
+        """Makes one from a ratio whose denominator is above zero."""
+        if denominator != 1:
+            if denominator.bit_length() > _MOST_BITS:
+                numerator, denominator = numerator * _FINEST // denominator, _FINEST
+            shared = math.gcd(numerator, denominator)
+            numerator, denominator = numerator // shared, denominator // shared
+        # Fraction() takes three times as long to find out what it was given.
+        made = object.__new__(cls)
+        made._numerator = numerator
+        made._denominator = denominator
+        return made
+
+    def plain(self) -> int | float:
+        """An int when whole, else the nearest float."""
+        if self._denominator == 1:
+            return self._numerator
+        try:
+            return self._numerator / self._denominator
+        except OverflowError:  # above 1e308 a fraction makes no difference
+            return self._numerator // self._denominator
+
+    def is_integer(self) -> bool:
+        """Whether it is whole, as of a float."""
+        return self._denominator == 1
+
+    def __str__(self) -> str:
+        return str(self.plain())
+
+    __repr__ = __str__
+
+    def __format__(self, spec: str) -> str:
+        if self._denominator == 1 and spec[-1:] not in {"e", "E", "f", "F", "g", "G", "%"}:
+            try:
+                return format(self._numerator, spec)
+            except ValueError:  # ".2" is a format of floats only
+                return format(float(self), spec)
+        fixed = _FIXED.search(spec)
+        if fixed is None:
+            return format(self.plain(), spec)
+        # Rounded while it is exact: the float 2.675 is a little less, and would print as 2.67.
+        decimals = int(fixed[1]) + (2 if fixed[2] == "%" else 0)
+        return format(float(round(self, decimals)), spec)
+
+    def __index__(self) -> int:
+        """What range(), an index and `"x" * n` take."""
+        if self._denominator != 1:
+            raise TypeError(f"{self} is not a whole number; write int(x), round(x) or math.ceil(x)")
+        return self._numerator
+
+    # As the float, so that the keys 0.1 and quantity("100m") are one. Decimal("0.1") has another hash than 0.1.
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(self.plain())
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        if ndigits is None:
+            return fractions.Fraction.__round__(self)
+        rounded = fractions.Fraction.__round__(self, min(operator.index(ndigits), _MOST_DECIMALS))
+        return Quantity.of(rounded.numerator, rounded.denominator)
+
+    def __neg__(self) -> Quantity:
+        return Quantity.of(-self._numerator, self._denominator)
+
+    def __pos__(self) -> Quantity:
+        return self
+
+    def __abs__(self) -> Quantity:
+        return Quantity.of(abs(self._numerator), self._denominator)
+
+    def __pow__(self, other: Any) -> Any:
+        if not isinstance(other, int | float | fractions.Fraction):
+            return NotImplemented
+        exponent = _plain(other)
+        if not isinstance(exponent, int):
+            return self.plain() ** exponent
+        power = fractions.Fraction(self) ** exponent
+        return Quantity.of(power.numerator, power.denominator)
+
+    def __rpow__(self, other: Any) -> Any:
+        return other ** self.plain()
+
+
+def to_decimal(value: fractions.Fraction) -> decimal.Decimal:
+    """The same as a Decimal of at most 60 digits."""
+    return DIGITS.divide(decimal.Decimal(value.numerator), decimal.Decimal(value.denominator))
+
+
+# --- arithmetic and comparison ---------------------------------------------------------------------------------------
+
+
+def _plain(other: float | fractions.Fraction) -> int | float:
+    found = ratio(other)
+    return found[0] if found is not None and found[1] == 1 else float(other)
+
+
+def ratio(value: Any) -> _Ratio | None:
+    """An exact number, or a finite float as it prints, as numerator and denominator; None for anything else."""
+    if isinstance(value, Quantity):
+        return value._numerator, value._denominator
+    if isinstance(value, int):
+        return int(value), 1
+    if isinstance(value, fractions.Fraction):
+        return value.numerator, value.denominator
+    if isinstance(value, float) and math.isfinite(value):
+        return (int(value), 1) if value.is_integer() else decimal.Decimal(float.__repr__(value)).as_integer_ratio()
+    return None
+
+
+def _add(a: int, b: int, c: int, d: int) -> Quantity:
+    return Quantity.of(a + c, b) if b == d else Quantity.of(a * d + c * b, b * d)
+
+
+def _subtract(a: int, b: int, c: int, d: int) -> Quantity:
+    return _add(a, b, -c, d)
+
+
+def _multiply(a: int, b: int, c: int, d: int) -> Quantity:
+    return Quantity.of(a * c, b * d)
+
+
+def _divide(a: int, b: int, c: int, d: int) -> Quantity:
+    if c == 0:
+        raise ZeroDivisionError("division by zero")
+    return Quantity.of(a * d, b * c) if c > 0 else Quantity.of(-a * d, -b * c)
+
+
+def _divmod(a: int, b: int, c: int, d: int) -> tuple[int, Quantity]:
+    whole, rest = divmod(a * d, b * c)
+    return whole, Quantity.of(rest, b * d)
+
+
+_ARITHMETIC: Final[dict[str, Callable[[int, int, int, int], Any]]] = {
+    "add": _add,
+    "sub": _subtract,
+    "mul": _multiply,
+    "truediv": _divide,
+    "floordiv": lambda a, b, c, d: (a * d) // (b * c),
+    "mod": lambda a, b, c, d: _divmod(a, b, c, d)[1],
+    "divmod": _divmod,
+}
+"""What becomes of a/b and c/d."""
+_COMPARISONS: Final[dict[str, Callable[[int, int, int, int], bool]]] = {
+    "eq": lambda a, b, c, d: a == c and b == d,
+    "lt": lambda a, b, c, d: a * d < c * b,
+    "le": lambda a, b, c, d: a * d <= c * b,
+    "gt": lambda a, b, c, d: a * d > c * b,
+    "ge": lambda a, b, c, d: a * d >= c * b,
+}
+
+
+def _method(name: str, compute: Callable[[int, int, int, int], Any], *, swapped: bool = False) -> _Method:
+    def method(self: Quantity, other: Any) -> Any:
+        found = ratio(other)
+        if found is None:
+            return _beside_inexact(self, other, name)
+        if swapped:
+            return compute(*found, self._numerator, self._denominator)
+        return compute(self._numerator, self._denominator, *found)
+
+    method.__name__ = method.__qualname__ = name
+    return method
+
+
+def _beside_inexact(own: Quantity, other: Any, name: str) -> Any:
+    """Computes with a Decimal as a Decimal, in the script's own decimal context, and with inf and nan as a float."""
+    if isinstance(other, decimal.Decimal):
+        return getattr(to_decimal(own), name)(other)
+    return getattr(float(own), name)(other) if isinstance(other, float) else NotImplemented
+
+
+for _name, _compute in (_ARITHMETIC | _COMPARISONS).items():
+    setattr(Quantity, f"__{_name}__", _method(f"__{_name}__", _compute))
+for _name, _compute in _ARITHMETIC.items():
+    setattr(Quantity, f"__r{_name}__", _method(f"__r{_name}__", _compute, swapped=True))

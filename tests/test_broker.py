@@ -49,6 +49,7 @@ class Fake:
 
 
 PODS = protocol.Call("GET", ("api", "v1", "namespaces", "a", "pods"))
+NO_SECRETS = policy.DeniedResource("core", kind="Secret")
 SECRETS = protocol.Call("GET", ("api", "v1", "namespaces", "a", "secrets", "db"))
 
 
@@ -64,7 +65,7 @@ def kept() -> list[records.Record]:
 
 @pytest.fixture
 def door(fake: Fake, kept: list[records.Record]) -> broker.Broker:
-    return broker.Broker(fake, policy.Policy(), record=kept.append)
+    return broker.Broker(fake, policy.Policy(rules=(NO_SECRETS,)), record=kept.append)
 
 
 def complete(tally: summary.Summary) -> bool:
@@ -99,6 +100,49 @@ def test_denied(door: broker.Broker, fake: Fake, kept: list[records.Record]) -> 
         assert reply.fault.code == "policy.denied_resource" and "Look at what refers" in reply.fault.message
     assert tally.denied == {"get secrets in namespace a (policy.denied_resource)": 2} and not complete(tally)
     assert not fake.seen and kept[0].verdict == "deny"
+    works(door)
+
+
+LISTED = protocol.Call(
+    "GET", ("api", "v1", "secrets"), (("fieldSelector", "type!=Opaque,metadata.name=a"), ("includeObject", "Object"))
+)
+METADATA = "application/json;as=PartialObjectMetadata"
+
+
+@pytest.mark.parametrize("accept", ["json", "table", "metadata", "text"])
+def test_metadata_is_asked_for_in_no_other_form(
+    fake: Fake, kept: list[records.Record], accept: protocol.Accept
+) -> None:
+    """Of a kind that is served as metadata the API server is asked for nothing else, whatever the script asked for; a
+    broker with nothing that could leave the rest out of the answer withholds it."""
+    door = broker.Broker(fake, policy.Policy(), record=kept.append)
+    watched = msgspec.structs.replace(LISTED, query=(("watch", "true"),))
+    for call, wanted in ((LISTED, f"{METADATA}List"), (SECRETS, METADATA), (watched, METADATA)):
+        reply, response = door.handle(msgspec.structs.replace(call, accept=accept), summary.Summary(), 5)
+        assert response is not None and reply.metadata_rule == "core/Secret"
+        with pytest.raises(errors.RedactionError, match="withheld"):
+            list(response.chunks)
+        sent = fake.seen[-1]
+        assert sent.accept == f"{wanted};v=v1;g=meta.k8s.io" and "includeObject" not in dict(sent.query)
+        assert (kept[-1].verdict, kept[-1].rule, kept[-1].fault) == ("allow", "core/Secret", "redaction.failed")
+    works(door)
+
+
+ORACLES = [
+    "data.password=a", "stringData.password!=a", "metadata.name=a,data.password=a", "metadata.name=a\\,data.password=a",
+    "type", "immutable=true", " type=a", "spec.password=a", "type=a=b,data.x=y", "metadata.annotations.x=y",
+]  # fmt: skip
+"""Field selectors whose answer could tell what is in an object, or that two readers may read in two ways."""
+
+
+@pytest.mark.parametrize("selector", ORACLES)
+def test_a_field_selector_is_no_oracle(fake: Fake, kept: list[records.Record], selector: str) -> None:
+    """A field selector of anything but name, namespace and type is denied, and never reaches the cluster."""
+    door, tally = broker.Broker(fake, policy.Policy(), record=kept.append), summary.Summary()
+    call = msgspec.structs.replace(LISTED, query=(("fieldSelector", selector),))
+    reply, response = door.handle(call, tally, 5)
+    assert response is None and reply.fault is not None and reply.fault.code == "policy.denied_resource"
+    assert "select by labels" in reply.fault.message and not fake.seen and kept[-1].verdict == "deny"
     works(door)
 
 

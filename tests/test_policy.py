@@ -59,10 +59,11 @@ def test_every_official_method() -> None:
             continue
         segments = path.split("/")
         allowed = path in HARMLESS_POSTS if method == "POST" else method == "GET"
-        if "secrets" in segments or {"exec", "attach", "portforward", "proxy"} & set(segments):
+        if ("secrets" in segments and method != "GET") or {"exec", "attach", "portforward", "proxy"} & set(segments):
             allowed = False
         assert (decision.verdict == "allow") is allowed, (method, path, decision)
         assert allowed or (decision.rule and decision.reason and decision.instead)
+        assert (decision.serve == "metadata") is (allowed and "secrets" in segments), path
 
 
 def test_the_table_knows_every_official_kind() -> None:
@@ -86,16 +87,60 @@ ROUNDABOUTS = [
 ]  # fmt: skip
 
 
+NO_SECRETS = policy.DeniedResource("core", kind="Secret")
+"""The rule of an operator who wants nothing of Secrets to be served."""
+
+
 @pytest.mark.parametrize("path", ROUNDABOUTS)
-@pytest.mark.parametrize(
-    "rules", [policy.Policy(), policy.Policy(rules=(policy.DeniedResource("apps"),)), policy.Policy(read_only=False)]
-)
-def test_secrets_have_no_back_door(path: str, rules: policy.Policy) -> None:
-    """Secrets are denied by every path, also beside the operator's own rules and on a server that may write."""
+@pytest.mark.parametrize("read_only", [True, False])
+def test_secrets_have_no_back_door(path: str, read_only: bool) -> None:
+    """A rule that serves nothing denies Secrets by every path, also on a server that may write, and whatever milder
+    rules stand beside it."""
+    for defaults in ((), policy.DEFAULT_RULES):
+        rules = policy.Policy(read_only, (NO_SECRETS, policy.DeniedResource("apps")), defaults)
+        decision = ask("GET", path, rules)
+        assert (decision.verdict, decision.rule) == ("deny", "policy.denied_resource")
+        assert "Secret" in decision.reason and decision.instead
+        assert ask("GET", "api/v1/pods", rules).verdict == "allow"
+
+
+PLAIN = {path for path in ROUNDABOUTS if not path.endswith("/status") and "proxy" not in path}
+"""Those that read the objects themselves."""
+
+
+@pytest.mark.parametrize("path", ROUNDABOUTS)
+@pytest.mark.parametrize("rules", [policy.Policy(), policy.Policy(read_only=False)])
+def test_secrets_are_served_as_metadata(path: str, rules: policy.Policy) -> None:
+    """Without a rule of the operator's, get, list and watch of Secrets bring metadata, and all else is denied."""
     decision = ask("GET", path, rules)
-    assert (decision.verdict, decision.rule) == ("deny", "policy.denied_resource")
-    assert "Secret" in decision.reason and "pod specs" in decision.instead
-    assert ask("GET", "api/v1/pods", rules).verdict == "allow"
+    if path in PLAIN:
+        assert decision == policy.Decision("allow", "core/Secret", serve="metadata", kind="Secret")
+    else:
+        assert (decision.verdict, decision.rule) == ("deny", "policy.denied_resource")
+    for method in ("POST", "PUT", "PATCH", "DELETE"):
+        assert ask(method, "api/v1/namespaces/a/secrets/b", rules).rule == "policy.denied_resource"
+    assert ask("GET", "api/v1/pods", rules) == policy.Decision("allow")
+
+
+# rules, path → what is served
+MILD, STRICT = policy.DeniedResource(kind="Thing", serve="metadata"), policy.DeniedResource("custom.io")
+SERVED = [
+    ((MILD,), "apis/custom.io/v1/things/t", "metadata"),
+    ((MILD,), "apis/custom.io/v1/things/t/status", ""),
+    ((MILD, STRICT), "apis/custom.io/v1/things/t", ""),
+    ((STRICT, MILD), "apis/custom.io/v1/things/t", ""),
+    ((MILD,), "apis/custom.io/v1/mysteries/t", ""),  # its kind is not known
+    ((policy.DeniedResource("custom.io", kind="Thingy", serve="metadata"),), "apis/custom.io/v1/things/t", ""),
+    ((policy.DeniedResource(serve="metadata"),), "api/v1/pods", "metadata"),
+    ((policy.DeniedResource(serve="metadata"),), "api/v1/namespaces/a/pods/b/log", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rules", "path", "served"), SERVED)
+def test_the_strictest_rule_counts(rules: tuple[policy.DeniedResource, ...], path: str, served: str) -> None:
+    """Metadata is served when every rule that covers the request says so; a kind that is not known is denied."""
+    decision = ask("GET", path, policy.Policy(rules=rules, resolve=kind_of_things))
+    assert (decision.serve if decision.verdict == "allow" else "") == served
 
 
 def test_tokens_cannot_be_minted() -> None:

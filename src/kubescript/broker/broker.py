@@ -22,7 +22,7 @@ from kubescript import cancellation, errors, redaction, types
 from kubescript.broker import answers, body, call_log, logview, records, summary
 from kubescript.cluster import base
 from kubescript.policy import discovery, policy
-from kubescript.request import request
+from kubescript.request import metadata, request
 from kubescript.wire import protocol
 
 __all__ = ["Broker"]
@@ -34,7 +34,10 @@ _READS: Final = frozenset({"get", "list", "watch"})
 """Verbs whose answers hold what the cluster has, and not what the script has sent."""
 
 
-def _unchanged(_call: request.Request, chunks: Iterator[bytes], _found: call_log.Found) -> Iterator[bytes]:
+def _unchanged(call: request.Request, chunks: Iterator[bytes], _found: call_log.Found) -> Iterator[bytes]:
+    # What masks also leaves out everything but metadata: an API server may send whole objects all the same.
+    if call.metadata_rule:
+        raise errors.RedactionError("nothing here can reduce the answer to metadata, so it was withheld")
     return chunks
 
 
@@ -147,6 +150,9 @@ class Broker:
             entry.malformed(call.method, error.code)
             return _fault(error), None
         try:
+            decision = self._decided(parsed, entry, cancel)
+            if decision.serve == "metadata":
+                parsed = sent = entry.call = self._reduced(parsed, decision, entry)
             response = self._performed(parsed, sent, entry, cancel)
         except errors.AuditError:
             raise
@@ -177,17 +183,34 @@ class Broker:
         )
         return entry.call
 
-    def _decide(self, call: request.Request, entry: call_log.CallLog, cancel: cancellation.Cancellation) -> None:
-        """Raises PolicyDenied unless the verdict is "allow"."""
-        decision = self._rules(call, cancel).decide(call)
+    def _decided(
+        self, call: request.Request, entry: call_log.CallLog, cancel: cancellation.Cancellation
+    ) -> policy.Decision:
+        """Returns the decision. Raises PolicyDenied unless the verdict is "allow"."""
+        try:
+            decision = self._rules(call, cancel).decide(call)
+        except errors.KubescriptError:
+            raise
+        except Exception:
+            log.exception("the policy failed in an unforeseen way", extra={"event": "broker.bug"})
+            raise _bug() from None
         # The verdict "plan" is refused too: nothing here can carry out a plan.
         if decision.verdict == "allow":
-            return
+            return decision
         rule = decision.rule or "policy.denied"
         entry.denied(call, decision.verdict, rule)
         what = request.describe(call)
         text = f"{what}: denied by policy: {decision.reason}. {decision.instead}"
         raise errors.PolicyDenied(text.rstrip(), code=rule)
+
+    @staticmethod
+    def _reduced(call: request.Request, decision: policy.Decision, entry: call_log.CallLog) -> request.Request:
+        """Returns the request for the metadata of the same objects. Raises PolicyDenied."""
+        try:
+            return metadata.only(call, decision.rule, decision.kind)
+        except errors.PolicyDenied as error:
+            entry.denied(call, "deny", error.code)
+            raise
 
     def _rules(self, call: request.Request, cancel: cancellation.Cancellation) -> policy.Policy:
         """Returns the policy; its look-ups in discovery end at the deadline of the call that it decides on."""
@@ -207,7 +230,6 @@ class Broker:
     ) -> types.Response:
         """Returns the cluster's answer if the call may be made. Raises KubescriptError and nothing else."""
         try:
-            self._decide(call, entry, cancel)
             entry.summary.journal.before(call)
             return self._cluster.perform(sent, _seconds_left(call), cancel)
         except errors.KubescriptError:
@@ -226,7 +248,13 @@ class Broker:
             entry.failed(broken)
             return _fault(broken), None
         promised = response.status == 200 and answers.is_json(call)
-        reply = protocol.Reply(response.status, response.reason, response.content_type, dict(response.headers))
+        reply = protocol.Reply(
+            response.status,
+            response.reason,
+            response.content_type,
+            dict(response.headers),
+            metadata_rule=call.metadata_rule,
+        )
         passing = body.Body(response, entry, json=promised)
         # Errors and the answers to writes quote what the script itself sent.
         echoes = response.status >= 400 or call.verb not in _READS

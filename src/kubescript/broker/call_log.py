@@ -162,7 +162,8 @@ class CallLog:
         """Returns the record of a call that was allowed and has ended."""
         what = request.describe(self.call) if self.call is not None else ""
         ms = round((time.monotonic() - self._started) * 1000, 1)
-        return records.Record(what, "allow", status=status, fault=fault, ms=ms, bytes=size, call=self.call)
+        rule = self.call.metadata_rule if self.call is not None else ""
+        return records.Record(what, "allow", rule, status=status, fault=fault, ms=ms, bytes=size, call=self.call)
 
     def _write(self, record: records.Record) -> None:
         """Writes the record to the log and the journal. Raises AuditError."""

@@ -50,7 +50,8 @@ class Pages:
     def followed(self, call: request.Request, what: str, response: types.Response) -> types.Response:
         """Returns the same answer; when it is a page, notes what it says of the next one while the bytes pass."""
         query = dict(call.query)
-        if call.verb != "list" or not query.get("limit") or _NAMES_ONLY in call.accept:
+        names_only = _NAMES_ONLY in call.accept and not call.metadata_rule
+        if call.verb != "list" or not query.get("limit") or names_only:
             return response
         with self._lock:
             before = self._open.pop(query.get("continue", ""), None)

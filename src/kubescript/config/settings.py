@@ -43,7 +43,8 @@ class _Section(pydantic.BaseModel):
 
 
 class DeniedResource(_Section):
-    """A kind of object that no script may touch in any way. A field that is not given matches everything."""
+    """A kind of object that no script may touch in any way, or of which it may read the metadata alone. A field that is
+    not given matches everything."""
 
     group: str | None = None
     """API group; the core group is "", as in kubernetes-mcp-server and in RBAC."""
@@ -54,6 +55,9 @@ class DeniedResource(_Section):
     """As in manifests: `Secret`. Empty means every kind of the group."""
     resource: str = ""
     """As in RBAC: `secrets`, `serviceaccounts/token`."""
+    serve: Literal["nothing", "metadata"] = "nothing"
+    """`metadata`: scripts may get, list and watch the objects, and see name, namespace, labels, annotations, owners and
+    times of them. Of several rules for the same objects the strictest counts."""
 
 
 class Context(_Section):
@@ -228,7 +232,7 @@ class Settings(pydantic_settings.BaseSettings):
     snapshot: UserPath | None = None
     """Serve a saved cluster instead of a live one."""
     denied_resources: tuple[DeniedResource, ...] = ()
-    """Denied in addition to the defaults (Secret, serviceaccounts/token)."""
+    """Denied, or served as metadata, in addition to the defaults (Secret: metadata; serviceaccounts/token: nothing)."""
     deny_defaults: bool = True
     """Keep the default denials."""
     limits: Limits = Limits()

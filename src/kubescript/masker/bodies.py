@@ -13,7 +13,18 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from kubescript.masker import columns, linear, logs, masker, patterns, rules, scanner, secret_objects, spans
+from kubescript.masker import (
+    columns,
+    linear,
+    logs,
+    masker,
+    metadata,
+    patterns,
+    rules,
+    scanner,
+    secret_objects,
+    spans,
+)
 from kubescript.masker.scanner import RuleError
 from kubescript.wire import loglines, masking
 
@@ -100,7 +111,10 @@ class Rules:
         return rules.text(content, found)
 
     def body(self, about: masking.Body, chunks: Iterator[bytes], found: masker.Found) -> Iterator[bytes]:
-        """A body, masked, in pieces that are as early as they can be. Raises TooLargeError."""
+        """A body, masked, in pieces that are as early as they can be. Raises TooLargeError, and ShapeError where only
+        metadata may pass."""
+        if about.metadata is not None:
+            chunks = _reduced(about, about.metadata, chunks)
         rules = self._masker.anew(self._masks[about.echo])
         chunks, is_json = _sniffed(chunks)
         judge: Callable[[bytes], bytes]
@@ -115,6 +129,19 @@ class Rules:
             rules.budget.credit(len(piece))
             if masked := judge(piece):
                 yield masked
+
+
+def _reduced(about: masking.Body, served: masking.Metadata, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """The metadata of a body's objects."""
+    try:
+        if about.echo:
+            yield from metadata.of_error(chunks)
+        elif about.watch:
+            yield from metadata.events(served, _events(chunks))
+        else:
+            yield from metadata.of_list(served, chunks) if served.listing else metadata.of_object(served, chunks)
+    except metadata.TooLargeError:
+        raise TooLargeError("part") from None
 
 
 def documents(chunks: Iterator[bytes]) -> Iterator[bytes]:

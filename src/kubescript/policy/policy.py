@@ -1,7 +1,8 @@
 """The decision whether a request may be sent, on its parsed fields alone. It does no I/O and keeps no state.
 
-The policy denies the unknown: an unknown subresource of a built-in group, a request whose kind a rule depends on and
-that cannot be resolved, a verb that is not plainly a read. The broker calls it for every toolset.
+A rule denies its objects altogether, or serves their metadata alone. The policy denies the unknown: an unknown
+subresource of a built-in group, a request whose kind a rule depends on and that cannot be resolved, a verb that is not
+plainly a read. The broker calls it for every toolset.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from typing import Final, Literal
 
 from kubescript.request import kinds, request
 
-__all__ = ["DEFAULT_RULES", "Decision", "DeniedResource", "Named", "Policy", "Resolver"]
+__all__ = ["DEFAULT_RULES", "Decision", "DeniedResource", "Named", "Policy", "Resolver", "Serve"]
+
+Serve = Literal["nothing", "metadata"]
+"""What a rule leaves of its objects."""
 
 Resolver = Callable[[str, str, str], str | None]
 """(group, version, resource) of a custom or aggregated API → its kind, from discovery; None when it is not known."""
@@ -22,7 +26,7 @@ Resolver = Callable[[str, str, str], str | None]
 
 @dataclass(frozen=True, slots=True)
 class DeniedResource:
-    """A rule against objects that no script may touch.
+    """A rule against objects that no script may touch, or of which it may read the metadata alone.
 
     A field that is empty or "*" matches everything. The core group is written "core".
     """
@@ -33,6 +37,7 @@ class DeniedResource:
     """As in manifests: `Secret`. Case does not matter; the plural is accepted too."""
     resource: str = ""
     """As in RBAC: `secrets` (which covers its subresources) or `serviceaccounts/token`."""
+    serve: Serve = "nothing"
 
     @property
     def id(self) -> str:
@@ -63,8 +68,8 @@ class DeniedResource:
 
 
 DEFAULT_RULES: Final = (
-    DeniedResource("core", kind="Secret"),
-    DeniedResource("core", resource="secrets"),
+    DeniedResource("core", kind="Secret", serve="metadata"),
+    DeniedResource("core", resource="secrets", serve="metadata"),
     DeniedResource("core", resource="serviceaccounts/token"),
 )
 
@@ -80,9 +85,13 @@ class Decision:
     verdict: Literal["allow", "deny", "plan"]
     rule: str = ""
     """Stable id: policy.read_only, policy.tunnel, policy.subresource, policy.denied_resource,
-    policy.unresolved_kind, policy.mistaken_rule."""
+    policy.unresolved_kind, policy.mistaken_rule. With `serve="metadata"`: the operator's rule, `core/Secret`."""
     reason: str = ""
     instead: str = ""
+    serve: Literal["whole", "metadata"] = "whole"
+    """What of the objects an allowed request may bring."""
+    kind: str = ""
+    """With `serve="metadata"`: the kind of the objects; empty when it is not known."""
 
 
 ALLOW: Final = Decision("allow")
@@ -120,18 +129,28 @@ class Policy:
         """Returns the verdict on one request."""
         if not call.is_resource:
             return ALLOW if call.method == "GET" else _write(call)
-        return self._denied(call) or _tunnel(call) or _subresource(call) or self._verb(call)
+        ruled = self._ruled(call)
+        if ruled is not None and ruled.verdict != "allow":
+            return ruled
+        return _tunnel(call) or _subresource(call) or ruled or self._verb(call)
 
-    def _denied(self, call: request.Request) -> Decision | None:
+    def _ruled(self, call: request.Request) -> Decision | None:
+        """Returns what the rules say; of several that cover the request the strictest."""
+        metadata: DeniedResource | None = None
         for rule in (*self.defaults, *self.rules):
             hit = self._matches(rule, call)
-            if hit:
+            if hit and rule.serve == "metadata" and _is_plain_read(call):
+                metadata = metadata or rule
+            elif hit:
                 return _deny_by(rule, call)
-            if hit is None:
+            elif hit is None:
                 return _deny_unresolved(rule, call)
-            if self._mistaken(rule, call):
+            elif self._mistaken(rule, call):
                 return _deny_mistaken(rule, call)
-        return None
+        if metadata is None:
+            return None
+        kind = kinds.kind_of(call.group, call.resource) or self.resolve(call.group, call.version, call.resource)
+        return Decision("allow", metadata.id, serve="metadata", kind=kind or "")
 
     def _mistaken(self, rule: DeniedResource, call: request.Request) -> bool:
         """Says whether `rule` is about the group of the request and names nothing in it, as far as discovery tells."""
@@ -191,8 +210,16 @@ def _with_subresources(group: Mapping[str, str]) -> dict[str, str]:
     return offered
 
 
+def _is_plain_read(call: request.Request) -> bool:
+    """Says whether the request reads objects themselves, and nothing below them."""
+    return call.method == "GET" and call.verb in _READS and not call.subresource
+
+
 def _deny_by(rule: DeniedResource, call: request.Request) -> Decision:
     instead = "Work without it; ask the operator if the task truly needs it."
+    if rule.serve == "metadata":
+        reason = f"of {rule.id} only metadata is served"
+        return Decision("deny", "policy.denied_resource", reason, "Use get, list or watch of the objects themselves.")
     if call.resource == "secrets":
         instead = "Look at what refers to the Secret (pod specs, envFrom, volumes); its name is visible there."
     return Decision("deny", "policy.denied_resource", f"the operator denies {rule.id} in every form", instead)

@@ -73,7 +73,14 @@ def read(given: config.DeniedResource) -> policy.DeniedResource:
         if not shape.fullmatch(fields[name]):
             shown = fields[name][:100]
             raise errors.ConfigError(f"`denied_resources`: {name} {shown!r} can name nothing; expected {wanted}")
-    return policy.DeniedResource(fields["group"] or "core", given.version, fields["kind"], fields["resource"])
+    if given.serve == "metadata" and "/" in fields["resource"]:
+        shown = fields["resource"][:100]
+        raise errors.ConfigError(
+            f"`denied_resources`: {shown!r} is a subresource, and metadata is served of objects only; leave `serve` out"
+        )
+    return policy.DeniedResource(
+        fields["group"] or "core", given.version, fields["kind"], fields["resource"], given.serve
+    )
 
 
 class Denials:

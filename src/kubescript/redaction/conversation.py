@@ -48,6 +48,7 @@ _MAX_LAYERS_BYTES: Final = 16 * protocol.KIB
 _WHY: Final[dict[bytes, str]] = {
     b"part": "the answer has a part of more than 32 MiB, which cannot be redacted as a stream; ask for single objects",
     b"line": "the answer has a line of more than 32 MiB, which cannot be redacted",
+    b"shape": "the API server's answer is not the metadata that was asked for, so it was withheld",
     b"memory": "masking the text needs more memory than a masker may have; ask for less of it",
 }
 _PROXY: Final = "look for a proxy between kubescript and the API server that changes compressed answers"

@@ -87,11 +87,16 @@ class Engine:
 
     def body(self, call: request.Request, chunks: Iterator[bytes], found: Found) -> Iterator[bytes]:
         """A body as the script may see it; the broker's hook."""
-        return self._masked(call, chunks, found, echo=False) if self.enabled else chunks
+        return self._masked(call, chunks, found, echo=False) if self._is_read(call) else chunks
 
     def echo(self, call: request.Request, chunks: Iterator[bytes], found: Found) -> Iterator[bytes]:
         """A body that may repeat what the script has sent: an error, the answer to a write or a question."""
-        return self._masked(call, chunks, found, echo=True) if self.enabled else chunks
+        return self._masked(call, chunks, found, echo=True) if self._is_read(call) else chunks
+
+    def _is_read(self, call: request.Request) -> bool:
+        """Whether a masker must read the body: where only metadata may pass, it leaves out the rest, whatever the
+        operator has decided about masks."""
+        return self.enabled or bool(call.metadata_rule)
 
     def text(self, text: str, found: Found, check: Check | None = None) -> str:
         """Any text that leaves the server: a result, prints, an error, a log line. Raises what `check` raises, which is
@@ -139,7 +144,13 @@ def described(call: request.Request, *, echo: bool) -> masking.Body:
         secrets=call.is_resource and call.resource == "secrets" and not call.group,
         gzip=call.gzip,
         echo=echo,
+        metadata=_metadata(call) if call.metadata_rule else None,
     )
+
+
+def _metadata(call: request.Request) -> masking.Metadata:
+    version = f"{call.group}/{call.version}" if call.group else call.version
+    return masking.Metadata(call.kind, version, call.verb == "list")
 
 
 def _check(call: request.Request) -> None:

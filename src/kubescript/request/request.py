@@ -51,6 +51,11 @@ class Request:
     """When nobody needs the answer any more, by `time.monotonic`."""
     script: int = 0
     """Tells the calls of one script from those of others."""
+    metadata_rule: str = ""
+    """The rule by which the answer brings only the metadata of its objects, such as `core/Secret`; empty without one.
+    """
+    kind: str = ""
+    """With `metadata_rule`: the kind of the objects; empty when it is not known."""
     cancelled: Callable[[], bool] = field(default=bool, repr=False, compare=False)
     """Says whether nobody waits for the answer any more."""
 

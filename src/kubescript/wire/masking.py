@@ -34,7 +34,8 @@ import msgspec
 from kubescript.wire import protocol
 
 __all__ = [
-    "ANSWER", "HEADER", "MAX_CHUNK", "MAX_GZIP_CHUNK", "MAX_KIND", "MAX_NOTES", "OPENING", "Answer", "Body", "Order",
+    "ANSWER", "HEADER", "MAX_CHUNK", "MAX_GZIP_CHUNK", "MAX_KIND", "MAX_NOTES", "OPENING", "Answer", "Body",
+    "Metadata", "Order",
     "Reason", "Rule", "Settings", "alignments", "read_kinds", "write_kinds",
 ]  # fmt: skip
 
@@ -51,9 +52,9 @@ _KIND: Final = b"abcdefghijklmnopqrstuvwxyz0123456789-"
 OPENING: Final = "«redacted:".encode()
 """How every placeholder begins."""
 
-Reason = Literal["part", "line", "memory", "gzip-bad", "gzip-cut", "gzip-more", "bug"]
-"""Why a masker gave up: a part of a document or a line longer than it can hold, its memory, a compressed body that is
-damaged, cut short or followed by more, or a fault of its own."""
+Reason = Literal["part", "line", "shape", "memory", "gzip-bad", "gzip-cut", "gzip-more", "bug"]
+"""Why a masker gave up: a part of a document or a line longer than it can hold, a body that is not the metadata that
+was asked for, its memory, a compressed body that is damaged, cut short or followed by more, or a fault of its own."""
 
 
 class Order(enum.IntEnum):
@@ -99,6 +100,15 @@ class Settings(msgspec.Struct, frozen=True):
     """Where the compiled rules are saved; empty: nowhere."""
 
 
+class Metadata(msgspec.Struct, frozen=True):
+    """What has to be known of objects of which only the metadata may pass."""
+
+    kind: str = ""
+    """Empty when it is not known."""
+    api_version: str = ""
+    listing: bool = False
+
+
 class Body(msgspec.Struct, frozen=True):
     """What has to be known of a body to mask it."""
 
@@ -113,6 +123,8 @@ class Body(msgspec.Struct, frozen=True):
     """Its chunks are compressed, each of at most `MAX_GZIP_CHUNK` bytes."""
     echo: bool = False
     """It may repeat words of the script, which must not get the mask that the same value has in the cluster."""
+    metadata: Metadata | None = None
+    """Set when only the metadata of its objects may pass; with `echo` it is the body of an error."""
 
 
 def alignments(text: bytes) -> tuple[bytes, ...]:

@@ -181,6 +181,8 @@ class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     content_type: str = ""
     headers: dict[str, str] = {}
     fault: ScriptFault | None = None
+    metadata_rule: str = ""
+    """The rule by which the objects are metadata alone, such as `core/Secret`; empty when they are whole."""
 
 
 class End(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -15,6 +15,7 @@ Exception
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any, Final
@@ -29,6 +30,7 @@ __all__ = [
     "ConflictException",
     "ForbiddenException",
     "LimitExceeded",
+    "MetadataOnlyError",
     "NotFoundException",
     "ServiceException",
     "UnauthorizedException",
@@ -37,6 +39,7 @@ __all__ = [
     "from_fault",
 ]
 
+_REFUSED: Final = re.compile(r'cannot ([a-z]{1,20}) resource "([a-z0-9./-]{1,100})"')
 MAX_MESSAGE: Final = 2_000
 """Characters of an API server's message that `str(error)` shows."""
 
@@ -93,6 +96,18 @@ class ForbiddenException(ApiException):
     """403: RBAC or the policy does not allow it."""
 
 
+class MetadataOnlyError(ForbiddenException):
+    """A field was read of an object of which only the metadata is served."""
+
+    def __init__(self, kind: str, rule: str) -> None:
+        rest = "no values, key names or type" if kind == "Secret" else "nothing of their content"
+        message = (
+            f"{_plural(kind)} are served as metadata (rule {rule}): name, namespace, labels, annotations, owners and "
+            f"times; {rest}"
+        )
+        super().__init__(403, "Forbidden", message=message, code="policy.metadata_only")
+
+
 class NotFoundException(ApiException):
     """404: no such object, or no such kind of object."""
 
@@ -126,6 +141,13 @@ _BY_STATUS: Final[dict[int, type[ApiException]]] = {
     409: ConflictException,
     422: UnprocessableEntityException,
 }
+
+
+def _plural(kind: str) -> str:
+    """Returns the plural of a kind in prose."""
+    if kind.endswith("y"):
+        return f"{kind[:-1]}ies"
+    return f"{kind}es" if kind.endswith("s") else f"{kind or 'these object'}s"
 
 
 def _class_for(status: int) -> type[ApiException]:
@@ -163,8 +185,10 @@ def from_answer(status: int, reason: str, body: bytes, headers: Mapping[str, str
         message = "the cluster serves no such kind; k8s.search('words') or k8s.discovery().api_resources() finds it"
     if status == 400 and "field label not supported" in message:
         message += "; filter in the script: [x for x in … if …]"
-    # "cannot" is RBAC's wording. Denials of the policy come from `from_fault`.
-    if status == 403 and "cannot" in message:
+    # The wording is RBAC's. Denials of the policy come from `from_fault`.
+    if status == 403 and (refused := _REFUSED.search(message)):
+        message += f"; the cluster's RBAC does not let this server `{refused[1]} {refused[2]}`; its policy would"
+    elif status == 403 and "cannot" in message:
         message += "; the cluster's RBAC says so, not this server's policy"
     return _class_for(status)(status, reason or _phrase(status), body=text, message=message, headers=headers, call=call)
 

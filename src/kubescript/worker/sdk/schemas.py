@@ -8,12 +8,12 @@ or list have (`element`). It holds names only, never data.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Final, NamedTuple
 
 from kubescript.worker.sdk import names, operations
 
-__all__ = ["FREE", "OBJECT", "OBJECT_LIST", "Field", "Shape", "shape_of"]
+__all__ = ["FREE", "OBJECT", "OBJECT_LIST", "Field", "Shape", "metadata_only", "shape_of"]
 
 
 class Field(NamedTuple):
@@ -32,7 +32,18 @@ class Shape:
     """One model, one map or list type, or anything (`FREE`). `fields`, `element` and `spelling` are made when they are
     first read."""
 
-    __slots__ = ("_kind", "closed", "element", "exact", "fields", "name", "plain", "spelling")
+    __slots__ = (
+        "_kind",
+        "closed",
+        "element",
+        "exact",
+        "fields",
+        "metadata_rule",
+        "name",
+        "plain",
+        "spelling",
+        "withheld",
+    )
 
     name: str
     """The model's name; empty for maps, lists and anything."""
@@ -47,8 +58,14 @@ class Shape:
     element: Shape
     spelling: dict[str, str]
     """Maps a JSON key to its name in `to_dict()`."""
+    metadata_rule: str
+    """The rule by which the object is served without anything but its metadata; empty when it is whole."""
+    withheld: Container[str]
+    """The names of fields that the rule withholds."""
 
     def __init__(self, kind: str, *, closed: bool = False, plain: bool = False) -> None:
+        self.metadata_rule = ""
+        self.withheld = frozenset()
         self._kind = kind
         self.closed = closed
         self.plain = plain
@@ -71,6 +88,8 @@ class Shape:
     @property
     def attributes(self) -> list[str]:
         """The fields in the official client's spelling."""
+        if self.metadata_rule:
+            return sorted(_OF_EVERY_OBJECT)
         return sorted(operations.models().get(self.name, ()))
 
 
@@ -94,6 +113,27 @@ def _element(kind: str) -> str:
     if kind.startswith("Dict["):
         return kind[5:-1].partition(", ")[2]
     return "object"
+
+
+_OF_EVERY_OBJECT: Final = {"api_version": "str", "kind": "str", "metadata": "V1ObjectMeta"}
+
+
+class _AllNames:
+    """The fields of an object without a model: any name may be one."""
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name not in _OF_EVERY_OBJECT and not name.startswith("_")
+
+
+def metadata_only(shape: Shape, rule: str) -> Shape:
+    """Returns the shape of an object of which, by this rule, only the metadata is served."""
+    served = Shape(shape._kind, closed=shape.closed, plain=shape.plain)
+    served.metadata_rule = rule
+    served.fields = _fields(_OF_EVERY_OBJECT, plain=shape.plain)
+    served.withheld = shape.fields.keys() - served.fields.keys() if shape.closed else _AllNames()
+    served.element = FREE
+    served.spelling = {} if shape.plain else {field.key: name for name, field in served.fields.items()}
+    return served
 
 
 _PLURAL_ACRONYM: Final = re.compile("[A-Z]{2,}s")
@@ -133,7 +173,7 @@ class _ObjectShape(Shape):
 
     def __getattr__(self, name: str) -> object:
         if name == "fields":
-            self.fields = _fields({"api_version": "str", "kind": "str", "metadata": "V1ObjectMeta"}, plain=True)
+            self.fields = _fields(_OF_EVERY_OBJECT, plain=True)
             return self.fields
         if name == "spelling":
             self.spelling = {}

@@ -18,7 +18,7 @@ import msgspec
 from kubescript.wire.protocol import Call, Reply
 from kubescript.worker.sdk import batching, errors, lazy_json, lists, name_hints, schemas, streaming, transport, views
 
-__all__ = ["Session"]
+__all__ = ["Session", "served"]
 
 MAX_ERROR_BODY: Final = 64 * 1024
 """Bytes kept of an error's body."""
@@ -60,6 +60,7 @@ class Session:
         """Makes a call. Returns an object as a view, or any other JSON value."""
         exchange, chunks = self._start(call)
         reply, body = exchange.reply, b"".join(chunks)
+        own = served(shape, reply)
         if not body.strip():
             return None, reply
         try:
@@ -68,13 +69,13 @@ class Session:
             return body.decode("utf-8", "replace"), reply
         # Without a model, only the answer itself says whether it is a list.
         if "items" in value and isinstance(value, dict) and value.get("kind") is not None and shape is schemas.OBJECT:
-            return self._listing(iter([body]), shape, "", call, exchange.stop), reply
-        return views.wrap(value, shape), reply
+            return self._listing(iter([body]), own, "", call, exchange.stop), reply
+        return views.wrap(value, own), reply
 
     def fetch_list(self, call: Call, shape: schemas.Shape, name: str) -> tuple[lists.ListObject, Reply]:
         """Makes a call whose answer is a list; `shape` is the shape of an item."""
         exchange, chunks = self._start(call)
-        return self._listing(chunks, shape, name, call, exchange.stop), exchange.reply
+        return self._listing(chunks, served(shape, exchange.reply), name, call, exchange.stop), exchange.reply
 
     def fetch_text(self, call: Call) -> tuple[str, Reply]:
         """Makes a call whose answer is text, such as a log."""
@@ -89,7 +90,15 @@ class Session:
 
     def lines(self, call: Call) -> Iterator[bytes]:
         """Yields the body's lines as they arrive. A caller that stops early also stops the rest of the body."""
+        yield from self.stream(call)[0]
+
+    def stream(self, call: Call) -> tuple[Iterator[bytes], Reply]:
+        """Makes a call whose lines are read as they arrive."""
         exchange, chunks = self._start(msgspec.structs.replace(call, stream=True))
+        return self._lines(exchange, chunks), exchange.reply
+
+    @staticmethod
+    def _lines(exchange: transport.Exchange, chunks: Iterator[bytes]) -> Iterator[bytes]:
         pending = b""
         try:
             for chunk in chunks:
@@ -136,6 +145,11 @@ class Session:
         """Returns a call in a few words, for errors."""
         where = f"{self.context}: " if self.context else ""
         return f"{where}{call.method} /{'/'.join(call.path)}"
+
+
+def served(shape: schemas.Shape, reply: Reply) -> schemas.Shape:
+    """Returns the shape of the objects of an answer: without what the policy withholds."""
+    return schemas.metadata_only(shape, reply.metadata_rule) if reply.metadata_rule else shape
 
 
 def _guarded(chunks: Iterator[bytes], title: str) -> Iterator[bytes]:

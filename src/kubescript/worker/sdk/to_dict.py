@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Self
 
 from kubescript.worker.language import copying
-from kubescript.worker.sdk import exact, names, schemas, timestamps
+from kubescript.worker.sdk import errors, exact, names, schemas, timestamps
 
 __all__ = ["Snapshot", "json_data", "snapshot"]
 
@@ -42,9 +42,12 @@ class Snapshot(dict[str, Any]):
         # As in the official client, a known field that is absent reads as None.
         if held in self._shape.fields:
             return None
+        self._check_withheld(key)
         raise KeyError(f"{key!r}; {names.suggestion(str(key), self)}")
 
     def __contains__(self, key: object) -> bool:
+        if not dict.__contains__(self, key):
+            self._check_withheld(key)
         return dict.__contains__(self, self._held(key))
 
     def __setitem__(self, key: str, value: Any) -> None:
@@ -56,8 +59,15 @@ class Snapshot(dict[str, Any]):
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"to_dict() gives a dict: write [{name!r}] or .get({name!r})")
 
+    def _check_withheld(self, key: object) -> None:
+        """Raises MetadataOnlyError for a field that was not served."""
+        if key in self._shape.withheld:
+            raise errors.MetadataOnlyError(str(dict.get(self, "kind") or ""), self._shape.metadata_rule)
+
     def get(self, key: str, default: Any = None) -> Any:
         """The field's value, or `default`."""
+        if not dict.__contains__(self, key):
+            self._check_withheld(key)
         return dict.get(self, self._held(key), default)
 
     def setdefault(self, key: str, default: Any = None) -> Any:

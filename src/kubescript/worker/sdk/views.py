@@ -8,6 +8,7 @@ A view holds a dict of JSON data and the shape that names its fields; nothing el
   becomes part of the object when it is first written to.
 - A field that the model does not have raises AttributeError, or KeyError for items; the error names the nearest field.
 - A timestamp is an aware datetime by its snake_case attribute, and JSON text by any other access.
+- A field that the policy withholds (schemas.metadata_only) raises MetadataOnlyError, by whatever access.
 - A field called `items`, `values` or `keys` is the field; a call to it does what the dict method does.
 """
 
@@ -19,7 +20,17 @@ from typing import Any, Final, Self
 import msgspec
 
 from kubescript.worker.language import guards
-from kubescript.worker.sdk import base_view, lazy_json, list_view, names, object_text, schemas, timestamps, to_dict
+from kubescript.worker.sdk import (
+    base_view,
+    errors,
+    lazy_json,
+    list_view,
+    names,
+    object_text,
+    schemas,
+    timestamps,
+    to_dict,
+)
 
 __all__ = ["View", "wrap"]
 
@@ -77,6 +88,7 @@ class View(base_view.BaseView):
         field = self._shape.fields.get(key)
         name, shape = (key, self._shape.element) if field is None else (field.key, field.shape)
         if name not in self._data:
+            self._check_withheld(key)
             spelled = None if self._shape.exact else self._spelled(key)
             return default if spelled is None else wrap(self._fetch(spelled), shape)
         return wrap(self._fetch(name), shape)
@@ -110,11 +122,18 @@ class View(base_view.BaseView):
             return wrap(self._fetch(key), self._shape.element)
         if error is AttributeError and name in _METADATA and (own := self._metadata()) is not None:
             return self if name == "raw" else getattr(own, name)
+        if not object_text.is_method(name):
+            self._check_withheld(name)
         free = not (self._shape.exact or self._shape.closed)
         if free and error is AttributeError and not private and not self._mistaken(name):
             # As in the official DynamicClient: no model says which fields a custom resource may have.
             return None
         raise error(object_text.no_field(name, self._shape, self._data, item=error is KeyError))
+
+    def _check_withheld(self, name: str) -> None:
+        """Raises MetadataOnlyError for a field that was not served: it must not pass for one that is absent."""
+        if name in self._shape.withheld:
+            raise errors.MetadataOnlyError(str(self._fetch("kind") or ""), self._shape.metadata_rule)
 
     def _lacks(self, name: str) -> bool:
         """Tells whether an object without a model lacks a field; `hasattr` and the default of `getattr` use it."""
@@ -188,6 +207,8 @@ class View(base_view.BaseView):
 
     def __contains__(self, key: object) -> bool:
         field = self._shape.fields.get(key) if isinstance(key, str) else None
+        if isinstance(key, str) and key not in self._data:
+            self._check_withheld(key)
         if field or key in self._data or self._shape.exact or not isinstance(key, str):
             return (field.key if field else key) in self._data
         return self._spelled(key) is not None

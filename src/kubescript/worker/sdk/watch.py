@@ -13,7 +13,8 @@ from typing import Any, Final
 import msgspec
 
 from kubescript.wire.protocol import Call
-from kubescript.worker.sdk import errors, lazy_json, methods, schemas, session, views
+from kubescript.worker.sdk import errors, lazy_json, methods, schemas, views
+from kubescript.worker.sdk import session as sessions
 
 __all__ = ["DEFAULT_SECONDS", "Watch", "events"]
 
@@ -23,17 +24,19 @@ _SPARE_SECONDS: Final = 2
 """Seconds that a script has left after its longest watch."""
 
 
-def events(session: session.Session, call: Call, shape: schemas.Shape) -> Iterator[dict[str, Any]]:
+def events(session: sessions.Session, call: Call, shape: schemas.Shape) -> Iterator[dict[str, Any]]:
     """Yields each event as {"type", "object", "raw_object"}. Raises ApiException for an ERROR event, as the official
     client does."""
-    for line in session.lines(_in_time(call, session.seconds_left)):
+    lines, reply = session.stream(_in_time(call, session.seconds_left))
+    shape, free = sessions.served(shape, reply), sessions.served(schemas.OBJECT, reply)
+    for line in lines:
         if not line.strip():
             continue
         event = lazy_json.decode_all(line)
         if event["type"] == "ERROR":
             status = event["object"]
             raise errors.ApiException(status.get("code"), status.get("reason"), message=status.get("message") or "")
-        plain = views.wrap(event["object"], schemas.OBJECT)
+        plain = views.wrap(event["object"], free)
         yield {"type": event["type"], "object": views.wrap(event["object"], shape), "raw_object": plain}
 
 
@@ -83,6 +86,6 @@ def _in_time(call: Call, left: float) -> Call:
     return msgspec.structs.replace(call, query=tuple(query.items()))
 
 
-def _lines(session: session.Session, call: Call, _shape: schemas.Shape) -> Iterator[str]:
+def _lines(session: sessions.Session, call: Call, _shape: schemas.Shape) -> Iterator[str]:
     for line in session.lines(call):
         yield line.decode("utf-8", "replace")

@@ -24,8 +24,10 @@ _UNKNOWN: Final = "policy.unknown_context"
 # The most that one call may take of the script's remaining time when there are several clusters: a slow cluster leaves
 # half of the time for the others.
 _SHARE: Final = 0.5
-_SHOWN: Final = 100
-"""Characters of an unknown name, and number of known names, that a refusal quotes."""
+_SHOWN: Final = 40
+"""Characters of an unknown name that a refusal quotes."""
+_LISTED: Final = 2
+"""Known names that a refusal lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ class Contexts:
                     closing.callback(access.denials.close)
 
     def _unknown(self, name: str) -> errors.PolicyDenied:
-        known = ", ".join(self.names[:_SHOWN])
-        return errors.PolicyDenied(
-            f"there is no context {name[:_SHOWN]!r}; there is: {known}. k8s.contexts() lists them.", code=_UNKNOWN
-        )
+        known = ", ".join(self.names[:_LISTED])
+        if len(self.names) > _LISTED:
+            known += ", …"
+        return errors.PolicyDenied(f"no context {name[:_SHOWN]!r}; k8s.contexts() gives {known}", code=_UNKNOWN)

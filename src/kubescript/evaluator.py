@@ -242,7 +242,7 @@ class Evaluator:
         notes: list[str] = []
         try:
             self._note_missing_namespaces(asked, calls)
-            notes = summary.notes(calls, asked.script, outcome)
+            notes = summary.notes(calls, outcome)
             return self._rendered(asked, outcome, calls, notes, deadline), notes
         except (errors.LimitExceeded, errors.RedactionError) as error:
             failure: errors.KubescriptError = error

@@ -200,8 +200,8 @@ class Broker:
         rule = decision.rule or "policy.denied"
         entry.denied(call, decision.verdict, rule)
         what = request.describe(call)
-        text = f"{what}: denied by policy: {decision.reason}. {decision.instead}"
-        raise errors.PolicyDenied(text.rstrip(), code=rule)
+        text = "; ".join(filter(None, (f"{what}: {decision.reason}", decision.instead)))
+        raise errors.PolicyDenied(text, code=rule)
 
     @staticmethod
     def _reduced(call: request.Request, decision: policy.Decision, entry: call_log.CallLog) -> request.Request:

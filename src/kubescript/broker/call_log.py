@@ -110,8 +110,6 @@ class CallLog:
         about_request = response.status in _HARMLESS and call.verb != "list"
         if response.status >= 400 and not about_request:
             self._note(self.summary.failed, f"{response.status} {self.kind}")
-        if call.subresource == "log" or call.resource == "events":
-            self.summary.workload_text = True
         if "warning" in response.headers:
             self._note(self.summary.warnings, self.text(response.headers["warning"]))
 

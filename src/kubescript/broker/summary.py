@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -21,13 +22,11 @@ __all__ = ["Summary", "notes"]
 _MAX_NOTES: Final = 100
 # Records that are kept. It is far above the calls of a script, because `capture` makes more calls than a script.
 _MAX_RECORDS: Final = 10_000
-_VARIABLE_KINDS: Final = "env-"
-"""Prefix of the kinds that are masked as the value of an environment variable, or where a text sets one."""
-_MASK: Final = "\N{LEFT-POINTING DOUBLE ANGLE QUOTATION MARK}redacted:"
-_LOOKS_AT_WHOLE_OBJECTS: Final = re.compile(
-    r"(?i)env|\b(?:data|args|command|annotations|messages?)\b|\bvalues?\b(?!\()|to_?dict|to_?str\b|json|yaml|\b(?:str|repr|vars|isinstance)\(|\braw\b"
-)
-"""Matches a script that reads environment variables, or objects as a whole."""
+_MASK: Final = re.compile("(?:\N{LEFT-POINTING DOUBLE ANGLE QUOTATION MARK}|\\\\u00ab)redacted:([a-z0-9-]{1,40}):")
+_SAW_MASKS: Final = "redacted: values that the script compared or measured"
+_INCOMPLETE: Final = "the answer may be incomplete"
+_CODE: Final = re.compile(r"\b(?:[a-z]{1,20}\.[a-z_]{1,40}|[45]\d\d)\b")
+"""What tells one failure from another: a code of ours, or an HTTP status."""
 _NAMESPACE: Final = re.compile(r"in namespace \S+")
 _MANY_NAMESPACES: Final = 3
 """From this number on, a note counts the namespaces instead of naming them."""
@@ -62,8 +61,6 @@ class Summary:
     replayed: list[str] | None = None
     """Notes of the script's first run; a replay shows these and makes no notes of its own."""
     journal: records.Journal = records.NOWHERE
-    workload_text: bool = False
-    """Whether the script has read text that workloads write freely: logs or events."""
     call_records: list[records.Record] = field(default_factory=list)
     """The record of every call; bounded by the calls that a script may make."""
 
@@ -75,7 +72,7 @@ class Summary:
     def report_denial(self, code: str, message: str) -> None:
         """Keeps the message of a fault when it is the policy's."""
         if code.startswith("policy.") and len(self.denials) < _MAX_NOTES:
-            self.denials.append(message)
+            self.denials += [f"{code}: {message}", message]
 
     def found(self, kind: str) -> None:
         """Counts a value that was masked."""
@@ -94,35 +91,53 @@ class Summary:
             self.bytes += size
 
 
-def notes(summary: Summary, script: str, outcome: types.Outcome) -> list[str]:
+def notes(summary: Summary, outcome: types.Outcome) -> list[str]:
     """Returns one phrase for each kind of thing that is missing from the answer."""
     if summary.replayed is not None:
         return summary.replayed
+    said = _missed_calls(summary, outcome)
     kinds = (
-        ("denied", summary.denied),
-        ("failed", summary.failed),
         ("partial", summary.pages.notes()),
         ("no such namespace", summary.absent),
         ("warning", summary.warnings),
     )
-    said = [f"{kind}: {_counted(texts)}" for kind, texts in kinds if texts]
-    # Masked variables are noted only when the script looks at them: nobody reads a line that stands under every second
-    # answer.
-    if summary.redacted and (_elsewhere(summary) or _LOOKS_AT_WHOLE_OBJECTS.search(script) or _masked(outcome)):
-        said.append("redacted: " + ", ".join(f"{count} {kind}" for kind, count in sorted(summary.redacted.items())))
+    said += [f"{kind}: {_counted(texts)}" for kind, texts in kinds if texts]
+    if masks := _masks(outcome):
+        said.append(masks)
     return said
 
 
-def _elsewhere(summary: Summary) -> bool:
-    """Says whether anything but a container's variable was masked. In logs, variables can be anywhere."""
-    return summary.workload_text or not all(kind.startswith(_VARIABLE_KINDS) for kind in summary.redacted)
+def _missed_calls(summary: Summary, outcome: types.Outcome) -> list[str]:
+    """Returns phrases about the calls that were denied or failed, unless the script's error is about the only one."""
+    missed = {**summary.denied, **summary.failed}
+    if not missed or _is_told(missed, outcome):
+        return []
+    said = []
+    for verb, texts in (("denied", summary.denied), ("failed", summary.failed)):
+        if texts:
+            count = sum(texts.values())
+            said.append(f"{count} call{'s' if count > 1 else ''} {verb}: {_counted(texts)}")
+    if outcome.fault is None:
+        said.append(_INCOMPLETE)
+    return said
 
 
-def _masked(outcome: types.Outcome) -> bool:
-    """Says whether the answer holds a mask."""
+def _is_told(missed: Mapping[str, int], outcome: types.Outcome) -> bool:
+    """Whether one call was missed, and the script ended with its error."""
+    if outcome.fault is None or sum(missed.values()) != 1:
+        return False
+    code = _CODE.search(next(iter(missed)))
+    return code is not None and code[0] in outcome.fault.message
+
+
+def _masks(outcome: types.Outcome) -> str:
+    """Returns what is masked in the answer by kind, or that the script saw a mask; empty otherwise."""
     fault = outcome.fault.message if outcome.fault is not None else ""
     result = (outcome.result or b"").decode("utf-8", "replace")
-    return any(_MASK in text or "\\u00abredacted" in text for text in (outcome.printed, fault, result))
+    found = Counter(kind for text in (outcome.printed, fault, result) for kind in _MASK.findall(text))
+    if found:
+        return "redacted: " + ", ".join(f"{count} {kind}" for kind, count in sorted(found.items()))
+    return _SAW_MASKS if outcome.saw_masks else ""
 
 
 def _counted(texts: Mapping[str, int]) -> str:

@@ -144,6 +144,7 @@ class Conversation:
             usage=self._usage(used or end),
             limit_messages=tuple(self._replies.limit_messages),
             limits_hit=frozenset(self._replies.limit_messages.values()),
+            saw_masks=done.saw_masks,
         )
 
     def _turn(self) -> None:

@@ -70,6 +70,7 @@ does not matter who raised them."""
 _SCRIPT_LINE: Final = re.compile(r"(?m)^  line \d{1,9}(?: in (?P<name>[\w<>]{1,100}))?: `(?P<line>.*)`$")
 
 
+_LINE_NUMBER: Final = re.compile(r" \(line \d{1,9}\)\Z")
 _SCRIPT_ERRORS: Final = frozenset(
     {"AttributeError", "ImportError", "ModuleNotFoundError", "NameError", "SyntaxError", "TypeError"}
 )
@@ -114,7 +115,7 @@ class Own:
         # An error quotes lines without their indentation.
         lines = {line.strip() for line in self.script.splitlines()}
         parts = [found[0] for found in _SCRIPT_LINE.finditer(message) if self._has_line(found, lines)]
-        if fixed := _FIXED_MESSAGE.match(message):
+        if fixed := _FIXED_MESSAGE.match(message) or _LINE_NUMBER.search(message):
             parts.append(fixed[0])
         return parts
 

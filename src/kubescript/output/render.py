@@ -88,8 +88,8 @@ def render(
 ) -> types.Answer:
     """Returns the answer for `outcome`, at most `limits.output_bytes` long.
 
-    `notes` name what the result lacks, one phrase each. `own` tells what did not come from the cluster; it is None for a
-    script that has read nothing there.
+    `notes` name what the result lacks, one phrase each. `own` tells what did not come from the cluster; None stands for
+    a script that has read nothing there.
     """
     notes_room = _NOTE_BYTES if limits.output_bytes >= _SMALL_ANSWER else _SMALL_NOTE_BYTES
     room = limits.output_bytes - notes_room - fencing.FENCE_BYTES

@@ -108,10 +108,10 @@ _QUESTIONS: Final = frozenset({
 _BELOW: Final = kinds.READ_SUBRESOURCES | kinds.WRITE_SUBRESOURCES | request.CONNECT | set(kinds.SUBRESOURCE_KINDS)
 _CUSTOM_SUBRESOURCES: Final = frozenset({"status", "scale"})
 _INSTEAD_OF: Final = {
-    "exec": "Read the container's logs, its status and the pod's events.",
-    "attach": "Read the container's logs.",
-    "portforward": "Read the service's endpoints and the pods' readiness.",
-    "proxy": "Read the object itself, its status and its events.",
+    "exec": "read logs, status and events",
+    "attach": "read logs",
+    "portforward": "read endpoints and the pods' readiness",
+    "proxy": "read the object, its status and events",
 }
 
 
@@ -216,39 +216,35 @@ def _is_plain_read(call: request.Request) -> bool:
 
 
 def _deny_by(rule: DeniedResource, call: request.Request) -> Decision:
-    instead = "Work without it; ask the operator if the task truly needs it."
+    instead = "do without it"
     if rule.serve == "metadata":
         reason = f"of {rule.id} only metadata is served"
-        return Decision("deny", "policy.denied_resource", reason, "Use get, list or watch of the objects themselves.")
+        return Decision("deny", "policy.denied_resource", reason, "get, list or watch the objects themselves")
     if call.resource == "secrets":
-        instead = "Look at what refers to the Secret (pod specs, envFrom, volumes); its name is visible there."
-    return Decision("deny", "policy.denied_resource", f"the operator denies {rule.id} in every form", instead)
+        instead = "look at what refers to it (env, volumes)"
+    return Decision("deny", "policy.denied_resource", f"the operator denies {rule.id}", instead)
 
 
 def _deny_unresolved(rule: DeniedResource, call: request.Request) -> Decision:
     what = f"{call.resource}.{call.group or 'core'}/{call.version}"
-    reason = f"rule {rule.id} names a kind, and the kind of {what} could not be looked up"
+    reason = f"the kind of {what} is unknown, and rule {rule.id} denies a kind"
     built_in = kinds.BUILT_IN.get(call.group, {})
     close = difflib.get_close_matches(call.resource, built_in, n=1)
-    hint = f"Did you mean {close[0]}?" if close else "Check group, version and plural name against discovery."
+    hint = f"did you mean {close[0]}?" if close else "check group, version and plural"
     return Decision("deny", "policy.unresolved_kind", reason, hint)
 
 
 def _deny_mistaken(rule: DeniedResource, call: request.Request) -> Decision:
     group = call.group or "core"
-    reason = f"rule {rule.id} names nothing {group} is known to have; until it is mended all of {group} is denied"
-    return Decision(
-        "deny", "policy.mistaken_rule", reason, "Only the operator can mend it: `kubescript doctor` says how."
-    )
+    reason = f"the operator's rule {rule.id} matches nothing in {group}, so all of {group} is denied"
+    return Decision("deny", "policy.mistaken_rule", reason, "the operator must correct it")
 
 
 def _tunnel(call: request.Request) -> Decision | None:
     kind = call.subresource if call.subresource in request.CONNECT else "proxy" if call.verb == "proxy" else ""
     if not kind:
         return None
-    reason = (
-        f"{kind} opens a tunnel past the policy; it counts as a write and this version never sends it, read-only or not"
-    )
+    reason = f"{kind} is never available"
     return Decision("deny", "policy.tunnel", reason, _INSTEAD_OF[kind])
 
 
@@ -262,8 +258,8 @@ def _subresource(call: request.Request) -> Decision | None:
         known = kinds.READ_SUBRESOURCES if call.method == "GET" else kinds.WRITE_SUBRESOURCES
     if call.subresource in known:
         return None
-    reason = f"{call.resource}/{call.subresource} is not known to be safe; known are {', '.join(sorted(known))}"
-    return Decision("deny", "policy.subresource", reason, "Read the object itself.")
+    reason = f"subresource {call.subresource} is not known to be safe"
+    return Decision("deny", "policy.subresource", reason, "read the object itself")
 
 
 def _groups(call: request.Request) -> tuple[str, ...]:
@@ -274,11 +270,5 @@ def _groups(call: request.Request) -> tuple[str, ...]:
 
 
 def _write(call: request.Request) -> Decision:
-    what = request.describe(call)
-    reason = f"this server is read-only and {what!r} could change the cluster"
-    return Decision(
-        "deny",
-        "policy.read_only",
-        reason,
-        "Read what you need, then return the change as a proposal (manifest or kubectl command).",
-    )
+    instead = "return the change as a manifest or a kubectl command"
+    return Decision("deny", "policy.read_only", "this server is read-only", instead)

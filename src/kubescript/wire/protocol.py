@@ -200,6 +200,8 @@ class Done(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fault: ScriptFault | None = None
     dropped_bytes: int = 0
     """Bytes printed beyond the output limit."""
+    saw_masks: bool = False
+    """Whether the script was given a text with a masked value."""
 
 
 class ProtocolError(Exception):

@@ -29,6 +29,7 @@ from kubescript.worker.sdk import (
     futures,
     helpers,
     helptext,
+    masks,
     modules,
     operations,
     serialize,
@@ -121,7 +122,7 @@ def prepare(link: channel.Channel) -> Evaluate:
         complete = functools.partial(futures.complete, k8s._session.relay)
         variables = {"ctx": ctx, "namespace": start.namespace}
         done = _run_within_memory(start, globals_ | variables, complete)
-        link.finish(done)
+        link.finish(msgspec.structs.replace(done, saw_masks=masks.handed_out()))
 
     return evaluate
 

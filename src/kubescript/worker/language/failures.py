@@ -38,6 +38,9 @@ def describe(error: BaseException, source: str) -> tuple[str, str]:
     message = _message(error)
     message += _advice(error, globals_)
     lines = source.splitlines()
+    if frames and vars(error).get("_tells_all") is True:
+        # The message names the call already, and is short.
+        return type(error).__name__, f"{message} (line {frames[-1][0]})"
     shown = [message]
     hidden = len(frames) - _LINES
     if hidden > 0:

@@ -70,6 +70,8 @@ class ApiException(Exception):
         self.headers = dict(headers or {})
         self.code = code
         self.call = call
+        self._tells_all = False
+        """Whether the message names the call, so that nobody needs the line of the script to know it."""
         # A hint may cost an API call (name_hints.py), so it is made only when the error's text is read.
         self._advice: Callable[[], str] | None = None
 
@@ -133,6 +135,8 @@ class LimitExceeded(Exception):
         self.code = code
 
 
+_TOLD_WHOLE: Final = ("policy.", "request.")
+"""Prefixes of the codes of refusals, whose messages name the call."""
 _BY_STATUS: Final[dict[int, type[ApiException]]] = {
     400: BadRequestException,
     401: UnauthorizedException,
@@ -166,7 +170,12 @@ def from_fault(fault: ScriptFault, status: int, call: str) -> Exception:
         shown = 403 if fault.code.startswith("policy.") else 0
     reason = _phrase(shown) or fault.code
     body = _status(shown, reason, fault) if shown else None
-    return _class_for(shown)(shown, reason, body=body, message=fault.message, code=fault.code, call=call)
+    refused = fault.code.startswith(_TOLD_WHOLE)
+    error = _class_for(shown)(
+        shown, reason, body=body, message=fault.message, code=fault.code, call="" if refused else call
+    )
+    error._tells_all = refused
+    return error
 
 
 def _status(code: int, reason: str, fault: ScriptFault) -> str:

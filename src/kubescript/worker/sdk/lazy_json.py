@@ -8,7 +8,9 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["Raw", "decode_all", "encode", "open_map", "open_raw", "whole"]
+from kubescript.worker.sdk import masks
+
+__all__ = ["Raw", "decode_all", "encode", "open_map", "open_raw", "read", "whole"]
 
 # Measured on 5,000 pods: decoding one level of all pods costs 22 ms, decoding all levels 500 ms.
 Raw = msgspec.Raw
@@ -37,3 +39,8 @@ def open_raw(raw: Raw) -> Any:
 def whole(data: Any) -> Any:
     """Returns a complete plain copy of a tree, with everything decoded."""
     return decode_all(encode(data))
+
+
+def read(data: Any) -> Any:
+    """Returns a copy of a tree as `whole` does, for a script that looks at all of it."""
+    return decode_all(masks.noted(encode(data)))

@@ -7,11 +7,12 @@ from typing import Any, ClassVar, Self
 
 import msgspec
 
-from kubescript.worker.sdk import base_view, lazy_json, object_text
+from kubescript.worker.sdk import base_view, lazy_json, masks, object_text
 
 __all__ = ["FieldList", "ListView"]
 
 _Raw = msgspec.Raw
+_MASK = masks.MASK
 
 
 class ListView(base_view.BaseView):
@@ -29,7 +30,11 @@ class ListView(base_view.BaseView):
         kind = type(value)
         if kind is dict:
             return ListView._view(value, self._shape)
-        return ListView(value, self._shape.element) if kind is list else value
+        if kind is list:
+            return ListView(value, self._shape.element)
+        if kind is str and _MASK in value:
+            masks.remember()
+        return value
 
     def __iter__(self) -> Iterator[Any]:
         position = 0
@@ -137,7 +142,7 @@ class ListView(base_view.BaseView):
             return self._home is not None
         if not isinstance(other, list):
             return NotImplemented
-        return bool(lazy_json.whole(self._all()) == lazy_json.whole(base_view.unwrap(other)))
+        return bool(lazy_json.read(self._all()) == lazy_json.whole(base_view.unwrap(other)))
 
     def __copy__(self) -> list[Any]:
         return list(self)

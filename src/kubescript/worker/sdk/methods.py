@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kubescript.wire.protocol import Call, Reply
-from kubescript.worker.sdk import arguments, batching, futures, helptext, lazy_json, operations, schemas, session
+from kubescript.worker.sdk import arguments, batching, futures, helptext, lazy_json, masks, operations, schemas, session
 
 __all__ = ["HttpAnswer", "Method", "Watchable"]
 
@@ -111,7 +111,7 @@ class HttpAnswer:
         """The whole body."""
         if self._lines is not None:
             self._text, self._lines = b"\n".join(self._lines), None
-        return self._text
+        return masks.noted(self._text)
 
     def read(self, amt: int | None = None, **_options: object) -> bytes:
         """The body, or its first bytes; the next call returns the bytes after them."""
@@ -126,7 +126,7 @@ class HttpAnswer:
 
     def __iter__(self) -> Iterator[bytes]:
         if self._lines is not None:
-            return self._lines
+            return map(masks.noted, self._lines)
         return iter(self._text.splitlines(keepends=True))
 
     def stream(self, *_args: object, **_options: object) -> Iterator[bytes]:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from kubescript.worker.sdk import lazy_json, names, operations, schemas
+from kubescript.worker.sdk import lazy_json, masks, names, operations, schemas
 
 __all__ = ["describe", "is_method", "no_field", "no_list_field", "part_with_field", "state"]
 
@@ -76,7 +76,7 @@ def describe(data: Mapping[str, Any], shape: schemas.Shape) -> str:
     for each in (metadata, plain if shape.name == "V1ObjectMeta" else None):
         if isinstance(each, dict):
             each.pop("managedFields", None)
-    text = repr(plain)
+    text = masks.noted(repr(plain))
     if not shape.closed or len(text) <= MAX_TEXT:
         return text
     return f"{text[:MAX_TEXT]}… (cut; .to_dict() has all)"

@@ -16,7 +16,18 @@ from typing import Any, Final, Self
 import msgspec
 
 from kubescript.wire.protocol import Call, Reply
-from kubescript.worker.sdk import batching, errors, lazy_json, lists, name_hints, schemas, streaming, transport, views
+from kubescript.worker.sdk import (
+    batching,
+    errors,
+    lazy_json,
+    lists,
+    masks,
+    name_hints,
+    schemas,
+    streaming,
+    transport,
+    views,
+)
 
 __all__ = ["Session", "served"]
 
@@ -80,7 +91,7 @@ class Session:
     def fetch_text(self, call: Call) -> tuple[str, Reply]:
         """Makes a call whose answer is text, such as a log."""
         exchange, chunks = self._start(call)
-        return b"".join(chunks).decode("utf-8", "replace"), exchange.reply
+        return masks.noted(b"".join(chunks).decode("utf-8", "replace")), exchange.reply
 
     def _list_names(self, path: tuple[str, ...]) -> list[str]:
         """Returns the names of a collection's objects, the first page of them."""

@@ -25,6 +25,7 @@ from kubescript.worker.sdk import (
     errors,
     lazy_json,
     list_view,
+    masks,
     names,
     object_text,
     schemas,
@@ -35,6 +36,7 @@ from kubescript.worker.sdk import (
 __all__ = ["View", "wrap"]
 
 _Raw = msgspec.Raw
+_MASK = masks.MASK
 _MISSING: Final = object()
 _METADATA: Final = frozenset({"name", "namespace", "labels", "annotations", "raw"})
 """Attributes that an object reads from its metadata; `raw` is the object itself, which also reads as plain data."""
@@ -47,6 +49,8 @@ def wrap(value: Any, shape: schemas.Shape) -> Any:
         return View(value, shape)
     if kind is list:
         return list_view.ListView(value, shape.element)
+    if kind is str and _MASK in value:
+        masks.remember()
     return value
 
 
@@ -71,6 +75,8 @@ class View(base_view.BaseView):
             return View(value, field.shape)
         if kind is list:
             return list_view.ListView(value, field.shape.element)
+        if kind is str and _MASK in value:
+            masks.remember()
         return timestamps.parse_time(value) if field.time else value
 
     def __getitem__(self, key: str) -> Any:
@@ -250,7 +256,7 @@ class View(base_view.BaseView):
     def to_dict(self) -> dict[str, Any]:
         """A detached plain dict: with snake_case keys and datetimes, as in the official client; for a dynamic or custom
         object with JSON names and texts. Absent fields are left out; reading one still gives None."""
-        data = lazy_json.whole(self._data)
+        data = lazy_json.read(self._data)
         return data if self._shape.exact else to_dict.snapshot(data, self._shape)
 
     toDict = to_dict  # noqa: N815  what scripts that write camelCase throughout call it
@@ -284,7 +290,7 @@ class View(base_view.BaseView):
             return self._home is not None
         if not isinstance(other, Mapping):
             return NotImplemented
-        return bool(lazy_json.whole(self._data) == lazy_json.whole(base_view.unwrap(other)))
+        return bool(lazy_json.read(self._data) == lazy_json.whole(base_view.unwrap(other)))
 
     def __repr__(self) -> str:
         return object_text.describe(self._data, self._shape)

@@ -271,7 +271,7 @@ def test_no_answer_of_a_masker_breaks_the_conversation_with_a_worker(
     poison = HALF_A_PAIR[name]
 
     def mask(text: str, found: Callable[[str], None], check: Callable[[], None]) -> str:
-        return taken.text(poison, found, check) if "denied by policy" in text else text
+        return taken.text(poison, found, check) if "the operator denies" in text else text
 
     door = broker.Broker(snapshot.Snapshot(trails.snapshot(tmp_path)), policy.Policy(), mask=mask)
     reply, response = door.handle(protocol.Call("GET", ("api", "v1", "secrets")), summary.Summary(), GRACE_S)

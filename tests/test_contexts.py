@@ -473,7 +473,7 @@ def test_each_context_has_its_own_policy(places: Places, tmp_path: Path) -> None
                 "secrets": "ok", "configmaps": "ok", "pods": denied, "write": closed, "delete": closed, "generic": "ok",
             },
         }  # fmt: skip
-        assert "denied: prod-eu: list secrets in namespace default (policy.denied_resource) x2" in text
+        assert "calls denied: prod-eu: list secrets in namespace default (policy.denied_resource) x2" in text
         assert "lab: list secrets in namespace default (policy.denied_resource) x2" in text
         assert "prod-us: list pods in namespace default (policy.denied_resource)" in text
 

@@ -195,7 +195,7 @@ FAILURES = {
     "core.connect_get_namespaced_pod_exec('web', 'shop', command=['ls'])": "ForbiddenException: 403 policy.read_only: "
     "GET /api/v1/namespaces/shop/pods/web/exec: this server is read-only",
     "from kubernetes.stream import stream": "ImportError: cannot import 'stream' from 'kubernetes.stream': exec, attach "
-    "and port-forward are refused here: use logs (read_namespaced_pod_log), events and status",
+    "and port-forward are refused: read logs, events and status",
     # kinds
     "k8s.dynamic().resources.get(api_version='argoproj.io/v1alpha1', kind='Application')": "ResourceNotFoundError: 404 "
     "Not Found: no kind with api_version='argoproj.io/v1alpha1', kind='Application'; group argoproj.io is not served; "

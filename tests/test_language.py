@@ -591,8 +591,8 @@ FAILURES = {
     "custom_api.x()": ("NameError", "write `custom_api = k8s.customObjects()` first"),
     "kubectl('get pods')": ("NameError", "name 'kubectl' is not defined; write k8s.get('pods', namespace=namespace)"),
     "kr8s.get('pods')": ("NameError", "write k8s.get('pods', namespace=namespace)"),
-    "import kr8s": ("ModuleNotFoundError", "use k8s: k8s.get('pods', namespace=...), or k8s.coreV1()"),
-    "import subprocess": ("ModuleNotFoundError", "for kubectl write k8s.get('pods', namespace=...)"),
+    "import kr8s": ("ModuleNotFoundError", "use k8s.get('pods', namespace=...)"),
+    "import subprocess": ("ModuleNotFoundError", "no process can be started: write k8s.get('pods', namespace=...)"),
     "from tabulate import tabulate": ("ModuleNotFoundError", "write table(rows), it is there without an import"),
     "import nothing": ("ModuleNotFoundError", "most of the standard library is: json, re, datetime, collections"),
     "import collections\ncollections.Countr()": (

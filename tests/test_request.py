@@ -128,7 +128,7 @@ def test_any_path(segments: list[str], method: str) -> None:
 
 
 REFUSED_QUERIES = [
-    ("label_selector=a", "did you mean labelSelector"), ("labelselector=a", "did you mean labelSelector"), ("nonsense=1", "known are"),
+    ("label_selector=a", "did you mean labelSelector"), ("labelselector=a", "did you mean labelSelector"), ("nonsense=1", "lists the parameters"),
     ("limit=1&limit=2", "twice"), ("watch=yes", "true or false"), ("watch=", "true or false"), ("watch=TRUE", "true or false"),
     ("limit=-1", "whole number"), ("limit=1e3", "whole number"), ("follow=true", "tailLines"), ("follow=1", "tailLines"), ("follow=", "tailLines"), ("follow=False", "tailLines"),
     ("insecureSkipTLSVerifyBackend=true", "always verified"), ("labelSelector=a\nb", "control"), ("continue=" + "x" * 20_000, "too long"),

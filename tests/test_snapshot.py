@@ -158,12 +158,12 @@ def test_denied_resources_are_never_written(taken: tuple[capture.Report, snapsho
     """Secrets are not asked for, not saved, and known to be missing because of the policy; so is what RBAC refused."""
     report, cluster = taken
     assert (
-        "denied by policy" in report.missing["secrets"]
+        "the operator denies" in report.missing["secrets"]
         and "403" in report.missing["events"]
         and "down.io/v1" in report.missing
     )
     assert not list(report.path.rglob("secrets*"))
-    assert "denied by policy" in hole(cluster, "api/v1/secrets") and "403" in hole(
+    assert "the operator denies" in hole(cluster, "api/v1/secrets") and "403" in hole(
         cluster, "api/v1/namespaces/a/events"
     )
 

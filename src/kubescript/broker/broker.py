@@ -278,8 +278,7 @@ def _check_masks(parsed: request.Request) -> None:
     # A mask that is written back would overwrite the secret that it stands for.
     if parsed.body is not None and redaction.carried(parsed.body):
         raise errors.RequestError(
-            f"{request.describe(parsed)}: the body holds a masked value («redacted:…»), which would overwrite the real "
-            "one; patch only the fields you change",
+            f"{request.describe(parsed)}: the body holds a mask («redacted:…»); patch only the fields you change",
             code="request.masked",
         )
 

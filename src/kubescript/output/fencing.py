@@ -75,6 +75,8 @@ _SCRIPT_ERRORS: Final = frozenset(
     {"AttributeError", "ImportError", "ModuleNotFoundError", "NameError", "SyntaxError", "TypeError"}
 )
 """Exceptions whose text is about the script, with hints that are instructions to the model."""
+_UNSENT: Final = "request."
+"""How the error for a call begins that could not be sent. An error of the API server begins with its status."""
 _RAISES: Final = re.compile(r"\b(?:raise|throw|set_exception)\b")
 """Attack: a script that raises what a pod wrote as one of these."""
 _QUOTED: Final = re.compile(r"['\"]([^'\"\n]*)['\"]")
@@ -183,5 +185,6 @@ def _folded(word: str) -> str:
 
 
 def _is_about_script(fault: types.Fault, script: str) -> bool:
-    """Whether the interpreter or the SDK made the error, out of the script's words and their own."""
-    return fault.type in _SCRIPT_ERRORS and not _RAISES.search(script)
+    """Whether the interpreter or the SDK made the error of the script's words and their own."""
+    ours = fault.type in _SCRIPT_ERRORS or fault.message.startswith(_UNSENT)
+    return ours and not _RAISES.search(script)

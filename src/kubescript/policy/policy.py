@@ -146,7 +146,7 @@ class Policy:
             elif hit is None:
                 return _deny_unresolved(rule, call)
             elif self._mistaken(rule, call):
-                return _deny_mistaken(rule, call)
+                return _deny_mistaken(rule)
         if metadata is None:
             return None
         kind = kinds.kind_of(call.group, call.resource) or self.resolve(call.group, call.version, call.resource)
@@ -226,17 +226,15 @@ def _deny_by(rule: DeniedResource, call: request.Request) -> Decision:
 
 
 def _deny_unresolved(rule: DeniedResource, call: request.Request) -> Decision:
-    what = f"{call.resource}.{call.group or 'core'}/{call.version}"
-    reason = f"the kind of {what} is unknown, and rule {rule.id} denies a kind"
+    reason = f"kind unknown, and the operator denies {rule.id}"
     built_in = kinds.BUILT_IN.get(call.group, {})
     close = difflib.get_close_matches(call.resource, built_in, n=1)
     hint = f"did you mean {close[0]}?" if close else "check group, version and plural"
     return Decision("deny", "policy.unresolved_kind", reason, hint)
 
 
-def _deny_mistaken(rule: DeniedResource, call: request.Request) -> Decision:
-    group = call.group or "core"
-    reason = f"the operator's rule {rule.id} matches nothing in {group}, so all of {group} is denied"
+def _deny_mistaken(rule: DeniedResource) -> Decision:
+    reason = f"the operator's rule {rule.id} matches nothing, so its group is denied"
     return Decision("deny", "policy.mistaken_rule", reason, "the operator must correct it")
 
 
@@ -270,5 +268,5 @@ def _groups(call: request.Request) -> tuple[str, ...]:
 
 
 def _write(call: request.Request) -> Decision:
-    instead = "return the change as a manifest or a kubectl command"
+    instead = "return the kubectl command instead"
     return Decision("deny", "policy.read_only", "this server is read-only", instead)

@@ -69,7 +69,7 @@ def _check_key(key: str, *, tunnel: bool, resource: bool) -> None:
 def _nearest(key: str, known: frozenset[str]) -> str:
     plain = {name.lower(): name for name in known}
     close = difflib.get_close_matches(key.replace("_", "").lower()[:80], plain, n=1, cutoff=0.6)
-    return f"; did you mean {plain[close[0]]}?" if close else f"; known are {', '.join(sorted(known))}"
+    return f"; did you mean {plain[close[0]]}?" if close else "; help(method) lists the parameters"
 
 
 def _check_value(key: str, value: str) -> None:

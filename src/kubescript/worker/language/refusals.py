@@ -80,7 +80,7 @@ NODES: Final[dict[str, str]] = {
 """Advice on syntax that is refused, by the class of its node."""
 
 _NO_CODE = "code cannot be made at run time: write it into the script"
-_NO_FILES = "there are no files here: data comes from `k8s`, results go back as the value of the last line"
+_NO_FILES = "there are no files here: read with `k8s`, and return the result"
 
 NAMES: Final[dict[str, str]] = {
     "exec": _NO_CODE,
@@ -100,12 +100,12 @@ NAMES: Final[dict[str, str]] = {
 """Advice on builtins that are not available."""
 
 _CLUSTER = "the cluster is reached through `k8s`"
-_LOOP = "several API calls at once: k8s.parallel([lambda ns=ns: k8s.coreV1().list_namespaced_pod(ns) for ns in names])"
-_PLAIN = "use lists, dicts, collections and statistics; return a list of dicts, or table(rows)"
+_LOOP = "write k8s.parallel([lambda n=n: read(n) for n in names])"
+_PLAIN = "use lists, dicts, collections, statistics and table(rows)"
 _TABLE = "write table(rows), it is there without an import"
-_OTHER = "use k8s: k8s.get('pods', namespace=...), or k8s.coreV1()"
+_OTHER = "use k8s.get('pods', namespace=...)"
 _NO_NET = f"there is no network here: {_CLUSTER}"
-_NO_PROCESS = f"no process can be started: {_CLUSTER}; for kubectl write k8s.get('pods', namespace=...)"
+_NO_PROCESS = "no process can be started: write k8s.get('pods', namespace=...)"
 
 MODULES: Final[dict[str, str]] = {
     "os": "there are no files, environment variables or processes here: " + _CLUSTER,
@@ -126,7 +126,7 @@ MODULES: Final[dict[str, str]] = {
     "http": _NO_NET,
     "socket": _NO_NET,
     "ssl": _NO_NET,
-    "urllib.request": f"{_NO_NET}; urllib.parse is there",
+    "urllib.request": "there is no network here: use `k8s`; urllib.parse is there",
     "yaml": "use json, or return the object: the result is written for you",
     "ruamel": "use json, or return the object: the result is written for you",
     "toml": "use tomllib",
@@ -143,8 +143,8 @@ MODULES: Final[dict[str, str]] = {
     "pykube": _OTHER,
     "hikaru": _OTHER,
     "sh": _NO_PROCESS,
-    "pick": "nobody can be asked while a script runs: k8s.contexts() names the clusters, k8s.context(name) is one",
-    "humanize": "age(obj) prints like 3d4h, quantity('1Gi') is a number; both are there without an import",
+    "pick": "nobody can be asked: k8s.contexts() names the clusters",
+    "humanize": "use age(obj), which prints like 3d4h, and quantity('1Gi')",
     "dateutil": "use datetime.datetime.fromisoformat; it reads Kubernetes timestamps",
     "pytz": "use zoneinfo.ZoneInfo",
     "inspect": "use dir(x) and help(x)",
@@ -173,13 +173,10 @@ MODULES: Final[dict[str, str]] = {
     "attr": "use dataclasses",
     "attrs": "use dataclasses",
     "pydantic": "use dataclasses",
-    "kubernetes.stream": "exec, attach and port-forward are refused here: use logs (read_namespaced_pod_log), events "
-    "and status",
-    "kubernetes.informer": "a script is short: list once, or follow with watch.Watch().stream(k8s.coreV1()."
-    "list_namespaced_pod, namespace, timeout_seconds=5)",
-    "kubernetes.leaderelection": "a script holds no locks: read the holder from k8s.coordinationV1()."
-    "list_namespaced_lease(namespace)",
-    "kubernetes.aio": _SYNC,
+    "kubernetes.stream": "exec, attach and port-forward are refused: read logs, events and status",
+    "kubernetes.informer": "list once, or use watch.Watch().stream(method, …)",
+    "kubernetes.leaderelection": "read the holder with k8s.get('leases')",
+    "kubernetes.aio": "the SDK is synchronous: call the method directly",
     "kubernetes_asyncio": "use `from kubernetes import client`; calls are synchronous",
     "openshift": "use k8s: it serves every API of the cluster",
 }

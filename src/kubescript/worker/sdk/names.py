@@ -62,6 +62,6 @@ def suggestion(name: str, options: Iterable[str], listed: int = 12) -> str:
     if near := nearest(name, known):
         return f"did you mean {near[0]!r}?"
     if not known:
-        return "none that there is is a plain name." if every else "there is none."
+        return "none of the names is plain." if every else "there is none."
     more = f", … ({len(every)} in all)" if len(every) > min(listed, len(known)) else ""
     return "there are: " + ", ".join(known[:listed]) + more

@@ -49,7 +49,7 @@ def bench() -> Iterator[benches.Bench]:
 @pytest.fixture
 def taken() -> Iterator[redaction.Engine]:
     """An engine whose maskers obey their texts and bodies."""
-    engine = redaction.Engine(redaction.Settings(), command=HOSTILE)
+    engine = redaction.Engine(redaction.Settings(), source=spawner.Spawner(HOSTILE))
     engine.prepare()
     yield engine
     engine.close()
@@ -382,5 +382,5 @@ def counted(port: int) -> str:
 def maskers() -> set[int]:
     """The fork server of maskers of the server that this process has started, and its children."""
     every = {one for server in benches.children(os.getpid()) for one in benches.children(server)}
-    servers = {one for one in every if b"masker.launch" in Path(f"/proc/{one}/cmdline").read_bytes()}
+    servers = {one for one in every if b"masker.start" in Path(f"/proc/{one}/cmdline").read_bytes()}
     return servers | {one for server in servers for one in benches.children(server)}

@@ -21,7 +21,7 @@ from typing import Final, cast
 import pyseccomp
 import pytest
 
-from kubescript import cancellation, errors, redaction
+from kubescript import cancellation, errors, redaction, spawner
 from kubescript.request import request
 from kubescript.wire import protocol
 from security_tests import benches
@@ -41,7 +41,7 @@ GRACE_S: Final = 20.0
 @pytest.fixture(scope="module")
 def taken() -> Iterator[redaction.Engine]:
     """An engine whose maskers obey their texts."""
-    engine = redaction.Engine(redaction.Settings(), command=HOSTILE)
+    engine = redaction.Engine(redaction.Settings(), source=spawner.Spawner(HOSTILE))
     engine.prepare()
     yield engine
     engine.close()
@@ -370,7 +370,7 @@ DEAD: Final = (sys.executable, "-I", "-c", "import socket, sys; socket.socket(fi
 def test_a_log_line_about_a_masker_that_fails_is_one_line() -> None:
     """Log lines are masked too: where no masker can be had, the line that says so is withheld, and is not followed by a
     line about itself without end."""
-    engine = redaction.Engine(redaction.Settings(), command=DEAD)
+    engine = redaction.Engine(redaction.Settings(), source=spawner.Spawner(DEAD))
     lines: list[str] = []
 
     class Masked(logging.Handler):

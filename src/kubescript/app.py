@@ -42,10 +42,13 @@ _CPU_MARGIN_S: Final = 5
 class Application:
     """The parts of one running server, and their common end."""
 
-    def __init__(self, settings: config.Settings, source: spawner.Spawner) -> None:
+    def __init__(
+        self, settings: config.Settings, source: spawner.Spawner, masking: spawner.Spawner | None = None
+    ) -> None:
+        """`source` is the workers' spawner and `masking` the maskers', where that has been started."""
         check_toolsets(settings)
         self.settings = settings
-        self.redaction = _redaction_engine(settings)
+        self.redaction = _redaction_engine(settings, masking)
         self.audit = recorder.opened(settings.audit, self.redaction.text_or_withheld)
         self.contexts = contexts.Contexts(_cluster_accesses(settings, self.redaction))
         self.cluster, self.broker = self.contexts.default.cluster, self.contexts.default.broker
@@ -73,6 +76,12 @@ class Application:
             from kubescript import server
         self._start_telemetry()
         return server.build([TOOLSETS[name](self) for name in _enabled_toolsets(self.settings)], self.warm_up)
+
+    def start(self) -> None:
+        """Asks for the first worker and the first maskers, and does not wait for them. Raises WorkerError,
+        RedactionError."""
+        self.executor.start()
+        self.redaction.start()
 
     def warm_up(self) -> None:
         """Does what the first script would otherwise wait for. Raises WorkerError, RedactionError."""
@@ -136,9 +145,11 @@ class Application:
 
 
 @contextlib.contextmanager
-def opened(settings: config.Settings, source: spawner.Spawner) -> Iterator[Application]:
+def opened(
+    settings: config.Settings, source: spawner.Spawner, masking: spawner.Spawner | None = None
+) -> Iterator[Application]:
     """Yields an application that runs scripts. Raises WorkerError when `strict` is on and a layer is missing."""
-    application = Application(settings, source)
+    application = Application(settings, source, masking)
     try:
         if settings.strict:
             application.executor.probe()
@@ -172,8 +183,10 @@ def _enabled_toolsets(settings: config.Settings) -> tuple[str, ...]:
     return settings.toolsets
 
 
-def _redaction_engine(settings: config.Settings) -> redaction.Engine:
-    engine = redaction.Engine(settings.redaction, scripts=settings.sandbox.max_scripts, strict=settings.strict)
+def _redaction_engine(settings: config.Settings, source: spawner.Spawner | None) -> redaction.Engine:
+    engine = redaction.Engine(
+        settings.redaction, scripts=settings.sandbox.max_scripts, strict=settings.strict, source=source
+    )
     if not engine.enabled:
         log.warning(
             "REDACTION IS OFF: scripts, and the model behind them, read every secret in what they are allowed to read; "

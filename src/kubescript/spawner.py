@@ -18,24 +18,28 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from typing import IO, Final
 
 import msgspec
 
 from kubescript import errors
 from kubescript.wire import control, protocol
 
-__all__ = ["COMMAND", "REQUIRED_LAYERS", "Spawner", "Worker", "missing"]
+__all__ = ["COMMAND", "MASKER", "REQUIRED_LAYERS", "Spawner", "Worker", "missing"]
 
 # The module is given by its name, because the host must not import what only scripts need. -I makes Python ignore
 # PYTHON* variables, the user's packages and the current folder.
 COMMAND: Final = (sys.executable, "-I", "-m", "kubescript.worker.launch")
+MASKER: Final = (sys.executable, "-I", "-m", "kubescript.masker.start")
+"""The maskers' fork server, which reads their settings from its standard input."""
 # The network namespace is not required, because the container profile of most clusters (RuntimeDefault) does not permit
 # it. Without it, seccomp still lets a confined process create no socket, and Landlock lets none connect.
 REQUIRED_LAYERS: Final = frozenset(
     {"descriptors", "rlimits", "identity", "capabilities", "parent_death", "no_new_privs", "landlock", "seccomp"}
 )
 """The layers that `sandbox.strict` requires."""
+_END_MS: Final = 2_000
+"""Milliseconds in which a fork server ends its workers and itself."""
 _REMEDY: Final = {
     errno.EAGAIN: "too many processes: raise `ulimit -u`, TasksMax or the pod's pids limit, or end some",
     errno.ENOMEM: "the machine or its control group has no memory left: raise the limit, or end something",
@@ -114,10 +118,11 @@ class Worker:
 class Spawner:
     """Keeps one fork server running."""
 
-    def __init__(self, command: Sequence[str] = COMMAND, *, given: bytes | None = None) -> None:
-        """`given` is what each fork server reads from its standard input."""
+    def __init__(self, command: Sequence[str] = COMMAND, *, reads: bool = False) -> None:
+        """`reads` says that a fork server waits at its standard input for what `give` is told."""
         self._command = command
-        self._given = given
+        self._reads = reads
+        self._given: bytes | None = None
         self._lock = threading.Lock()
         self._server: _ForkServer | None = None
         self._closed = False
@@ -128,7 +133,25 @@ class Spawner:
         if sys.platform != "linux":
             return  # `spawn` raises the error that says why
         with self._lock:
-            self._server = _ForkServer(self._command, self._given)
+            self._server = _ForkServer(self._command, self._given, waits=self._reads)
+
+    def warm_up(self) -> None:
+        """Has the fork server make ready for its first worker beside the host's own start: it takes a third of a second
+        of processor time. Where there is one processor, that waits for the first worker that is asked for."""
+        if sys.platform != "linux" or len(os.sched_getaffinity(0)) == 1:
+            return
+        if self._server is None:
+            self.start()
+        with self._lock:
+            if self._server is not None:
+                self._server.warm_up()
+
+    def give(self, given: bytes) -> None:
+        """Sets what each fork server reads from its standard input."""
+        with self._lock:
+            self._given = given
+            if self._server is not None:
+                self._server.give(given)
 
     def close(self) -> None:
         """Ends the fork server and with it every worker."""
@@ -174,14 +197,21 @@ class Spawner:
 class _ForkServer:
     """One fork server process and the workers it was asked for."""
 
-    def __init__(self, command: Sequence[str], given: bytes | None) -> None:
+    def __init__(self, command: Sequence[str], given: bytes | None, *, waits: bool = False) -> None:
+        """It reads `given` from its standard input; or `waits` there for `give`."""
         self.alive = True
+        self._asked = False
+        """Whether it was ever asked for a worker: only then can it have children."""
+        self._input: IO[bytes] | None = None
         self._tickets = itertools.count(1)
         self._workers: dict[int, Worker] = {}
         self._lock = threading.Lock()
         self._link, theirs = _pair(socket.SOCK_SEQPACKET)
         with theirs:
-            self.process = _launch(command, theirs.fileno(), given)
+            if waits:
+                self.process, self._input = _launch_waiting(command, theirs.fileno())
+            else:
+                self.process = _launch(command, theirs.fileno(), given)
         self._listener = threading.Thread(target=self._listen, name="kubescript-spawner", daemon=True)
         try:
             self._listener.start()
@@ -195,6 +225,7 @@ class _ForkServer:
         ours, theirs = _pair(socket.SOCK_STREAM)
         worker = Worker(ours)
         ticket = next(self._tickets)
+        self._asked = True
         request = control.ForkRequest(ticket, memory_bytes, cpu_seconds)
         with theirs, self._lock:
             self._workers[ticket] = worker
@@ -206,6 +237,18 @@ class _ForkServer:
                 ours.close()
                 return None
         return worker
+
+    def warm_up(self) -> None:
+        """Asks for no worker yet."""
+        with contextlib.suppress(OSError):  # it is gone; whoever asks for a worker finds that out
+            self._link.send(msgspec.json.encode(control.WarmUp()), socket.MSG_DONTWAIT)
+
+    def give(self, given: bytes) -> None:
+        """Ends the wait of a fork server that waits at its standard input."""
+        waiting, self._input = self._input, None
+        if waiting is not None:
+            with contextlib.suppress(OSError), waiting:
+                waiting.write(given)
 
     def _ask(self, request: control.ForkRequest, theirs: socket.socket) -> None:
         """Sends a request. Raises OSError."""
@@ -219,11 +262,13 @@ class _ForkServer:
         """Closes the connection, which ends the process and its workers, and reaps the process."""
         with contextlib.suppress(OSError):
             self._link.shutdown(socket.SHUT_RDWR)
-        try:
-            self.process.wait(timeout=2)
-        except subprocess.TimeoutExpired:
+        if self._input is not None:
+            self._input.close()
+        if not self._asked:  # it may be warming up, for which nobody need wait
             self.process.kill()
-            self.process.wait()
+        if not _ends(self.process.pid, _END_MS):
+            self.process.kill()
+        self.process.wait()
         self._listener.join()
 
     def _listen(self) -> None:
@@ -265,6 +310,19 @@ class _ForkServer:
             worker.ended(None)
 
 
+def _ends(pid: int, within_ms: int) -> bool:
+    """Waits until this child, which nobody has reaped, has ended."""
+    # subprocess waits with a timeout by looking again and again, up to 50 ms apart: each command would take so much
+    # longer.
+    pidfd = os.pidfd_open(pid)
+    try:
+        poller = select.poll()
+        poller.register(pidfd, select.POLLIN)
+        return bool(poller.poll(within_ms))
+    finally:
+        os.close(pidfd)
+
+
 def _pair(kind: int) -> tuple[socket.socket, socket.socket]:
     try:
         return socket.socketpair(socket.AF_UNIX, kind)
@@ -279,6 +337,19 @@ def _launch(command: Sequence[str], descriptor: int, given: bytes | None) -> sub
             return _started(command, descriptor, source)
     except OSError as error:
         raise _unstarted(error.errno or 0) from None
+
+
+def _launch_waiting(command: Sequence[str], descriptor: int) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
+    """Starts a fork server that waits; returns the file at whose end it goes on. Raises WorkerError."""
+    try:
+        reader, writer = os.pipe2(os.O_CLOEXEC)
+        with os.fdopen(reader, "rb") as source, contextlib.ExitStack() as held:
+            waiting = held.enter_context(os.fdopen(writer, "wb"))
+            process = _started(command, descriptor, source.fileno())
+            held.pop_all()
+    except OSError as error:
+        raise _unstarted(error.errno or 0) from None
+    return process, waiting
 
 
 def _unstarted(number: int) -> errors.WorkerError:

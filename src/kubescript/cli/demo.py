@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import textwrap
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from kubescript import evaluator, types
+if TYPE_CHECKING:
+    from kubescript import evaluator, types
 
 __all__ = ["SCRIPTS", "SNAPSHOT", "perform"]
 

@@ -75,14 +75,13 @@ def _serve(context: click.Context, given: dict[str, object]) -> None:
 @click.pass_context
 def run(context: click.Context, /, file: TextIO | None, code: str | None, timeout: int | None, **given: object) -> None:
     """Evaluate one script from FILE (- for standard input) or CODE, and print its result."""
-    import anyio
-
     script = _script(file, code)
-    caller = _operator("run")
     with _application(context, given) as opened:
         _check_timeout(timeout, opened.settings.limits.max_timeout_ms)
-        opened.redaction.start()
-        answer = anyio.run(opened.evaluator.evaluate, script, timeout, None, caller)
+        opened.start()
+        import anyio
+
+        answer = anyio.run(opened.evaluator.evaluate, script, timeout, None, _operator("run"))
     process.echo(answer.text, err=answer.is_error)
     if answer.is_error:
         context.exit(_FAILED)
@@ -202,14 +201,14 @@ def _snapshot_summary(report: capture.Report) -> str:
 @click.pass_context
 def demo(context: click.Context, /, **given: object) -> None:
     """Run three scripts on a bundled snapshot of a broken cluster and show what they cost."""
-    import anyio
-
     from kubescript.cli import demo
 
     # no `contexts`: a variable may name clusters, which exclude a snapshot
     given = {**given, "contexts": (), "snapshot": given["snapshot"] or demo.SNAPSHOT}
     with _application(context, given) as opened:
-        opened.redaction.start()
+        opened.start()
+        import anyio
+
         for number in range(len(demo.SCRIPTS)):
             page = anyio.run(demo.perform, opened.evaluator, number)
             process.echo(page)
@@ -222,12 +221,16 @@ cli.add_command(completion.completion)
 @contextlib.contextmanager
 def _application(context: click.Context, given: dict[str, object]) -> Iterator[app.Application]:
     """Everything a command needs, put together only now: the fork server was started before any secret was read."""
-    from kubescript import app, logs
+    source: spawner.Spawner = context.find_root().obj
+    masking = spawner.Spawner(spawner.MASKER, reads=True)
+    with _errors_explained(), contextlib.closing(masking):
+        source.warm_up()
+        masking.warm_up()
+        from kubescript import app, logs  # 0.3 s, in which both warm up
 
-    with _errors_explained():
         settings = flags.settings(context, given)
         logs.configure(settings.log_level)
-        with app.opened(settings, context.find_root().obj) as opened:
+        with app.opened(settings, source, masking) as opened:
             yield opened
 
 
@@ -265,7 +268,7 @@ def main() -> None:
         code = process.run(cli, source)
     finally:
         source.close()
-    sys.exit(code)
+    process.leave(code)
 
 
 if __name__ == "__main__":

@@ -7,10 +7,12 @@ architecture's table (i386, x32) kills the worker too.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import ctypes.util
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 __all__ = ["install", "program"]
@@ -46,6 +48,8 @@ _REFUSED_CALLS: Final = (
     "dup", "getdents64",
 )  # fmt: skip
 
+_LIBRARIES: Final = {"c": "libc.so.6", "seccomp": "libseccomp.so.2"}
+"""Names under which the loader finds them on Linux with glibc."""
 _EPERM: Final = 1
 _INSTRUCTION_BYTES: Final = 8
 
@@ -124,7 +128,28 @@ def _export(rules: Any) -> bytes:
 
 def _library() -> Any:
     try:
-        import pyseccomp
+        with _found_by_name():
+            import pyseccomp
     except (ImportError, RuntimeError, OSError) as error:
         raise OSError(f"libseccomp is missing: {error}") from None
     return pyseccomp
+
+
+@contextlib.contextmanager
+def _found_by_name() -> Iterator[None]:
+    """Within it, `find_library` knows the two libraries that pyseccomp looks for when it is imported."""
+    # It runs ldconfig for each of them otherwise, and a compiler where that fails: 20 ms of a fork server's start.
+    search = ctypes.util.find_library
+
+    def find(name: str) -> str | None:
+        known = _LIBRARIES.get(name)
+        with contextlib.suppress(OSError):
+            if known is not None and ctypes.CDLL(known):
+                return known
+        return search(name)
+
+    ctypes.util.find_library = find
+    try:
+        yield
+    finally:
+        ctypes.util.find_library = search

@@ -1,6 +1,6 @@
 """The process of the maskers: the fork server, each masker that it forks, and the check of an operator's rules.
 
-`python -m kubescript.masker.launch DESCRIPTOR` compiles the rules and serves; `... check` prints what is wrong with the
+`python -m kubescript.masker.start DESCRIPTOR` compiles the rules and serves; `... check` prints what is wrong with the
 settings. Both are started by the host with an empty environment and read the settings (wire/masking.py) from their
 standard input; neither is told anything of a cluster. A masker holds the rules and the key of the placeholders, and
 nothing else: no credential, no file, no network. It reads hostile bytes, so the host treats what it answers as hostile.
@@ -12,7 +12,6 @@ import contextlib
 import functools
 import gc
 import os
-import signal
 import socket
 import sys
 from collections import Counter
@@ -33,14 +32,16 @@ __all__ = ["main"]
 
 def main() -> None:
     """Do what the command line says."""
-    settings = msgspec.json.decode(sys.stdin.buffer.read(), type=masking.Settings)
+    given = sys.stdin.buffer.read()
+    if not given:  # the host has ended, or needs no masker: it starts this process before it has read the settings
+        return
+    settings = msgspec.json.decode(given, type=masking.Settings)
     if sys.argv[1] == "check":
         try:
             bodies.Rules(settings).check()
         except RuleError as error:
             sys.stdout.write(str(error))
         return
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches the whole group; the host decides
     rules = bodies.Rules(settings)
     rules.warm()
     forkserver.serve(int(sys.argv[1]), functools.partial(_serve, rules))
@@ -137,7 +138,3 @@ class _Conversation:
             if not parts[-1]:
                 raise EOFError
         return b"".join(parts)
-
-
-if __name__ == "__main__":
-    main()

@@ -20,7 +20,7 @@ from typing import Final
 
 import msgspec
 
-from kubescript import cancellation, config, errors
+from kubescript import cancellation, config, errors, spawner
 from kubescript.redaction import pool
 from kubescript.redaction.conversation import Check, Found, SourceBrokenError
 from kubescript.request import request
@@ -53,17 +53,20 @@ class Engine:
         *,
         scripts: int = 8,
         strict: bool = False,
-        command: tuple[str, ...] = pool.COMMAND,
+        source: spawner.Spawner | None = None,
     ) -> None:
-        """`scripts` run at the same time at most. Raises ConfigError for a wrong setting. Starts nothing otherwise:
-        `prepare`, or the first use, does."""
+        """`scripts` run at the same time at most; `source` is the maskers' spawner when it has been started already.
+        Raises ConfigError for a wrong setting. Starts nothing otherwise: `prepare`, or the first use, does."""
         self.enabled: Final = settings.enabled
         """Whether anything is masked at all."""
         told = _settings(settings, key if key is not None else secrets.token_bytes(32))
         if settings != config.Redaction(enabled=settings.enabled):
             _check_settings(told)
-        self._pool = pool.Pool(told, scripts=scripts, strict=strict, command=command)
+        source = source if source is not None else spawner.Spawner(spawner.MASKER)
+        self._pool = pool.Pool(told, source, scripts=scripts, strict=strict)
         self._ready = False
+        if not self.enabled:
+            source.close()
         # An engine that nobody closes, as in a test, must not leave its processes behind.
         weakref.finalize(self, self._pool.close)
 
@@ -185,7 +188,7 @@ def _check_settings(told: bytes) -> None:
     """Asks the masker's own code, in a process of its own, what is wrong with the settings. Raises ConfigError."""
     try:
         done = subprocess.run(  # noqa: S603 - the command is ours
-            [*pool.COMMAND, "check"], input=told, capture_output=True, env={}, cwd="/", timeout=_CHECK_S, check=True
+            [*spawner.MASKER, "check"], input=told, capture_output=True, env={}, cwd="/", timeout=_CHECK_S, check=True
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise errors.ConfigError(f"the redaction rules could not be checked: {type(error).__name__}") from None

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import sys
 import threading
 from collections.abc import Iterator
 from typing import Final
@@ -18,12 +17,10 @@ from kubescript import errors, spawner
 from kubescript.redaction import conversation
 from kubescript.wire import protocol
 
-__all__ = ["COMMAND", "Pool"]
+__all__ = ["Pool"]
 
 log = logging.getLogger(__name__)
 
-COMMAND: Final = (sys.executable, "-I", "-m", "kubescript.masker.launch")
-"""The module is given by its name, because the host must not import what reads hostile bytes. See spawner.COMMAND."""
 _SIZE: Final = min(4, os.cpu_count() or 1)
 """Maskers that wait for work."""
 _FOR_BODIES: Final = 56
@@ -46,11 +43,10 @@ _WAIT_S: Final = 0.02
 class Pool:
     """Lends maskers. Many threads use it at once."""
 
-    def __init__(
-        self, settings: bytes, *, scripts: int = 8, strict: bool = False, command: tuple[str, ...] = COMMAND
-    ) -> None:
-        """`scripts` run at the same time at most."""
-        self._source = spawner.Spawner(command, given=settings)
+    def __init__(self, settings: bytes, source: spawner.Spawner, *, scripts: int = 8, strict: bool = False) -> None:
+        """`source` forks the maskers, which get the settings; `scripts` run at the same time at most."""
+        self._source = source
+        self._source.give(settings)
         self._strict = strict
         self._warned = False
         self._changed = threading.Condition()

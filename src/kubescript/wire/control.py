@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["MAX_MESSAGE", "Exited", "ForkRequest", "Forked", "Message"]
+__all__ = ["MAX_MESSAGE", "Exited", "ForkRequest", "Forked", "Message", "Order", "WarmUp"]
 
 MAX_MESSAGE: Final = 4096
 
@@ -21,6 +21,10 @@ class ForkRequest(msgspec.Struct, frozen=True, tag=True):
     ticket: int
     memory_bytes: int
     cpu_seconds: int
+
+
+class WarmUp(msgspec.Struct, frozen=True, tag=True):
+    """Sent by the host: be ready for the first request. A fork server that waits for its first message warms up."""
 
 
 class Forked(msgspec.Struct, frozen=True, tag=True):
@@ -40,4 +44,5 @@ class Exited(msgspec.Struct, frozen=True, tag=True):
     peak_bytes: int
 
 
+Order = ForkRequest | WarmUp
 Message = Forked | Exited

@@ -24,6 +24,7 @@ import pytest
 
 from kubescript.cli import demo
 from tests import clients
+from tests.controlplane.server import ControlPlane
 
 pytestmark = pytest.mark.slow
 
@@ -82,7 +83,7 @@ MISTAKES = {
     "logs 0": (2, "0 is not in the range x>=1", "snapshot out --logs 0"),
     "no namespace named": (2, "names no namespace", "snapshot out -n ,"),
     "a port that is none": (1, "setting `port`", "serve --transport http --port 99999"),
-    "a host for everybody": (1, "not a loopback address", "serve --transport http --host 0.0.0.0"),
+    "a host for everybody": (1, "not a loopback address", "serve --host 0.0.0.0 --kubeconfig kubeconfig"),
     "broken TOML": (1, "broken.toml", "serve --config broken.toml"),
     "broken YAML": (1, "broken.yaml, line 1: ", "serve --config broken.yaml"),
     "no settings": (1, "expected settings at the top level, got list", "serve --config list.yaml"),
@@ -334,6 +335,23 @@ def test_a_cluster_that_hangs_is_a_timeout(scheme: str, tmp_path: Path) -> None:
         done = command("run", "-", "--timeout", "1500", *flags, script=NODES)
     assert done.returncode == 1
     assert "cluster.timeout" in done.stderr and "tls" not in done.stderr.lower()
+
+
+def test_tls_where_none_is_spoken_and_none_where_tls_is_are_named_as_that(
+    kubeconfig: Path, control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    """And neither as a fault of certificates, nor as a proxy's; with the right address the next call works."""
+    right = control_plane.kubeconfig.read_text()
+    wrong = tmp_path / "wrong"
+    wrong.write_text(right.replace("https://", "http://"))
+    done = command("run", "-", "--kubeconfig", str(wrong), script=NODES)
+    assert done.returncode == 1 and "it most likely speaks https" in done.stderr and "proxy between" not in done.stderr
+    with answering(200, "application/json", b"{}") as url:
+        flags = ("--kubeconfig", str(settings_of(tmp_path, url.replace("http://", "https://"))))
+        done = command("run", "-", *flags, script=NODES)
+    assert done.returncode == 1 and "does not speak TLS" in done.stderr and "certificate" not in done.stderr
+    wrong.write_text(right)
+    assert command("run", "-", "--kubeconfig", str(wrong), script=NODES).returncode == 0
 
 
 ENTRIES = {

@@ -35,6 +35,7 @@ log = logging.getLogger(__name__)
 
 # Kept-alive connections: twice as many as scripts run at once.
 _POOL: Final = 32
+_SERVICE_ACCOUNT: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +70,24 @@ def load(path: Path | None, context: kubeconfig.Context | None) -> ApiServer:
     except errors.ClusterError:
         raise
     except Exception as error:
-        whose = context.name if context else "the pod"
-        raise errors.ClusterError(
-            f"the credentials of {whose} cannot be loaded ({type(error).__name__})",
-            code="cluster.config",
-            remedy="check that cluster, user and the files they name exist: `kubectl config view`, `kubectl version`",
-        ) from None
+        raise _unloadable(error, context) from None
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     _check_server(configuration.host, context)
     server = ApiServer(configuration, pool, configuration.host.rstrip("/"))
     _check_plugin(server, context)
     return server
+
+
+def _unloadable(error: Exception, context: kubeconfig.Context | None) -> errors.ClusterError:
+    """Returns the error of credentials that the client cannot load; it quotes nothing of the client's own words."""
+    whose = context.name if context else "the pod"
+    remedy = "check that user, keys and the files they name exist: `kubectl config view`, `kubectl version`"
+    if context is None:
+        remedy = f"look at {_SERVICE_ACCOUNT} in the pod: automountServiceAccountToken: true mounts token and ca.crt"
+    return errors.ClusterError(
+        f"the credentials of {whose} cannot be loaded ({type(error).__name__})", code="cluster.config", remedy=remedy
+    )
 
 
 def _configuration(path: Path | None, context: kubeconfig.Context | None, folder: str) -> Any:
@@ -159,11 +166,11 @@ def _check_server(server: str, context: kubeconfig.Context | None) -> None:
         has_host = address.scheme in {"http", "https"} and bool(address.hostname)
         if has_host and address.port != 0:  # `port` checks its range
             return
-    whose = f"cluster {context.cluster!r}" if context is not None else "the pod"
+    whose, remedy = "the pod", "check KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT"
+    if context is not None:
+        whose, remedy = f"cluster {context.cluster!r}", "set `server: https://host:port` in the kubeconfig"
     raise errors.ClusterError(
-        f"the server of {whose} is no address of an API server",
-        code="cluster.config",
-        remedy="set `server: https://host:port` in the kubeconfig",
+        f"the server of {whose} is no address of an API server", code="cluster.config", remedy=remedy
     )
 
 
@@ -176,7 +183,8 @@ def _check_plugin(server: ApiServer, context: kubeconfig.Context | None) -> None
         raise errors.ClusterError(
             f"the credential plugin of context {context.name} gave no credentials",
             code="cluster.auth",
-            remedy="run `kubectl get --raw /version` in a terminal: the plugin may need a login",
+            remedy="run `kubectl get --raw /version` in a terminal: the plugin may need a login; if that works, give "
+            "the server the same PATH (MCP clients start it with a short one)",
         )
 
 

@@ -18,7 +18,7 @@ import urllib3
 from urllib3 import exceptions
 
 from kubescript import errors, types
-from kubescript.cluster import connections
+from kubescript.cluster import connections, handshakes
 from kubescript.request import request
 
 __all__ = ["cluster_error", "send"]
@@ -102,6 +102,8 @@ class _Body:
 
     def _refuse(self, message: str) -> NoReturn:
         self.close()
+        if self._raw.status == 400 and self._url.startswith("http://"):
+            raise handshakes.plain_text_refused(_host(self._url))
         raise errors.ClusterError(
             message,
             code="cluster.broken",
@@ -152,7 +154,7 @@ class _Body:
 def cluster_error(error: Exception, exchange: connections.Exchange, url: str) -> errors.ClusterError:
     """Returns what `error` means, for the model and for the operator."""
     # The reason of an abort comes first, because it explains any error that follows.
-    host = urllib.parse.urlsplit(url).netloc.rpartition("@")[2]  # without a password in the URL
+    host = _host(url)
     reason = exchange.abort_reason
     if reason == "cancelled":
         return errors.ClusterError("the call was cancelled", code="cluster.cancelled")
@@ -173,6 +175,11 @@ def cluster_error(error: Exception, exchange: connections.Exchange, url: str) ->
         code="cluster.broken",
         remedy="check load balancers, proxies and idle timeouts between kubescript and the API server",
     )
+
+
+def _host(url: str) -> str:
+    """Host and port, without a password in the URL."""
+    return urllib.parse.urlsplit(url).netloc.rpartition("@")[2]
 
 
 def _timeout(host: str) -> errors.ClusterError:
@@ -202,20 +209,6 @@ def _unreachable(message: str) -> errors.ClusterError:
     )
 
 
-def _tls(error: Exception, host: str) -> errors.ClusterError:
-    """Returns the error of a failed handshake, with the reason that OpenSSL gives."""
-    # urllib3 wraps the error of OpenSSL several times.
-    cause: object = error
-    while isinstance(cause, Exception) and cause.args and isinstance(cause.args[0], Exception):
-        cause = cause.args[0]
-    why = getattr(cause, "verify_message", "") or getattr(cause, "reason", "") or "handshake failed"
-    return errors.ClusterError(
-        f"no TLS connection to the API server at {host}: {str(why)[:200]}",
-        code="cluster.tls",
-        remedy="check certificate-authority(-data), tls-server-name and the client certificate in the kubeconfig",
-    )
-
-
 def _proxy(_error: Exception, host: str) -> errors.ClusterError:
     return errors.ClusterError(
         f"the proxy for {host} cannot be used",
@@ -230,8 +223,8 @@ _ERRORS: Final[tuple[tuple[type[Exception], Callable[[Exception, str], errors.Cl
     (exceptions.NameResolutionError, _unresolved),
     (exceptions.NewConnectionError, _refused),
     (exceptions.ConnectTimeoutError, _refused),
-    (exceptions.SSLError, _tls),
-    (ssl.SSLError, _tls),
+    (exceptions.SSLError, handshakes.failed),
+    (ssl.SSLError, handshakes.failed),
     (exceptions.URLSchemeUnknown, _proxy),
 )
 """Exception of urllib3 → the error that we raise. The first that fits counts."""

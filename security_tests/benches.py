@@ -75,7 +75,7 @@ class Bench:
 
         self.on_progress = look
         try:
-            outcome = self(script, timeout_ms=8_000)
+            outcome = self(script, timeout_ms=60_000)
         finally:
             self.on_progress = lambda _: None
         for error in found:
@@ -102,7 +102,7 @@ def children(pid: int) -> set[int]:
         return {int(word) for word in file.read().split()}
 
 
-def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
+def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     """Wait for `condition`; fail when it does not come true."""
     end = time.monotonic() + seconds
     while not condition():

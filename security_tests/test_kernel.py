@@ -17,6 +17,7 @@ import pytest
 
 from kubescript import types
 from security_tests import benches
+from tests import patience
 
 Count = Callable[[int], None]
 
@@ -261,7 +262,7 @@ def test_a_host_without_the_filter_is_not_confused(name: str) -> None:
         began = time.monotonic()
         outcome = bench(UNFILTERED[name], timeout_ms=5_000)
         assert not killed(outcome)
-        assert time.monotonic() - began < 20
+        assert time.monotonic() - began < patience.scaled(20)
         assert len(os.listdir("/proc/self/fd")) <= before + 6  # spares come and go
         assert bench.works()
 
@@ -647,9 +648,9 @@ def test_hostile_workers_do_not_starve_the_host(script: str, hostile: benches.Be
         thread.start()
     began = time.monotonic()
     assert hostile.works()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < patience.scaled(5)
     for thread in threads:
-        thread.join(15)
+        thread.join(120)
     assert [end.fault.code if end.fault else "" for end in ends] == ["limit.time"] * 4
 
 

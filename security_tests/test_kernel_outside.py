@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from security_tests import benches
+from tests import patience
 
 pytestmark = pytest.mark.slow
 
@@ -314,7 +315,7 @@ def orphans(
         server, worker = json.loads(process.stdout.readline())
         kill(process.pid, server)
         left = {worker} if process.poll() is None else {server, worker}
-        end = time.monotonic() + seconds
+        end = time.monotonic() + patience.scaled(seconds)
         while any(map(alive, left)) and time.monotonic() < end:
             time.sleep(0.02)
         return {pid for pid in left if alive(pid)}

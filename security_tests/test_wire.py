@@ -30,6 +30,7 @@ from kubescript.output import render
 from kubescript.policy import policy
 from kubescript.wire import framing, outline, protocol
 from security_tests import benches
+from tests import patience
 
 pytestmark = pytest.mark.slow
 
@@ -129,12 +130,12 @@ def test_a_misshapen_frame_ends_its_worker(name: str, hostile: benches.Bench) ->
     """Size, type, shape or encoding: the host names the violation, no call is made, and the next script works."""
     calls = hostile.listen()
     started = time.monotonic()
-    outcome = hostile(f"sock.sendall({SHAPES[name]})\nresult = 'still here'", timeout_ms=5_000)
+    outcome = hostile(f"sock.sendall({SHAPES[name]})\nresult = 'still here'", timeout_ms=60_000)
     assert outcome.fault is not None
     assert outcome.fault.code == "worker.protocol", outcome
     assert outcome.result is None
     assert calls == []
-    assert time.monotonic() - started < 4
+    assert time.monotonic() - started < 30
     assert hostile.works()
 
 
@@ -256,8 +257,8 @@ def test_a_flood_or_a_drought_costs_little(name: str, hostile: benches.Bench) ->
     hostile.on_call = benches.no_cluster
     script, code = FLOODS[name]
     before, started = peak_mib(), time.monotonic()
-    outcome = hostile(WAIT + script, timeout_ms=1_000)
-    assert time.monotonic() - started < 4
+    outcome = hostile(WAIT + script, timeout_ms=1_000 if code == "limit.time" else patience.scaled_ms(1_000))
+    assert time.monotonic() - started < patience.scaled(4)
     assert peak_mib() - before < 100
     assert outcome.fault is not None
     if not (code == "worker.protocol" and outcome.fault.code == "limit.time"):  # a busy machine may not get as far
@@ -281,7 +282,7 @@ def test_a_worker_that_never_reads_its_answer_is_ended(hostile: benches.Bench) -
     hostile.on_call = benches.no_cluster
     assert outcome.fault is not None
     assert outcome.fault.code == "limit.time"
-    assert time.monotonic() - started < 4
+    assert time.monotonic() - started < patience.scaled(4)
     assert peak_mib() - before < 50
     assert hostile.works()
 
@@ -314,10 +315,10 @@ def test_answers_that_are_given_up_hold_nothing(name: str, hostile: benches.Benc
     hostile.on_call = under_way
     frames, code = ABANDONED[name]
     before, started = peak_mib(), time.monotonic()
-    patience = 1_000 if code == "limit.time" else 10_000  # on a busy machine too
-    outcome = hostile(f"{WAIT}sock.sendall({frames})\nwhile sock.recv(1 << 16): pass", timeout_ms=patience)
+    limit_ms = 1_000 if code == "limit.time" else 10_000  # on a busy machine too
+    outcome = hostile(f"{WAIT}sock.sendall({frames})\nwhile sock.recv(1 << 16): pass", timeout_ms=limit_ms)
     if code == "limit.time":
-        assert time.monotonic() - started < 4
+        assert time.monotonic() - started < patience.scaled(4)
     assert (outcome.fault.code if outcome.fault else "") == code, outcome
     benches.until(lambda: under_way.opened == under_way.closed)
     assert under_way.most <= 9

@@ -56,7 +56,7 @@ def serving(flags: Sequence[str]) -> Iterator[int]:
         yield port
     finally:
         process.terminate()
-        process.wait(timeout=10)
+        process.wait(timeout=60)
 
 
 def free_port() -> int:
@@ -98,11 +98,11 @@ def whole(result: mcp_types.CallToolResult) -> str:
 
 
 def _wait(port: int, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         assert process.poll() is None, "the server ended at start"
         with contextlib.suppress(httpx2.HTTPError):
-            httpx2.get(f"http://127.0.0.1:{port}/mcp", timeout=1)
+            httpx2.get(f"http://127.0.0.1:{port}/mcp", timeout=10)
             return
         time.sleep(0.1)
     raise AssertionError("the server did not answer")

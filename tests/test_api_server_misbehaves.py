@@ -174,6 +174,10 @@ def fails(cluster: live.Live, timeout: float = 5, what: request.Request | None =
     return caught.value
 
 
+LATE_S = 20.0
+"""What waits for a server of these tests to go on waits for 30 s."""
+
+
 def stall(_sock: socket.socket) -> None:
     time.sleep(30)
 
@@ -256,8 +260,8 @@ def test_faults(cluster: live.Live, server: Server, name: str, step: Step | byte
             server.steps = [step]  # a repeated GET meets it again
     server.steps = [step, step]
     started = time.monotonic()
-    assert fails(cluster, 0.6).code == code
-    assert time.monotonic() - started < 5
+    assert fails(cluster, 0.6 if code == "cluster.timeout" else 20).code == code
+    assert time.monotonic() - started < LATE_S
     server.steps = []
     assert fetch(cluster) == (200, OK)
 
@@ -285,8 +289,8 @@ def test_cancel(cluster: live.Live, server: Server, step: Step, by: str) -> None
     threading.Timer(0.2, cancel.cancel if by == "cancel" else cluster.close).start()
     started = time.monotonic()
     with pytest.raises(errors.ClusterError) as caught:
-        fetch(cluster, timeout=20, cancel=cancel)
-    assert time.monotonic() - started < 5
+        fetch(cluster, timeout=60, cancel=cancel)
+    assert time.monotonic() - started < LATE_S
     assert caught.value.code == ("cluster.cancelled" if by == "cancel" else "cluster.broken")
     assert fetch(cluster) == (200, OK)
 
@@ -308,7 +312,7 @@ def test_response_close(cluster: live.Live, server: Server) -> None:
     started = time.monotonic()
     with pytest.raises(errors.ClusterError):
         b"".join(response.chunks)
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < LATE_S
     response.close()
     assert fetch(cluster) == (200, OK)
 
@@ -325,13 +329,13 @@ def test_connecting_can_be_cancelled(tmp_path: Path) -> None:
     cluster = live.Live(kubeconfig(tmp_path, f"http://127.0.0.1:{full.getsockname()[1]}"))
     started = time.monotonic()
     assert fails(cluster, 0.5).code in {"cluster.timeout", "cluster.unreachable"}
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < LATE_S
     cancel = cancellation.Cancellation()
     threading.Timer(0.2, cancel.cancel).start()
     started = time.monotonic()
     with pytest.raises(errors.ClusterError, match="cancelled"):
-        fetch(cluster, timeout=8, cancel=cancel)
-    assert time.monotonic() - started < 5
+        fetch(cluster, timeout=60, cancel=cancel)
+    assert time.monotonic() - started < LATE_S
 
 
 def test_patience(cluster: live.Live, server: Server) -> None:
@@ -344,16 +348,16 @@ def test_patience(cluster: live.Live, server: Server) -> None:
     assert fetch(cluster)[0] == 429
     assert len(server.steps) == 1
     server.steps = [whole(b"{}", "429 Too Many Requests", "Retry-After: 60")]
-    assert fetch(cluster, timeout=2)[0] == 429
+    assert fetch(cluster, timeout=20)[0] == 429
     server.steps = [busy]
     assert fetch(cluster, CREATE)[0] == 429
-    server.steps = [whole(b"{}", "429 Too Many Requests", "Retry-After: 3")]
+    server.steps = [whole(b"{}", "429 Too Many Requests", "Retry-After: 30")]
     cancel = cancellation.Cancellation()
     threading.Timer(0.2, cancel.cancel).start()
     started = time.monotonic()
     with pytest.raises(errors.ClusterError, match="cancelled"):
-        fetch(cluster, timeout=10, cancel=cancel)
-    assert time.monotonic() - started < 2.5
+        fetch(cluster, timeout=60, cancel=cancel)
+    assert time.monotonic() - started < LATE_S
 
 
 def test_token_rotation(cluster: live.Live, server: Server, tmp_path: Path) -> None:
@@ -398,14 +402,14 @@ def test_plugin(tmp_path: Path, server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "timeout"), [("raise SystemExit(1)", 5), ("print('hm')", 5), ("import time; time.sleep(30)", 0.6)]
+    ("body", "timeout"), [("raise SystemExit(1)", 30), ("print('hm')", 30), ("import time; time.sleep(60)", 0.6)]
 )
 def test_plugin_fails(tmp_path: Path, server: Server, body: str, timeout: float) -> None:
     """A plugin that fails or hangs is a fault of its own in time; nothing is sent as anonymous."""
     cluster = live.Live(kubeconfig(tmp_path, server.url, user=plugin(tmp_path, body)))
     started = time.monotonic()
     assert fails(cluster, timeout).code == "cluster.auth"
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < LATE_S
     assert not server.requests
 
 

@@ -20,7 +20,7 @@ from mcp.client.stdio import stdio_client
 
 from kubescript import errors
 from kubescript.audit import chain, log, paths, verify
-from tests import clients, trails
+from tests import clients, patience, trails
 
 pytestmark = pytest.mark.slow
 
@@ -309,7 +309,7 @@ def test_what_is_put_there_holds_up_nobody(file: Path) -> None:
         started = time.monotonic()
         with pytest.raises(errors.AuditError):
             audit_log.append({"type": "call"})
-        assert time.monotonic() - started < 2
+        assert time.monotonic() - started < 30
         take(file)
     file.with_name("away").rename(file)
     audit_log.append({"type": "call"})
@@ -436,7 +436,7 @@ def test_a_server_killed_in_the_middle_of_a_script_leaves_its_calls(file: Path, 
     assert server.stdin is not None
     server.stdin.write(script)
     server.stdin.close()
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while not (file.exists() and b'"type":"call"' in file.read_bytes()):
         assert time.monotonic() < end
         time.sleep(0.02)
@@ -452,7 +452,9 @@ def test_a_server_killed_in_the_middle_of_a_script_leaves_its_calls(file: Path, 
 def test_a_script_that_is_ended_is_on_record_with_its_calls(file: Path, tmp_path: Path) -> None:
     """A script past its deadline has its calls, its record and the limit it hit; so has one that prints too much."""
     flags = ["--snapshot", str(trails.snapshot(tmp_path)), "--audit", str(file)]
-    trails.run("run", "-", "--timeout", "500", *flags, script=f"{trails.COUNT}\nwhile True: pass")
+    trails.run(
+        "run", "-", "--timeout", str(patience.scaled_ms(1_000)), *flags, script=f"{trails.COUNT}\nwhile True: pass"
+    )
     trails.run("run", "-", *flags, script="print('x' * 70_000)\n1")
     slow, wordy = trails.records(file, "script")
     assert (slow["code"], slow["limits"], slow["calls"]) == ("limit.time", ["limit.time"], 1)

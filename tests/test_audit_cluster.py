@@ -260,7 +260,7 @@ def weakened(role: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 async def settles(client: Any, answers: list[str], *, same: bool) -> bool:
     """Whether the answers become what they should be; RBAC takes effect within moments of a change."""
-    for _ in range(60):
+    for _ in range(300):
         now = [clients.text(await clients.evaluate(client, script)) for script in SESSION]
         if (now == answers) is same:
             return True

@@ -25,7 +25,7 @@ import pytest
 import yaml
 from mcp.client import Client
 
-from tests import clients
+from tests import clients, patience
 from tests.controlplane.server import ControlPlane
 
 KUBESCRIPT = clients.KUBESCRIPT
@@ -169,7 +169,7 @@ def places(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 FLEET = """
 context = "prod-eu"
 [limits]
-patience_ms = 1500
+patience_ms = {patience_ms}
 [contexts.prod-eu]
 [contexts.incident-42]
 snapshot = "{snapshot}"
@@ -228,11 +228,11 @@ def test_of_five_clusters_the_good_ones_answer_and_the_others_are_named(
 ) -> None:
     """One dead, one silent, one 401: the live one and the saved one answer, each fault names its context, and the
     receipt says so once more."""
-    config = places.config(tmp_path, FLEET.format(snapshot=places.snapshot))
+    config = places.config(tmp_path, FLEET.format(snapshot=places.snapshot, patience_ms=patience.scaled_ms(1_500)))
     started = time.monotonic()
-    is_error, text = evaluate(transport, ["--config", str(config)], NODES, timeout=20_000)
+    is_error, text = evaluate(transport, ["--config", str(config)], NODES, timeout=300_000)
     assert not is_error, text
-    assert time.monotonic() - started < 12
+    assert time.monotonic() - started < patience.scaled(12)
     value = answer(text)
     assert value["found"] == {"prod-eu": ["default"], "incident-42": ["default"]}
     assert list(value["faults"]) == ["dead", "silent", "wrong"]
@@ -247,10 +247,11 @@ def test_of_five_clusters_the_good_ones_answer_and_the_others_are_named(
 @pytest.mark.parametrize("slow", ["silent", "drip", "trickle"])
 def test_a_slow_cluster_leaves_time_for_the_others(slow: str, places: Places, tmp_path: Path) -> None:
     """However a cluster fills the time, at most half of it is lost, and the next one answers in the same script."""
-    config = places.config(tmp_path, f"[limits]\npatience_ms = 1000\n[contexts.{slow}]\n[contexts.prod-eu]\n")
+    limits = f"[limits]\npatience_ms = {patience.scaled_ms(1_000)}\n"
+    config = places.config(tmp_path, f"{limits}[contexts.{slow}]\n[contexts.prod-eu]\n")
     with server(config) as ask:
         for _ in range(2):
-            text = ask(NODES, timeout=4_000)
+            text = ask(NODES, timeout=patience.scaled_ms(4_000))
             value = answer(text)
             assert value["found"] == {"prod-eu": ["default"]}
             assert "cluster.timeout" in value["faults"][slow]
@@ -263,9 +264,9 @@ def test_with_default_settings_a_silent_cluster_costs_no_more_than_its_patience(
     config = places.config(tmp_path, "[contexts.silent]\n[contexts.prod-eu]\n")
     with server(config) as ask:
         started = time.monotonic()
-        value = answer(ask(NODES, timeout=30_000))
+        value = answer(ask(NODES, timeout=60_000))
         assert value["found"] == {"prod-eu": ["default"]}
-        assert time.monotonic() - started < 13
+        assert time.monotonic() - started < patience.scaled(13)
 
 
 @pytest.mark.promise("F-09")
@@ -406,7 +407,7 @@ def test_a_listed_cluster_that_is_down_does_not_stop_the_start(places: Places) -
     started = time.monotonic()
     done = run("--kubeconfig", str(places.kubeconfig), "--contexts", "dead,silent,drip")
     assert json.loads(done.stdout) == ["dead", "silent", "drip"]
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < patience.scaled(10)
 
 
 def test_two_kubeconfigs_may_use_the_same_name(places: Places, tmp_path: Path) -> None:
@@ -745,7 +746,9 @@ def test_a_name_server_that_is_silent_costs_no_more_than_patience(places: Places
         resolver.write_text("nameserver 127.0.0.9\n")
         far = write(tmp_path / "far", entry("far", {"server": "https://api.far.example:6443"}, {}))
         config = places.config(
-            tmp_path, f'[limits]\npatience_ms = 1000\n[contexts.far]\nkubeconfig = "{far}"\n[contexts.prod-eu]\n'
+            tmp_path,
+            f"[limits]\npatience_ms = {patience.scaled_ms(1_000)}\n"
+            f'[contexts.far]\nkubeconfig = "{far}"\n[contexts.prod-eu]\n',
         )
         command = ["unshare", "--mount", "sh", "-ec", DEAF, "deaf", str(resolver), KUBESCRIPT, "run", "-"]
         started = time.monotonic()
@@ -757,4 +760,4 @@ def test_a_name_server_that_is_silent_costs_no_more_than_patience(places: Places
     value = answer(done.stdout)
     assert value["found"] == {"prod-eu": ["default"]}
     assert "cluster.timeout" in value["faults"]["far"]
-    assert took < 6, took
+    assert took < patience.scaled(6), took

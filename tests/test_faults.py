@@ -7,6 +7,7 @@ looks like an empty cluster.
 from __future__ import annotations
 
 import contextlib
+import functools
 import http.client
 import http.server
 import json
@@ -30,7 +31,7 @@ import pytest
 from mcp.client import Client
 
 from benchmarks import stdio
-from tests import clients
+from tests import clients, patience
 from tests.controlplane import pki
 from tests.controlplane.server import ControlPlane
 from tests.controlplane.writer import Writer
@@ -253,10 +254,10 @@ def test_an_api_server_that_misbehaves_is_an_error_in_time(fault: str, gate: Gat
     for script in (NAMES, SWALLOWED):
         gate.steps = [step, step]
         started = time.monotonic()
-        is_error, text = ask(behind, script, DEADLINE_MS)
+        is_error, text = ask(behind, script, DEADLINE_MS if words == "limit.time" else 20_000)
         took = time.monotonic() - started
         gate.steps = []
-        assert took < DEADLINE_MS / 1000 + 1.5, (took, text)
+        assert took < DEADLINE_MS / 1000 + patience.scaled(1.5), (took, text)
         assert text.strip() not in {"[]", ""}, text
         if script == NAMES:
             assert is_error and words in text, text
@@ -323,7 +324,7 @@ def test_a_rule_that_needs_discovery_keeps_the_deadline(gate: Gate, tmp_path: Pa
             took = time.monotonic() - started
             gate.about, gate.steps = "/namespaces", []
             assert answer.is_error
-            assert took < DEADLINE_MS / 1000 + 1.5, (took, clients.text(answer))
+            assert took < DEADLINE_MS / 1000 + patience.scaled(1.5), (took, clients.text(answer))
             assert clients.text(await clients.evaluate(client, NAMES)) == WORKS
 
     anyio.run(run)
@@ -365,7 +366,7 @@ def test_an_api_server_that_dies_is_named_and_missed_only_while_it_is_gone(
             async with anyio.create_task_group() as group:
                 group.start_soon(die)
                 result = await clients.evaluate(client, script, timeout=60_000)
-            assert died and time.monotonic() - died < 5
+            assert died and time.monotonic() - died < patience.scaled(5)
             assert result.is_error
             assert "cluster.broken" in clients.text(result) or "cluster.unreachable" in clients.text(result), (
                 clients.text(result)
@@ -629,7 +630,7 @@ class Serving:
 
     def busy(self) -> int:
         """Wait until a worker is spinning; gives its process id."""
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         before = _ticks(children(self.fork_server))
         while time.monotonic() < deadline:
             time.sleep(0.1)
@@ -664,7 +665,7 @@ def test_a_killed_worker_is_named(serving: Serving) -> None:
     """kill -9 of the worker of a running script: its answer says so at once, and the next script gets a new worker."""
     thread, answers = serving.later(SPIN)
     os.kill(serving.busy(), signal.SIGKILL)
-    thread.join(5)
+    thread.join(patience.scaled(5))
     assert answers and "worker.died" in answers[0], answers
     assert serving.ask(NAMES) == WORKS
 
@@ -678,8 +679,8 @@ def test_a_killed_fork_server_is_replaced(serving: Serving) -> None:
     first = serving.fork_server
     workers = children(first)
     os.kill(first, signal.SIGKILL)
-    assert gone(workers, 5)
-    thread.join(5)
+    assert gone(workers, patience.scaled(5))
+    thread.join(patience.scaled(5))
     assert answers and "worker.died" in answers[0], answers
     assert serving.ask(NAMES) == WORKS
     assert serving.fork_server != first
@@ -689,14 +690,15 @@ def test_a_killed_fork_server_is_replaced(serving: Serving) -> None:
 @pytest.mark.promise("F-04")
 def test_a_script_that_begins_again_has_no_second_deadline(serving: Serving) -> None:
     """A script whose fork server dies before it said anything may be run again, but its answer still comes in time."""
-    thread, answers = serving.later(SPIN, timeout=3000)
+    limit, grace = patience.scaled(3), patience.scaled(1)
+    thread, answers = serving.later(SPIN, timeout=int(limit * 1000))
     started = time.monotonic()
     serving.busy()
     time.sleep(1)
     os.kill(serving.fork_server, signal.SIGKILL)
-    thread.join(8)
+    thread.join(2 * limit + grace)
     assert answers, "no answer"
-    assert time.monotonic() - started < 3 + 1, answers
+    assert time.monotonic() - started < limit + grace, answers
     assert serving.ask(NAMES) == WORKS
 
 
@@ -707,12 +709,12 @@ def test_a_killed_host_leaves_no_orphan(script: str, serving: Serving) -> None:
     if script == SPIN:
         serving.later(script)
         serving.busy()
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while len(rest := family(serving.link.pid)) < 2 and time.monotonic() < deadline:
         time.sleep(0.02)
     assert len(rest) >= 2  # the fork server and a worker
     os.kill(serving.link.pid, signal.SIGKILL)
-    assert gone(rest, 5), [pid for pid in rest if alive(pid)]
+    assert gone(rest, patience.scaled(5)), [pid for pid in rest if alive(pid)]
 
 
 @pytest.mark.promise("F-05")
@@ -731,15 +733,18 @@ def test_a_client_that_hangs_up_ends_the_server(control_plane: ControlPlane) -> 
     link._send({
         "jsonrpc": "2.0", "id": 77, "method": "tools/call", "params": {"name": "evaluate_script", "arguments": {"script": SPIN, "timeout": 60_000}},
     })  # fmt: skip
-    time.sleep(1)
-    everything = [link.pid, *family(link.pid)]
+    deadline = time.monotonic() + 60
+    while len(everything := [link.pid, *family(link.pid)]) < 3 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(1)  # for the script to begin
+    everything += family(link.pid)
     assert len(everything) >= 3
     process: subprocess.Popen[bytes] = link._process
     assert process.stdin is not None
     process.stdin.close()
     try:
-        assert process.wait(10) == 0
-        assert gone(everything, 2), [pid for pid in everything if alive(pid)]
+        assert process.wait(60) == 0
+        assert gone(everything, patience.scaled(2)), [pid for pid in everything if alive(pid)]
     finally:
         process.kill()
         link.close()
@@ -765,19 +770,21 @@ def test_a_client_that_cancels_frees_everything_at_once(
             assert clients.text(await clients.evaluate(client, NAMES)) == WORKS
             gate.hangups.clear()
             gate.steps = [Turn.wait_for_hangup] if waiting else []
-            await anyio.sleep(0.5)  # the last worker is reaped, the spare is there
+            await anyio.sleep(patience.scaled(0.5))  # the last worker is reaped, the spare is there
             spares = set(children(fork_server))
             async with anyio.create_task_group() as group:
-                group.start_soon(clients.evaluate, client, NAMES if waiting else SPIN)
-                await anyio.sleep(0.7)
+                group.start_soon(
+                    functools.partial(clients.evaluate, timeout=300_000), client, NAMES if waiting else SPIN
+                )
+                await anyio.sleep(patience.scaled(0.7))
                 workers = [pid for pid in children(fork_server) if pid in spares]
                 assert len(workers) == 1 and (not waiting or not gate.steps)
                 cancelled = time.monotonic()
                 group.cancel_scope.cancel()
-            assert await anyio.to_thread.run_sync(gone, workers, 5)
+            assert await anyio.to_thread.run_sync(gone, workers, patience.scaled(5))
             took = time.monotonic() - cancelled
             if waiting:
-                while not gate.hangups and time.monotonic() < cancelled + 5:
+                while not gate.hangups and time.monotonic() < cancelled + patience.scaled(5):
                     await anyio.sleep(0.005)
                 took = max(took, gate.hangups[0] - cancelled)
             assert clients.text(await clients.evaluate(client, NAMES)) == WORKS
@@ -786,7 +793,7 @@ def test_a_client_that_cancels_frees_everything_at_once(
     took = anyio.run(run)
     with capsys.disabled():
         print(f" cancelled → all freed: {took * 1000:.0f} ms", end="")
-    assert took < 5
+    assert took < patience.scaled(5)
 
 
 # --- disks ---

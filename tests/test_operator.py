@@ -23,7 +23,7 @@ import httpx2
 import pytest
 
 from kubescript.cli import demo
-from tests import clients
+from tests import clients, patience
 from tests.controlplane.server import ControlPlane
 
 pytestmark = pytest.mark.slow
@@ -249,7 +249,7 @@ def test_the_http_server_says_where_it_listens(files: Path) -> None:
         assert "clusters: " in rest and rest.endswith("toolsets: code") and ":0/" not in url
     finally:
         server.terminate()
-        server.communicate(timeout=20)
+        server.communicate(timeout=60)
 
 
 def test_serve_is_the_default(files: Path) -> None:
@@ -332,7 +332,7 @@ def test_a_cluster_that_hangs_is_a_timeout(scheme: str, tmp_path: Path) -> None:
     """And no fault of its certificates, with TLS neither."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         flags = ("--kubeconfig", str(settings_of(tmp_path, f"{scheme}://127.0.0.1:{silent.getsockname()[1]}")))
-        done = command("run", "-", "--timeout", "1500", *flags, script=NODES)
+        done = command("run", "-", "--timeout", str(patience.scaled_ms(1_500)), *flags, script=NODES)
     assert done.returncode == 1
     assert "cluster.timeout" in done.stderr and "tls" not in done.stderr.lower()
 
@@ -462,13 +462,13 @@ def test_ctrl_c_and_sigterm_end_a_command_at_once(case: str, number: signal.Sign
     interrupted, terminated, arguments = ENDS[case]
     (tmp_path / "loop.py").write_text(LOOP)
     with running(*(str(tmp_path / "loop.py") if part == "LOOP" else part for part in arguments)) as process:
-        time.sleep(4)
+        time.sleep(patience.scaled(4))
         assert process.poll() is None
         if number == signal.SIGINT:
             os.killpg(process.pid, number)
         else:
             process.send_signal(number)
-        code = process.wait(timeout=8)
+        code = process.wait(timeout=patience.scaled(8))
         assert process.stderr is not None
         words = process.stderr.read()
         assert code == (interrupted if number == signal.SIGINT else terminated), words
@@ -478,7 +478,7 @@ def test_ctrl_c_and_sigterm_end_a_command_at_once(case: str, number: signal.Sign
 
 def _is_empty(group: int) -> bool:
     """Whether nobody of a process group is left, soon."""
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + patience.scaled(5)
     while time.monotonic() < deadline:
         try:
             os.killpg(group, 0)
@@ -495,12 +495,12 @@ def test_a_snapshot_that_is_told_to_end_leaves_nothing(tmp_path: Path) -> None:
         folder.mkdir()
         file = settings_of(tmp_path, f"http://127.0.0.1:{silent.getsockname()[1]}")
         with running("snapshot", str(folder / "out"), "--kubeconfig", str(file)) as process:
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + 60
             while not list(folder.iterdir()) and time.monotonic() < deadline:
                 time.sleep(0.05)
             assert list(folder.iterdir())
             process.terminate()
-            assert process.wait(timeout=20) == 143
+            assert process.wait(timeout=60) == 143
         assert not list(folder.iterdir())
 
 
@@ -524,9 +524,9 @@ def test_a_script_that_sigterm_cuts_off_is_on_record(tmp_path: Path) -> None:
             process.stdin.flush()
             if number == 0:
                 assert "2" in process.stdout.readline()
-        time.sleep(2)
+        time.sleep(patience.scaled(2))
         process.terminate()
-        assert process.wait(timeout=8) == 0
+        assert process.wait(timeout=patience.scaled(8)) == 0
     assert command("audit", "verify", str(record)).returncode == 0
     types = [json.loads(line)["type"] for line in record.read_text().splitlines()]
     assert types.count("script") == 2 and types[-1] == "stop"

@@ -76,13 +76,13 @@ def test_every_way_to_write_it_gives_the_answers_in_order(form: str, bench: Benc
 
 
 def test_eight_calls_are_under_way_and_no_more(bench: Bench) -> None:
-    """Twenty calls of 0.2 s take three rounds of eight, not twenty."""
-    bench.stage.delays = {"*": 0.2}
+    """Twenty calls of half a second take three rounds of eight, not twenty."""
+    bench.stage.delays = {"*": 0.5}
     started = time.monotonic()
     script = f"len(k8s.parallel([lambda n=n: {LIST}(f'n{{n}}') for n in range(20)]))"
     assert bench.value(script) == 20
     assert bench.stage.most == batch.MAX_IN_FLIGHT == 8
-    assert time.monotonic() - started < 2.5
+    assert time.monotonic() - started < 8
 
 
 def test_a_failed_call_stays_in_its_place(bench: Bench) -> None:
@@ -221,7 +221,7 @@ def test_the_bytes_of_parallel_answers_count(bench: Bench) -> None:
 
 def test_the_deadline_and_a_cancellation_end_a_batch(bench: Bench) -> None:
     """Nobody waits for calls under way once the script's time is over or its client is gone."""
-    bench.stage.delays = {"*": 3.0}
+    bench.stage.delays = {"*": 20.0}
     script = f"k8s.parallel([lambda n=n: {LIST}(n) for n in 'abcdefghijkl'])"
     started = time.monotonic()
     outcome = bench.run(script, timeout_ms=500)
@@ -230,7 +230,7 @@ def test_the_deadline_and_a_cancellation_end_a_batch(bench: Bench) -> None:
     threading.Timer(0.3, switch.cancel).start()
     outcome = bench.run(script, switch)
     assert outcome.fault is not None and outcome.fault.code == "cancelled"
-    assert time.monotonic() - started < 2.5
+    assert time.monotonic() - started < 15
     assert bench.works()
 
 

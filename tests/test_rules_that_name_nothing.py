@@ -159,7 +159,7 @@ DEFINITION: Any = {
 
 
 @pytest.mark.promise("P-12")
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("fields", [{"group": "later.example", "kind": "Parcel"}, {"kind": "Parcel"}], ids=str)
 def test_a_kind_that_is_installed_later_is_denied_when_it_comes(
     fields: dict[str, str], kubeconfig: Path, rules: Path, later: kubernetes.client.ApiextensionsV1Api

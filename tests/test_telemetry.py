@@ -24,7 +24,7 @@ from kubescript.broker import records
 from kubescript.cli import demo
 from kubescript.request import request
 from kubescript.telemetry import evaluation, instruments, labels, prometheus, spans
-from tests import clients, receiver, test_audit_chain
+from tests import clients, patience, receiver, test_audit_chain
 
 pytestmark = pytest.mark.slow
 
@@ -178,7 +178,7 @@ def test_a_dead_receiver_costs_nothing_but_its_traces(
         time.sleep(1.5)
         assert scrape(f"http://127.0.0.1:{port}")["process_resident_memory_bytes"] < before + 12 * 2**20
         ending = time.monotonic()
-    assert time.monotonic() - ending < 5
+    assert time.monotonic() - ending < patience.scaled(5)
     lost = [line for line in capfd.readouterr().err.splitlines() if "opentelemetry" in line]
     assert 1 <= len(lost) < 60
 
@@ -191,9 +191,10 @@ DEAD = {
 }
 
 
-def test_a_server_that_is_told_to_end_sends_what_it_has(tmp_path: Path) -> None:
+def test_a_server_that_is_told_to_end_sends_what_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """SIGTERM, as Kubernetes sends it: spans that waited for the next batch, and the last metrics, still arrive."""
     config = tmp_path / "kubescript.toml"
+    monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "600000")
 
     async def ask(port: int) -> None:
         async with Client(f"http://127.0.0.1:{port}/mcp") as client:
@@ -203,8 +204,8 @@ def test_a_server_that_is_told_to_end_sends_what_it_has(tmp_path: Path) -> None:
         config.write_text(f'[telemetry]\notlp_endpoint = "{found.url}"\n')
         with clients.serving([*FLAGS, "--config", str(config)]) as port:
             anyio.run(ask, port)
-            assert not found.named("script")  # the batch is sent every five seconds
-        found.wait(lambda: found.named("script") and "kubescript.scripts" in found.metrics, seconds=3)
+            assert not found.named("script")  # the batch is sent every ten minutes
+        found.wait(lambda: found.named("script") and "kubescript.scripts" in found.metrics, seconds=20)
 
 
 @pytest.mark.parametrize(
@@ -296,7 +297,7 @@ def test_prometheus_sees_scripts_calls_and_load(metrics: str) -> None:
                 await clients.evaluate(client, script, timeout=timeout)
 
     anyio.run(ask)
-    for _ in range(50):
+    for _ in range(300):
         found = scrape(metrics)
         if found.get('kubescript_scripts_total{code="limit.time"}') == 1:
             break
@@ -332,7 +333,7 @@ def test_a_withheld_answer_is_one_script(tmp_path: Path) -> None:
 
     with clients.serving([*FLAGS, "--audit", str(file)]) as port:
         anyio.run(ask, port)
-        for _ in range(50):
+        for _ in range(300):
             found = scrape(f"http://127.0.0.1:{port}")
             if found.get('kubescript_scripts_total{code="ok"}') == 1:
                 break

@@ -22,7 +22,7 @@ def flags(kubeconfig: Path) -> list[str]:
     return ["--kubeconfig", str(kubeconfig), "--log-level", "error"]
 
 
-def ask(flags: list[str], *scripts: str, timeout: int = 20_000) -> tuple[list[str], Seen]:
+def ask(flags: list[str], *scripts: str, timeout: int = 120_000) -> tuple[list[str], Seen]:
     """The answers to scripts, by one client; and the progress it was told."""
     answers: list[str] = []
     seen: Seen = []
@@ -61,7 +61,7 @@ for event in w.stream(v1.list_pod_for_all_namespaces, timeout_seconds=60):
         flags, *(WATCH + loop.format(leave) for leave in ("break", "w.stop()")), "len(k8s.coreV1().list_node())"
     )
     assert answers[:2] == ['[3,"ADDED",true]'] * 2 and int(answers[2]) > 0
-    assert time.monotonic() - started < 15
+    assert time.monotonic() - started < 50
 
 
 def test_progress_reaches_the_client_inside_a_watch(flags: list[str]) -> None:

@@ -16,7 +16,7 @@ import pytest
 from mcp.client import Client
 
 from security_tests.redaction import planted
-from tests import clients
+from tests import clients, patience
 from tests.controlplane.writer import Writer
 
 _ROWS: Final = ("user,password\n" + "alice,A1b2c3d4\n" * 9_999) * 100
@@ -29,7 +29,7 @@ READ: Final = {
 }
 PINGS: Final = 40
 PING_S: Final = 0.1
-"""What a ping may take, half of the time: the machine has other work to do. Answered by a thread that masks, it would
+"""What a ping may take, half of the time, on a machine that is otherwise idle. Answered by a thread that masks, it would
 take until the deadline."""
 DEADLINE_MS: Final = 12_000
 SCRIPT_S: Final = 8.0
@@ -76,7 +76,7 @@ def test_others_are_answered_while_the_worst_text_is_masked(transport: str, serv
     answers: list[str] = []
 
     async def read(client: Client) -> None:
-        answers.append(clients.text(await clients.evaluate(client, script, timeout=DEADLINE_MS)))
+        answers.append(clients.text(await clients.evaluate(client, script, timeout=patience.scaled_ms(DEADLINE_MS))))
 
     async def talk() -> None:
         async with clients.connect(transport, flags, mode="legacy") as client, anyio.create_task_group() as tasks:
@@ -92,8 +92,8 @@ def test_others_are_answered_while_the_worst_text_is_masked(transport: str, serv
             print(
                 f"median ping: {quiet * 1000:.1f} ms, then {busy * 1000:.1f} ms; second script: {second * 1000:.0f} ms"
             )
-            assert busy < PING_S
-            assert second < SCRIPT_S
+            assert busy < patience.scaled(PING_S)
+            assert second < patience.scaled(SCRIPT_S)
             while not answers:
                 await anyio.sleep(0.1)
             assert clients.text(await clients.evaluate(client, "6 * 7")) == "42"

@@ -1,0 +1,34 @@
+"""How long a test waits on a machine that has other work to do."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+_MOST: Final = 12.0
+"""A bound that grows without end would hold whatever happens."""
+
+
+def scaled(seconds: float) -> float:
+    """`seconds` on an idle machine; more on a loaded one, in proportion to the tasks that share a processor.
+
+    So a promise such as "by the deadline and a second" is held to the second where nothing else runs, and a machine with
+    load 12 does not break it.
+    """
+    tasks = max(os.getloadavg()[0], _running())
+    share = tasks / len(os.sched_getaffinity(0))
+    if share <= 1:
+        return seconds
+    weight = 1.25 ** max(os.nice(0), 0)  # sched(7): each step of niceness costs a fifth of the share
+    return seconds * min(share * weight, _MOST)
+
+
+def scaled_ms(milliseconds: int) -> int:
+    """The same for the time limit of a script."""
+    return int(scaled(milliseconds / 1000) * 1000)
+
+
+def _running() -> int:
+    """Tasks that run or wait for a processor at this moment; the load average lags behind by a minute."""
+    return int(Path("/proc/loadavg").read_text().split()[3].partition("/")[0])

@@ -18,18 +18,18 @@ HEADER = "<!-- Written by scripts/generate_sdk_docs.py; edit that, not this. -->
 COMMON = ("pretty", "watch", "allow_watch_bookmarks", "send_initial_events", "shard_selector")
 """Parameters left out of the pages: ignored, refused with a hint, or of use to watchers only."""
 REFUSED = ("connect_", "log_file_")
-"""Methods that no setting allows, by how their names begin."""
+"""Methods that no setting allows, by the beginning of their names."""
 NOTES = {
     "CoreV1Api": """\
-- exec, attach, portforward and proxy (the methods `connect_…`) are refused, whatever the settings say. Read the logs,
-the status and the events instead.
+- exec, attach, portforward and proxy (the methods `connect_…`) are refused under any settings. Read the logs, the
+  status and the events instead.
 - Secrets are denied unless the operator says otherwise. Their names and keys are visible in what refers to them: `env`
 (`value_from.secret_key_ref`), `env_from`, `volumes`, `image_pull_secrets` of pods, `tls` of ingresses.
-- Logs are not followed: `follow=True` is refused, and `watch.Watch().stream(k8s.coreV1().read_namespaced_pod_log, …)`
-gives the lines that there are, then ends.
+- Logs cannot be followed: `follow=True` is refused. `watch.Watch().stream(k8s.coreV1().read_namespaced_pod_log, …)`
+  gives the lines that exist now, then ends.
 """,
     "LogsApi": """\
-Refused, whatever the settings say: `/logs` are files of the API server's machine. A pod's log is
+Refused under any settings: `/logs` are files of the API server's machine. To read a pod's log, call
 `k8s.coreV1().read_namespaced_pod_log(name, namespace, tail_lines=50)`.
 """,
 }
@@ -46,41 +46,41 @@ pod["status"]["podIP"]     # as a mapping, either name
 pod.status.get("podIP")    # with a default for absent fields
 ```
 
-- A field the kind has but this object lacks reads as `None`; a list or map field as an empty one, so loops need no
-guard.
-- A name the kind does not have raises `AttributeError` (`KeyError` for items) with the nearest right name.
-- Custom resources have no model: `x.field` is `None` where there is none, unless it looks like a slip of the pen;
-  `x["field"]` raises, and `hasattr` tells. Their metadata is
-typed.
-- Timestamps are aware datetimes by snake_case attribute (`pod.metadata.creation_timestamp`), JSON text by any other
-access.
-- Quantities and int-or-string values stay as JSON has them; `quantity("500m")` is 0.5, and
-`kubernetes.utils.parse_quantity("500m")` a Decimal.
-- Of a whole object, `.name`, `.namespace`, `.labels` and `.annotations` are its metadata's, and `.raw` is the object.
-- `hasattr(pod.status, "pod_ip")` is true for every field the kind has, whether this object has it or not, and false for
-a name it does not have; `getattr(x, "y", None)` likewise. `"podIP" in pod.status` asks whether this object has it.
-- Views can be written: `deployment.spec.replicas = 3`, `pod.metadata.labels["a"] = "b"`, `del`, `append`; then
-`replace_…(body=…)`.
-- `from`, `continue`, `except`, `not`, `exec` are Python words: write `from_` or the official `_from`.
-- A field called `items`, `values` or `keys` is the field; called with `()` it is the dict method.
-- `to_dict()` gives a plain dict with snake_case keys and datetimes; absent fields are left out but read as `None`. Of
-an object from `k8s.get`, `k8s.dynamic()` or `k8s.customObjects()` it is the JSON, without managedFields. Either way
-`[…]`, `.get`, `in`, `pop` and `setdefault` take both spellings.
-- `json.dumps(obj)` writes the names of the JSON, at every depth; `default=str` is asked for datetimes only.
-- `f"{x:<20}"` aligns what has no formats of its own as its text: `None`, lists, objects, datetimes without a `%`.
-- A field that is in another part of the object is named in the error: `V1ObjectMeta has no field 'nodeName'; it is in
-spec`.
+- A field that the kind defines but this object lacks reads as `None`. A missing list or map reads as an empty one, so
+  loops need no guard.
+- A name that the kind does not define raises `AttributeError` (`KeyError` for `x["name"]`); the error names the nearest
+  field, or the part of the object that has it: `V1ObjectMeta has no field 'nodeName'; it is in spec`.
+- Custom resources have no model. `x.field` is `None` when the object lacks it, unless the name looks like a misspelling
+  of a field that is there. `x["field"]` raises `KeyError`, and `hasattr(x, "field")` is false. Their metadata has a
+  model.
+- A snake_case attribute gives a time as an aware datetime (`pod.metadata.creation_timestamp`); any other access gives
+  the JSON text.
+- Quantities and int-or-string values stay as they are in the JSON: `quantity("500m")` and
+  `kubernetes.utils.parse_quantity("500m")` turn them into numbers.
+- On a whole object, `.name`, `.namespace`, `.labels` and `.annotations` read its metadata; `.raw` is the object.
+- `hasattr(pod.status, "pod_ip")` asks whether the kind defines the field; `"podIP" in pod.status` asks whether this
+  object has it. `getattr(x, "y", None)` gives the default only for names that the kind does not define.
+- Objects can be changed: `deployment.spec.replicas = 3`, `pod.metadata.labels["a"] = "b"`, `del`, `append`; then call
+  `replace_…(body=…)`.
+- `from`, `continue`, `except`, `not` and `exec` are Python words: write `from_`, or `_from` as in the official client.
+- `x.items`, `x.values` and `x.keys` are the fields of that name if the object has them; `x.items()` is the dict method.
+- `to_dict()` gives a plain dict with snake_case keys and datetimes. Absent fields are left out, but read as `None`. For
+  an object from `k8s.get`, `k8s.dynamic()` or `k8s.customObjects()` it gives the JSON without managedFields. In both,
+  `[…]`, `.get`, `in`, `pop` and `setdefault` take either spelling.
+- `json.dumps(obj)` writes the names of the JSON at every depth, and calls `default` only for datetimes.
+- `f"{x:<20}"` aligns `None`, lists, objects, and datetimes (without a `%` in the format) by their text.
 """
 
 LISTS = """
 # Lists
 
 `pods = k8s.coreV1().list_namespaced_pod("shop")` is a sequence: loop over `pods` or `pods.items`, `len(pods)`,
-`pods[0]`, `pods[:10]`. `pods.metadata.resource_version`, `._continue` and `.remaining_item_count` are as officially.
+`pods[0]`, `pods[:10]`. `pods.metadata` has `resource_version`, `_continue` and `remaining_item_count`, as in the
+official client.
 
-The body is cut into items while it arrives and each is decoded when it is touched, so one unpaged list of thousands of
-objects is the fastest way to read them. Use `limit=` and `_continue=` only to bound memory. An error in the middle of a
-body is raised by the loop that reads it.
+The answer is split into items while it arrives, and an item is decoded when the script touches it. So one list without
+pages is the fastest way to read thousands of objects; use `limit=` and `_continue=` only to bound memory. If the answer
+breaks off in the middle, the loop that reads it raises the error.
 """
 
 ERRORS = """
@@ -95,44 +95,49 @@ except ApiException as error:
 ```
 
 `NotFoundException`, `ForbiddenException`, `ConflictException`, `UnauthorizedException`, `BadRequestException`,
-`UnprocessableEntityException` and `ServiceException` are subclasses. When kubescript itself refuses a call (policy),
-`status` is 403, `body` is a Status object as JSON text and `code` names the rule; when no API server answered,
-`status` is 0. `LimitExceeded` means that a
-budget is used up. A wrong or missing argument is a `TypeError`, a wrong name an `AttributeError`; both name the right
-one.
+`UnprocessableEntityException` and `ServiceException` are subclasses.
+
+- When kubescript's own policy refuses a call, `status` is 403, `body` is a Status object as JSON text, and `code` names
+  the rule.
+- When no API server answered, `status` is 0.
+- `LimitExceeded` means that a budget is used up.
+- A wrong or missing argument is a `TypeError`, a wrong name an `AttributeError`; the message names the right one.
 """
 
 HELPERS = """
 # Helpers
 
-There without an import, and as attributes of `k8s`.
+These need no import; they are also attributes of `k8s`.
 
 ```python
 quantity("250m")                    # 0.25, an exact number; "1Gi" is 1073741824; None and "" are 0
 age(pod)                            # time since creation; a timedelta that prints, formats and returns as 3d4h
-age(pod.status.start_time)          # of a datetime or ISO text too; None is zero and prints <unknown>
-age(cert.status.get("notAfter"))    # what lies ahead is negative: -12d
-table(pods)                         # namespace, name, status, age, as kubectl prints them
-table(rows, ["name", "count"])      # dicts, tuples, dataclasses, objects; columns are names or paths
+age(pod.status.start_time)          # also of a datetime or ISO text; age(None) is zero and prints <unknown>
+age(cert.status.get("notAfter"))    # a time in the future is negative: -12d
+table(pods)                         # namespace, name, status and age, as kubectl prints them
+table(rows, ["name", "count"])      # rows are dicts, tuples, dataclasses or objects; columns are names or paths
 table(pods, {"pod": "metadata.name", "cpu": lambda p: quantity(p.spec.containers[0].resources.requests.get("cpu"))})
 table(rows, tsv=True)               # tab-separated
-top(deployments, "spec.replicas")   # the ten highest, highest first; top(rows, key, n, reverse=True) the lowest
+top(deployments, "spec.replicas")   # the ten greatest, greatest first; top(rows, key, n, reverse=True): the smallest
 top(Counter(p.spec.node_name for p in pods), 3)
 ```
 
-- What `quantity` gives adds to and compares with int, float and Decimal, sums, sorts and formats without rounding
-  errors: ten times `"100m"` is 1, and a float counts as it prints. Beside a Decimal the result is a Decimal. It is
-  returned as a plain number.
-- A cell is one line: lists are joined with commas, what is missing or empty is `-`. No rows give `(no rows)`.
-- A key or column that no row has raises `KeyError` with the nearest name; one that some rows lack is `-`, and last.
-- Texts that are all quantities are ranked by their value: `"9"` before `"250m"`.
+- What `quantity` gives adds to and compares with int, float and Decimal, and sums, sorts and formats without rounding
+  errors: ten times `"100m"` is 1, and a float counts as the decimal number that it prints as. Beside a Decimal the
+  result is a Decimal. It is returned as a plain number.
+- A cell is one line: the items of a list are joined with commas, and a missing or empty value is `-`. Without rows,
+  `table` gives `(no rows)`.
+- A key or column that no row has raises `KeyError`, which names the nearest one. Where only some rows lack it, `table`
+  shows `-` and `top` puts them last.
+- `top` compares texts that are all quantities by their value: `"9"` comes before `"250m"`.
 
-# What there is
+# Finding methods and fields
 
-`help(k8s)`, `help(k8s.coreV1())`, `help(k8s.coreV1().list_namespaced_pod)`, `dir(...)` in a few lines each.
-`k8s.explain("deployment.spec.strategy")` tells a field's type, meaning and parts from the cluster's own OpenAPI, custom
-resources too; a snapshot has none, so there it tells types only. `help("deployment.spec")` prints the same.
-`k8s.search("token review")` finds methods and kinds by words of their names, in any order and spelling.
+- `help(k8s)`, `help(k8s.coreV1())`, `help(k8s.coreV1().list_namespaced_pod)` and `dir(...)` give a few lines each.
+- `k8s.explain("deployment.spec.strategy")` gives a field's type, meaning and parts from the cluster's own OpenAPI, also
+  for custom resources. A snapshot has no OpenAPI, so there it gives types only. `help("deployment.spec")` prints the
+  same.
+- `k8s.search("token review")` finds methods and kinds by words of their names, in any order and spelling.
 """
 
 DYNAMIC = """
@@ -158,13 +163,16 @@ CONTEXTS = """
 {name: len(k8s.context(name).coreV1().list_node()) for name in k8s.contexts()}
 ```
 
-`k8s.contexts()` gives the names a script may use, the default one first; with one cluster just its own.
-`k8s.context(name)` has everything `k8s` has and asks that cluster; `k8s.name` says which it is. An unknown name is a
-`ValueError` that names the nearest. Each cluster has its own policy, and its own faults: catch `ApiException` per
-cluster, its text names the context. A cluster that does not begin to answer in time is such a fault too.
+`k8s.contexts()` gives the names that a script may use, the default one first; with one cluster, just that name.
+`k8s.context(name)` has everything that `k8s` has, and asks that cluster; its `.name` says which cluster it is. An
+unknown name is a `ValueError`, which names the nearest one.
 
-As officially: `config.list_kube_config_contexts()`, `config.load_kube_config(context=name)` for what is made
-afterwards, `client.CoreV1Api(api_client=config.new_client_from_config(context=name))`.
+Each cluster has its own policy, and one of them may be down: catch `ApiException` for each cluster. Its text names the
+context. A cluster that does not begin to answer in time raises it too.
+
+The ways of the official client work as well: `config.list_kube_config_contexts()`,
+`config.load_kube_config(context=name)` for clients that are made after it, and
+`client.CoreV1Api(api_client=config.new_client_from_config(context=name))`.
 """
 
 DIFFERENCES = """
@@ -172,29 +180,30 @@ DIFFERENCES = """
 
 | Official | Here |
 | --- | --- |
-| `config.load_kube_config(context=name)` | chooses among `k8s.contexts()`; reads nothing, the server is connected |
+| `config.load_kube_config(context=name)` | chooses one of `k8s.contexts()`; reads no file: the server is connected |
 | methods and parameters in snake_case | any case, with or without underscores |
-| absent list or map is `None` | an empty list or map, of which `is None` is true |
+| absent list or map is `None` | an empty list or map; comparing it with `is None` gives true |
 | `to_dict()` is full of `None` | absent fields are left out, and still read as `None` |
 | unknown fields of a newer API server are lost | readable by name |
 | `_request_timeout`, `pretty` | ignored |
-| `_preload_content=False` | an answer with `.data`, `.status`, `.headers`, `.json()` and lines to loop over |
+| `_preload_content=False` | an answer with `.data`, `.status`, `.headers`, `.json()`; a loop over it gives lines |
 | `async_req=True` | works; `.get()` waits for the answer |
 | `_headers`, `_host_index`, `_request_auth` | refused |
-| optional parameters by their place | by name only: the second place is `pretty`, not a selector |
+| optional parameters by position | by name only (the official second position is `pretty`, not a selector) |
 | `_content_type` | accepted for PATCH only |
-| `watch=True` | use `watch.Watch().stream(method, …)`; ends after `timeout_seconds`, or 5, and before the script does |
-| `list_…` answers are models | sequences, lazily decoded |
-| `client`, `config`, `watch`, `datetime`, `parse_quantity`, `ApiException`, … are imported | there without an import |
-| `client.ApiClient`, `client.Configuration` | stand-ins: accept any setting, carry the context, make no call |
-| `utils.create_from_yaml` | not there: no files and no YAML; `utils.create_from_dict(None, manifest)` is |
+| `watch=True` | use `watch.Watch().stream(method, …)`; it ends after `timeout_seconds` (5 by default), \
+at the latest before the script does |
+| `list_…` answers are models | sequences whose items are decoded when they are touched |
+| `client`, `config`, `watch`, `datetime`, `parse_quantity`, `ApiException`, … are imported | no import needed |
+| `client.ApiClient`, `client.Configuration` | stand-ins: they accept any setting, keep the context, and make no call |
+| `utils.create_from_yaml` | not available (no files, no YAML); use `utils.create_from_dict(None, manifest)` |
 | dynamic `get(header_params=…)` | `Accept` may ask for `PartialObjectMetadata`; other headers are refused |
-| a 404 names nothing | its text names similar objects, from one list of names that is asked for when it is read |
-| `connect_…` (exec, attach, portforward, proxy), `LogsApi` | refused, whatever the settings say |
+| the text of a 404 names no other object | it names similar ones; reading the text costs one call that lists names |
+| `connect_…` (exec, attach, portforward, proxy), `LogsApi` | refused under any settings |
 | Secrets are read as RBAC permits | denied unless the operator says otherwise; what refers to them has names and keys |
 | logs are followed | `follow=True` is refused; `watch.Watch().stream(api.read_namespaced_pod_log, …)` gives the lines \
-there are, then ends |
-| `stream`, `informer`, `leaderelection`, `aio` | not there |
+that exist now, then ends |
+| `stream`, `informer`, `leaderelection`, `aio` | not available |
 """
 
 TOPICS = {

@@ -75,7 +75,8 @@ class Application:
         with config.deferred_models():
             from kubescript import server
         self._start_telemetry()
-        return server.build([TOOLSETS[name](self) for name in _enabled_toolsets(self.settings)], self.warm_up)
+        toolsets = [TOOLSETS[name](self) for name in _enabled_toolsets(self.settings)]
+        return server.build(toolsets, self.warm_up, self.settings.output.heartbeat_s)
 
     def start(self) -> None:
         """Asks for the first worker and the first maskers, and does not wait for them. Raises WorkerError,

@@ -17,6 +17,7 @@ from typing import Final, Protocol
 
 import anyio
 import anyio.from_thread
+import anyio.lowlevel
 import anyio.to_thread
 
 from kubescript import cancellation, concurrency, config, errors, types
@@ -32,6 +33,7 @@ log = logging.getLogger(__name__)
 
 OnProgress = Callable[[float, float | None, str], Coroutine[None, None, None]]
 """Reports progress to the client: done, total, text."""
+_Report = Callable[[float, float | None, str], None]
 _NOBODY: Final = types.Caller()
 # Seconds that masking an answer may always take: a script that used all of its time also has prints to mask.
 _MASKING_S: Final = 2.0
@@ -88,7 +90,8 @@ class _Request:
     script: str
     limits: types.Limits
     caller: types.Caller
-    on_progress: OnProgress | None
+    on_progress: _Report | None
+    """Reports progress from any thread."""
     switch: cancellation.Cancellation = field(default_factory=cancellation.Cancellation)
     """Ends the worker and the running calls: at a cancellation, and when the script's time is over."""
     since: float = field(default_factory=time.monotonic)
@@ -141,7 +144,7 @@ class Evaluator:
         caller: types.Caller = _NOBODY,
     ) -> types.Answer:
         """Runs one script and returns the client's answer. Failures are answers too; only cancellation is raised."""
-        asked = _Request(script, self._settings.limits.for_script(timeout_ms), caller, on_progress)
+        asked = _Request(script, self._settings.limits.for_script(timeout_ms), caller, _from_threads(on_progress))
         try:
             async with self._places.place():
                 return await self._in_thread(asked, asked.ms_ago)
@@ -302,13 +305,25 @@ class Evaluator:
             self._runner.later(functools.partial(evaluation.notify, tuple(self.observers), done))
 
 
-def _progress_reporter(on_progress: OnProgress | None, style: render.Style) -> conversation.OnProgress:
-    """Returns a function that passes progress from the script's thread to the event loop."""
+def _from_threads(on_progress: OnProgress | None) -> _Report | None:
+    """Returns a function that calls `on_progress` in this event loop, from any thread."""
+    if on_progress is None:
+        return None
+    token = anyio.lowlevel.current_token()
+
+    def report(done: float, total: float | None, text: str) -> None:
+        anyio.from_thread.run(on_progress, done, total, text, token=token)
+
+    return report
+
+
+def _progress_reporter(on_progress: _Report | None, style: render.Style) -> conversation.OnProgress:
+    """Returns a function that masks a report's text and passes it on."""
     if on_progress is None:
         return lambda _: None
 
     def report(progress: protocol.Progress) -> None:
-        anyio.from_thread.run(on_progress, progress.done, progress.total, style.text(progress.text))
+        on_progress(progress.done, progress.total, style.text(progress.text))
 
     return report
 

@@ -21,7 +21,7 @@ from mcp.server.lowlevel import server as lowlevel
 from mcp.shared.exceptions import MCPError
 
 import kubescript
-from kubescript import errors, evaluator, types
+from kubescript import errors, evaluator, heartbeat, types
 from kubescript.output import sanitizing
 from kubescript.toolsets import base
 
@@ -37,7 +37,6 @@ _Handler = Callable[[ServerRequestContext[Any, Any], Any], Awaitable[Any]]
 _UNTRUSTED_META: Final = "kubescript/untrusted"
 """In a result's `_meta`: the text holds text of the cluster, which is fenced."""
 _WARM_UP_DELAY_S: Final = 0.05
-_PROGRESS_TIMEOUT_S: Final = 1.0
 _PROCESS_SESSION: Final = uuid.uuid4().hex[:16]
 """The session of clients that have none of their own: over stdio the process is the session."""
 
@@ -58,8 +57,11 @@ _NO_TOOLSET = (
 )
 
 
-def build(toolsets: Sequence[base.Toolset], warm_up: Callable[[], None]) -> lowlevel.Server[Any]:
-    """Returns the server that offers these toolsets. `warm_up` runs in a thread after the first answer."""
+def build(
+    toolsets: Sequence[base.Toolset], warm_up: Callable[[], None], heartbeat_s: float = 10
+) -> lowlevel.Server[Any]:
+    """Returns the server that offers these toolsets. `warm_up` runs in a thread after the first answer. A client that
+    asked for progress hears of its call at least every `heartbeat_s`."""
     tools = {tool.definition.name: tool for toolset in toolsets for tool in toolset.tools}
     definitions = [tool.definition for tool in tools.values()]
     validator = functools.cache(lambda name: _validator(tools[name].definition.input_schema))
@@ -76,7 +78,7 @@ def build(toolsets: Sequence[base.Toolset], warm_up: Callable[[], None]) -> lowl
         if problem:
             answer = types.Answer(sanitizing.clean(problem), is_error=True, code="request.arguments")
         else:
-            answer = await _call(tool, arguments, _reporter(ctx), _caller(ctx))
+            answer = await _reporting(ctx, heartbeat_s, functools.partial(_call, tool, arguments, _caller(ctx)))
         return _result(answer)
 
     server: lowlevel.Server[Any] = lowlevel.Server(
@@ -118,8 +120,8 @@ def _run_warm_up(warm_up: Callable[[], None]) -> None:
 async def _call(
     tool: base.Tool,
     arguments: Mapping[str, Any],
-    on_progress: evaluator.OnProgress,
     caller: types.Caller,
+    on_progress: evaluator.OnProgress | None,
 ) -> types.Answer:
     """Runs one call; what a handler raises becomes an answer that says nothing of it."""
     try:
@@ -178,13 +180,20 @@ def _result(answer: types.Answer) -> mcp_types.CallToolResult:
     )
 
 
-def _reporter(ctx: ServerRequestContext[Any, Any]) -> evaluator.OnProgress:
-    async def report(done: float, total: float | None, text: str) -> None:
-        # A client that does not read must not hold up a script's deadline.
-        with anyio.move_on_after(_PROGRESS_TIMEOUT_S):
-            await ctx.session.report_progress(done, total, text)
-
-    return report
+async def _reporting(
+    ctx: ServerRequestContext[Any, Any],
+    heartbeat_s: float,
+    call: Callable[[evaluator.OnProgress | None], Awaitable[types.Answer]],
+) -> types.Answer:
+    """Runs one call, with progress notifications if the client asked for them."""
+    if ctx.meta is None or ctx.meta.get("progress_token") is None:
+        return await call(None)
+    signs = heartbeat.Heartbeat(ctx.session.report_progress, heartbeat_s)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(signs.beat)
+        answer = await call(signs.report)
+        tasks.cancel_scope.cancel()
+    return answer
 
 
 def _handlers(toolsets: Sequence[base.Toolset]) -> dict[str, Any]:

@@ -195,6 +195,8 @@ class Output(_Section):
     """Put marks around answers with text from the cluster, so that a model takes it for data."""
     structured: bool = False
     """Return results as `structuredContent` too, with an output schema. The result then costs its tokens twice."""
+    heartbeat_s: Annotated[float, Field(ge=0.1, le=300)] = 10
+    """A client that asked for progress gets a notification whenever it has heard nothing of its call for so long."""
 
 
 class Telemetry(_Section):

@@ -119,6 +119,7 @@ class Conversation:
         except (errors.LimitExceeded, errors.RedactionError) as error:  # of the calls, or of a report's text
             return types.Fault(error.code, error.message)
         finally:
+            self._reports.close()
             self._replies.close()
         return None
 
@@ -149,7 +150,6 @@ class Conversation:
 
     def _turn(self) -> None:
         kind, payload = self._frames.receive(_TURN)
-        self._reports.send_due()
         match kind:
             case protocol.FrameType.CALL:
                 self._replies.one(protocol.decode(payload, protocol.Call))

@@ -1,0 +1,60 @@
+"""What a client hears while its call runs: the script's own progress, and a heartbeat when there is none.
+
+Clients give up a call of which they have heard nothing for a minute or so. `server` starts one Heartbeat for each call
+whose client asked for progress.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Awaitable, Callable
+from typing import Final, NoReturn
+
+import anyio
+
+__all__ = ["Heartbeat"]
+
+_Send = Callable[[float, float | None, str], Awaitable[None]]
+
+_SEND_TIMEOUT_S: Final = 1.0
+_STEP: Final = 0.001
+"""How much the progress rises with a heartbeat. It must rise, by the protocol, and the script's own must stay above."""
+
+
+class Heartbeat:
+    """The progress notifications of one call. One event loop uses it."""
+
+    def __init__(self, send: _Send, every_s: float) -> None:
+        self._send = send
+        self._every_s = every_s
+        self._started = self._last = time.monotonic()
+        self._done = -math.inf
+        self._total: float | None = None
+        self._text = ""
+
+    async def report(self, done: float, total: float | None, text: str) -> None:
+        """Passes the script's progress on."""
+        self._total = total
+        self._text = text
+        await self._notify(done, text)
+
+    async def beat(self) -> NoReturn:
+        """Repeats the last progress whenever the client has heard nothing for so long, until it is cancelled."""
+        while True:
+            due = self._last + self._every_s - time.monotonic()
+            if due > 0:
+                await anyio.sleep(due)
+            else:
+                seconds = time.monotonic() - self._started
+                await self._notify(max(self._done, 0), self._text or f"running for {seconds:.0f} s")
+
+    async def _notify(self, done: float, text: str) -> None:
+        if done <= self._done:  # a script may report the same number twice, or count several things
+            done = max(self._done + _STEP, math.nextafter(self._done, math.inf))
+        self._done = done
+        self._last = time.monotonic()
+        total = None if self._total is None else max(self._total, done)
+        # A client that does not read must not hold up a script's deadline.
+        with anyio.move_on_after(_SEND_TIMEOUT_S):
+            await self._send(done, total, text)

@@ -21,7 +21,7 @@ import msgspec
 import pytest
 
 from kubescript import cancellation, errors
-from kubescript.cluster import live
+from kubescript.cluster import connections, live
 from kubescript.cluster.kubeconfig import contexts
 from kubescript.request import request
 from kubescript.wire import protocol
@@ -277,6 +277,21 @@ def test_stale_connection(cluster: live.Live, server: Server) -> None:
     assert fails(cluster, what=CREATE).code == "cluster.broken"
     assert len(server.requests) == count + 1
     assert fetch(cluster) == (200, OK)
+
+
+def test_a_connection_that_was_idle_for_long_is_not_used_again(
+    cluster: live.Live, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What lies between may have forgotten it, as after a night's sleep: the call would wait for nothing."""
+    for _ in range(2):
+        fetch(cluster)
+    assert server.connections == 1
+    monkeypatch.setattr(connections, "MAX_IDLE_S", 0.01)
+    time.sleep(0.02)
+    assert fetch(cluster, CREATE)[0] == 200
+    assert server.connections == 2
+    monkeypatch.undo()
+    assert fetch(cluster) == (200, OK) and server.connections == 2
 
 
 @pytest.mark.parametrize("step", [stall, drip, then(head(length=100) + b"{", stall)], ids=["no head", "drip", "body"])

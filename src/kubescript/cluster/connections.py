@@ -19,8 +19,10 @@ from urllib3 import exceptions
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
-__all__ = ["POOL_CLASSES", "Exchange"]
+__all__ = ["MAX_IDLE_S", "POOL_CLASSES", "Exchange"]
 
+MAX_IDLE_S: Final = 80.0
+"""Seconds after its last request in which a connection is used again. API servers close it after 90 idle ones."""
 # Holds the exchange that this thread performs, because urllib3 offers no way to pass it on to a connection.
 _thread = threading.local()
 
@@ -153,6 +155,13 @@ class _AbortableConnection(HTTPConnection):
 
     _duplicate: _DuplicateSocket | None = None
     _used = False
+    _last_use = 0.0
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether it can serve the next call; the pool asks."""
+        # A laptop that wakes up, or a firewall that forgets, leaves a connection that looks alive and answers nothing.
+        return _uptime() - self._last_use < MAX_IDLE_S and super().is_connected
 
     def _new_conn(self) -> socket.socket:
         """Connects as urllib3 does, with a socket that can be aborted while it connects."""
@@ -196,6 +205,7 @@ class _AbortableConnection(HTTPConnection):
         if self.sock is not None:
             self._attach(reused=self._used)
         self._used = True
+        self._last_use = _uptime()
         super().putrequest(*args, **kwargs)
 
     def close(self) -> None:
@@ -214,6 +224,11 @@ class _AbortableConnection(HTTPConnection):
         exchange: Exchange | None = getattr(_thread, "exchange", None)
         if exchange is not None:
             exchange.attach(self._duplicate, reused=reused)
+
+
+def _uptime() -> float:
+    """Returns seconds; those in which the machine slept count too."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class _AbortableTLSConnection(_AbortableConnection, HTTPSConnection):

@@ -1,7 +1,7 @@
 """B11: the first second. How long `kubescript run` of `1+1` takes, `demo` to its first answer, the first `initialize`
 and the first call after it; and the memory of all processes after twenty calls.
 
-Each round starts every program once, so that a machine which others use slows all of them. `KUBESCRIPT_BENCH_BASELINE`
+Each round starts every program once, so that a machine which others use slows all of them. `KUBESCRIPT_TEST_BASELINE`
 names the `kubescript` program of another installation, such as an older commit's, which is then measured beside this
 one. Processor time, of a program and all its processes, depends least on what else the machine does.
 """
@@ -20,7 +20,7 @@ from benchmarks import clusters, memory, report, servers
 
 __all__ = ["run"]
 
-ROUNDS = int(os.environ.get("KUBESCRIPT_BENCH_ROUNDS", "9"))
+ROUNDS = int(os.environ.get("KUBESCRIPT_TEST_ROUNDS", "9"))
 CALLS = 20
 IDLE_AFTER = 3.0
 """Seconds until everything that warms up has."""
@@ -54,7 +54,7 @@ class _Times:
 def run() -> Iterator[report.Row | str]:
     """The rows of B11."""
     ours = _Times(servers.PROGRAM)
-    named = os.environ.get("KUBESCRIPT_BENCH_BASELINE")
+    named = os.environ.get("KUBESCRIPT_TEST_BASELINE")
     other = _Times(Path(named)) if named else None
     bare: list[float] = []
     with servers.no_cluster() as kubeconfig:

@@ -18,7 +18,7 @@ from tests.controlplane import bulk as bulk_pods
 
 __all__ = ["run"]
 
-SMALL, LARGE = 5_000, int(os.environ.get("KUBESCRIPT_BENCH_PODS", "50000"))
+SMALL, LARGE = 5_000, int(os.environ.get("KUBESCRIPT_TEST_PODS", "50000"))
 ROUNDS = 3
 TIMEOUT_MS = 120_000
 LINEAR = 1.3

@@ -5,8 +5,18 @@ Each test runs a Python of its own, because this one has imported everything alr
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
+
+import pytest
+
+from kubescript import redaction, spawner
+
+INITIALIZE = (
+    '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},'
+    '"clientInfo":{"name":"test","version":"1"}}}\n'
+)
 
 IMPORT_SERVER = """\
 import sys
@@ -27,8 +37,29 @@ def python(program: str) -> str:
 
 
 def test_a_server_does_not_import_clients_nor_the_high_level_server() -> None:
-    program = IMPORT_SERVER + "print([name for name in ('mcp.client', 'mcp.server.mcpserver') if name in sys.modules])"
-    assert python(program) == "[]"
+    command = [sys.executable, "-X", "importtime", "-m", "kubescript.cli.main", "--toolsets", "code"]
+    done = subprocess.run(command, input=INITIALIZE, capture_output=True, text=True, check=False, timeout=120)
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+    assert '"serverInfo"' in done.stdout and "mcp.server.stdio" in imported, done.stderr[-2000:]
+    assert not imported & {"mcp.client", "mcp.server.mcpserver", "kubernetes"}
+
+
+def test_the_process_of_the_maskers_that_nobody_gives_settings_ends_by_itself() -> None:
+    masking = spawner.Spawner(spawner.MASKER, reads=True)
+    masking.start()
+    process = masking._server.process if masking._server is not None else None
+    masking.close()
+    assert process is not None and process.poll() is not None
+
+
+@pytest.mark.parametrize("first", ["start", "give"])
+def test_the_maskers_get_their_settings_before_or_after_their_process_has_started(first: str) -> None:
+    source = spawner.Spawner(spawner.MASKER, reads=True)
+    if first == "start":
+        source.start()
+    with contextlib.closing(redaction.Engine(redaction.Settings(), source=source)) as engine:
+        source.warm_up()
+        assert "«redacted:" in engine.text("password=hunter22x", lambda _: None)
 
 
 def test_a_name_of_a_package_that_was_skipped_is_there_when_somebody_asks_for_it() -> None:

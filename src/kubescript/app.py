@@ -48,6 +48,7 @@ class Application:
         """`source` is the workers' spawner and `masking` the maskers', where that has been started."""
         check_toolsets(settings)
         self.settings = settings
+        self._spawners = [source] if masking is None else [source, masking]
         self.redaction = _redaction_engine(settings, masking)
         self.audit = recorder.opened(settings.audit, self.redaction.text_or_withheld)
         self.contexts = contexts.Contexts(_cluster_accesses(settings, self.redaction))
@@ -73,6 +74,11 @@ class Application:
 
         sdk.skip_conveniences()
         with config.deferred_models():
+            import mcp_types  # noqa: F401 - half of it
+
+            # The other half is enough for their warm-up. Beside all of it, they cost the first answer 0.2 s.
+            for each in self._spawners:
+                each.warm_up()
             from kubescript import server
         self._start_telemetry()
         toolsets = [TOOLSETS[name](self) for name in _enabled_toolsets(self.settings)]

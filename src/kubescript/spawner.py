@@ -133,7 +133,8 @@ class Spawner:
         if sys.platform != "linux":
             return  # `spawn` raises the error that says why
         with self._lock:
-            self._server = _ForkServer(self._command, self._given, waits=self._reads)
+            waits = self._reads and self._given is None
+            self._server = _ForkServer(self._command, self._given, waits=waits)
 
     def warm_up(self) -> None:
         """Has the fork server make ready for its first worker beside the host's own start: it takes a third of a second

@@ -54,12 +54,12 @@ def serve(context: click.Context, /, **given: object) -> None:
 
 def _serve(context: click.Context, given: dict[str, object]) -> None:
     """Serves until the client or a signal ends it."""
-    with _application(context, given) as opened:
+    with _application(context, given, serves=True) as opened:
+        server = opened.server()  # first: it imports the MCP SDK in its own way
         import anyio
 
         from kubescript import transports
 
-        server = opened.server()
         _enable_garbage_collection()
         if opened.settings.transport == "stdio":
             process.exit_on_signals(opened, context.find_root().obj)
@@ -219,13 +219,16 @@ cli.add_command(completion.completion)
 
 
 @contextlib.contextmanager
-def _application(context: click.Context, given: dict[str, object]) -> Iterator[app.Application]:
+def _application(
+    context: click.Context, given: dict[str, object], *, serves: bool = False
+) -> Iterator[app.Application]:
     """Everything a command needs, put together only now: the fork server was started before any secret was read."""
     source: spawner.Spawner = context.find_root().obj
     masking = spawner.Spawner(spawner.MASKER, reads=True)
     with _errors_explained(), contextlib.closing(masking):
-        source.warm_up()
-        masking.warm_up()
+        if not serves:  # what serves has more to import, and to answer first
+            source.warm_up()
+            masking.warm_up()
         from kubescript import app, logs  # 0.3 s, in which both warm up
 
         settings = flags.settings(context, given)

@@ -23,6 +23,8 @@ from kubescript.request import kinds
 TOKEN = "recorder-token-5e1f"
 CANARY = "c4n4ry-value-of-a-secret"
 """In every Secret this server hands out."""
+KEY_CANARY = "c4n4ry-key"
+"""A key of its data, also where other fields of it repeat it."""
 IMITATIONS = {
     "imitation.example": {"secrets": "Secret", "pods": "Secret", "vaults": "Secret"},
     "core.example": {"things": "Pod"},
@@ -208,12 +210,23 @@ def _kind(info: Info) -> str:
 def _object(info: Info) -> dict[str, Any]:
     version = f"{info.group}/{info.version}" if info.group else info.version
     metadata = {"name": info.name or "one", "namespace": info.namespace or "home", "resourceVersion": "1"}
-    secret = (
-        {"data": {"password": CANARY}, "stringData": {"password": CANARY}}
-        if (info.group, info.resource) == ("", "secrets")
-        else {}
-    )
+    secret = _secret(metadata) if (info.group, info.resource) == ("", "secrets") else {}
     return {"apiVersion": version, "kind": _kind(info), "metadata": metadata, "spec": {}, "status": {}, **secret}
+
+
+def _secret(metadata: dict[str, Any]) -> dict[str, Any]:
+    """The content of a Secret; its metadata gets everything that repeats a part of the content."""
+    content = {"data": {KEY_CANARY: CANARY}, "stringData": {KEY_CANARY: CANARY}, "type": CANARY}
+    metadata["managedFields"] = [{"manager": "kubectl", "fieldsV1": {"f:data": {f"f:{KEY_CANARY}": {}}}}]
+    metadata["annotations"] = {
+        "kubectl.kubernetes.io/last-applied-configuration": json.dumps(content),
+        "kapp.k14s.io/original": json.dumps(content),
+        "tool.example/copy": json.dumps({"kind": "Secret", **content}),
+        "plain": "stays",
+    }
+    metadata["ownerReferences"] = [{"apiVersion": "v1", "kind": "Owner", "name": "o", "uid": "u", "extra": CANARY}]
+    metadata[KEY_CANARY] = CANARY
+    return {**content, "immutable": True}
 
 
 def _listing(info: Info) -> dict[str, Any]:

@@ -35,6 +35,7 @@ toolsets = ["code"]
 kubeconfig = "{path}"
 sandbox = {{ strict = {strict} }}
 [contexts.closed]
+denied_resources = [{{ group = "", kind = "Secret" }}]
 [contexts.open]
 read_only = false
 deny_defaults = false
@@ -238,7 +239,8 @@ VERDICTS: Final[dict[tuple[str, str, str], str]] = {
     ("open", "POST", "secrets"): "open",
     ("caf\u00e9", "GET", "pods"): "policy.denied_resource",
     ("caf\u00e9", "GET", "configmaps"): "caf\u00e9",
-    ("caf\u00e9", "GET", "secrets"): "policy.denied_resource",
+    ("caf\u00e9", "GET", "secrets"): "caf\u00e9",  # as metadata
+    ("caf\u00e9", "POST", "secrets"): "policy.denied_resource",
     ("caf\u00e9", "POST", "pods"): "policy.denied_resource",
     ("caf\u00e9", "POST", "configmaps"): "policy.read_only",
 }

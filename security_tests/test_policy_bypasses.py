@@ -141,7 +141,9 @@ def product(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     source.start()
     with Recorder() as server:
         chosen = config.Settings(
-            kubeconfig=server.kubeconfig(tmp_path_factory.mktemp("policy")), read_only=request.param
+            kubeconfig=server.kubeconfig(tmp_path_factory.mktemp("policy")),
+            read_only=request.param,
+            denied_resources=(config.DeniedResource(group="", kind="Secret"),),
         )
         with app.opened(chosen, source) as parts:
             yield Product(server, parts)
@@ -594,6 +596,8 @@ def test_a_redirect_is_not_followed(product: Product) -> None:
 # --- a hostile worker: layers 1 and 2 have fallen, calls come as it likes ---
 
 Door = broker.Broker
+NO_SECRETS = policy.DeniedResource("core", kind="Secret")
+"""The rule of an operator who wants nothing of Secrets to be served; of the default, see test_secrets_as_metadata."""
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["read-only", "writing"])
@@ -606,7 +610,7 @@ def door(
     quiet.setLevel(logging.CRITICAL)
     with Recorder() as server:
         cluster = live.Live(server.kubeconfig(tmp_path_factory.mktemp("door")))
-        yield broker.Broker(cluster, policy.Policy(request.param)), server, request.param
+        yield broker.Broker(cluster, policy.Policy(request.param, (NO_SECRETS,))), server, request.param
         cluster.close()
     quiet.setLevel(level)
 
@@ -818,7 +822,7 @@ class Mutation:
 
 CLIMB = "../secrets/db"
 MUTATIONS = {
-    "denied resources": Mutation(policy.Policy, "_denied", lambda _self, _call: None, RAW["Table of secrets"]),
+    "denied resources": Mutation(policy.Policy, "_ruled", lambda _self, _call: None, RAW["Table of secrets"]),
     "tunnels": Mutation(policy, "_tunnel", lambda _call: None, RAW["exec"], ("subresources", "verbs")),
     "subresources": Mutation(policy, "_subresource", lambda _call: None, RAW["kubelet"]),
     "verbs": Mutation(

@@ -66,7 +66,7 @@ def test_show_and_stats_tell_what_was_done(tmp_path: Path) -> None:
     file = tmp_path / "audit.jsonl"
     flags = ("--snapshot", str(trails.snapshot(tmp_path)), "--audit", str(file))
     trails.run("run", "-", *flags, script=trails.COUNT)
-    trails.run("run", "-", *flags, script="k8s.coreV1().list_namespaced_secret('shop')")
+    trails.run("run", "-", *flags, script="k8s.coreV1().list_namespaced_secret('shop', field_selector='data.a=b')")
     (first, second) = trails.records(file, "script")
     shown = trails.run("audit", "show", str(file)).stdout.splitlines()
     assert len(shown) == len(trails.records(file))

@@ -109,7 +109,8 @@ def test_a_snapshot_of_nothing_is_a_failure(files: Path) -> None:
     """Where nothing could be saved, exit code and stderr say so; the same command saves what there is."""
     secret = '{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a", "namespace": "b"}}'
     (files / "denied.json").write_text(secret)
-    done = command("snapshot", "out", "--snapshot", "denied.json", cwd=files)
+    (files / "rules.toml").write_text('denied_resources = [{group = "", kind = "Secret"}]\n')
+    done = command("snapshot", "out", "--snapshot", "denied.json", "--config", "rules.toml", cwd=files)
     assert done.returncode == 1 and "holds no object" in done.stderr, done.stdout
     assert "0 objects" in done.stdout and "Traceback" not in done.stderr
     assert command("snapshot", "out2", *SNAPSHOT, cwd=files).returncode == 0

@@ -161,6 +161,69 @@ def selected(raw: Raw) -> object:
     return sorted(p["metadata"]["name"] for p in items)
 
 
+MISSING_SECRETS = """
+there = {(s.metadata.namespace, s.metadata.name) for s in k8s.coreV1().list_secret_for_all_namespaces()}
+missing = set()
+for p in k8s.coreV1().list_pod_for_all_namespaces():
+    for c in p.spec.containers:
+        for e in c.env or []:
+            ref = e.value_from and e.value_from.secret_key_ref
+            if ref and (p.metadata.namespace, ref.name) not in there:
+                missing.add((p.metadata.namespace, p.metadata.name, ref.name))
+sorted(missing)
+"""
+
+
+def missing_secrets(raw: Raw) -> object:
+    """Pods that refer to a Secret that does not exist."""
+    there = {(s["metadata"]["namespace"], s["metadata"]["name"]) for s in raw("/api/v1/secrets")["items"]}
+    found = set()
+    for pod in raw(PODS)["items"]:
+        space = pod["metadata"]["namespace"]
+        for variable in (each for c in pod["spec"]["containers"] for each in c.get("env", ())):
+            name = variable.get("valueFrom", {}).get("secretKeyRef", {}).get("name")
+            if name and (space, name) not in there:
+                found.add((space, pod["metadata"]["name"], name))
+    return [list(each) for each in sorted(found)]
+
+
+PENDING_RELEASES = """
+found = k8s.coreV1().list_secret_for_all_namespaces(label_selector="owner=helm,status in (pending-install,pending-upgrade)")
+[[s.metadata.namespace, s.metadata.labels["name"], s.metadata.labels["status"]] for s in found]
+"""
+
+
+def pending_releases(raw: Raw) -> object:
+    """Helm releases that hang."""
+    found = []
+    for secret in raw("/api/v1/secrets")["items"]:
+        labels = secret["metadata"].get("labels", {})
+        if labels.get("owner") == "helm" and labels["status"].startswith("pending"):
+            found.append([secret["metadata"]["namespace"], labels["name"], labels["status"]])
+    return found
+
+
+WITHOUT_TLS = """
+names = {(s.metadata.namespace, s.metadata.name) for s in k8s.get("secrets")}
+sorted(
+    [i.metadata.namespace, i.metadata.name]
+    for i in k8s.networkingV1().list_ingress_for_all_namespaces()
+    if not all((i.metadata.namespace, t.secret_name) in names for t in i.spec.tls or [])
+)
+"""
+
+
+def without_tls(raw: Raw) -> object:
+    """Ingresses whose TLS Secret does not exist."""
+    there = {(s["metadata"]["namespace"], s["metadata"]["name"]) for s in raw("/api/v1/secrets")["items"]}
+    found = []
+    for ingress in raw("/apis/networking.k8s.io/v1/ingresses")["items"]:
+        space, tls = ingress["metadata"]["namespace"], ingress["spec"].get("tls", ())
+        if not all((space, each["secretName"]) in there for each in tls):
+            found.append([space, ingress["metadata"]["name"]])
+    return sorted(found)
+
+
 QUESTIONS: dict[str, tuple[str, Expected]] = {
     "pods with restarts": (RESTARTS, restarts),
     "pods joined with nodes": (NODES_OF_PODS, nodes_of_pods),
@@ -169,6 +232,9 @@ QUESTIONS: dict[str, tuple[str, Expected]] = {
     "node metrics": (NODE_METRICS, node_metrics),
     "API groups": (GROUPS, groups),
     "label and field selectors": (SELECTED, selected),
+    "pods whose Secret is missing": (MISSING_SECRETS, missing_secrets),
+    "Helm releases that hang": (PENDING_RELEASES, pending_releases),
+    "ingresses without their TLS Secret": (WITHOUT_TLS, without_tls),
 }
 
 
@@ -177,7 +243,7 @@ QUESTIONS: dict[str, tuple[str, Expected]] = {
 def test_scripts_answer_like_the_official_client(
     transport: str, source: str, kubeconfig: Path, saved: Path, raw: Raw
 ) -> None:
-    """Seven questions, each with the answer that the official client gives, on every transport and both kinds of
+    """Ten questions, each with the answer that the official client gives, on every transport and both kinds of
     cluster."""
     flags = ["--kubeconfig", str(kubeconfig)] if source == "live" else ["--snapshot", str(saved)]
 
@@ -209,9 +275,13 @@ SECRETS = {
 
 
 @pytest.mark.parametrize("source", ["live", "snapshot"])
-def test_secrets_are_refused_by_every_path(source: str, kubeconfig: Path, saved: Path) -> None:
-    """Secrets are denied through each client, caught or not; the answer says so, and the next question is answered."""
+def test_secrets_are_refused_by_every_path(source: str, kubeconfig: Path, saved: Path, tmp_path: Path) -> None:
+    """Where a rule serves nothing of them, Secrets are denied through each client, caught or not; the answer says so,
+    and the next question is answered."""
+    rules = tmp_path / "rules.toml"
+    rules.write_text('denied_resources = [{group = "", kind = "Secret"}]\n')
     flags = ["--kubeconfig", str(kubeconfig)] if source == "live" else ["--snapshot", str(saved)]
+    flags += ["--config", str(rules)]
 
     async def ask() -> None:
         async with clients.connect("stdio", flags) as client:
@@ -225,6 +295,37 @@ def test_secrets_are_refused_by_every_path(source: str, kubeconfig: Path, saved:
                 if path != "custom objects":  # the official client's own empty-group path is no API path at all
                     assert "denied" in clients.text(result), (path, clients.text(result))
                     assert "denied" in clients.text(noted), (path, clients.text(noted))
+            assert clients.text(await clients.evaluate(client, "len(k8s.coreV1().list_node())")) == "6"
+
+    anyio.run(ask)
+
+
+METADATA = {
+    "core client": "k8s.coreV1().list_namespaced_secret('shop', field_selector='metadata.name=cart-db')[0]",
+    "one secret": "k8s.coreV1().read_namespaced_secret('cart-db', 'shop')",
+    "dynamic client": "k8s.dynamic().resources.get(api_version='v1', kind='Secret').get('cart-db', 'shop')",
+    "watch": "next(e['object'] for e in watch.Watch().stream(k8s.coreV1().list_namespaced_secret, 'shop') if e['object'].metadata.name == 'cart-db')",
+    "kubectl style": "k8s.get('secret', 'cart-db', 'shop')",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("source", ["live", "snapshot"])
+def test_secrets_are_metadata_by_every_path(source: str, kubeconfig: Path, saved: Path) -> None:
+    """Each client sees the name of a Secret and when it was made; its values, keys and type are withheld, and say so."""
+    flags = ["--kubeconfig", str(kubeconfig)] if source == "live" else ["--snapshot", str(saved)]
+
+    async def ask() -> None:
+        async with clients.connect("stdio", flags) as client:
+            for path, script in METADATA.items():
+                start = f"from kubernetes import watch\ns = {script}\n"
+                shown = clients.text(
+                    await clients.evaluate(client, f"{start}[s.kind, s.metadata.name, age(s) != '', s]")
+                )
+                assert json.loads(shown)[:3] == ["Secret", "cart-db", True], (path, shown)
+                assert "password" not in shown and "Opaque" not in shown, (path, shown)
+                for field in ("data", "type"):
+                    withheld = await clients.evaluate(client, f"{start}s.{field}")
+                    assert withheld.is_error and "Secrets are served as metadata" in clients.text(withheld), path
             assert clients.text(await clients.evaluate(client, "len(k8s.coreV1().list_node())")) == "6"
 
     anyio.run(ask)

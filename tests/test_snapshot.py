@@ -133,7 +133,7 @@ class FakeApi:
 
 @pytest.fixture
 def taken(tmp_path: Path) -> tuple[capture.Report, snapshot.Snapshot]:
-    door = broker.Broker(FakeApi(), policy.Policy())
+    door = broker.Broker(FakeApi(), policy.Policy(rules=(policy.DeniedResource("core", kind="Secret"),)))
     report = capture.capture(door, tmp_path / "out", cluster="prod", namespace="a", logs=100)
     return report, snapshot.Snapshot(tmp_path / "out")
 

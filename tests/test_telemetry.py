@@ -34,7 +34,7 @@ LOWERCASE_SECRET = "xoxb-" + "173046928415-902837465921-k3j9x2m5q8w1z7v4n6b0c5d2
 SCRIPT = """\
 rows = [p.metadata.name for p in k8s.coreV1().list_pod_for_all_namespaces()]
 try:
-    k8s.coreV1().list_namespaced_secret("shop-of-horrors")
+    k8s.coreV1().list_namespaced_secret("shop-of-horrors", field_selector="data.a=b")
 except Exception:
     pass
 len(rows) > 0 and "hunter2hunter2" """

@@ -36,11 +36,19 @@ class _Used:
     paths: set[str] = field(default_factory=set)
 
 
-def as_yaml(records: Iterable[dict[str, Any]], name: str) -> str:
-    """Returns roles as YAML documents, one set per context, with their bindings as comments."""
+def as_yaml(records: Iterable[dict[str, Any]], name: str, *, metadata: bool = False) -> str:
+    """Returns roles as YAML documents, one set per context, with their bindings as comments.
+
+    RBAC cannot allow the metadata of an object alone. So calls that were served as metadata are in the roles only with
+    `metadata`; without it a comment names them.
+    """
     contexts: defaultdict[str, defaultdict[str, _Used]] = defaultdict(lambda: defaultdict(_Used))
+    left_out: set[str] = set()
     for record in records:
         if record["type"] == "call" and _was_allowed(record):
+            if record.get("served") == "metadata" and not metadata:
+                left_out.add(f"{record['verb']} {record['resource']}")
+                continue
             context = record.get("context", "")
             _add(contexts[context], record)
     parts = []
@@ -50,7 +58,19 @@ def as_yaml(records: Iterable[dict[str, Any]], name: str) -> str:
             comment = f"# context {sanitizing.printable(context)}\n"
         documents = _documents(namespaces, name)
         parts += [comment + document for document in documents]
-    return "---\n".join(parts) or "# nothing on record was allowed and answered\n"
+    roles = "---\n".join(parts) or "# nothing on record was allowed and answered\n"
+    return _left_out(left_out) + roles
+
+
+def _left_out(calls: set[str]) -> str:
+    """Returns the comment that names what the roles do not allow."""
+    if not calls:
+        return ""
+    shown = sanitizing.printable(", ".join(sorted(calls)))
+    return (
+        f"# left out, because kubescript served only metadata of them and RBAC would allow whole objects: {shown}\n"
+        "# `kubescript audit role --metadata` includes them\n"
+    )
 
 
 def _was_allowed(record: dict[str, Any]) -> bool:

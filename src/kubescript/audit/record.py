@@ -93,6 +93,8 @@ def call(subject: Subject, done: records.Record, text_filter: TextFilter) -> dic
         fields |= _target_fields(done.call, text_filter, check)
     else:
         fields["what"] = done.what
+    if done.call is not None and done.call.metadata_rule:
+        fields["served"] = "metadata"
     return fields | {
         "context": text_filter(done.context, check),
         "decision": done.verdict,

@@ -1,7 +1,8 @@
 """Saves a cluster to disk, so that `cluster.snapshot` can serve it later. Called by `kubescript snapshot OUT`.
 
-Everything is read through the broker, as a script reads it: objects that the policy denies are never written, objects
-that RBAC refuses are recorded as missing, and redaction applies. The folder appears at OUT whole or not at all.
+Everything is read through the broker, as a script reads it: objects that the policy denies are never written, of those
+that it serves as metadata only the metadata is, objects that RBAC refuses are recorded as missing, and redaction
+applies. The folder appears at OUT whole or not at all.
 `cluster.store` describes the format.
 """
 
@@ -164,17 +165,18 @@ class _Capture:
             report.missing[full] = str(error)
             return
         report.objects += count
-        report.resources.append(
-            {
-                "group": group,
-                "version": version,
-                "resource": name,
-                "kind": entry.kind,
-                "namespaced": entry.namespaced,
-                "namespaces": namespaces,
-                "items": count,
-            }
-        )
+        saved = {
+            "group": group,
+            "version": version,
+            "resource": name,
+            "kind": entry.kind,
+            "namespaced": entry.namespaced,
+            "namespaces": namespaces,
+            "items": count,
+        }
+        if self._source.metadata_rule:
+            saved["metadataOnly"] = True
+        report.resources.append(saved)
 
     def _write_list(self, file: Path, group: str, version: str, entry: _Entry, namespaces: Iterable[str] | None) -> int:
         """Writes the list page by page, as it arrives.

@@ -55,6 +55,8 @@ class Client:
         if journal is None:
             journal = records.NOWHERE
         self._journal = journal
+        self.metadata_rule = ""
+        """The rule by which the last answer was metadata alone; empty when its objects were whole."""
 
     def get(
         self,
@@ -67,6 +69,7 @@ class Client:
         call = protocol.Call("GET", path, query, accept=accept)
         counts = summary.Summary(journal=self._journal)
         reply, response = self._broker.handle(call, counts, timeout_s)
+        self.metadata_rule = reply.metadata_rule
         if reply.fault is not None:
             raise ReadFailed(reply.fault.message, unreachable=reply.fault.code == "cluster.timeout")
         if response is None:

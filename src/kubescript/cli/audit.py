@@ -195,14 +195,20 @@ def stats(file: Path, as_json: bool, code: int, **chosen: Any) -> None:
 @_file_argument
 @_filter_options
 @click.option("--name", default="kubescript", help="Name of the roles.")
+@click.option(
+    "--metadata",
+    is_flag=True,
+    help="Include what was served as metadata, such as Secrets. RBAC cannot limit it to metadata: whoever has the "
+    "role's credentials can read whole objects.",
+)
 @_errors_explained
 @_verifies_first
-def role(file: Path, name: str, code: int, **chosen: Any) -> None:
+def role(file: Path, name: str, metadata: bool, code: int, **chosen: Any) -> None:
     """Print the least RBAC roles that would have allowed exactly what is on record."""
     from kubescript.audit import rbac as least
 
     _refuse_unverified(code)
-    click.echo(least.as_yaml(_records(file, chosen), name), nl=False)
+    click.echo(least.as_yaml(_records(file, chosen), name, metadata=metadata), nl=False)
 
 
 @audit.command()

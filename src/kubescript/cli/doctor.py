@@ -15,6 +15,7 @@ from kubescript import app, config, errors, redaction, spawner
 from kubescript.audit import recorder
 from kubescript.cluster import kubeconfig
 from kubescript.executor import executor
+from kubescript.policy import policy as policies
 from kubescript.policy import rules
 from kubescript.wire import protocol
 
@@ -217,11 +218,16 @@ def _cluster(settings: config.Settings, name: str) -> Cluster:
         name=name,
         source=source,
         read_only=policy.read_only,
-        denied=tuple(rule.id for rule in all_rules),
+        denied=tuple(_shown(rule) for rule in all_rules),
         problem=problem,
         rules=tuple(app.check_rules(settings, name)),
         asked=needs_no_answer or has_custom_rules,
     )
+
+
+def _shown(rule: policies.DeniedResource) -> str:
+    """The rule's name, and what it serves all the same."""
+    return f"{rule.id} (but for metadata)" if rule.serve == "metadata" else rule.id
 
 
 def _source(settings: config.Settings) -> tuple[str, str]:

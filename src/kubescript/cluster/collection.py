@@ -89,6 +89,8 @@ class Collection:
     raws: Callable[[], Iterable[msgspec.Raw]]
     """Reads the items. It is called once, and again only if it failed."""
     scope: frozenset[str] | None = None
+    metadata_only: bool = False
+    """Whether nothing but the metadata of the objects was saved."""
     _items: list[Item] | None = None
     _index: dict[tuple[str, str], Item] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)

@@ -46,6 +46,7 @@ class _Entry(msgspec.Struct):
     kind: str
     namespaced: bool
     namespaces: list[str] | None = None
+    metadata_only: bool = msgspec.field(default=False, name="metadataOnly")
 
 
 class _Info(msgspec.Struct):
@@ -173,7 +174,7 @@ def _collection(files: tree.Tree, top: tree.Name, entry: _Entry) -> collection.C
     resource = collection.Resource(group, version, plural, entry.kind, entry.namespaced)
     scope = None if entry.namespaces is None else frozenset(entry.namespaces)
     file = (*top, "resources", group or "core", version, f"{plural}.json")
-    return collection.Collection(resource, lambda: _read_items(files, file), scope)
+    return collection.Collection(resource, lambda: _read_items(files, file), scope, entry.metadata_only)
 
 
 def _read_items(files: tree.Tree, file: tree.Name) -> Iterator[msgspec.Raw]:

@@ -1,0 +1,331 @@
+"""Secrets as metadata: no value, key name or type of one reaches a worker, by whatever road it is asked for and whatever
+an API server or a saved cluster sends.
+
+Everything is the product's own; the API servers are HTTP servers that send whole Secrets, whatever they are asked for.
+What is searched for the planted values is every byte that the host sends to a worker.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import pytest
+import yaml
+
+from kubescript import app, config, spawner, types
+from kubescript.capture import capture as capturing
+from kubescript.masker import metadata
+from kubescript.wire import framing, masking, protocol
+from security_tests import recorder
+from security_tests.recorder import CANARY, KEY_CANARY, Recorder
+
+pytestmark = pytest.mark.slow
+
+Count = Callable[[int], None]
+
+PLANTED: Final = (CANARY.encode(), KEY_CANARY.encode())
+WORKS: Final = "[len(k8s.coreV1().list_namespaced_pod('a'))]"
+ROADS: Final = {
+    "typed": "k8s.coreV1().list_namespaced_secret('a').items[0].metadata.name",
+    "typed, one": "k8s.coreV1().read_namespaced_secret('one', 'a').metadata.name",
+    "typed, everywhere": "k8s.coreV1().list_secret_for_all_namespaces(limit=1)[0].metadata.name",
+    "typed, next page": "k8s.coreV1().list_secret_for_all_namespaces(limit=1, _continue='x')[0].metadata.name",
+    "typed, with info": "k8s.coreV1().list_secret_for_all_namespaces_with_http_info()[0][0].metadata.name",
+    "typed, undecoded": "k8s.coreV1().read_namespaced_secret('one', 'a', _preload_content=False).json()['metadata']['name']",
+    "typed, watched": "[e['object'].metadata.name for e in watch.Watch().stream(k8s.coreV1().list_namespaced_secret, 'a')][0]",
+    "typed, by type": "k8s.coreV1().list_namespaced_secret('a', field_selector='type=Opaque')[0].metadata.name",
+    "dynamic": "k8s.dynamic().resources.get(api_version='v1', kind='Secret').get(namespace='a')[0].metadata.name",
+    "dynamic, one": "k8s.dynamic().resources.get(api_version='v1', kind='Secret').get('one', 'a').metadata.name",
+    "dynamic, watched": "[e['raw_object']['metadata']['name'] for e in k8s.dynamic().resource('secrets').watch('a')][0]",
+    "dynamic, its own Accept": "k8s.dynamic().resource('secrets').get(namespace='a', header_params={'Accept': 'application/json;as=PartialObjectMetadata'})[0].metadata.name",
+    "kubectl style": "k8s.get('secrets', namespace='a')[0].metadata.name",
+    "kubectl style, a path": "k8s.get('secret/one', namespace='a').metadata.name",
+    "side by side": "[f.metadata.name for f in k8s.parallel([(k8s.coreV1().read_namespaced_secret, 'one', ns) for ns in ('a', 'b')])][0]",
+    "later": "k8s.coreV1().read_namespaced_secret('one', 'a', async_req=True).get().metadata.name",
+    "as text": "'one' if 'V1Secret a/one' in str(k8s.coreV1().read_namespaced_secret('one', 'a')) else ''",
+    "as a dict": "json.loads(json.dumps(k8s.coreV1().read_namespaced_secret('one', 'a').to_dict(), default=str))['metadata']['name']",
+}  # fmt: skip
+"""Expressions that are the name of a Secret, which is served."""
+
+
+@pytest.fixture
+def received(monkeypatch: pytest.MonkeyPatch) -> bytearray:
+    """Every byte that the host sends to a worker."""
+    found = bytearray()
+    send = framing.FrameSocket.send
+
+    def noted(self: framing.FrameSocket, kind: Any, payload: bytes | memoryview, on_frame: Any = None) -> None:
+        if kind is not protocol.FrameType.START:
+            found.extend(payload)
+        send(self, kind, payload, on_frame)
+
+    monkeypatch.setattr(framing.FrameSocket, "send", noted)
+    return found
+
+
+class Product:
+    """The whole product but MCP."""
+
+    def __init__(self, parts: app.Application, received: bytearray) -> None:
+        self._parts = parts
+        self.received = received
+
+    def ask(self, script: str) -> types.Answer:
+        """Run a script in a real sandbox; no planted value may reach it, and the next script must work."""
+        answer = anyio.run(
+            self._parts.evaluator.evaluate, f"import json\nfrom kubernetes import watch\n{script}", 60_000
+        )
+        held = bytes(self.received)
+        assert not any(value in held for value in PLANTED), script
+        self.received.clear()
+        return answer
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["masked", "unmasked"])
+def parts(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[app.Application]:
+    """kubescript before a server that ignores what it is asked for, with masking on and off."""
+    quiet = logging.getLogger("kubescript")
+    level = quiet.level
+    quiet.setLevel(logging.CRITICAL)
+    source = spawner.Spawner()
+    source.start()
+    with Recorder() as server:
+        chosen = config.Settings(
+            kubeconfig=server.kubeconfig(tmp_path_factory.mktemp("metadata")),
+            redaction=config.Redaction(enabled=request.param),
+        )
+        with app.opened(chosen, source) as opened:
+            yield opened
+    source.close()
+    quiet.setLevel(level)
+
+
+@pytest.mark.promise("P-13")
+def test_no_road_leads_to_a_value(parts: app.Application, received: bytearray, attacks: Count) -> None:
+    """By every road a script sees the name of a Secret, and nothing of its content reaches the worker."""
+    product = Product(parts, received)
+    attacks(len(ROADS))
+    for road, expression in ROADS.items():
+        answer = product.ask(expression)
+        assert not answer.is_error and answer.text.splitlines()[0].strip('"') == "one", (road, answer.text)
+    assert product.ask(WORKS).text == "[1]"
+
+
+READS: Final = {
+    "attribute": "s.data", "other attribute": "s.string_data", "camel case": "s.stringData", "type": "s.type", "immutable": "s.immutable",
+    "item": "s['data']", "get": "s.get('data')", "get with a default": "s.get('data', {})", "in": "'data' in s", "getattr": "getattr(s, 'data', None)",
+    "hasattr": "hasattr(s, 'data')", "to_dict": "s.to_dict()['data']", "to_dict, get": "s.to_dict().get('string_data')", "setdefault": "s.setdefault('data', 1)",
+}  # fmt: skip
+OBJECTS: Final = (
+    "k8s.coreV1().read_namespaced_secret('one', 'a')",
+    "k8s.get('secrets', namespace='a')[0]",
+    "[e['object'] for e in watch.Watch().stream(k8s.coreV1().list_namespaced_secret, 'a')][0]",
+)
+
+
+@pytest.mark.promise("P-13")
+def test_what_is_withheld_does_not_look_absent(parts: app.Application, received: bytearray, attacks: Count) -> None:
+    """A field that was not served raises an ApiException that says so, by whatever access; it is never None or empty."""
+    product = Product(parts, received)
+    attacks(len(READS) * len(OBJECTS))
+    for number, source in enumerate(OBJECTS):
+        tries = "".join(
+            f"try:\n    r.append(('read', {read}))\nexcept ApiException as e:\n    r.append((e.status, str(e)))\n"
+            for read in READS.values()
+        )
+        answer = product.ask(
+            f"s = {source}\nr = []\n{tries}[x for x in r if x[0] != 403 or 'served as metadata' not in x[1]]"
+        )
+        assert answer.text == "[]", (number, answer.text)
+    assert product.ask(WORKS).text == "[1]"
+
+
+WHOLE: Final = json.dumps(recorder._object(recorder.read("GET /api/v1/namespaces/a/secrets/one HTTP/1.1")))
+LIST: Final = {"kind": "SecretList", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}}
+STATUS: Final = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 500}
+ANSWERS: Final = {
+    "a list": json.dumps(LIST | {"items": [json.loads(WHOLE)] * 3}),
+    "a compact list": json.dumps(LIST | {"items": [json.loads(WHOLE)] * 3}, separators=(",", ":")),
+    "a list, items first": json.dumps({"items": [json.loads(WHOLE)]} | LIST),
+    "a list, written twice": f'{{"items":[{WHOLE}],"items":[{WHOLE}]}}',
+    "a list, escaped key": f'{{"\\u0069tems":[{WHOLE}]}}',
+    "a list in a list": f'{{"items":[{{"metadata":{{"name":"x"}},"items":[{WHOLE}]}}]}}',
+    "a list of texts": f'{{"items":["{CANARY}"]}}',
+    "a Table": json.dumps({"kind": "Table", "apiVersion": "meta.k8s.io/v1", "columnDefinitions": [], "rows": [{"cells": [CANARY], "object": json.loads(WHOLE)}]}),
+    "one object": WHOLE,
+    "an object whose metadata is odd": json.dumps({"metadata": {"name": "x", "labels": {"a": {CANARY: CANARY}}}}),
+    "an object whose name is one": json.dumps({"metadata": {"name": {CANARY: 1}}}),
+    "a watch": json.dumps({"type": "ADDED", "object": json.loads(WHOLE)}) + "\n",
+    "an odd event": json.dumps({"type": CANARY, "object": json.loads(WHOLE)}) + "\n",
+    "an error event": json.dumps({"type": "ERROR", "object": STATUS | {"message": CANARY}}) + "\n",
+    "an error event that is a Secret": json.dumps({"type": "ERROR", "object": json.loads(WHOLE)}) + "\n",
+    "a bookmark that is a Secret": json.dumps({"type": "BOOKMARK", "object": json.loads(WHOLE)}) + "\n",
+    "a Status": json.dumps(STATUS | {"message": f"cannot decode {CANARY}", "details": {"causes": [{"message": CANARY}]}, "data": {KEY_CANARY: 1}}),
+    "a Status that speaks": json.dumps(STATUS | {"reason": "Forbidden", "message": "no", "details": {"causes": [{"message": CANARY}]}}),
+    "YAML": yaml.safe_dump(json.loads(WHOLE)),
+    "text": f"password={CANARY} {KEY_CANARY}",
+    "protobuf": f"k8s\x00\n\x0c{CANARY}{KEY_CANARY}",
+    "an array": f"[{WHOLE}]",
+    "a text": json.dumps(CANARY),
+    "half an object": WHOLE[:-30],
+    "no JSON in the end": WHOLE + CANARY,
+    "marks": '{"items":[' + ",".join([WHOLE.replace(CANARY, CANARY + '}},{"apiVersion":"')] * 3) + "]}",
+    "nothing": "",
+}  # fmt: skip
+CALLS: Final = (
+    "[s.to_dict() for s in k8s.coreV1().list_namespaced_secret('a')]",
+    "k8s.coreV1().read_namespaced_secret('one', 'a').to_dict()",
+    "[e for e in watch.Watch().stream(k8s.coreV1().list_namespaced_secret, 'a', timeout_seconds=1)]",
+)
+
+
+class Liar:
+    """An API server that answers every request for Secrets with the same bytes, and every other with an empty list."""
+
+    def __init__(self) -> None:
+        self.status, self.kind, self.body = 200, "application/json", b""
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        """Answer nobody any more."""
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                sock, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
+
+    def _serve(self, sock: socket.socket) -> None:
+        with sock, sock.makefile("rb") as stream:
+            line = stream.readline()
+            while stream.readline().strip():
+                pass
+            status, kind, body = (
+                (self.status, self.kind, self.body)
+                if b"/secrets" in line
+                else (200, "application/json", b'{"kind":"PodList","items":[{}]}')
+            )
+            head = f"HTTP/1.1 {status} {'OK' if status == 200 else 'No'}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+            sock.sendall(head.encode() + body)
+
+
+@pytest.mark.promise("P-13")
+@pytest.mark.parametrize("status", [200, 403, 500])
+def test_whatever_an_api_server_sends(
+    status: int, source: spawner.Spawner, tmp_path: Path, received: bytearray, attacks: Count
+) -> None:
+    """Whole objects, other documents, errors and events that hold a Secret, in answer to a request for metadata: nothing
+    of the content passes, and what is not the answer that was asked for is an error and not an empty list."""
+    attacks(len(ANSWERS) * len(CALLS))
+    server = Liar()
+    chosen = config.Settings(kubeconfig=Recorder.kubeconfig(server, tmp_path))  # type: ignore[arg-type]
+    logging.getLogger("kubescript").setLevel(logging.CRITICAL)
+    with app.opened(chosen, source) as parts:
+        product = Product(parts, received)
+        for name, text in ANSWERS.items():
+            server.status, server.body = status, text.encode()
+            for call in CALLS:
+                answer = product.ask(call)
+                assert CANARY not in answer.text and KEY_CANARY not in answer.text, (name, call, answer.text)
+                assert answer.is_error or status == 200, (name, call, answer.text)
+                if answer.text == "[]":
+                    assert name == "nothing" and "Watch" in call, (name, call)
+        assert product.ask(WORKS).text == "[1]"
+    server.close()
+    logging.getLogger("kubescript").setLevel(logging.NOTSET)
+
+
+@pytest.mark.promise("P-13")
+def test_the_pieces_of_a_list_change_nothing(attacks: Count) -> None:
+    """However a list arrives, the same bytes come out, or the same error."""
+    served = masking.Metadata("Secret", "v1", listing=True)
+    attacks(len(ANSWERS) * 4)
+
+    def reduced(body: bytes, size: int) -> bytes:
+        pieces = [body[at : at + size] for at in range(0, len(body), size)]
+        try:
+            return b"".join(metadata.of_list(served, pieces))
+        except metadata.ShapeError:
+            return b"refused"
+
+    for name, text in ANSWERS.items():
+        found = {reduced(text.encode(), size) for size in (1, 7, 64, 1 << 20)}
+        assert len(found) == 1, name
+        assert not any(value in one for one in found for value in PLANTED), name
+
+
+def manifests(root: Path) -> Path:
+    """Manifests with whole Secrets, as people keep them, in three notations."""
+    whole = json.loads(WHOLE)
+    (root / "one.json").write_text(json.dumps(whole))
+    (root / "two.yaml").write_text(yaml.safe_dump(whole | {"metadata": whole["metadata"] | {"name": "two"}}))
+    (root / "list.yaml").write_text(
+        yaml.safe_dump(
+            {"apiVersion": "v1", "kind": "List", "items": [whole | {"metadata": whole["metadata"] | {"name": "three"}}]}
+        )
+    )
+    return root
+
+
+def gathered(root: Path) -> Path:
+    """A must-gather with whole Secrets."""
+    folder = root / "namespaces" / "a" / "core"
+    folder.mkdir(parents=True)
+    (folder / "secrets.yaml").write_text(
+        yaml.safe_dump({"apiVersion": "v1", "kind": "SecretList", "items": [json.loads(WHOLE)]})
+    )
+    return root
+
+
+def own(root: Path) -> Path:
+    """Our own format, as one that a stranger made or that was taken with `deny_defaults = false`."""
+    entry = {"group": "", "version": "v1", "resource": "secrets", "kind": "Secret", "namespaced": True}
+    (root / "resources" / "core" / "v1").mkdir(parents=True)
+    (root / "snapshot.json").write_text(json.dumps({"format": "kubescript-snapshot/1", "resources": [entry]}))
+    (root / "resources" / "core" / "v1" / "secrets.json").write_text(json.dumps({"items": [json.loads(WHOLE)]}))
+    return root
+
+
+@pytest.mark.promise("P-13")
+@pytest.mark.parametrize("form", [manifests, gathered, own])
+def test_saved_clusters_with_whole_secrets(
+    form: Callable[[Path], Path], source: spawner.Spawner, tmp_path: Path, received: bytearray
+) -> None:
+    """A saved cluster that holds whole Secrets serves their metadata, and nothing else."""
+    chosen = config.Settings(snapshot=form(tmp_path))
+    with app.opened(chosen, source) as parts:
+        product = Product(parts, received)
+        for road in ("typed", "typed, one", "typed, watched", "kubectl style"):
+            answer = product.ask(ROADS[road])
+            assert answer.text.splitlines()[0].strip('"') == "one", (road, answer.text)
+        assert product.ask("k8s.coreV1().read_namespaced_secret('one', 'a').data").is_error
+
+
+@pytest.mark.promise("P-13", "S-08")
+def test_a_saved_cluster_holds_no_value(
+    parts: app.Application, tmp_path: Path, received: bytearray, source: spawner.Spawner
+) -> None:
+    """`kubescript snapshot` saves the metadata of Secrets and no value; what it has not saved is not served as empty."""
+    capturing.capture(parts.broker, tmp_path / "out")
+    saved = b"".join(path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file())
+    assert not any(value in saved for value in PLANTED) and b'"metadataOnly": true' in saved
+    with app.opened(config.Settings(snapshot=tmp_path / "out"), source) as served:
+        product = Product(served, received)
+        assert product.ask("[s.metadata.name for s in k8s.get('secrets')]").text == '["one"]'
+        typed = product.ask("k8s.coreV1().list_secret_for_all_namespaces(field_selector='type=Opaque')")
+        assert typed.is_error and "only metadata" in typed.text
+    with app.opened(config.Settings(snapshot=tmp_path / "out", deny_defaults=False), source) as served:
+        whole = Product(served, received).ask("k8s.coreV1().read_namespaced_secret('one', 'home').data")
+        assert whole.is_error and "only metadata" in whole.text

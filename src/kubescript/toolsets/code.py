@@ -25,8 +25,8 @@ NAME: Final = "code"
 _DESCRIPTION: Final = Path(__file__).with_name("evaluate_script.txt")
 """What the model reads."""
 
-_READ_ONLY: Final = "Read-only: writes, exec and Secrets are refused (an access review tells RBAC, not this)."
-_READ_WRITE: Final = "Writes change the cluster at once; exec and Secrets are refused."
+_READ_ONLY: Final = "Read-only: writes and exec are denied, whatever an access review says."
+_READ_WRITE: Final = "Writes change the cluster at once; exec is denied."
 _SEVERAL_CLUSTERS: Final = (
     "Clusters: {names}; k8s is the first. Each has its own policy{writable}. Catch ApiException: one may be down."
 )

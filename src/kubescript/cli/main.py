@@ -148,7 +148,7 @@ def doctor(context: click.Context, /, as_json: bool, **given: object) -> None:
 @flags.server_flags
 @click.pass_context
 def snapshot(context: click.Context, /, out: Path, namespaces: str | None, logs: int | None, **given: object) -> None:
-    """Save the cluster to OUT, for `--snapshot OUT`. What the policy denies is not written; of Secrets only metadata is."""
+    """Save the cluster to OUT, for `--snapshot OUT`: nothing that the policy denies, and of Secrets only metadata."""
     from kubescript.capture import capture
 
     chosen = _names(namespaces)

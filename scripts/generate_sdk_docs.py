@@ -23,8 +23,10 @@ NOTES = {
     "CoreV1Api": """\
 - exec, attach, portforward and proxy (the methods `connect_…`) are refused under any settings. Read the logs, the
   status and the events instead.
-- Secrets are denied unless the operator says otherwise. Their names and keys are visible in what refers to them: `env`
-(`value_from.secret_key_ref`), `env_from`, `volumes`, `image_pull_secrets` of pods, `tls` of ingresses.
+- Secrets are served as metadata unless the operator says otherwise: get, list and watch give `.metadata` (name,
+  namespace, labels, annotations, owners, times), and any other field raises an `ApiException`. A field selector may name
+  `type`. Names of keys are visible in what refers to a Secret: `env` (`value_from.secret_key_ref`), `env_from` and
+  `volumes` of pods.
 - Logs cannot be followed: `follow=True` is refused. `watch.Watch().stream(k8s.coreV1().read_namespaced_pod_log, …)`
   gives the lines that exist now, then ends.
 """,
@@ -200,7 +202,7 @@ at the latest before the script does |
 | dynamic `get(header_params=…)` | `Accept` may ask for `PartialObjectMetadata`; other headers are refused |
 | the text of a 404 names no other object | it names similar ones; reading the text costs one call that lists names |
 | `connect_…` (exec, attach, portforward, proxy), `LogsApi` | refused under any settings |
-| Secrets are read as RBAC permits | denied unless the operator says otherwise; what refers to them has names and keys |
+| Secrets are read as RBAC permits | served as metadata: reading `.data` or `.type` raises an `ApiException` |
 | logs are followed | `follow=True` is refused; `watch.Watch().stream(api.read_namespaced_pod_log, …)` gives the lines \
 that exist now, then ends |
 | `stream`, `informer`, `leaderelection`, `aio` | not available |

@@ -191,7 +191,7 @@ def test_a_full_disk_beside_the_record_is_told_to_the_operator(disk: Path, tmp_p
 
 def test_doctor_looks_at_the_end_of_the_chain(recorded: Path, tmp_path: Path) -> None:
     """A file whose end no server would continue is named before a server is started on it, and so is a folder of others."""
-    flags = ("--audit", str(recorded), "--audit-keep", "responses")
+    flags = ("--offline", "--audit", str(recorded), "--audit-keep", "responses")
     assert trails.run("doctor", *flags).returncode == 0
     (tmp_path / "audit.jsonl.d").mkdir()
     (tmp_path / "audit.jsonl.d").chmod(0o777)

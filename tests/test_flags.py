@@ -142,3 +142,72 @@ def _healthy(port: int) -> bool:
         except httpx2.HTTPError:
             time.sleep(0.1)
     return False
+
+
+# --- kubernetes-mcp-server's flags ---
+
+
+HARMLESS = (
+    "--disable-destructive", "--disable-multi-cluster", "--list-output", "yaml", "--cluster-provider", "kubeconfig",
+    "--log-level", "2", "--read-only",
+)  # fmt: skip
+
+
+def test_harmless_flags_of_kubernetes_mcp_server_are_taken() -> None:
+    """Also its name for the address and for a check of health."""
+    assert command("run", "-c", "1", *HARMLESS, *SNAPSHOT).stdout == "1\n"
+    port = clients.free_port()
+    server = subprocess.Popen(
+        [clients.KUBESCRIPT, "--http-port", str(port), "--bind-address", "127.0.0.1", *HARMLESS, *SNAPSHOT],
+        env={**os.environ, "KUBESCRIPT_SANDBOX__STRICT": "false"},
+    )
+    try:
+        assert _healthy(port)
+        assert httpx2.get(f"http://127.0.0.1:{port}/healthz").json() == {"status": "healthy"}
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+
+
+REFUSED = {
+    "--sse-port 8080": "use --port",
+    "--require-oauth": "no OAuth",
+    "--authorization-url https://a.example": "no OAuth",
+    "--tls-cert a.pem": "a proxy that ends TLS",
+    "--require-tls": "a proxy that ends TLS",
+    "--stateless": "keeps a session",
+    "--kiali-url https://a.example": "no tools for Kiali",
+    "--disable-destructive --no-read-only": "[[denied_resources]]",
+    "--disable-multi-cluster --contexts a,b": "use --context for one",
+    "--cluster-provider in-cluster": "this is no pod",
+    "--toolsets core": "--toolsets code does it all",
+    "--bind-address 0.0.0.0 --toolsets code": "not a loopback address",
+    "--config-dir nowhere": "cannot read the configuration folder nowhere",
+}
+
+
+@pytest.mark.parametrize("flags", REFUSED)
+def test_what_its_flags_promise_and_we_do_not_keep_is_refused(flags: str) -> None:
+    """In one line that says what is done instead; nothing is served."""
+    snapshot = () if "--contexts" in flags else SNAPSHOT
+    done = command("serve", *flags.split(), *snapshot)
+    assert done.returncode in {1, 2} and done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert REFUSED[flags] in line
+
+
+def test_files_of_a_folder_complete_the_configuration(home: Path) -> None:
+    """In the order of their names; a later setting wins, tables are joined, hidden and other files are left out."""
+    folder = home / "conf.d"
+    folder.mkdir()
+    (folder / "20-late.toml").write_text('snapshot = "~/saved.json"\n[limits]\ndepth = 100\n')
+    (folder / "10-early.toml").write_text('snapshot = "/nowhere"\n[limits]\napi_calls = 1\n')
+    (folder / ".99-hidden.toml").write_text("nonsense")
+    (folder / "99-other.txt").write_text("nonsense")
+    twice = f"{NODES} + {NODES}"
+    done = command("run", "-c", twice, "--config-dir=~/conf.d", HOME=str(home))
+    assert done.returncode == 1 and "limit.calls" in done.stderr
+    assert command("run", "-c", NODES, "--config-dir=~/conf.d", HOME=str(home)).stdout == '["n1"]\n'
+    (folder / "30-wrong.toml").write_text("readonly = true\n")
+    done = command("run", "-c", NODES, "--config-dir=~/conf.d", HOME=str(home))
+    assert done.returncode == 1 and "unknown setting `readonly`" in done.stderr and "read_only" in done.stderr

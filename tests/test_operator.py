@@ -21,6 +21,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+import yaml
 
 from kubescript.cli import demo
 from tests import clients, patience
@@ -185,30 +186,70 @@ def test_no_kubeconfig_at_all_stops_a_server_and_no_script_that_needs_none(files
     assert done.returncode == 1 and "this pod has no service account token" in done.stderr
 
 
+def doctor(*flags: str, home: Path, **variables: str) -> tuple[int, str]:
+    """Exit code and report, without a kubeconfig of whoever runs the tests."""
+    bare = {name: value for name, value in os.environ.items() if not name.startswith("KUBE")} | {"HOME": str(home)}
+    done = command("doctor", *flags, cwd=home, env=bare | variables)
+    assert "Traceback" not in done.stderr
+    return done.returncode, done.stdout
+
+
 def test_doctor_says_what_it_has_not_asked(files: Path) -> None:
-    """A live cluster is not connected to, a kubeconfig that is not there is wrong wherever it is named, and without one
-    that is said."""
-    dead = {
-        "current-context": "d",
-        "contexts": [{"name": "d", "context": {"cluster": "d", "user": "u"}}],
-        "clusters": [{"name": "d", "cluster": {"server": f"https://127.0.0.1:{clients.free_port()}"}}],
-    }
-    (files / "dead.kc").write_text(json.dumps(dead))
-    bare = {name: value for name, value in os.environ.items() if not name.startswith("KUBE")} | {"HOME": str(files)}
-
-    def told(*flags: str, **variables: str) -> tuple[int, str]:
-        command = [clients.KUBESCRIPT, "doctor", *flags]
-        done = subprocess.run(command, cwd=files, env=bare | variables, capture_output=True, text=True, timeout=60)
-        return done.returncode, done.stdout
-
-    for code, said in (told("--kubeconfig", "dead.kc"), told(KUBECONFIG="dead.kc")):
+    """With `--offline` a live cluster is not connected to; a kubeconfig that is not there is wrong all the same, and
+    without one that is said."""
+    for code, said in (
+        doctor("--offline", "--kubeconfig", "kubeconfig", home=files),
+        doctor("--offline", home=files, KUBECONFIG="kubeconfig"),
+    ):
         assert (code, "not asked: only its configuration was read" in said) == (0, True), said
-    code, said = told(KUBECONFIG="nowhere.kc")
+        assert "context here" in said
+    code, said = doctor("--offline", home=files, KUBECONFIG="nowhere.kc")
     assert (code, "WRONG   the cluster" in said, "nowhere.kc" in said) == (1, True, True), said
-    code, said = told()
-    assert (code, "not asked: any cluster; there is no kubeconfig" in said) == (0, True), said
-    assert "the cluster of this pod" in told(KUBERNETES_SERVICE_HOST="10.0.0.1")[1]
-    assert "not asked" not in told(*SNAPSHOT)[1]
+    code, said = doctor("--offline", home=files)
+    assert (code, "not asked: no cluster; there is no kubeconfig" in said) == (0, True), said
+    assert "the cluster of this pod" in doctor("--offline", home=files, KUBERNETES_SERVICE_HOST="10.0.0.1")[1]
+    assert "not asked" not in doctor(*SNAPSHOT, home=files)[1]
+
+
+def test_doctor_connects_and_says_who_we_are_and_what_we_may(control_plane: ControlPlane, tmp_path: Path) -> None:
+    """With the context's name, the version, the user, RBAC, and a line for a client."""
+    right = control_plane.kubeconfig
+    code, said = doctor("--kubeconfig", str(right), home=tmp_path)
+    assert code == 0, said
+    assert f"kubeconfig {right}, context " in said and "(current)" not in said and "not asked" not in said
+    assert re.search(r"server: Kubernetes v1\.[0-9]+", said) and "user:   admin (groups: system:masters" in said
+    assert "RBAC:   allows list pods, get pods/log" in said and "forbids" not in said
+    line = f"claude mcp add --scope user kubescript -- {clients.KUBESCRIPT} --kubeconfig {right} --toolsets code"
+    assert line in said
+    code, said = doctor("--json", "--kubeconfig", str(right), home=tmp_path)
+    (cluster,) = json.loads(said)["contexts"]
+    assert code == 0 and cluster["answer"]["user"] == "admin" and json.loads(said)["connect"] == line
+
+
+def test_doctor_calls_a_cluster_wrong_that_would_answer_no_script(control_plane: ControlPlane, tmp_path: Path) -> None:
+    """Nobody there, a token that is refused, nobody's token, a CA that is none, a login page, no cluster at all: each with
+    what to do, exit code 1."""
+    right = json.loads(json.dumps(yaml.safe_load(control_plane.kubeconfig.read_text())))
+    right["users"][0]["user"] = {"token": "no-such-token"}
+    (tmp_path / "token").write_text(json.dumps(right))
+    right["users"][0]["user"] = {}
+    (tmp_path / "nobody").write_text(json.dumps(right))
+    settings_of(tmp_path, f"https://127.0.0.1:{clients.free_port()}").rename(tmp_path / "dead")
+    cluster = {"certificate-authority-data": "Z2FyYmFnZQ=="}
+    settings_of(tmp_path, "https://127.0.0.1:1", **cluster).rename(tmp_path / "ca")
+    with answering(200, "text/html", b"<html>please log in</html>") as url:
+        settings_of(tmp_path, url).rename(tmp_path / "page")
+        for name, words in {
+            "dead": "cannot be reached: [Errno 111] Connection refused; check the kubeconfig's server",
+            "token": "refuses the credentials (401); they may have expired",
+            "nobody": "knows us as system:anonymous only; give the context's user",
+            "ca": "certificate-authority(-data) of the kubeconfig cannot be used; it must be readable PEM",
+            "page": "is none of an API server; check that `server`",
+        }.items():
+            code, said = doctor("--kubeconfig", name, home=tmp_path)
+            assert code == 1 and "WRONG   the cluster" in said and "→ " in said and words in said, said
+    code, said = doctor(home=tmp_path)
+    assert code == 1 and "WRONG   the cluster: no cluster" in said and "pass --kubeconfig" in said, said
 
 
 UNSTARTED = """
@@ -234,6 +275,29 @@ def test_a_sandbox_that_cannot_be_started_is_said_in_a_line(case: str, words: st
     done = subprocess.run([sys.executable, "-c", UNSTARTED, case], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (1, ""), done.stderr
     assert "could not be started" in done.stderr and words in done.stderr and "Traceback" not in done.stderr
+
+
+WITHOUT_LIBSECCOMP = """
+for library in $(ldconfig -p | sed -n 's/.*libseccomp.so.2.* => //p'); do mount --bind /dev/null "$library"; done
+exec "$@"
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to hide a library")
+def test_a_missing_libseccomp_is_named_with_its_package() -> None:
+    """By `run` in one line, by `doctor`, and by a strict server, which does not start; with it nothing is said."""
+    hidden = ["unshare", "--mount", "sh", "-ec", WITHOUT_LIBSECCOMP, "sh", clients.KUBESCRIPT]
+    done = subprocess.run([*hidden, "run", "-c", "1 + 1", *SNAPSHOT], capture_output=True, text=True, timeout=60)
+    if "unshare" in done.stderr or "mount" in done.stderr:
+        pytest.skip("needs the right to mount")
+    (line,) = done.stderr.splitlines()
+    assert "NOT FULLY CONFINED: seccomp missing" in line and "apt install libseccomp2" in line
+    done = subprocess.run([*hidden, "doctor", *SNAPSHOT], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "(libseccomp is missing)" in done.stdout and "libseccomp2" in done.stdout
+    done = subprocess.run([*hidden, "--port", "0", *SNAPSHOT], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "cannot confine scripts: seccomp missing; install libseccomp" in done.stderr.splitlines()[-1]
+    assert command("run", "-c", "1 + 1", *SNAPSHOT).stderr == ""
 
 
 def test_the_http_server_says_where_it_listens(files: Path) -> None:

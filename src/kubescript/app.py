@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kubescript.telemetry import otlp
     from kubescript.toolsets import base
 
-__all__ = ["TOOLSETS", "Application", "check_rules", "check_toolsets", "opened", "policy_of"]
+__all__ = ["TOOLSETS", "Application", "check_rules", "check_toolsets", "open_cluster", "opened", "policy_of"]
 
 log = logging.getLogger(__name__)
 
@@ -173,13 +173,24 @@ def _code(application: Application) -> base.Toolset:
 
 TOOLSETS: Final[dict[str, Callable[[Application], base.Toolset]]] = {"code": _code}
 """Toolsets by the names that `--toolsets` takes."""
+_FOREIGN_TOOLSETS: Final = frozenset(
+    {"config", "core", "helm", "kcp", "kiali", "kubevirt", "metrics", "netobserv", "openshift", "tekton"}
+)
+"""Those of kubernetes-mcp-server."""
 
 
 def check_toolsets(settings: config.Settings) -> None:
     """Checks that every toolset that the settings name exists. Raises ConfigError."""
     unknown = [name for name in settings.toolsets if name not in TOOLSETS]
-    if unknown:
-        raise errors.ConfigError(f"unknown toolset `{unknown[0]}`; there is: {', '.join(TOOLSETS)}")
+    if not unknown:
+        return
+    remedy = ""
+    if unknown[0] in _FOREIGN_TOOLSETS:
+        remedy = (
+            "that is one of kubernetes-mcp-server; here --toolsets code does it all with one tool, by scripts, and "
+            "tools like kubectl's commands are not in this version"
+        )
+    raise errors.ConfigError(f"unknown toolset `{unknown[0]}`; there is: {', '.join(TOOLSETS)}", remedy=remedy)
 
 
 def _enabled_toolsets(settings: config.Settings) -> tuple[str, ...]:
@@ -246,6 +257,12 @@ def policy_of(settings: config.Settings) -> policy.Policy:
     rules = tuple(policy_rules.read(rule) for rule in settings.denied_resources)
     defaults = policy.DEFAULT_RULES if settings.deny_defaults else ()
     return policy.Policy(settings.read_only, rules, defaults)
+
+
+def open_cluster(settings: config.Settings) -> cluster_base.Cluster:
+    """Returns one cluster without a policy, for the command line's own questions. Raises ClusterError when its
+    configuration cannot be used."""
+    return _cluster(settings, checked=True, patience_s=None)
 
 
 def check_rules(settings: config.Settings, name: str) -> list[policy_rules.Finding]:

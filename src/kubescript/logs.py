@@ -1,4 +1,4 @@
-"""Structured log lines on stderr, one JSON object each. stdout belongs to the MCP wire.
+"""Log lines on stderr or in a file: a JSON object each, or a line of text for people. stdout belongs to the MCP wire.
 
 Only the fields listed in EXTRA travel beside the message, so that no caller can log a whole object by accident.
 """
@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import datetime
 import logging
+import os
 import queue
 import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import Final
+from pathlib import Path
+from typing import Final, TextIO
 
 import orjson
 
+from kubescript import errors
 from kubescript.output import sanitizing
 
 __all__ = ["EXTRA", "configure", "drain", "mask_with"]
@@ -32,13 +35,34 @@ _DRAIN_S: Final = 2.0
 """Seconds that a server which ends waits for its last lines."""
 
 
+_EMPTY_LINE: Final = "\r\x1b[K"
+"""Makes a terminal empty the line, and go to its beginning."""
+_SAID: Final = frozenset({"event", "remedy"})
+"""Fields that people read elsewhere in the line, or need not read."""
+
+
 class _JsonLines(logging.Formatter):
     """Writes a record as one JSON object."""
 
     mask: Callable[[str], str] | None = None
     """Set as soon as text of the cluster may be among ours."""
+    _unmasked = '{"level":"error","logger":"kubescript.logs","message":"a log line could not be masked"}'
+    """What is logged instead of a line that cannot be masked."""
 
     def format(self, record: logging.LogRecord) -> str:
+        # A terminal and a collector of logs read the line, which quotes what strangers wrote. Each text is cleaned by
+        # itself. Attack: a name with U+2028 in it, of which the whole line, when it was cleaned, made two.
+        line = self._line(record)
+        cleaned = {key: sanitizing.clean(value) if isinstance(value, str) else value for key, value in line.items()}
+        text = self._written(cleaned, record)
+        try:
+            # Attack: a masker that was taken over answers with several lines.
+            return sanitizing.printable(self.mask(text)) if self.mask is not None else text
+        except Exception:  # fail closed: what cannot be masked is not logged
+            return self._unmasked
+
+    def _line(self, record: logging.LogRecord) -> dict[str, object]:
+        """Returns the fields of the record."""
         when = datetime.datetime.fromtimestamp(record.created, datetime.UTC)
         line: dict[str, object] = {
             "time": when.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
@@ -54,15 +78,32 @@ class _JsonLines(logging.Formatter):
             line["exception"] = record.exc_text
         elif record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        # A terminal and a collector of logs read the line, which quotes what strangers wrote. Each text is cleaned by
-        # itself. Attack: a name with U+2028 in it, of which the whole line, when it was cleaned, made two.
-        cleaned = {key: sanitizing.clean(value) if isinstance(value, str) else value for key, value in line.items()}
-        text = sanitizing.escaped(orjson.dumps(cleaned, default=_cleaned).decode())
-        try:
-            # Attack: a masker that was taken over answers with several lines.
-            return sanitizing.printable(self.mask(text)) if self.mask is not None else text
-        except Exception:  # fail closed: what cannot be masked is not logged
-            return '{"level":"error","logger":"kubescript.logs","message":"a log line could not be masked"}'
+        return line
+
+    def _written(self, line: dict[str, object], record: logging.LogRecord) -> str:
+        """Returns the fields as one line."""
+        return sanitizing.escaped(orjson.dumps(line, default=_cleaned).decode())
+
+
+class _TextLines(_JsonLines):
+    """Writes a record as one line for people: `14:03:07 warning: what happened; what to do (event=…)`."""
+
+    _unmasked = "error: a log line could not be masked"
+
+    def __init__(self, before: str) -> None:
+        super().__init__()
+        self._before = before
+
+    def format(self, record: logging.LogRecord) -> str:
+        return self._before + super().format(record)
+
+    def _written(self, line: dict[str, object], record: logging.LogRecord) -> str:
+        when = datetime.datetime.fromtimestamp(record.created).astimezone()
+        said = [str(line[key]) for key in ("message", "remedy", "exception") if key in line]
+        others = [f"{key}={_cleaned(line[key])}" for key in EXTRA if key in line and key not in _SAID]
+        facts = f" ({' '.join(others)})" if others else ""
+        text = f"{when:%H:%M:%S} {record.levelname.lower()}: {'; '.join(said)}{facts}"
+        return sanitizing.printable(" | ".join(text.splitlines()))
 
 
 def _cleaned(value: object) -> str:
@@ -75,10 +116,11 @@ class _Lines(logging.Handler):
     # Attack: masking waits for a masker that never answers. Each line of the event loop then held up every client for
     # half a second, and so did each line of another thread, which held the lock of the handler meanwhile.
 
-    def __init__(self) -> None:
+    def __init__(self, stream: TextIO, *, as_text: bool) -> None:
         super().__init__()
-        self._form = _JsonLines()
-        self._stream = logging.StreamHandler(sys.stderr)
+        # On a terminal, a line that says what is going on may stand where this one comes.
+        self._form = _TextLines(_EMPTY_LINE if stream.isatty() else "") if as_text else _JsonLines()
+        self._stream = logging.StreamHandler(stream)
         self._stream.setFormatter(self._form)
         self._waiting: queue.Queue[logging.LogRecord] = queue.Queue(_MAX_WAITING)
         self._writer: threading.Thread | None = None
@@ -149,12 +191,26 @@ def drain() -> None:
             handler.drain()
 
 
-def configure(level: str) -> None:
-    """Sends every log record of `level` and above to stderr."""
-    handler = _Lines()
+def configure(level: str, *, as_text: bool = False, file: Path | None = None) -> None:
+    """Sends every log record of `level` and above to stderr or to the end of `file`. Raises ConfigError."""
+    handler = _Lines(_opened(file) if file is not None else sys.stderr, as_text=as_text)
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
     at_least_warning = max(logging.WARNING, root.level)
-    for chatty in ("urllib3", "asyncio", "mcp", "uvicorn.access"):
+    chatty_ones = ["urllib3", "asyncio", "mcp", "uvicorn.access"]
+    if as_text:
+        chatty_ones.append("uvicorn.error")  # how it starts and ends is no news to a person
+    for chatty in chatty_ones:
         logging.getLogger(chatty).setLevel(at_least_warning)
+
+
+def _opened(file: Path) -> TextIO:
+    """Returns the file, which only its owner may read when it is new. Raises ConfigError."""
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise errors.ConfigError(
+            f"cannot write the log file {file}: {error.strerror}", remedy="check --log-file (log_file)"
+        ) from None
+    return os.fdopen(descriptor, "a", encoding="utf-8")

@@ -3,9 +3,11 @@ clusters scripts may name, and under which rules."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import sys
+from concurrent import futures
 from dataclasses import asdict, dataclass
 from typing import Final
 
@@ -13,8 +15,10 @@ import orjson
 
 from kubescript import app, config, errors, redaction, spawner
 from kubescript.audit import recorder
+from kubescript.cli import connection
 from kubescript.cluster import kubeconfig
 from kubescript.executor import executor
+from kubescript.output import sanitizing
 from kubescript.policy import policy as policies
 from kubescript.policy import rules
 from kubescript.wire import protocol
@@ -37,19 +41,13 @@ _PURPOSE: Final = {
     "seccomp": "the kernel kills the worker at any system call off the list",
 }
 
-_REMEDY: Final = {
-    "network": "allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, "
-    "user.max_user_namespaces>0, kernel.apparmor_restrict_unprivileged_userns=0), or run as root with CAP_SYS_ADMIN",
-    "landlock": "use Linux 5.13 or newer with `landlock` among the boot parameter lsm=",
-    "seccomp": "install libseccomp (Debian: libseccomp2; Alpine: libseccomp) and allow prctl(PR_SET_SECCOMP)",
-    "scope": "use Linux 6.12 or newer; seccomp forbids every signal meanwhile",
-    "oom_score": "mount /proc writable for the process itself",
-}
+_AT_ONCE: Final = 8
+"""Clusters that are asked at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A cluster, as configured; nobody has connected to it, unless its rules name what only it can tell."""
+    """A cluster, as configured, and what it answered when it was asked."""
 
     name: str
     source: str
@@ -60,11 +58,14 @@ class Cluster:
     """What is to be said of the rules."""
     asked: bool = True
     """Whether all there is to know was looked at; False when a live cluster has not been connected to."""
+    answer: connection.Answer | None = None
+    """What the cluster said; None of a snapshot, and when it was not asked."""
 
     @property
     def healthy(self) -> bool:
         """Whether it exists and no rule is mistaken."""
-        return not self.problem and not any(finding.wrong for finding in self.rules)
+        answers = self.answer is None or not self.answer.problem
+        return not self.problem and answers and not any(finding.wrong for finding in self.rules)
 
     def as_text(self) -> str:
         """A line, and what is wrong with it."""
@@ -76,6 +77,8 @@ class Cluster:
             line += "; not asked: only its configuration was read"
         findings = [self.problem] + [finding.text for finding in self.rules]
         lines = [line] + [f"        → {text}" for text in findings if text]
+        if self.answer is not None:
+            lines += _answer_lines(self.answer)
         return "\n".join(lines)
 
 
@@ -92,6 +95,8 @@ class Report:
     """Whether secrets are masked; the operator's decision, so no fault when they are not."""
     masker: tuple[protocol.Layer, ...] = ()
     """The layers that a masking process reports; empty when nothing is masked."""
+    connect: str = ""
+    """The command that tells a client of the server."""
 
     @property
     def healthy(self) -> bool:
@@ -119,7 +124,7 @@ class Report:
                 "active": layer.active,
                 "detail": layer.detail,
                 "purpose": _PURPOSE.get(layer.name, ""),
-                "remedy": "" if layer.active else _REMEDY.get(layer.name, ""),
+                "remedy": "" if layer.active else spawner.REMEDIES.get(layer.name, ""),
                 "required": layer.name in spawner.REQUIRED_LAYERS,
             }
             for layer in self.layers
@@ -129,7 +134,7 @@ class Report:
             "healthy": self.healthy, "missing": self.missing, "platform": _platform(), "layers": rows,
             "contexts": [asdict(context) for context in self.contexts],
             "audit": {"ok": self.audit[0], "detail": self.audit[1]},
-            "redaction": {"enabled": self.redaction, "layers": masker},
+            "redaction": {"enabled": self.redaction, "layers": masker}, "connect": self.connect,
         }  # fmt: skip
         return orjson.dumps(report, option=orjson.OPT_INDENT_2).decode()
 
@@ -154,6 +159,9 @@ class Report:
         lines += [context.as_text() for context in self.contexts]
         if not self.contexts:
             lines.append(f"not asked: {_unnamed()}")
+        if self.connect:
+            lines.append(f"to connect Claude Code: {self.connect}")
+            lines.append("other clients: kubescript client claude-desktop|cursor|vscode")
         return "\n".join(lines)
 
 
@@ -166,21 +174,22 @@ def _masker_layers(settings: config.Settings) -> tuple[protocol.Layer, ...]:
         engine.close()
 
 
-def examine(settings: config.Settings, source: spawner.Spawner) -> Report:
-    """Forks a worker and a masker, and reads what they report of their own lockdown.
+def examine(settings: config.Settings, source: spawner.Spawner, *, offline: bool = False, connect: str = "") -> Report:
+    """Forks a worker and a masker, and reads what they report of their own lockdown; asks each cluster who we are.
 
-    Needs no cluster; one whose rules only discovery can confirm is asked. Raises ConfigError for settings that no
-    server takes.
+    With `offline`, only a cluster whose rules nothing but discovery can confirm is asked. Raises ConfigError for
+    settings that no server takes.
     """
     app.check_toolsets(settings)
     memory = settings.limits.memory_mib * config.MIB
     runner = executor.Executor(source, memory_bytes=memory, cpu_seconds=60, spares=0, strict=False)
     return Report(
         layers=runner.probe(),
-        contexts=_clusters(settings),
+        contexts=_clusters(settings, offline=offline),
         audit=recorder.state(settings.audit),
         redaction=settings.redaction.enabled,
         masker=_masker_layers(settings),
+        connect=connect,
     )
 
 
@@ -190,30 +199,48 @@ def _layer_lines(layer: protocol.Layer) -> list[str]:
     purpose = _PURPOSE.get(layer.name, "")
     detail = f" ({layer.detail})" if layer.detail else ""
     lines = [f"{mark} {layer.name:<13} {purpose}{detail}"]
-    if not layer.active and layer.name in _REMEDY:
-        lines.append(f"        {'':<13} → {_REMEDY[layer.name]}")
+    if not layer.active and layer.name in spawner.REMEDIES:
+        lines.append(f"        {'':<13} → {spawner.REMEDIES[layer.name]}")
     return lines
 
 
-def _clusters(settings: config.Settings) -> tuple[Cluster, ...]:
-    """Every cluster that the server would serve; none when nothing names one."""
+def _answer_lines(answer: connection.Answer) -> list[str]:
+    """What the cluster said, a line each."""
+    lines = [f"        → {answer.problem}"] if answer.problem else []
+    if answer.version:
+        lines.append(f"        server: Kubernetes {answer.version}")
+    if answer.user:
+        groups = f" (groups: {', '.join(answer.groups)})" if answer.groups else ""
+        lines.append(f"        user:   {answer.user}{groups}")
+    if answer.allowed:
+        lines.append(f"        RBAC:   allows {', '.join(answer.allowed)}")
+    if answer.forbidden:
+        lines.append(f"        RBAC:   forbids {', '.join(answer.forbidden)}: scripts get 403 there")
+    # Attack: an API server's words with ends of lines in them, which look like ours.
+    return [sanitizing.printable(sanitizing.clean(line)) for line in lines]
+
+
+def _clusters(settings: config.Settings, *, offline: bool) -> tuple[Cluster, ...]:
+    """Every cluster that the server would serve; none when nothing names one and nobody is to be asked."""
     if settings.contexts:
         names = settings.context_names
-        return tuple(_cluster(settings.of_context(name), name) for name in names)
+        with futures.ThreadPoolExecutor(_AT_ONCE) as threads:  # one that is down must not hold up the others
+            return tuple(threads.map(lambda name: _cluster(settings.of_context(name), name, offline=offline), names))
     kubeconfig_path = kubeconfig.source(settings.kubeconfig)
     is_named = settings.snapshot or settings.context or settings.denied_resources or kubeconfig_path
-    if not is_named:
+    if offline and not is_named:
         return ()
-    return (_cluster(settings, settings.context or "the cluster"),)
+    return (_cluster(settings, settings.context or "the cluster", offline=offline),)
 
 
-def _cluster(settings: config.Settings, name: str) -> Cluster:
+def _cluster(settings: config.Settings, name: str, *, offline: bool) -> Cluster:
     """What the server would serve under this name."""
     policy = app.policy_of(settings)
     source, problem = _source(settings)
     all_rules = (*policy.defaults, *policy.rules)
     needs_no_answer = bool(problem) or settings.snapshot is not None
     has_custom_rules = not all(rule.built_in for rule in policy.rules)
+    answer = None if offline or needs_no_answer else _answer(settings)
     return Cluster(
         name=name,
         source=source,
@@ -221,7 +248,8 @@ def _cluster(settings: config.Settings, name: str) -> Cluster:
         denied=tuple(_shown(rule) for rule in all_rules),
         problem=problem,
         rules=tuple(app.check_rules(settings, name)),
-        asked=needs_no_answer or has_custom_rules,
+        asked=needs_no_answer or has_custom_rules or answer is not None,
+        answer=answer,
     )
 
 
@@ -230,25 +258,32 @@ def _shown(rule: policies.DeniedResource) -> str:
     return f"{rule.id} (but for metadata)" if rule.serve == "metadata" else rule.id
 
 
+def _answer(settings: config.Settings) -> connection.Answer:
+    with contextlib.closing(app.open_cluster(settings)) as cluster:
+        return connection.ask(cluster, writable=not settings.read_only)
+
+
 def _source(settings: config.Settings) -> tuple[str, str]:
     """Where the cluster is configured, and what is wrong with that; connects to nothing."""
-    if settings.snapshot is not None:
-        problem = "" if settings.snapshot.exists() else f"there is no snapshot at {settings.snapshot}"
-        return f"snapshot {settings.snapshot}", problem
-    path = kubeconfig.source(settings.kubeconfig)
-    source = f"kubeconfig {path}, context {settings.context or '(current)'}"
+    source, name = f"snapshot {settings.snapshot}", settings.context or "(current)"
     try:
-        kubeconfig.choose(settings.kubeconfig, settings.context)
+        with contextlib.closing(app.open_cluster(settings)) as cluster:
+            name = cluster.name
+        problem = ""
     except errors.ClusterError as error:
-        return source, error.message
-    return source, ""
+        problem = "; ".join(part for part in (error.message, error.remedy) if part)
+    if settings.snapshot is None:
+        path = kubeconfig.source(settings.kubeconfig)
+        in_pod = path is None and not settings.context
+        source = _unnamed() if in_pod else f"kubeconfig {path}, context {name}"
+    return source, problem
 
 
 def _unnamed() -> str:
     """The cluster that no setting names."""
     if os.environ.get("KUBERNETES_SERVICE_HOST"):
         return "the cluster of this pod, as its service account"
-    return "any cluster; there is no kubeconfig (--kubeconfig, KUBECONFIG, ~/.kube/config)"
+    return "no cluster; there is no kubeconfig (--kubeconfig, KUBECONFIG, ~/.kube/config)"
 
 
 def _platform() -> str:

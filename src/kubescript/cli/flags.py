@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from kubescript.cli import paths
+from kubescript.cli import habits, paths
 
 if TYPE_CHECKING:
     from kubescript import config
 
-__all__ = ["remember", "server_flags", "settings"]
+__all__ = ["as_words", "remember", "server_flags", "settings"]
 
 _SERVING_COMMANDS: Final = frozenset({"kubescript", "serve"})
 """What serves; everything else answers a person."""
+_HTTP_ONLY: Final = frozenset({"transport", "host", "port", "bind_address", "http_port"})
 _FLAGS_BEFORE: Final = "kubescript.flags"
 """Where the flags before a sub-command wait for it."""
 
@@ -40,6 +41,11 @@ def server_flags(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--snapshot", type=paths.UserPath(), help="Serve this saved cluster instead of a live one."),
         click.option("--config", "config_file", type=paths.UserPath(), help="TOML or YAML file with settings."),
         click.option(
+            "--config-dir",
+            type=paths.UserPath(),
+            help="Folder with more TOML files, read in the order of their names; a later setting wins.",
+        ),
+        click.option(
             "--read-only/--no-read-only", default=None, help="Refuse every request that could change the cluster."
         ),
         click.option("--audit", type=paths.UserPath(), help="Put every script and call on record in this file."),
@@ -53,11 +59,20 @@ def server_flags(command: Callable[..., Any]) -> Callable[..., Any]:
             type=click.Choice(["stdio", "http"]),
             help="How clients connect; stdio, unless --port or --host is given.",
         ),
+        *habits.options(),
         click.option("--host", help="Loopback address of the http transport."),
         click.option("--port", type=int, help="Port of the http transport."),
         click.option(
-            "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="Least level that is logged."
+            "--log-level",
+            type=habits.LogLevel(["debug", "info", "warning", "error"]),
+            help="Least level that is logged.",
         ),
+        click.option(
+            "--log-format",
+            type=click.Choice(["auto", "json", "text"]),
+            help="How log lines are written; auto: text on a terminal, else JSON.",
+        ),
+        click.option("--log-file", type=paths.UserPath(), help="Write the log to the end of this file, not to stderr."),
     )
     return functools.reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
 
@@ -71,8 +86,9 @@ def settings(context: click.Context, flags: dict[str, object]) -> config.Setting
     """The settings of this command. Raises ConfigError."""
     from kubescript import config, errors
 
-    given = _merged_flags(context, flags)
-    file = given.pop("config_file", None)
+    typed = _merged_flags(context, flags)
+    given = habits.translated(typed)
+    file, folder = given.pop("config_file", None), given.pop("config_dir", None)
     audit = {}
     if "audit" in given:
         audit["file"] = given.pop("audit")
@@ -81,12 +97,29 @@ def settings(context: click.Context, flags: dict[str, object]) -> config.Setting
         audit[str(kept)] = True
     if audit:
         given["audit"] = audit
-    loaded = config.load(given, file if isinstance(file, Path) else None)
+    loaded = config.load(given, file if isinstance(file, Path) else None, folder if isinstance(folder, Path) else None)
+    habits.check(typed, loaded)
     if kept and loaded.audit.file is None:
         raise errors.ConfigError("--audit-keep keeps nothing without a record", remedy="pass --audit FILE as well")
     if context.info_name in _SERVING_COMMANDS:
         return loaded
     return _interactive_defaults(loaded)
+
+
+def as_words(context: click.Context, flags: dict[str, object]) -> list[str]:
+    """The flags of the server as a client may write them: paths are absolute. Those of the http transport are left
+    out."""
+    words: list[str] = []
+    values = _merged_flags(context, flags)
+    for option in context.find_root().command.params:
+        value = values.get(option.name or "")
+        if value is None or option.name in _HTTP_ONLY:
+            continue
+        if isinstance(value, bool):
+            words.append((option.opts if value else option.secondary_opts)[0])
+        else:
+            words += [option.opts[0], str(value.absolute()) if isinstance(value, Path) else str(value)]
+    return words
 
 
 def _given(flags: dict[str, object]) -> dict[str, object]:

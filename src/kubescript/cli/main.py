@@ -18,7 +18,7 @@ import click
 
 import kubescript
 from kubescript import spawner
-from kubescript.cli import audit, completion, flags, paths, process
+from kubescript.cli import audit, completion, flags, paths, process, terminal
 from kubescript.output import sanitizing
 
 if TYPE_CHECKING:
@@ -64,7 +64,8 @@ def _serve(context: click.Context, given: dict[str, object]) -> None:
         if opened.settings.transport == "stdio":
             process.exit_on_signals(opened, context.find_root().obj)
         with contextlib.suppress(KeyboardInterrupt):
-            anyio.run(transports.serve, server, opened.settings, opened.state, opened.scrape, opened.contexts)
+            announce = terminal.announcer(opened.settings, opened.contexts.names)
+            anyio.run(transports.serve, server, opened.settings, opened.state, opened.scrape, opened.contexts, announce)
 
 
 @cli.command()
@@ -81,7 +82,8 @@ def run(context: click.Context, /, file: TextIO | None, code: str | None, timeou
         opened.start()
         import anyio
 
-        answer = anyio.run(opened.evaluator.evaluate, script, timeout, None, _operator("run"))
+        with terminal.Status(terminal.starting()) as status:
+            answer = anyio.run(opened.evaluator.evaluate, script, timeout, status.on_progress, _operator("run"))
     process.echo(answer.text, err=answer.is_error)
     if answer.is_error:
         context.exit(_FAILED)
@@ -125,15 +127,23 @@ def _operator(command: str) -> types.Caller:
 
 @cli.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--offline", is_flag=True, help="Do not connect to the clusters.")
 @flags.server_flags
 @click.pass_context
-def doctor(context: click.Context, /, as_json: bool, **given: object) -> None:
-    """Say which layers of the sandbox hold here and which contexts are served; exit 1 when one is missing."""
+def doctor(context: click.Context, /, as_json: bool, offline: bool, **given: object) -> None:
+    """Say whether all is well: the layers of the sandbox, each cluster, our rights there; exit 1 when it is not."""
+    from kubescript import logs
+    from kubescript.cli import client as clients
     from kubescript.cli import doctor as diagnosis
 
     with _errors_explained():
         settings = flags.settings(context, given)
-        report = diagnosis.examine(settings, context.find_root().obj)
+        logs.configure(
+            "error", as_text=terminal.wants_text(settings), file=settings.log_file
+        )  # the report says the rest
+        served = clients.server(settings, flags.as_words(context, given))
+        line = clients.claude_line("kubescript", served)
+        report = diagnosis.examine(settings, context.find_root().obj, offline=offline, connect=line)
     text = report.as_json() if as_json else report.as_text()
     process.echo(text)
     context.exit(0 if report.healthy else _FAILED)
@@ -149,6 +159,7 @@ def doctor(context: click.Context, /, as_json: bool, **given: object) -> None:
 @click.pass_context
 def snapshot(context: click.Context, /, out: Path, namespaces: str | None, logs: int | None, **given: object) -> None:
     """Save the cluster to OUT, for `--snapshot OUT`: nothing that the policy denies, and of Secrets only metadata."""
+    from kubescript.broker import records
     from kubescript.capture import capture
 
     chosen = _names(namespaces)
@@ -156,11 +167,12 @@ def snapshot(context: click.Context, /, out: Path, namespaces: str | None, logs:
         _mute_call_events()
         cluster = opened.cluster
         journal = opened.audit.journal(_operator("snapshot")) if opened.audit is not None else None
-        report = capture.capture(
-            opened.broker, out, cluster=cluster.name, namespace=cluster.namespace, namespaces=chosen, logs=logs,
-            journal=journal,
-        )  # fmt: skip
-        opened.contexts.check_rules()
+        with terminal.Status("saving the cluster") as status:
+            report = capture.capture(
+                opened.broker, out, cluster=cluster.name, namespace=cluster.namespace, namespaces=chosen, logs=logs,
+                journal=terminal.Watched(journal or records.NOWHERE, status),
+            )  # fmt: skip
+            opened.contexts.check_rules()
     process.echo(_snapshot_summary(report))
     if not report.objects:
         raise click.ClickException("the snapshot holds no object: check --context, --namespaces and what RBAC allows")
@@ -210,8 +222,39 @@ def demo(context: click.Context, /, **given: object) -> None:
         import anyio
 
         for number in range(len(demo.SCRIPTS)):
-            page = anyio.run(demo.perform, opened.evaluator, number)
+            with terminal.Status(terminal.starting()):
+                page = anyio.run(demo.perform, opened.evaluator, number)
             process.echo(page)
+
+
+@cli.command()
+@click.argument("name", metavar="NAME", type=click.Choice(["claude-code", "claude-desktop", "cursor", "vscode"]))
+@click.option("--write", is_flag=True, help="Write it to the client's configuration file; the old file is kept.")
+@click.option("--file", type=paths.UserPath(), help="That file; default: the user's, for all projects.")
+@click.option("--as", "title", default="kubescript", show_default=True, help="What the client calls the server.")
+@flags.server_flags
+@click.pass_context
+def client(context: click.Context, /, name: str, write: bool, file: Path | None, title: str, **given: object) -> None:
+    """Print what an MCP client needs to start this server: claude-code, claude-desktop, cursor or vscode.
+
+    The other flags are those that the server is to be started with.
+    """
+    from kubescript.cli import client as clients
+    from kubescript.cli import client_files
+
+    chosen = clients.CLIENTS[name]
+    with _errors_explained():
+        served = clients.server(flags.settings(context, given), flags.as_words(context, given), chosen)
+        target = (file or chosen.file()).absolute()
+        if write:
+            done = client_files.add(target, chosen.key, title, served.entry(typed=chosen.typed))
+            process.echo(f"{done}; restart {chosen.title} to use it")
+            return
+    if name == "claude-code" and file is None:
+        process.echo(clients.claude_line(title, served))
+        return
+    process.echo(clients.snippet(title, chosen, served))
+    process.echo(f"This belongs into {target}; --write puts it there.", err=True)
 
 
 cli.add_command(audit.audit)
@@ -232,7 +275,7 @@ def _application(
         from kubescript import app, logs  # 0.3 s, in which both warm up
 
         settings = flags.settings(context, given)
-        logs.configure(settings.log_level)
+        logs.configure(settings.log_level, as_text=terminal.wants_text(settings), file=settings.log_file)
         with app.opened(settings, source, masking) as opened:
             yield opened
 

@@ -30,8 +30,8 @@ _MAX_NAME: Final = 253
 """Characters of a context's name."""
 
 
-def load(flags: Mapping[str, object], file: Path | None) -> Settings:
-    """Reads all settings. `flags` are those given on the command line.
+def load(flags: Mapping[str, object], file: Path | None, folder: Path | None = None) -> Settings:
+    """Reads all settings. `flags` are those given on the command line; the TOML files of `folder` complete `file`.
 
     Raises ConfigError, which names the key and says what to do.
     """
@@ -43,6 +43,9 @@ def load(flags: Mapping[str, object], file: Path | None) -> Settings:
         path = Path(os.path.expanduser(path))  # noqa: PTH111  it raises nothing
     _check_environment()
     data = _read_file(path) if path is not None else {}
+    if folder is not None:
+        data = _with_folder(data, folder)
+        path = folder
     flags, data = _with_chosen_contexts(_flags_with_transport(flags), data)
     try:
         settings = _layered(data)(**flags)
@@ -195,6 +198,29 @@ def _read_file(path: Path) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise errors.ConfigError(f"{path}: expected settings at the top level, got {type(data).__name__}")
     return data
+
+
+def _with_folder(data: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Returns the settings with those of each TOML file of the folder, in the order of their names."""
+    try:
+        files = sorted(file for file in folder.iterdir() if file.suffix == ".toml" and not file.name.startswith("."))
+    except OSError as error:
+        raise errors.ConfigError(f"cannot read the configuration folder {folder}: {error.strerror}") from None
+    for file in files:
+        data = _merged(data, _read_file(file))
+    return data
+
+
+def _merged(data: dict[str, Any], later: dict[str, Any]) -> dict[str, Any]:
+    """Returns the settings of both; of two values the later one, of two tables both."""
+    merged = dict(data)
+    for key, value in later.items():
+        before = merged.get(key)
+        if isinstance(before, dict) and isinstance(value, dict):
+            merged[key] = _merged(before, value)
+        else:
+            merged[key] = value
+    return merged
 
 
 def _parse(path: Path, text: str) -> object:

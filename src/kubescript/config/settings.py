@@ -260,6 +260,10 @@ class Settings(pydantic_settings.BaseSettings):
     """Port of the http transport."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """The lowest level that is logged."""
+    log_format: Literal["auto", "json", "text"] = "auto"
+    """How log lines are written; `auto`: text for a person at a terminal, JSON for everybody else."""
+    log_file: UserPath | None = None
+    """The file to whose end log lines are written; default, and `stderr`: the standard error stream."""
 
     @pydantic.field_validator("toolsets", mode="before")
     @classmethod
@@ -278,6 +282,12 @@ class Settings(pydantic_settings.BaseSettings):
         if isinstance(value, list | tuple):
             return {name: {} for name in value}
         return value
+
+    @pydantic.field_validator("log_file", mode="before")
+    @classmethod
+    def _stream(cls, value: object) -> object:
+        """Accepts the name of the standard error stream, as kubernetes-mcp-server does."""
+        return None if str(value) == "stderr" else value
 
     @property
     def context_names(self) -> tuple[str, ...]:

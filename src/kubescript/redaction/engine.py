@@ -184,6 +184,12 @@ def _cache_directory() -> str:
     return str(home / "kubescript" / "scanner") if home.is_absolute() else ""
 
 
+def is_first_use() -> bool:
+    """Whether no compiled rules are saved on this machine, so that the first masker takes seconds to start."""
+    folder = _cache_directory()
+    return not folder or not any(Path(folder).glob("*.hsdb"))
+
+
 def _check_settings(told: bytes) -> None:
     """Asks the masker's own code, in a process of its own, what is wrong with the settings. Raises ConfigError."""
     try:

@@ -1,5 +1,5 @@
 """How clients reach the server: stdio and streamable HTTP."""
 
-from kubescript.transports.serving import Scrape, State, serve
+from kubescript.transports.serving import Announce, Scrape, State, serve
 
-__all__ = ["Scrape", "State", "serve"]
+__all__ = ["Announce", "Scrape", "State", "serve"]

@@ -6,6 +6,7 @@ Beside it stand /health for probes, /info for people and /metrics for Prometheus
 from __future__ import annotations
 
 import errno
+import functools
 import logging
 import os
 import signal
@@ -21,7 +22,7 @@ from kubescript import config, contexts, errors
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-__all__ = ["Scrape", "State", "serve"]
+__all__ = ["Announce", "Scrape", "State", "serve"]
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +30,9 @@ State = Callable[[], dict[str, object]]
 """Returns what /info answers."""
 Scrape = Callable[[], bytes]
 """Returns what /metrics answers."""
+
+Announce = Callable[[str], None]
+"""Is told the server's URL as soon as clients can connect; nothing over stdio."""
 
 _METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 """Prometheus' text format."""
@@ -45,12 +49,16 @@ async def serve(
     state: State,
     scrape: Scrape | None = None,
     clusters: contexts.Contexts | None = None,
+    announce: Announce | None = None,
 ) -> None:
     """Serves until the client hangs up (stdio) or a signal ends the process (http). The names of `clusters` are for the
-    log."""
+    log, unless `announce` tells a person."""
     if settings.transport == "http":
-        await _serve_http(server, settings, state, scrape, clusters.names if clusters is not None else ())
+        names = clusters.names if clusters is not None else ()
+        await _serve_http(server, settings, state, scrape, announce or functools.partial(_log_url, settings, names))
     else:
+        if announce is not None:
+            announce("")
         await _serve_stdio(server)
 
 
@@ -67,7 +75,7 @@ async def _serve_http(
     settings: config.Settings,
     state: State,
     scrape: Scrape | None,
-    clusters: Sequence[str],
+    announce: Announce,
 ) -> None:
     import uvicorn
 
@@ -89,17 +97,20 @@ async def _serve_http(
     )
     with _listener(settings) as listener:
         _end_on_sigterm()
-        _log_address(listener, settings, clusters)
+        announce(_url(listener, settings))
         await connections.Server(options).serve([listener])
 
 
-def _log_address(listener: socket.socket, settings: config.Settings, clusters: Sequence[str]) -> None:
-    """Logs where clients find the server: with port 0 nobody else knows it."""
+def _url(listener: socket.socket, settings: config.Settings) -> str:
+    """Returns where clients find the server: with port 0 nobody else knows it."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{listener.getsockname()[1]}/mcp"
+
+
+def _log_url(settings: config.Settings, clusters: Sequence[str], url: str) -> None:
     log.info(
-        "listening at http://%s:%d/mcp; clusters: %s; toolsets: %s",
-        host,
-        listener.getsockname()[1],
+        "listening at %s; clusters: %s; toolsets: %s",
+        url,
         ", ".join(filter(None, clusters)) or "not known before the first call",
         ", ".join(settings.toolsets) or "none",
         extra={"event": "http.listening"},
@@ -154,5 +165,10 @@ def _application(server: lowlevel.Server[Any], limits: config.Http, state: State
         session_idle_timeout=limits.session_idle_s,
         max_sessions=limits.max_sessions,
         max_request_body_size=_MAX_BODY,
-        custom_starlette_routes=[Route("/health", health), Route("/info", info), Route("/metrics", metrics)],
+        custom_starlette_routes=[
+            Route("/health", health),
+            Route("/healthz", health),
+            Route("/info", info),
+            Route("/metrics", metrics),
+        ],
     )

@@ -1,0 +1,148 @@
+"""`kubescript client NAME`: what an MCP client needs to be told to start this server, printed or written to its
+configuration."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from kubescript import errors
+
+if TYPE_CHECKING:
+    from kubescript import config
+
+__all__ = ["CLIENTS", "Client", "Server", "claude_line", "server", "snippet"]
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """How a client reaches the server: a program to start, or a URL."""
+
+    command: tuple[str, ...] = ()
+    environment: Mapping[str, str] | None = None
+    url: str = ""
+
+    def entry(self, *, typed: bool) -> dict[str, Any]:
+        """The server's entry in a configuration file; `typed` says which transport it is."""
+        if self.url:
+            return {"type": "http", "url": self.url} if typed else {"url": self.url}
+        entry: dict[str, Any] = {"type": "stdio"} if typed else {}
+        entry |= {"command": self.command[0], "args": list(self.command[1:])}
+        return entry | ({"env": dict(self.environment)} if self.environment else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A program that MCP servers are configured for, and where."""
+
+    title: str
+    file: Callable[[], Path]
+    """The configuration of the user, for all projects."""
+    key: str = "mcpServers"
+    typed: bool = False
+    over_http: bool = True
+
+
+def _home() -> Path:
+    return Path(os.path.expanduser("~"))  # noqa: PTH111  it raises nothing for a home that is not known
+
+
+def _application_folder() -> Path:
+    """Where programs with windows keep their settings."""
+    if sys.platform == "darwin":
+        return _home() / "Library" / "Application Support"
+    return Path(os.environ.get("XDG_CONFIG_HOME") or _home() / ".config")
+
+
+def _claude_code() -> Path:
+    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or _home()) / ".claude.json"
+
+
+CLIENTS: Final = {
+    "claude-code": Client("Claude Code", _claude_code, typed=True),
+    "claude-desktop": Client(
+        "Claude Desktop", lambda: _application_folder() / "Claude" / "claude_desktop_config.json", over_http=False
+    ),
+    "cursor": Client("Cursor", lambda: _home() / ".cursor" / "mcp.json"),
+    "vscode": Client(
+        "VS Code", lambda: _application_folder() / "Code" / "User" / "mcp.json", key="servers", typed=True
+    ),
+}
+"""Clients by the names that the command takes."""
+
+
+def server(settings: config.Settings, flags: list[str], client: Client | None = None) -> Server:
+    """How a client reaches the server with these settings, which the flags amount to. Raises ConfigError."""
+    if settings.transport == "http":
+        if client is not None and not client.over_http:
+            raise errors.ConfigError(
+                f"the configuration file of {client.title} takes no http server", remedy="leave out --port and --host"
+            )
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        return Server(url=f"http://{host}:{settings.port}/mcp")
+    toolsets = [] if settings.toolsets else ["--toolsets", "code"]
+    return Server((*_program(), *flags, *toolsets), _environment(settings, flags))
+
+
+def claude_line(name: str, served: Server) -> str:
+    """The command that tells Claude Code of the server, for all of the user's projects."""
+    if served.url:
+        return shlex.join(["claude", "mcp", "add", "--transport", "http", "--scope", "user", name, served.url])
+    words = ["claude", "mcp", "add"]
+    for variable, value in (served.environment or {}).items():
+        words += ["--env", f"{variable}={value}"]
+    # --env takes every word up to the next flag.
+    return shlex.join([*words, "--scope", "user", name, "--", *served.command])
+
+
+def snippet(name: str, client: Client, served: Server) -> str:
+    """What belongs into the configuration file."""
+    return json.dumps({client.key: {name: served.entry(typed=client.typed)}}, indent=2, ensure_ascii=False)
+
+
+def _program() -> tuple[str, ...]:
+    """This installation's command, by its absolute path: clients do not have the PATH of a shell."""
+    started = Path(sys.argv[0])
+    for path in (started, Path(sys.executable).with_name("kubescript")):
+        if path.name == "kubescript" and path.is_file() and os.access(path, os.X_OK):
+            return (str(path.absolute()),)
+    return (sys.executable, "-m", "kubescript")
+
+
+def _environment(settings: config.Settings, flags: list[str]) -> dict[str, str]:
+    """Variables of this shell that the server needs and a client would not pass on."""
+    from kubescript.cluster import kubeconfig
+
+    needed = {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith("KUBESCRIPT_") and not name.startswith("KUBESCRIPT_TEST")
+    }
+    if settings.snapshot is not None:
+        return needed
+    if "--kubeconfig" not in flags and os.environ.get("KUBECONFIG"):
+        files = (kubeconfig.source() or "").split(os.pathsep)
+        needed["KUBECONFIG"] = os.pathsep.join(str(Path(file).absolute()) for file in files if file)
+    if _has_plugin(settings):
+        needed["PATH"] = os.environ.get("PATH", "")
+    return needed
+
+
+def _has_plugin(settings: config.Settings) -> bool:
+    """Whether a program gives the credentials, which is looked up in the PATH."""
+    from kubescript.cluster import kubeconfig
+
+    clusters = [settings.of_context(name) for name in settings.context_names] or [settings]
+    for each in clusters:
+        try:
+            if each.snapshot is None and kubeconfig.choose(each.kubeconfig, each.context).plugin:
+                return True
+        except errors.ClusterError:  # `doctor` says what is wrong with it
+            continue
+    return False

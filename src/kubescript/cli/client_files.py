@@ -1,0 +1,120 @@
+"""Adds a server to an MCP client's configuration file. Everything else in the file stays; the old file is kept beside
+it.
+
+What is not plain JSON (a comment, a key that stands twice) is refused: it could not be written back as it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+from kubescript import errors
+
+__all__ = ["add"]
+
+_MAX_BYTES: Final = 64 * 1024 * 1024
+_OWNER_ONLY: Final = 0o600
+
+
+def add(file: Path, key: str, name: str, entry: dict[str, Any]) -> str:
+    """Puts the entry at KEY.NAME of the file, which may be missing. Returns what was done. Raises ConfigError, and
+    changes nothing then."""
+    try:
+        file = file.resolve()  # a link into somebody's dotfiles stays a link
+        old = _read(file)
+        data = {} if old is None or not old.strip() else _parsed(file, old)
+        servers = _section(file, data, key)
+        if servers.get(name) == entry:
+            return f"{file} has it already"
+        servers[name] = entry
+        text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        content = text.encode()
+        kept = f"; the old file is {_copy(file, old)}" if old is not None else ""
+        _replace(file, content)
+    except RuntimeError:
+        raise _unreadable(file, "it is a link that leads to itself") from None
+    except OSError as error:
+        raise errors.ConfigError(f"cannot write {error.filename or file}: {error.strerror}") from None
+    except ValueError:  # a number or a text that JSON cannot say
+        raise _unreadable(file, "it holds what JSON cannot say") from None
+    return f"written to {file}{kept}"
+
+
+def _read(file: Path) -> bytes | None:
+    try:
+        if file.stat().st_size > _MAX_BYTES:
+            raise _unreadable(file, f"it is larger than {_MAX_BYTES >> 20} MiB")
+        return file.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _parsed(file: Path, content: bytes) -> dict[str, Any]:
+    """Returns the file's object. Raises ConfigError."""
+    try:
+        data = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_unique)
+    except json.JSONDecodeError as error:
+        raise _unreadable(file, f"line {error.lineno} is not plain JSON") from None
+    except UnicodeDecodeError:
+        raise _unreadable(file, "it is not UTF-8 text") from None
+    except (ValueError, RecursionError) as error:
+        raise _unreadable(file, "a key stands twice" if isinstance(error, ValueError) else "it is nested") from None
+    if not isinstance(data, dict):
+        raise _unreadable(file, "it is no JSON object")
+    return data
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) != len(pairs):
+        raise ValueError
+    return data
+
+
+def _section(file: Path, data: dict[str, Any], key: str) -> dict[str, Any]:
+    """Returns the servers of the file, which may have none yet."""
+    servers = data.setdefault(key, {})
+    if not isinstance(servers, dict):
+        raise _unreadable(file, f"`{key}` is no object")
+    return servers
+
+
+def _unreadable(file: Path, why: str) -> errors.ConfigError:
+    return errors.ConfigError(
+        f"{file} is left as it is: {why}", remedy="leave out --write, and put the printed lines into it by hand"
+    )
+
+
+def _copy(file: Path, content: bytes) -> Path:
+    """Writes the old content to a new file beside it, which those may read who may read the file."""
+    stamp = f"{datetime.datetime.now().astimezone():%Y%m%d-%H%M%S-%f}"
+    kept = file.with_name(f"{file.name}.{stamp}.bak")
+    descriptor = os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY)
+    with os.fdopen(descriptor, "wb") as out:
+        os.fchmod(descriptor, file.stat().st_mode & 0o777)
+        out.write(content)
+    return kept
+
+
+def _replace(file: Path, content: bytes) -> None:
+    """Puts the content in the place of the file, whole or not at all."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    mode = file.stat().st_mode & 0o777 if file.exists() else _OWNER_ONLY
+    descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as out:
+            os.fchmod(descriptor, mode)
+            out.write(content)
+            out.flush()
+            os.fsync(descriptor)
+        Path(name).replace(file)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+        raise

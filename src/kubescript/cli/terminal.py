@@ -1,0 +1,152 @@
+"""What a person at a terminal sees beside the answer: what is served, what takes so long. Nobody else gets any of it.
+
+All of it goes to stderr. Whether that is a terminal decides.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, Self
+
+import click
+
+import kubescript
+from kubescript.output import sanitizing
+
+if TYPE_CHECKING:
+    from kubescript import config, transports
+    from kubescript.broker import records
+    from kubescript.request import request
+
+__all__ = ["Status", "Watched", "announcer", "starting", "wants_text"]
+
+_PATIENCE_S: Final = 0.7
+"""Seconds until a person wants to know what is going on."""
+_TICK_S: Final = 0.5
+_CLEAR: Final = "\r\x1b[K"
+"""To the beginning of the line, and empty it."""
+
+
+def wants_text(settings: config.Settings) -> bool:
+    """Whether log lines are for people."""
+    if settings.log_format == "auto":
+        return settings.log_file is None and _is_watched()
+    return settings.log_format == "text"
+
+
+def announcer(settings: config.Settings, clusters: Sequence[str]) -> transports.Announce | None:
+    """Returns what tells a person that the server serves, and how to connect; None when there is no person."""
+    is_stdio = settings.transport == "stdio"
+    if not _is_watched() or (is_stdio and not sys.stdin.isatty()):
+        return None
+    names = ", ".join(filter(None, clusters)) or "a cluster that is not known yet"
+    access = "writable" if settings.writable else "read-only"
+    what = f"kubescript {kubescript.__version__} serves {names} ({access}; toolsets: {_toolsets(settings)})"
+
+    def announce(url: str) -> None:
+        where, how = f"at {url}", f"claude mcp add --transport http kubescript {url}"
+        if is_stdio:
+            where, how = "to an MCP client on standard input and output", "a client starts it by itself"
+        line = f"{what} {where}. To connect: {how}; see `kubescript client --help`. Ctrl-C ends it."
+        click.echo(sanitizing.printable(sanitizing.clean(line)), err=True)
+
+    return announce
+
+
+def _toolsets(settings: config.Settings) -> str:
+    return ", ".join(settings.toolsets) or "none"
+
+
+def starting() -> str:
+    """Returns what takes time when the first script of a process runs."""
+    from kubescript.redaction import engine
+
+    if engine.is_first_use():
+        return "first start on this machine: compiling the rules that mask secrets, some seconds"
+    return "running"
+
+
+class Status:
+    """A line that says what is going on and for how long; it goes away at the end."""
+
+    def __init__(self, doing: str) -> None:
+        self._doing = doing
+        self._since = time.monotonic()
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def say(self, doing: str) -> None:
+        """Says from now on what is done."""
+        self._doing = doing
+
+    async def on_progress(self, done: float, total: float | None, text: str) -> None:
+        """Says how far a script is, by its own words."""
+        share = f" {done:g}" if total is None else f" {done:g}/{total:g}"
+        self.say(f"running{share}: {text}")
+
+    def __enter__(self) -> Self:
+        if _is_watched():
+            self._thread = threading.Thread(target=self._show, name="kubescript-status", daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _show(self) -> None:
+        """Writes the line again and again, and at last an empty one."""
+        if self._ended.wait(_PATIENCE_S):
+            return
+        while True:
+            seconds = time.monotonic() - self._since
+            line = sanitizing.printable(sanitizing.clean(f"{self._doing} ({seconds:.0f} s)"))
+            _write(_CLEAR + line[: _width() - 1])
+            if self._ended.wait(_TICK_S):
+                _write(_CLEAR)
+                return
+
+
+class Watched:
+    """A journal whose records count as progress."""
+
+    def __init__(self, journal: records.Journal, status: Status) -> None:
+        self.agent = journal.agent
+        self._journal = journal
+        self._status = status
+        self._calls = 0
+
+    def before(self, call: request.Request) -> None:
+        """Passes the call on."""
+        self._journal.before(call)
+
+    def record(self, record: records.Record) -> None:
+        """Passes the record on, and says which it is."""
+        self._calls += 1
+        self._status.say(f"saving the cluster: {self._calls} calls, last {record.what}")
+        self._journal.record(record)
+
+
+def _is_watched() -> bool:
+    """Whether a person reads stderr, on a terminal that can empty a line."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _width() -> int:
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    except OSError:
+        return 80
+
+
+def _write(text: str) -> None:
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except OSError:  # a terminal that is gone
+        return

@@ -130,8 +130,9 @@ def _library() -> Any:
     try:
         with _found_by_name():
             import pyseccomp
-    except (ImportError, RuntimeError, OSError) as error:
-        raise OSError(f"libseccomp is missing: {error}") from None
+    except (ImportError, RuntimeError, OSError):
+        # Why is not said: after the fork nothing can be read any more, and that would be named as the reason.
+        raise OSError("libseccomp is missing") from None
     return pyseccomp
 
 

@@ -47,7 +47,6 @@ class Executor:
         self._spares: deque[spawner.Worker] = deque()
         self._lock = threading.Lock()
         self._janitor = _Janitor()
-        self._warned = False
         self.layers: tuple[protocol.Layer, ...] = ()
         """The layers that the newest worker reported; empty before the first worker."""
 
@@ -165,21 +164,13 @@ class Executor:
         ready = conversation.read_ready(frames)
         self.layers = ready.layers
         lacking = spawner.missing(ready.layers)
-        if lacking and not self._strict and not self._warned:
-            self._warned = True
-            log.warning(
-                "SCRIPTS ARE NOT FULLY CONFINED: %s missing on this machine",
-                ", ".join(lacking),
-                extra={
-                    "event": "sandbox.unconfined",
-                    "remedy": "run `kubescript doctor`; sandbox.strict = true refuses",
-                },
-            )
+        if lacking and not self._strict:
+            spawner.warn(lacking)
         if lacking and self._strict:
             raise errors.WorkerError(
                 "this machine cannot confine scripts: " + ", ".join(lacking) + " missing",
                 code="worker.lockdown",
-                remedy="run `kubescript doctor` for what to change, or set sandbox.strict = false and accept the risk",
+                remedy=f"{spawner.remedy(lacking)}; or set sandbox.strict = false and accept the risk",
             )
         return frames
 

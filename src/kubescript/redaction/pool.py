@@ -48,7 +48,6 @@ class Pool:
         self._source = source
         self._source.give(settings)
         self._strict = strict
-        self._warned = False
         self._changed = threading.Condition()
         self._idle: list[conversation.Masker] = []
         self._texts = 0
@@ -189,12 +188,7 @@ class Pool:
         if lacking and self._strict:
             raise errors.RedactionError(
                 "this machine cannot confine the masking process: " + ", ".join(lacking) + " missing",
-                remedy="run `kubescript doctor` for what to change, or set sandbox.strict = false and accept the risk",
+                remedy=f"{spawner.remedy(lacking)}; or set sandbox.strict = false and accept the risk",
             )
-        if lacking and not self._warned:
-            self._warned = True
-            log.warning(
-                "MASKING IS NOT FULLY CONFINED: %s missing on this machine",
-                ", ".join(lacking),
-                extra={"event": "redaction.unconfined", "remedy": "run `kubescript doctor`"},
-            )
+        if lacking:
+            spawner.warn(lacking)

@@ -64,7 +64,7 @@ def _serve(context: click.Context, given: dict[str, object]) -> None:
         if opened.settings.transport == "stdio":
             process.exit_on_signals(opened, context.find_root().obj)
         with contextlib.suppress(KeyboardInterrupt):
-            announce = terminal.announcer(opened.settings, opened.contexts.names)
+            announce = terminal.announcer(opened.settings, opened.contexts)
             anyio.run(transports.serve, server, opened.settings, opened.state, opened.scrape, opened.contexts, announce)
 
 

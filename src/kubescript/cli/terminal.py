@@ -9,7 +9,6 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Self
 
 import click
@@ -18,7 +17,7 @@ import kubescript
 from kubescript.output import sanitizing
 
 if TYPE_CHECKING:
-    from kubescript import config, transports
+    from kubescript import config, contexts, transports
     from kubescript.broker import records
     from kubescript.request import request
 
@@ -38,12 +37,12 @@ def wants_text(settings: config.Settings) -> bool:
     return settings.log_format == "text"
 
 
-def announcer(settings: config.Settings, clusters: Sequence[str]) -> transports.Announce | None:
+def announcer(settings: config.Settings, clusters: contexts.Contexts) -> transports.Announce | None:
     """Returns what tells a person that the server serves, and how to connect; None when there is no person."""
     is_stdio = settings.transport == "stdio"
     if not _is_watched() or (is_stdio and not sys.stdin.isatty()):
         return None
-    names = ", ".join(filter(None, clusters)) or "a cluster that is not known yet"
+    names = ", ".join(filter(None, clusters.names)) or "a cluster that is not known yet"
     access = "writable" if settings.writable else "read-only"
     what = f"kubescript {kubescript.__version__} serves {names} ({access}; toolsets: {_toolsets(settings)})"
 

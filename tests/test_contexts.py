@@ -364,7 +364,7 @@ REFUSED = {
     "a snapshot that is not there": ('[contexts.old]\nsnapshot = "/nowhere"', "context old", "no snapshot at /nowhere"),
     "a kubeconfig that is not there": ('[contexts.x]\nkubeconfig = "/nowhere"', "context x", "/nowhere"),
     "a default that is not listed": ('context = "lab"\n[contexts.prod-eu]', "`lab` is not among `contexts`", "prod-eu"),
-    "a snapshot for all": ('snapshot = "/x"\n[contexts.prod-eu]', "exclude each other", "snapshot"),
+    "a snapshot for all": ('snapshot = "/x"\n[contexts.prod-eu]', "cannot be combined", "snapshot"),
     "a snapshot and a kubeconfig": (
         '[contexts.a]\nsnapshot = "/x"\nkubeconfig = "/y"',
         "`contexts.a`",

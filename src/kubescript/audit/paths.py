@@ -53,7 +53,7 @@ def open_append(path: Path) -> int:
     try:
         descriptor = os.open(path, _APPEND_FLAGS, 0o600)
     except OSError as error:
-        remedy = "make the folder, and let the server's user write to it; the file must be no symbolic link"
+        remedy = "create the folder and let the server's user write to it; the file must not be a symbolic link"
         raise _unavailable(path, error, remedy) from None
     try:
         # The open file is checked, not its name, which may lead elsewhere by now.

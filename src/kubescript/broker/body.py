@@ -86,7 +86,7 @@ class Body:
             last = chunk[-_TAIL:].rstrip() or last
             yield chunk
         if self._json and not last.endswith(b"}"):
-            raise errors.ClusterError("the answer ends before its JSON does", code="cluster.broken")
+            raise errors.ClusterError("the answer ends in the middle of its JSON", code="cluster.broken")
 
     def _end(self, fault: str) -> None:
         with self._lock:

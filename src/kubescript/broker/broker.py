@@ -290,7 +290,7 @@ def _unrecorded(summary: summary.Summary, error: errors.AuditError) -> protocol.
 
 
 def _bug() -> errors.KubescriptError:
-    return errors.KubescriptError("the server failed to perform the call; its log says more: a bug in kubescript")
+    return errors.KubescriptError("the server failed to make the call, which is a bug in kubescript; its log says more")
 
 
 def _fault(error: errors.KubescriptError) -> protocol.Reply:

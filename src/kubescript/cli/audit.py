@@ -82,8 +82,8 @@ def _parse_hash(_context: click.Context, _option: click.Parameter, value: str) -
 @click.pass_context
 @_errors_explained
 def verify(context: click.Context, file: Path, key_file: Path | None, anchor: str) -> None:
-    """Check the whole chain of FILE, set-aside files included; exit 1 at the first record that is not what was
-    written, 2 when the chain is keyed and no key was given."""
+    """Check the whole chain of FILE, including files that were set aside; exit 1 if a record is not what was written,
+    2 if the chain is keyed and no key was given."""
     code, text = _verified(file, key_file, anchor)
     click.echo(text)
     context.exit(code)
@@ -110,7 +110,7 @@ def _verifies_first(command: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @_KEY_OPTION
-    @click.option("--unverified", is_flag=True, help="Go on, and end with 0, though `audit verify` would not.")
+    @click.option("--unverified", is_flag=True, help="Go on and end with 0 even if `audit verify` fails.")
     @functools.wraps(command)
     def run(*arguments: Any, file: Path, key_file: Path | None, unverified: bool, **flags: Any) -> Any:
         from kubescript.audit import reader
@@ -166,7 +166,7 @@ def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @_errors_explained
 @_verifies_first
 def show(file: Path, as_json: bool, code: int, **chosen: Any) -> None:
-    """Print records, a line each, whatever their worth: the exit code is that of `verify`."""
+    """Print one line for each record, also of a broken chain: the exit code is that of `verify`."""
     from kubescript.audit import format as showing
 
     for record in _records(file, chosen):
@@ -181,7 +181,7 @@ def show(file: Path, as_json: bool, code: int, **chosen: Any) -> None:
 @_errors_explained
 @_verifies_first
 def stats(file: Path, as_json: bool, code: int, **chosen: Any) -> None:
-    """Print what the record adds up to: scripts, calls, refusals by rule, bytes, latencies, redactions."""
+    """Print totals: scripts, calls, refusals by rule, bytes, latencies, redactions."""
     import orjson
 
     from kubescript.audit import stats as summing
@@ -204,7 +204,7 @@ def stats(file: Path, as_json: bool, code: int, **chosen: Any) -> None:
 @_errors_explained
 @_verifies_first
 def role(file: Path, name: str, metadata: bool, code: int, **chosen: Any) -> None:
-    """Print the least RBAC roles that would have allowed exactly what is on record."""
+    """Print the least RBAC roles that would have allowed what was recorded."""
     from kubescript.audit import rbac as least
 
     _refuse_unverified(code)
@@ -219,7 +219,7 @@ def role(file: Path, name: str, metadata: bool, code: int, **chosen: Any) -> Non
 @_errors_explained
 @_verifies_first
 def replay(context: click.Context, file: Path, out: Path | None, code: int, **chosen: Any) -> None:
-    """Run the recorded scripts again without a cluster, and compare their answers; exit 1 when one differs, or when
+    """Run the recorded scripts again without a cluster, and compare their answers; exit 1 if one differs, or if
     `verify` would."""
     from kubescript import config, redaction
     from kubescript.audit import export, reader

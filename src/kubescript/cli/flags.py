@@ -100,7 +100,7 @@ def settings(context: click.Context, flags: dict[str, object]) -> config.Setting
     loaded = config.load(given, file if isinstance(file, Path) else None, folder if isinstance(folder, Path) else None)
     habits.check(typed, loaded)
     if kept and loaded.audit.file is None:
-        raise errors.ConfigError("--audit-keep keeps nothing without a record", remedy="pass --audit FILE as well")
+        raise errors.ConfigError("--audit-keep needs an audit file", remedy="pass --audit FILE as well")
     if context.info_name in _SERVING_COMMANDS:
         return loaded
     return _interactive_defaults(loaded)

@@ -176,7 +176,9 @@ class _RecordedCluster:
             data = store.read(self.folder / "bodies", seen.body) if seen.body else b""
         except (store.Changed, store.Skipped) as error:
             self.lost = error
-            raise errors.ClusterError("what was answered then is lost", code="cluster.broken") from None
+            raise errors.ClusterError(
+                "what was answered in the first run is no longer there", code="cluster.broken"
+            ) from None
         for start in range(0, len(data), _PIECE):
             yield data[start : start + _PIECE]
         if seen.fault is not None:

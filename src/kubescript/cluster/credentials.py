@@ -149,7 +149,7 @@ def _renewal_lock(path: Path | None, context: kubeconfig.Context | None) -> Iter
     lock = _renewal_locks[kubeconfig.source(path) or ""]
     if not lock.acquire(timeout=_RENEWAL_S):
         raise errors.ClusterError(
-            "another context of this kubeconfig is renewing its token, and does not come to an end",
+            "another context of this kubeconfig is renewing its token and has not finished in time",
             code="cluster.auth",
             remedy="check that the identity provider answers",
         )
@@ -218,7 +218,7 @@ def _blame(what: str) -> Iterator[None]:
         raise errors.ClusterError(
             f"{what} of the kubeconfig cannot be used",
             code="cluster.config",
-            remedy="it must be readable PEM, the key fitting the certificate: `kubectl version` tells more",
+            remedy="it must be readable PEM, and the key must match the certificate; `kubectl version` says more",
         ) from None
 
 

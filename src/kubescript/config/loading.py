@@ -88,7 +88,7 @@ def _with_chosen_contexts(flags: Mapping[str, Any], file: dict[str, Any]) -> tup
         return flags, file
     names = split(named) if isinstance(named, str) else named
     if isinstance(named, str) and not names:
-        raise errors.ConfigError("setting `contexts` names none")
+        raise errors.ConfigError("the setting `contexts` is empty")
     tables = file.get("contexts")
     if not isinstance(tables, dict):
         tables = {name: {} for name in names}
@@ -117,7 +117,7 @@ def _check_contexts(settings: Settings) -> None:
         _check_context(name, context)
     if settings.snapshot is not None:
         raise errors.ConfigError(
-            "settings `contexts` and `snapshot` exclude each other: in the file, give one of the contexts a `snapshot`"
+            "the settings `contexts` and `snapshot` cannot be combined; in the file, give a context a `snapshot`"
         )
     if settings.context is not None and settings.context not in settings.contexts:
         known = ", ".join(settings.contexts)
@@ -182,7 +182,9 @@ def _check_environment() -> None:
             suggestion = nearest(top, known)
             raise errors.ConfigError(f"unknown environment variable {variable}{suggestion}")
         if variable.upper().startswith(f"{PREFIX}CONTEXTS__"):
-            raise errors.ConfigError(f"{variable}: what holds for one context is a table [contexts.<name>] of the file")
+            raise errors.ConfigError(
+                f"{variable}: settings of one context belong in a table [contexts.<name>] of the file"
+            )
 
 
 def _read_file(path: Path) -> dict[str, Any]:

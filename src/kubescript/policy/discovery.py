@@ -213,5 +213,5 @@ def _read(chunks: Iterator[bytes]) -> bytes:
     for chunk in chunks:
         body += chunk
         if len(body) > _MAX_BYTES:
-            raise errors.ClusterError("discovery answered with more than is plausible", code="cluster.broken")
+            raise errors.ClusterError("the discovery document is too large to be a real one", code="cluster.broken")
     return bytes(body)

@@ -72,7 +72,7 @@ def read(given: config.DeniedResource) -> policy.DeniedResource:
     for name, (shape, wanted) in _SHAPES.items():
         if not shape.fullmatch(fields[name]):
             shown = fields[name][:100]
-            raise errors.ConfigError(f"`denied_resources`: {name} {shown!r} can name nothing; expected {wanted}")
+            raise errors.ConfigError(f"`denied_resources`: {name} {shown!r} cannot match anything; expected {wanted}")
     if given.serve == "metadata" and "/" in fields["resource"]:
         shown = fields["resource"][:100]
         raise errors.ConfigError(

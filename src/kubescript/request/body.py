@@ -40,7 +40,7 @@ def check(method: str, body: msgspec.Raw, content_type: str) -> tuple[str, bytes
     if method == "GET":
         raise errors.RequestError("GET takes no body", code="request.body")
     if (method == "PATCH") != content_type.endswith("-patch"):
-        raise errors.RequestError(f"{content_type} is no content type for {method}", code="request.body")
+        raise errors.RequestError(f"{content_type} is not a content type for {method}", code="request.body")
     value = _strict(raw, list if content_type == "json-patch" else dict)
     if isinstance(value, list):
         _check_operations(value)
@@ -84,7 +84,7 @@ def _canonical(value: object) -> bytes:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     except ValueError:  # 1e999 became infinite, or a lone surrogate has no UTF-8
         raise errors.RequestError(
-            "the body holds a number or character that JSON cannot carry", code="request.body"
+            "the body holds a number or character that JSON cannot express", code="request.body"
         ) from None
 
 

@@ -82,7 +82,7 @@ def _document(method: str, segments: tuple[str, ...]) -> Info:
     # Attack: /logs, /debug and /metrics show the inside of the control plane.
     if not _is_document(segments):
         raise errors.RequestError(
-            f"/{'/'.join(segments)[:100]} is no API path for scripts; resources are in /api/v1 and /apis/GROUP/VERSION",
+            f"/{'/'.join(segments)[:100]} is not a path for scripts; resources are in /api/v1 and /apis/GROUP/VERSION",
             code="request.unknown_path",
         )
     if method != "GET":

@@ -107,7 +107,7 @@ def _check(source: str) -> None:
     for name in (_PROTOCOL, "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL"):
         if os.environ.get(name, "http/protobuf") != "http/protobuf":
             raise errors.ConfigError(
-                f"{name} is {os.environ[name]}, but only http/protobuf is spoken here",
+                f"{name} is {os.environ[name]}, but only http/protobuf is supported",
                 code="config.otel",
                 remedy=f"set {name}=http/protobuf and an endpoint that takes it, usually port 4318",
             )

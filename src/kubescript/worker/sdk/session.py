@@ -125,7 +125,7 @@ class Session:
     ) -> lists.ListObject:
         def broken(error: Exception) -> Exception:
             return errors.ApiException(
-                0, "the answer is no JSON list", message=str(error), code="cluster.broken", call=self._title(call)
+                0, "the answer is not a JSON list", message=str(error), code="cluster.broken", call=self._title(call)
             )
 
         arrival = streaming.Arrival(chunks, broken, stop)

@@ -6,9 +6,10 @@ from __future__ import annotations
 import gzip
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 import pytest
 
@@ -16,6 +17,7 @@ from kubescript import config, errors, redaction
 from kubescript.broker import broker, summary
 from kubescript.cluster import live
 from kubescript.policy import policy
+from kubescript.request import request
 from kubescript.wire import protocol
 from tests.test_api_server_misbehaves import CHUNKED, Server, hang_up, head, kubeconfig, then
 
@@ -147,6 +149,33 @@ def test_an_answer_that_is_no_single_gzip_is_an_error(name: str, door: Door, ser
     assert works(door, server)
 
 
+MIB: Final = 1 << 20
+STRING: Final = b'{"kind":"PodList","items":[{"metadata":{"name":"' + b"x" * (400 * MIB)
+ITEMS: Final = b'{"kind":"PodList","items":[' + b'{"metadata":{"name":"p"}},' * (10 * MIB)
+BEHIND: Final = (b"\n", bytes(512), PACKED, PODS)
+
+
+@pytest.mark.promise("F-01")
+@pytest.mark.parametrize("behind", BEHIND, ids=["a byte", "zeros", "a member", "JSON"])
+def test_what_arrives_later_is_behind_it_too(behind: bytes, masking: redaction.Engine) -> None:
+    """The compressed data end with a chunk, and the next one goes on."""
+    call = replace(request.parse(LIST), gzip=True)
+    with pytest.raises(errors.ClusterError, match="goes on behind"):
+        list(masking.body(call, iter([PACKED, behind]), lambda _: None))
+    assert b"".join(masking.body(call, iter([PACKED, b""]), lambda _: None)).endswith(b"]}")
+
+
+@pytest.mark.promise("R-02")
+def test_one_chunk_of_a_bomb_reaches_the_masker_in_pieces(masking: redaction.Engine) -> None:
+    """270 MB of items, given at once: they come back a few megabytes at a time."""
+    call = replace(request.parse(LIST), gzip=True)
+    body = masking.body(call, iter([gzip.compress(ITEMS, 9, mtime=0)]), lambda _: None)
+    first = next(body)
+    assert 0 < len(first) < 32 * MIB
+    cast("Generator[bytes]", body).close()
+    assert masking.text(f"password={SECRET}", lambda _: None) != f"password={SECRET}"
+
+
 @pytest.mark.promise("F-01")
 def test_a_compressed_answer_that_breaks_off_is_an_error(door: Door, server: Server) -> None:
     """The length is that of the compressed bytes, and they do not all arrive."""
@@ -194,11 +223,6 @@ def test_a_stream_is_not_asked_for_compressed(door: Door, server: Server) -> Non
     assert "accept-encoding: identity" in server.requests[-1].lower()
     assert works(door, server)
     assert "accept-encoding: gzip" in server.requests[-1].lower()
-
-
-MIB: Final = 1 << 20
-STRING: Final = b'{"kind":"PodList","items":[{"metadata":{"name":"' + b"x" * (400 * MIB)
-ITEMS: Final = b'{"kind":"PodList","items":[' + b'{"metadata":{"name":"p"}},' * (10 * MIB)
 
 
 @pytest.mark.promise("R-02")

@@ -120,6 +120,7 @@ table(pods)                         # namespace, name, status and age, as kubect
 table(rows, ["name", "count"])      # rows are dicts, tuples, dataclasses or objects; columns are names or paths
 table(pods, {"pod": "metadata.name", "cpu": lambda p: quantity(p.spec.containers[0].resources.requests.get("cpu"))})
 table(rows, tsv=True)               # tab-separated
+table(rows, width=0)                # cells are cut at 60 characters, in the last column at 120; 0 means no limit
 top(deployments, "spec.replicas")   # the ten greatest, greatest first; top(rows, key, n, reverse=True): the smallest
 top(Counter(p.spec.node_name for p in pods), 3)
 ```

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from kubescript.worker.sdk import names, operations
 
-__all__ = ["Kind", "find", "kinds"]
+__all__ = ["Kind", "find", "kinds", "of_model"]
 
 
 class Kind(NamedTuple):
@@ -73,6 +73,16 @@ def _bare(model: str, group: str, version: str) -> str:
     """Returns the kind of a model: V1Deployment is Deployment, CoreV1Event is Event."""
     prefix = f"{version[:1].upper()}{version[1:]}"
     return model.partition(prefix)[2] or model
+
+
+@functools.lru_cache(1)
+def _by_model() -> dict[str, Kind]:
+    return {kind.model: kind for kind in reversed(kinds())}
+
+
+def of_model(model: str) -> Kind | None:
+    """Returns the kind whose objects are of this model: V1Pod is Pod in v1."""
+    return _by_model().get(model)
 
 
 def find(name: str, api_version: str | None = None) -> Kind | None:

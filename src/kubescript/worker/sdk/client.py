@@ -180,7 +180,7 @@ class K8s:
     def discovery(self) -> discovery.Discovery:
         """Which kinds this cluster serves; asked once per script."""
         if self._discovery is None:
-            self._discovery = discovery.Discovery(self._session)
+            self._discovery = discovery.Discovery(self._session, self.api("DiscoveryV1Api"))
         return self._discovery
 
     def dynamic(self, *_args: object, **_kwargs: object) -> dynamic.DynamicClient:

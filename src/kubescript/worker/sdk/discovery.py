@@ -94,8 +94,9 @@ _READABLE = {name: name for name in (*ApiResource._fields, *_ALSO)} | {
 class Discovery:
     """`k8s.discovery()`. Method names are found in any case, as everywhere."""
 
-    def __init__(self, session: session.Session) -> None:
+    def __init__(self, session: session.Session, typed: Any = None) -> None:
         self._session = session
+        self._typed = typed
         self._groups: Any = None
         self._resources: dict[str, list[ApiResource]] = {}
 
@@ -142,6 +143,12 @@ class Discovery:
         yield from self.server_resources_for_group_version("v1")
         for group in self.groups():
             yield from self._reachable(group.preferred_version.group_version)
+
+    def is_preferred(self, resource: ApiResource) -> bool:
+        """Whether a resource is of the version that its group prefers."""
+        return not resource.group or any(
+            each.preferred_version.group_version == resource.group_version for each in self.groups()
+        )
 
     def _reachable(self, group_version: str) -> list[ApiResource]:
         try:
@@ -196,6 +203,9 @@ class Discovery:
         wanted = names.fold(name)
         public = [each for each in dir(type(self)) if not each.startswith("_")]
         found = next((each for each in public if names.fold(each) == wanted), None)
+        # `k8s.discovery().list_endpoint_slice_for_all_namespaces()` means the API group of that name.
+        if found is None and not name.startswith("_") and wanted in map(names.fold, dir(self._typed)):
+            return getattr(self._typed, name)
         if found is None or name.startswith("_"):
             raise AttributeError(f"k8s.discovery() has no {name!r}; {names.suggestion(name, dir(self))}")
         return getattr(self, found)

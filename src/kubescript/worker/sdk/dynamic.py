@@ -51,7 +51,7 @@ class Resources:
         )
         group = wanted.get("group")
         return [
-            resources.Resource(self._session, each)
+            resources.Resource(self._session, self._discovery, each)
             for each in self._pool(api_version)
             if (name is None or each.answers_to(name)) and (group is None or each.group == group)
         ]
@@ -96,7 +96,7 @@ class DynamicClient:
         """By kubectl name ("certificates.cert-manager.io") or by group version and name or kind ("apps/v1",
         "deployments")."""
         if second is None:
-            return resources.Resource(self._session, self._discovery.find(first))
+            return resources.Resource(self._session, self._discovery, self._discovery.find(first))
         return self.resources.get(api_version=first, name=second)
 
     def list(self, resource: str | resources.Resource, namespace: str | None = None, **options: Any) -> Any:

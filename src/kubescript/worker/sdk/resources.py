@@ -38,16 +38,29 @@ class Resource:
     """One kind: get, list, create, replace, patch, delete, watch. Attributes such as `status` and `scale` are
     subresources."""
 
-    def __init__(self, session: session.Session, description: discovery.ApiResource, subresource: str = "") -> None:
+    def __init__(
+        self,
+        session: session.Session,
+        served: discovery.Discovery,
+        description: discovery.ApiResource,
+        subresource: str = "",
+    ) -> None:
         self._session = session
+        self._served = served
         self._api = description
         self._subresource = subresource
         self.name = description.name
         self.kind = description.kind
+        self.version = description.version
         self.group = description.group
         self.api_version = description.api_version
         self.namespaced = description.namespaced
         self.verbs = description.verbs
+        self.group_version = description.group_version
+        self.prefix = "apis" if description.group else "api"
+        self.singular_name = description.singularName
+        self.short_names = description.shortNames
+        self.categories = description.categories
 
     def get(self, name: str | None = None, namespace: str | None = None, **options: Any) -> Any:
         """One object with `name`, else a list; of one namespace or of all."""
@@ -106,7 +119,36 @@ class Resource:
 
     def subresource(self, name: str) -> Resource:
         """A subresource, such as "status" or "scale"."""
-        return Resource(self._session, self._api, name)
+        return Resource(self._session, self._served, self._api, name)
+
+    @property
+    def preferred(self) -> bool:
+        """Whether its version is the one that its group prefers."""
+        return self._served.is_preferred(self._api)
+
+    @property
+    def subresources(self) -> dict[str, Resource]:
+        """Its subresources by name."""
+        return {name: self.subresource(name) for name in self._api.subresources}
+
+    @property
+    def urls(self) -> dict[str, str]:
+        """Its paths, by what they lead to."""
+        root, name = f"/{self.prefix}/{self.group_version}", self.name
+        return {
+            "base": f"{root}/{name}",
+            "namespaced_base": f"{root}/namespaces/{{namespace}}/{name}",
+            "full": f"{root}/{name}/{{name}}",
+            "namespaced_full": f"{root}/namespaces/{{namespace}}/{name}/{{name}}",
+        }
+
+    def path(self, name: str | None = None, namespace: str | None = None) -> str:
+        """The path of one object or of all."""
+        return self._template("GET", name, namespace)[0].format(name=name, namespace=namespace)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What discovery tells of it."""
+        return self._api.to_dict()
 
     def _write(
         self, verb: Any, name: str | None, namespace: str | None, body: Any, options: dict[str, Any], media: Any = None
@@ -164,14 +206,24 @@ class Resource:
         """Returns the model of a built-in kind, else the shape of any object."""
         return _builtin_shape(self._api) if not self._subresource or self._subresource == "status" else schemas.OBJECT
 
-    def __getattr__(self, name: str) -> Resource:
+    def __getattr__(self, name: str) -> Any:
         if name in self._api.subresources and not name.startswith("_"):
             return self.subresource(name)
+        if (spelled := _SPELLINGS.get(names.fold(name))) is not None and not name.startswith("_"):
+            return getattr(self, spelled)
         known = ["get", "list", "create", "replace", "patch", "delete", "watch", *self._api.subresources]
         raise AttributeError(f"the resource {self.name} has no {name!r}; {names.suggestion(name, known)}")
 
     def __repr__(self) -> str:
         return f"<Resource {self._api.full_name} {self.api_version} {self.kind}: {', '.join(self.verbs)}>"
+
+
+_FIELDS = (
+    *("api_version", "categories", "group", "group_version", "kind", "name", "namespaced", "preferred", "prefix"),
+    *("short_names", "singular_name", "subresources", "urls", "verbs"),
+)
+_SPELLINGS = {names.fold(name): name for name in _FIELDS} | {"plural": "name"}
+"""Maps the folded names of its fields to attributes."""
 
 
 def _builtin_shape(description: discovery.ApiResource) -> schemas.Shape:

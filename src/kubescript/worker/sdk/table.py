@@ -27,9 +27,13 @@ MAX_TEXT: Final = 2_000
 _BREAKS: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 NO_ROWS: Final = "(no rows)"
-# One long message must not push all other columns out of sight.
-MAX_PADDING: Final = 60
-"""Characters to which a column is padded."""
+_WIDTH: Final = 60
+"""Characters of a cell; names of pods are shorter."""
+_LAST_WIDTH: Final = 120
+"""Characters of a cell in the last column, which moves no other."""
+_NARROW: Final = 30
+"""Characters to which a column is padded in any case. Beyond, it is padded for three quarters of its cells: one long
+cell must not push all other rows apart."""
 MAX_ROWS: Final = 100_000
 
 
@@ -54,12 +58,13 @@ def table(
     tsv: bool = False,
     headers: Any = None,
     header: bool = True,
-    width: int = 120,
+    width: int | None = None,
     **ignored: Any,
 ) -> str:
     """Aligned text, or tab-separated, of dicts, tuples, dataclasses or objects of the cluster.
 
-    Columns are names, paths such as "spec.nodeName", numbers, functions, or {title: one of these}. width cuts cells.
+    Columns are names, paths such as "spec.nodeName", numbers, functions, or {title: one of these}. Longer cells than
+    60 characters, in the last column 120, end in …; width is another limit, 0 none.
     """
     if unknown := ignored.keys() - {"tablefmt", "title", "showindex", "sep"}:
         raise TypeError(f"table() has no parameter {min(unknown)!r}; it has columns, tsv, headers, header, width")
@@ -73,7 +78,8 @@ def table(
     lines = [titles, *body] if header and any(titles) else body
     if tsv:
         return "\n".join("\t".join(line) for line in lines)
-    return _aligned([[_cut(cell, width) for cell in line] for line in lines])
+    limits = [*[_WIDTH] * (len(shown) - 1), _LAST_WIDTH] if width is None else [width] * len(shown)
+    return _aligned([[_cut(cell, most) for cell, most in zip(line, limits, strict=True)] for line in lines])
 
 
 def rows_of(rows: Any) -> list[Any]:
@@ -197,7 +203,7 @@ def _must_exist(columns: Sequence[Column], rows: Sequence[Any], body: Sequence[S
 
 
 def _cut(cell: str, width: int) -> str:
-    if len(cell) <= width:
+    if len(cell) <= width or width == 0:
         return cell
     size = max(width - 1, 1)
     return f"{cell[:size]}…"
@@ -206,8 +212,9 @@ def _cut(cell: str, width: int) -> str:
 def _aligned(lines: Sequence[Sequence[str]]) -> str:
     widths = []
     for column in zip(*lines, strict=True):
-        longest = max(map(len, column))
-        widths.append(min(longest, MAX_PADDING))
+        lengths = sorted(map(len, column))
+        usual = lengths[(len(lengths) - 1) * 3 // 4]
+        widths.append(min(lengths[-1], max(usual, len(column[0]), _NARROW)))
     padded = []
     for line in lines:
         cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=True)]

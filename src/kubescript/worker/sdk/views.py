@@ -22,6 +22,7 @@ import msgspec
 from kubescript.worker.language import guards
 from kubescript.worker.sdk import (
     base_view,
+    builtin_kinds,
     errors,
     lazy_json,
     list_view,
@@ -38,6 +39,7 @@ __all__ = ["View", "wrap"]
 _Raw = msgspec.Raw
 _MASK = masks.MASK
 _MISSING: Final = object()
+_OF_ITS_KIND: Final = frozenset({"kind", "apiVersion"})
 _METADATA: Final = frozenset({"name", "namespace", "labels", "annotations", "raw"})
 """Attributes that an object reads from its metadata; `raw` is the object itself, which also reads as plain data."""
 
@@ -96,6 +98,8 @@ class View(base_view.BaseView):
         if name not in self._data:
             self._check_withheld(key)
             spelled = None if self._shape.exact else self._spelled(key)
+            if spelled is None and name in _OF_ITS_KIND and (own := self._own_kind(name)) is not None:
+                return own
             return default if spelled is None else wrap(self._fetch(spelled), shape)
         return wrap(self._fetch(name), shape)
 
@@ -113,7 +117,13 @@ class View(base_view.BaseView):
             return View({}, field.shape, (self, field.key))
         if field.absent is list:
             return list_view.ListView([], field.shape.element, (self, field.key))
-        return None
+        # The API server leaves both out of the items of a list.
+        return self._own_kind(field.key) if field.key in _OF_ITS_KIND else None
+
+    def _own_kind(self, key: str) -> str | None:
+        """Returns the kind or apiVersion that the object's model stands for; None when it is no object's model."""
+        kind = builtin_kinds.of_model(self._shape.name)
+        return None if kind is None else kind.kind if key == "kind" else kind.api_version
 
     def _spelled(self, name: str) -> str | None:
         """Returns a key that is present, unknown to the model, and equal to `name` except for case and underscores."""

@@ -24,9 +24,9 @@ NOTES = {
 - exec, attach, portforward and proxy (the methods `connect_…`) are refused under any settings. Read the logs, the
   status and the events instead.
 - Secrets are served as metadata unless the operator says otherwise: get, list and watch give `.metadata` (name,
-  namespace, labels, annotations, owners, times), and any other field raises an `ApiException`. A field selector may name
-  `type`. Names of keys are visible in what refers to a Secret: `env` (`value_from.secret_key_ref`), `env_from` and
-  `volumes` of pods.
+  namespace, labels, annotations, owners, times), and any other field raises an `ApiException`. A field selector may
+  name `type`. Names of keys are visible in what refers to a Secret: `env` (`value_from.secret_key_ref`), `env_from`
+  and `volumes` of pods.
 - Logs cannot be followed: `follow=True` is refused. `watch.Watch().stream(k8s.coreV1().read_namespaced_pod_log, …)`
   gives the lines that exist now, then ends.
 """,

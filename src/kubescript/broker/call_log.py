@@ -129,7 +129,8 @@ class CallLog:
 
     def text(self, text: str) -> str:
         """Returns `text` masked; a text whose masking takes too long is withheld."""
-        if not text:
+        # Each answer repeats the id that the broker gave the call. To ask a masker about it would be a wait of its own.
+        if not text or (self.call is not None and text == self.call.audit_id):
             return text
         try:
             cancelled = self.call.cancelled if self.call is not None else bool

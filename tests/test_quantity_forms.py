@@ -85,7 +85,8 @@ def test_a_number_stays_short() -> None:
 
 
 def test_what_is_sent_to_the_cluster_is_a_number() -> None:
-    """A body with quantities in it."""
+    """A parameter, and a body with quantities in it."""
+    assert run("len(core.list_namespaced_pod('shop', limit=quantity('2')))") == 2
     assert (
         run(
             "from kubernetes import client\nclient.V1Scale(spec={'replicas': quantity('2') * 3}).to_dict()['spec']['replicas']"
@@ -102,6 +103,7 @@ def test_what_is_sent_to_the_cluster_is_a_number() -> None:
         ("range(quantity('1500m'))", "1.5 is not a whole number; write int(x)"),
         ("from decimal import Decimal\nDecimal(quantity('1'))", "a Decimal is parse_quantity(text)"),
         ("quantity('1') / quantity(None)", "division by zero"),
+        ("timedelta(seconds=quantity('90'))", "write float(x)"),
     ],
 )
 def test_a_mistake_is_told(script: str, hint: str) -> None:

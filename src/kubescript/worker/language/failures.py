@@ -228,6 +228,7 @@ _TYPE_ERROR_HINTS: Final = (
     (("for +: 'float' and 'str'",), "quantities are text: write quantity(x)"),
     (("'Quantity' and 'str'",), "quantities are text: write quantity(x)"),
     (("'str' and 'Quantity'",), "quantities are text: write quantity(x)"),
+    (("timedelta", "Quantity"), "write float(x)"),
     (("conversion from Quantity to Decimal",), "a Decimal is parse_quantity(text); quantity() counts exactly, too"),
     (("between instances of 'str' and 'int'",), "quantities are text: write quantity(x)"),
     (("between instances of 'int' and 'str'",), "quantities are text: write quantity(x)"),

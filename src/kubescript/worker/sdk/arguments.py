@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 from kubescript.wire import protocol
 from kubescript.wire.protocol import Call
-from kubescript.worker.sdk import names, operations, serialize
+from kubescript.worker.sdk import exact, names, operations, serialize
 
 __all__ = ["bind", "path_segments", "selector_text"]
 ContentType = Literal["json", "json-patch", "merge-patch", "strategic-merge-patch", "apply-patch"]
@@ -223,6 +223,8 @@ def _text(operation: operations.Operation, name: str, kind: str, value: Any) -> 
     """Returns one query value as text."""
     if isinstance(value, bool):
         value = "true" if value else "false"
+    if isinstance(value, exact.Quantity):
+        value = value.plain()
     if isinstance(value, Mapping):
         return ",".join(f"{key}={each}" for key, each in value.items())
     if isinstance(value, str) and (

@@ -71,7 +71,7 @@ def test_more_than_three_are_not_asked_for(ask: Ask) -> None:
 
 
 def test_the_question_is_under_the_policy_and_on_record(kubeconfig: Path, tmp_path: Path) -> None:
-    """It is refused like a call of the script's where namespaces are denied, and then nothing is said of it."""
+    """It is refused like a call of the script's where namespaces are denied; the answer then says what is not known."""
     (tmp_path / "closed.toml").write_text('[[denied_resources]]\nversion = "v1"\nkind = "Namespace"\n')
     script = "len(k8s.coreV1().list_namespaced_pod('shpo'))"
     told = []
@@ -86,4 +86,7 @@ def test_the_question_is_under_the_policy_and_on_record(kubeconfig: Path, tmp_pa
         told.append(
             (answer, [(line["verb"], line["decision"]) for line in lines if line.get("resource") == "namespaces"])
         )
-    assert told == [("0\n" + NOTE.format("shpo"), [("get", "allow")]), ("0", [("get", "deny")])]
+    assert told == [
+        ("0\n" + NOTE.format("shpo"), [("get", "allow")]),
+        ("0\n[empty, or no such namespace: shpo]", [("get", "deny")]),
+    ]

@@ -220,7 +220,7 @@ class Evaluator:
             return types.Outcome(fault=types.Fault("internal", _BUG), usage=types.Usage(api_calls=calls.calls))
 
     def _note_missing_namespaces(self, asked: _Request, calls: summary.Summary) -> None:
-        """Notes the namespaces that a script listed and that do not exist."""
+        """Notes the namespaces that a script listed, that had nothing to show, and that are not known to exist."""
         # A replay repeats the notes of the first run.
         if calls.replayed is not None:
             return
@@ -230,8 +230,9 @@ class Evaluator:
         ) -> tuple[protocol.Reply, types.Response | None]:
             return self._handler.handle(call, summary.Summary(journal=calls.journal), timeout_s, cancel)
 
-        for context, namespace in calls.listed_namespaces.missing(handle, asked.switch):
-            calls.note(calls.absent, f"{context}: {namespace}" if context else namespace)
+        for context, namespace, is_missing in calls.listed_namespaces.doubtful(handle, asked.switch):
+            where = f"{context}: {namespace}" if context else namespace
+            calls.note(calls.absent if is_missing else calls.unknown, where)
 
     # --- the answer -------------------------------------------------------------------------------------------------
 

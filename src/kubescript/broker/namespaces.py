@@ -1,4 +1,4 @@
-"""Namespaces that a script listed, found empty, and that do not exist. The evaluator asks for them after a script.
+"""Namespaces that a script listed, found empty, and that may not exist. The evaluator asks for them after a script.
 
 An API server answers a list in a namespace that does not exist as it answers a list in an empty namespace, so a
 misspelt name would look like a healthy cluster. After each script, at most three of the namespaces in which the script
@@ -38,18 +38,20 @@ class Namespaces:
             if key in self._has_content or len(self._has_content) < _MAX_REMEMBERED:
                 self._has_content[key] = self._has_content.get(key, False) or not empty
 
-    def missing(self, handle: Handle, cancel: cancellation.Cancellation) -> list[tuple[str, str]]:
-        """Looks up the namespaces in which nothing was seen; returns cluster and name of those that do not exist."""
+    def doubtful(self, handle: Handle, cancel: cancellation.Cancellation) -> list[tuple[str, str, bool]]:
+        """Looks up the namespaces in which nothing was seen. Returns cluster and name of each that is not known to
+        exist, and whether it is known not to."""
         with self._lock:
             empty = [key for key, has_content in self._has_content.items() if not has_content]
-        return sorted(key for key in empty[:_MAX_ASKED] if _is_missing(*key, handle, cancel))
+        asked = [(*key, _exists(*key, handle, cancel)) for key in sorted(empty[:_MAX_ASKED])]
+        return [(context, name, exists is False) for context, name, exists in asked if not exists]
 
 
-def _is_missing(context: str, namespace: str, handle: Handle, cancel: cancellation.Cancellation) -> bool:
-    """Says whether the cluster has no such namespace; False when the cluster does not tell."""
+def _exists(context: str, namespace: str, handle: Handle, cancel: cancellation.Cancellation) -> bool | None:
+    """Says whether the cluster has such a namespace; None when the policy, RBAC or a fault keeps it from telling."""
     call = protocol.Call("GET", ("api", "v1", "namespaces", namespace), accept="metadata", context=context)
     _, response = handle(call, _TIMEOUT_S, cancel)
     if response is None:
-        return False
+        return None
     with contextlib.closing(response):
-        return response.status == 404
+        return {200: True, 404: False}.get(response.status)

@@ -53,6 +53,8 @@ class Summary:
     """Warnings of the API server or the snapshot → how often."""
     absent: dict[str, int] = field(default_factory=dict)
     """Namespaces that were listed and do not exist."""
+    unknown: dict[str, int] = field(default_factory=dict)
+    """Namespaces that were listed, had nothing to show, and may not exist: nobody may look."""
     redacted: dict[str, int] = field(default_factory=dict)
     """Kind of secret → number of its values that were masked."""
     denials: list[str] = field(default_factory=list)
@@ -99,6 +101,7 @@ def notes(summary: Summary, outcome: types.Outcome) -> list[str]:
     kinds = (
         ("partial", summary.pages.notes()),
         ("no such namespace", summary.absent),
+        ("empty, or no such namespace", summary.unknown),
         ("warning", summary.warnings),
     )
     said += [f"{kind}: {_counted(texts)}" for kind, texts in kinds if texts]

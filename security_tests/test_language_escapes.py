@@ -163,7 +163,7 @@ SYNTAX = {
     "globals": "globals()",
     "locals": "locals()",
     "breakpoint": "breakpoint()",
-    "memoryview": "memoryview(b'x')",
+    "memoryview": "memoryview(b'x').obj",
     "exception-group": "ExceptionGroup('x', [])",
     "yield-default": "def f(x=(yield 1)): pass",
     "null-byte": "1\0",

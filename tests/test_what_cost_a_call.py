@@ -69,3 +69,9 @@ def test_on_a_real_api_server(kubeconfig: Path) -> None:
         for script, expected in LIVE.items():
             told = clients.whole(asked(script))
             assert told == expected, script
+
+
+def test_a_memoryview_is_a_copy() -> None:
+    """It reads like Python's, and nothing that it was made of changes with it."""
+    script = "data = bytearray(b'abc')\nwith memoryview(data) as view:\n    data[0] = 65\n"
+    assert run(f"{script}(view[1:].tobytes(), view[0], view.nbytes, view.tolist())") == (b"bc", 97, 3, [97, 98, 99])

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
-from kubescript.worker.language import classes, formatting, guards, os_stub, reflection, refusals, stdlib
+from kubescript.worker.language import classes, formatting, guards, memory_views, os_stub, reflection, refusals, stdlib
 
 __all__ = ["build_globals"]
 
@@ -27,6 +27,7 @@ _PLAIN: Final = (
 _BUILTINS: Final[dict[str, Any]] = {
     **{name: getattr(builtins, name) for name in _PLAIN.split()},
     **classes.EXCEPTIONS,
+    "memoryview": memory_views.MemoryView,
     "type": reflection.Type,
     "getattr": reflection.get,
     "hasattr": reflection.has,

@@ -91,7 +91,6 @@ NAMES: Final[dict[str, str]] = {
     "globals": "names are simply there: use k8s, namespace, ctx; keep your own in a dict",
     "locals": "names are simply there: use k8s, namespace, ctx; keep your own in a dict",
     "breakpoint": "use print",
-    "memoryview": "use bytes or bytearray",
     "ExceptionGroup": "raise the first exception",
     "BaseExceptionGroup": "raise the first exception",
     "__import__": "use an import statement",

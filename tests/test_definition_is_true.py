@@ -12,7 +12,7 @@ import pytest
 
 from kubescript.cli import demo
 from kubescript.toolsets import code
-from tests import clients
+from tests import clients, tokens
 
 pytestmark = pytest.mark.slow
 
@@ -143,3 +143,37 @@ def test_the_marks_are_as_the_definition_says(ask: Ask) -> None:
     assert "An answer with text from the cluster stands between [untrusted N] and [end N]" in TEXT
     assert clients.whole(ask(f"{POD}pod.metadata.name")).startswith("[untrusted ")
     assert clients.whole(ask("len(k8s.coreV1().list_node())")).isdigit()
+
+
+SECRET: Final = {
+    "apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": {"password": "aHVudGVyMi1jYW5hcnk="},
+    "metadata": {"name": "web-tls", "namespace": "shop", "labels": {"app": "web"}},
+}  # fmt: skip
+SETTINGS: Final = {
+    "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings", "namespace": "shop"},
+    "data": {"password": "hunter2-canary-x9", "also_password": "hunter2-canary-x9"},
+}  # fmt: skip
+READ: Final = """
+from kubernetes.client import ApiException
+s = k8s.coreV1().list_namespaced_secret("shop")[0]
+told = []
+for field in ("data", "string_data", "type"):
+    try:
+        getattr(s, field)
+    except ApiException:
+        told.append(field)
+m = k8s.coreV1().list_namespaced_config_map("shop")[0].data
+[s.metadata.name, s.metadata.labels.app, told, m["password"] == m["also_password"], m["password"][:13]]
+"""
+
+
+def test_secrets_are_as_the_definition_says(tmp_path: Path) -> None:
+    """Metadata alone of Secrets, masks elsewhere, equal for equal values."""
+    assert "Secrets come as metadata, without values, key names or type; secret values elsewhere are masked" in TEXT
+    file = tmp_path / "cluster.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [SECRET, SETTINGS]}))
+    with clients.asking("--snapshot", str(file)) as ask:
+        answer = clients.text(ask(READ)).partition("\n[")[0]
+        denied = clients.whole(ask("k8s.coreV1().list_namespaced_secret('shop')[0].data"))
+    assert denied.startswith("MetadataOnlyError: 403 policy.metadata_only: Secrets") and tokens.count(denied) <= 45
+    assert json.loads(answer) == ["web-tls", "web", ["data", "string_data", "type"], True, "\u00abredacted:pa"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import MappingProxyType
 
@@ -34,6 +35,8 @@ PATCH = "k8s.appsV1().patch_namespaced_deployment_scale('storefront-canary', 'sh
 CERTIFICATES = "k8s.customObjects().list_cluster_custom_object('cert-manager.io', 'v1', 'certificates')"
 WIDGET = "k8s.customObjects().get_namespaced_custom_object('example.com', 'v1', 'shop', 'widgetz', 'a')"
 
+SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "web-tls", "namespace": "shop"}}
+
 POLICY = MappingProxyType({
     "a write": (READ_ONLY, "k8s.coreV1().delete_namespaced_pod('web-7f9c6d5b8', 'shop')", "read_only"),
     "a create": (READ_ONLY, CREATE, "read_only"),
@@ -43,6 +46,8 @@ POLICY = MappingProxyType({
     "a token": (WRITABLE, "k8s.coreV1().create_namespaced_service_account_token('x', 'shop', {})", "denied_resource"),
     "a denied kind": (DENIED, "k8s.coreV1().list_namespaced_config_map('shop')", "denied_resource"),
     "a denied kind, everywhere": (DENIED, "k8s.coreV1().list_config_map_for_all_namespaces()", "denied_resource"),
+    "a Secret by its content": (READ_ONLY, "k8s.get('secrets', namespace='shop', field_selector='data.x=1')", "core/Secret"),
+    "a Secret's deletion": (WRITABLE, "k8s.coreV1().delete_namespaced_secret('web-tls', 'shop')", "denied_resource"),
     "an unknown kind": (DENIED, WIDGET, "unresolved_kind"),
     "a mistaken rule": (MISTAKEN, CERTIFICATES, "mistaken_rule"),
     "exec": (WRITABLE, "k8s.coreV1().connect_get_namespaced_pod_exec('web-0', 'shop', command='ls')", "tunnel"),
@@ -55,7 +60,9 @@ POLICY = MappingProxyType({
 def answer(rules: policy.Policy, script: str, bench: stage.Bench, folder: Path) -> types.Answer:
     """What the model gets."""
     tally = summary.Summary()
-    door = broker.Broker(snapshot.Snapshot(trails.snapshot(folder)), rules)
+    file = folder / "cluster.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [trails.POD, SECRET]}))
+    door = broker.Broker(snapshot.Snapshot(file), rules)
 
     def ask(call: protocol.Call, left: float) -> tuple[protocol.Reply, types.Response | None]:
         return door.handle(call, tally, left)

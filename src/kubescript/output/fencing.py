@@ -62,11 +62,13 @@ _FIXED_MESSAGE: Final = re.compile(
     r"|(?:float |integer )?(?:division|modulo|division or modulo) by zero|dictionary changed size during iteration"
     r"|(?:not enough|too many) values to unpack \(expected \d{1,9}(?:, got \d{1,9})?\)"
     r"|printed more than \d{1,12} bytes; print less, or return a summary as the last expression"
+    r"|403 policy\.metadata_only: (?:[A-Za-z]{1,60}|these objects) are served as metadata \(rule [\w./*-]{1,200}\),"
+    r" without (?:values, key names or type|content); read \.metadata"
     rf"|{_EMPTY})(?:; write (?P=name)\(\.\.\., default=0\)|; missing lists are empty: write `x\[0\] if x else None`)?)"
-    r"(?=\n  |\Z)"
+    r"(?=\n  | \(line \d|\Z)"
 )
-"""Whole messages of the interpreter and of the worker, with their hints. They hold nothing variable but numbers, so it
-does not matter who raised them."""
+"""Whole messages of the interpreter and of the worker, with their hints. They hold nothing variable but numbers, and
+a kind and a rule, so it does not matter who raised them."""
 _SCRIPT_LINE: Final = re.compile(r"(?m)^  line \d{1,9}(?: in (?P<name>[\w<>]{1,100}))?: `(?P<line>.*)`$")
 
 
@@ -117,8 +119,8 @@ class Own:
         # An error quotes lines without their indentation.
         lines = {line.strip() for line in self.script.splitlines()}
         parts = [found[0] for found in _SCRIPT_LINE.finditer(message) if self._has_line(found, lines)]
-        if fixed := _FIXED_MESSAGE.match(message) or _LINE_NUMBER.search(message):
-            parts.append(fixed[0])
+        found = (_FIXED_MESSAGE.match(message), _LINE_NUMBER.search(message))
+        parts += [part[0] for part in found if part]
         return parts
 
     def _has_line(self, quoted: re.Match[str], lines: set[str]) -> bool:

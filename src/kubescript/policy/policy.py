@@ -234,8 +234,8 @@ def _deny_unresolved(rule: DeniedResource, call: request.Request) -> Decision:
 
 
 def _deny_mistaken(rule: DeniedResource) -> Decision:
-    reason = f"the operator's rule {rule.id} matches nothing, so its group is denied"
-    return Decision("deny", "policy.mistaken_rule", reason, "the operator must correct it")
+    reason = f"rule {rule.id} matches nothing, so its group is denied"
+    return Decision("deny", "policy.mistaken_rule", reason, "the operator must mend it")
 
 
 def _tunnel(call: request.Request) -> Decision | None:

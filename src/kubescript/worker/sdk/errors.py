@@ -102,12 +102,10 @@ class MetadataOnlyError(ForbiddenException):
     """A field was read of an object of which only the metadata is served."""
 
     def __init__(self, kind: str, rule: str) -> None:
-        rest = "no values, key names or type" if kind == "Secret" else "nothing of their content"
-        message = (
-            f"{_plural(kind)} are served as metadata (rule {rule}): name, namespace, labels, annotations, owners and "
-            f"times; {rest}"
-        )
+        lacking = "values, key names or type" if kind == "Secret" else "content"
+        message = f"{_plural(kind)} are served as metadata (rule {rule}), without {lacking}; read .metadata"
         super().__init__(403, "Forbidden", message=message, code="policy.metadata_only")
+        self._tells_all = True
 
 
 class NotFoundException(ApiException):

@@ -176,4 +176,4 @@ def test_secrets_are_as_the_definition_says(tmp_path: Path) -> None:
         answer = clients.text(ask(READ)).partition("\n[")[0]
         denied = clients.whole(ask("k8s.coreV1().list_namespaced_secret('shop')[0].data"))
     assert denied.startswith("MetadataOnlyError: 403 policy.metadata_only: Secrets") and tokens.count(denied) <= 45
-    assert json.loads(answer) == ["web-tls", "web", ["data", "string_data", "type"], True, "\u00abredacted:pa"]
+    assert json.loads(answer) == ["web-tls", "web", ["data", "string_data", "type"], True, "\u00abredacted:pas"]

@@ -24,6 +24,8 @@ from kubescript.output import fencing
 
 KUBESCRIPT = str(Path(sys.executable).with_name("kubescript"))
 TRANSPORTS = ("stdio", "http")
+CACHE = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
+"""Where compiled rules are saved: a command with a home of its own need not compile them again."""
 
 
 @contextlib.asynccontextmanager

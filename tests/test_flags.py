@@ -25,7 +25,7 @@ def command(*arguments: str, script: str = "", **variables: str) -> subprocess.C
     bare = {name: value for name, value in os.environ.items() if not name.startswith("KUBE")}
     return subprocess.run(
         [clients.KUBESCRIPT, *arguments],
-        input=script, capture_output=True, text=True, timeout=60, check=False, env={**bare, **variables},
+        input=script, capture_output=True, text=True, timeout=240, check=False, env={**bare, "XDG_CACHE_HOME": clients.CACHE, **variables},
     )  # fmt: skip
 
 
@@ -38,7 +38,7 @@ def test_run_takes_code_as_python_does() -> None:
     assert command("run", "-", *SNAPSHOT, script="6 * 7").stdout == "42\n"
     module = subprocess.run(
         [sys.executable, "-m", "kubescript", "run", "-c", "6 * 7", *SNAPSHOT],
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=240,
     )  # fmt: skip
     assert (module.returncode, module.stdout) == (0, "42\n"), module.stderr
     for wrong in (("run",), ("run", "-", "-c", "1")):

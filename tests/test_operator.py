@@ -175,7 +175,8 @@ def test_every_command_stops_at_a_kubeconfig_that_is_not_there_unless_it_may_com
 
 def test_no_kubeconfig_at_all_stops_a_server_and_no_script_that_needs_none(files: Path) -> None:
     """Outside a cluster there is nothing to serve; a pod has its service account, if it has a token."""
-    bare = {name: value for name, value in os.environ.items() if not name.startswith("KUBE")} | {"HOME": str(files)}
+    bare = {name: value for name, value in os.environ.items() if not name.startswith("KUBE")}
+    bare |= {"HOME": str(files), "XDG_CACHE_HOME": clients.CACHE}
     done = command("serve", "--toolsets", "code", env=bare)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("Error: there is no kubeconfig; ") and len(done.stderr.splitlines()) == 1
@@ -188,8 +189,9 @@ def test_no_kubeconfig_at_all_stops_a_server_and_no_script_that_needs_none(files
 
 def doctor(*flags: str, home: Path, **variables: str) -> tuple[int, str]:
     """Exit code and report, without a kubeconfig of whoever runs the tests."""
-    bare = {name: value for name, value in os.environ.items() if not name.startswith("KUBE")} | {"HOME": str(home)}
-    done = command("doctor", *flags, cwd=home, env=bare | variables)
+    bare = {name: value for name, value in os.environ.items() if not name.startswith("KUBE")}
+    own = {"HOME": str(home), "XDG_CACHE_HOME": clients.CACHE}
+    done = command("doctor", *flags, cwd=home, env=bare | own | variables)
     assert "Traceback" not in done.stderr
     return done.returncode, done.stdout
 

@@ -27,7 +27,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def kubescript(*arguments: str, script: str = "") -> subprocess.CompletedProcess[str]:
     """Run the command to its end."""
     return subprocess.run(
-        [clients.KUBESCRIPT, *arguments], input=script, capture_output=True, text=True, timeout=60, check=False
+        [clients.KUBESCRIPT, *arguments], input=script, capture_output=True, text=True, timeout=240, check=False
     )
 
 
@@ -129,7 +129,7 @@ def test_run_shows_a_person_the_bare_result() -> None:
     for variables, fenced in (({}, False), ({"KUBESCRIPT_OUTPUT__MARK_UNTRUSTED": "true"}, True)):
         done = subprocess.run(
             [clients.KUBESCRIPT, "run", "-", "--snapshot", str(demo.SNAPSHOT)],
-            input=script, capture_output=True, text=True, timeout=60, env={**os.environ, **variables},
+            input=script, capture_output=True, text=True, timeout=240, env={**os.environ, **variables},
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert done.stdout.startswith("[untrusted ") is fenced

@@ -343,5 +343,5 @@ def test_a_pod_without_its_account_s_files_is_an_error_of_the_call(
         assert "cluster.config" in done.stderr and "the pod" in done.stderr, done.stderr
         assert "Traceback" not in done.stderr
     (tmp_path / "account" / lacking).write_text(kept)
-    done = subprocess.run(pod(clients.KUBESCRIPT, "run", "-"), input=WHO, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(pod(clients.KUBESCRIPT, "run", "-"), input=WHO, capture_output=True, text=True, timeout=240)
     assert done.stdout.strip() == ACCOUNT, done

@@ -104,7 +104,7 @@ def test_an_expected_404_stays_plain(script: str, answers: dict[str, str]) -> No
 def _calls(script: str, kubeconfig: Path) -> list[str]:
     """What the broker was asked, as its log says."""
     command = [clients.KUBESCRIPT, "run", "-", "--kubeconfig", str(kubeconfig), "--log-level", "debug"]
-    done = subprocess.run(command, input=script, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, input=script, capture_output=True, text=True, timeout=240, check=False)
     return [line.split('"what":"')[1].split('"')[0] for line in done.stderr.splitlines() if '"what":"' in line]
 
 

@@ -41,7 +41,7 @@ def test_the_example_runs(name: str, kubeconfig: Path) -> None:
     """The example's answer on the broken cluster contains what it is there to find."""
     done = subprocess.run(
         [clients.KUBESCRIPT, "run", str(EXAMPLES / name), "--kubeconfig", str(kubeconfig)],
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, timeout=240, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert EXPECTED[name] in done.stdout
@@ -67,7 +67,9 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Ask]]:
     with ControlPlane() as plane, contextlib.ExitStack() as servers:
         messy.load(plane.kubeconfig)
         live = ("--kubeconfig", str(plane.kubeconfig))
-        subprocess.run([clients.KUBESCRIPT, "snapshot", str(saved), *live], check=True, capture_output=True, timeout=60)
+        subprocess.run(
+            [clients.KUBESCRIPT, "snapshot", str(saved), *live], check=True, capture_output=True, timeout=240
+        )
         flags = {"live": live, "saved": ("--snapshot", str(saved)), "bare": ("--snapshot", str(bare))}
         yield {source: servers.enter_context(clients.asking(*flags[source])) for source in flags}
 

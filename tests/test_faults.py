@@ -821,7 +821,7 @@ def test_a_full_disk_leaves_no_half_snapshot(tiny: Path, control_plane: ControlP
 
     def save(out: Path) -> subprocess.CompletedProcess[str]:
         command = [clients.KUBESCRIPT, "snapshot", str(out), "--kubeconfig", str(control_plane.kubeconfig)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60)
+        return subprocess.run(command, capture_output=True, text=True, timeout=240)
 
     failed = save(tiny / "out")
     assert failed.returncode == 1, failed

@@ -253,7 +253,7 @@ def test_the_server_ends_with_its_client(flags: list[str]) -> None:
     assert process.stdin is not None
     time.sleep(1.5)
     process.stdin.close()
-    assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=patience.scaled(10)) == 0
 
 
 def test_a_missing_kubeconfig_is_an_error_of_the_call(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def written(src: Path, package: str, files: dict[str, str]) -> Path:
 def measured(src: Path) -> dict[str, Any]:
     """What the script prints as JSON for a source folder."""
     command = [sys.executable, str(SCRIPT), "--src", str(src), "--json"]
-    figures: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True, timeout=60).stdout)
+    figures: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True, timeout=240).stdout)
     return figures
 
 

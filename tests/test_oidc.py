@@ -231,7 +231,7 @@ def test_a_kubeconfig_that_cannot_be_written_does_not_stop_the_renewal(
     shell = ["unshare", "--mount", "sh", "-ec", READ_ONLY, "sh", str(path)]
     done = subprocess.run(
         [*shell, clients.KUBESCRIPT, "run", "-", "--kubeconfig", str(path)],
-        input=test_credentials.WHO, capture_output=True, text=True, timeout=60,
+        input=test_credentials.WHO, capture_output=True, text=True, timeout=240,
     )  # fmt: skip
     assert done.stdout.strip() == "oidc:dora", done
     assert path.read_bytes() == before

@@ -31,7 +31,7 @@ DEPLOYMENTS = "len(k8s.appsV1().list_deployment_for_all_namespaces()) > 0"
 def command(kubeconfig: Path, *arguments: str, script: str = "") -> subprocess.CompletedProcess[str]:
     """One command to its end, with that cluster unless the arguments say otherwise."""
     return subprocess.run(
-        [clients.KUBESCRIPT, *arguments], input=script, capture_output=True, text=True, timeout=60,
+        [clients.KUBESCRIPT, *arguments], input=script, capture_output=True, text=True, timeout=240,
         env={**os.environ, "KUBECONFIG": str(kubeconfig)},
     )  # fmt: skip
 

@@ -236,7 +236,7 @@ def test_what_cannot_be_exported_is_said_at_the_start(
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
     )
     assert done.returncode == 1
     assert all(word in done.stderr for word in words), done.stderr

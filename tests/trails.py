@@ -29,7 +29,7 @@ def snapshot(folder: Path) -> Path:
 def run(*arguments: str, script: str = "") -> subprocess.CompletedProcess[str]:
     """The command to its end."""
     return subprocess.run(
-        [clients.KUBESCRIPT, *arguments], input=script, capture_output=True, text=True, timeout=60, check=False
+        [clients.KUBESCRIPT, *arguments], input=script, capture_output=True, text=True, timeout=240, check=False
     )
 
 

@@ -28,7 +28,7 @@ __all__ = ["cluster_error", "send"]
 _READ_BYTES: Final = 256 * 1024
 _GZIP_READ_BYTES: Final = 16 * 1024
 """Bytes of one read of a compressed body: some 200 KB of a list. API servers send it in chunks of 2 KiB; a frame to the
-masker for each took half of the host's time and a quarter of the masker's."""
+masker for each took half of the host's time and a fifth of the masker's."""
 _CONNECT_S: Final = 10.0
 """Seconds one address may take to accept."""
 _VISIBLE_HEADERS: Final = ("retry-after", "warning", "audit-id")

@@ -206,7 +206,7 @@ def test_files_of_a_folder_complete_the_configuration(home: Path) -> None:
     (folder / "99-other.txt").write_text("nonsense")
     twice = f"{NODES} + {NODES}"
     done = command("run", "-c", twice, "--config-dir=~/conf.d", HOME=str(home))
-    assert done.returncode == 1 and "limit.calls" in done.stderr
+    assert done.returncode == 1 and "more than 1 API calls" in done.stderr
     assert command("run", "-c", NODES, "--config-dir=~/conf.d", HOME=str(home)).stdout == '["n1"]\n'
     (folder / "30-wrong.toml").write_text("readonly = true\n")
     done = command("run", "-c", NODES, "--config-dir=~/conf.d", HOME=str(home))

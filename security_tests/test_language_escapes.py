@@ -163,7 +163,6 @@ SYNTAX = {
     "globals": "globals()",
     "locals": "locals()",
     "breakpoint": "breakpoint()",
-    "memoryview": "memoryview(b'x').obj",
     "exception-group": "ExceptionGroup('x', [])",
     "yield-default": "def f(x=(yield 1)): pass",
     "null-byte": "1\0",
@@ -279,6 +278,7 @@ def test_absent_module(path: str, form: str) -> None:
 
 RUNTIME = {
     # types and classes
+    "memoryview": "memoryview(b'x').obj",
     "type-three-arguments": "type('X', (), {})",
     "type-of-type": "type(type(1))('X', (object,), {})",
     "type-of-class": "class A: pass\ntype(A)('X', (), {})",

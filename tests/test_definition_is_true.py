@@ -72,7 +72,7 @@ SENTENCES: Final[dict[str, tuple[str, Any]]] = {
         " len(k8s.get('pods', label_selector='app=none'))]"),
         [True, "storefront", 0],
     ),
-    "k8s.discovery() is not discoveryV1(): api_resources(), groups()": (
+    "k8s.discovery(): api_resources(), groups()": (
         "d = k8s.discovery()\n[any(r.name == 'pods' for r in d.api_resources()), len(d.groups()) > 1]",
         [True, True],
     ),

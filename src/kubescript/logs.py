@@ -33,9 +33,6 @@ _MAX_WAITING: Final = 1_000
 """Lines that wait to be masked; those beyond are lost, and counted."""
 _DRAIN_S: Final = 2.0
 """Seconds that a server which ends waits for its last lines."""
-_GRACE_S: Final = 0.01
-"""Seconds that a single line waits. Most are written just before a script's answer, which must not wait for the
-interpreter's lock and for a masker behind them."""
 
 
 _EMPTY_LINE: Final = "\r\x1b[K"
@@ -172,10 +169,7 @@ class _Lines(logging.Handler):
 
     def _write(self) -> None:
         while True:
-            record = self._waiting.get()
-            if self._waiting.empty():  # of many, none waits
-                time.sleep(_GRACE_S)
-            self._stream.emit(record)
+            self._stream.emit(self._waiting.get())
             lost, self._lost = self._lost, 0
             if lost:
                 said = ("%d log lines were lost: too many came at once", (lost,))

@@ -129,8 +129,7 @@ class CallLog:
 
     def text(self, text: str) -> str:
         """Returns `text` masked; a text whose masking takes too long is withheld."""
-        # Each answer repeats the id that the broker gave the call. To ask a masker about it would be a wait of its own.
-        if not text or (self.call is not None and text == self.call.audit_id):
+        if not text:
             return text
         try:
             cancelled = self.call.cancelled if self.call is not None else bool

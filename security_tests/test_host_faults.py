@@ -46,7 +46,10 @@ class Cluster:
 
 UNFORESEEN: Final = {
     "in the warning of an answer": ("a warning", ("api", "v1", "pods")),
-    "in the text of a denial": ("the operator denies", ("api", "v1", "secrets")),
+    "in the text of a denial": (
+        "the operator denies",
+        ("api", "v1", "namespaces", "a", "serviceaccounts", "b", "token"),
+    ),
     "in the text of a refusal": ("cannot be a path segment", ("api", "v1", "..")),
 }
 

@@ -97,7 +97,7 @@ def test_denied(door: broker.Broker, fake: Fake, kept: list[records.Record]) -> 
     for _ in range(2):
         reply, response = door.handle(SECRETS, tally, 5)
         assert response is None and reply.status == 0 and reply.fault is not None
-        assert reply.fault.code == "policy.denied_resource" and "Look at what refers" in reply.fault.message
+        assert reply.fault.code == "policy.denied_resource" and "look at what refers" in reply.fault.message
     assert tally.denied == {"get secrets in namespace a (policy.denied_resource)": 2} and not complete(tally)
     assert not fake.seen and kept[0].verdict == "deny"
     works(door)

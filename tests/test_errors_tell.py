@@ -47,7 +47,7 @@ TOLD: dict[str, str] = {
     "from kubernetes import utils\nutils.create_from_yaml(None, 'f')": "there are no files here: write the manifest as a dict, and utils.create_from_dict(None, manifest)",
     # 403: whose no it is, and to what
     "k8s.coreV1().delete_namespaced_pod('web', 'shop')": "403 policy.read_only: delete pods web in namespace shop: this server is read-only; return",
-    "k8s.coreV1().list_namespaced_secret('shop')": "list secrets in namespace shop: the operator denies core/Secret; look at what refers to it",
+    "k8s.coreV1().create_namespaced_service_account_token('a', 'shop', {})": "create serviceaccounts/token a in namespace shop: the operator denies core/serviceaccounts/token; do without it",
     # 404: what there is instead
     "k8s.coreV1().read_namespaced_pod('storefront', 'shop')": "pods \"storefront\" not found; did you mean 'storefront-",
     "k8s.coreV1().read_namespaced_pod('storefront', 'shop') ": "Names of pods made by a controller end in a hash: list, and look for it",

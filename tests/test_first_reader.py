@@ -193,7 +193,7 @@ FAILURES = {
     "V1Pod()": "NameError: name 'V1Pod' is not defined; write `from kubernetes.client import V1Pod` first",
     # exec and streams
     "core.connect_get_namespaced_pod_exec('web', 'shop', command=['ls'])": "ForbiddenException: 403 policy.read_only: "
-    "GET /api/v1/namespaces/shop/pods/web/exec: this server is read-only",
+    "this server is read-only (line 6)",
     "from kubernetes.stream import stream": "ImportError: cannot import 'stream' from 'kubernetes.stream': exec, attach "
     "and port-forward are refused: read logs, events and status",
     # kinds

@@ -236,7 +236,7 @@ WRITES = [
 def test_read_only_is_a_setting(method: str, path: str) -> None:
     """Writes are denied with a way out in words, unless the operator permits writing."""
     decision = ask(method, path)
-    assert decision.rule == "policy.read_only" and "proposal" in decision.instead
+    assert decision.rule == "policy.read_only" and "kubectl command" in decision.instead
     assert ask(method, path, policy.Policy(read_only=False)).verdict == "allow"
 
 

@@ -41,8 +41,8 @@ REQUIRED_LAYERS: Final = frozenset(
     {"descriptors", "rlimits", "identity", "capabilities", "parent_death", "no_new_privs", "landlock", "seccomp"}
 )
 """The layers that `sandbox.strict` requires."""
-_END_MS: Final = 2_000
-"""Milliseconds in which a fork server ends its workers and itself."""
+_END_S: Final = 2.0
+"""Seconds in which a fork server ends its workers and itself."""
 REMEDIES: Final = {
     "network": "allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, "
     "user.max_user_namespaces>0, kernel.apparmor_restrict_unprivileged_userns=0), or run as root with CAP_SYS_ADMIN",
@@ -304,7 +304,7 @@ class _ForkServer:
             self._input.close()
         if not self._asked:  # it may be warming up, for which nobody need wait
             self.process.kill()
-        if not _ends(self.process.pid, _END_MS):
+        if not _ends(self.process, _END_S):
             self.process.kill()
         self.process.wait()
         self._listener.join()
@@ -348,15 +348,22 @@ class _ForkServer:
             worker.ended(None)
 
 
-def _ends(pid: int, within_ms: int) -> bool:
-    """Waits until this child, which nobody has reaped, has ended."""
+def _ends(process: subprocess.Popen[bytes], within_s: float) -> bool:
+    """Waits until this child has ended."""
+    if process.poll() is not None:  # `kill` reaps a child that has ended, whose pid then names nobody or another
+        return True
     # subprocess waits with a timeout by looking again and again, up to 50 ms apart: each command would take so much
     # longer.
-    pidfd = os.pidfd_open(pid)
+    try:
+        pidfd = os.pidfd_open(process.pid)
+    except OSError:  # no descriptor is free
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(within_s)
+        return process.poll() is not None
     try:
         poller = select.poll()
         poller.register(pidfd, select.POLLIN)
-        return bool(poller.poll(within_ms))
+        return bool(poller.poll(within_s * 1000))
     finally:
         os.close(pidfd)
 

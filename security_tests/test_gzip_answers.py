@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import time
+import tracemalloc
 import zlib
 from collections.abc import Generator, Iterator
 from dataclasses import replace
@@ -18,6 +19,7 @@ from kubescript.broker import broker, summary
 from kubescript.cluster import live
 from kubescript.policy import policy
 from kubescript.request import request
+from kubescript.wire import masking as wire
 from kubescript.wire import protocol
 from tests.test_api_server_misbehaves import CHUNKED, Server, hang_up, head, kubeconfig, then
 
@@ -128,7 +130,7 @@ BROKEN: Final = {
     "another size": (_WRONG_SIZE, "damaged"),
     "no gzip": (PODS, "damaged"),
     "zlib and not gzip": (zlib.compress(PODS), "damaged"),
-    "gzip twice": (gzip.compress(PACKED), "ends before its JSON"),
+    "gzip twice": (gzip.compress(PACKED), "ends in the middle of its JSON"),
     "a byte behind it": (PACKED + b"\n", "goes on behind"),
     "zeros behind it": (PACKED + bytes(512), "goes on behind"),
     "a second member": (PACKED + PACKED, "goes on behind"),
@@ -256,3 +258,22 @@ def test_a_bomb_of_items_ends_where_the_script_has_enough(
     assert 8 * MIB < len(body) < 64 * MIB
     assert time.monotonic() - started < 30
     assert works(door, server)
+
+
+ALL_AHEAD: Final = gzip.compress(ITEMS[: 50 * MIB], 9, mtime=0)
+
+
+@pytest.mark.promise("R-02", "S-07")
+def test_a_bomb_that_is_sent_ahead_as_a_whole_is_not_held(masking: redaction.Engine) -> None:
+    """50 MB in so few chunks that none of them waits for an answer: the host held all of it before it passed the first
+    byte on, for each call that a script made."""
+    assert len(ALL_AHEAD) < 8 * wire.MAX_GZIP_CHUNK
+    call = replace(request.parse(LIST), gzip=True)
+    tracemalloc.start()
+    body = masking.body(call, iter([ALL_AHEAD]), lambda _: None)
+    first = next(body)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    cast("Generator[bytes]", body).close()
+    assert first.startswith(b'{"kind":"PodList"') and most < 36 * MIB
+    assert b"".join(masking.body(call, iter([PACKED]), lambda _: None)).endswith(b"]}")

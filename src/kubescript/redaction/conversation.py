@@ -36,6 +36,8 @@ chunk from the cluster."""
 _GROWTH: Final = 32
 _UNFOLDS: Final = 1032
 """Bytes that one byte of gzip can stand for."""
+_MAX_REST: Final = 16 * protocol.MIB
+"""Bytes of the last answers to a body that are held."""
 _SLACK: Final = 64 * protocol.KIB
 """A masker answers at most `_GROWTH` bytes for each byte that it masks, and `_SLACK` more: a mask is longer than a
 short value."""
@@ -147,9 +149,17 @@ class Masker:
             check()
         # Read before any of it is passed on: scripts often give up a short answer, and a masker that still has
         # something to say could serve nobody else.
+        # Attack: 128 KB of gzip, all of which is sent ahead, unfold to 135 MB; a masker that was taken over answers
+        # them with 4 GB.
         rest: list[bytes] = []
+        held = 0
         while self.waiting:
-            rest += self._pieces(found, check)
+            for piece in self._pieces(found, check):
+                rest.append(piece)
+                held += len(piece)
+                if held > _MAX_REST:
+                    yield from rest
+                    rest.clear()
         # Attack: it is given to another while it holds the end of a body that broke off, and hands that on.
         self.waiting = int(broken is not None)
         yield from rest

@@ -30,6 +30,7 @@ pytestmark = pytest.mark.slow
 
 Count = Callable[[int], None]
 
+PLAIN: Final = config.Output(mark_untrusted=False)
 PLANTED: Final = (CANARY.encode(), KEY_CANARY.encode())
 WORKS: Final = "[len(k8s.coreV1().list_namespaced_pod('a'))]"
 ROADS: Final = {
@@ -100,6 +101,7 @@ def parts(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         chosen = config.Settings(
             kubeconfig=server.kubeconfig(tmp_path_factory.mktemp("metadata")),
             redaction=config.Redaction(enabled=request.param),
+            output=PLAIN,
         )
         with app.opened(chosen, source) as opened:
             yield opened
@@ -230,7 +232,7 @@ def test_whatever_an_api_server_sends(
     of the content passes, and what is not the answer that was asked for is an error and not an empty list."""
     attacks(len(ANSWERS) * len(CALLS))
     server = Liar()
-    chosen = config.Settings(kubeconfig=Recorder.kubeconfig(server, tmp_path))  # type: ignore[arg-type]
+    chosen = config.Settings(kubeconfig=Recorder.kubeconfig(server, tmp_path), output=PLAIN)  # type: ignore[arg-type]
     logging.getLogger("kubescript").setLevel(logging.CRITICAL)
     with app.opened(chosen, source) as parts:
         product = Product(parts, received)
@@ -304,7 +306,7 @@ def test_saved_clusters_with_whole_secrets(
     form: Callable[[Path], Path], source: spawner.Spawner, tmp_path: Path, received: bytearray
 ) -> None:
     """A saved cluster that holds whole Secrets serves their metadata, and nothing else."""
-    chosen = config.Settings(snapshot=form(tmp_path))
+    chosen = config.Settings(snapshot=form(tmp_path), output=PLAIN)
     with app.opened(chosen, source) as parts:
         product = Product(parts, received)
         for road in ("typed", "typed, one", "typed, watched", "kubectl style"):
@@ -321,7 +323,7 @@ def test_a_saved_cluster_holds_no_value(
     capturing.capture(parts.broker, tmp_path / "out")
     saved = b"".join(path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file())
     assert not any(value in saved for value in PLANTED) and b'"metadataOnly": true' in saved
-    with app.opened(config.Settings(snapshot=tmp_path / "out"), source) as served:
+    with app.opened(config.Settings(snapshot=tmp_path / "out", output=PLAIN), source) as served:
         product = Product(served, received)
         assert product.ask("[s.metadata.name for s in k8s.get('secrets')]").text == '["one"]'
         typed = product.ask("k8s.coreV1().list_secret_for_all_namespaces(field_selector='type=Opaque')")

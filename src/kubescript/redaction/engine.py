@@ -65,8 +65,6 @@ class Engine:
         source = source if source is not None else spawner.Spawner(spawner.MASKER)
         self._pool = pool.Pool(told, source, scripts=scripts, strict=strict)
         self._ready = False
-        if not self.enabled:
-            source.close()
         # An engine that nobody closes, as in a test, must not leave its processes behind.
         weakref.finalize(self, self._pool.close)
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import anyio
 import kubernetes.client.api
@@ -864,3 +864,26 @@ def test_each_part_of_the_door_alone_stops_an_attack(
     monkeypatch.setattr(MUTATIONS[part].owner, MUTATIONS[part].name, MUTATIONS[part].instead)
     assert comes_through()
     door[1].take()
+
+
+EARLIER: Final = '[[denied_resources]]\ngroup = ""\nkind = "ConfigMap"\n[contexts.a]\n[[contexts.a.denied_resources]]\nkind = "Lease"\n'
+LATER: Final = (
+    '[[denied_resources]]\ngroup = "apps"\nkind = "Deployment"\n[[contexts.a.denied_resources]]\nkind = "Job"\n',
+    "denied_resources = []\n[contexts.a]\ndenied_resources = []\n",
+)
+
+
+@pytest.mark.promise("P-04")
+@pytest.mark.parametrize("later", LATER)
+def test_no_later_file_of_a_folder_takes_a_denial_back(later: str, tmp_path: Path) -> None:
+    """A second file with a rule of its own, or with none, replaced the rules of all files before it, and said nothing.
+    The same holds for the rules of masking."""
+    rule = '[[redaction.rules]]\nid = "own-{0}"\nregex = "own{0}_[a-z]+"\n'
+    (tmp_path / "10.toml").write_text(EARLIER + rule.format(1))
+    (tmp_path / "20.toml").write_text(later + rule.format(2))
+    loaded = config.load({}, None, tmp_path)
+    assert loaded.denied_resources[0].kind == "ConfigMap"
+    assert loaded.of_context("a").denied_resources[0].kind == "Lease"
+    assert [one.id for one in loaded.redaction.rules] == ["own-1", "own-2"]
+    (tmp_path / "20.toml").unlink()
+    assert len(config.load({}, None, tmp_path).denied_resources) == 1

@@ -12,7 +12,7 @@ import os
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final, TypeGuard, get_args
 
 import pydantic
 import pydantic_settings
@@ -214,15 +214,22 @@ def _with_folder(data: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _merged(data: dict[str, Any], later: dict[str, Any]) -> dict[str, Any]:
-    """Returns the settings of both; of two values the later one, of two tables both."""
+    """Returns the settings of both; of two values the later one, of two tables or lists of tables both."""
     merged = dict(data)
     for key, value in later.items():
         before = merged.get(key)
         if isinstance(before, dict) and isinstance(value, dict):
             merged[key] = _merged(before, value)
+        elif _has_tables(before) and isinstance(value, list):
+            # A later file with a [[denied_resources]] or [[redaction.rules]] must not take back those of another one.
+            merged[key] = before + value
         else:
             merged[key] = value
     return merged
+
+
+def _has_tables(value: object) -> TypeGuard[list[Any]]:
+    return isinstance(value, list) and any(isinstance(item, dict) for item in value)
 
 
 def _parse(path: Path, text: str) -> object:

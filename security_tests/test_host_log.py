@@ -76,3 +76,27 @@ def test_a_name_that_is_no_text_is_logged(written: Written) -> None:
     logging.getLogger("kubescript.test").warning("%s is gone", b"a\xff.json".decode("utf-8", "surrogateescape"))
     (line,) = written()
     assert line["message"] == "a\ufffd.json is gone"
+
+
+SECRET: Final = "Tr0ub4dor-and-3"
+FULL: Final = Path("/dev/full")
+
+
+@pytest.mark.promise("S-08", "O-01")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_line_that_finds_no_room_on_the_disk_is_lost_and_not_printed(
+    written: Written, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The disk with the log file is full: Python's `logging` printed each line and its stack to stderr, neither masked
+    nor cleaned. The file is said to be unwritable, once."""
+    logs.configure("info", file=FULL)
+    logs.mask_with(lambda line: line.replace(SECRET, "«redacted»"))
+    for _ in range(3):
+        logging.getLogger("kubescript.test").warning("password=%s\x1b[2J", SECRET)
+    logs.drain()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "cannot be written" in json.loads(line)["message"]
+    logs.configure("info", file=tmp_path / "log")
+    logging.getLogger("kubescript.test").warning("harmless")
+    logs.drain()
+    assert json.loads((tmp_path / "log").read_text())["message"] == "harmless" and not written()

@@ -5,6 +5,7 @@ Only the fields listed in EXTRA travel beside the message, so that no caller can
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import logging
 import os
@@ -37,6 +38,9 @@ _DRAIN_S: Final = 2.0
 
 _EMPTY_LINE: Final = "\r\x1b[K"
 """Makes a terminal empty the line, and go to its beginning."""
+_UNWRITTEN: Final = (
+    '{"level":"error","logger":"kubescript.logs","message":"log lines are lost: the log cannot be written"}\n'
+)
 _SAID: Final = frozenset({"event", "remedy"})
 """Fields that people read elsewhere in the line, or need not read."""
 
@@ -110,6 +114,20 @@ def _cleaned(value: object) -> str:
     return sanitizing.clean(str(value))
 
 
+class _Stream(logging.StreamHandler[TextIO]):
+    """Writes lines to a stream. One that cannot be written is lost."""
+
+    _failed = False
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Says once on stderr that lines are lost."""
+        # A full disk: `logging` itself prints the record and a stack trace to stderr then, not masked and not cleaned.
+        if not self._failed:
+            self._failed = True
+            with contextlib.suppress(OSError, ValueError):
+                sys.stderr.write(_UNWRITTEN)
+
+
 class _Lines(logging.Handler):
     """Writes records to stderr; in a thread of its own once they are masked."""
 
@@ -120,7 +138,7 @@ class _Lines(logging.Handler):
         super().__init__()
         # On a terminal, a line that says what is going on may stand where this one comes.
         self._form = _TextLines(_EMPTY_LINE if stream.isatty() else "") if as_text else _JsonLines()
-        self._stream = logging.StreamHandler(stream)
+        self._stream = _Stream(stream)
         self._stream.setFormatter(self._form)
         self._waiting: queue.Queue[logging.LogRecord] = queue.Queue(_MAX_WAITING)
         self._writer: threading.Thread | None = None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -132,3 +134,27 @@ def test_a_chore_that_fails_does_not_keep_others_from_being_done() -> None:
         bench.pool.later(done.set)
         assert done.wait(GRACE_S)
         assert bench.works()
+
+
+NO_THREAD: Final = """\
+import threading
+from kubescript import errors, spawner
+before = threading.stack_size(1 << 60)  # more than there are addresses: no thread can be started
+source = spawner.Spawner(spawner.MASKER, reads=True)
+try:
+    source.start()
+except errors.WorkerError as error:
+    print(error.code, "ulimit -u" in error.remedy)
+threading.stack_size(before)
+source.start()
+print(source.pid > 0)
+source.close()
+"""
+
+
+@pytest.mark.promise("F-04")
+def test_a_start_for_which_there_is_no_thread_ends() -> None:
+    """No thread can be had while the maskers' process waits for its settings: the server waited for the end of that
+    process, which waited for the server."""
+    done = subprocess.run([sys.executable, "-c", NO_THREAD], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.stdout.split(), done.returncode) == (["worker.spawn", "True", "True"], 0), done.stderr

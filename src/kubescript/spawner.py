@@ -255,7 +255,10 @@ class _ForkServer:
             self._listener.start()
         except RuntimeError:  # a thread is a process to the limits of the kernel
             self._link.close()
+            self.process.kill()  # one that waits for its settings would wait for ever, and so would we
             self.process.wait()
+            if self._input is not None:
+                self._input.close()
             raise _unstarted(errno.EAGAIN) from None
 
     def fork(self, memory_bytes: int, cpu_seconds: int) -> Worker | None:

@@ -7,6 +7,8 @@ What is searched for the planted values is every byte that the host sends to a w
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import logging
 import socket
@@ -266,6 +268,42 @@ def test_the_pieces_of_a_list_change_nothing(attacks: Count) -> None:
         found = {reduced(text.encode(), size) for size in (1, 7, 64, 1 << 20)}
         assert len(found) == 1, name
         assert not any(value in one for one in found for value in PLANTED), name
+
+
+_MANIFEST: Final = {"apiVersion": "v1", "kind": "Secret", "data": {KEY_CANARY: CANARY}}
+COPIES: Final = {
+    "JSON": json.dumps(_MANIFEST),
+    "JSON in JSON": json.dumps({"object": json.dumps(_MANIFEST)}),
+    "JSON in JSON in JSON": json.dumps([json.dumps({"object": json.dumps(_MANIFEST)})]),
+    "YAML": yaml.safe_dump(_MANIFEST),
+    "YAML that begins with it": f"data:\n  {KEY_CANARY}: {CANARY}\n",
+    "YAML, indented": f"spec:\n  stringData:\n    {KEY_CANARY}: {CANARY}\n",
+    "YAML in one line": f"{{kind: Secret, data: {{{KEY_CANARY}: {CANARY}}}}}",
+    "YAML of Windows": f"kind: Secret\r\ndata:\r\n  {KEY_CANARY}: {CANARY}\r\n",
+    "a list in YAML": f"- data:\n    {KEY_CANARY}: {CANARY}\n",
+    "Go": f"map[data:map[{KEY_CANARY}:{CANARY}] kind:Secret]",
+}
+ENCODED: Final = {
+    "gzip": base64.b64encode(gzip.compress(json.dumps(_MANIFEST).encode(), mtime=0)).decode(),
+    "JSON": base64.b64encode(json.dumps(_MANIFEST).encode()).decode(),
+    "JSON of several lines": base64.b64encode(json.dumps(_MANIFEST, indent=2).encode()).decode(),
+    "YAML": base64.b64encode(yaml.safe_dump(_MANIFEST).encode()).decode(),
+}
+NO_COPIES: Final = {
+    "a": "Holds the metadata of the shop", "b": "data", "c": "database: pg", "d": "https://a/data:8080", "e": "", "f": "sha256:0a1b",
+}  # fmt: skip
+
+
+@pytest.mark.promise("P-13")
+def test_a_copy_of_a_secret_in_any_annotation_is_left_out(attacks: Count) -> None:
+    """Whatever the annotation is called and however the tool that wrote it writes objects; others stay."""
+    served = masking.Metadata("Secret", "v1")
+    attacks(len(COPIES) + len(ENCODED))
+    for name, copy in (COPIES | {f"{name}, encoded": text for name, text in ENCODED.items()}).items():
+        annotations = {"example.com/written-by-a-tool": copy, **NO_COPIES}
+        whole = json.dumps({"metadata": {"name": "one", "annotations": annotations}})
+        (reduced,) = metadata.of_object(served, [whole.encode()])
+        assert json.loads(reduced)["metadata"]["annotations"] == NO_COPIES, name
 
 
 def manifests(root: Path) -> Path:

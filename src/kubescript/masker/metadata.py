@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from kubescript.masker import linear
 from kubescript.wire import masking
 
 __all__ = ["ShapeError", "events", "of_error", "of_list", "of_object"]
@@ -29,8 +30,12 @@ _MAX_TRIES: Final = 32
 _COPIES: Final = ("last-applied", "last-handled")
 """Parts of the names of annotations in which tools keep the object as it was written."""
 _COPY_NAMES: Final = frozenset({"kapp.k14s.io/original", "objectset.rio.cattle.io/applied"})
-_COPY_SIGNS: Final = ('"data"', '"stringData"', "\ndata:", "\nstringData:")
-"""What a copy of a Secret in the value of any annotation has in it."""
+_COPY: Final = linear.compiled(
+    rb"""["'](?:data|stringData)["']|(?:^|[\n\r{,\["'\\-])[\s"'\\]*(?:data|stringData)[\s"'\\]*:"""
+    rb"""|^\s*["']?(?:H4sI|eyJ|ewo|YXBpVmVyc2lvb)"""
+)
+"""What a copy of a Secret in the value of any annotation has in it: the key as JSON in JSON, YAML or Go writes it. A
+value that is compressed or encoded (base64 of gzip, of `{"`, of `apiVersion`) cannot be judged."""
 _EVENTS: Final = frozenset({"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"})
 # The other reasons are for failures inside the API server, whose messages may quote what it could not read.
 _SPEAKING: Final = frozenset({
@@ -171,7 +176,7 @@ def _reduced(served: masking.Metadata, found: _Object, *, is_named: bool = True)
 
 def _is_copy(name: str, value: str) -> bool:
     """Says whether an annotation holds the object as somebody wrote it, or another one."""
-    return name in _COPY_NAMES or any(part in name for part in _COPIES) or any(sign in value for sign in _COPY_SIGNS)
+    return name in _COPY_NAMES or any(part in name for part in _COPIES) or _COPY.search(value.encode()) is not None
 
 
 def _status(raw: bytes) -> _Status:

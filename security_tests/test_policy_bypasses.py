@@ -106,7 +106,9 @@ def judge(seen: list[Seen], port: int, *, read_only: bool) -> list[Info]:
         assert set(names) <= HEADERS and len(names) == len(set(names)), one.headers
         assert one.header("Host") == [f"127.0.0.1:{port}"]
         assert one.header("Authorization") == [f"Bearer {recorder.TOKEN}"]
-        assert one.header("Accept")[0] in ACCEPTS and one.header("Accept-Encoding") == ["identity"]
+        is_stream = parsed.method != "GET" or parsed.verb == "watch"
+        assert one.header("Accept")[0] in ACCEPTS
+        assert one.header("Accept-Encoding") in ([["identity"]] if is_stream else [["identity"], ["gzip"]])
         assert re.fullmatch(
             r"kubescript/[0-9.]+( \(evaluation=[0-9a-f]{32}; script=[0-9a-f]{16}\))?", one.header("User-Agent")[0]
         )

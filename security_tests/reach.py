@@ -69,7 +69,7 @@ _HOMES: Final = (
     "hashlib _hashlib hmac ipaddress urllib.parse difflib time dataclasses calendar numbers copy binascii json.decoder "
     "tomllib tomllib._parser zlib zoneinfo._common _thread _blake2 _sha1 _sha2 _sha3 _md5 _sha256 _sha512 _random "
     "_functools _contextvars kubescript.worker.language.guards kubescript.worker.language.reflection kubescript.worker.language.stdlib kubescript.worker.language.classes "
-    "kubescript.worker.language.builtins kubescript.worker.language.wrappers kubescript.worker.language.copying kubescript.worker.language.data_fields kubescript.worker.language.shims kubescript.worker.language.timezones kubescript.worker.sdk.ages"
+    "kubescript.worker.language.builtins kubescript.worker.language.wrappers kubescript.worker.language.copying kubescript.worker.language.data_fields kubescript.worker.language.shims kubescript.worker.language.timezones kubescript.worker.language.memory_views kubescript.worker.sdk.ages kubescript.worker.sdk.exact"
 )
 HOMES: Final = frozenset(_HOMES.split()) | {__name__}
 """Modules whose types a script may meet. A new one is looked at before it is added."""
@@ -146,7 +146,7 @@ point = collections.namedtuple("Point", "x y")
  enumerate([1]), reversed([1]), range(3), slice(1), b"", super(Thing, Thing()), property(generator), classmethod(generator),
  staticmethod(generator), difflib.SequenceMatcher(), time.localtime(), functools.cmp_to_key(generator),
  functools.cached_property(generator), dataclasses.field(), enum.Flag, abc.ABC, typing.NewType("N", int), logging.getLogger(),
- sys.stdout, calendar.month_name, age(None), age(datetime.timedelta(1)) * 2, quantity("1m"), table([{"a": 1}]), top([1]), type, type(generator), type(generator()), "".format, str.format, "".format_map, error]
+ sys.stdout, calendar.month_name, age(None), age(datetime.timedelta(1)) * 2, quantity("1m"), memoryview(b"a"), memoryview(b"a")[:1], table([{"a": 1}]), top([1]), type, type(generator), type(generator()), "".format, str.format, "".format_map, error]
 """
 
 

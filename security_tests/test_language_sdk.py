@@ -46,6 +46,27 @@ def test_a_script_makes_no_future_of_its_own(attack: str, sandbox: benches.Bench
     assert sandbox.works()
 
 
+QUANTITIES: Final = {
+    # A fraction of anything: `plain()` gave it to the encoder of the result, and `__lt__` to operators of ours.
+    "of-a-list": "quantity('1').of([1], 2)",
+    "of-an-object": "class A:\n    def bit_length(self): return 1\nquantity('1').of(1, A())",
+    "by-a-private-name": "quantity('1')._of([1], 1)",
+    "numerator": "q = quantity('1')\nq._numerator = [1]",
+    "slot-by-name": "setattr(quantity('1'), '_denominator', 0)",
+    "subclass": "class Q(type(quantity('1'))): pass",
+}
+
+
+@pytest.mark.promise("L-01")
+@pytest.mark.parametrize("attack", QUANTITIES.values(), ids=QUANTITIES)
+def test_a_script_makes_no_quantity_of_anything_but_numbers(attack: str, sandbox: benches.Bench) -> None:
+    """What quantity() gives holds two whole numbers, and cannot be changed: equal texts give one object."""
+    fault = sandbox(attack).fault
+    assert fault is not None
+    assert fault.type in {"AttributeError", "TypeError", ""}, fault
+    assert sandbox.works()
+
+
 FAILURES: Final = {
     # Each worked once: the worker ended with "it tried a forbidden system call" or "broke its protocol".
     "surrogate": "raise Exception('\\ud800')",

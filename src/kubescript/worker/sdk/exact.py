@@ -41,7 +41,7 @@ class Quantity(fractions.Fraction):
     _denominator: int
 
     @classmethod
-    def of(cls, numerator: int, denominator: int = 1) -> Quantity:
+    def _of(cls, numerator: int, denominator: int = 1) -> Quantity:
         """Makes one from a ratio whose denominator is above zero."""
         if denominator != 1:
             if denominator.bit_length() > _MOST_BITS:
@@ -99,16 +99,16 @@ class Quantity(fractions.Fraction):
         if ndigits is None:
             return fractions.Fraction.__round__(self)
         rounded = fractions.Fraction.__round__(self, min(operator.index(ndigits), _MOST_DECIMALS))
-        return Quantity.of(rounded.numerator, rounded.denominator)
+        return Quantity._of(rounded.numerator, rounded.denominator)
 
     def __neg__(self) -> Quantity:
-        return Quantity.of(-self._numerator, self._denominator)
+        return Quantity._of(-self._numerator, self._denominator)
 
     def __pos__(self) -> Quantity:
         return self
 
     def __abs__(self) -> Quantity:
-        return Quantity.of(abs(self._numerator), self._denominator)
+        return Quantity._of(abs(self._numerator), self._denominator)
 
     def __pow__(self, other: Any) -> Any:
         if not isinstance(other, int | float | fractions.Fraction):
@@ -117,7 +117,7 @@ class Quantity(fractions.Fraction):
         if not isinstance(exponent, int):
             return self.plain() ** exponent
         power = fractions.Fraction(self) ** exponent
-        return Quantity.of(power.numerator, power.denominator)
+        return Quantity._of(power.numerator, power.denominator)
 
     def __rpow__(self, other: Any) -> Any:
         return other ** self.plain()
@@ -150,7 +150,7 @@ def ratio(value: Any) -> _Ratio | None:
 
 
 def _add(a: int, b: int, c: int, d: int) -> Quantity:
-    return Quantity.of(a + c, b) if b == d else Quantity.of(a * d + c * b, b * d)
+    return Quantity._of(a + c, b) if b == d else Quantity._of(a * d + c * b, b * d)
 
 
 def _subtract(a: int, b: int, c: int, d: int) -> Quantity:
@@ -158,18 +158,18 @@ def _subtract(a: int, b: int, c: int, d: int) -> Quantity:
 
 
 def _multiply(a: int, b: int, c: int, d: int) -> Quantity:
-    return Quantity.of(a * c, b * d)
+    return Quantity._of(a * c, b * d)
 
 
 def _divide(a: int, b: int, c: int, d: int) -> Quantity:
     if c == 0:
         raise ZeroDivisionError("division by zero")
-    return Quantity.of(a * d, b * c) if c > 0 else Quantity.of(-a * d, -b * c)
+    return Quantity._of(a * d, b * c) if c > 0 else Quantity._of(-a * d, -b * c)
 
 
 def _divmod(a: int, b: int, c: int, d: int) -> tuple[int, Quantity]:
     whole, rest = divmod(a * d, b * c)
-    return whole, Quantity.of(rest, b * d)
+    return whole, Quantity._of(rest, b * d)
 
 
 _ARITHMETIC: Final[dict[str, Callable[[int, int, int, int], Any]]] = {

@@ -55,7 +55,7 @@ def quantity(value: Any) -> exact.Quantity:
     elif isinstance(value, int | float | fractions.Fraction | decimal.Decimal):
         text = str(value)
         ratio = exact.ratio(value)
-        found = _parsed(text) if ratio is None else exact.Quantity.of(*ratio)
+        found = _parsed(text) if ratio is None else exact.Quantity._of(*ratio)
     else:
         raise TypeError(f"quantity() takes one text or number, not a {type(value).__name__}{_pick(value)}")
     if found is None:
@@ -64,7 +64,7 @@ def quantity(value: Any) -> exact.Quantity:
     return found
 
 
-_ZERO: Final = exact.Quantity.of(0)
+_ZERO: Final = exact.Quantity._of(0)
 
 
 # The pods of a cluster ask for the same few quantities, and reading one takes ten times as long as finding it here.
@@ -79,7 +79,7 @@ def _parsed(text: str) -> exact.Quantity | None:
     numerator = int(f"{sign}{whole}{decimals}") * (_BINARY[binary] if binary else 1)
     power = int(exponent or 0) if suffix is None else 3 * _POWERS[suffix.replace("K", "k")]
     power -= len(decimals)
-    found = exact.Quantity.of(numerator * 10 ** max(power, 0), 10 ** max(-power, 0))
+    found = exact.Quantity._of(numerator * 10 ** max(power, 0), 10 ** max(-power, 0))
     return found if abs(found) <= _LARGEST else None
 
 

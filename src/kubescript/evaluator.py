@@ -262,7 +262,7 @@ class Evaluator:
         style = self._style(calls, asked.patience(deadline))
         own = None
         if calls.calls:
-            messages = (*calls.denials, *outcome.limit_messages)
+            messages = (*calls.own_denials(asked.script, self._handler.namespace), *outcome.limit_messages)
             own = fencing.Own(asked.script, tuple(map(style.text, messages)))
         return render.render(outcome, asked.limits, notes, own=own, style=style)
 

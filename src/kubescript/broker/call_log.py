@@ -16,7 +16,7 @@ import msgspec
 
 from kubescript import cancellation, errors, redaction, types
 from kubescript.broker import records, summary
-from kubescript.request import request
+from kubescript.request import kinds, request
 from kubescript.wire import protocol
 
 __all__ = ["CLOSED", "CallLog", "Check", "Found", "Mask"]
@@ -40,6 +40,9 @@ _MASKING_S: Final = 1.0
 # Characters of one masked header or error text. Attack: a masker that was taken over answers with so much that the
 # reply fits into no frame, for which the worker would be blamed.
 _MAX_TEXT: Final = 4_000
+
+
+_SUBRESOURCES: Final = kinds.READ_SUBRESOURCES | kinds.WRITE_SUBRESOURCES | kinds.SUBRESOURCE_KINDS.keys()
 
 
 class CallLog:
@@ -144,7 +147,7 @@ class CallLog:
         fault = reply.fault
         if fault is not None:
             fault = msgspec.structs.replace(fault, message=self.text(fault.message))
-            self.summary.report_denial(fault.code, fault.message)
+            self.summary.report_denial(fault.code, fault.message, self._names())
         return msgspec.structs.replace(
             reply,
             reason=self.text(reply.reason),
@@ -152,6 +155,20 @@ class CallLog:
             headers={name: self.text(value) for name, value in reply.headers.items()},
             fault=fault,
         )
+
+    def _names(self) -> tuple[str, ...]:
+        """Returns the names in the description of the call that are not Kubernetes' own."""
+        call = self.call
+        if call is None:
+            return ()
+        if not call.is_resource:
+            return (call.path,)
+        names = [call.name, call.namespace]
+        if kinds.kind_of(call.group, call.resource) is None:
+            names += [call.resource, call.group]
+        if call.subresource not in _SUBRESOURCES:
+            names.append(call.subresource)
+        return tuple(filter(None, names))
 
     def _note(self, notes: dict[str, int], text: str) -> None:
         self.summary.note(notes, self.located(text))

@@ -278,7 +278,7 @@ def _check_masks(parsed: request.Request) -> None:
     # A mask that is written back would overwrite the secret that it stands for.
     if parsed.body is not None and redaction.carried(parsed.body):
         raise errors.RequestError(
-            f"{request.describe(parsed)}: the body holds a mask («redacted:…»); patch only the fields you change",
+            "the body holds a mask («redacted:…»); patch only the fields you change",
             code="request.masked",
         )
 

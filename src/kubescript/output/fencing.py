@@ -7,6 +7,7 @@ Numbers, times, states such as `true`, and words of the script's own strings do 
 
 from __future__ import annotations
 
+import bisect
 import functools
 import re
 import secrets
@@ -69,7 +70,9 @@ _FIXED_MESSAGE: Final = re.compile(
 )
 """Whole messages of the interpreter and of the worker, with their hints. They hold nothing variable but numbers, and
 a kind and a rule, so it does not matter who raised them."""
-_SCRIPT_LINE: Final = re.compile(r"(?m)^  line \d{1,9}(?: in (?P<name>[\w<>]{1,100}))?: `(?P<line>.*)`$")
+_SCRIPT_LINE: Final = re.compile(
+    r"(?m)^  line \d{1,9}(?: in (?P<name>\w{1,100}|<(?:lambda|(?:list|set|dict)comp|genexpr)>))?: `(?P<line>.*)`$"
+)
 
 
 _LINE_NUMBER: Final = re.compile(r" \(line \d{1,9}\)\Z")
@@ -79,10 +82,17 @@ _SCRIPT_ERRORS: Final = frozenset(
 """Exceptions whose text is about the script, with hints that are instructions to the model."""
 _UNSENT: Final = "request."
 """How the error for a call begins that could not be sent. An error of the API server begins with its status."""
-_RAISES: Final = re.compile(r"\b(?:raise|throw|set_exception)\b")
-"""Attack: a script that raises what a pod wrote as one of these."""
-_QUOTED: Final = re.compile(r"['\"]([^'\"\n]*)['\"]")
-_NAME: Final = re.compile(r"[\w.]{0,80}")
+_LOOKS_UP: Final = re.compile(
+    r"\b(?:raise|throw|set_exception|setattr|delattr|attrgetter|methodcaller|format_map)\b|[(,]\s*+\*\*"
+    r"|(?<!['\"])\.format\b|\bgetattr\b(?!\([\w.]{1,200},\s?['\"]\w{1,80}['\"])"
+)
+"""Attack: a script that raises what a pod wrote as one of these, or takes it for the name of an attribute or argument.
+The interpreter quotes such a name as it is, with the quotes in it."""
+_OF_DATA: Final = ("this object has no ", "the resource ")
+"""How errors begin that list names of the cluster."""
+_QUOTED: Final = re.compile(r"""(?<!\w)(?:"((?:[^"\\\n]|\\.)*+)"?|'((?:[^'\\\n]|\\.)*+)'?)""")
+"""A text as `repr` quotes it. What is not closed reaches to the end of its line, so that nothing is read twice."""
+_NAME: Final = re.compile(r"[\w.]{0,80}", re.ASCII)
 """A field, a method, a type or a part of a hint."""
 
 
@@ -110,32 +120,35 @@ class Own:
         message = fault.message
         for own in self._own_parts(message):
             message = message.replace(own, " ")
-        if _is_about_script(fault, self.script):
-            return all(self._has(found[1]) for found in _QUOTED.finditer(message))
+        if _LOOKS_UP.search(self.script) or message.startswith(_OF_DATA):
+            return self.wrote(message)
+        quoted = [found[1] or found[2] or "" for found in _QUOTED.finditer(message)]
+        if message.startswith(_UNSENT):
+            return all(text in self.script or self.wrote(text) for text in quoted)
+        if fault.type in _SCRIPT_ERRORS:
+            return all(text in self.script or _NAME.fullmatch(text) for text in quoted)
         return self.wrote(message)
 
     def _own_parts(self, message: str) -> list[str]:
         """Returns the parts of an error's text that are the same whatever was read, or lines of the script."""
         # An error quotes lines without their indentation.
-        lines = {line.strip() for line in self.script.splitlines()}
+        lines = sorted(line.strip() for line in self.script.splitlines())
         parts = [found[0] for found in _SCRIPT_LINE.finditer(message) if self._has_line(found, lines)]
         found = (_FIXED_MESSAGE.match(message), _LINE_NUMBER.search(message))
         parts += [part[0] for part in found if part]
         return parts
 
-    def _has_line(self, quoted: re.Match[str], lines: set[str]) -> bool:
+    def _has_line(self, quoted: re.Match[str], lines: list[str]) -> bool:
         """Whether the script has the function and the line that are quoted, or a line that begins like a cut quote."""
         function = quoted["name"] or ""
         if function not in self.script and not function.startswith("<"):
             return False
         line = quoted["line"]
-        if line in lines:
-            return True
-        return line.endswith("…") and any(each.startswith(line[:-1]) for each in lines)
-
-    def _has(self, quoted: str) -> bool:
-        """Whether the text in quotes is a name, or stands in the script."""
-        return bool(_NAME.fullmatch(quoted)) or quoted in self.script
+        beginning = line.removesuffix("…")
+        # Attack: a message of a thousand such lines, for a script of a hundred thousand.
+        at = bisect.bisect_left(lines, beginning)
+        nearest = lines[at] if at < len(lines) else ""
+        return nearest.startswith(beginning) if beginning != line else nearest == line
 
     def _is_own(self, found: re.Match[str]) -> bool:
         # A number is nobody's text, nor is the number before a unit: `12`, `3.5Gi`.
@@ -184,9 +197,3 @@ def _number_for(text: str) -> str:
 
 def _folded(word: str) -> str:
     return word.strip(_SENTENCE_MARKS).casefold()
-
-
-def _is_about_script(fault: types.Fault, script: str) -> bool:
-    """Whether the interpreter or the SDK made the error of the script's words and their own."""
-    ours = fault.type in _SCRIPT_ERRORS or fault.message.startswith(_UNSENT)
-    return ours and not _RAISES.search(script)

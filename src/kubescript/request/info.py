@@ -82,11 +82,11 @@ def _document(method: str, segments: tuple[str, ...]) -> Info:
     # Attack: /logs, /debug and /metrics show the inside of the control plane.
     if not _is_document(segments):
         raise errors.RequestError(
-            f"/{'/'.join(segments)[:100]} is not a path for scripts; resources are in /api/v1 and /apis/GROUP/VERSION",
+            f"{'/'.join(segments)[:100]!r} is not a path for scripts; resources are in /api/v1 and /apis/GROUP/VERSION",
             code="request.unknown_path",
         )
     if method != "GET":
-        raise errors.RequestError(f"/{'/'.join(segments)} can only be read (GET)", code="request.method")
+        raise errors.RequestError(f"{'/'.join(segments)[:100]!r} can only be read (GET)", code="request.method")
     return Info("get")
 
 

@@ -196,7 +196,7 @@ def test_doctor_looks_at_the_end_of_the_chain(recorded: Path, tmp_path: Path) ->
     (tmp_path / "audit.jsonl.d").mkdir()
     (tmp_path / "audit.jsonl.d").chmod(0o777)
     told = trails.run("doctor", *flags)
-    assert told.returncode == 1 and "is no folder of the server's user alone" in told.stdout
+    assert told.returncode == 1 and "is not a folder that only the server's user can write to" in told.stdout
     (tmp_path / "audit.jsonl.d").rmdir()
     recorded.write_bytes(recorded.read_bytes().replace(b'"type":"stop"', b'"type":"stap"'))
     told = trails.run("doctor", *flags)

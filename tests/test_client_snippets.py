@@ -71,7 +71,7 @@ def test_the_line_for_claude_code_carries_what_a_client_does_not_pass_on(tmp_pat
     line = "claude mcp add --transport http --scope user k8s http://127.0.0.1:8081/mcp\n"
     assert (done.returncode, done.stdout) == (0, line)
     done = command("claude-desktop", "--port", "8081", home=tmp_path)
-    assert (done.returncode, done.stdout) == (1, "") and "takes no http server" in done.stderr
+    assert (done.returncode, done.stdout) == (1, "") and "does not support http servers" in done.stderr
 
 
 FILES = {
@@ -88,7 +88,7 @@ FILES = {
 def test_write_adds_the_server_to_the_client_s_own_file(name: str, tmp_path: Path) -> None:
     """Which is made if it is missing; a second time changes nothing."""
     path, key = FILES[name]
-    for words in (f"written to {tmp_path}/{path}; restart", "has it already"):
+    for words in (f"written to {tmp_path}/{path}; restart", "already has this entry"):
         done = command(name, "--write", *SNAPSHOT, home=tmp_path)
         assert done.returncode == 0 and words in done.stdout, done
     (entry,) = json.loads((tmp_path / path).read_text())[key].values()
@@ -136,7 +136,7 @@ def test_a_file_that_could_not_be_written_back_as_it_was_is_left_alone(case: str
     """And the error says what to do instead; after it, a sound file is written."""
     file = tmp_path / "mcp.json"
     file.write_bytes(REFUSED[case])
-    with pytest.raises(errors.ConfigError, match="is left as it is") as caught:
+    with pytest.raises(errors.ConfigError, match="was not changed") as caught:
         client_files.add(file, "servers", "kubescript", ENTRY)
     assert "by hand" in caught.value.remedy
     assert file.read_bytes() == REFUSED[case] and list(tmp_path.iterdir()) == [file]

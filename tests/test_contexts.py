@@ -549,7 +549,7 @@ def test_doctor_lists_the_contexts(places: Places, tmp_path: Path) -> None:
     assert (done.returncode, report["healthy"]) == (1, False)
     assert [each["problem"] for each in report["contexts"]] == [
         "",
-        "the kubeconfig has no context 'prod-uk'; did you mean prod-us?; `kubectl config get-contexts` shows what it has",
+        "the kubeconfig has no context 'prod-uk'; did you mean prod-us?; `kubectl config get-contexts` lists its contexts",
     ]
 
 

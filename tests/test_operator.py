@@ -79,7 +79,7 @@ MISTAKES = {
     "a script that is no text": (1, "it is not UTF-8 text", "run binary.py"),
     "timeout 0": (2, "0 is not in the range x>=1", "run one.py --timeout 0"),
     "timeout below 0": (2, "-1 is not in the range x>=1", "run one.py --timeout -1"),
-    "timeout too large": (2, "300001 is more than limits.max_timeout_ms, 300000", "run one.py --timeout 300001"),
+    "timeout too large": (2, "300001 is above the limit of 300000 (limits.max_timeout_ms)", "run one.py --timeout 300001"),
     "timeout in words": (2, "'soon' is not a valid integer", "run one.py --timeout soon"),
     "logs 0": (2, "0 is not in the range x>=1", "snapshot out --logs 0"),
     "no namespace named": (2, "names no namespace", "snapshot out -n ,"),
@@ -246,7 +246,7 @@ def test_doctor_calls_a_cluster_wrong_that_would_answer_no_script(control_plane:
             "token": "refuses the credentials (401); they may have expired",
             "nobody": "knows us as system:anonymous only; give the context's user",
             "ca": "certificate-authority(-data) of the kubeconfig cannot be used; it must be readable PEM",
-            "page": "is none of an API server; check that `server`",
+            "page": "is not an API server's; check that `server`",
         }.items():
             code, said = doctor("--kubeconfig", name, home=tmp_path)
             assert code == 1 and "WRONG   the cluster" in said and "→ " in said and words in said, said
@@ -372,7 +372,7 @@ ANSWERS = {
     "a login page": (
         (200, "text/html", b"<html>please log in</html>"),
         "text/html instead of JSON",
-        "no discovery document",
+        "not a discovery document",
     ),
     "401": ((401, "application/json", b'{"kind":"Status","message":"who?"}'), "401", "401"),
     "403": ((403, "application/json", b'{"kind":"Status","message":"no"}'), "403", "403"),
@@ -422,9 +422,9 @@ def test_tls_where_none_is_spoken_and_none_where_tls_is_are_named_as_that(
 
 
 ENTRIES = {
-    "no scheme": ({"server": "nonsense"}, "the server of cluster 'far' is no address"),
-    "no server": ({"server": ""}, "the server of cluster 'far' is no address"),
-    "no such port": ({"server": "https://127.0.0.1:99999"}, "the server of cluster 'far' is no address"),
+    "no scheme": ({"server": "nonsense"}, "the server of cluster 'far' is not the address"),
+    "no server": ({"server": ""}, "the server of cluster 'far' is not the address"),
+    "no such port": ({"server": "https://127.0.0.1:99999"}, "the server of cluster 'far' is not the address"),
     "no certificate": ({"server": "https://127.0.0.1:1", "certificate-authority-data": "Z2FyYmFnZQ=="},
                        "certificate-authority(-data) of the kubeconfig cannot be used"),
 }  # fmt: skip

@@ -428,7 +428,7 @@ def test_a_rule_that_finds_nothing_in_its_example_is_an_error(case: str) -> None
 def test_a_rule_that_re2_cannot_run_is_an_error(regex: str) -> None:
     """The error names the rule, what is wrong and, of a look-around, what to write."""
     rule = {"id": "acme", "regex": regex}
-    said = r"write what stands around" if "(?" in regex else "no regular expression of RE2"
+    said = "include the text around" if "(?" in regex else "not an RE2 regular expression"
     with pytest.raises(errors.ConfigError, match=rf"redaction rule `acme`.*{said}"):
         redaction.Engine(redaction.Settings.model_validate({"rules": [rule]}))
 

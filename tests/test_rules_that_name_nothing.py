@@ -77,8 +77,8 @@ SLIPS = {
     "subresource": ({"group": "apps", "resource": "deployments/scal"}, DEPLOYMENTS, PODS, "deployments/scale"),
     "built-in kind": ({"group": "apps", "kind": "Deploymnt"}, DEPLOYMENTS, PODS, "did you mean Deployment?"),
     "core kind": ({"group": "", "kind": "ConfigMapp"}, PODS, DEPLOYMENTS, "did you mean ConfigMap?"),
-    "a kind that is not of the resource": ({"group": "apps", "kind": "Deployment", "resource": "replicasets"}, DEPLOYMENTS, PODS, "names nothing that the group apps has"),
-    "unlike anything": ({"group": "cert-manager.io", "kind": "Zebra"}, CERTIFICATES, PODS, "has; until it is mended"),
+    "a kind that is not of the resource": ({"group": "apps", "kind": "Deployment", "resource": "replicasets"}, DEPLOYMENTS, PODS, "matches nothing in the group apps"),
+    "unlike anything": ({"group": "cert-manager.io", "kind": "Zebra"}, CERTIFICATES, PODS, "cert-manager.io; until it is fixed"),
 }  # fmt: skip
 
 
@@ -225,7 +225,7 @@ def test_what_a_slip_denies_is_not_captured(kubeconfig: Path, rules: Path, tmp_p
     """`snapshot` writes nothing of the group, and says why."""
     flags = write(rules, group="cert-manager.io", kind="Certificat")
     done = command(kubeconfig, "snapshot", str(tmp_path / "saved"), *flags)
-    assert "not saved: certificates.cert-manager.io" in done.stdout and "names nothing" in done.stdout
+    assert "not saved: certificates.cert-manager.io" in done.stdout and "matches nothing" in done.stdout
     assert not list(tmp_path.glob("saved/resources/cert-manager.io/*/*"))
 
 

@@ -188,8 +188,8 @@ def check_toolsets(settings: config.Settings) -> None:
     remedy = ""
     if unknown[0] in _FOREIGN_TOOLSETS:
         remedy = (
-            "that is one of kubernetes-mcp-server; here --toolsets code does it all with one tool, by scripts, and "
-            "tools like kubectl's commands are not in this version"
+            "it belongs to kubernetes-mcp-server; use --toolsets code: its one tool runs scripts that do the same. "
+            "This version has no tools like kubectl's commands"
         )
     raise errors.ConfigError(f"unknown toolset `{unknown[0]}`; there is: {', '.join(TOOLSETS)}", remedy=remedy)
 
@@ -208,7 +208,7 @@ def _redaction_engine(settings: config.Settings, source: spawner.Spawner | None)
     )
     if not engine.enabled:
         log.warning(
-            "REDACTION IS OFF: scripts, and the model behind them, read every secret in what they are allowed to read; "
+            "REDACTION IS OFF: scripts and the model see every secret in what they may read; "
             "remove `enabled = false` from [redaction]",
             extra={"event": "redaction.off"},
         )

@@ -37,7 +37,7 @@ _Report = Callable[[float, float | None, str], None]
 _NOBODY: Final = types.Caller()
 # Seconds that masking an answer may always take: a script that used all of its time also has prints to mask.
 _MASKING_S: Final = 2.0
-_BUG: Final = "kubescript failed; its log says why"
+_BUG: Final = "kubescript failed; see its log"
 _UNWRITTEN: Final = "the answer could not be written, so it is withheld; return and print less, or something else"
 
 

@@ -129,7 +129,7 @@ async def _call(
     except Exception:
         # The log is for the operator. The client gets no text of the exception: it may hold anything.
         log.exception("tool %s failed", tool.definition.name)
-        return types.Answer("error internal: kubescript failed; its log says why", is_error=True, code="internal")
+        return types.Answer("error internal: kubescript failed; see its log", is_error=True, code="internal")
 
 
 def _caller(ctx: ServerRequestContext[Any, Any]) -> types.Caller:

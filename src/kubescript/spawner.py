@@ -46,17 +46,17 @@ _END_S: Final = 2.0
 REMEDIES: Final = {
     "network": "allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, "
     "user.max_user_namespaces>0, kernel.apparmor_restrict_unprivileged_userns=0), or run as root with CAP_SYS_ADMIN",
-    "landlock": "use Linux 5.13 or newer with `landlock` among the boot parameter lsm=",
+    "landlock": "use Linux 5.13 or newer, with `landlock` in the boot parameter lsm=",
     "seccomp": "install libseccomp (Debian and Ubuntu: apt install libseccomp2; Alpine and Fedora: libseccomp), "
     "and use a kernel with CONFIG_SECCOMP_FILTER",
-    "scope": "use Linux 6.12 or newer; seccomp forbids every signal meanwhile",
+    "scope": "use Linux 6.12 or newer; until then seccomp forbids all signals",
     "oom_score": "mount /proc writable for the process itself",
 }
 """Layer of the sandbox → what an operator changes where it is missing."""
 _REMEDY: Final = {
     errno.EAGAIN: "too many processes: raise `ulimit -u`, TasksMax or the pod's pids limit, or end some",
     errno.ENOMEM: "the machine or its control group has no memory left: raise the limit, or end something",
-    errno.EACCES: "let this user execute it: chmod, or a file system that is not mounted noexec",
+    errno.EACCES: "let this user execute it: chmod, or use a file system that is not mounted noexec",
     errno.EMFILE: "no descriptor is left: raise `ulimit -n`, or lower sandbox.max_scripts",
     errno.ENOENT: "the interpreter is gone: install kubescript again",
 }
@@ -70,7 +70,7 @@ def missing(layers: Iterable[protocol.Layer]) -> tuple[str, ...]:
 def remedy(lacking: Iterable[str]) -> str:
     """Returns what an operator changes so that these layers are active."""
     known = [REMEDIES[name] for name in lacking if name in REMEDIES]
-    return "; ".join(known) or "run `kubescript doctor` for what to change"
+    return "; ".join(known) or "`kubescript doctor` says what to change"
 
 
 _told: Final[set[tuple[str, ...]]] = set()

@@ -20,7 +20,7 @@ def export(path: Path, out: Path, record_filter: reader.Filter) -> int:
     """Makes the folder `out`; returns how many scripts can be run again from it. Raises ConfigError when it exists."""
     target = out / "audit.jsonl"
     if out.exists():
-        raise errors.ConfigError(f"{out} is there already; name a new folder")
+        raise errors.ConfigError(f"{out} exists already; name a new folder")
     out.mkdir(mode=0o700, parents=True)
     _copy_chain(path, target)
     kept_files = store.folder_of(target)

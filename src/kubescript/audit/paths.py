@@ -36,7 +36,7 @@ _APPEND_FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os
 def unavailable(path: Path, why: str, remedy: str) -> errors.AuditError:
     """Returns an error whose message is for the model and whose remedy is for the operator."""
     return errors.AuditError(
-        "nothing can be put on the audit record, so no answer is given; tell the operator of this server",
+        "the audit record cannot be written, so the answer is withheld; tell the operator of this server",
         remedy=f"{path}: {why}; {remedy}",
     )
 
@@ -121,7 +121,7 @@ def check_folder(path: Path) -> None:
         raise _unavailable(path, error, "let the server's user write there") from None
     is_own_folder = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
     if not is_own_folder or status.st_mode & 0o022:
-        raise unavailable(path, "is no folder of the server's user alone", "remove it, or chmod 700")
+        raise unavailable(path, "is not a folder that only the server's user can write to", "remove it, or chmod 700")
 
 
 def read_key(path: Path | None) -> bytes | None:
@@ -142,12 +142,12 @@ def key_warning(path: Path | None) -> str:
     """Returns a warning about a key that others can read; an empty text when they cannot."""
     if path is None or not path.stat().st_mode & 0o007:
         return ""
-    return f"every user of this machine can read the key {path}, and forge the record with it: chmod 600"
+    return f"every user of this machine can read the key {path} and forge the record with it: chmod 600"
 
 
 def _check_file(path: Path, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise unavailable(path, "is no regular file", "name another file")
+        raise unavailable(path, "is not a regular file", "name another file")
     if status.st_uid != os.geteuid():
         raise unavailable(path, "belongs to another user", "name another file")
     if status.st_mode & 0o077:
@@ -161,14 +161,14 @@ def _check_links(path: Path) -> None:
     try:
         real = path.parent.resolve(strict=True)
     except (OSError, RuntimeError):  # RuntimeError: links that lead to each other
-        raise unavailable(path, "its folder is not there", "make it, for the server's user alone") from None
+        raise unavailable(path, "its folder does not exist", "create it, for the server's user alone") from None
     given = path.parent.absolute()
     if real == given:
         return
     # Attack: whoever can change one of these folders or links makes the path lead to a file of theirs.
     for folder in (*_with_parents(given), *_with_parents(real)):
         if _can_be_changed_by_others(folder.lstat()) or _can_be_changed_by_others(folder.stat()):
-            why = f"is reached by a link, and others can change {folder}"
+            why = f"is reached through a link, and others can change {folder}"
             raise unavailable(path, why, f"name {real} itself")
 
 

@@ -58,7 +58,7 @@ def as_yaml(records: Iterable[dict[str, Any]], name: str, *, metadata: bool = Fa
             comment = f"# context {sanitizing.printable(context)}\n"
         documents = _documents(namespaces, name)
         parts += [comment + document for document in documents]
-    roles = "---\n".join(parts) or "# nothing on record was allowed and answered\n"
+    roles = "---\n".join(parts) or "# no recorded call was allowed and answered\n"
     return _left_out(left_out) + roles
 
 
@@ -68,7 +68,7 @@ def _left_out(calls: set[str]) -> str:
         return ""
     shown = sanitizing.printable(", ".join(sorted(calls)))
     return (
-        f"# left out, because kubescript served only metadata of them and RBAC would allow whole objects: {shown}\n"
+        f"# left out: {shown}; kubescript served only metadata of these, and RBAC would allow whole objects\n"
         "# `kubescript audit role --metadata` includes them\n"
     )
 

@@ -49,7 +49,7 @@ def opened(settings: config.Audit, redact: record.Redact) -> Recorder | None:
 def state(settings: config.Audit) -> tuple[bool, str]:
     """Returns whether recording would work, or is off, and a line that says so. Changes nothing on the disk."""
     if settings.file is None:
-        return True, "off: nothing is put on record; pass --audit FILE"
+        return True, "off: nothing is recorded; pass --audit FILE"
     try:
         _check_files(settings, settings.file.absolute())
     except errors.AuditError as error:
@@ -247,7 +247,7 @@ class Entry:
         self._recorder.write(fields, final=True)
         if self._first_error is not None:
             raise errors.AuditError(
-                "a call of this script could not be put on the audit record, so its answer is withheld; run it again",
+                "a call of this script could not be recorded in the audit, so the answer is withheld; run it again",
                 remedy=self._first_error.remedy,
             )
 

@@ -132,7 +132,7 @@ def _regular(path: Path) -> BinaryIO:
     if stat.S_ISREG(status.st_mode):
         return stream
     stream.close()
-    raise OSError(errno.EINVAL, "is no regular file", str(path))
+    raise OSError(errno.EINVAL, "is not a regular file", str(path))
 
 
 def _locked(stream: BinaryIO, deadline: float) -> bool:

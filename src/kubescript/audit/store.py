@@ -192,7 +192,7 @@ def document(folder: Path, entry: dict[str, Any]) -> Document:
     try:
         return msgspec.json.decode(data, type=Document)
     except (msgspec.MsgspecError, RecursionError):
-        raise Changed("what it saw is not written as it would be here") from None
+        raise Changed("the kept file is not in the format that kubescript writes") from None
 
 
 def script(folder: Path, digest: str) -> str:
@@ -200,7 +200,7 @@ def script(folder: Path, digest: str) -> str:
     try:
         data = read(folder / "scripts", digest, ".py")
     except _OtherContent:
-        raise Skipped("its text held a secret, which is masked in what is kept") from None
+        raise Skipped("its text contained a secret, which is masked in the kept copy") from None
     return data.decode("utf-8", "surrogatepass")
 
 
@@ -208,14 +208,14 @@ def read(folder: Path, digest: Any, suffix: str = "") -> bytes:
     """Returns the content of the file that is named by its hash. Raises Skipped when it is not there, else Changed."""
     # Attack: a stranger's record names `../../etc/shadow`, or a number.
     if not isinstance(digest, str) or not _HASH.fullmatch(digest):
-        raise Changed("the record names a file by something else than its hash")
+        raise Changed("the record's name of a file is not a hash")
     name = digest + suffix
     try:
         data = _read_regular_file(folder / name)
     except FileNotFoundError:
-        raise Skipped(f"{name} is not there") from None
+        raise Skipped(f"{name} does not exist") from None
     except OSError:
-        raise Changed(f"{name} cannot be read as a file") from None
+        raise Changed(f"{name} is not a readable file") from None
     if hashlib.sha256(data).hexdigest() != digest:
         raise _OtherContent(f"{name} is not what was recorded")
     return data

@@ -115,7 +115,7 @@ class _Checker:
         self._check_repair(record)
         self._check_link(record)
         if line == content:
-            raise _Broken("torn", "the last record lacks its newline; the next start of a server mends that")
+            raise _Broken("torn", "the last record has no newline; the server repairs this when it starts next")
         self._count(record)
 
     def end(self) -> None:
@@ -125,7 +125,7 @@ class _Checker:
         number, line, why = self._torn
         if line.endswith(b"\n"):
             raise _Broken("changed", why, number)
-        raise _Broken("torn", "the last line is not whole; the next start of a server mends that", number)
+        raise _Broken("torn", "the last line is incomplete; the server repairs this when it starts next", number)
 
     def _check_repair(self, record: dict[str, Any]) -> None:
         if self._torn is None:
@@ -143,14 +143,14 @@ class _Checker:
         if not self._report.records:
             self._report.first = seq
             if seq == 0 and record["prev"] != chain.GENESIS:
-                raise _Broken("changed", "the first record names one before it")
+                raise _Broken("changed", "the first record refers to an earlier one")
             return
         if seq > head.seq:
-            raise _Broken("removed", f"records {head.seq} to {seq - 1} are not here")
+            raise _Broken("removed", f"records {head.seq} to {seq - 1} are missing")
         if seq < head.seq:
-            raise _Broken("reordered", f"record {seq} comes where {head.seq} was to come")
+            raise _Broken("reordered", f"record {seq} stands where {head.seq} is expected")
         if record["prev"] != head.hash:
-            raise _Broken("changed", f"record {seq} was chained to another record {seq - 1} than the one before it")
+            raise _Broken("changed", f"record {seq} is chained to a record {seq - 1} that is not the one before it")
 
     def _count(self, record: dict[str, Any]) -> None:
         report = self._report
@@ -159,7 +159,7 @@ class _Checker:
         if record.get("type") == "replaced":
             raise _Broken(
                 "changed",
-                f"record {record['record']} stood here once; under a running server the file was emptied, moved away, "
+                f"record {record['record']} is missing here: while a server was running, the file was emptied, moved, "
                 "removed or replaced",
             )
         if record["hash"] == self._anchor:
@@ -200,11 +200,11 @@ def as_text(report: Report, *, checked: bool = True) -> str:
     files = "files" if report.files != 1 else "file"
     parts = [f"{report.records} records in {report.files} {files} {verdict}"]
     if report.first:
-        parts.append(f"the chain begins at record {report.first}: older files are not here")
+        parts.append(f"the chain begins at record {report.first}: older files are missing")
     if report.repairs:
-        parts.append(f"{report.repairs} torn by a crash and mended")
+        parts.append(f"{report.repairs} torn by a crash and repaired")
     if report.gaps:
-        parts.append(f"{report.gaps} could not be written when they should have been")
+        parts.append(f"{report.gaps} could not be written in time")
     if report.keyed and checked:
         parts.append("keyed")
     last = report.head.seq - 1
@@ -215,8 +215,8 @@ def _missing_as_text(report: Report) -> str:
     """Returns what a missing hash may mean; the chain alone cannot tell which."""
     older = ""
     if report.first:
-        older = f", or it was in an older file than those here, which begin at record {report.first}"
+        older = f", or it was in a file older than these, which begin at record {report.first}"
     return (
-        f"removed: no record has the hash {report.missing}: the end of the chain was cut off, or all of it was written "
-        f"anew, or the hash is of another chain{older}; the {report.records} records that are here are chained"
+        f"removed: no record has the hash {report.missing}: the end of the chain was cut off, the whole chain was "
+        f"rewritten, or the hash belongs to another chain{older}; the {report.records} records found are chained"
     )

@@ -13,13 +13,13 @@ __all__ = ["fault", "is_json", "is_log"]
 _JSON: Final = "application/json"
 _ENCODINGS: Final = ("yaml", "protobuf", "cbor")
 """Forms that API servers know and nobody asked for."""
-_NO_API_SERVER: Final = "check that `server` in the kubeconfig is an API server, and no login page or proxy"
+_NO_API_SERVER: Final = "check that `server` in the kubeconfig is an API server, not a login page or a proxy"
 
 
 def fault(call: request.Request, response: types.Response) -> errors.ClusterError | None:
     """Returns what is wrong with the answer; None when nothing is."""
     if not _answers(call, response.status):
-        text = f"the API server answered {response.status}, which is no answer to {call.verb}"
+        text = f"the API server answered {response.status}, which is not an answer to {call.verb}"
         return errors.ClusterError(text, code="cluster.broken", remedy=_NO_API_SERVER)
     promised = response.status == 200 and is_json(call)
     if (promised and not response.content_type.startswith(_JSON)) or _is_encoded(response):

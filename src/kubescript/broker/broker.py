@@ -37,7 +37,7 @@ _READS: Final = frozenset({"get", "list", "watch"})
 def _unchanged(call: request.Request, chunks: Iterator[bytes], _found: call_log.Found) -> Iterator[bytes]:
     # What masks also leaves out everything but metadata: an API server may send whole objects all the same.
     if call.metadata_rule:
-        raise errors.RedactionError("nothing here can reduce the answer to metadata, so it was withheld")
+        raise errors.RedactionError("kubescript cannot reduce this answer to metadata, so it was withheld")
     return chunks
 
 
@@ -290,7 +290,7 @@ def _unrecorded(summary: summary.Summary, error: errors.AuditError) -> protocol.
 
 
 def _bug() -> errors.KubescriptError:
-    return errors.KubescriptError("the server failed to make the call, which is a bug in kubescript; its log says more")
+    return errors.KubescriptError("the call failed because of a bug in kubescript; see the server's log")
 
 
 def _fault(error: errors.KubescriptError) -> protocol.Reply:

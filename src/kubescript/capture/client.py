@@ -145,4 +145,6 @@ def decoded(document: bytes, shape: type[_Shape]) -> _Shape:
     try:
         return msgspec.json.decode(document, type=shape)
     except (msgspec.MsgspecError, RecursionError):
-        raise ReadFailed("the answer is no discovery document; is `server` in the kubeconfig an API server?") from None
+        raise ReadFailed(
+            "the answer is not a discovery document; is `server` in the kubeconfig an API server?"
+        ) from None

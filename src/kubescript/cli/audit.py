@@ -48,7 +48,9 @@ def _errors_explained(command: Callable[..., Any]) -> Callable[..., Any]:
             raise click.ClickException(f"{error.filename}: {error.strerror}") from None
         except (KeyError, TypeError, ValueError, AttributeError):
             # a record is read as the dictionary it is: one of another shape fails where it is used
-            raise click.ClickException("the file has records of another shape; run `kubescript audit verify`") from None
+            raise click.ClickException(
+                "a record lacks a field or has a wrong value; run `kubescript audit verify`"
+            ) from None
 
     return run
 
@@ -67,7 +69,7 @@ def _parse_hash(_context: click.Context, _option: click.Parameter, value: str) -
     """The hash that an option gives, in lower case."""
     if value and not re.fullmatch(r"[0-9A-Fa-f]{64}", value):
         raise click.BadParameter(
-            f"{value!r} is no hash: 64 hexadecimal digits, as `verify` and the server's log have it"
+            f"{value!r} is not a hash of 64 hexadecimal digits, as printed by `verify` and the server's log"
         )
     return value.lower()
 
@@ -77,13 +79,13 @@ def _parse_hash(_context: click.Context, _option: click.Parameter, value: str) -
 @_KEY_OPTION
 @click.option(
     "--head", "anchor", default="", callback=_parse_hash,
-    help="A hash that was written down elsewhere and must be in the chain.",
+    help="Hash that you noted earlier: fail if the chain does not contain it.",
 )  # fmt: skip
 @click.pass_context
 @_errors_explained
 def verify(context: click.Context, file: Path, key_file: Path | None, anchor: str) -> None:
-    """Check the whole chain of FILE, including files that were set aside; exit 1 if a record is not what was written,
-    2 if the chain is keyed and no key was given."""
+    """Check the whole chain of FILE, rotated files included. Exit code 1: a record was changed or is missing; 2: the
+    chain is keyed and no key was given."""
     code, text = _verified(file, key_file, anchor)
     click.echo(text)
     context.exit(code)
@@ -110,7 +112,7 @@ def _verifies_first(command: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @_KEY_OPTION
-    @click.option("--unverified", is_flag=True, help="Go on and end with 0 even if `audit verify` fails.")
+    @click.option("--unverified", is_flag=True, help="Continue, with exit code 0, even if `audit verify` fails.")
     @functools.wraps(command)
     def run(*arguments: Any, file: Path, key_file: Path | None, unverified: bool, **flags: Any) -> Any:
         from kubescript.audit import reader
@@ -129,7 +131,7 @@ def _refuse_unverified(code: int) -> None:
     """Stops where a sum over a forged record would pass for one over a true one."""
     if not code:
         return
-    click.echo("so nothing is made of it: see `kubescript audit verify`; --unverified goes on all the same", err=True)
+    click.echo("stopped; see `kubescript audit verify`, or continue with --unverified", err=True)
     click.get_current_context().exit(code)
 
 
@@ -140,7 +142,7 @@ def _parse_time(_context: click.Context, _option: click.Parameter, value: str | 
     try:
         moment = datetime.datetime.fromisoformat(value)
     except ValueError:
-        raise click.BadParameter(f"{value!r} is no time like 2026-01-31T12:00:00Z") from None
+        raise click.BadParameter(f"{value!r} is not a time such as 2026-01-31T12:00:00Z") from None
     if moment.tzinfo is None:
         return moment.replace(tzinfo=datetime.UTC)
     return moment
@@ -150,9 +152,9 @@ def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The flags that choose records."""
     options = (
         click.option("--session", default="", help="Only this session."),
-        click.option("--script", default="", help="Only this script: the beginning of its hash, or its evaluation."),
+        click.option("--script", default="", help="Only this script: the beginning of its hash, or an evaluation id."),
         click.option(
-            "--since", callback=_parse_time, help="Only from this time on (RFC 3339; UTC unless it says otherwise)."
+            "--since", callback=_parse_time, help="Only from this time on (RFC 3339; UTC if it has no offset)."
         ),
     )
     return functools.reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
@@ -162,11 +164,11 @@ def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @_file_argument
 @_filter_options
 @click.option("--denied", is_flag=True, help="Only calls that were not allowed.")
-@click.option("--json", "as_json", is_flag=True, help="Print the records as they are.")
+@click.option("--json", "as_json", is_flag=True, help="Print the records as JSON.")
 @_errors_explained
 @_verifies_first
 def show(file: Path, as_json: bool, code: int, **chosen: Any) -> None:
-    """Print one line for each record, also of a broken chain: the exit code is that of `verify`."""
+    """Print one line for each record, even if the chain is broken. The exit code is that of `verify`."""
     from kubescript.audit import format as showing
 
     for record in _records(file, chosen):
@@ -204,7 +206,7 @@ def stats(file: Path, as_json: bool, code: int, **chosen: Any) -> None:
 @_errors_explained
 @_verifies_first
 def role(file: Path, name: str, metadata: bool, code: int, **chosen: Any) -> None:
-    """Print the least RBAC roles that would have allowed what was recorded."""
+    """Print the smallest RBAC roles that allow what was recorded."""
     from kubescript.audit import rbac as least
 
     _refuse_unverified(code)
@@ -214,13 +216,15 @@ def role(file: Path, name: str, metadata: bool, code: int, **chosen: Any) -> Non
 @audit.command()
 @_file_argument
 @_filter_options
-@click.option("--snapshot", "out", type=cli_paths.UserPath(), help="Copy what replaying needs to a new folder OUT.")
+@click.option(
+    "--snapshot", "out", type=cli_paths.UserPath(), help="Run nothing; copy what a replay needs to this new folder."
+)
 @click.pass_context
 @_errors_explained
 @_verifies_first
 def replay(context: click.Context, file: Path, out: Path | None, code: int, **chosen: Any) -> None:
-    """Run the recorded scripts again without a cluster, and compare their answers; exit 1 if one differs, or if
-    `verify` would."""
+    """Run the recorded scripts again without a cluster, and compare their answers. Exit code 1: an answer differs;
+    otherwise that of `verify`."""
     from kubescript import config, redaction
     from kubescript.audit import export, reader
     from kubescript.cli import replay as again

@@ -82,7 +82,8 @@ def server(settings: config.Settings, flags: list[str], client: Client | None = 
     if settings.transport == "http":
         if client is not None and not client.over_http:
             raise errors.ConfigError(
-                f"the configuration file of {client.title} takes no http server", remedy="leave out --port and --host"
+                f"the configuration file of {client.title} does not support http servers",
+                remedy="leave out --port and --host",
             )
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         return Server(url=f"http://{host}:{settings.port}/mcp")

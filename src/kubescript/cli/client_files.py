@@ -31,7 +31,7 @@ def add(file: Path, key: str, name: str, entry: dict[str, Any]) -> str:
         data = {} if old is None or not old.strip() else _parsed(file, old)
         servers = _section(file, data, key)
         if servers.get(name) == entry:
-            return f"{file} has it already"
+            return f"{file} already has this entry"
         servers[name] = entry
         text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         content = text.encode()
@@ -42,7 +42,7 @@ def add(file: Path, key: str, name: str, entry: dict[str, Any]) -> str:
     except OSError as error:
         raise errors.ConfigError(f"cannot write {error.filename or file}: {error.strerror}") from None
     except ValueError:  # a number or a text that JSON cannot say
-        raise _unreadable(file, "it holds what JSON cannot say") from None
+        raise _unreadable(file, "it has values that JSON cannot express") from None
     return f"written to {file}{kept}"
 
 
@@ -64,9 +64,11 @@ def _parsed(file: Path, content: bytes) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise _unreadable(file, "it is not UTF-8 text") from None
     except (ValueError, RecursionError) as error:
-        raise _unreadable(file, "a key stands twice" if isinstance(error, ValueError) else "it is nested") from None
+        raise _unreadable(
+            file, "a key occurs twice" if isinstance(error, ValueError) else "it is nested too deeply"
+        ) from None
     if not isinstance(data, dict):
-        raise _unreadable(file, "it is no JSON object")
+        raise _unreadable(file, "it is not a JSON object")
     return data
 
 
@@ -81,13 +83,13 @@ def _section(file: Path, data: dict[str, Any], key: str) -> dict[str, Any]:
     """Returns the servers of the file, which may have none yet."""
     servers = data.setdefault(key, {})
     if not isinstance(servers, dict):
-        raise _unreadable(file, f"`{key}` is no object")
+        raise _unreadable(file, f"`{key}` is not an object")
     return servers
 
 
 def _unreadable(file: Path, why: str) -> errors.ConfigError:
     return errors.ConfigError(
-        f"{file} is left as it is: {why}", remedy="leave out --write, and put the printed lines into it by hand"
+        f"{file} was not changed: {why}", remedy="leave out --write, and add the printed lines to it by hand"
     )
 
 

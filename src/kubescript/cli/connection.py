@@ -34,7 +34,7 @@ _WRITES: Final = (("patch", "apps", "deployments", ""), ("delete", "", "pods", "
 _NOBODY: Final = "system:anonymous"
 _NO_USER: Final = "give the context's user a token, a certificate or a plugin in the kubeconfig"
 _NO_ROLE: Final = "bind a role: kubectl create clusterrolebinding NAME --clusterrole=view --user=USER"
-_NO_API_SERVER: Final = "check that `server` in the kubeconfig is an API server, and no login page or proxy"
+_NO_API_SERVER: Final = "check that `server` in the kubeconfig is an API server, not a login page or a proxy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def ask(cluster: base.Cluster, *, writable: bool) -> Answer:
         version = questions.version()
         user, groups = questions.user()
         if user == _NOBODY:
-            return Answer(version, user, groups, problem=f"the API server knows us as {_NOBODY} only; {_NO_USER}")
+            return Answer(version, user, groups, problem=f"the API server sees us as {_NOBODY}; {_NO_USER}")
         wanted = _READS + (_WRITES if writable else ())
         verdicts = {_named(*each): questions.may(*each, namespace="") for each in wanted}
         allowed = tuple(name for name, verdict in verdicts.items() if verdict)
@@ -67,7 +67,7 @@ def ask(cluster: base.Cluster, *, writable: bool) -> Answer:
     except errors.ClusterError as error:
         return Answer(problem="; ".join(part for part in (error.message, error.remedy) if part))
     forbidden = tuple(name for name, verdict in verdicts.items() if not verdict)
-    problem = "" if allowed else f"RBAC lets {user or 'this user'} read nothing of what scripts need; {_NO_ROLE}"
+    problem = "" if allowed else f"RBAC lets {user or 'this user'} read nothing that scripts need; {_NO_ROLE}"
     return Answer(version, user, groups, allowed, forbidden, problem)
 
 
@@ -91,7 +91,7 @@ class _Questions:
         version = data.get("gitVersion")
         if status != 200 or not isinstance(version, str):
             raise errors.ClusterError(
-                f"the answer for /version ({status}) is none of an API server", remedy=_NO_API_SERVER
+                f"the answer to /version ({status}) is not an API server's", remedy=_NO_API_SERVER
             )
         return version[:100]
 
@@ -131,7 +131,7 @@ class _Questions:
             for chunk in response.chunks:
                 body += chunk
                 if len(body) > _MAX_BYTES:
-                    raise errors.ClusterError("the answer has more bytes than is plausible", remedy=_NO_API_SERVER)
+                    raise errors.ClusterError("the answer is implausibly large", remedy=_NO_API_SERVER)
         finally:
             response.close()
         try:

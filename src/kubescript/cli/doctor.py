@@ -26,19 +26,19 @@ from kubescript.wire import protocol
 __all__ = ["Cluster", "Report", "examine"]
 
 _PURPOSE: Final = {
-    "environment": "no variable of the host is in the worker",
-    "oom_score": "the kernel ends a worker before the host when memory runs out",
+    "environment": "the worker has none of the host's environment variables",
+    "oom_score": "when memory runs out, the kernel kills workers before the host",
     "network": "the worker has a network namespace without interfaces",
-    "descriptors": "the worker holds one socket to the host and nothing else",
-    "rlimits": "memory, processor, files and processes are bounded by the kernel",
+    "descriptors": "the worker's only open descriptor is its socket to the host",
+    "rlimits": "the kernel limits memory, processor time, files and processes",
     "identity": "the worker is not root",
-    "capabilities": "the worker has no capability",
-    "not_dumpable": "no other process may look into the worker",
+    "capabilities": "the worker has no capabilities",
+    "not_dumpable": "no other process can read the worker's memory",
     "parent_death": "the worker dies with the server",
-    "no_new_privs": "no set-uid program raises the worker's privileges",
-    "landlock": "the kernel lets the worker open no file and no TCP port",
+    "no_new_privs": "no set-uid program can raise the worker's privileges",
+    "landlock": "the worker can open no file and no TCP port",
     "scope": "the worker can signal neither the fork server nor another worker",
-    "seccomp": "the kernel kills the worker at any system call off the list",
+    "seccomp": "the kernel kills the worker at any system call that is not on the list",
 }
 
 _AT_ONCE: Final = 8
@@ -114,7 +114,7 @@ class Report:
         lacking = spawner.missing(self.masker)
         if lacking:
             return f"MISSING {'redaction':<13} the masking process lacks {', '.join(lacking)}"
-        return f"ok      {'redaction':<13} the process that masks is confined as a worker is"
+        return f"ok      {'redaction':<13} the masking process is confined like a worker"
 
     def as_json(self) -> str:
         """One JSON object."""
@@ -150,7 +150,7 @@ class Report:
             lines.append(self._masker_line())
         else:
             lines.append(
-                f"OFF     {'redaction':<13} scripts, and so the model, see every secret (redaction.enabled = false)"
+                f"OFF     {'redaction':<13} scripts and the model see every secret (redaction.enabled = false)"
             )
         if self.missing:
             lines.append("missing: " + ", ".join(self.missing))
@@ -255,7 +255,7 @@ def _cluster(settings: config.Settings, name: str, *, offline: bool) -> Cluster:
 
 def _shown(rule: policies.DeniedResource) -> str:
     """The rule's name, and what it serves all the same."""
-    return f"{rule.id} (but for metadata)" if rule.serve == "metadata" else rule.id
+    return f"{rule.id} (except metadata)" if rule.serve == "metadata" else rule.id
 
 
 def _answer(settings: config.Settings) -> connection.Answer:

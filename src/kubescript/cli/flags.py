@@ -28,13 +28,13 @@ def server_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     """The flags of the server, shared by every sub-command. What is not given stays out, for environment and file to
     say."""
     options = (
-        click.option("--toolsets", help="Groups of tools to serve, separated by commas: code."),
+        click.option("--toolsets", help="Groups of tools to serve, separated by commas. There is one: code."),
         click.option("--kubeconfig", type=paths.UserPath(), help="Kubeconfig file."),
         click.option(
             "--kubeconfig-later",
             is_flag=True,
             default=None,
-            help="Start without a usable kubeconfig; the first call looks for it again.",
+            help="Start even without a usable kubeconfig. The first call looks for it again.",
         ),
         click.option("--context", help="Kubeconfig context."),
         click.option("--contexts", help="Kubeconfig contexts that scripts may name, separated by commas."),
@@ -43,21 +43,22 @@ def server_flags(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--config-dir",
             type=paths.UserPath(),
-            help="Folder with more TOML files, read in the order of their names; a later setting wins, rules add up.",
+            help="Folder with more TOML files. They are read in the order of their names; later ones override, rules add "
+            "up.",
         ),
         click.option(
             "--read-only/--no-read-only", default=None, help="Refuse every request that could change the cluster."
         ),
-        click.option("--audit", type=paths.UserPath(), help="Put every script and call on record in this file."),
+        click.option("--audit", type=paths.UserPath(), help="Record every script and API call in this file."),
         click.option(
             "--audit-keep",
             type=click.Choice(["scripts", "responses"]),
-            help="Keep each script's text beside that file, or all that `audit replay` needs.",
+            help="Also keep, beside the audit file, each script's text or all that `audit replay` needs.",
         ),
         click.option(
             "--transport",
             type=click.Choice(["stdio", "http"]),
-            help="How clients connect; stdio, unless --port or --host is given.",
+            help="How clients connect. Default: http if --port or --host is given, else stdio.",
         ),
         *habits.options(),
         click.option("--host", help="Loopback address of the http transport."),
@@ -65,14 +66,16 @@ def server_flags(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--log-level",
             type=habits.LogLevel(["debug", "info", "warning", "error"]),
-            help="Least level that is logged.",
+            help="Lowest level that is logged.",
         ),
         click.option(
             "--log-format",
             type=click.Choice(["auto", "json", "text"]),
-            help="How log lines are written; auto: text on a terminal, else JSON.",
+            help="Format of the log. auto: text on a terminal, JSON elsewhere.",
         ),
-        click.option("--log-file", type=paths.UserPath(), help="Write the log to the end of this file, not to stderr."),
+        click.option(
+            "--log-file", type=paths.UserPath(), help="Append the log to this file instead of writing it to stderr."
+        ),
     )
     return functools.reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["LogLevel", "check", "options", "translated"]
 
 _NO_LOGIN: Final = "kubescript has no OAuth: its http transport serves loopback addresses only"
-_NO_TLS: Final = "kubescript serves http on loopback addresses only: put a proxy that ends TLS before it"
+_NO_TLS: Final = "kubescript serves http on loopback addresses only: put a proxy that terminates TLS in front of it"
 _NO_SSE: Final = "kubescript does not serve SSE: use --port, for streamable HTTP at /mcp"
-_NO_KIALI: Final = "kubescript has no tools for Kiali: a script reads the custom resources of a mesh as any other"
+_NO_KIALI: Final = "kubescript has no tools for Kiali: scripts can read a mesh's custom resources"
 _REFUSED: Final = {
     "sse-port": _NO_SSE,
     "sse-base-url": _NO_SSE,
@@ -27,7 +27,7 @@ _REFUSED: Final = {
     "validate-token": _NO_LOGIN,
     "skip-jwt-verification": _NO_LOGIN,
     "server-url": _NO_LOGIN,
-    "certificate-authority": "kubescript has no OAuth; the CA of a cluster stands in the kubeconfig",
+    "certificate-authority": "kubescript has no OAuth; a cluster's CA belongs in the kubeconfig",
     "tls-cert": _NO_TLS,
     "tls-key": _NO_TLS,
     "require-tls": _NO_TLS,
@@ -99,8 +99,8 @@ def check(given: dict[str, object], settings: config.Settings) -> None:
 
     if given.get("disable_destructive") and settings.writable:
         raise errors.ConfigError(
-            "--disable-destructive: writes are permitted or not, with their destructive kind",
-            remedy="leave out --no-read-only, or name what no script may touch in [[denied_resources]]",
+            "--disable-destructive: kubescript permits all writes or none",
+            remedy="leave out --no-read-only, or list what scripts must not touch in [[denied_resources]]",
         )
     if given.get("disable_multi_cluster") and len(settings.contexts) > 1:
         raise errors.ConfigError(
@@ -109,6 +109,6 @@ def check(given: dict[str, object], settings: config.Settings) -> None:
     in_pod = os.environ.get("KUBERNETES_SERVICE_HOST") and kubeconfig.source(settings.kubeconfig) is None
     if given.get("cluster_provider") == "in-cluster" and not in_pod:
         raise errors.ConfigError(
-            "--cluster-provider in-cluster: this is no pod, or there is a kubeconfig, which comes first",
-            remedy="leave it out: in a pod without a kubeconfig the service account is used",
+            "--cluster-provider in-cluster: this is not a pod, or there is a kubeconfig, which takes precedence",
+            remedy="leave the flag out: in a pod without a kubeconfig the service account is used",
         )

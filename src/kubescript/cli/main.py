@@ -48,7 +48,7 @@ def cli(context: click.Context, /, **given: object) -> None:
 @flags.server_flags
 @click.pass_context
 def serve(context: click.Context, /, **given: object) -> None:
-    """Serve MCP; the same as no command."""
+    """Serve MCP. This is what `kubescript` does without a command."""
     _serve(context, given)
 
 
@@ -71,7 +71,7 @@ def _serve(context: click.Context, given: dict[str, object]) -> None:
 @cli.command()
 @click.argument("file", type=click.File(encoding="utf-8"), required=False)
 @click.option("--code", "-c", help="The script itself, instead of a FILE.")
-@click.option("--timeout", type=click.IntRange(min=_MIN_TIMEOUT_MS), help="Milliseconds the script may take.")
+@click.option("--timeout", type=click.IntRange(min=_MIN_TIMEOUT_MS), help="Time limit of the script in milliseconds.")
 @flags.server_flags
 @click.pass_context
 def run(context: click.Context, /, file: TextIO | None, code: str | None, timeout: int | None, **given: object) -> None:
@@ -111,7 +111,9 @@ def _read_script(file: TextIO) -> str:
 def _check_timeout(timeout: int | None, most: int) -> None:
     """Refuses a timeout above the limit. Clients' timeouts are clamped, for they cannot know the limit."""
     if timeout is not None and timeout > most:
-        raise click.BadParameter(f"{timeout} is more than limits.max_timeout_ms, {most}", param_hint="'--timeout'")
+        raise click.BadParameter(
+            f"{timeout} is above the limit of {most} (limits.max_timeout_ms)", param_hint="'--timeout'"
+        )
 
 
 def _operator(command: str) -> types.Caller:
@@ -131,7 +133,7 @@ def _operator(command: str) -> types.Caller:
 @flags.server_flags
 @click.pass_context
 def doctor(context: click.Context, /, as_json: bool, offline: bool, **given: object) -> None:
-    """Say whether all is well: the layers of the sandbox, each cluster, our rights there; exit 1 when it is not."""
+    """Check the sandbox, each cluster and what RBAC allows there. Exit code 1: something is wrong."""
     from kubescript import logs
     from kubescript.cli import client as clients
     from kubescript.cli import doctor as diagnosis
@@ -153,12 +155,12 @@ def doctor(context: click.Context, /, as_json: bool, offline: bool, **given: obj
 @click.argument("out", type=paths.UserPath())
 @click.option("--namespaces", "-n", help="Only these namespaces, separated by commas.")
 @click.option(
-    "--logs", type=click.IntRange(min=1), default=None, help="Lines of each container's log to keep; none by default."
+    "--logs", type=click.IntRange(min=1), default=None, help="Lines of each container's log to save. Default: none."
 )
 @flags.server_flags
 @click.pass_context
 def snapshot(context: click.Context, /, out: Path, namespaces: str | None, logs: int | None, **given: object) -> None:
-    """Save the cluster to OUT, for `--snapshot OUT`: nothing that the policy denies, and of Secrets only metadata."""
+    """Save the cluster to OUT, for `--snapshot OUT`. Leaves out what the policy denies; saves Secrets as metadata."""
     from kubescript.broker import records
     from kubescript.capture import capture
 
@@ -175,7 +177,7 @@ def snapshot(context: click.Context, /, out: Path, namespaces: str | None, logs:
             opened.contexts.check_rules()
     process.echo(_snapshot_summary(report))
     if not report.objects:
-        raise click.ClickException("the snapshot holds no object: check --context, --namespaces and what RBAC allows")
+        raise click.ClickException("the snapshot is empty: check --context, --namespaces and what RBAC allows")
 
 
 def _names(namespaces: str | None) -> tuple[str, ...] | None:
@@ -229,15 +231,17 @@ def demo(context: click.Context, /, **given: object) -> None:
 
 @cli.command()
 @click.argument("name", metavar="NAME", type=click.Choice(["claude-code", "claude-desktop", "cursor", "vscode"]))
-@click.option("--write", is_flag=True, help="Write it to the client's configuration file; the old file is kept.")
-@click.option("--file", type=paths.UserPath(), help="That file; default: the user's, for all projects.")
-@click.option("--as", "title", default="kubescript", show_default=True, help="What the client calls the server.")
+@click.option("--write", is_flag=True, help="Write to the client's configuration file, and keep a copy of the old one.")
+@click.option(
+    "--file", type=paths.UserPath(), help="The configuration file. Default: the user's own, for all projects."
+)
+@click.option("--as", "title", default="kubescript", show_default=True, help="Name of the server in the client.")
 @flags.server_flags
 @click.pass_context
 def client(context: click.Context, /, name: str, write: bool, file: Path | None, title: str, **given: object) -> None:
     """Print what an MCP client needs to start this server: claude-code, claude-desktop, cursor or vscode.
 
-    The other flags are those that the server is to be started with.
+    Also give the flags that the client should start the server with.
     """
     from kubescript.cli import client as clients
     from kubescript.cli import client_files
@@ -254,7 +258,7 @@ def client(context: click.Context, /, name: str, write: bool, file: Path | None,
         process.echo(clients.claude_line(title, served))
         return
     process.echo(clients.snippet(title, chosen, served))
-    process.echo(f"This belongs into {target}; --write puts it there.", err=True)
+    process.echo(f"Put this into {target}, or let --write do it.", err=True)
 
 
 cli.add_command(audit.audit)

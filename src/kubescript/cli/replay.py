@@ -68,7 +68,7 @@ def _compare(
     path: Path, entry: dict[str, Any], runner: executor.Executor, settings: config.Settings, redact: record.Redact
 ) -> tuple[str, str]:
     if entry["code"] == "cancelled":
-        raise store.Skipped("it was cancelled: no answer left")
+        raise store.Skipped("it was cancelled and has no answer")
     folder = store.folder_of(path)
     document = store.document(folder, entry)
     script = store.script(folder, entry["script"])
@@ -81,17 +81,17 @@ def _compare(
     then = fencing.unfenced(document.answer)
     if cluster.unknown or _KEYED_MASK.sub(r"\1", now) != _KEYED_MASK.sub(r"\1", then):
         return "differs", _difference(script, then, now, cluster)
-    return "same", "" if now == then else "but for masks, which every server keys anew"
+    return "same", "" if now == then else "except masks, whose key differs in each server"
 
 
 def _difference(script: str, before: str, after: str, cluster: _RecordedCluster) -> str:
     """Why two answers of one script are not the same."""
     if cluster.unknown:
-        return f"asks what it did not ask then: {', '.join(cluster.unknown[:3])}"
+        return f"makes calls that were not recorded: {', '.join(cluster.unknown[:3])}"
     position = _first_difference(before, after)
     then = before[position : position + 40]
     now = after[position : position + 40]
-    why = "; it reads a clock or chance, which is another now" if _CLOCK.search(script) else ""
+    why = "; the script reads the clock or random numbers, which have changed" if _CLOCK.search(script) else ""
     return f"at character {position}: {then!r} then, {now!r} now{why}"
 
 
@@ -176,9 +176,7 @@ class _RecordedCluster:
             data = store.read(self.folder / "bodies", seen.body) if seen.body else b""
         except (store.Changed, store.Skipped) as error:
             self.lost = error
-            raise errors.ClusterError(
-                "what was answered in the first run is no longer there", code="cluster.broken"
-            ) from None
+            raise errors.ClusterError("the recorded answer is no longer there", code="cluster.broken") from None
         for start in range(0, len(data), _PIECE):
             yield data[start : start + _PIECE]
         if seen.fault is not None:

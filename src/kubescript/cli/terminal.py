@@ -49,7 +49,7 @@ def announcer(settings: config.Settings, clusters: contexts.Contexts) -> transpo
     def announce(url: str) -> None:
         where, how = f"at {url}", f"claude mcp add --transport http kubescript {url}"
         if is_stdio:
-            where, how = "to an MCP client on standard input and output", "a client starts it by itself"
+            where, how = "over standard input and output", "an MCP client starts the server itself"
         line = f"{what} {where}. To connect: {how}; see `kubescript client --help`. Ctrl-C ends it."
         click.echo(sanitizing.printable(sanitizing.clean(line)), err=True)
 
@@ -65,7 +65,7 @@ def starting() -> str:
     from kubescript.redaction import engine
 
     if engine.is_first_use():
-        return "first start on this machine: compiling the rules that mask secrets, some seconds"
+        return "first start on this machine: compiling the masking rules takes some seconds"
     return "running"
 
 

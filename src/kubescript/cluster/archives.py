@@ -49,7 +49,7 @@ def unpack(path: Path, folder: Path) -> None:
         else:
             _unpack_tar(path, target)
     except _BROKEN as error:
-        raise UnpackError(f"is no readable .tar.gz or .zip archive ({type(error).__name__})") from None
+        raise UnpackError(f"is not a readable .tar.gz or .zip archive ({type(error).__name__})") from None
 
 
 class _Target:
@@ -93,7 +93,7 @@ def _unpack_zip(path: Path, target: _Target) -> None:
     with zipfile.ZipFile(path) as bundle:
         for entry in bundle.infolist():
             if entry.compress_type not in _ZIP_METHODS:
-                raise UnpackError(f"packs {entry.filename[:200]!r} in another way than deflate")
+                raise UnpackError(f"packs {entry.filename[:200]!r} by a method other than deflate")
             if entry.is_dir():
                 target.add(entry.filename, None)
                 continue
@@ -136,7 +136,7 @@ def _entries(stream: IO[bytes], target: _Target) -> Iterator[tarfile.TarInfo]:
             extended = {}
             _check_size(entry)
             if entry.type not in (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.DIRTYPE):
-                raise UnpackError(f"holds {entry.name[:200]!r}, which is no plain file")
+                raise UnpackError(f"holds {entry.name[:200]!r}, which is not a regular file")
             yield entry
     if is_empty:
         raise UnpackError("is empty")

@@ -170,7 +170,7 @@ def _check_server(server: str, context: kubeconfig.Context | None) -> None:
     if context is not None:
         whose, remedy = f"cluster {context.cluster!r}", "set `server: https://host:port` in the kubeconfig"
     raise errors.ClusterError(
-        f"the server of {whose} is no address of an API server", code="cluster.config", remedy=remedy
+        f"the server of {whose} is not the address of an API server", code="cluster.config", remedy=remedy
     )
 
 

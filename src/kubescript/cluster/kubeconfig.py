@@ -85,7 +85,7 @@ def choose(path: Path | None, name: str | None) -> Context:
     close = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean {close[0]}?" if close else f"there are: {first_names}"
     raise _config_error(
-        f"the kubeconfig has no context {name!r}; {hint}", "`kubectl config get-contexts` shows what it has"
+        f"the kubeconfig has no context {name!r}; {hint}", "`kubectl config get-contexts` lists its contexts"
     )
 
 

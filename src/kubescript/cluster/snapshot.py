@@ -74,7 +74,7 @@ class Snapshot:
         is_partial = "PartialObjectMetadata" in call.accept
         if saved.metadata_only and not is_partial:  # an object without its content must not pass for an empty one
             raise _not_captured(
-                f"of {saved.resource.plural} only metadata was captured, and the call is for whole objects"
+                f"only metadata of {saved.resource.plural} was captured, but the call asks for whole objects"
             )
         saved.wait(check)
         if call.verb in {"list", "watch"}:
@@ -136,7 +136,7 @@ class Snapshot:
         try:
             if saved.metadata_only and selectors.fields(by_field, call.group, call.resource)[1]:
                 raise _not_captured(
-                    f"of {saved.resource.plural} only metadata was captured: select by labels, metadata.name or "
+                    f"only metadata of {saved.resource.plural} was captured: select by labels, metadata.name or "
                     "metadata.namespace"
                 )
             picked = saved.select(call.namespace, by_label, by_field, check)

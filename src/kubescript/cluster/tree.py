@@ -132,7 +132,7 @@ def _leads_out() -> Refused:
 
 
 def _no_file() -> Refused:
-    return Refused("it is no regular file")
+    return Refused("it is not a regular file")
 
 
 def _too_large(most: int) -> Refused:

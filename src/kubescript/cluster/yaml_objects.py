@@ -33,7 +33,7 @@ def documents(data: bytes) -> list[Any]:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise ValueError("it is no UTF-8 text") from None
+        raise ValueError("it is not UTF-8 text") from None
     # Attack: libyaml compares each %TAG line with all before it.
     if _DIRECTIVE.search(text):
         raise ValueError("YAML directives are not accepted")
@@ -43,7 +43,7 @@ def documents(data: bytes) -> list[Any]:
         for event in yaml.parse(text, Loader=loader):
             builder.take(event)
     except yaml.YAMLError as error:
-        raise ValueError(f"it is no YAML: {getattr(error, 'problem', None) or 'unreadable'}") from None
+        raise ValueError(f"it is not YAML: {getattr(error, 'problem', None) or 'unreadable'}") from None
     return builder.roots
 
 

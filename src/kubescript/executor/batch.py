@@ -168,6 +168,6 @@ class Batch:
             log.exception("a parallel call failed in an unforeseen way", extra={"event": "batch.bug"})
             if response is not None:
                 response.close()
-            fault = protocol.ScriptFault("internal", "the server failed to perform the call; its log says more")
+            fault = protocol.ScriptFault("internal", "the server failed to perform the call; see its log")
             return Fetched(protocol.Reply(0, fault=fault), None)
         return answer

@@ -264,7 +264,7 @@ def _unsendable(script: str) -> types.Fault | None:
     try:
         size = len(msgspec.json.encode(script))
     except UnicodeEncodeError as error:
-        message = f"character {error.start} of the script is half a surrogate pair, which is no text"
+        message = f"character {error.start} of the script is half of a surrogate pair, which is not text"
         return types.Fault("script.syntax", message)
     if size > _MAX_SCRIPT:
         return types.Fault("script.refused", "the script is larger than 256 KiB: keep data out of it")

@@ -222,8 +222,8 @@ def _allowed(regex: str) -> linear.Pattern:
     pattern = rules.pattern(regex, "setting `redaction.allow`")
     if pattern.search(b"") or all(pattern.search(text) for text in _UNLIKE):
         raise RuleError(
-            f"setting `redaction.allow`: {regex!r} is found in every value, so nothing would be masked; write what "
-            "only the values have that may be seen, such as `^fixture-`"
+            f"setting `redaction.allow`: {regex!r} matches every value, so nothing would be masked; write an "
+            "expression that matches only the values to show, such as `^fixture-`"
         )
     return pattern
 
@@ -237,11 +237,11 @@ def _check_ids(settings: masking.Settings, own: Iterable[rules.Rule], shipped: I
             raise RuleError(f"setting `redaction.disable`: there is no rule `{name}`{hint}")
     for rule, compiled in zip(settings.rules, own, strict=True):
         if rule.id in known:
-            raise RuleError(f"setting `redaction.rules`: `{rule.id}` is taken by a rule that is shipped")
+            raise RuleError(f"setting `redaction.rules`: `{rule.id}` is the id of a built-in rule")
         if sum(each.id == rule.id for each in settings.rules) > 1:
             raise RuleError(f"setting `redaction.rules`: two rules have the id `{rule.id}`")
         if (rule.probe or rule.example) and not compiled.finds(rule.example):
             raise RuleError(
-                f"setting `redaction.rules`: `{rule.id}` finds nothing in its example, {rule.example!r}; write as "
-                "`example` a text with a token, and as `probe` a pattern that ends within the token, or no probe"
+                f"setting `redaction.rules`: `{rule.id}` finds nothing in its example, {rule.example!r}; set "
+                "`example` to a text with a token, and `probe` to a pattern that ends within the token, or leave it out"
             )

@@ -84,10 +84,10 @@ def pattern(regex: str, setting: str) -> linear.Pattern:
         said = error.args[0].decode("utf-8", "replace") if error.args else "RE2 refuses it"
         if any(each in regex for each in _LOOKS_AROUND):
             said = (
-                "a regular expression cannot look ahead or behind: RE2 runs it, whose time grows with the text alone; "
-                "write what stands around the value into the expression, and the value into a group `(…)`"
+                "RE2 has no look-ahead and no look-behind; include the text around the value in the expression, and "
+                "put the value into a group `(…)`"
             )
-        raise RuleError(f"{setting}: {regex!r} is no regular expression of RE2: {said}") from None
+        raise RuleError(f"{setting}: {regex!r} is not an RE2 regular expression: {said}") from None
 
 
 def _followed(text: bytes, stop: int) -> int:

@@ -218,7 +218,7 @@ def _is_plain_read(call: request.Request) -> bool:
 def _deny_by(rule: DeniedResource, call: request.Request) -> Decision:
     instead = "do without it"
     if rule.serve == "metadata":
-        reason = f"of {rule.id} only metadata is served"
+        reason = f"only metadata of {rule.id} is served"
         return Decision("deny", "policy.denied_resource", reason, "get, list or watch the objects themselves")
     if call.resource == "secrets":
         instead = "look at what refers to it (env, volumes)"
@@ -235,7 +235,7 @@ def _deny_unresolved(rule: DeniedResource, call: request.Request) -> Decision:
 
 def _deny_mistaken(rule: DeniedResource) -> Decision:
     reason = f"rule {rule.id} matches nothing, so its group is denied"
-    return Decision("deny", "policy.mistaken_rule", reason, "the operator must mend it")
+    return Decision("deny", "policy.mistaken_rule", reason, "the operator must fix it")
 
 
 def _tunnel(call: request.Request) -> Decision | None:

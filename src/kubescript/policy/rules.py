@@ -76,7 +76,7 @@ def read(given: config.DeniedResource) -> policy.DeniedResource:
     if given.serve == "metadata" and "/" in fields["resource"]:
         shown = fields["resource"][:100]
         raise errors.ConfigError(
-            f"`denied_resources`: {shown!r} is a subresource, and metadata is served of objects only; leave `serve` out"
+            f"`denied_resources`: {shown!r} is a subresource, which has no metadata of its own; leave `serve` out"
         )
     return policy.DeniedResource(
         fields["group"] or "core", given.version, fields["kind"], fields["resource"], given.serve
@@ -129,7 +129,7 @@ class Denials:
         mistake."""
         for rule in self._open:
             if near := _near(rule, _built_in(rule), _ALL_BUT_EQUAL if rule.api_group is None else _SIMILAR):
-                text = f"rule {rule.id} names nothing that is built into Kubernetes; did you mean {near}?"
+                text = f"rule {rule.id} matches no built-in kind; did you mean {near}?"
                 _warn(Finding(rule.id, text, wrong=True, context=self._context))
 
 
@@ -168,15 +168,21 @@ class _Check:
         return None if named else self._mistaken(catalogue)
 
     def _unknown(self) -> Finding:
-        group = "" if self.rule.api_group is None else f"; meanwhile all of {self.rule.group} is denied"
-        return self._says(f"cannot be checked, the cluster's discovery does not answer in full{group}", told=False)
+        group = "" if self.rule.api_group is None else f"; until it can, all of {self.rule.group} is denied"
+        return self._says(
+            f"cannot be checked, because the cluster's discovery does not answer in full{group}", told=False
+        )
 
     def _absent(self, catalogue: discovery.Catalogue) -> Finding:
         """Returns the finding on a rule whose group is not served."""
         # Such a rule is no mistake, unless its group is almost equal to one that is served.
         names = [one.name for one in catalogue.groups]
         close = difflib.get_close_matches(self.rule.group, names, n=1, cutoff=_ALL_BUT_EQUAL)
-        hint = f"; did you mean {close[0]}?" if close else " yet; what it names is denied when it comes"
+        hint = (
+            f"; did you mean {close[0]}?"
+            if close
+            else " yet; if the cluster serves it later, what the rule names is denied"
+        )
         return self._says(f"names a group that the cluster does not serve{hint}", wrong=bool(close))
 
     def _mistaken(self, catalogue: discovery.Catalogue) -> Finding:
@@ -184,9 +190,9 @@ class _Check:
         near = _near(self.rule, self._offers(catalogue), _SIMILAR)
         meant = f" (did you mean {near}?)" if near else ""
         if group is None:
-            return self._says(f"names nothing that the cluster serves{meant}; it denies nothing now", wrong=True)
-        effect = f"until it is mended, all of {self.rule.group} is denied"
-        return self._says(f"names nothing that the group {self.rule.group} has{meant}; {effect}", wrong=True)
+            return self._says(f"matches nothing that the cluster serves{meant}, so it denies nothing", wrong=True)
+        effect = f"until it is fixed, all of {self.rule.group} is denied"
+        return self._says(f"matches nothing in the group {self.rule.group}{meant}; {effect}", wrong=True)
 
     def _offers(self, catalogue: discovery.Catalogue) -> Iterator[dict[str, str]]:
         """What the groups that the rule is about offer in each of their versions."""

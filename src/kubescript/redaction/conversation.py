@@ -51,13 +51,13 @@ _WHY: Final[dict[bytes, str]] = {
     b"part": "the answer has a part of more than 32 MiB, which cannot be redacted as a stream; ask for single objects",
     b"line": "the answer has a line of more than 32 MiB, which cannot be redacted",
     b"shape": "the API server's answer is not the metadata that was asked for, so it was withheld",
-    b"memory": "masking the text needs more memory than a masker may have; ask for less of it",
+    b"memory": "masking the text needs more memory than a masker may use; ask for less text",
 }
 _PROXY: Final = "look for a proxy between kubescript and the API server that changes compressed answers"
 _BROKEN: Final[dict[bytes, str]] = {
-    b"gzip-bad": "the answer is damaged: it says that it is compressed with gzip, and cannot be decompressed",
+    b"gzip-bad": "the answer is damaged: it is marked as gzip, but cannot be decompressed",
     b"gzip-cut": "the answer ends before its compressed data do; what arrived is incomplete",
-    b"gzip-more": "the answer goes on behind the end of its compressed data",
+    b"gzip-more": "the answer continues after the end of its compressed data",
 }
 
 

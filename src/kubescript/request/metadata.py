@@ -47,7 +47,7 @@ def _check_selector(call: request.Request, rule: str, selector: str) -> None:
         match = _TERM.fullmatch(term)
         if term and (match is None or match[1] not in known):
             raise errors.PolicyDenied(
-                f"{request.describe(call)}: of {rule} only metadata is served; select by labels, or "
+                f"{request.describe(call)}: only metadata of {rule} is served; select by labels, or "
                 f"{', '.join(sorted(known))}",
                 code="policy.denied_resource",
             )

@@ -176,7 +176,7 @@ class Waiting:
             return
         self._logged = time.monotonic()
         log.warning(
-            "too many HTTP connections wait for their clients: of more than %d, those that wait longest are ended",
+            "more than %d HTTP connections are waiting for their clients: the longest waiting ones are closed",
             self._most,
             extra={"event": "http.full"},
         )

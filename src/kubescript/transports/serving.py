@@ -123,9 +123,9 @@ def _listener(settings: config.Settings) -> socket.socket:
     try:
         return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
     except OSError as error:
-        why = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be had: {os.strerror(error.errno or 0)}"
+        why = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be used: {os.strerror(error.errno or 0)}"
         raise errors.ConfigError(
-            f"port {settings.port} of {settings.host} {why}", remedy="choose another with --port; 0 takes any free one"
+            f"port {settings.port} of {settings.host} {why}", remedy="choose another with --port; 0 picks a free one"
         ) from None
 
 

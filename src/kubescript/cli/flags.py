@@ -43,8 +43,7 @@ def server_flags(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--config-dir",
             type=paths.UserPath(),
-            help="Folder with more TOML files. They are read in the order of their names; later ones override, rules add "
-            "up.",
+            help="Folder with more TOML files, read in the order of their names. Later settings override; rules add up.",
         ),
         click.option(
             "--read-only/--no-read-only", default=None, help="Refuse every request that could change the cluster."

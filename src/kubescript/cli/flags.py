@@ -43,7 +43,7 @@ def server_flags(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--config-dir",
             type=paths.UserPath(),
-            help="Folder with more TOML files, read in the order of their names. Later settings override; rules add up.",
+            help="Folder of TOML files, read in the order of their names. Later settings override; rules add up.",
         ),
         click.option(
             "--read-only/--no-read-only", default=None, help="Refuse every request that could change the cluster."

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import base64
 import gzip
+import itertools
 import json
 import logging
+import re
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -18,12 +20,16 @@ from pathlib import Path
 from typing import Any, Final
 
 import anyio
+import msgspec
 import pytest
 import yaml
 
 from kubescript import app, config, spawner, types
+from kubescript.broker import broker, summary
 from kubescript.capture import capture as capturing
+from kubescript.cluster import live
 from kubescript.masker import metadata
+from kubescript.policy import policy
 from kubescript.wire import framing, masking, protocol
 from security_tests import recorder
 from security_tests.recorder import CANARY, KEY_CANARY, Recorder
@@ -369,3 +375,49 @@ def test_a_saved_cluster_holds_no_value(
     with app.opened(config.Settings(snapshot=tmp_path / "out", deny_defaults=False), source) as served:
         whole = Product(served, received).ask("k8s.coreV1().read_namespaced_secret('one', 'home').data")
         assert whole.is_error and "only metadata" in whole.text
+
+
+ONE: Final = ("api", "v1", "namespaces", "a", "secrets", "one")
+ALL: Final = ("api", "v1", "namespaces", "a", "secrets")
+PATHS: Final = (
+    ONE, ALL, ("api", "v1", "secrets"), ("api", "v1", "watch", "secrets"), ("api", "v1", "watch", *ALL[2:]),
+    ("api", "v1", "watch", *ONE[2:]), ("api", "v1", "proxy", *ONE[2:]), (*ONE, "status"), (*ONE, "log"), (*ONE, "scale"),
+    (*ONE, "proxy"), (*ONE, "data"), ("api", "v2", "secrets"), ("apis", "core", "v1", "secrets"),
+)  # fmt: skip
+QUERIES: Final = (
+    (), (("watch", "true"),), (("watch", "1"), ("includeObject", "Object")), (("includeObject", "Object"),), (("pretty", "true"),),
+    (("fieldSelector", "metadata.name=one"),), (("fieldSelector", "data.password=a"),), (("fieldSelector", "type=Opaque,data.password=a"),),
+    (("fieldSelector", "metadata.name=a\\,data.password=a"),), (("fieldSelector", "metadata.name=a=b"),), (("dryRun", "All"),),
+)  # fmt: skip
+ACCEPTS: Final = ("json", "text", "table", "metadata")
+METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
+PURE: Final = re.compile(r"application/json;as=PartialObjectMetadata(List)?;v=v1;g=meta\.k8s\.io")
+SELECTORS: Final = (None, "metadata.name=one")
+
+
+@pytest.mark.promise("P-07", "P-13")
+@pytest.mark.parametrize("read_only", [True, False])
+def test_whatever_a_hostile_worker_asks_for_metadata_is_what_an_api_server_is_asked_for(
+    read_only: bool, tmp_path: Path, attacks: Count
+) -> None:
+    """Every method, path, query and form of an answer: what arrives is a plain read that accepts nothing but metadata."""
+    calls = list(itertools.product(METHODS, PATHS, QUERIES, ACCEPTS))
+    attacks(len(calls))
+    logging.getLogger("kubescript").setLevel(logging.CRITICAL)
+    with Recorder() as server:
+        cluster = live.Live(server.kubeconfig(tmp_path))
+        door = broker.Broker(cluster, policy.Policy(read_only), redact=lambda _call, chunks, _found: chunks)
+        for method, path, query, accept in calls:
+            body = protocol.NULL if method in {"GET", "DELETE"} else msgspec.Raw(b"{}")
+            call = protocol.Call(method, path, query, body, accept=accept)  # type: ignore[arg-type]
+            _, response = door.handle(call, summary.Summary(), 20)
+            if response is not None:
+                response.close()
+        assert len(server.seen) > 20
+        for one in server.seen:
+            asked, keys = recorder.read(one.line), dict(one.query)
+            assert (asked.method, asked.subresource) == ("GET", "") and asked.verb in {"get", "list", "watch"}, one.line
+            assert PURE.fullmatch(one.header("Accept")[0]), (one.line, one.header("Accept"))
+            assert "includeObject" not in keys and keys.get("fieldSelector") in SELECTORS, one.line
+        cluster.close()
+    logging.getLogger("kubescript").setLevel(logging.NOTSET)

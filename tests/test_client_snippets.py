@@ -145,6 +145,21 @@ def test_a_file_that_could_not_be_written_back_as_it_was_is_left_alone(case: str
     assert json.loads(file.read_text()) == {"servers": {"kubescript": ENTRY}}
 
 
+def test_what_another_program_writes_meanwhile_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that runs saves its settings at the moment when the new file is complete: it keeps them, and the next
+    try adds the server to them."""
+    file, saved = tmp_path / "mcp.json", {"mcpServers": {}, "saved": "now"}
+    file.write_text("{}")
+    with monkeypatch.context() as moment:
+        moment.setattr(os, "fsync", lambda _: file.write_text(json.dumps(saved)))
+        with pytest.raises(errors.ConfigError, match="another program"):
+            client_files.add(file, "mcpServers", "kubescript", ENTRY)
+    assert json.loads(file.read_text()) == saved
+    client_files.add(file, "mcpServers", "kubescript", ENTRY)
+    assert json.loads(file.read_text()) == saved | {"mcpServers": {"kubescript": ENTRY}}
+    assert not list(tmp_path.glob(".mcp.json.*"))
+
+
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     """A folder, a file for a folder, a link to itself."""
     (tmp_path / "file").touch()

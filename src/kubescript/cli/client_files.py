@@ -36,7 +36,7 @@ def add(file: Path, key: str, name: str, entry: dict[str, Any]) -> str:
         text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         content = text.encode()
         kept = f"; the old file is {_copy(file, old)}" if old is not None else ""
-        _replace(file, content)
+        _replace(file, content, old)
     except RuntimeError:
         raise _unreadable(file, "it is a link that leads to itself") from None
     except OSError as error:
@@ -104,8 +104,8 @@ def _copy(file: Path, content: bytes) -> Path:
     return kept
 
 
-def _replace(file: Path, content: bytes) -> None:
-    """Puts the content in the place of the file, whole or not at all."""
+def _replace(file: Path, content: bytes, old: bytes | None) -> None:
+    """Puts the content in the place of the old one, whole or not at all."""
     file.parent.mkdir(parents=True, exist_ok=True)
     mode = file.stat().st_mode & 0o777 if file.exists() else _OWNER_ONLY
     descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
@@ -115,6 +115,8 @@ def _replace(file: Path, content: bytes) -> None:
             out.write(content)
             out.flush()
             os.fsync(descriptor)
+        if _read(file) != old:  # a client that runs writes its file at any time
+            raise _unreadable(file, "another program has just written it")
         Path(name).replace(file)
     except BaseException:
         with contextlib.suppress(OSError):

@@ -161,10 +161,11 @@ def test_what_another_program_writes_meanwhile_is_not_lost(tmp_path: Path, monke
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    """A folder, a file for a folder, a link to itself."""
+    """A folder, a file for a folder, a link to itself, a pipe that nobody writes to."""
     (tmp_path / "file").touch()
+    os.mkfifo(tmp_path / "pipe")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    for place in (tmp_path, tmp_path / "file" / "mcp.json", tmp_path / "loop"):
+    for place in (tmp_path, tmp_path / "file" / "mcp.json", tmp_path / "loop", tmp_path / "pipe"):
         with pytest.raises(errors.ConfigError):
             client_files.add(place, "servers", "kubescript", ENTRY)
 

@@ -10,6 +10,7 @@ import contextlib
 import datetime
 import json
 import os
+import stat
 import tempfile
 from pathlib import Path
 from typing import Any, Final
@@ -48,7 +49,10 @@ def add(file: Path, key: str, name: str, entry: dict[str, Any]) -> str:
 
 def _read(file: Path) -> bytes | None:
     try:
-        if file.stat().st_size > _MAX_BYTES:
+        status = file.stat()
+        if not stat.S_ISREG(status.st_mode):  # a pipe has no end
+            raise _unreadable(file, "it is no regular file")
+        if status.st_size > _MAX_BYTES:
             raise _unreadable(file, f"it is larger than {_MAX_BYTES >> 20} MiB")
         return file.read_bytes()
     except FileNotFoundError:

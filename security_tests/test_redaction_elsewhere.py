@@ -7,15 +7,20 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import orjson
 import pytest
 
 from kubescript import app, config, spawner
+from kubescript.cli import demo
 from security_tests.redaction import corpus, engine, judge, planted
 from security_tests.test_redaction_scripts import asked
 
@@ -128,3 +133,23 @@ def test_results_stay_json_when_masked_again(attacks: Count) -> None:
             json.dumps(list(judge.texts(document.body))[:20]).encode(),
         ):
             orjson.loads(masking.text(result.decode(), lambda _: None))
+
+
+RECEIVER: Final = "http://collector:Tr0ub4dor-and-3@127.0.0.1:4318"
+REPORTS: Final = ((), ("--json",))
+
+
+@pytest.mark.promise("S-08")
+@pytest.mark.parametrize("form", REPORTS)
+def test_what_doctor_says_holds_no_password_of_the_environment(form: tuple[str, ...], tmp_path: Path) -> None:
+    """The line that tells a client of the server names the variables that it needs, and such a report goes into
+    tickets. What `client` prints is for the client, and whole."""
+    own = {**os.environ, "HOME": str(tmp_path), "KUBESCRIPT_TELEMETRY__OTLP_ENDPOINT": RECEIVER}
+
+    def said(*words: str) -> str:
+        command = [sys.executable, "-m", "kubescript", *words, "--snapshot", str(demo.SNAPSHOT)]
+        return subprocess.run(command, env=own, capture_output=True, text=True, check=False, timeout=120).stdout
+
+    report = said("doctor", "--offline", *form)
+    assert "OTLP_ENDPOINT=http://PASSWORD@127.0.0.1:4318" in report and "Tr0ub4dor" not in report
+    assert RECEIVER in said("client", "claude-code")

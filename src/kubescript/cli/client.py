@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import sys
 from collections.abc import Callable, Mapping
@@ -17,7 +18,10 @@ from kubescript import errors
 if TYPE_CHECKING:
     from kubescript import config
 
-__all__ = ["CLIENTS", "Client", "Server", "claude_line", "server", "snippet"]
+__all__ = ["CLIENTS", "Client", "Server", "claude_line", "server", "snippet", "without_passwords"]
+
+_PASSWORD: Final = re.compile(r"://[^/\s]*@")
+"""User and password in a URL, such as that of a receiver of telemetry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,11 @@ def claude_line(name: str, served: Server) -> str:
         words += ["--env", f"{variable}={value}"]
     # --env takes every word up to the next flag.
     return shlex.join([*words, "--scope", "user", name, "--", *served.command])
+
+
+def without_passwords(line: str) -> str:
+    """Returns the line as it may be shown to others: `doctor`'s report goes into bug reports and tickets."""
+    return _PASSWORD.sub("://PASSWORD@", line)
 
 
 def snippet(name: str, client: Client, served: Server) -> str:

@@ -144,7 +144,7 @@ def doctor(context: click.Context, /, as_json: bool, offline: bool, **given: obj
             "error", as_text=terminal.wants_text(settings), file=settings.log_file
         )  # the report says the rest
         served = clients.server(settings, flags.as_words(context, given))
-        line = clients.claude_line("kubescript", served)
+        line = clients.without_passwords(clients.claude_line("kubescript", served))
         report = diagnosis.examine(settings, context.find_root().obj, offline=offline, connect=line)
     text = report.as_json() if as_json else report.as_text()
     process.echo(text)

@@ -114,7 +114,7 @@ def notes(summary: Summary, outcome: types.Outcome) -> list[str]:
         ("warning", summary.warnings),
     )
     said += [f"{kind}: {_counted(texts)}" for kind, texts in kinds if texts]
-    if masks := _masks(outcome):
+    if masks := _masks(outcome, summary.redacted):
         said.append(masks)
     return said
 
@@ -142,11 +142,14 @@ def _is_told(missed: Mapping[str, int], outcome: types.Outcome) -> bool:
     return code is not None and code[0] in outcome.fault.message
 
 
-def _masks(outcome: types.Outcome) -> str:
+def _masks(outcome: types.Outcome, redacted: Mapping[str, int]) -> str:
     """Returns what is masked in the answer by kind, or that the script saw a mask; empty otherwise."""
+    # Attack: a log line with a mask of its own, whose kind reads as an instruction, for a note outside of the marks.
+    # The mask of an `env-password` says `password`.
+    known = redacted.keys() | {kind.partition("-")[2] for kind in redacted}
     fault = outcome.fault.message if outcome.fault is not None else ""
     result = (outcome.result or b"").decode("utf-8", "replace")
-    found = Counter(kind for text in (outcome.printed, fault, result) for kind in _MASK.findall(text))
+    found = Counter(kind for text in (outcome.printed, fault, result) for kind in _MASK.findall(text) if kind in known)
     if found:
         return "redacted: " + ", ".join(f"{count} {kind}" for kind, count in sorted(found.items()))
     return _SAW_MASKS if outcome.saw_masks else ""

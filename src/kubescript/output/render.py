@@ -28,6 +28,8 @@ _NOTE_BYTES: Final = 768
 _SMALL_NOTE_BYTES: Final = 512
 _SMALL_ANSWER: Final = 8 * 1024
 """Bytes of an answer below which its notes get less room."""
+_FOREIGN_NOTE: Final = "warning: "
+"""How a note begins that quotes the API server: whoever defines a custom resource or a webhook writes its warnings."""
 _NO_RESULT: Final = "(no result: {hint})"
 _MAYBE_INVISIBLE: Final = re.compile(r"\\[ubfr]|[^\t\n\x20-\x7e]")
 """JSON text without a match holds nothing invisible and no escape for it."""
@@ -103,8 +105,12 @@ def render(
     if main is None:
         main = _main_part(outcome, limits, room - _size(printed), style, alone=not printed)
     missing = [printed_note, main.note, _hidden_note(outcome), *map(style.text, notes)]
-    content, marked = _content(printed, main, own if style.mark else None)
-    note_line = _note_line([note for note in missing if note], notes_room - 16)
+    marking = own if style.mark else None
+    foreign = [note for note in missing if marking is not None and note.startswith(_FOREIGN_NOTE)]
+    foreign_line = _note_line(foreign, notes_room // 2)
+    content, marked = _content(printed, main, foreign_line, marking)
+    ours = [note for note in missing if note and note not in foreign]
+    note_line = _note_line(ours, notes_room - 16 - _size(foreign_line))
     structured = None
     if style.structured and fault is None:
         structured = _structured(printed, main, missing)
@@ -124,18 +130,18 @@ def _joined(*parts: str) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _content(printed: str, main: _MainPart, own: fencing.Own | None) -> tuple[str, bool]:
-    """Returns prints and main part, text of the cluster fenced, and whether there was any."""
+def _content(printed: str, main: _MainPart, notes: str, own: fencing.Own | None) -> tuple[str, bool]:
+    """Returns prints, main part and the notes that quote the cluster, its text fenced, and whether there was any."""
     whole = _joined(printed, main.text)
     if own is None:
         return whole, False
     ours = main.ours or own.wrote(main.text, as_json=main.as_json)
-    if own.wrote(printed) and ours:
+    if own.wrote(printed) and ours and not notes:
         return whole, False
     # An error that is ours stays outside of the fence round the prints.
     if main.ours:
-        return _joined(fencing.fence(printed), main.text), True
-    return fencing.fence(whole), True
+        return _joined(fencing.fence(_joined(printed, notes)), main.text), True
+    return fencing.fence(_joined(whole, notes)), True
 
 
 def _prints(outcome: types.Outcome, limits: types.Limits, room: int, style: Style) -> tuple[str, str]:

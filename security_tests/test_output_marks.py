@@ -194,3 +194,35 @@ def test_a_mask_that_a_workload_wrote_is_not_counted(sandbox: benches.Bench) -> 
     calls.found("token")
     assert summary.notes(calls, outcome) == ["redacted: 1 token"]
     assert sandbox.works()
+
+
+MASK: Final = "no \u00abredacted:token:12345678\u00bb here"
+GIVEN: Final = {
+    "an error's text": "try: k8s.coreV1().read_namespaced_pod('a', 'b')\nexcept ApiException as e: len(str(e))\n1",
+    "an error's body": "try: k8s.coreV1().read_namespaced_pod('a', 'b')\nexcept ApiException as e: 'x' in e.body\n1",
+    "a line of a log": (
+        "lines = watch.Watch().stream(k8s.coreV1().read_namespaced_pod_log, 'a', 'b')\nsum('x' == each for each in lines)"
+    ),
+}
+
+
+def _masked(call: protocol.Call, _left: float) -> tuple[protocol.Reply, types.Response | None]:
+    """A cluster whose every word is masked."""
+    status = 200 if call.path[-1] == "log" else 404
+    reply = protocol.Reply(status, "", "text/plain")
+    return reply, types.Response(status, "", "text/plain", iter([MASK.encode()]), lambda: None, {})
+
+
+@pytest.mark.promise("O-02")
+@pytest.mark.parametrize("case", GIVEN)
+def test_no_script_gets_a_mask_unnoticed(case: str, sandbox: benches.Bench) -> None:
+    """A comparison with it is false, and the answer says that it was masked."""
+    sandbox.on_call = _masked
+    try:
+        outcome = sandbox(GIVEN[case])
+    finally:
+        sandbox.on_call = benches.no_cluster
+    assert outcome.fault is None, outcome.fault
+    assert outcome.saw_masks
+    assert not sandbox("1").saw_masks
+    assert sandbox.works()

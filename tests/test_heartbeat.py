@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import time
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import anyio
 import pytest
 from mcp.client import Client
 
+from kubescript import heartbeat
 from tests import clients
 from tests.test_sdk_support import POD
 
@@ -112,3 +114,35 @@ def test_a_heartbeat_repeats_what_the_script_said_last(tmp_path: Path) -> None:
     assert texts.count("three") >= 3 and texts[-3:] == ["four", "again", "back"] and rises(heard)
     assert all(3 <= done < 3.1 for done, _, text, _ in heard if text == "three")
     assert (4.0, 10.0, "four") in [each[:3] for each in heard]
+
+
+def test_the_largest_number_is_followed_by_a_number(tmp_path: Path) -> None:
+    """Infinity is no JSON: a client would take the connection for broken."""
+    heard: Heard = []
+    script = "ctx.progress(1.7976931348623157e308)\nctx.progress(1, 2)\nctx.progress(3)\n'done'"
+
+    async def ask() -> None:
+        async with clients.connect("stdio", beating(tmp_path, 10)) as client:
+            assert await hear(client, script, heard) == "done"
+            assert await hear(client, "1 + 1", heard) == "2"
+
+    anyio.run(ask)
+    assert len(heard) == 3 and rises(heard)
+    assert all(math.isfinite(done) for done, *_ in heard)
+
+
+@pytest.mark.parametrize("gone", [anyio.BrokenResourceError, anyio.ClosedResourceError])
+def test_a_client_that_has_gone_is_no_failure_of_the_script(gone: type[Exception]) -> None:
+    """Neither the script's report nor the next beat raises."""
+
+    async def send(_done: float, _total: float | None, _text: str) -> None:
+        raise gone
+
+    async def tell() -> None:
+        signs = heartbeat.Heartbeat(send, 0.1)
+        await signs.report(1, None, "a")
+        with anyio.move_on_after(0.3) as waited:
+            await signs.beat()
+        assert waited.cancelled_caught
+
+    anyio.run(tell)

@@ -48,6 +48,7 @@ TOLD = {
     "a dump": f"import json\nsum('hunter2' in json.dumps(p.to_dict()) for p in {PODS})",
     "a dump of the object": f"import json\nsum('hunter2' in json.dumps(p) for p in {PODS})",
     "a comparison of maps": f"{PODS}[0].spec.containers[0].env[0] == {{'name': 'DB_PASSWORD', 'value': 'hunter2'}}",
+    "a comparison with another part": f"{PODS}[0].metadata == {PODS}[0].spec.containers[0].env[0]",
     "values of a map": f"'hunter2' in {MAPS}[0].data.values()",
     "raw text": "'hunter2' in k8s.coreV1().list_namespaced_pod('shop', _preload_content=False).data.decode()",
     "a walk": (

@@ -6,6 +6,7 @@ whose client asked for progress.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections.abc import Awaitable, Callable
@@ -20,6 +21,12 @@ _Send = Callable[[float, float | None, str], Awaitable[None]]
 _SEND_TIMEOUT_S: Final = 1.0
 _STEP: Final = 0.001
 """How much the progress rises with a heartbeat. It must rise, by the protocol, and the script's own must stay above."""
+
+
+_MOST: Final = 1e300
+"""Attack: a script reports the largest float, and the one above it is no number of JSON."""
+_GONE: Final = (anyio.BrokenResourceError, anyio.ClosedResourceError)
+"""A client that has gone: what ends its call is the transport, and the script's record must not say that we failed."""
 
 
 class Heartbeat:
@@ -50,11 +57,12 @@ class Heartbeat:
                 await self._notify(max(self._done, 0), self._text or f"running for {seconds:.0f} s")
 
     async def _notify(self, done: float, text: str) -> None:
+        done = min(done, _MOST)
         if done <= self._done:  # a script may report the same number twice, or count several things
             done = max(self._done + _STEP, math.nextafter(self._done, math.inf))
         self._done = done
         self._last = time.monotonic()
         total = None if self._total is None else max(self._total, done)
         # A client that does not read must not hold up a script's deadline.
-        with anyio.move_on_after(_SEND_TIMEOUT_S):
+        with anyio.move_on_after(_SEND_TIMEOUT_S), contextlib.suppress(*_GONE):
             await self._send(done, total, text)

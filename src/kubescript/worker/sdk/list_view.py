@@ -142,7 +142,7 @@ class ListView(base_view.BaseView):
             return self._home is not None
         if not isinstance(other, list):
             return NotImplemented
-        return bool(lazy_json.read(self._all()) == lazy_json.whole(base_view.unwrap(other)))
+        return bool(lazy_json.read(self._all()) == lazy_json.read(base_view.unwrap(other)))
 
     def __copy__(self) -> list[Any]:
         return list(self)

@@ -77,7 +77,7 @@ class Session:
         try:
             value = lazy_json.open_map(body) if body.lstrip()[:1] == b"{" else lazy_json.decode_all(body)
         except msgspec.DecodeError:
-            return body.decode("utf-8", "replace"), reply
+            return masks.noted(body.decode("utf-8", "replace")), reply
         # Without a model, only the answer itself says whether it is a list.
         if "items" in value and isinstance(value, dict) and value.get("kind") is not None and shape is schemas.OBJECT:
             return self._listing(iter([body]), own, "", call, exchange.stop), reply

@@ -300,7 +300,7 @@ class View(base_view.BaseView):
             return self._home is not None
         if not isinstance(other, Mapping):
             return NotImplemented
-        return bool(lazy_json.read(self._data) == lazy_json.whole(base_view.unwrap(other)))
+        return bool(lazy_json.read(self._data) == lazy_json.read(base_view.unwrap(other)))
 
     def __repr__(self) -> str:
         return object_text.describe(self._data, self._shape)

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from kubescript.wire.protocol import Call
-from kubescript.worker.sdk import errors, lazy_json, methods, schemas, views
+from kubescript.worker.sdk import errors, lazy_json, masks, methods, schemas, views
 from kubescript.worker.sdk import session as sessions
 
 __all__ = ["DEFAULT_SECONDS", "Watch", "events"]
@@ -88,4 +88,4 @@ def _in_time(call: Call, left: float) -> Call:
 
 def _lines(session: sessions.Session, call: Call, _shape: schemas.Shape) -> Iterator[str]:
     for line in session.lines(call):
-        yield line.decode("utf-8", "replace")
+        yield masks.noted(line.decode("utf-8", "replace"))

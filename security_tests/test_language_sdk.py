@@ -3,10 +3,13 @@ its progress or its failure is that script's, never a broken protocol or a forbi
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
 import pytest
 
+from kubescript import types
+from kubescript.wire import protocol
 from security_tests import benches
 
 LINK: Final = """
@@ -131,4 +134,36 @@ def test_the_text_of_progress_is_text(sandbox: benches.Bench) -> None:
         sandbox.on_progress = lambda _: None
     assert outcome.result == b'"safe"'
     assert told == ["x", "y"]
+    assert sandbox.works()
+
+
+NAMED: Final = "widgets{name.discovery.__func__.__globals__}"
+"""The name of a resource, by an API server of an extension."""
+PATH: Final = "k8s.dynamic().resources.get(api_version='example.com/v1', kind='Widget').path(name=k8s)"
+
+
+def _extension(call: protocol.Call, _left: float) -> tuple[protocol.Reply, types.Response | None]:
+    """An API server with a resource whose name is a format."""
+    group = {"groupVersion": "example.com/v1", "version": "v1"}
+    resource = {"name": NAMED, "kind": "Widget", "namespaced": False, "singularName": "widget", "verbs": ["get"]}
+    documents = {
+        "apis": {"kind": "APIGroupList", "groups": [{"name": "example.com", "versions": [group], "preferredVersion": group}]},
+        "apis/example.com/v1": {"kind": "APIResourceList", "groupVersion": "example.com/v1", "resources": [resource]},
+    }  # fmt: skip
+    body = json.dumps(documents.get("/".join(call.path), {"kind": "APIResourceList", "resources": []})).encode()
+    reply = protocol.Reply(200, "OK", "application/json")
+    return reply, types.Response(200, "OK", "application/json", iter([body]), lambda: None, {})
+
+
+@pytest.mark.promise("L-03")
+def test_the_name_of_a_resource_is_no_format(sandbox: benches.Bench) -> None:
+    """A path is put together from its parts: no attribute of the script's objects is read for it."""
+    sandbox.on_call = _extension
+    try:
+        outcome = sandbox(PATH)
+    finally:
+        sandbox.on_call = benches.no_cluster
+    assert outcome.fault is None, outcome.fault
+    path = json.loads(outcome.result or b"null")
+    assert path.startswith(f"/apis/example.com/v1/{NAMED}/"), path[:300]
     assert sandbox.works()

@@ -6,7 +6,7 @@ Names and behaviour are those of the official DynamicClient.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from kubescript.wire.protocol import Call
 from kubescript.worker.sdk import arguments, discovery, names, operations, schemas, session, watch
@@ -32,6 +32,9 @@ _DELETING = (
     "label_selector",
     "field_selector",
 )
+
+
+_PLACES: Final = frozenset({"{name}", "{namespace}"})
 
 
 class Resource:
@@ -144,7 +147,13 @@ class Resource:
 
     def path(self, name: str | None = None, namespace: str | None = None) -> str:
         """The path of one object or of all."""
-        return self._template("GET", name, namespace)[0].format(name=name, namespace=namespace)
+        template, places = self._template("GET", name, namespace)
+        # Attack: an API server that names a resource `{name.__class__}`, which `format` would read.
+        parts = [
+            str(places[part[1:-1]]) if part in _PLACES and part[1:-1] in places else part
+            for part in template.split("/")
+        ]
+        return "/".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
         """What discovery tells of it."""

@@ -538,9 +538,8 @@ def test_doctor_lists_the_contexts(places: Places, tmp_path: Path) -> None:
     done = subprocess.run(
         [KUBESCRIPT, "doctor", "--offline", "--config", str(config)], capture_output=True, text=True, timeout=240
     )
-    assert (
-        f"ok      silent: kubeconfig {places.kubeconfig}, context silent, read-only, denied: core/Secret" in done.stdout
-    )
+    permitted = "read-only, denied: core/serviceaccounts/token; only metadata: core/Secret, core/secrets"
+    assert f"ok      silent: kubeconfig {places.kubeconfig}, context silent, {permitted}; not asked" in done.stdout
     assert f"ok      incident: snapshot {places.snapshot}, WRITABLE" in done.stdout
     flags = ["--offline", "--kubeconfig", str(places.kubeconfig), "--contexts", "lab,prod-uk"]
     command = [KUBESCRIPT, "doctor", "--json", *flags]

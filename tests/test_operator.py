@@ -207,6 +207,7 @@ def test_doctor_says_what_it_has_not_asked(files: Path) -> None:
         assert "context here" in said
     code, said = doctor("--offline", home=files, KUBECONFIG="nowhere.kc")
     assert (code, "WRONG   the cluster" in said, "nowhere.kc" in said) == (1, True, True), said
+    assert "denied" not in said, "of a cluster that does not exist, nothing but the problem is said"
     code, said = doctor("--offline", home=files)
     assert (code, "not asked: no cluster; there is no kubeconfig" in said) == (0, True), said
     assert "the cluster of this pod" in doctor("--offline", home=files, KUBERNETES_SERVICE_HOST="10.0.0.1")[1]

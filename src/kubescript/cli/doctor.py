@@ -19,7 +19,6 @@ from kubescript.cli import connection
 from kubescript.cluster import kubeconfig
 from kubescript.executor import executor
 from kubescript.output import sanitizing
-from kubescript.policy import policy as policies
 from kubescript.policy import rules
 from kubescript.wire import protocol
 
@@ -53,6 +52,9 @@ class Cluster:
     source: str
     read_only: bool
     denied: tuple[str, ...]
+    """Rules that leave nothing of their objects."""
+    metadata_only: tuple[str, ...] = ()
+    """Rules that leave their objects' metadata."""
     problem: str = ""
     rules: tuple[rules.Finding, ...] = ()
     """What is to be said of the rules."""
@@ -70,9 +72,9 @@ class Cluster:
     def as_text(self) -> str:
         """A line, and what is wrong with it."""
         mark = "ok     " if self.healthy else "WRONG  "
-        access = "read-only" if self.read_only else "WRITABLE"
-        denied = ", ".join(self.denied) or "nothing"
-        line = f"{mark} {self.name}: {self.source}, {access}, denied: {denied}"
+        line = f"{mark} {self.name}: {self.source}"
+        if not self.problem:  # what a cluster that does not exist would permit helps nobody
+            line += f", {self._permitted()}"
         if not self.asked:
             line += "; not asked: only its configuration was read"
         findings = [self.problem] + [finding.text for finding in self.rules]
@@ -80,6 +82,13 @@ class Cluster:
         if self.answer is not None:
             lines += _answer_lines(self.answer)
         return "\n".join(lines)
+
+    def _permitted(self) -> str:
+        """Whether scripts may write, and which rules keep what from them."""
+        access = "read-only" if self.read_only else "WRITABLE"
+        denied = ", ".join(self.denied) or "nothing"
+        metadata_only = f"; only metadata: {', '.join(self.metadata_only)}" if self.metadata_only else ""
+        return f"{access}, denied: {denied}{metadata_only}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +170,7 @@ class Report:
             lines.append(f"not asked: {_unnamed()}")
         if self.connect:
             lines.append(f"to connect Claude Code: {self.connect}")
-            lines.append("other clients: kubescript client claude-desktop|cursor|vscode")
+            lines.append("other clients: kubescript client claude-desktop|cursor|vscode --write")
         return "\n".join(lines)
 
 
@@ -245,17 +254,13 @@ def _cluster(settings: config.Settings, name: str, *, offline: bool) -> Cluster:
         name=name,
         source=source,
         read_only=policy.read_only,
-        denied=tuple(_shown(rule) for rule in all_rules),
+        denied=tuple(rule.id for rule in all_rules if rule.serve == "nothing"),
+        metadata_only=tuple(rule.id for rule in all_rules if rule.serve == "metadata"),
         problem=problem,
         rules=tuple(app.check_rules(settings, name)),
         asked=needs_no_answer or has_custom_rules or answer is not None,
         answer=answer,
     )
-
-
-def _shown(rule: policies.DeniedResource) -> str:
-    """The rule's name, and what it serves all the same."""
-    return f"{rule.id} (except metadata)" if rule.serve == "metadata" else rule.id
 
 
 def _answer(settings: config.Settings) -> connection.Answer:

@@ -74,6 +74,29 @@ def test_the_line_for_claude_code_carries_what_a_client_does_not_pass_on(tmp_pat
     assert (done.returncode, done.stdout) == (1, "") and "does not support http servers" in done.stderr
 
 
+@pytest.mark.slow
+def test_a_server_that_would_not_be_there_is_warned_of(tmp_path: Path) -> None:
+    """No kubeconfig, a context it lacks, or a URL that nobody serves yet; stdout has the configuration all the same."""
+    (tmp_path / "kc").write_text(json.dumps(KUBECONFIG))
+    warned = {
+        (): "Warning: there is no kubeconfig; ",
+        ("--kubeconfig", "kc", "--context", "hre"): "Warning: the kubeconfig has no context 'hre'; did you mean here?",
+        ("--port", "8081", "--context", "here"): (
+            "Warning: clients do not start a server over http; keep one running: "
+            f"{clients.KUBESCRIPT} --context here --toolsets code --host 127.0.0.1 --port 8081"
+        ),
+        ("--kubeconfig", "kc"): "",
+        ("--kubeconfig-later",): "",
+        SNAPSHOT: "",
+    }
+    for flags, words in warned.items():
+        done = command("cursor", *flags, home=tmp_path)
+        assert done.returncode == 0 and json.loads(done.stdout)["mcpServers"], done
+        assert words in done.stderr and done.stderr.count("Warning") == (1 if words else 0), done.stderr
+    in_pod = command("cursor", home=tmp_path, KUBERNETES_SERVICE_HOST="10.0.0.1")
+    assert in_pod.returncode == 0 and "Warning" not in in_pod.stderr
+
+
 FILES = {
     "claude-code": (".claude.json", "mcpServers"),
     "claude-desktop": (".config/Claude/claude_desktop_config.json", "mcpServers"),

@@ -80,7 +80,9 @@ def test_a_person_is_told_what_is_served_and_how_to_connect(unstrict: None) -> N
     assert stdio.end(signal.SIGINT) == 0
     http = Screen(["--toolsets", "code", *SNAPSHOT, "--port", "0"])
     said = http.until(r"kubescript [^\n]*Ctrl-C ends it\.")[0]
-    assert re.search(r"claude mcp add --transport http kubescript http://127\.0\.0\.1:[1-9][0-9]*/mcp;", said)
+    assert re.search(
+        r"claude mcp add --transport http --scope user kubescript http://127\.0\.0\.1:[1-9][0-9]*/mcp;", said
+    )
     assert http.end(signal.SIGINT) == 0
     assert "uvicorn" not in http.text and len(http.text.splitlines()) <= 2
 

@@ -18,7 +18,7 @@ from kubescript import errors
 if TYPE_CHECKING:
     from kubescript import config
 
-__all__ = ["CLIENTS", "Client", "Server", "claude_line", "server", "snippet", "without_passwords"]
+__all__ = ["CLIENTS", "Client", "Server", "claude_line", "server", "snippet", "warnings", "without_passwords"]
 
 _PASSWORD: Final = re.compile(r"://[^/\s]*@")
 """User and password in a URL, such as that of a receiver of telemetry."""
@@ -26,7 +26,8 @@ _PASSWORD: Final = re.compile(r"://[^/\s]*@")
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """How a client reaches the server: a program to start, or a URL."""
+    """How a client reaches the server: a program that the client starts, or the URL of one that somebody keeps
+    running."""
 
     command: tuple[str, ...] = ()
     environment: Mapping[str, str] | None = None
@@ -83,6 +84,8 @@ CLIENTS: Final = {
 
 def server(settings: config.Settings, flags: list[str], client: Client | None = None) -> Server:
     """How a client reaches the server with these settings, which the flags amount to. Raises ConfigError."""
+    toolsets = [] if settings.toolsets else ["--toolsets", "code"]
+    command = (*_program(), *flags, *toolsets)
     if settings.transport == "http":
         if client is not None and not client.over_http:
             raise errors.ConfigError(
@@ -90,9 +93,9 @@ def server(settings: config.Settings, flags: list[str], client: Client | None = 
                 remedy="leave out --port and --host",
             )
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
-        return Server(url=f"http://{host}:{settings.port}/mcp")
-    toolsets = [] if settings.toolsets else ["--toolsets", "code"]
-    return Server((*_program(), *flags, *toolsets), _environment(settings, flags))
+        address = ("--host", settings.host, "--port", str(settings.port))
+        return Server((*command, *address), url=f"http://{host}:{settings.port}/mcp")
+    return Server(command, _environment(settings, flags))
 
 
 def claude_line(name: str, served: Server) -> str:
@@ -112,8 +115,31 @@ def without_passwords(line: str) -> str:
 
 
 def snippet(name: str, client: Client, served: Server) -> str:
-    """What belongs into the configuration file."""
+    """What belongs in the configuration file."""
     return json.dumps({client.key: {name: served.entry(typed=client.typed)}}, indent=2, ensure_ascii=False)
+
+
+def warnings(settings: config.Settings, served: Server) -> list[str]:
+    """What would keep the client from the server: nobody has started it, or it would not start."""
+    if served.url:
+        return [f"clients do not start a server over http; keep one running: {shlex.join(served.command)}"]
+    if "--kubeconfig-later" in served.command:
+        return []
+    return [f"{error.message}; {error.remedy}" for error in _kubeconfig_errors(settings)]
+
+
+def _kubeconfig_errors(settings: config.Settings) -> list[errors.ClusterError]:
+    """Why the server would stop at its start, for each cluster that does not exist."""
+    from kubescript.cluster import identity, kubeconfig
+
+    found = []
+    for each in _live_clusters(settings):
+        try:
+            if not identity.in_cluster(each.kubeconfig, each.context):
+                kubeconfig.choose(each.kubeconfig, each.context)
+        except errors.ClusterError as error:
+            found.append(error)
+    return found
 
 
 def _program() -> tuple[str, ...]:
@@ -148,11 +174,16 @@ def _has_plugin(settings: config.Settings) -> bool:
     """Whether a program gives the credentials, which is looked up in the PATH."""
     from kubescript.cluster import kubeconfig
 
-    clusters = [settings.of_context(name) for name in settings.context_names] or [settings]
-    for each in clusters:
+    for each in _live_clusters(settings):
         try:
-            if each.snapshot is None and kubeconfig.choose(each.kubeconfig, each.context).plugin:
+            if kubeconfig.choose(each.kubeconfig, each.context).plugin:
                 return True
-        except errors.ClusterError:  # `doctor` says what is wrong with it
+        except errors.ClusterError:  # `warnings` says what is wrong with it
             continue
     return False
+
+
+def _live_clusters(settings: config.Settings) -> list[config.Settings]:
+    """The settings of each cluster that is not a snapshot."""
+    clusters = [settings.of_context(name) for name in settings.context_names] or [settings]
+    return [each for each in clusters if each.snapshot is None]

@@ -248,7 +248,10 @@ def client(context: click.Context, /, name: str, write: bool, file: Path | None,
 
     chosen = clients.CLIENTS[name]
     with _errors_explained():
-        served = clients.server(flags.settings(context, given), flags.as_words(context, given), chosen)
+        settings = flags.settings(context, given)
+        served = clients.server(settings, flags.as_words(context, given), chosen)
+        for warning in clients.warnings(settings, served):
+            process.echo(f"Warning: {warning}", err=True)
         target = (file or chosen.file()).absolute()
         if write:
             done = client_files.add(target, chosen.key, title, served.entry(typed=chosen.typed))
@@ -258,7 +261,7 @@ def client(context: click.Context, /, name: str, write: bool, file: Path | None,
         process.echo(clients.claude_line(title, served))
         return
     process.echo(clients.snippet(title, chosen, served))
-    process.echo(f"Put this into {target}, or let --write do it.", err=True)
+    process.echo(f"This belongs in {target}; --write puts it there.", err=True)
 
 
 cli.add_command(audit.audit)

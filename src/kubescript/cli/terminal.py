@@ -47,9 +47,11 @@ def announcer(settings: config.Settings, clusters: contexts.Contexts) -> transpo
     what = f"kubescript {kubescript.__version__} serves {names} ({access}; toolsets: {_toolsets(settings)})"
 
     def announce(url: str) -> None:
-        where, how = f"at {url}", f"claude mcp add --transport http kubescript {url}"
-        if is_stdio:
-            where, how = "over standard input and output", "an MCP client starts the server itself"
+        where, how = "over standard input and output", "an MCP client starts the server itself"
+        if not is_stdio:
+            from kubescript.cli import client  # no server for a client pays for it
+
+            where, how = f"at {url}", client.claude_line("kubescript", client.Server(url=url))
         line = f"{what} {where}. To connect: {how}; see `kubescript client --help`. Ctrl-C ends it."
         click.echo(sanitizing.printable(sanitizing.clean(line)), err=True)
 

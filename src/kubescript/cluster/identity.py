@@ -17,7 +17,7 @@ from typing import Any, Final
 from kubescript import cancellation, errors
 from kubescript.cluster import credentials, kubeconfig
 
-__all__ = ["Identity"]
+__all__ = ["Identity", "in_cluster"]
 
 _PLUGIN_S: Final = 60.0
 """Seconds a credential plugin may take, when the call itself has more."""
@@ -61,7 +61,7 @@ class Identity:
     @property
     def context(self) -> kubeconfig.Context | None:
         """The kubeconfig context; None inside a cluster. Raises ClusterError that says what is wrong."""
-        if self._context is None and not _in_cluster(self._path, self._context_name):
+        if self._context is None and not in_cluster(self._path, self._context_name):
             self._context = kubeconfig.choose(self._path, self._context_name)
         return self._context
 
@@ -108,7 +108,7 @@ class Identity:
         return server
 
 
-def _in_cluster(path: Path | None, context: str | None) -> bool:
+def in_cluster(path: Path | None, context: str | None) -> bool:
     """Says whether to use the pod's service account: no context is named, there is no kubeconfig, and this is a pod."""
     if context is not None or kubeconfig.source(path) is not None:
         return False

@@ -8,14 +8,17 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
 import pytest
 
 from kubescript import cancellation, errors, spawner, types
 from kubescript.broker import broker, call_log, records, summary
+from kubescript.cli import demo
 from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import protocol
@@ -158,3 +161,32 @@ def test_a_start_for_which_there_is_no_thread_ends() -> None:
     process, which waited for the server."""
     done = subprocess.run([sys.executable, "-c", NO_THREAD], capture_output=True, text=True, check=False, timeout=60)
     assert (done.stdout.split(), done.returncode) == (["worker.spawn", "True", "True"], 0), done.stderr
+
+
+IN_THE_BACKGROUND: Final = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
+"""How a shell without a terminal starts a command with `&`: SIGINT is ignored."""
+ENDLESS: Final = ("run", "-c", "while True: pass", "--timeout", "300000")
+
+
+def catches_sigterm(pid: int) -> bool:
+    """Whether the process has a handler of its own for SIGTERM."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    caught = next(line.split()[1] for line in status.splitlines() if line.startswith("SigCgt:"))
+    return bool(int(caught, 16) >> (signal.SIGTERM - 1) & 1)
+
+
+@pytest.mark.promise("F-05")
+@pytest.mark.parametrize("seconds", [0, 2])
+def test_sigterm_ends_what_ignores_sigint(seconds: float) -> None:
+    """SIGTERM was turned into a SIGINT, which a command in the background ignores: a script ran on to its deadline, and
+    a server that was still starting went on to serve."""
+    command = (*IN_THE_BACKGROUND, sys.executable, "-m", "kubescript", *ENDLESS, "--snapshot", str(demo.SNAPSHOT))
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        benches.until(lambda: catches_sigterm(running.pid), GRACE_S)
+        time.sleep(seconds)
+        running.terminate()
+        assert running.wait(GRACE_S) == 143
+    finally:
+        running.kill()
+        running.wait()

@@ -50,6 +50,9 @@ def run(command: click.Group, source: spawner.Spawner) -> int:
     def terminate(*_: object) -> None:
         # SIGTERM ends a command as Ctrl-C does, which raises in the main thread and so cleans up
         terminated.set()
+        # A shell that starts a command in the background has it ignore SIGINT.
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+            raise KeyboardInterrupt
         signal.raise_signal(signal.SIGINT)
 
     signal.signal(signal.SIGTERM, terminate)

@@ -109,7 +109,7 @@ def test_a_missing_head_is_told_as_what_it_may_mean(recorded: Path) -> None:
     """A hash that is in no record: cut off, written anew, or of another chain; the same in capitals is found."""
     done = trails.run("audit", "verify", str(recorded), "--head", "0" * 64)
     assert done.returncode == 1
-    assert "no record has the hash 000" in done.stdout and "of another chain" in done.stdout
+    assert "no record has the hash 000" in done.stdout and "belongs to another chain" in done.stdout
     head = json.loads(recorded.read_bytes().splitlines()[-1])["hash"]
     trails.verified(recorded, "--head", head.upper())
 

@@ -386,7 +386,7 @@ def test_settings() -> None:
     out = engine.text(f"acme_ab12cd34 {JWT} password=fixture-1 password=other1", lambda _: None)
     assert "acme-token" in out and JWT in out and "fixture-1" in out and "other1" not in out
     assert b"s3cr3t1" in masked(engine, dumped({"env": [{"name": "APP_TOKEN", "value": "s3cr3t1"}]}))
-    for wrong, said in (({"disable": ["jtw"]}, "did you mean `jwt`"), ({"rules": [{"id": "jwt", "regex": "abc"}]}, "is taken"),
+    for wrong, said in (({"disable": ["jtw"]}, "did you mean `jwt`"), ({"rules": [{"id": "jwt", "regex": "abc"}]}, "id of a built-in rule"),
                         ({"rules": [{"id": "x", "regex": "abc("}]}, "`x`"), ({"allow": ["("]}, "regular expression")):  # fmt: skip
         with pytest.raises(errors.ConfigError, match=said):
             redaction.Engine(redaction.Settings.model_validate(wrong)).prepare()

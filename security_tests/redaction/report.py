@@ -131,47 +131,50 @@ def _survivors(*parts: Figures) -> str:
 
 
 _FIRST: Final = (
-    "At the first measurement of the first rules, 96.29 % of the main part and 75.21 % of the first held-out part were masked, and 0.52 % and 2.44 % of the "
-    "look-alikes touched; when the main part was at 100 %, the held-out part was at 79.34 %. Take that for what the rules find of forms that their author "
-    "has not seen."
+    "At the first measurement of the first rules, 96.29 % of the secrets of the main part and 75.21 % of those of the first held-out part were masked; 0.52 "
+    "% and 2.44 % of the look-alikes were touched. When the main part was at 100 %, the held-out part was at 79.34 %. Expect that figure for forms that the "
+    "author of the rules has not seen."
 )
 _SECOND_FIRST: Final = (
-    "The second held-out part, `held out` above, was written later, by experience of what real clusters hold, by somebody who had read neither the rules nor their documentation. "
-    "At its first measurement 85.04 % of its secrets were masked, 2.33 % of its look-alikes and 1.45 % of its other values touched: that is the honest figure "
-    "for forms that nobody thought of. Then its leaks and harms were read and the rules mended, so its figures above are no longer blind."
+    "The second held-out part, `held out` above, was written later, from experience with real clusters, by somebody who had read neither the rules nor "
+    "their documentation. At its first measurement 85.04 % of its secrets were masked; 2.33 % of its look-alikes and 1.45 % of its other values were "
+    "touched. These are the honest figures for forms that nobody thought of. Afterwards the rules were improved with its leaks and harms in view, so its "
+    "figures above are no longer blind."
 )
 _THIRD_FIRST: Final = (
-    "The third, `third` above, is a platform engineer's memory of incident channels: products and vendors by name, credential files, scripts, prose, names in other "
-    "languages. It was written and committed without a look at the rules, their documentation, these figures or the cases of the main part; some pages of the second part had "
-    "been read, for its notation. At its first measurement, by rules that had been mended by the second part, 79.00 % of its secrets were masked (598 of 757), 1.50 % of its look-alikes and 0.84 % "
-    "of its other values touched. One label was corrected afterwards, in favour of the rules: the e-mail address that anonymous FTP wants for a password."
+    "The third, `third` above, is what a platform engineer remembers from incident channels: products and vendors by name, credential files, scripts, "
+    "prose, names in other languages. Its author had not looked at the rules, their documentation, these figures or the cases of the main part, but had "
+    "read some pages of the second part for its notation. It was committed before it was measured. At its first measurement, with rules that had been "
+    "improved with the second part, 79.00 % of its secrets were masked (598 of 757); 1.50 % of its look-alikes and 0.84 % of its other values were touched. "
+    "One label was corrected afterwards, in favour of the rules: the e-mail address that anonymous FTP asks for as a password."
 )
 _GRAMMAR_FIRST: Final = (
-    "The part `grammar` was written by somebody who knew the rules, form by form from what carries a secret: notations, command lines, statements, "
-    "calls, sentences, environments of widely used charts. It was finished before it was run: at its first measurement 66.74 % of its secrets were "
-    "masked (half of it is command lines, each counted in three places). Then the rules were made more general."
+    "The part `grammar` was written by somebody who knew the rules. It lists what carries a secret, form by form: notations, command lines, statements, "
+    "calls, sentences, environments of widely used charts. It was finished before it was measured. At its first measurement 66.74 % of its secrets were "
+    "masked; half of the part is command lines, each of which is counted in three places. Then the rules were made more general."
 )
 _FOURTH_FIRST: Final = (
-    "The fourth, `fourth` above, is a sample as an audit of a mixed estate would take it: three quarters of its secrets stand in ordinary places, a quarter in "
-    "unusual ones. It was written and committed by somebody who had read neither the rules nor their documentation, these figures or the cases of the other parts; it uses the third part's notation. "
-    "Measured before anybody had seen it, by the rules of before the part `grammar`: 89.71 % masked (523 of 583; ordinary places 95.22 %, unusual ones 72.92 %); by the "
-    "rules after it, still unseen: 94.68 % (552 of 583; 98.41 % and 83.33 %), 0.23 % of its look-alikes (8 of 3,477; all 8 among the 815 lines of its "
-    "texts, the other 2,662 are what an API server writes) and 0.14 % of its other values touched. Then 297 more lines of programs, templates, "
-    "dictionaries and logs were added, again committed before they were measured: 25 of them were touched (8.42 %), nine of those in one file whose name holds "
-    "the word token. Names in source code and in dictionaries are what the rules harm most. No label was changed."
+    "The fourth, `fourth` above, is a sample such as an audit of a mixed estate would take: three quarters of its secrets are in ordinary places, a quarter "
+    "in unusual ones. It was written and committed by somebody who had read neither the rules nor their documentation, these figures or the cases of the "
+    "other parts; it uses the third part's notation. It was first measured with the rules from before the part `grammar`: 89.71 % of its secrets were "
+    "masked (523 of 583; ordinary places 95.22 %, unusual ones 72.92 %). It was measured again, still unseen, with the rules from after that part: 94.68 % "
+    "were masked (552 of 583; 98.41 % and 83.33 %), 0.23 % of its look-alikes were touched (8 of 3,477; all 8 are among the 815 lines of its texts, the "
+    "other 2,662 are what an API server writes), and 0.14 % of its other values. Then 297 more lines of programs, templates, dictionaries and logs were "
+    "added, again committed before they were measured: 25 of them were touched (8.42 %), nine of those in one file whose name contains the word token. The "
+    "rules harm names in source code and in dictionaries most. No label was changed."
 )
 _ORDINARY_FIRST: Final = (
-    "The part `ordinary` asks what is touched where hardly anything is secret: objects as operators, charts and kustomize write them, and what controllers log "
-    "about them. Its author knew the rules, and wrote and measured it before changing one for it: all of its secrets were masked, and 9.30 % of its look-alikes "
-    "touched (96 of 1,032), names of Secrets with a generated suffix before all. Then the rules were made more general. One label was corrected afterwards, in "
-    "favour of the rules: the path of a Flux webhook, which is as good as a secret."
+    "The part `ordinary` measures what is touched where hardly anything is secret: objects as operators, charts and kustomize write them, and what "
+    "controllers log about them. Its author knew the rules, and wrote and measured the part before changing a rule for it. All of its secrets were masked, "
+    "and 9.30 % of its look-alikes were touched (96 of 1,032), mainly names of Secrets with a generated suffix. Then the rules were made more general. One "
+    "label was corrected afterwards, in favour of the rules: the path of a Flux webhook, which is as good as a secret."
 )
 _PAGE: Final = """\
 # Redaction: the figures
 
-Written by `python -m security_tests.redaction`; a test fails when this page is old. The corpus is made by a seeded generator
-(`security_tests/redaction/`), independently of the rules it measures: secrets planted in objects and logs as an API server serves them, and
-look-alikes beside them that must survive byte for byte. A secret counts as leaked when a piece of it can be read in the masked body, also
+`python -m security_tests.redaction` writes this page, and a test fails when the page is outdated. A seeded generator makes the corpus
+(`security_tests/redaction/`), independently of the rules. It plants secrets in objects and logs as an API server serves them, and beside
+them look-alikes that must stay the same, byte for byte. A secret counts as leaked when a piece of it can be read in the masked body, also
 through base64, gzip, escapes or JSON in JSON.
 
 | part | figures |
@@ -183,7 +186,7 @@ through base64, gzip, escapes or JSON in JSON.
 | fourth | {fourth} |
 | ordinary | {ordinary} |
 
-Four parts were kept from whoever wrote the rules until they had been measured on them. The first is known by now, and part of main. {first}
+Four parts were not shown to the authors of the rules until the rules had been measured on them. The first is known by now and belongs to main. {first}
 
 {second_first}
 
@@ -195,8 +198,8 @@ Four parts were kept from whoever wrote the rules until they had been measured o
 
 {ordinary_first}
 
-The corpus holds what its authors could think of. A recall measured on it is no promise for forms that are not in it: a password in a field
-that nothing calls a password, in a text that nothing gives away, is not found by any rule.
+The corpus has what its authors could think of. Its figures promise nothing for other forms: no rule finds a password in a field
+whose name does not suggest one, in a text that does not hint at it.
 
 ## What still leaks
 

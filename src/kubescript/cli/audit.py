@@ -128,7 +128,7 @@ def _verifies_first(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _refuse_unverified(code: int) -> None:
-    """Stops where a sum over a forged record would pass for one over a true one."""
+    """Stops a command whose totals a forged record would falsify."""
     if not code:
         return
     click.echo("stopped; see `kubescript audit verify`, or continue with --unverified", err=True)

@@ -1,7 +1,7 @@
 """Adds a server to an MCP client's configuration file. Everything else in the file stays; the old file is kept beside
 it.
 
-What is not plain JSON (a comment, a key that stands twice) is refused: it could not be written back as it was.
+A file that is not plain JSON (a comment, a key that occurs twice) is refused: it could not be written back as it was.
 """
 
 from __future__ import annotations

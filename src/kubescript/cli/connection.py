@@ -1,5 +1,5 @@
-"""What `doctor` learns from a cluster itself: its version, who it takes us for, and what of that which scripts usually
-read RBAC allows. Nothing of it changes the cluster: reviews are questions that are written as objects."""
+"""What `doctor` asks a cluster: its version, who the user is, and which of the usual reads of scripts RBAC allows.
+Nothing here changes the cluster: reviews are questions in the form of objects."""
 
 from __future__ import annotations
 
@@ -72,14 +72,14 @@ def ask(cluster: base.Cluster, *, writable: bool) -> Answer:
 
 
 class _Questions:
-    """The questions to one cluster, which have a time in common."""
+    """The questions to one cluster, which share one deadline."""
 
     def __init__(self, cluster: base.Cluster) -> None:
         self._cluster = cluster
         self._deadline = time.monotonic() + _WHOLE_S
 
     def version(self) -> str:
-        """Returns the server's version; empty when it is not for us to know."""
+        """Returns the server's version; empty when RBAC does not let us read it."""
         status, data = self._send(request.Request("GET", "/version", (), verb="get", is_resource=False))
         if status == 401:
             raise errors.ClusterError(

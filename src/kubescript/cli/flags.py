@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 __all__ = ["as_words", "remember", "server_flags", "settings"]
 
 _SERVING_COMMANDS: Final = frozenset({"kubescript", "serve"})
-"""What serves; everything else answers a person."""
+"""Commands that start a server; all others answer a person."""
 _HTTP_ONLY: Final = frozenset({"transport", "host", "port", "bind_address", "http_port"})
 _FLAGS_BEFORE: Final = "kubescript.flags"
-"""Where the flags before a sub-command wait for it."""
+"""Key under which a sub-command finds the flags that stand before it."""
 
 
 def server_flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The flags of the server, shared by every sub-command. What is not given stays out, for environment and file to
-    say."""
+    """The flags of the server, shared by every sub-command. A flag that is not given sets nothing, so that environment
+    and file decide."""
     options = (
         click.option("--toolsets", help="Groups of tools to serve, separated by commas. There is one: code."),
         click.option("--kubeconfig", type=paths.UserPath(), help="Kubeconfig file."),

@@ -1,7 +1,7 @@
 """Runs recorded scripts again without a cluster: each call gets the answer its first run got, byte for byte.
 
-The scripts run in the sandbox as ever. Calls are matched by what they ask, and equal ones by their order, so that calls
-made side by side may come in any order. A call that was not recorded is refused and named.
+The scripts run in the sandbox. Calls are matched by what they ask, and equal calls by their order, so parallel calls
+may come in any order. A call that was not recorded is refused and named.
 """
 
 from __future__ import annotations

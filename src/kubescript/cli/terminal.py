@@ -1,6 +1,6 @@
-"""What a person at a terminal sees beside the answer: what is served, what takes so long. Nobody else gets any of it.
+"""What a person at a terminal sees besides the answer: what is served, and what is in progress.
 
-All of it goes to stderr. Whether that is a terminal decides.
+All of it goes to stderr, and only if stderr is a terminal.
 """
 
 from __future__ import annotations

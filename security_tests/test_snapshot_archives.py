@@ -111,7 +111,7 @@ def test_a_zip_archive_of_another_method_is_refused(method: int, tmp_path: Path)
     """The library unpacks these methods without a bound on what one piece gives."""
     with zipfile.ZipFile(tmp_path / "x.zip", "w", method) as bundle:
         bundle.writestr("x.json", b"\0" * (64 << 20))
-    assert "another way" in opening(tmp_path / "x.zip")
+    assert "other than deflate" in opening(tmp_path / "x.zip")
 
 
 @pytest.mark.promise("C-03")

@@ -245,7 +245,7 @@ def test_a_server_tells_what_was_taken_from_it(case: str, file: Path, tmp_path: 
     anyio.run(talk)
     assert errlog.read_text().count('"event":"audit.replaced"') == 1
     done = trails.run("audit", "verify", str(file))
-    assert (done.returncode, "stood here once" in done.stdout) == (1, True), done.stdout
+    assert (done.returncode, "is missing here" in done.stdout) == (1, True), done.stdout
 
 
 def test_a_file_that_is_put_back_is_not_missed(file: Path) -> None:

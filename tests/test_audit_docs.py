@@ -91,4 +91,8 @@ def test_show_and_stats_tell_what_was_done(tmp_path: Path) -> None:
     wrong = trails.run("audit", "stats", str(file))
     assert wrong.returncode == 1 and "audit verify" in wrong.stderr and "Traceback" not in wrong.stderr
     wrong = trails.run("audit", "stats", str(file), "--unverified")
-    assert wrong.returncode == 1 and "lacks a field or has a wrong value" in wrong.stderr and "Traceback" not in wrong.stderr
+    assert (
+        wrong.returncode == 1
+        and "lacks a field or has a wrong value" in wrong.stderr
+        and "Traceback" not in wrong.stderr
+    )

@@ -71,7 +71,7 @@ def files(tmp_path: Path) -> Path:
 
 MISTAKES = {
     "a context that is not there": (1, "no context 'nonesuch'; there are: here", "--context nonesuch --kubeconfig kubeconfig"),
-    "no such context": (1, "`kubectl config get-contexts` shows", "serve --contexts nonesuch --kubeconfig kubeconfig"),
+    "no such context": (1, "`kubectl config get-contexts` lists", "serve --contexts nonesuch --kubeconfig kubeconfig"),
     "the same before the command": (1, "there are: here", "--context nonesuch serve --kubeconfig kubeconfig"),
     "no such command": (2, "No such command 'sevre'", "sevre"),
     "no script": (2, "No such file", "run nowhere.py"),
@@ -112,7 +112,7 @@ def test_a_snapshot_of_nothing_is_a_failure(files: Path) -> None:
     (files / "denied.json").write_text(secret)
     (files / "rules.toml").write_text('denied_resources = [{group = "", kind = "Secret"}]\n')
     done = command("snapshot", "out", "--snapshot", "denied.json", "--config", "rules.toml", cwd=files)
-    assert done.returncode == 1 and "holds no object" in done.stderr, done.stdout
+    assert done.returncode == 1 and "the snapshot is empty" in done.stderr, done.stdout
     assert "0 objects" in done.stdout and "Traceback" not in done.stderr
     assert command("snapshot", "out2", *SNAPSHOT, cwd=files).returncode == 0
 

@@ -196,6 +196,33 @@ def test_what_its_flags_promise_and_we_do_not_keep_is_refused(flags: str) -> Non
     assert REFUSED[flags] in line
 
 
+SUGGESTED = {
+    "--toolset": "Did you mean '--toolsets'?",
+    "--portt": "'--port', '--transport'",
+    "--tls-certt": "No such option '--tls-certt'.",
+}
+
+
+@pytest.mark.parametrize("flag", SUGGESTED)
+def test_no_hidden_flag_is_suggested(flag: str) -> None:
+    """Of flags that no help shows most are refused, so nobody is led to one."""
+    for words in ((flag,), ("serve", flag)):
+        done = command(*words)
+        assert done.returncode == 2 and SUGGESTED[flag] in done.stderr, done.stderr
+        assert not any(name in done.stderr for name in ("'--tls-cert'", "'--tls-key'", "'--sse-port'", "'--http-port'"))
+
+
+def test_a_level_may_be_written_in_capitals() -> None:
+    """`--log-level DEBUG` is what other programs take; the lines of that level come."""
+    done = command("run", "-c", "1", "--log-level", "INFO", *SNAPSHOT)
+    assert (done.returncode, done.stdout) == (0, "1\n") and '"level":"info"' in done.stderr, done.stderr
+
+
+def test_the_commands_are_told_apart_by_whole_sentences() -> None:
+    """In the list of commands no summary is cut off."""
+    assert "..." not in command("--help").stdout.partition("Commands:")[2]
+
+
 def test_files_of_a_folder_complete_the_configuration(home: Path) -> None:
     """In the order of their names; a later setting wins, tables are joined, hidden and other files are left out."""
     folder = home / "conf.d"

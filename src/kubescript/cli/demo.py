@@ -78,7 +78,8 @@ def _cost(answer: types.Answer) -> str:
     usage = answer.usage
     returned = len(answer.text.encode())
     share = 100 * returned / max(1, usage.bytes_fetched)
+    calls = "1 API call" if usage.api_calls == 1 else f"{usage.api_calls} API calls"
     return (
-        f"{usage.api_calls} API calls, {usage.bytes_fetched:,} bytes fetched, {returned:,} bytes returned "
+        f"{calls}, {usage.bytes_fetched:,} bytes fetched, {returned:,} bytes returned "
         f"({share:.1f} %), {usage.wall_ms:.0f} ms, {usage.peak_bytes >> 20} MiB"
     )

@@ -64,7 +64,7 @@ def server_flags(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--port", type=int, help="Port of the http transport."),
         click.option(
             "--log-level",
-            type=habits.LogLevel(["debug", "info", "warning", "error"]),
+            type=habits.LogLevel(["debug", "info", "warning", "error"], case_sensitive=False),
             help="Lowest level that is logged.",
         ),
         click.option(

@@ -12,7 +12,7 @@ import click
 if TYPE_CHECKING:
     from kubescript import config
 
-__all__ = ["LogLevel", "check", "options", "translated"]
+__all__ = ["LogLevel", "check", "drop_hidden", "options", "translated"]
 
 _NO_LOGIN: Final = "kubescript has no OAuth: its http transport serves loopback addresses only"
 _NO_TLS: Final = "kubescript serves http on loopback addresses only: put a proxy that terminates TLS in front of it"
@@ -79,6 +79,14 @@ def _refuse(_context: click.Context, option: click.Parameter, value: object) -> 
     name = option.opts[0].removeprefix("--")
     if value is not None:
         raise _RefusedFlag(f"--{name}: {_REFUSED[name]}")
+
+
+def drop_hidden(error: click.NoSuchOption) -> None:
+    """Takes the flags that no help shows out of the suggestions for one that is unknown."""
+    if error.ctx is None or not error.possibilities:
+        return
+    hidden = {flag for option in error.ctx.command.params if getattr(option, "hidden", False) for flag in option.opts}
+    error.possibilities[:] = [flag for flag in error.possibilities if flag not in hidden]
 
 
 def translated(given: dict[str, object]) -> dict[str, object]:

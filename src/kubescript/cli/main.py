@@ -68,14 +68,14 @@ def _serve(context: click.Context, given: dict[str, object]) -> None:
             anyio.run(transports.serve, server, opened.settings, opened.state, opened.scrape, opened.contexts, announce)
 
 
-@cli.command()
+@cli.command(short_help="Run one script and print its result.")
 @click.argument("file", type=click.File(encoding="utf-8"), required=False)
 @click.option("--code", "-c", help="The script itself, instead of a FILE.")
 @click.option("--timeout", type=click.IntRange(min=_MIN_TIMEOUT_MS), help="Time limit of the script in milliseconds.")
 @flags.server_flags
 @click.pass_context
 def run(context: click.Context, /, file: TextIO | None, code: str | None, timeout: int | None, **given: object) -> None:
-    """Evaluate one script from FILE (- for standard input) or CODE, and print its result."""
+    """Run one script from FILE (- for standard input) or CODE, and print its result."""
     script = _script(file, code)
     with _application(context, given) as opened:
         _check_timeout(timeout, opened.settings.limits.max_timeout_ms)
@@ -127,7 +127,7 @@ def _operator(command: str) -> types.Caller:
     )
 
 
-@cli.command()
+@cli.command(short_help="Check the sandbox, the cluster and your rights there.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--offline", is_flag=True, help="Do not connect to the clusters.")
 @flags.server_flags
@@ -151,7 +151,7 @@ def doctor(context: click.Context, /, as_json: bool, offline: bool, **given: obj
     context.exit(0 if report.healthy else _FAILED)
 
 
-@cli.command()
+@cli.command(short_help="Save the cluster to a folder, for `--snapshot`.")
 @click.argument("out", type=paths.UserPath())
 @click.option("--namespaces", "-n", help="Only these namespaces, separated by commas.")
 @click.option(
@@ -210,7 +210,7 @@ def _snapshot_summary(report: capture.Report) -> str:
     return "\n".join(lines)
 
 
-@cli.command()
+@cli.command(short_help="Run three scripts on a bundled snapshot; needs no cluster.")
 @flags.server_flags
 @click.pass_context
 def demo(context: click.Context, /, **given: object) -> None:
@@ -229,7 +229,7 @@ def demo(context: click.Context, /, **given: object) -> None:
             process.echo(page)
 
 
-@cli.command()
+@cli.command(short_help="Connect an MCP client: print or write its configuration.")
 @click.argument("name", metavar="NAME", type=click.Choice(["claude-code", "claude-desktop", "cursor", "vscode"]))
 @click.option("--write", is_flag=True, help="Write to the client's configuration file, and keep a copy of the old one.")
 @click.option(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 
+from kubescript.cli import habits
 from kubescript.output import sanitizing
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ def run(command: click.Group, source: spawner.Spawner) -> int:
     try:
         return command.main(prog_name="kubescript", obj=source, standalone_mode=False) or 0
     except click.ClickException as error:
+        if isinstance(error, click.NoSuchOption):
+            habits.drop_hidden(error)
         error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):

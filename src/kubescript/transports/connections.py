@@ -13,6 +13,7 @@ import logging
 import resource
 import socket
 import time
+from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
 import h11
@@ -74,11 +75,17 @@ class Server(uvicorn.Server):
     """uvicorn's server, with a longer queue in the kernel than asyncio accepts at once. It ends without waiting for a
     client that neither sends nor reads."""
 
+    def __init__(self, options: uvicorn.Config, on_start: Callable[[], None] = lambda: None) -> None:
+        super().__init__(options)
+        self._on_start = on_start
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Starts to listen."""
+        """Starts to listen, and says so."""
         await super().startup(sockets=sockets)
         for listener in sockets or ():
             listener.listen(_QUEUE)
+        if self.started:
+            self._on_start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Ends what waits for its client, and lets what is being answered end."""

@@ -97,8 +97,9 @@ async def _serve_http(
     )
     with _listener(settings) as listener:
         _end_on_sigterm()
-        announce(_url(listener, settings))
-        await connections.Server(options).serve([listener])
+        # Not before uvicorn has started: a Ctrl-C that came first would end it with a stack trace in the log.
+        on_start = functools.partial(announce, _url(listener, settings))
+        await connections.Server(options, on_start).serve([listener])
 
 
 def _url(listener: socket.socket, settings: config.Settings) -> str:

@@ -23,7 +23,7 @@ CONTRACTS: Final[list[dict[str, Any]]] = tomllib.loads((ROOT / "pyproject.toml")
 UNTRUSTED_PACKAGES: Final = {"RestrictedPython", "msgspec", "pyseccomp", "tzdata"}
 """What runs beside the standard library in the untrusted process. A new one is looked at before it is added."""
 
-MASKER_PACKAGES: Final = {"hyperscan", "msgspec", "orjson", "re2"}
+MASKER_PACKAGES: Final = {"hyperscan", "isal", "msgspec", "orjson", "re2"}
 """Likewise in the masking process."""
 
 

@@ -31,7 +31,7 @@ def test_a_session_is_on_record(transport: str, mode: str, saved: Path, file: Pa
     async def talk() -> None:
         async with clients.connect(transport, ["--snapshot", str(saved), "--audit", str(file)], mode) as client:
             assert clients.text(await clients.evaluate(client, trails.COUNT)) == "1"
-            denied = await clients.evaluate(client, "k8s.coreV1().read_namespaced_secret('db', 'shop')")
+            denied = await clients.evaluate(client, trails.DENIED)
             assert denied.is_error
 
     anyio.run(talk)

@@ -118,7 +118,7 @@ def session(plane: ControlPlane, folder: Path) -> tuple[Path, list[str]]:
 
 def test_both_logs_join_one_to_one(plane: ControlPlane, session: tuple[Path, list[str]], folder: Path) -> None:
     """Each of our calls is one event of kube-apiserver's with the same id, and says the same of it; none is left over."""
-    ask(plane.kubeconfig, "--audit", str(session[0]), scripts=("k8s.coreV1().list_namespaced_secret('shop')",))
+    ask(plane.kubeconfig, "--audit", str(session[0]), scripts=(trails.DENIED,))
     ours = {one["audit_id"]: one for one in trails.records(session[0], "call")}
     refused = [one for one in ours.values() if one["decision"] == "deny"]
     assert len(refused) == 1
@@ -195,8 +195,8 @@ UNORDERED = (
         "from kubernetes import watch\nfor event in watch.Watch().stream(k8s.coreV1().list_namespaced_config_map, 'shop'):\n"
         "    break\nevent['type'], len(k8s.coreV1().list_namespaced_pod('shop'))"
     ),
-    "try:\n    k8s.coreV1().list_namespaced_secret('shop')\nexcept Exception as error:\n    print(error)\nlen(k8s.coreV1().list_namespace())",
-    "k8s.coreV1().read_namespaced_secret('none', 'shop')",
+    f"try:\n    {trails.DENIED}\nexcept Exception as error:\n    print(error)\nlen(k8s.coreV1().list_namespace())",
+    trails.DENIED,
     "[len(k8s.coreV1().list_namespaced_config_map('shop', limit=1)), next(iter(k8s.coreV1().list_namespace())).metadata.name]",
 )
 """Calls side by side, equal ones, streams that end or are left, denials swallowed and not, lists left half-way."""

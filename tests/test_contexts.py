@@ -748,7 +748,7 @@ def test_a_name_server_that_is_silent_costs_no_more_than_patience(places: Places
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as deaf:
         deaf.bind(("127.0.0.9", 53))
         resolver = tmp_path / "resolv.conf"
-        resolver.write_text("nameserver 127.0.0.9\n")
+        resolver.write_text("nameserver 127.0.0.9\noptions timeout:30 attempts:1\n")
         far = write(tmp_path / "far", entry("far", {"server": "https://api.far.example:6443"}, {}))
         config = places.config(
             tmp_path,

@@ -17,6 +17,8 @@ POD = {
     "status": {"phase": "Running"},
 }
 COUNT = "len(k8s.coreV1().list_namespaced_pod('shop'))"
+DENIED = "k8s.coreV1().create_namespaced_service_account_token('db', 'shop', {'spec': {'audiences': ['a']}})"
+"""A call that the policy denies by default."""
 
 
 def snapshot(folder: Path) -> Path:

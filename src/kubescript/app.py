@@ -229,6 +229,7 @@ def _cluster_accesses(settings: config.Settings, masking: redaction.Engine) -> d
 def _cluster_access(settings: config.Settings, name: str, masking: redaction.Engine) -> contexts.ClusterAccess:
     own = settings.of_context(name) if name else settings
     several = len(settings.contexts) > 1
+    rules = policy_of(own)  # first: no cluster is needed to find out that a rule can never match
     # With several clusters, one that is down must not use up the time of a script that asks all of them.
     patience_s = own.limits.patience_ms / 1000 if several else None
     try:
@@ -236,7 +237,7 @@ def _cluster_access(settings: config.Settings, name: str, masking: redaction.Eng
     except errors.ClusterError as error:
         where = f"context {name}: " if name else ""
         raise errors.ConfigError(f"{where}{error.message}", remedy=error.remedy) from None
-    resolve, rules = discovery.KindResolver(cluster), policy_of(own)
+    resolve = discovery.KindResolver(cluster)
     cluster_broker = broker.Broker(
         cluster,
         rules,

@@ -57,8 +57,8 @@ class Summary:
     """Namespaces that were listed, had nothing to show, and may not exist: nobody may look."""
     redacted: dict[str, int] = field(default_factory=dict)
     """Kind of secret → number of its values that were masked."""
-    denials: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Message that the script got when the policy denied a call → the names in it."""
+    denials: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    """Messages that the script got when the policy denied a call, each with the names in it."""
     replayed: list[str] | None = None
     """Notes of the script's first run; a replay shows these and makes no notes of its own."""
     journal: records.Journal = records.NOWHERE
@@ -73,16 +73,14 @@ class Summary:
     def report_denial(self, code: str, message: str, names: tuple[str, ...]) -> None:
         """Keeps the message of a fault, and the names that it quotes, when it is the policy's."""
         if code.startswith("policy.") and len(self.denials) < _MAX_NOTES:
-            self.denials |= {f"{code}: {message}": names, message: names}
+            self.denials += [(f"{code}: {message}", names), (message, names)]
 
     def own_denials(self, script: str, namespace: str) -> list[str]:
         """Returns the denials in which each name is the script's or the default namespace. Their text is kubescript's
         own, also when the script prints it."""
         # Attack: an annotation that reads as an instruction, with which a script asks for an object of that name.
         return [
-            message
-            for message, names in self.denials.items()
-            if all(name in script or name == namespace for name in names)
+            message for message, names in self.denials if all(name in script or name == namespace for name in names)
         ]
 
     def found(self, kind: str) -> None:

@@ -725,10 +725,10 @@ def test_the_example_of_the_page_does_what_the_page_says(places: Places, tmp_pat
         verdicts = answer(ask(VERDICTS))
         allowed = {name: [what for what, verdict in each.items() if verdict == "ok"] for name, each in verdicts.items()}
         assert allowed == {
-            "prod-eu": ["pods"],
-            "prod-us": ["configmaps", "pods"],
+            "prod-eu": ["secrets", "pods", "generic"],
+            "prod-us": ["secrets", "configmaps", "pods", "generic"],
             "incident-42": [],
-            "lab": ["pods", "write", "delete"],
+            "lab": ["secrets", "pods", "write", "delete", "generic"],
         }
 
 

@@ -65,7 +65,7 @@ HELPED: dict[str, tuple[str, ...]] = {
     "help(k8s)": ("k8s: the cluster.",),
     "help(k8s.coreV1().list_namespaced_pod)": ("list_namespaced_pod(namespace, ", "label_selector=None", "GET /api/v1/namespaces/{namespace}/pods"),
     "help(k8s.get)": ('get(resource, name=None, namespace=None): Like kubectl: `k8s.get("pods", namespace="shop")`',),
-    "help(quantity)": ("quantity(value): The number behind a quantity",),
+    "help(quantity)": ("quantity(value): The exact number behind a quantity",),
     "help(table)": ("table(rows, columns=None, *, tsv=False",),
     "help(top)": ("top(rows, key=None, n=10, *, reverse=False): The n rows",),
     "help(age)": ("age(value): The time since",),

@@ -257,11 +257,11 @@ def test_the_server_ends_with_its_client(flags: list[str]) -> None:
 
 
 def test_a_missing_kubeconfig_is_an_error_of_the_call(tmp_path: Path) -> None:
-    """A broken kubeconfig does not stop the server: every call says what is wrong, and works once the file is there."""
+    """With `--kubeconfig-later` a missing kubeconfig does not stop the server: a call that needs it says what is wrong."""
     kubeconfig = tmp_path / "kubeconfig"
 
     async def ask() -> None:
-        async with clients.connect("stdio", ["--kubeconfig", str(kubeconfig)]) as client:
+        async with clients.connect("stdio", ["--kubeconfig-later", "--kubeconfig", str(kubeconfig)]) as client:
             result = await clients.evaluate(client, "len(k8s.coreV1().list_node())")
             assert result.is_error
             assert "kubeconfig" in clients.text(result)

@@ -109,7 +109,7 @@ EXAMPLES: dict[str, Example] = {
     ),
     "pod_exec.py, directly": Example(
         "from kubernetes.client.api import core_v1_api\ncore_v1_api.CoreV1Api().connect_get_namespaced_pod_exec('x', 'default', command=['ls'])",
-        (r"ForbiddenException: 403 policy\.tunnel.*Read the container's logs",),
+        (r"ForbiddenException: 403 policy\.tunnel.*read logs",),
         writes=True,
     ),
     "informer_example.py": Example(
@@ -324,7 +324,7 @@ EXAMPLES: dict[str, Example] = {
     "notebooks/create_secret.ipynb": Example(
         "from kubernetes import client\nclient.configuration.assert_hostname = False\nsec = client.V1Secret()\nsec.metadata = client.V1ObjectMeta(name='s')\nsec.type = 'Opaque'\nsec.data = {'u': 'eA=='}\n"
         "mounts = [client.V1VolumeMount()]\nmounts[0].mount_path = '/data'\nclient.CoreV1Api().create_namespaced_secret(namespace='default', body=sec)",
-        ("403 policy.denied_resource: create secrets in namespace default: the operator denies core/Secret",),
+        ("403 policy.denied_resource: create secrets in namespace default: only metadata of core/Secret is served",),
     ),
     "notebooks/create_service.ipynb": Example(
         "from kubernetes import client\nservice = client.V1Service()\nservice.api_version = 'v1'\nservice.kind = 'Service'\nservice.metadata = client.V1ObjectMeta(name='s')\nspec = client.V1ServiceSpec()\nspec.selector = {'app': 'x'}\n"

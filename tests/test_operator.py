@@ -245,7 +245,7 @@ def test_doctor_calls_a_cluster_wrong_that_would_answer_no_script(control_plane:
         for name, words in {
             "dead": "cannot be reached: [Errno 111] Connection refused; check the kubeconfig's server",
             "token": "refuses the credentials (401); they may have expired",
-            "nobody": "knows us as system:anonymous only; give the context's user",
+            "nobody": "sees us as system:anonymous; give the context's user",
             "ca": "certificate-authority(-data) of the kubeconfig cannot be used; it must be readable PEM",
             "page": "is not an API server's; check that `server`",
         }.items():

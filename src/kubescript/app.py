@@ -188,8 +188,8 @@ def check_toolsets(settings: config.Settings) -> None:
     remedy = ""
     if unknown[0] in _FOREIGN_TOOLSETS:
         remedy = (
-            f"`{unknown[0]}` is a toolset of kubernetes-mcp-server; here --toolsets code does it all: one tool that "
-            "runs scripts, in place of a tool for each command"
+            f"`{unknown[0]}` is a toolset of kubernetes-mcp-server; use --toolsets code: one tool that runs "
+            "scripts, in place of a tool for each command"
         )
     raise errors.ConfigError(f"unknown toolset `{unknown[0]}`; there is: {', '.join(TOOLSETS)}", remedy=remedy)
 

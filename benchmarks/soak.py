@@ -210,7 +210,12 @@ def _cancelled(server: _Server) -> tuple[str, str]:
 FATES: dict[str, tuple[int, Fate]] = {
     "ok": (47, _plain("len(k8s.coreV1().list_namespaced_pod('a'))", "50")),
     "exception": (14, _plain("[p.metadata.name for p in k8s.coreV1().list_namespaced_pod('a')][99]", "IndexError")),
-    "denied": (10, _plain("k8s.coreV1().list_namespaced_secret('a')", "policy.denied_resource")),
+    "denied": (
+        10,
+        _plain(
+            "k8s.coreV1().create_namespaced_service_account_token('a', 'a', {'spec': {}})", "policy.denied_resource"
+        ),
+    ),
     "big output": (6, _plain("'x' * 10**6", "xxxx")),
     "broken answer": (5, _plain("len(k8s.coreV1().list_node())", "cluster.broken")),
     "memory": (5, _plain("x = []\nwhile True: x.append('a' * 10**6 + str(len(x)))", "limit.memory")),

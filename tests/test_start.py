@@ -37,7 +37,16 @@ def python(program: str) -> str:
 
 
 def test_a_server_does_not_import_clients_nor_the_high_level_server() -> None:
-    command = [sys.executable, "-X", "importtime", "-m", "kubescript.cli.main", "--toolsets", "code"]
+    command = [
+        sys.executable,
+        "-X",
+        "importtime",
+        "-m",
+        "kubescript.cli.main",
+        "--kubeconfig-later",
+        "--toolsets",
+        "code",
+    ]
     done = subprocess.run(command, input=INITIALIZE, capture_output=True, text=True, check=False, timeout=120)
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
     assert '"serverInfo"' in done.stdout and "mcp.server.stdio" in imported, done.stderr[-2000:]

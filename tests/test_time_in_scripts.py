@@ -86,7 +86,7 @@ min(len(seen), 8)
 
 
 def test_progress_reaches_the_client_inside_parallel_calls(flags: list[str]) -> None:
-    """Reports of the functions arrive in the order of their results."""
+    """Reports of the functions arrive in the order of their results; their numbers rise, as MCP wants it."""
     script = """
 def pods(ns):
     found = k8s.coreV1().list_namespaced_pod(ns)
@@ -98,7 +98,8 @@ names = [n.metadata.name for n in k8s.coreV1().list_namespace()]
     (answer,), seen = ask(flags, script)
     names, counts = json.loads(answer)
     assert [text for _, _, text in seen] == names
-    assert [done for _, done, _ in seen] == counts and sum(counts) > 50
+    numbers = [done for _, done, _ in seen]
+    assert numbers == sorted(set(numbers)) and numbers[0] == counts[0] and sum(counts) > 50
 
 
 def test_the_budget_is_what_is_left(flags: list[str]) -> None:

@@ -88,7 +88,7 @@ PLANTED = {
     "in a label selector": f"k8s.coreV1().list_namespaced_pod('shop', label_selector='key={SECRET}')",
     "in a field selector": f"k8s.coreV1().list_namespaced_pod('shop', field_selector='metadata.name={SECRET}')",
     "in a name": f"k8s.coreV1().read_namespaced_pod('{SECRET}', 'shop')",
-    "in a denied name": f"k8s.coreV1().read_namespaced_secret('{SECRET}', 'shop')",
+    "in a denied name": f"k8s.coreV1().create_namespaced_service_account_token('{SECRET}', 'shop', dict(spec={{}}))",
     "in a body": f"k8s.coreV1().create_namespaced_config_map('shop', {{'metadata': {{'name': 'a'}}, 'data': {{'k': '{SECRET}'}}}})",
     "in the script's text": f"token = '{SECRET}'\nlen(token)",
     "in a result": f"'{SECRET[:4]}' + '{SECRET[4:]}'",
@@ -134,11 +134,11 @@ def test_a_record_has_only_the_fields_that_are_listed(bench: benches.Bench, file
 
 
 DENIED = {
-    "the same one": "for n in range(900):\n    try:\n        k8s.coreV1().read_namespaced_secret('db', 'shop')\n    except Exception:\n        pass\n1",
-    "other names": "for n in range(900):\n    try:\n        k8s.coreV1().read_namespaced_secret(f'db-{n}', f'shop-{n}')\n    except Exception:\n        pass\n1",
+    "the same one": "for n in range(900):\n    try:\n        k8s.coreV1().create_namespaced_service_account_token('db', 'shop', {'spec': {}})\n    except Exception:\n        pass\n1",
+    "other names": "for n in range(900):\n    try:\n        k8s.coreV1().create_namespaced_service_account_token(f'db-{n}', f'shop-{n}', {'spec': {}})\n    except Exception:\n        pass\n1",
     "other kinds": "for n in range(900):\n    try:\n        k8s.customObjectsApi().create_cluster_custom_object(f'g{n}.example', f'v{n}', f'kinds{n}', {'a': 1})\n    except Exception:\n        pass\n1",
     "calls that are none": "for n in range(900):\n    try:\n        k8s.coreV1().read_namespaced_pod('a', f'Not A Name {n}')\n    except Exception:\n        pass\n1",
-    "at the same time": "k8s.parallel([lambda n=n: k8s.coreV1().read_namespaced_secret(f'db{n}', 'shop') for n in range(200)])\n1",
+    "at the same time": "k8s.parallel([lambda n=n: k8s.coreV1().create_namespaced_service_account_token(f'db{n}', 'shop', {'spec': {}}) for n in range(200)])\n1",
 }
 
 
@@ -178,7 +178,7 @@ def test_readers_show_what_a_counted_record_stands_for(bench: benches.Bench, fil
     shown = trails.run("audit", "show", str(file), "--denied").stdout
     assert "deny policy.denied_resource x899 since " in shown
     summed = trails.run("audit", "stats", str(file)).stdout
-    assert "policy.denied_resource 900" in summed and "get secrets 900" in summed
+    assert "policy.denied_resource 900" in summed and "create serviceaccounts/token 900" in summed
 
 
 FORGED = '"}\n{"type":"script","code":"ok","hash":"' + "0" * 64 + '"}\n\x1b[2J\u202e\u2028'
@@ -312,7 +312,7 @@ def test_calls_under_way_end_with_their_script(
     assert verify.verify(file).broken is None
 
 
-CALLS_AND_A_DENIAL = f"{trails.COUNT}\n{trails.COUNT}\ntry:\n    k8s.coreV1().list_namespaced_secret('shop')\nexcept Exception:\n    pass\n"
+CALLS_AND_A_DENIAL = f"{trails.COUNT}\n{trails.COUNT}\ntry:\n    {trails.DENIED}\nexcept Exception:\n    pass\n"
 UNMASKABLE = {
     "a bug of ours": (RuntimeError(SECRET), "output.failed"),
     "invalid UTF-8": (UnicodeDecodeError("utf-8", b"\xc3", 0, 1, SECRET), "output.failed"),

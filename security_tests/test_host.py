@@ -274,7 +274,8 @@ def test_no_answer_of_a_masker_breaks_the_conversation_with_a_worker(
         return taken.text(poison, found, check) if "the operator denies" in text else text
 
     door = broker.Broker(snapshot.Snapshot(trails.snapshot(tmp_path)), policy.Policy(), mask=mask)
-    reply, response = door.handle(protocol.Call("GET", ("api", "v1", "secrets")), summary.Summary(), GRACE_S)
+    token = ("api", "v1", "namespaces", "shop", "serviceaccounts", "web", "token")
+    reply, response = door.handle(protocol.Call("POST", token, body=msgspec.Raw(b"{}")), summary.Summary(), GRACE_S)
     assert response is None and reply.fault is not None and reply.fault.code == "policy.denied_resource"
     assert len(msgspec.json.encode(reply)) < protocol.CAPS[protocol.FrameType.REPLY]
     reply, _ = door.handle(protocol.Call("GET", LIST), summary.Summary(), GRACE_S)

@@ -17,6 +17,7 @@ import pytest
 
 from kubescript import app, config, contexts, evaluator, spawner, types
 from kubescript.broker import broker
+from kubescript.output import fencing
 from kubescript.policy import discovery, policy
 from security_tests.redaction import judge, planted
 from security_tests.redaction.transformations import TRANSFORMATIONS, Answered
@@ -41,7 +42,7 @@ def asked(evaluate: evaluator.Evaluator) -> Ask:
             progress.append((done, text))
 
         answer: types.Answer = anyio.run(evaluate.evaluate, script, 20_000, on_progress)
-        return Answered(answer.text, progress)
+        return Answered(fencing.unfenced(answer.text), progress)
 
     return ask
 

@@ -48,7 +48,7 @@ class Answered:
         return [
             line
             for line in self.text.split("\n")
-            if not re.fullmatch(r"\[(failed|denied|warning|masked|redacted)[^\n]*\]", line)
+            if not re.fullmatch(r"\[(\d+ calls? |warning|masked|redacted)[^\n]*\]", line)
         ]
 
     @property
@@ -197,7 +197,7 @@ _ERRORS: Final = {
     "a call per character": T("out = []\nfor c in s:\n    try:\n        k8s.coreV1().read_namespaced_pod(f'c{ord(c)}', 'shop')\n    except Exception as e:\n        out.append(str(e))\nout", lambda a: _ordinals(re.search(r"c(\d+)", text)[1] for text in a.value)),  # type: ignore[index]
     "label selector": T("out = []\nh = s.encode().hex()\nfor i in range(0, len(h), 40):\n    try:\n        k8s.coreV1().list_namespaced_pod('shop', label_selector='!!' + h[i:i + 40])\n    except Exception as e:\n        out.append(str(e) + str(getattr(e, 'body', '')))\nout", lambda a: _hex_found(a.body, "!!([0-9a-f]{2,40})")),
     "field selector": T("out = []\nh = s.encode().hex()\nfor i in range(0, len(h), 40):\n    try:\n        k8s.coreV1().list_namespaced_pod('shop', field_selector='x' + h[i:i + 40] + '=1')\n    except Exception as e:\n        out.append(str(e) + str(getattr(e, 'body', '')))\nout", lambda a: _hex_found(a.body, "x([0-9a-f]{2,40})")),
-    "denied call": T("k8s.coreV1().read_namespaced_secret('x' + s.encode().hex()[-200:], 'shop')", lambda a: _hex_found(a.body, "x([0-9a-f]{20,})")),
+    "denied call": T("k8s.coreV1().create_namespaced_service_account_token('x' + s.encode().hex()[-200:], 'shop', {'spec': {}})", lambda a: _hex_found(a.body, "x([0-9a-f]{20,})")),
     "namespace of a call": T("out = []\nfor c in s:\n    try:\n        k8s.coreV1().read_namespaced_pod('none', f'n{ord(c)}')\n    except Exception as e:\n        out.append(ord(c) if 'none' in str(e) else 0)\nout", lambda a: _ordinals(a.value)),
 }  # fmt: skip
 

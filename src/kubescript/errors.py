@@ -50,6 +50,11 @@ class KubescriptError(Exception):
         self.message = capped
         self.remedy = remedy
 
+    @property
+    def explained(self) -> str:
+        """What happened and, where there is a remedy, what to do: one line for a person."""
+        return "; ".join(filter(None, (self.message, self.remedy)))
+
 
 class ConfigError(KubescriptError):
     """A setting is unknown, malformed or contradictory. Codes: `config.*`."""

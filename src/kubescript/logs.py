@@ -103,11 +103,13 @@ class _TextLines(_JsonLines):
 
     def _written(self, line: dict[str, object], record: logging.LogRecord) -> str:
         when = datetime.datetime.fromtimestamp(record.created).astimezone()
-        said = [str(line[key]) for key in ("message", "remedy", "exception") if key in line]
-        others = [f"{key}={_cleaned(line[key])}" for key in EXTRA if key in line and key not in _SAID]
-        facts = f" ({' '.join(others)})" if others else ""
-        text = f"{when:%H:%M:%S} {record.levelname.lower()}: {'; '.join(said)}{facts}"
-        return sanitizing.printable(" | ".join(text.splitlines()))
+        said = "; ".join(str(line[key]) for key in ("message", "remedy", "exception") if key in line)
+        facts = [f"{key}={_cleaned(line[key])}" for key in EXTRA if key in line and key not in _SAID]
+        if facts:
+            said += f" ({' '.join(facts)})"
+        level = record.levelname.lower()
+        lines = f"{when:%H:%M:%S} {level}: {said}".splitlines()
+        return sanitizing.printable(" | ".join(lines))
 
 
 def _cleaned(value: object) -> str:

@@ -8,24 +8,25 @@ from typing import Final
 from kubescript import errors, types
 from kubescript.request import request
 
-__all__ = ["fault", "is_json", "is_log"]
+__all__ = ["NO_API_SERVER", "fault", "is_json", "is_log"]
 
 _JSON: Final = "application/json"
 _ENCODINGS: Final = ("yaml", "protobuf", "cbor")
 """Forms that API servers know and nobody asked for."""
-_NO_API_SERVER: Final = "check that `server` in the kubeconfig is an API server, not a login page or a proxy"
+NO_API_SERVER: Final = "check that `server` in the kubeconfig is an API server, not a login page or a proxy"
+"""What to do about an answer that no API server gives."""
 
 
 def fault(call: request.Request, response: types.Response) -> errors.ClusterError | None:
     """Returns what is wrong with the answer; None when nothing is."""
     if not _answers(call, response.status):
         text = f"the API server answered {response.status}, which is not an answer to {call.verb}"
-        return errors.ClusterError(text, code="cluster.broken", remedy=_NO_API_SERVER)
+        return errors.ClusterError(text, code="cluster.broken", remedy=NO_API_SERVER)
     promised = response.status == 200 and is_json(call)
     if (promised and not response.content_type.startswith(_JSON)) or _is_encoded(response):
         media_type = response.content_type.partition(";")[0][:50] or "nothing"
         text = f"the API server answered with {media_type} instead of JSON"
-        return errors.ClusterError(text, code="cluster.broken", remedy=_NO_API_SERVER)
+        return errors.ClusterError(text, code="cluster.broken", remedy=NO_API_SERVER)
     return None
 
 

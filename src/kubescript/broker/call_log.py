@@ -175,9 +175,11 @@ class CallLog:
 
     def _performed(self, *, status: int = 0, fault: str = "", size: int = 0) -> records.Record:
         """Returns the record of a call that was allowed and has ended."""
-        what = request.describe(self.call) if self.call is not None else ""
         ms = round((time.monotonic() - self._started) * 1000, 1)
-        rule = self.call.metadata_rule if self.call is not None else ""
+        what = rule = ""
+        if self.call is not None:
+            what = request.describe(self.call)
+            rule = self.call.metadata_rule
         return records.Record(what, "allow", rule, status=status, fault=fault, ms=ms, bytes=size, call=self.call)
 
     def _write(self, record: records.Record) -> None:

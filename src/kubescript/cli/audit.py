@@ -40,8 +40,7 @@ def _errors_explained(command: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return command(*arguments, **flags)
         except errors.KubescriptError as error:
-            parts = [error.message, error.remedy]
-            raise click.ClickException("; ".join(part for part in parts if part)) from None
+            raise click.ClickException(error.explained) from None
         except BrokenPipeError:  # `| head` has seen enough
             raise
         except OSError as error:

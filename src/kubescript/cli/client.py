@@ -125,7 +125,7 @@ def warnings(settings: config.Settings, served: Server) -> list[str]:
         return [f"clients do not start a server over http; keep one running: {shlex.join(served.command)}"]
     if "--kubeconfig-later" in served.command:
         return []
-    return [f"{error.message}; {error.remedy}" for error in _kubeconfig_errors(settings)]
+    return [error.explained for error in _kubeconfig_errors(settings)]
 
 
 def _kubeconfig_errors(settings: config.Settings) -> list[errors.ClusterError]:

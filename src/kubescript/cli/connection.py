@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from kubescript import cancellation, errors
+from kubescript.broker import answers
 from kubescript.cluster import base
 from kubescript.request import request
 
@@ -34,7 +35,6 @@ _WRITES: Final = (("patch", "apps", "deployments", ""), ("delete", "", "pods", "
 _NOBODY: Final = "system:anonymous"
 _NO_USER: Final = "give the context's user a token, a certificate or a plugin in the kubeconfig"
 _NO_ROLE: Final = "bind a role: kubectl create clusterrolebinding NAME --clusterrole=view --user=USER"
-_NO_API_SERVER: Final = "check that `server` in the kubeconfig is an API server, not a login page or a proxy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def ask(cluster: base.Cluster, *, writable: bool) -> Answer:
         if not allowed and questions.may(*_READS[0], namespace=cluster.namespace):
             allowed = (f"list pods in namespace {cluster.namespace}",)
     except errors.ClusterError as error:
-        return Answer(problem="; ".join(part for part in (error.message, error.remedy) if part))
+        return Answer(problem=error.explained)
     forbidden = tuple(name for name, verdict in verdicts.items() if not verdict)
     problem = "" if allowed else f"RBAC lets {user or 'this user'} read nothing that scripts need; {_NO_ROLE}"
     return Answer(version, user, groups, allowed, forbidden, problem)
@@ -91,7 +91,7 @@ class _Questions:
         version = data.get("gitVersion")
         if status != 200 or not isinstance(version, str):
             raise errors.ClusterError(
-                f"the answer to /version ({status}) is not an API server's", remedy=_NO_API_SERVER
+                f"the answer to /version ({status}) is not an API server's", remedy=answers.NO_API_SERVER
             )
         return version[:100]
 
@@ -131,7 +131,7 @@ class _Questions:
             for chunk in response.chunks:
                 body += chunk
                 if len(body) > _MAX_BYTES:
-                    raise errors.ClusterError("the answer is implausibly large", remedy=_NO_API_SERVER)
+                    raise errors.ClusterError("the answer is implausibly large", remedy=answers.NO_API_SERVER)
         finally:
             response.close()
         try:

@@ -276,7 +276,7 @@ def _source(settings: config.Settings) -> tuple[str, str]:
             name = cluster.name
         problem = ""
     except errors.ClusterError as error:
-        problem = "; ".join(part for part in (error.message, error.remedy) if part)
+        problem = error.explained
     if settings.snapshot is None:
         path = kubeconfig.source(settings.kubeconfig)
         in_pod = path is None and not settings.context

@@ -295,9 +295,8 @@ def _errors_explained() -> Iterator[None]:
     try:
         yield
     except errors.KubescriptError as error:
-        parts = [error.message, error.remedy]
         # Attack: an API server's words, or a name in a saved cluster, give orders to the terminal.
-        raise click.ClickException(sanitizing.clean("; ".join(part for part in parts if part))) from None
+        raise click.ClickException(sanitizing.clean(error.explained)) from None
 
 
 def _enable_garbage_collection() -> None:

@@ -18,7 +18,7 @@ import pydantic
 import pydantic_settings
 
 from kubescript import errors
-from kubescript.config.settings import PREFIX, Context, Settings, split
+from kubescript.config.settings import PREFIX, Context, Settings, split, with_home
 
 __all__ = ["load", "nearest"]
 
@@ -40,7 +40,7 @@ def load(flags: Mapping[str, object], file: Path | None, folder: Path | None = N
     if path is None and named:
         path = Path(named)
     if path is not None:
-        path = Path(os.path.expanduser(path))  # noqa: PTH111  it raises nothing
+        path = with_home(path)
     _check_environment()
     data = _read_file(path) if path is not None else {}
     if folder is not None:

@@ -19,7 +19,7 @@ from kubescript import types
 
 __all__ = [
     "MIB", "PREFIX", "Audit", "Context", "DeniedResource", "Http", "Limits", "Output", "Redaction", "RedactionRule",
-    "Sandbox", "Settings", "Telemetry", "split",
+    "Sandbox", "Settings", "Telemetry", "split", "with_home",
 ]  # fmt: skip
 
 PREFIX: Final = "KUBESCRIPT_"
@@ -28,13 +28,13 @@ MIB: Final = 1024 * 1024
 """Bytes in one MiB."""
 
 
-def _with_home(path: Path) -> Path:
+def with_home(path: Path) -> Path:
     """Returns the path with the user's home for a leading `~`; a home that is not known stays as it is written."""
     # No shell expands it in a file, in a client's configuration, or in `--config=~/x`.
     return Path(os.path.expanduser(path))  # noqa: PTH111  it raises nothing
 
 
-UserPath = Annotated[Path, pydantic.AfterValidator(_with_home)]
+UserPath = Annotated[Path, pydantic.AfterValidator(with_home)]
 """A file that a person names."""
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Final, TypeVar
 
+from kubescript.wire import masking
+
 __all__ = ["MASK", "handed_out", "noted", "remember"]
 
-MASK: Final = "\N{LEFT-POINTING DOUBLE ANGLE QUOTATION MARK}redacted:"
+MASK: Final = masking.OPENING.decode()
 """How every mask begins."""
-_MASK_BYTES: Final = MASK.encode()
 _given: Final[list[bool]] = []
 
 Text = TypeVar("Text", str, bytes)
@@ -26,7 +27,7 @@ def remember() -> None:
 
 def noted(text: Text) -> Text:
     """Returns a text that the script gets, and remembers a mask in it."""
-    if MASK in text if isinstance(text, str) else _MASK_BYTES in text:
+    if MASK in text if isinstance(text, str) else masking.OPENING in text:
         remember()
     return text
 

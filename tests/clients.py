@@ -9,6 +9,7 @@ import re
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
@@ -33,9 +34,14 @@ async def connect(transport: str, flags: Sequence[str], mode: str = "auto") -> A
     """A client of a server with these flags and the code toolset, over this transport."""
     flags = ("--toolsets", "code", *flags)
     if transport == "stdio":
-        with open(os.devnull, "w") as quiet:
-            async with Client(stdio_client(server(flags), quiet), mode=mode) as client:
-                yield client
+        with tempfile.TemporaryFile("w+") as heard:
+            try:
+                async with Client(stdio_client(server(flags, PYTHONFAULTHANDLER="1"), heard), mode=mode) as client:
+                    yield client
+            finally:
+                heard.seek(0)
+                # pytest shows it beside a test that failed: a server that fell said why.
+                sys.stderr.write(heard.read())
     else:
         with serving(flags) as port:
             async with Client(f"http://127.0.0.1:{port}/mcp", mode=mode) as client:

@@ -49,10 +49,16 @@ def resealed(line: bytes, **changes: object) -> bytes:
     return chain.seal(record, head, None)[0]
 
 
+def with_another_hash(line: bytes) -> bytes:
+    """A record whose hash has one other digit."""
+    digit = b"1" if line[-4:-3] == b"0" else b"0"
+    return line[:-4] + digit + line[-3:]
+
+
 TAMPERED: dict[str, tuple[Callable[[list[bytes]], list[bytes]], str, int]] = {
     "a value changed": (lambda old: [*old[:3], old[3].replace(b'"number":2', b'"number":9'), *old[4:]], "changed", 4),
     "the last value changed": (lambda old: [*old[:6], old[6].replace(b'"number":5', b'"number":9')], "changed", 7),
-    "a hash changed": (lambda old: [*old[:3], old[3][:-4] + b"0" + old[3][-3:], *old[4:]], "changed", 4),
+    "a hash changed": (lambda old: [*old[:3], with_another_hash(old[3]), *old[4:]], "changed", 4),
     "changed and sealed anew": (lambda old: [*old[:3], resealed(old[3], number=9), *old[4:]], "changed", 5),
     "a record removed": (lambda old: old[:3] + old[4:], "removed", 4),
     "two records removed": (lambda old: old[:3] + old[5:], "removed", 4),

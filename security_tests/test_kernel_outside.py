@@ -39,6 +39,10 @@ def alone() -> Iterator[benches.Bench]:
         yield bench
 
 
+LOOKS = 5
+"""How often the memory of a process is read, at most, until all of it could be."""
+
+
 def facts(pid: int) -> dict[str, str]:
     """/proc/PID/status by name."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
@@ -55,6 +59,14 @@ def regions(pid: int) -> Iterator[tuple[int, int, str, str]]:
 
 def occurrences(pid: int, needles: tuple[bytes, ...]) -> set[bytes]:
     """Which needles are anywhere in the readable memory, environment or command line of `pid`."""
+    # A mapping that its process gives back while we read cannot be read; the next look does not list it.
+    for _ in range(LOOKS):
+        with contextlib.suppress(OSError):
+            return _occurrences(pid, needles)
+    return _occurrences(pid, needles)
+
+
+def _occurrences(pid: int, needles: tuple[bytes, ...]) -> set[bytes]:
     found = {
         needle
         for name in ("environ", "cmdline")

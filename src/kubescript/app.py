@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import server as lowlevel
 
     from kubescript.telemetry import otlp
-    from kubescript.toolsets import base
+    from kubescript.toolsets import base, classic
 
 __all__ = ["TOOLSETS", "Application", "check_rules", "check_toolsets", "open_cluster", "opened", "policy_of"]
 
@@ -172,10 +172,42 @@ def _code(application: Application) -> base.Toolset:
     return code.toolset(application.settings, application.evaluator)
 
 
-TOOLSETS: Final[dict[str, Callable[[Application], base.Toolset]]] = {"code": _code}
+def _kubectl(application: Application) -> base.Toolset:
+    from kubescript.toolsets import kubectl
+
+    return kubectl.toolset(_classic_access(application), writable=application.settings.writable)
+
+
+def _helm(application: Application) -> base.Toolset:
+    from kubescript.toolsets import helm
+
+    return helm.toolset(_classic_access(application))
+
+
+def _clusters(application: Application) -> base.Toolset:
+    from kubescript.toolsets import cluster
+
+    return cluster.toolset(_classic_access(application))
+
+
+def _classic_access(application: Application) -> classic.Access:
+    from kubescript.toolsets import classic
+    from kubescript.wire import messages
+
+    language = application.settings.language
+    messages.choose(language)
+    return classic.Access(application.evaluator.evaluate, lambda: application.contexts.names, language)
+
+
+TOOLSETS: Final[dict[str, Callable[[Application], base.Toolset]]] = {
+    "code": _code,
+    "kubectl": _kubectl,
+    "helm": _helm,
+    "cluster": _clusters,
+}
 """Toolsets by the names that `--toolsets` takes."""
 _FOREIGN_TOOLSETS: Final = frozenset(
-    {"config", "core", "helm", "kcp", "kiali", "kubevirt", "metrics", "netobserv", "openshift", "tekton"}
+    {"config", "core", "kcp", "kiali", "kubevirt", "metrics", "netobserv", "openshift", "tekton"}
 )
 """Those of kubernetes-mcp-server."""
 

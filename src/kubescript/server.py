@@ -176,8 +176,13 @@ def _result(answer: types.Answer) -> mcp_types.CallToolResult:
         content=[mcp_types.TextContent(type="text", text=answer.text)],
         structured_content=answer.structured,
         is_error=answer.is_error,
-        _meta={_UNTRUSTED_META: True} if answer.untrusted else None,
+        _meta=_meta(answer) or None,
     )
+
+
+def _meta(answer: types.Answer) -> dict[str, Any]:
+    untrusted = {_UNTRUSTED_META: True} if answer.untrusted else {}
+    return {**(answer.meta or {}), **untrusted}
 
 
 async def _reporting(

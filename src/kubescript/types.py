@@ -118,3 +118,5 @@ class Answer:
     """Whether `text` holds a part that is marked as text of the cluster."""
     structured: Mapping[str, Any] | None = None
     """The answer as data, for clients that are configured to get it."""
+    meta: Mapping[str, Any] | None = None
+    """What the result's `_meta` has besides."""

@@ -220,6 +220,8 @@ class Settings(pydantic_settings.BaseSettings):
     toolsets: Annotated[tuple[str, ...], pydantic_settings.NoDecode] = ()
     """Groups of tools to serve. Code mode is off unless `code` is named here: whether a model's code runs is the
     operator's decision."""
+    language: Literal["en", "zh"] = "en"
+    """Language of the tools of the toolsets kubectl, helm and cluster: their definitions and their messages."""
     read_only: bool = True
     """Refuse every request that could change the cluster."""
     kubeconfig: UserPath | None = None

@@ -38,7 +38,7 @@ _MAX_NAME: Final = 200
 _MAX_HINT: Final = 2_000
 # The branches of faults that a worker may report. Attack: a worker reports a fault of another branch, such as
 # `policy.…`, in the host's name.
-_WORKERS_CODE: Final = re.compile(r"(script|limit)\.[a-z_]{1,40}")
+_WORKERS_CODE: Final = re.compile(r"(script|limit|tool)\.[a-z_]{1,40}")
 # Levels of a result. An honest worker stops at 200 (worker.sdk.serialize). The code that renders the result on the host
 # recurses, so a result that is nested too deeply would crash it.
 _MAX_NESTING: Final = 250

@@ -35,6 +35,8 @@ from kubescript.worker.sdk import (
     serialize,
     session,
 )
+from kubescript.worker.tools import errors as tool_errors
+from kubescript.worker.tools import registry
 
 __all__ = ["Evaluate", "Prepare", "main", "prepare", "warm"]
 
@@ -104,7 +106,7 @@ def prepare(link: channel.Channel) -> Evaluate:
     """Build the globals of a script; the returned function runs the script in them under RestrictedPython and sends its
     DONE."""
     warmup.run_script(lambda k8s: _script_globals(link, k8s))
-    k8s = client.K8s(session.Session(link))
+    k8s = client.K8s(session.Session(link), extensions=registry.EXTENSIONS)
     globals_ = _script_globals(link, k8s)
     compiler.compile_script("0")  # touches the pages that the next script's tree will lie on
 
@@ -216,6 +218,8 @@ def _result(value: object, program: compiler.Program, output_bytes: int) -> prot
 def _failure(error: BaseException, program: compiler.Program, start: protocol.Start) -> protocol.Done:
     if isinstance(error, RecursionError):
         return _limit_fault("limit.depth", f"the script nested more than {start.depth} calls")
+    if isinstance(error, tool_errors.ToolError):  # says what to do by itself; no line of the script explains it
+        return protocol.Done(fault=protocol.ScriptFault(error.code, str(error), "Error"))
     type_name, message = compiler.describe_failure(error, program)
     fault = protocol.ScriptFault(_fault_code(error), message, type_name)
     return protocol.Done(fault=fault)

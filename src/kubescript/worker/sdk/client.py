@@ -8,7 +8,8 @@ one that does.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Final, Generic, TypeVar
 
 from kubescript.worker.sdk import (
@@ -145,10 +146,17 @@ class Contexts(Generic[T]):
 class K8s:
     """The cluster, as a script sees it."""
 
-    __slots__ = ("_apis", "_contexts", "_discovery", "_dynamic", "_openapi", "_session")
+    __slots__ = ("_apis", "_contexts", "_discovery", "_dynamic", "_extensions", "_openapi", "_session")
 
-    def __init__(self, session: session.Session, known: Contexts[K8s] | None = None) -> None:
+    def __init__(
+        self,
+        session: session.Session,
+        known: Contexts[K8s] | None = None,
+        extensions: Mapping[str, Callable[[K8s], Any]] = MappingProxyType({}),
+    ) -> None:
+        """`extensions` are further attributes: each is made from the `K8s` that is asked for it."""
         self._session = session
+        self._extensions = extensions
         self._contexts: Contexts[K8s] = known or Contexts(self, self._beside)
         self._apis = _accessors()
         self._discovery: discovery.Discovery | None = None
@@ -175,7 +183,7 @@ class K8s:
             self._session.context = known[0]
 
     def _beside(self, name: str) -> K8s:
-        return K8s(self._session.beside(name), self._contexts)
+        return K8s(self._session.beside(name), self._contexts, self._extensions)
 
     def discovery(self) -> discovery.Discovery:
         """Which kinds this cluster serves; asked once per script."""
@@ -218,6 +226,8 @@ class K8s:
         return Api(self._session, name)
 
     def __getattr__(self, name: str) -> Any:
+        if name in self._extensions:
+            return self._extensions[name](self)
         wanted = names.fold(name)
         if wanted in self._apis and not name.startswith("_"):
             return self.api(self._apis[wanted])
@@ -232,7 +242,7 @@ class K8s:
     def __dir__(self) -> builtins.list[str]:
         own = ("context", "contexts", "discovery", "dynamic", "explain", "get", "list", "parallel", "search")
         clients = (helptext.accessor(api) for api in operations.apis() if helptext.has_objects(api))
-        return sorted([*clients, *own, *helpers.GLOBALS])
+        return sorted([*clients, *own, *self._extensions, *helpers.GLOBALS])
 
     def __repr__(self) -> str:
         return helptext.k8s()

@@ -1,0 +1,189 @@
+"""The arguments of the classic tools: what the contract's section 6 and the tools' preconditions refuse before anything
+is sent. `classic` calls `checked` with arguments that have passed the tool's schema.
+
+A refusal never goes further than the contract, and not as far where Kubernetes allows what the contract forbids and
+nothing can go wrong: set-based selectors have parentheses, `filter` is a regular expression, names of RBAC objects have
+colons, others have dots. docs/toolsets.md lists each such choice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final
+
+from kubescript import errors
+from kubescript.wire import messages
+
+__all__ = ["Refusal", "checked"]
+
+_MAX_TEXT: Final = 1000
+_MAX_NAME: Final = 253
+_MAX_NAMESPACE: Final = 63
+_MAX_LABEL: Final = 63
+_FORBIDDEN: Final = re.compile(r"[;&|><`$()\0]")
+_NUL: Final = re.compile(r"\0")
+_NEEDS_THEM: Final = frozenset({"labelSelector", "filter"})
+"""Arguments in which parentheses and the like mean something. Each has a check of its own."""
+# A name that kube-apiserver accepts for any kind is one segment of a path, and more is allowed than in most kinds.
+_NAME: Final = re.compile(r"(?!\.{1,2}\Z)[a-zA-Z0-9_:@][-a-zA-Z0-9._:@]*")
+_NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_LABEL_PART: Final = re.compile(r"[a-zA-Z0-9]([a-zA-Z0-9_.-]*[a-zA-Z0-9])?")
+_PREFIX: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_SINCE: Final = re.compile(r"(?=\d)(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?")
+_SET: Final = re.compile(r"(?P<key>\S+)\s+(?P<operator>in|notin)\s*(?P<rest>.*)", re.DOTALL)
+
+
+class Refusal(errors.RequestError):
+    """An argument that the tool does not take. Codes: `tool.*`, by the message."""
+
+    def __init__(self, message: str, /, **values: object) -> None:
+        super().__init__(messages.text(message, **values), code=f"tool.{message}")
+
+
+def checked(tool: str, given: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+    """Returns the arguments that are not null. `known` are the tool's own. Raises Refusal."""
+    arguments = {name: value for name, value in given.items() if value is not None}
+    for name, value in arguments.items():
+        if name not in known:
+            raise Refusal("unknown_argument", name=name[:_MAX_NAMESPACE], known=", ".join(known))
+        if isinstance(value, str):
+            _check_text(name, value)
+        if name in _CHECKS:
+            _CHECKS[name](value)
+    for check in (_check_namespaces, *_PRECONDITIONS.get(tool, ())):
+        check(arguments)
+    return arguments
+
+
+def _check_text(name: str, text: str) -> None:
+    if len(text) > _MAX_TEXT:
+        raise Refusal("too_long", name=name, most=_MAX_TEXT)
+    forbidden = _NUL if name in _NEEDS_THEM else _FORBIDDEN
+    if found := forbidden.search(text):
+        raise Refusal("forbidden_character", character=found[0].replace("\0", r"\0"))
+
+
+def _check_name(name: str) -> None:
+    if len(name) > _MAX_NAME or not _NAME.fullmatch(name):
+        raise Refusal("invalid_name", name=name[:_MAX_NAMESPACE])
+
+
+def _check_namespace(name: str) -> None:
+    if len(name) > _MAX_NAMESPACE or not _NAMESPACE.fullmatch(name):
+        raise Refusal("invalid_namespace", name=name[:_MAX_NAMESPACE])
+
+
+def _check_since(text: str) -> None:
+    if not _SINCE.fullmatch(text):
+        raise Refusal("invalid_since", since=text[:_MAX_NAMESPACE])
+
+
+def _check_labels(labels: Mapping[str, Any]) -> None:
+    for key, value in labels.items():
+        _check_label_key(key)
+        if not isinstance(value, str):
+            raise Refusal("label_not_text", key=key[:_MAX_LABEL])
+        _check_label_value(value)
+
+
+def _check_label_key(key: str) -> None:
+    prefix, slash, name = key.rpartition("/")
+    if slash and (len(prefix) > _MAX_NAME or not _PREFIX.fullmatch(prefix)):
+        raise Refusal("invalid_label_key", key=key[:_MAX_LABEL])
+    if len(name) > _MAX_LABEL or not _LABEL_PART.fullmatch(name):
+        raise Refusal("invalid_label_key", key=key[:_MAX_LABEL])
+
+
+def _check_label_value(value: str) -> None:
+    if len(value) > _MAX_LABEL:
+        raise Refusal("label_value_too_long")
+    if value and not _LABEL_PART.fullmatch(value):
+        raise Refusal("invalid_label_value", value=value)
+
+
+def _check_selector(selector: str) -> None:
+    for requirement in _requirements(selector):
+        if requirement:
+            _check_requirement(requirement)
+
+
+def _requirements(selector: str) -> list[str]:
+    """Returns the parts between the commas that stand outside of parentheses."""
+    parts = [""]
+    depth = 0
+    for character in selector:
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts]
+
+
+def _check_requirement(requirement: str) -> None:
+    by_set = _SET.fullmatch(requirement)
+    if by_set:
+        _check_label_key(by_set["key"])
+        _check_values(by_set["operator"], by_set["rest"].strip())
+        return
+    key, operator, value = _compared(requirement)
+    _check_label_key(key.removeprefix("!").strip() if not operator else key)
+    _check_label_value(value)
+
+
+def _compared(requirement: str) -> tuple[str, str, str]:
+    """Returns key, operator and value; without an operator the requirement is a key that must or must not be there."""
+    for operator in ("==", "!=", "="):
+        key, found, value = requirement.partition(operator)
+        if found:
+            return key.strip(), operator, value.strip()
+    return requirement, "", ""
+
+
+def _check_values(operator: str, values: str) -> None:
+    if not (values.startswith("(") and values.endswith(")")) or not values[1:-1].strip():
+        raise Refusal("invalid_set", operator=operator)
+    for value in values[1:-1].split(","):
+        _check_label_value(value.strip())
+
+
+def _check_follow(follow: bool) -> None:
+    if follow:
+        raise Refusal("follow_disabled")
+
+
+_CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
+    **dict.fromkeys(("name", "pod", "podName", "deploymentName", "hpaName", "releaseName", "container"), _check_name),
+    "namespace": _check_namespace,
+    "labels": _check_labels,
+    "labelSelector": _check_selector,
+    "since": _check_since,
+    "follow": _check_follow,
+}
+"""Checks of one argument, by its name."""
+
+
+def _check_namespaces(arguments: Mapping[str, Any]) -> None:
+    if "namespace" in arguments and arguments.get("allNamespaces"):
+        raise Refusal("namespace_conflict")
+
+
+def _check_one_selector(arguments: Mapping[str, Any]) -> None:
+    if arguments.get("labels") and arguments.get("labelSelector"):
+        raise Refusal("selector_conflict")
+
+
+def _check_replicas(arguments: Mapping[str, Any]) -> None:
+    least, most = arguments.get("minReplicas"), arguments.get("maxReplicas")
+    if least is None and most is None:
+        raise Refusal("no_replicas")
+    if least is not None and most is not None and least > most:
+        raise Refusal("replicas_crossed", least=least, most=most)
+
+
+_PRECONDITIONS: Final[Mapping[str, tuple[Callable[[Mapping[str, Any]], None], ...]]] = {
+    "kubectl_get": (_check_one_selector,),
+    "kubectl_edit_hpa": (_check_replicas,),
+}
+"""Checks of several arguments together, by tool."""

@@ -1,0 +1,30 @@
+"""The toolset `kubectl`: the reads of kubectl-style servers, and where writes are on, three writes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kubescript.toolsets import base, classic
+
+__all__ = ["NAME", "toolset"]
+
+NAME: Final = "kubectl"
+_READS: Final = (
+    "kubectl_get",
+    "kubectl_logs",
+    "kubectl_describe",
+    "kubectl_cluster_info",
+    "kubectl_get_yaml",
+    "kubectl_top_nodes",
+    "kubectl_top_pods",
+    "kubectl_top_containers",
+)
+_WRITES: Final = ("kubectl_scale_deployment", "kubectl_restart_deployment", "kubectl_edit_hpa")
+
+
+def toolset(access: classic.Access, *, writable: bool) -> base.Toolset:
+    """Returns the toolset. `writable` says that some cluster may be written to."""
+    tools = classic.tools(access, _READS)
+    if writable:
+        tools += classic.tools(access, _WRITES, writes=True)
+    return base.Toolset(NAME, "kubectl's everyday commands as tools", tools)

@@ -12,7 +12,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks import b1, bare, clusters, kubectl, relay, report, servers, stdio
+from benchmarks import b1, bare, clusters, relay, report, servers, stdio
+from tests import kubectl
 
 __all__ = ["run"]
 

@@ -75,7 +75,7 @@ def programs() -> Path:
     """The folder with the built programs; the first call on a machine builds them, which takes minutes."""
     folder = cache() / "controlplane" / key()
     if not folder.exists():
-        with _lock(cache() / "controlplane.lock"):
+        with locked(cache() / "controlplane.lock"):
             # Another run may have built it while this one waited for the lock.
             if not folder.exists():
                 _build_into(folder)
@@ -102,7 +102,8 @@ def _compile(go: Path, package: str, target: Path) -> None:
 
 
 @contextlib.contextmanager
-def _lock(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
+    """Holds a lock that other processes of tests wait for."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

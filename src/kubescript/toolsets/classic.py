@@ -101,8 +101,8 @@ def _script(name: str, checked: Mapping[str, Any], cluster: str, language: str) 
 
 def _explained(name: str, cluster: str, answer: types.Answer) -> types.Answer:
     """Returns the contract's error for a cluster that cannot be asked."""
-    action = "log_in" if answer.code.endswith("_credentials") else "reach_cluster"
-    unmet = _unmet(name, cluster, answer.text, messages.text(action, cluster=cluster))
+    action = messages.text(answer.code.replace(_PREREQUISITE, "action"), cluster=cluster)
+    unmet = _unmet(name, cluster, answer.text.removeprefix("Error: "), action)
     return replace(unmet, usage=answer.usage, untrusted=answer.untrusted)
 
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from typing import Final
-
 from kubescript.wire import messages
+from kubescript.worker.sdk import errors
 
-__all__ = ["ToolError"]
-
-_CODE: Final = re.compile(r"tool\.[a-z_]{1,40}")
+__all__ = ["ToolError", "of_api"]
 
 
 class ToolError(Exception):
@@ -18,4 +14,15 @@ class ToolError(Exception):
     def __init__(self, message: str, /, **values: object) -> None:
         super().__init__(messages.text(message, **values))
         self.code = f"tool.{message}"
-        assert _CODE.fullmatch(self.code), self.code
+
+
+def of_api(error: errors.ApiException) -> Exception:
+    """Returns what a tool says of a call that failed; the error itself where there is nothing to add."""
+    details = error.message or error.reason or ""
+    if error.code.startswith("cluster."):
+        return ToolError("prerequisite_cluster", details=details)
+    if error.status == 401:
+        return ToolError("prerequisite_credentials", details=details)
+    if error.status == 404:
+        return ToolError("not_found", details=details)
+    return error

@@ -7,13 +7,15 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from kubescript.wire import messages
-from kubescript.worker.sdk import client, names
+from kubescript.worker.sdk import client, errors, names
+from kubescript.worker.tools import errors as tool_errors
+from kubescript.worker.tools import get
 
 __all__ = ["EXTENSIONS", "TOOLS", "Toolbox"]
 
 Function = Callable[..., Any]
 
-TOOLS: Final[dict[str, Function]] = {}
+TOOLS: Final[dict[str, Function]] = {"kubectl_get": get.kubectl_get}
 """Tools by the names that MCP clients call."""
 
 
@@ -40,7 +42,10 @@ class Toolbox:
 def _call(tool: Function, k8s: client.K8s, /, *args: object, language: str = "en", **options: object) -> object:
     """Calls a tool, whose messages are in this language."""
     messages.choose(language)
-    return tool(k8s, *args, **options)
+    try:
+        return tool(k8s, *args, **options)
+    except errors.ApiException as error:
+        raise tool_errors.of_api(error) from None
 
 
 EXTENSIONS: Final[dict[str, Callable[[client.K8s], Any]]] = {"tools": Toolbox}

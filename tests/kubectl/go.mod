@@ -1,5 +1,5 @@
 // kubectl of the version that tests/controlplane pins for the API server.
-module kubescript/benchmarks/kubectl
+module kubescript/tests/kubectl
 
 go 1.26.0
 

@@ -1,0 +1,57 @@
+"""The classic tools as a client calls them, and the real kubectl beside them."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+import mcp_types
+from anyio.from_thread import start_blocking_portal
+from mcp.client import Client
+
+from tests import clients, kubectl
+
+__all__ = ["TOOLSETS", "Call", "calling", "text", "typed_by_kubectl"]
+
+TOOLSETS = "kubectl,helm,cluster"
+
+
+class Call(Protocol):
+    """Calls a tool by name."""
+
+    def __call__(self, tool: str, /, **arguments: object) -> mcp_types.CallToolResult: ...
+
+
+@contextlib.contextmanager
+def calling(*flags: str, toolsets: str = TOOLSETS) -> Iterator[Call]:
+    """One stdio server with these toolsets and one client for many calls."""
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(clients.connect("stdio", ("--toolsets", toolsets, *flags))) as client,
+    ):
+
+        def call(tool: str, /, **arguments: object) -> mcp_types.CallToolResult:
+            return portal.call(_call, client, tool, arguments)
+
+        yield call
+
+
+async def _call(client: Client, tool: str, arguments: dict[str, object]) -> mcp_types.CallToolResult:
+    return await client.call_tool(tool, arguments)
+
+
+def text(result: mcp_types.CallToolResult) -> str:
+    """The answer of a call that succeeded, without the lines that mark text of the cluster."""
+    assert not result.is_error, clients.whole(result)
+    return clients.text(result)
+
+
+def typed_by_kubectl(kubeconfig: Path, *words: str) -> str:
+    """What the real kubectl prints."""
+    command = [str(kubectl.program()), "--kubeconfig", str(kubeconfig), *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout

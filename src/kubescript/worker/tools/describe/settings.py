@@ -1,0 +1,65 @@
+"""ConfigMaps, Secrets and ServiceAccounts."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kubescript.wire import messages
+from kubescript.worker.tools.describe import subject, values, writer
+
+__all__ = ["config_map", "metadata", "secret", "service_account"]
+
+MAX_VALUE: Final = 2_000
+"""Characters of one value of a ConfigMap."""
+
+
+def metadata(about: subject.Subject, out: writer.Writer) -> None:
+    """Writes name, namespace, labels and annotations."""
+    own = about.object.get("metadata") or {}
+    out.field("Name", own.get("name"))
+    out.given("Namespace", own.get("namespace"))
+    out.labels("Labels", own.get("labels"))
+    out.annotations("Annotations", own.get("annotations"))
+
+
+def config_map(about: subject.Subject, out: writer.Writer) -> None:
+    """Writes a ConfigMap with its values, the long ones cut."""
+    metadata(about, out)
+    out.verbatim("\nData\n====")
+    for key, value in sorted((about.object.get("data") or {}).items()):
+        script = f"k8s.coreV1().read_namespaced_config_map({about.name!r}, {about.namespace!r}).data[{key!r}]"
+        out.verbatim(f"{key}:\n----\n{value[:MAX_VALUE]}")
+        if len(value) > MAX_VALUE:
+            out.verbatim(messages.text("describe_cut", shown=MAX_VALUE, count=len(value), script=script))
+        out.verbatim("")
+    out.verbatim("\nBinaryData\n====")
+    for key, value in sorted((about.object.get("binaryData") or {}).items()):
+        out.verbatim(f"{key}: {_size(value)} bytes")
+    out.verbatim("")
+
+
+def secret(about: subject.Subject, out: writer.Writer) -> None:
+    """Writes a Secret: its keys and how long their values are, where an operator serves them."""
+    metadata(about, out)
+    out.verbatim("")
+    out.field("Type", about.object.get("type"))
+    out.verbatim("\nData\n====")
+    for key, value in sorted((about.object.get("data") or {}).items()):
+        # A value that redaction has masked tells nothing of its length.
+        masked = isinstance(value, str) and _size(value) < 0
+        out.field(key, value if masked else f"{_size(value)} bytes")
+
+
+def _size(encoded: str) -> int:
+    """Returns how many bytes a base64 text stands for; -1 for what is none, such as a mask."""
+    plain = encoded.rstrip("=")
+    if not plain.replace("+", "").replace("/", "").isalnum() and plain:
+        return -1
+    return len(plain) * 3 // 4
+
+
+def service_account(about: subject.Subject, out: writer.Writer) -> None:
+    """Writes a ServiceAccount."""
+    metadata(about, out)
+    pull = [values.text(each.get("name")) for each in about.object.get("imagePullSecrets") or ()]
+    out.several("Image pull secrets", pull)

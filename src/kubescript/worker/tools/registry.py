@@ -11,6 +11,7 @@ from kubescript.worker.sdk import client, errors, names
 from kubescript.worker.tools import errors as tool_errors
 from kubescript.worker.tools import get
 from kubescript.worker.tools.describe import describer
+from kubescript.worker.tools import get, logs, top
 
 __all__ = ["EXTENSIONS", "TOOLS", "Toolbox"]
 
@@ -19,6 +20,11 @@ Function = Callable[..., Any]
 TOOLS: Final[dict[str, Function]] = {
     "kubectl_describe": describer.kubectl_describe,
     "kubectl_get": get.kubectl_get,
+    "kubectl_get": get.kubectl_get,
+    "kubectl_logs": logs.kubectl_logs,
+    "kubectl_top_nodes": top.kubectl_top_nodes,
+    "kubectl_top_pods": top.kubectl_top_pods,
+    "kubectl_top_containers": top.kubectl_top_containers,
 }
 """Tools by the names that MCP clients call."""
 

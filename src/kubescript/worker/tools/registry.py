@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from kubescript.wire import messages
 from kubescript.worker.sdk import client, errors, names
+from kubescript.worker.tools import cluster_info, get, logs, top
 from kubescript.worker.tools import errors as tool_errors
 from kubescript.worker.tools import get
 from kubescript.worker.tools.describe import describer
@@ -22,6 +23,7 @@ TOOLS: Final[dict[str, Function]] = {
     "kubectl_get": get.kubectl_get,
     "kubectl_get": get.kubectl_get,
     "kubectl_logs": logs.kubectl_logs,
+    "kubectl_cluster_info": cluster_info.kubectl_cluster_info,
     "kubectl_top_nodes": top.kubectl_top_nodes,
     "kubectl_top_pods": top.kubectl_top_pods,
     "kubectl_top_containers": top.kubectl_top_containers,

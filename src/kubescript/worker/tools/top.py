@@ -45,7 +45,7 @@ def kubectl_top_nodes(k8s: client.K8s, sort_by: str | None = None) -> str:
     """CPU and memory that nodes use, and how much that is of what they have for pods."""
     _check_sort(sort_by)
     core, metrics = k8s.coreV1(), k8s.metricsV1beta1()
-    measured, nodes = k8s.parallel([lambda: metrics.list_node_metrics(), lambda: core.list_node()])  # noqa: PLW0108
+    measured, nodes = k8s.parallel([metrics.list_node_metrics, core.list_node])
     used = [_of_node(each) for each in _read(measured)]
     note = ""
     room: dict[str, tuple[int, int]] = {}

@@ -1,0 +1,93 @@
+"""kubectl_cluster_info: what answers for the cluster, and what is unhealthy in it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import Any, Final
+
+from kubescript.wire import messages
+from kubescript.worker.sdk import client, errors
+from kubescript.worker.tools import cluster_dump, health
+
+__all__ = ["kubectl_cluster_info"]
+
+_SYSTEM: Final = "kube-system"
+_SERVICES: Final = "kubernetes.io/cluster-service=true"
+_NAME: Final = "kubernetes.io/name"
+_MOST_TROUBLES: Final = 20
+
+
+def kubectl_cluster_info(k8s: client.K8s, *, dump: bool = False) -> str:
+    """The control plane's version, the cluster's own services, nodes and troubles; with `dump`, of all namespaces."""
+    lines = [_control_plane(k8s)]
+    if dump:
+        return "\n".join([*lines, *cluster_dump.sections(k8s)])
+    core = k8s.coreV1()
+    found = k8s.parallel(
+        {
+            "nodes": core.list_node,
+            "services": lambda: core.list_namespaced_service(_SYSTEM, label_selector=_SERVICES),
+            f"pods in {_SYSTEM}": lambda: core.list_namespaced_pod(_SYSTEM),
+        }
+    )
+    nodes, services, pods = (() if isinstance(each, Exception) else list(each) for each in found.values())
+    lines += [_service(each) for each in services]
+    if nodes:
+        lines.append(messages.text("info_nodes", ready=sum(map(health.is_ready, nodes)), all=len(nodes)))
+    troubles = health.node_troubles(nodes)
+    for pod in pods:
+        if (state := health.pod_state(pod)) not in health.HEALTHY_PODS:
+            troubles.append(f"{_SYSTEM}/{pod['metadata']['name']} {state}")
+    lines.append(_unhealthy(troubles))
+    for what, answer in found.items():
+        if isinstance(answer, Exception):
+            lines.append(messages.text("info_unread", what=what, reason=getattr(answer, "message", answer)))
+    return "\n".join(lines)
+
+
+def _control_plane(k8s: client.K8s) -> str:
+    """Returns the line of the control plane. Its address is the host's business: scripts never learn it."""
+    version = ""
+    try:
+        version = k8s.api("VersionApi").get_code()["gitVersion"]
+    except errors.ApiException as error:
+        # A cluster that cannot be asked at all makes no further call.
+        if error.code != "cluster.not_captured" and (error.code.startswith("cluster.") or error.status == 401):
+            raise
+    return messages.text("info_control_plane", context=k8s.name, version=version or "?")
+
+
+def _service(service: Mapping[str, Any]) -> str:
+    """Returns what kubectl says of a service of the cluster's own, with a path in place of the address."""
+    metadata = service["metadata"]
+    name = (metadata.get("labels") or {}).get(_NAME) or metadata["name"]
+    ports = list(service["spec"].get("ports") or ())
+    with contextlib.suppress(KeyError, IndexError, TypeError):
+        ingress = service["status"]["loadBalancer"]["ingress"][0]
+        address = ingress.get("ip") or ingress.get("hostname")
+        return messages.text(
+            "info_service", name=name, link=" ".join(f"http://{address}:{each['port']}" for each in ports)
+        )
+    path = f"/api/v1/namespaces/{metadata['namespace']}/services/{_proxied(metadata['name'], ports)}/proxy"
+    return messages.text("info_service", name=name, link=path)
+
+
+def _proxied(name: str, ports: list[Mapping[str, Any]]) -> str:
+    """Returns scheme, name and port of a service, as kubectl guesses them."""
+    if not ports:
+        return name
+    port = ports[0].get("name") or ""
+    if port == "https" or ports[0]["port"] == 443:
+        return f"https:{name}:{port}"
+    return f"{name}:{port}" if port else name
+
+
+def _unhealthy(troubles: list[str]) -> str:
+    if not troubles:
+        return messages.text("info_healthy", namespace=_SYSTEM)
+    more = len(troubles) - _MOST_TROUBLES
+    shown = troubles[:_MOST_TROUBLES]
+    if more > 0:
+        shown.append(messages.text("info_more", count=more))
+    return messages.text("info_unhealthy", troubles="; ".join(shown))

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kubescript.wire import messages
 from kubescript.worker.sdk import client, errors, names
-from kubescript.worker.tools import cluster_info, get, logs, top
+from kubescript.worker.tools import cluster_info, cluster_list, get, logs, top
 from kubescript.worker.tools import errors as tool_errors
 from kubescript.worker.tools import get
 from kubescript.worker.tools.describe import describer
@@ -27,6 +27,7 @@ TOOLS: Final[dict[str, Function]] = {
     "kubectl_top_nodes": top.kubectl_top_nodes,
     "kubectl_top_pods": top.kubectl_top_pods,
     "kubectl_top_containers": top.kubectl_top_containers,
+    "cluster_list": cluster_list.cluster_list,
 }
 """Tools by the names that MCP clients call."""
 

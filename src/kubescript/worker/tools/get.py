@@ -1,12 +1,28 @@
-"""kubectl_get."""
+"""kubectl_get and kubectl_get_yaml."""
 
 from __future__ import annotations
 
-from typing import Any
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
-from kubescript.worker.sdk import client
+from kubescript.wire import messages
+from kubescript.worker.sdk import client, schemas
+from kubescript.worker.tools import errors as tool_errors
+from kubescript.worker.tools import kinds, listing, prune, rendering, yaml_text
 
-__all__ = ["kubectl_get"]
+__all__ = ["kubectl_get", "kubectl_get_yaml"]
+
+MAX_ROWS: Final = 100
+MAX_OBJECTS: Final = 20
+"""Whole objects in one answer."""
+MAX_LINES: Final = 450
+"""Lines of several objects: an answer is cut at 500."""
+MAX_COUNTS: Final = 12
+"""States that are counted in an answer."""
+_COUNTED: Final = ("Status", "Reason")
+"""Columns that tell the usual rows from the others. An event has the second only."""
 
 
 def kubectl_get(
@@ -17,7 +33,144 @@ def kubectl_get(
     *,
     all_namespaces: bool = False,
     label_selector: str | None = None,
+    labels: Mapping[str, str] | None = None,
+    output: str = "json",
 ) -> Any:
-    """List objects of a kind, or show one."""
-    found = k8s.get(resource, name, None if all_namespaces else namespace or "default")
-    return [each.metadata.name for each in found]
+    """List objects of a kind, or show one. `output` is json, table, wide, name or yaml."""
+    selector = label_selector or ",".join(f"{key}={value}" for key, value in (labels or {}).items())
+    scope = _scope(k8s, resource, namespace, name, all_namespaces=all_namespaces, selector=selector)
+    if output == "yaml":
+        return _yaml(k8s, scope)
+    if scope.single and output == "json":
+        return _one(k8s, scope)
+    found = listing.read(k8s, scope, named=scope.every_namespace or output == "name")
+    shown = found._replace(rows=_most_telling(found))
+    notes = _notes(scope, found, shown)
+    if output == "json":
+        return _json(scope, found, shown, notes)
+    return "\n".join([_text(scope, shown, output), *notes]) if found.rows else _nothing(scope)
+
+
+def kubectl_get_yaml(
+    k8s: client.K8s,
+    resource: str,
+    name: str | None = None,
+    namespace: str | None = None,
+    *,
+    all_namespaces: bool = False,
+) -> str:
+    """Objects as YAML, without what the API server keeps for itself."""
+    return _yaml(k8s, _scope(k8s, resource, namespace, name, all_namespaces=all_namespaces))
+
+
+def _scope(
+    k8s: client.K8s, resource: str, namespace: str | None, name: str | None, *, all_namespaces: bool, selector: str = ""
+) -> listing.Scope:
+    if namespace and all_namespaces:
+        raise tool_errors.ToolError("namespace_conflict")
+    kind = kinds.find(k8s, resource)
+    every = all_namespaces or not kind.namespaced
+    return listing.Scope(kind, None if every else namespace or "default", name, selector)
+
+
+def _one(k8s: client.K8s, scope: listing.Scope) -> dict[str, Any]:
+    found, reply = k8s._session.fetch(scope.call("json"), schemas.OBJECT)
+    shown = _pruned(scope.kind, listing.strip(found))
+    if reply.metadata_rule:
+        shown["note"] = _withheld(scope, reply.metadata_rule)
+    return shown
+
+
+def _pruned(kind: kinds.Kind, obj: dict[str, Any]) -> dict[str, Any]:
+    # The items of a list lack both, and an object that is served without its data has those of its representation.
+    named = {**obj, "apiVersion": kind.api_version, "kind": kind.kind}
+    return prune.pruned(named, defaults=bool(kind.model))
+
+
+def _yaml(k8s: client.K8s, scope: listing.Scope) -> str:
+    limit = () if scope.single else (("limit", str(MAX_OBJECTS)),)
+    found, reply = k8s._session.fetch(scope.call("json", *limit), schemas.OBJECT)
+    objects = [found] if scope.single else list(found)
+    documents = _first_documents(yaml_text.written(_pruned(scope.kind, listing.strip(each))) for each in objects)
+    if not documents:
+        return _nothing(scope)
+    notes = [_withheld(scope, reply.metadata_rule)] if reply.metadata_rule else []
+    if len(documents) < len(objects) or (not scope.single and found.metadata.get("continue")):
+        notes.append(messages.text("get_first_objects", shown=len(documents)))
+    return "".join(f"# {note}\n" for note in notes) + "\n---\n".join(documents)
+
+
+def _first_documents(documents: Iterable[str]) -> list[str]:
+    """Returns the first document, and those after it that an answer has room for."""
+    found: list[str] = []
+    lines = 0
+    for each in itertools.islice(documents, MAX_OBJECTS):
+        lines += each.count("\n") + 2
+        if found and lines > MAX_LINES:
+            break
+        found.append(each)
+    return found
+
+
+def _json(scope: listing.Scope, found: listing.Listing, shown: listing.Listing, notes: Sequence[str]) -> dict[str, Any]:
+    answer: dict[str, Any] = {"items": rendering.as_json(shown, namespaces=scope.every_namespace)}
+    if len(shown.rows) < len(found.rows):
+        answer["total"] = len(found.rows)
+        if counted := _counted(found):
+            answer[counted.key] = dict(Counter(counted.values).most_common(MAX_COUNTS))
+    return {**answer, "note": " ".join(notes)} if notes else answer
+
+
+def _text(scope: listing.Scope, shown: listing.Listing, output: str) -> str:
+    if output == "name":
+        group = f".{scope.kind.group}" if scope.kind.group else ""
+        return "\n".join(f"{scope.kind.kind.lower()}{group}/{row.name}" for row in shown.rows)
+    return rendering.as_table(shown, wide=output == "wide", namespaces=scope.every_namespace)
+
+
+def _nothing(scope: listing.Scope) -> str:
+    """Returns what kubectl says of an empty list."""
+    if not scope.kind.namespaced or scope.every_namespace:
+        return messages.text("get_nothing")
+    return messages.text("get_nothing_in_namespace", namespace=scope.namespace)
+
+
+def _notes(scope: listing.Scope, found: listing.Listing, shown: listing.Listing) -> list[str]:
+    notes = [_withheld(scope, found.metadata_rule)] if found.metadata_rule else []
+    if len(shown.rows) < len(found.rows):
+        where = "" if scope.namespace is None else f", namespace={scope.namespace!r}"
+        script = f"k8s.get({scope.kind.script_name!r}{where})"
+        notes.append(messages.text("get_more", shown=len(shown.rows), total=len(found.rows), script=script))
+    return notes
+
+
+def _withheld(scope: listing.Scope, rule: str) -> str:
+    return messages.text("get_metadata_only", kind=scope.kind.kind, rule=rule)
+
+
+def _most_telling(found: listing.Listing) -> list[listing.Row]:
+    """Returns the rows to show, in their order: all, or first of all those that are not in the most usual state."""
+    if len(found.rows) <= MAX_ROWS:
+        return found.rows
+    counted = _counted(found)
+    if counted is None:
+        return found.rows[:MAX_ROWS]
+    usual = Counter(counted.values).most_common(1)[0][0]
+    order = sorted(range(len(found.rows)), key=lambda place: counted.values[place] == usual)
+    return [found.rows[place] for place in sorted(order[:MAX_ROWS])]
+
+
+class _Counted(NamedTuple):
+    """The column that tells the usual rows from the others."""
+
+    key: str
+    values: list[str]
+
+
+def _counted(found: listing.Listing) -> _Counted | None:
+    titles = [column.name for column in found.columns]
+    for title in _COUNTED:
+        if title in titles:
+            place = titles.index(title)
+            return _Counted(title.lower(), [str(row.cells[place]) for row in found.rows])
+    return None

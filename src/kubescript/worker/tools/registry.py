@@ -28,6 +28,8 @@ TOOLS: Final[dict[str, Function]] = {
     "kubectl_top_pods": top.kubectl_top_pods,
     "kubectl_top_containers": top.kubectl_top_containers,
     "cluster_list": cluster_list.cluster_list,
+    "kubectl_get": get.kubectl_get,
+    "kubectl_get_yaml": get.kubectl_get_yaml,
 }
 """Tools by the names that MCP clients call."""
 

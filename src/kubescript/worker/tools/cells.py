@@ -1,0 +1,71 @@
+"""What the cells of several kinds are made of, as kubectl prints it: ages, labels, selectors, containers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from kubescript.worker.sdk import ages
+
+__all__ = ["NONE", "UNSET", "at", "condition", "containers", "elements", "labels", "selector", "since"]
+
+NONE: Final = "<none>"
+UNSET: Final = "<unset>"
+_OPERATORS: Final = {"In": "in", "NotIn": "notin"}
+
+
+def at(data: Any, path: str, default: Any = None) -> Any:
+    """Returns the value at a path such as "spec.nodeName", or `default` where a step is absent or null."""
+    for key in path.split("."):
+        if not isinstance(data, dict) or data.get(key) is None:
+            return default
+        data = data[key]
+    return data
+
+
+def elements(data: Any, path: str) -> list[Any]:
+    """Returns the list at a path; empty where there is none."""
+    found = at(data, path)
+    return found if isinstance(found, list) else []
+
+
+def since(moment: Any) -> str:
+    """Returns the time since a moment, as kubectl writes it."""
+    age = ages.age(moment)
+    seconds = int(age.total_seconds())
+    if seconds < -1:
+        return "<invalid>"
+    return "0s" if seconds < 0 else str(age)
+
+
+def labels(found: Any) -> str:
+    """Returns a map as sorted pairs."""
+    pairs = sorted(f"{key}={value}" for key, value in found.items()) if isinstance(found, Mapping) else []
+    return ",".join(pairs) or NONE
+
+
+def selector(found: Any) -> str:
+    """Returns a label selector in the form that a query has it; empty when it selects by nothing."""
+    equal = [(key, f"{key}={value}") for key, value in at(found, "matchLabels", {}).items()]
+    others = [(str(each.get("key")), _requirement(each)) for each in elements(found, "matchExpressions")]
+    return ",".join(text for _, text in sorted([*equal, *others]))
+
+
+def _requirement(expression: Mapping[str, Any]) -> str:
+    key, operator = expression.get("key"), expression.get("operator", "")
+    if operator in _OPERATORS:
+        return f"{key} {_OPERATORS[operator]} ({','.join(sorted(elements(expression, 'values')))})"
+    return f"!{key}" if operator == "DoesNotExist" else str(key)
+
+
+def containers(template: Any) -> tuple[str, str]:
+    """Returns names and images of the containers of a pod or of a pod's template."""
+    found = elements(template, "spec.containers")
+    return ",".join(each.get("name", "") for each in found), ",".join(each.get("image", "") for each in found)
+
+
+def condition(data: Any, kind: str) -> str:
+    """Returns the status of a condition: "True", "False", "Unknown", or nothing where there is no such condition."""
+    return next(
+        (str(each.get("status")) for each in elements(data, "status.conditions") if each.get("type") == kind), ""
+    )

@@ -1,0 +1,80 @@
+"""Owns `Kind`, what a tool's `resource` names, with the path of its objects. Built-in kinds cost no call to the
+cluster, custom ones are looked up in discovery."""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+from kubescript.worker.sdk import builtin_kinds, client, discovery, errors, names, operations
+from kubescript.worker.tools import errors as tool_errors
+
+__all__ = ["Kind", "find"]
+
+
+class Kind(NamedTuple):
+    """One kind of object."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool
+    model: str = ""
+    """The model of a built-in kind, such as V1Pod; else empty."""
+
+    @property
+    def api_version(self) -> str:
+        """Group and version, as an object's apiVersion has them."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def full_name(self) -> str:
+        """Plural and group, such as "certificates.cert-manager.io"."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def script_name(self) -> str:
+        """The shortest name that `k8s.get` takes for it."""
+        # `nodes` means the core group, also where the metrics API serves another kind of that name.
+        meant = builtin_kinds.find(self.plural)
+        return self.plural if meant and meant.model == self.model else self.full_name
+
+    def path(self, namespace: str | None, name: str | None = None) -> tuple[str, ...]:
+        """Returns the path of one object, or of all in a namespace or in the cluster."""
+        root = ("apis", self.group, self.version) if self.group else ("api", self.version)
+        within = ("namespaces", namespace) if self.namespaced and namespace else ()
+        return (*root, *within, self.plural, *((name,) if name else ()))
+
+
+def find(k8s: client.K8s, resource: str) -> Kind:
+    """Returns the kind of any name that kubectl knows. Raises ToolError for a kind that the cluster does not serve."""
+    if found := builtin_kinds.find(resource):
+        namespaced = (found.group, found.version, found.plural) in _namespaced()
+        return Kind(found.group, found.version, found.plural, found.kind, namespaced, found.model)
+    try:
+        served = k8s.discovery().find(resource)
+    except errors.NotFoundException:
+        hint = _hint(k8s.discovery(), resource)
+        raise tool_errors.ToolError("unsupported_resource", resource=f"{resource}{hint}") from None
+    return Kind(served.group, served.version, served.name, served.kind, served.namespaced)
+
+
+def _hint(served: discovery.Discovery, resource: str) -> str:
+    """Returns the names that look like this one; empty when none does."""
+    known = {each.full_name for each in served.preferred()} | {each.name for each in served.preferred()}
+    near = names.nearest(resource.lower(), sorted(known), 3)
+    return f"; near: {', '.join(near)}" if near else ""
+
+
+@functools.lru_cache(1)
+def _namespaced() -> frozenset[tuple[str, str, str]]:
+    """Returns group, version and plural of the built-in kinds whose objects live in a namespace."""
+    found = set()
+    for api in operations.apis():
+        for name in operations.operations(api):
+            segments = operations.operation(api, name).path.strip("/").split("/")
+            if segments[-3:-2] == ["{namespace}"] and segments[-1] == "{name}":
+                group, version = ("", segments[1]) if segments[0] == "api" else (segments[1], segments[2])
+                found.add((group, version, segments[-2]))
+    return frozenset(found)

@@ -1,0 +1,137 @@
+"""Owns `Listing`, the rows of a list or of one object: the API server's own Table where there is one, else what
+columns.py prints of the objects."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from kubescript.wire import protocol
+from kubescript.worker.sdk import base_view, client, errors, lazy_json, lists, schemas
+from kubescript.worker.tools import cells, columns, kinds
+
+__all__ = ["Listing", "Row", "Scope", "read", "strip"]
+
+_DEFINITIONS: Final = ("apis", "apiextensions.k8s.io", "v1", "customresourcedefinitions")
+
+
+class Scope(NamedTuple):
+    """Which objects are meant."""
+
+    kind: kinds.Kind
+    namespace: str | None
+    """None means all namespaces."""
+    name: str | None = None
+    selector: str = ""
+
+    @property
+    def every_namespace(self) -> bool:
+        """Whether the objects may be of several namespaces."""
+        return self.kind.namespaced and self.namespace is None
+
+    @property
+    def single(self) -> bool:
+        """Whether it is one object; one name in all namespaces may be that of several."""
+        return self.name is not None and not self.every_namespace
+
+    def call(self, accept: protocol.Accept, *query: tuple[str, str]) -> protocol.Call:
+        """Returns the request for them."""
+        selected = (("labelSelector", self.selector),) if self.selector else ()
+        if self.single:
+            return protocol.Call("GET", self.kind.path(self.namespace, self.name), query, accept=accept)
+        if self.name is not None:
+            selected = (*selected, ("fieldSelector", f"metadata.name={self.name}"))
+        return protocol.Call("GET", self.kind.path(self.namespace), (*selected, *query), accept=accept)
+
+
+class Row(NamedTuple):
+    """One object; name and namespace are empty where nobody asked for them."""
+
+    name: str
+    namespace: str
+    cells: list[Any]
+
+
+class Listing(NamedTuple):
+    """The rows, and what they show."""
+
+    columns: list[columns.Column]
+    rows: list[Row]
+    metadata_rule: str = ""
+    """The rule of the policy that serves this kind without its data; empty where it is served whole."""
+
+
+class _Column(msgspec.Struct):
+    name: str
+    priority: int = 0
+
+
+class _Metadata(msgspec.Struct):
+    name: str = ""
+    namespace: str = ""
+
+
+class _Object(msgspec.Struct):
+    metadata: _Metadata
+
+
+class _Row(msgspec.Struct):
+    cells: list[Any]
+    object: _Object | None = None
+
+
+class _Table(msgspec.Struct):
+    """The part of a Table that is read here."""
+
+    columnDefinitions: list[_Column]  # noqa: N815 - the JSON name
+    rows: list[_Row] | None = None
+
+
+_table: Final = msgspec.json.Decoder(_Table).decode
+
+
+def read(k8s: client.K8s, scope: Scope, *, named: bool) -> Listing:
+    """Asks the cluster. `named` says that the rows need name and namespace beside their cells."""
+    include = "Metadata" if named else "None"
+    answer, reply = k8s._session.fetch(scope.call("table", ("includeObject", include)), schemas.OBJECT)
+    if not isinstance(answer, lists.ListObject) and answer.get("kind") == "Table":
+        return _tabular(base_view.unwrap(answer))
+    found = answer if isinstance(answer, lists.ListObject) else [answer]
+    printer = columns.of_model("" if reply.metadata_rule else scope.kind.model)
+    if not scope.kind.model:
+        printer = _custom(k8s, scope.kind)
+    rows = [_row(printer, strip(each)) for each in found]
+    return Listing(list(printer.columns), rows, reply.metadata_rule)
+
+
+def strip(view: Any) -> dict[str, Any]:
+    """Returns the plain data of a view."""
+    # Masks in it are shown as they are, and nothing is compared with them: the answer needs no note of them.
+    found: dict[str, Any] = lazy_json.whole(base_view.unwrap(view))
+    return found
+
+
+def _tabular(answer: dict[str, Any]) -> Listing:
+    table = _table(lazy_json.encode(answer))
+    shown = [columns.Column(each.name, each.priority > 0) for each in table.columnDefinitions]
+    return Listing(shown, [_of_table(each) for each in table.rows or ()])
+
+
+def _of_table(row: _Row) -> Row:
+    about = row.object.metadata if row.object else _Metadata()
+    return Row(about.name, about.namespace, row.cells)
+
+
+def _row(printer: columns.Printer, obj: dict[str, Any]) -> Row:
+    name, namespace = cells.at(obj, "metadata.name", ""), cells.at(obj, "metadata.namespace", "")
+    return Row(name, namespace, printer.cells(obj))
+
+
+def _custom(k8s: client.K8s, kind: kinds.Kind) -> columns.Printer:
+    """Returns the printer of a custom resource: name and age where its definition is out of reach."""
+    try:
+        definition, _ = k8s._session.fetch(protocol.Call("GET", (*_DEFINITIONS, kind.full_name)), schemas.OBJECT)
+    except errors.ApiException:
+        return columns.of_model("")
+    return columns.of_definition(strip(definition), kind.version)

@@ -1,0 +1,81 @@
+"""Writes the rows of a Listing: as kubectl's table, or as JSON for a reader who pays for every word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from kubescript.worker.tools import cells, columns, listing
+
+__all__ = ["as_json", "as_table"]
+
+_LEAST: Final = 6
+_PADDING: Final = 3
+"""The least width of kubectl's columns, and the space between them."""
+_LINE_END: Final = re.compile(r"[\f\n\r]")
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_WORD: Final = re.compile(r"[^\W_]+")
+_UNSAID: Final = (None, "", cells.NONE, cells.UNSET)
+_LEFT_OUT: Final = frozenset(
+    {
+        *("Containers", "Container-Runtime", "First Seen", "IP", "Nominated Node", "OS-Image", "Readiness Gates"),
+        *("Source", "Subobject", "VolumeMode"),
+    }
+)
+"""Wide columns that few questions are about. `output="wide"` has them."""
+
+
+def as_table(found: listing.Listing, *, wide: bool, namespaces: bool) -> str:
+    """Returns kubectl's table. `namespaces` begins each row with its namespace."""
+    places = [place for place, column in enumerate(found.columns) if wide or not column.wide]
+    titles = [found.columns[place].name.upper() for place in places]
+    lines = [[_printed(_cell(row, place)) for place in places] for row in found.rows]
+    if namespaces:
+        titles.insert(0, "NAMESPACE")
+        lines = [[row.namespace, *line] for row, line in zip(found.rows, lines, strict=True)]
+    return _aligned([titles, *lines])
+
+
+def as_json(found: listing.Listing, *, namespaces: bool) -> list[dict[str, Any]]:
+    """Returns a map for each row, without cells that say nothing."""
+    keys = [(place, _key(column.name)) for place, column in enumerate(found.columns) if not _hidden(column)]
+    return [_map(row, keys, namespaces=namespaces) for row in found.rows]
+
+
+def _hidden(column: columns.Column) -> bool:
+    return column.wide and column.name in _LEFT_OUT
+
+
+def _map(row: listing.Row, keys: Sequence[tuple[int, str]], *, namespaces: bool) -> dict[str, Any]:
+    told: Mapping[str, Any] = {key: _cell(row, place) for place, key in keys}
+    head = {"name": told["name"]} if "name" in told else {}
+    if namespaces:
+        head["namespace"] = row.namespace
+    return head | {key: value for key, value in told.items() if key not in head and value not in _UNSAID}
+
+
+def _cell(row: listing.Row, place: int) -> Any:
+    return row.cells[place] if place < len(row.cells) else None
+
+
+def _key(title: str) -> str:
+    """Returns a title as a JSON key: "Cluster-IP" is clusterIP, "Port(s)" is ports."""
+    words = _WORD.findall(title.replace("(s)", "s"))
+    return "".join(word.lower() if place == 0 else word[:1].upper() + word[1:] for place, word in enumerate(words))
+
+
+def _printed(value: Any) -> str:
+    """Returns a cell as kubectl prints it: the first line only."""
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+    first, *more = _LINE_END.split(text, maxsplit=1)
+    return _CONTROL.sub(" ", first) + ("..." if more else "")
+
+
+def _aligned(lines: list[list[str]]) -> str:
+    widths = [max(_LEAST, *(len(cell) + _PADDING for cell in column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from kubescript.wire import messages
@@ -13,6 +13,7 @@ from kubescript.worker.tools import cluster_dump, health
 __all__ = ["kubectl_cluster_info"]
 
 _SYSTEM: Final = "kube-system"
+_PODS: Final = f"pods in {_SYSTEM}"
 _SERVICES: Final = "kubernetes.io/cluster-service=true"
 _NAME: Final = "kubernetes.io/name"
 _MOST_TROUBLES: Final = 20
@@ -20,30 +21,36 @@ _MOST_TROUBLES: Final = 20
 
 def kubectl_cluster_info(k8s: client.K8s, *, dump: bool = False) -> str:
     """The control plane's version, the cluster's own services, nodes and troubles; with `dump`, of all namespaces."""
-    lines = [_control_plane(k8s)]
-    if dump:
-        return "\n".join([*lines, *cluster_dump.sections(k8s)])
+    rest = cluster_dump.sections(k8s) if dump else _summary(k8s)
+    return "\n".join([_control_plane(k8s), *rest])
+
+
+def _summary(k8s: client.K8s) -> Iterator[str]:
+    """Yields what is said without `dump`."""
     core = k8s.coreV1()
     found = k8s.parallel(
         {
             "nodes": core.list_node,
             "services": lambda: core.list_namespaced_service(_SYSTEM, label_selector=_SERVICES),
-            f"pods in {_SYSTEM}": lambda: core.list_namespaced_pod(_SYSTEM),
+            _PODS: lambda: core.list_namespaced_pod(_SYSTEM),
         }
     )
-    nodes, services, pods = (() if isinstance(each, Exception) else list(each) for each in found.values())
-    lines += [_service(each) for each in services]
-    if nodes:
-        lines.append(messages.text("info_nodes", ready=sum(map(health.is_ready, nodes)), all=len(nodes)))
-    troubles = health.node_troubles(nodes)
-    for pod in pods:
-        if (state := health.pod_state(pod)) not in health.HEALTHY_PODS:
-            troubles.append(f"{_SYSTEM}/{pod['metadata']['name']} {state}")
-    lines.append(_unhealthy(troubles))
-    for what, answer in found.items():
-        if isinstance(answer, Exception):
-            lines.append(messages.text("info_unread", what=what, reason=getattr(answer, "message", answer)))
-    return "\n".join(lines)
+    unread = {what: answer for what, answer in found.items() if isinstance(answer, Exception)}
+    if "services" not in unread:
+        yield from map(_service, found["services"])
+    troubles: list[str] = []
+    if "nodes" not in unread:
+        nodes = list(found["nodes"])
+        yield messages.text("info_nodes", ready=sum(map(health.is_ready, nodes)), all=len(nodes))
+        troubles += health.node_troubles(nodes)
+    if _PODS not in unread:
+        troubles += _pod_troubles(found[_PODS])
+    if troubles:
+        yield _unhealthy(troubles)
+    elif not unread:
+        yield messages.text("info_healthy", namespace=_SYSTEM)
+    for what, error in unread.items():
+        yield messages.text("info_unread", what=what, reason=getattr(error, "message", error))
 
 
 def _control_plane(k8s: client.K8s) -> str:
@@ -83,11 +90,17 @@ def _proxied(name: str, ports: list[Mapping[str, Any]]) -> str:
     return f"{name}:{port}" if port else name
 
 
-def _unhealthy(troubles: list[str]) -> str:
-    if not troubles:
-        return messages.text("info_healthy", namespace=_SYSTEM)
-    more = len(troubles) - _MOST_TROUBLES
-    shown = troubles[:_MOST_TROUBLES]
-    if more > 0:
+def _pod_troubles(pods: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yields such as `kube-system/coredns-x CrashLoopBackOff`."""
+    for pod in pods:
+        state = health.pod_state(pod)
+        if state not in health.HEALTHY_PODS:
+            yield f"{_SYSTEM}/{pod['metadata']['name']} {state}"
+
+
+def _unhealthy(troubles: Sequence[str]) -> str:
+    shown = list(troubles[:_MOST_TROUBLES])
+    more = len(troubles) - len(shown)
+    if more:
         shown.append(messages.text("info_more", count=more))
     return messages.text("info_unhealthy", troubles="; ".join(shown))

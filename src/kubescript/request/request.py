@@ -56,6 +56,8 @@ class Request:
     """
     kind: str = ""
     """With `metadata_rule`: the kind of the objects; empty when it is not known."""
+    release: bool = False
+    """Whether the object holds a revision of a Helm release; the answer then brings what `masker.releases` writes."""
     cancelled: Callable[[], bool] = field(default=bool, repr=False, compare=False)
     """Says whether nobody waits for the answer any more."""
 

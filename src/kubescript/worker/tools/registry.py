@@ -13,6 +13,8 @@ from kubescript.worker.tools import errors as tool_errors
 from kubescript.worker.tools import get
 from kubescript.worker.tools.describe import describer
 from kubescript.worker.tools import get, logs, top
+from kubescript.worker.tools.helm import listing, release
+from kubescript.worker.tools.helm import script as helm_script
 
 __all__ = ["EXTENSIONS", "TOOLS", "Toolbox"]
 
@@ -30,6 +32,11 @@ TOOLS: Final[dict[str, Function]] = {
     "cluster_list": cluster_list.cluster_list,
     "kubectl_get": get.kubectl_get,
     "kubectl_get_yaml": get.kubectl_get_yaml,
+    "kubectl_get": get.kubectl_get,
+    "helm_list": listing.helm_list,
+    "helm_status": release.helm_status,
+    "helm_get_values": release.helm_get_values,
+    "helm_history": release.helm_history,
 }
 """Tools by the names that MCP clients call."""
 
@@ -67,4 +74,5 @@ EXTENSIONS: Final[dict[str, Callable[[client.K8s], Any]]] = {
     "describe": describer.Describe,
     "tools": Toolbox,
 }
+EXTENSIONS: Final[dict[str, Callable[[client.K8s], Any]]] = {"tools": Toolbox, "helm": helm_script.Helm}
 """What `k8s` has beside the API clients, by name; each is made from the `k8s` that is asked for it."""

@@ -32,7 +32,7 @@ def call(verb: str, resource: str, **more: str) -> dict[str, Any]:
 def test_a_role_allows_whole_secrets_only_when_asked() -> None:
     """Calls served as metadata are left out of the roles and named in a comment; the operator may include them."""
     record = [call("list", "pods"), call("list", "secrets", served="metadata")]
-    role, comment = rbac.as_yaml(record, "r"), "kubescript served only metadata of these"
+    role, comment = rbac.as_yaml(record, "r"), "kubescript served only a part of these"
     assert comment in role and "- pods" in role and "- secrets" not in role and "list secrets" in role
     whole = rbac.as_yaml(record, "r", metadata=True)
     assert comment not in whole and "- secrets" in whole

@@ -115,7 +115,7 @@ class Rules:
         """A body, masked, in pieces that are as early as they can be. Raises TooLargeError, ShapeError where only
         metadata may pass, and ReleaseError."""
         if about.release and not about.echo:
-            chunks = releases.written(chunks)
+            chunks = releases.written(chunks, brief=about.release == "brief")
         elif about.metadata is not None:
             chunks = _reduced(about, about.metadata, chunks)
         rules = self._masker.anew(self._masks[about.echo])

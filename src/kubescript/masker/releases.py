@@ -27,6 +27,7 @@ _MAX_OBJECTS: Final = 2_000
 """Objects of a manifest that are named."""
 _GZIP: Final = b"\x1f\x8b\x08"
 _OWNER: Final = "helm"
+_KIND: Final = "Release"
 _Shape = TypeVar("_Shape", bound=msgspec.Struct)
 
 
@@ -137,6 +138,17 @@ class _Release(msgspec.Struct, omit_defaults=True):
     manifest: str = ""
 
 
+class _Brief(msgspec.Struct, omit_defaults=True):
+    """What lists of releases tell of one."""
+
+    kind: str
+    name: str
+    namespace: str
+    version: int
+    info: _Info
+    chart: _Chart | None
+
+
 class _Written(msgspec.Struct, omit_defaults=True):
     """A release as it passes."""
 
@@ -151,21 +163,30 @@ class _Written(msgspec.Struct, omit_defaults=True):
     resources: list[_Reference]
 
 
-def written(chunks: Iterable[bytes]) -> Iterator[bytes]:
+def written(chunks: Iterable[bytes], *, brief: bool) -> Iterator[bytes]:
     """Yields one revision of a release as JSON. Raises ReleaseError."""
     found = _decoded(_unpacked(_stored(_joined(chunks, _MAX_HELD))), _Release)
-    yield msgspec.json.encode(
-        _Written(
-            kind="Release",
-            name=found.name,
-            namespace=found.namespace,
-            version=found.version,
-            info=found.info,
-            chart=found.chart,
-            config=found.config,
-            hooks=found.hooks,
-            resources=list(_references(found.manifest)),
-        )
+    yield msgspec.json.encode(_brief(found) if brief else _whole(found))
+
+
+def _brief(found: _Release) -> _Brief:
+    found.info.notes = ""
+    if found.chart is not None:
+        found.chart.values = None
+    return _Brief(_KIND, found.name, found.namespace, found.version, found.info, found.chart)
+
+
+def _whole(found: _Release) -> _Written:
+    return _Written(
+        kind=_KIND,
+        name=found.name,
+        namespace=found.namespace,
+        version=found.version,
+        info=found.info,
+        chart=found.chart,
+        config=found.config,
+        hooks=found.hooks,
+        resources=list(_references(found.manifest)),
     )
 
 

@@ -5,7 +5,8 @@ Helm keeps each revision of a release in a Secret, or where its operator says so
     /apis/helm.sh/secrets/namespaces/shop/releases                                  which revisions there are
     /apis/helm.sh/secrets/namespaces/shop/releases/sh.helm.release.v1.web.v3        one revision
 
-where the place of the version says what they are kept in. `stored` returns the request that is sent: for the metadata
+where a call that accepts metadata gets a revision without values, notes, hooks and objects, and where the place of the
+version says what they are kept in. `stored` returns the request that is sent: for the metadata
 of the Secrets, or for one Secret, out of which `masker.releases` writes what a script may see.
 """
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Final
+from typing import Final, Literal
 
 from kubescript import errors
 from kubescript.request import request
@@ -66,7 +67,8 @@ def _list(call: request.Request) -> request.Request:
 def _one(call: request.Request) -> request.Request:
     if not call.namespace or not _NAME.fullmatch(call.name):
         raise _refused("a revision is named sh.helm.release.v1.NAME.vNUMBER, in the namespace of its release")
-    return replace(call, path=f"{_path(call)}/{call.name}", query=(), accept="application/json", release=True)
+    extent: Literal["brief", "whole"] = "brief" if "PartialObjectMetadata" in call.accept else "whole"
+    return replace(call, path=f"{_path(call)}/{call.name}", query=(), accept="application/json", release=extent)
 
 
 def _path(call: request.Request) -> str:

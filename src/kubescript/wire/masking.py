@@ -126,8 +126,8 @@ class Body(msgspec.Struct, frozen=True):
     """It may repeat words of the script, which must not get the mask that the same value has in the cluster."""
     metadata: Metadata | None = None
     """Set when only the metadata of its objects may pass; with `echo` it is the body of an error."""
-    release: bool = False
-    """It holds one revision of a Helm release, of which `metadata` is not all that may pass."""
+    release: Literal["", "brief", "whole"] = ""
+    """Set when it holds one revision of a Helm release, of which `metadata` is not all that may pass: how much is."""
 
 
 def alignments(text: bytes) -> tuple[bytes, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
@@ -68,9 +68,10 @@ def latest(everything: Iterable[Revision]) -> list[Revision]:
 
 
 def read(k8s: client.K8s, wanted: Sequence[Revision]) -> list[Release | errors.ApiException]:
-    """Returns these revisions whole, or why one cannot be read, in order; 8 of them are asked for at a time."""
-    found: list[Release | errors.ApiException] = k8s.parallel([functools.partial(_read, k8s, each) for each in wanted])
-    return found
+    """Returns these revisions without values, notes, hooks and objects, or why one cannot be read, in order."""
+    calls = [functools.partial(_read, k8s, each, "metadata") for each in wanted]
+    answers: list[Release | errors.ApiException] = k8s.parallel(calls)
+    return answers
 
 
 def found(k8s: client.K8s, name: str, namespace: str, number: int) -> Release:
@@ -114,9 +115,9 @@ def _revision(holder: str, metadata: Any) -> Revision | None:
     )
 
 
-def _read(k8s: client.K8s, revision: Revision) -> Release:
+def _read(k8s: client.K8s, revision: Revision, extent: Literal["json", "metadata"] = "json") -> Release:
     path = (*_path(revision.holder, revision.namespace), revision.stored)
-    text, _ = k8s._session.fetch_text(Call("GET", path))
+    text, _ = k8s._session.fetch_text(Call("GET", path, accept=extent))
     return msgspec.json.decode(text, type=Release)
 
 

@@ -47,7 +47,7 @@ def helm_list(
         body = "\n".join(each.name for each in shown)
     else:
         rows = _sorted(_rows(k8s, shown), reverse=reverse) if date else _rows(k8s, shown)
-        body = text.aligned([_TITLES, *([*row.values()] for row in rows)])
+        body = text.listed(_TITLES, rows)
     left = len(matching) - len(shown)
     return f"{body}\n({left} more: raise max, or narrow with namespace, status or filter)" if left else body
 
@@ -81,17 +81,13 @@ def _ordered(found: Iterable[storage.Revision], *, by_date: bool, reverse: bool)
 
 
 def _rows(k8s: client.K8s, shown: list[storage.Revision]) -> list[dict[str, str]]:
-    """Returns the rows of these revisions. Raises ApiException when none of them can be read."""
+    """Returns the rows of these revisions. One that cannot be read has what its labels tell, and why."""
     rows: list[dict[str, str]] = []
-    answers = storage.read(k8s, shown)
-    failed = [answer for answer in answers if isinstance(answer, errors.ApiException)]
-    if failed and len(failed) == len(answers):
-        raise failed[0]
-    for revision, answer in zip(shown, answers, strict=True):
+    for revision, answer in zip(shown, storage.read(k8s, shown), strict=True):
         if not isinstance(answer, errors.ApiException):
             rows.append(_row(revision, answer))
         elif answer.status != 404:  # one that is gone since it was listed is left out
-            rows.append(_unread(revision))
+            rows.append(_row(revision, storage.unread(revision, answer)))
     return rows
 
 
@@ -107,11 +103,6 @@ def _row(revision: storage.Revision, release: storage.Release) -> dict[str, str]
         "chart": chart,
         "app_version": app_version,
     }
-
-
-def _unread(revision: storage.Revision) -> dict[str, str]:
-    unread = dict.fromkeys(("updated", "chart", "app_version"), "(unreadable)")
-    return _row(revision, {"version": revision.number, "info": {"status": revision.status}}) | unread
 
 
 def _sorted(rows: list[dict[str, str]], *, reverse: bool) -> list[dict[str, str]]:

@@ -63,7 +63,7 @@ def helm_history(
 ) -> str:
     """Tell the revisions of a release as `helm history` does."""
     rows = history(k8s, release_name, namespace, most=max)
-    return text.aligned([_TITLES, *([*row.values()] for row in rows)]) if output == "table" else _encoded(rows, output)
+    return text.listed(_TITLES, rows) if output == "table" else _encoded(rows, output)
 
 
 def status(
@@ -90,17 +90,14 @@ def values(
 def history(k8s: client.K8s, name: str, namespace: str | None = None, most: int = _MAX) -> list[dict[str, Any]]:
     """The last revisions of a release, with the fields of `helm history -o json`."""
     known = sorted(storage.of_release(k8s, name, namespace or storage.NAMESPACE), key=lambda each: each.number)[-most:]
-    answers = storage.read(k8s, known)
-    failed = [answer for answer in answers if isinstance(answer, errors.ApiException)]
-    if failed and len(failed) == len(answers):
-        raise failed[0]
-    return [_revision(each, answer) for each, answer in zip(known, answers, strict=True)]
+    rows = []
+    for revision, answer in zip(known, storage.read(k8s, known), strict=True):
+        release = storage.unread(revision, answer) if isinstance(answer, errors.ApiException) else answer
+        rows.append(_revision(release))
+    return rows
 
 
-def _revision(revision: storage.Revision, release: storage.Release | errors.ApiException) -> dict[str, Any]:
-    if isinstance(release, errors.ApiException):
-        why = release.message or release.reason
-        release = {"version": revision.number, "info": {"status": revision.status, "description": f"unreadable: {why}"}}
+def _revision(release: storage.Release) -> dict[str, Any]:
     chart, app_version = text.chart_of(release)
     info = release["info"]
     return {

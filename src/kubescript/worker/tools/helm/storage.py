@@ -17,7 +17,7 @@ from kubescript.wire.protocol import Call
 from kubescript.worker.sdk import client, errors, schemas
 from kubescript.worker.tools.errors import ToolError
 
-__all__ = ["LATEST", "NAMESPACE", "Release", "Revision", "found", "latest", "read", "revisions"]
+__all__ = ["LATEST", "NAMESPACE", "Release", "Revision", "found", "latest", "read", "revisions", "unread"]
 
 _HOLDERS: Final = ("secrets", "configmaps")
 _STORED: Final = re.compile(r"sh\.helm\.release\.v1\..+\.v([1-9][0-9]{0,8})")
@@ -72,6 +72,14 @@ def read(k8s: client.K8s, wanted: Sequence[Revision]) -> list[Release | errors.A
     calls = [functools.partial(_read, k8s, each, "metadata") for each in wanted]
     answers: list[Release | errors.ApiException] = k8s.parallel(calls)
     return answers
+
+
+def unread(revision: Revision, error: errors.ApiException) -> Release:
+    """Returns what is known of a revision that cannot be read."""
+    why = f"unreadable: {error.message or error.reason}"
+    metadata = {"name": "(unreadable)", "version": "", "appVersion": ""}
+    info = {"status": revision.status, "last_deployed": revision.created, "description": why}
+    return {"version": revision.number, "info": info, "chart": {"metadata": metadata}}
 
 
 def found(k8s: client.K8s, name: str, namespace: str, number: int) -> Release:

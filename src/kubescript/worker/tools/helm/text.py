@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-__all__ = ["aligned", "chart_of", "seconds"]
+__all__ = ["aligned", "chart_of", "listed", "seconds"]
 
 _FRACTION: Final = re.compile(r"(\d\d:\d\d:\d\d)\.\d+")
 _MISSING: Final = "MISSING"
@@ -21,12 +21,19 @@ def aligned(rows: Sequence[Sequence[object]]) -> str:
     return "\n".join(lines)
 
 
+def listed(titles: Sequence[str], rows: Sequence[dict[str, Any]]) -> str:
+    """Returns rows as text in columns with these titles."""
+    return aligned([titles, *([*row.values()] for row in rows)])
+
+
 def chart_of(release: dict[str, Any]) -> tuple[str, str]:
     """Returns the chart as Helm names it, and the version of the application."""
     metadata = (release.get("chart") or {}).get("metadata")
     if metadata is None:
         return _MISSING, _MISSING
-    return f"{metadata.get('name', '')}-{metadata.get('version', '')}", metadata.get("appVersion", "")
+    return "-".join(filter(None, (metadata.get("name", ""), metadata.get("version", "")))), metadata.get(
+        "appVersion", ""
+    )
 
 
 def seconds(time: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import kubescript
@@ -25,6 +25,7 @@ from kubescript.telemetry import evaluation
 if TYPE_CHECKING:
     from mcp.server.lowlevel import server as lowlevel
 
+    from kubescript import types
     from kubescript.telemetry import otlp
     from kubescript.toolsets import base, classic
 
@@ -175,7 +176,12 @@ def _code(application: Application) -> base.Toolset:
 def _kubectl(application: Application) -> base.Toolset:
     from kubescript.toolsets import kubectl
 
-    return kubectl.toolset(_classic_access(application), writable=application.settings.writable)
+    def follow(
+        script: str, waits_ms: int, on_progress: evaluator.OnProgress | None, caller: types.Caller
+    ) -> Coroutine[None, None, types.Answer]:
+        return application.evaluator.evaluate(script, None, on_progress, caller, waits_ms=waits_ms)
+
+    return kubectl.toolset(_classic_access(application), follow=follow if application.settings.writable else None)
 
 
 def _helm(application: Application) -> base.Toolset:

@@ -142,9 +142,16 @@ class Evaluator:
         timeout_ms: int | None,
         on_progress: OnProgress | None = None,
         caller: types.Caller = _NOBODY,
+        *,
+        waits_ms: int = 0,
     ) -> types.Answer:
-        """Runs one script and returns the client's answer. Failures are answers too; only cancellation is raised."""
-        asked = _Request(script, self._settings.limits.for_script(timeout_ms), caller, _from_threads(on_progress))
+        """Runs one script and returns the client's answer. Failures are answers too; only cancellation is raised.
+
+        `waits_ms` is time beyond the largest timeout, for a script of our own that waits for the cluster. It is time
+        alone: the limit on processor time stays.
+        """
+        limits = self._settings.limits.for_script(timeout_ms, waits_ms)
+        asked = _Request(script, limits, caller, _from_threads(on_progress))
         try:
             async with self._places.place():
                 return await self._in_thread(asked, asked.ms_ago)

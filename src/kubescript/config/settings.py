@@ -101,11 +101,11 @@ class Limits(_Section):
     """Milliseconds to wait for the beginning of an answer when the server has several contexts: a dead cluster must
     leave time for the others. With one context, a call may take all the time that the script has left."""
 
-    def for_script(self, timeout_ms: int | None) -> types.Limits:
-        """Returns the limits of one script that asked for `timeout_ms`."""
+    def for_script(self, timeout_ms: int | None, waits_ms: int = 0) -> types.Limits:
+        """Returns the limits of one script that asked for `timeout_ms`, and may wait for `waits_ms` besides."""
         return types.Limits(
             # JSON knows no integers: a client may write 30000.0, which a worker would not read.
-            timeout_ms=min(int(timeout_ms or self.default_timeout_ms), self.max_timeout_ms),
+            timeout_ms=min(int(timeout_ms or self.default_timeout_ms), self.max_timeout_ms) + waits_ms,
             memory_bytes=self.memory_mib * MIB,
             depth=self.depth,
             output_bytes=self.output_kib * 1024,

@@ -21,6 +21,8 @@ _MAX_TEXT: Final = 1000
 _MAX_NAME: Final = 253
 _MAX_NAMESPACE: Final = 63
 _MAX_LABEL: Final = 63
+_LEAST_WAIT_S: Final = 30
+_LONGEST_WAIT_S: Final = 1800
 _FORBIDDEN: Final = re.compile(r"[;&|><`$()\0]")
 _NUL: Final = re.compile(r"\0")
 _NEEDS_THEM: Final = frozenset({"labelSelector", "filter"})
@@ -43,7 +45,7 @@ class Refusal(errors.RequestError):
 
 def checked(tool: str, given: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
     """Returns the arguments that are not null. `known` are the tool's own. Raises Refusal."""
-    arguments = {name: value for name, value in given.items() if value is not None}
+    arguments = {name: _whole(value) for name, value in given.items() if value is not None}
     for name, value in arguments.items():
         if name not in known:
             raise Refusal("unknown_argument", name=name[:_MAX_NAMESPACE], known=", ".join(known))
@@ -54,6 +56,11 @@ def checked(tool: str, given: Mapping[str, Any], known: Collection[str]) -> dict
     for check in (_check_namespaces, *_PRECONDITIONS.get(tool, ())):
         check(arguments)
     return arguments
+
+
+def _whole(value: Any) -> Any:
+    """Returns a number as an int where it is one: JSON knows no integers, and a client may write 3.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _check_text(name: str, text: str) -> None:
@@ -148,6 +155,11 @@ def _check_values(operator: str, values: str) -> None:
         _check_label_value(value.strip())
 
 
+def _check_timeout(seconds: int) -> None:
+    if not _LEAST_WAIT_S <= seconds <= _LONGEST_WAIT_S:
+        raise Refusal("invalid_timeout", least=_LEAST_WAIT_S, most=_LONGEST_WAIT_S, seconds=seconds)
+
+
 def _check_follow(follow: bool) -> None:
     if follow:
         raise Refusal("follow_disabled")
@@ -160,6 +172,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
     "labelSelector": _check_selector,
     "since": _check_since,
     "follow": _check_follow,
+    "timeout": _check_timeout,
 }
 """Checks of one argument, by its name."""
 

@@ -13,6 +13,7 @@ import tomllib
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import mcp_types
@@ -21,7 +22,7 @@ from kubescript import evaluator, types
 from kubescript.toolsets import arguments, base
 from kubescript.wire import messages
 
-__all__ = ["DESCRIPTIONS", "SCHEMAS", "Access", "tools"]
+__all__ = ["DESCRIPTIONS", "SCHEMAS", "Access", "Follow", "tools"]
 
 _HERE: Final = Path(__file__).parent
 SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = json.loads(_HERE.joinpath("classic.json").read_text("utf-8"))
@@ -35,6 +36,8 @@ _PREREQUISITE: Final = "tool.prerequisite"
 
 
 Evaluate = Callable[[str, int | None, evaluator.OnProgress | None, types.Caller], Coroutine[Any, Any, types.Answer]]
+Follow = Callable[[str, int, evaluator.OnProgress | None, types.Caller], Coroutine[Any, Any, types.Answer]]
+"""Runs a script that waits for the cluster, for these milliseconds beyond the time that every script has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +56,18 @@ Local = Callable[[Mapping[str, Any]], types.Answer]
 
 
 def tools(
-    access: Access, names: Sequence[str], *, writes: bool = False, local: Mapping[str, Local] | None = None
+    access: Access,
+    names: Sequence[str],
+    *,
+    follow: Follow | None = None,
+    local: Mapping[str, Local] = MappingProxyType({}),
 ) -> tuple[base.Tool, ...]:
-    """Returns these tools. `writes` says that they change the cluster; those in `local` ask no cluster."""
+    """Returns these tools. With `follow` they change the cluster, and may wait until it has carried out the change;
+    those in `local` ask no cluster."""
+    writes = follow is not None
     found = []
     for name in names:
-        handler = _handler(name, access, (local or {}).get(name))
+        handler = _handler(name, access, follow, local.get(name))
         found.append(base.Tool(_definition(name, access.language, writes=writes), handler))
     return tuple(found)
 
@@ -76,7 +85,7 @@ def _definition(name: str, language: messages.Language, *, writes: bool) -> mcp_
     )
 
 
-def _handler(name: str, access: Access, local: Local | None) -> base.Handler:
+def _handler(name: str, access: Access, follow: Follow | None, local: Local | None) -> base.Handler:
     async def call(
         given: Mapping[str, Any], on_progress: evaluator.OnProgress | None, caller: types.Caller
     ) -> types.Answer:
@@ -92,12 +101,21 @@ def _handler(name: str, access: Access, local: Local | None) -> base.Handler:
         if local is not None:
             return local(checked)
         script = _script(name, checked, cluster, access.language)
-        answer = await access.evaluate(script, None, on_progress, caller)
+        if follow is not None and checked.get("wait"):
+            answer = await follow(script, _waits_ms(name, checked), on_progress, caller)
+        else:
+            answer = await access.evaluate(script, None, on_progress, caller)
         if answer.code.startswith(_PREREQUISITE):
             return _explained(name, cluster or clusters[0], answer)
         return answer
 
     return call
+
+
+def _waits_ms(name: str, checked: Mapping[str, Any]) -> int:
+    """Returns how long a call waits for the cluster."""
+    seconds = checked.get("timeout", SCHEMAS[name]["properties"]["timeout"]["default"])
+    return int(seconds) * 1000
 
 
 def _script(name: str, checked: Mapping[str, Any], cluster: str, language: str) -> str:

@@ -22,9 +22,9 @@ _READS: Final = (
 _WRITES: Final = ("kubectl_scale_deployment", "kubectl_restart_deployment", "kubectl_edit_hpa")
 
 
-def toolset(access: classic.Access, *, writable: bool) -> base.Toolset:
-    """Returns the toolset. `writable` says that some cluster may be written to."""
+def toolset(access: classic.Access, *, follow: classic.Follow | None) -> base.Toolset:
+    """Returns the toolset. `follow` is there when some cluster may be written to."""
     tools = classic.tools(access, _READS)
-    if writable:
-        tools += classic.tools(access, _WRITES, writes=True)
+    if follow is not None:
+        tools += classic.tools(access, _WRITES, follow=follow)
     return base.Toolset(NAME, "kubectl's everyday commands as tools", tools)

@@ -113,6 +113,7 @@ def prepare(link: channel.Channel) -> Evaluate:
     def evaluate(start: protocol.Start) -> None:
         timeout = start.timeout_ms / 1000
         k8s._session.deadline = time.monotonic() + timeout
+        k8s._session.report = link.progress
         k8s._announce(start.contexts)
         ctx = context.Context(
             start.context,

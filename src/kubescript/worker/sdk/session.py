@@ -49,6 +49,8 @@ class Session:
         """The cluster that its calls are for; "" is the default one."""
         self.deadline = math.inf
         """The time at which the host ends the script, on the monotonic clock."""
+        self.report: Callable[[float, float | None, str], None] = lambda _done, _total, _text: None
+        """Tells the client how far the script is, as `ctx.progress` does."""
 
     @property
     def seconds_left(self) -> float:

@@ -15,6 +15,8 @@ from kubescript.worker.tools.describe import describer
 from kubescript.worker.tools import get, logs, top
 from kubescript.worker.tools.helm import listing, release
 from kubescript.worker.tools.helm import script as helm_script
+from kubescript.worker.tools import autoscaler, deployments, get
+from kubescript.worker.tools import errors as tool_errors
 
 __all__ = ["EXTENSIONS", "TOOLS", "Toolbox"]
 
@@ -37,6 +39,10 @@ TOOLS: Final[dict[str, Function]] = {
     "helm_status": release.helm_status,
     "helm_get_values": release.helm_get_values,
     "helm_history": release.helm_history,
+    "kubectl_get": get.kubectl_get,
+    "kubectl_scale_deployment": deployments.kubectl_scale_deployment,
+    "kubectl_restart_deployment": deployments.kubectl_restart_deployment,
+    "kubectl_edit_hpa": autoscaler.kubectl_edit_hpa,
 }
 """Tools by the names that MCP clients call."""
 

@@ -1,0 +1,131 @@
+"""kubectl_scale_deployment and kubectl_restart_deployment."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any, Final
+
+from kubescript.wire import messages
+from kubescript.worker.sdk import client
+from kubescript.worker.tools import errors, rollout, writes
+
+__all__ = ["kubectl_restart_deployment", "kubectl_scale_deployment"]
+
+_RESTARTED_AT: Final = "kubectl.kubernetes.io/restartedAt"
+
+
+def kubectl_scale_deployment(
+    k8s: client.K8s,
+    deployment_name: str,
+    replicas: int,
+    namespace: str | None = None,
+    *,
+    wait: bool = False,
+    timeout: float = 300,
+) -> str:
+    """Scale a Deployment; with `wait`, follow it until its pods are there."""
+    target = _target(k8s, deployment_name, namespace)
+    found = target.read()
+    was = _count(found.spec.replicas)
+    change = messages.text("scaled", target=target, was=was, now=replicas)
+    if was == replicas:
+        change = messages.text("scaled_already", target=target, now=replicas)
+    else:
+        patch = {"spec": {"replicas": replicas}}
+        writes.send(k8s.appsV1().patch_namespaced_deployment_scale, target.name, target.namespace, patch)
+    if not wait:
+        return _beside(change, found, replicas)
+    return _followed(k8s, target, change, timeout)
+
+
+def kubectl_restart_deployment(
+    k8s: client.K8s,
+    deployment_name: str,
+    namespace: str | None = None,
+    *,
+    wait: bool = False,
+    timeout: float = 300,
+) -> str:
+    """Replace a Deployment's pods one after the other; with `wait`, follow it to its end."""
+    target = _target(k8s, deployment_name, namespace)
+    found = target.read()
+    if found.spec.paused:
+        raise errors.ToolError("restart_paused", target=target)
+    # The Deployment replaces its pods when their template changes; kubectl changes the same annotation.
+    now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    patch = {"spec": {"template": {"metadata": {"annotations": {_RESTARTED_AT: now}}}}}
+    writes.send(k8s.appsV1().patch_namespaced_deployment, target.name, target.namespace, patch)
+    change = messages.text("restarted", target=target, at=now)
+    if not wait:
+        return _beside(change, found, _count(found.spec.replicas))
+    return _followed(k8s, target, change, timeout)
+
+
+def _target(k8s: client.K8s, name: str, namespace: str | None) -> rollout.Target:
+    apps, where = k8s.appsV1(), namespace or "default"
+    return rollout.Target(
+        kind="deployment",
+        namespace=where,
+        name=name,
+        read=lambda: apps.read_namespaced_deployment(name, where),
+        listing=apps.list_namespaced_deployment,
+        judge=_judged,
+    )
+
+
+def _beside(change: str, found: Any, wanted: int) -> str:
+    """Returns what was sent, and how many pods were ready before."""
+    return messages.text("not_followed", change=change, ready=_count(found.status.ready_replicas), wanted=wanted)
+
+
+def _followed(k8s: client.K8s, target: rollout.Target, change: str, seconds: float) -> str:
+    end = rollout.follow(k8s, target, change, seconds)
+    return messages.text("rollout_done", change=change, state=end.text)
+
+
+def _judged(found: Any) -> rollout.Progress:
+    """Returns how far a Deployment is, by the rules of `kubectl rollout status`.
+
+    One rule goes further: pods beyond the wanted number must have ended. Raises ToolError when the Deployment's own
+    deadline is over.
+    """
+    spec, status = found.spec, found.status
+    wanted, have = _count(spec.replicas), _count(status.replicas)
+    updated, available = _count(status.updated_replicas), _count(status.available_replicas)
+    if found.metadata.generation > _count(status.observed_generation):
+        return rollout.Progress(messages.text("state_unobserved"), total=wanted)
+    _check_conditions(found)
+    # A paused Deployment is scaled, and keeps the template that its pods have.
+    current = have if spec.paused else updated
+    if current < wanted:
+        text = messages.text("state_updated", updated=current, wanted=wanted)
+    elif have > wanted:
+        text = messages.text("state_ending", count=have - wanted)
+    elif have > current:
+        text = messages.text("state_ending", count=have - current)
+    elif available < current:
+        text = messages.text("state_available", available=available, wanted=wanted)
+    else:
+        text = messages.text("state_ready", ready=_count(status.ready_replicas), wanted=wanted)
+        return rollout.Progress(text, available, wanted, finished=True)
+    return rollout.Progress(text + _failure(found), min(available, wanted), wanted)
+
+
+def _check_conditions(found: Any) -> None:
+    progressing = _condition(found, "Progressing")
+    if progressing is not None and progressing.reason == "ProgressDeadlineExceeded":
+        raise errors.ToolError("rollout_stuck", name=found.metadata.name, details=progressing.message)
+
+
+def _failure(found: Any) -> str:
+    """Returns why pods cannot be made, such as a quota that is used up; empty when they can."""
+    failure = _condition(found, "ReplicaFailure")
+    return f" ({failure.message})" if failure is not None and failure.status == "True" else ""
+
+
+def _condition(found: Any, name: str) -> Any:
+    return next((each for each in found.status.conditions or () if each.type == name), None)
+
+
+def _count(number: int | None) -> int:
+    return number or 0

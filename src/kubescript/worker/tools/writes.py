@@ -1,0 +1,26 @@
+"""What the tools that change something say of a change that the cluster did not take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from kubescript.worker.sdk import errors
+from kubescript.worker.tools import errors as tool_errors
+
+__all__ = ["send"]
+
+_UNKNOWN: Final = frozenset({"cluster.timeout", "cluster.broken"})
+"""Codes of failures after which nobody knows whether the API server has carried out the request."""
+
+
+def send(write: Callable[..., Any], name: str, namespace: str, patch: dict[str, Any]) -> Any:
+    """Patches an object and returns it. Raises ToolError, or ApiException that says enough by itself."""
+    try:
+        return write(name, namespace, patch)
+    except errors.ConflictException:
+        raise tool_errors.ToolError("write_conflict", name=name) from None
+    except errors.ApiException as error:
+        if error.code in _UNKNOWN:
+            raise tool_errors.ToolError("write_unknown", name=name, details=error.message) from None
+        raise

@@ -76,6 +76,11 @@ class ApiException(Exception):
         # A hint may cost an API call (name_hints.py), so it is made only when the error's text is read.
         self._advice: Callable[[], str] | None = None
 
+    @property
+    def hint(self) -> str:
+        """What to do instead; it may cost an API call."""
+        return self._advice() if self._advice else ""
+
     def __str__(self) -> str:
         status = str(self.status or "")
         head = " ".join(filter(None, (status, str(self.code or self.reason or ""))))
@@ -83,7 +88,7 @@ class ApiException(Exception):
         if message == self.reason:
             message = ""
         text = ": ".join(filter(None, (head, self.call, message)))
-        hint = self._advice() if self._advice else ""
+        hint = self.hint
         return f"{text}; {hint}" if hint else text
 
 

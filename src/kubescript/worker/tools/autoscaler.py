@@ -10,6 +10,9 @@ from kubescript.worker.tools import errors, rollout, writes
 
 __all__ = ["kubectl_edit_hpa"]
 
+Bounds = tuple[int, int]
+"""The least and the most replicas."""
+
 
 def kubectl_edit_hpa(
     k8s: client.K8s,
@@ -27,19 +30,21 @@ def kubectl_edit_hpa(
     was = found.spec.min_replicas or 1, found.spec.max_replicas
     now = was[0] if min_replicas is None else min_replicas, was[1] if max_replicas is None else max_replicas
     _check(target, was, now)
-    bounds = {"minReplicas": (was[0], now[0]), "maxReplicas": (was[1], now[1])}
-    changed = {name: new for name, (old, new) in bounds.items() if old != new}
-    change = messages.text("hpa_already", target=target, least=now[0], most=now[1])
-    if changed:
-        patch = {"spec": changed}
-        api = k8s.autoscalingV2()
-        writes.send(api.patch_namespaced_horizontal_pod_autoscaler, target.name, target.namespace, patch)
-        old, new = _range(was), _range(now)
-        change = messages.text("hpa_changed", target=target, was=old, now=new)
-    if not wait:
-        return messages.text("rollout_done", change=change, state=_judged(found).text)
-    end = rollout.follow(k8s, target, change, timeout)
-    return messages.text("rollout_done", change=change, state=end.text)
+    if now == was:
+        change = messages.text("hpa_already", target=target, bounds=_range(now))
+    else:
+        patch = {"spec": _changed(was, now)}
+        write = k8s.autoscalingV2().patch_namespaced_horizontal_pod_autoscaler
+        found = writes.send(write, target.name, target.namespace, patch)
+        change = messages.text("hpa_changed", target=target, was=_range(was), now=_range(now))
+    state = rollout.follow(k8s, target, change, timeout, found).text if wait else _judged(found).text
+    return messages.text("rollout_done", change=change, state=state)
+
+
+def _changed(was: Bounds, now: Bounds) -> dict[str, int]:
+    """Returns the fields of the spec that are to be others."""
+    names = ("minReplicas", "maxReplicas")
+    return {name: new for name, old, new in zip(names, was, now, strict=True) if new != old}
 
 
 def _target(k8s: client.K8s, name: str, namespace: str | None) -> rollout.Target:
@@ -54,7 +59,7 @@ def _target(k8s: client.K8s, name: str, namespace: str | None) -> rollout.Target
     )
 
 
-def _check(target: rollout.Target, was: tuple[int, int], now: tuple[int, int]) -> None:
+def _check(target: rollout.Target, was: Bounds, now: Bounds) -> None:
     """Raises ToolError when the bounds would cross: the call gave one of them, and the HPA has the other."""
     least, most = now
     if least <= most:
@@ -64,7 +69,7 @@ def _check(target: rollout.Target, was: tuple[int, int], now: tuple[int, int]) -
     raise errors.ToolError("hpa_below_min", target=target, least=least, most=most)
 
 
-def _range(bounds: tuple[int, int]) -> str:
+def _range(bounds: Bounds) -> str:
     return f"{bounds[0]}-{bounds[1]}"
 
 

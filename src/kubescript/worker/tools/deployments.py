@@ -26,16 +26,17 @@ def kubectl_scale_deployment(
     """Scale a Deployment; with `wait`, follow it until its pods are there."""
     target = _target(k8s, deployment_name, namespace)
     found = target.read()
-    was = _count(found.spec.replicas)
-    change = messages.text("scaled", target=target, was=was, now=replicas)
+    was, known = _count(found.spec.replicas), None
     if was == replicas:
-        change = messages.text("scaled_already", target=target, now=replicas)
+        change, known = messages.text("scaled_already", target=target, now=replicas), found
     else:
         patch = {"spec": {"replicas": replicas}}
         writes.send(k8s.appsV1().patch_namespaced_deployment_scale, target.name, target.namespace, patch)
-    if not wait:
-        return _beside(change, found, replicas)
-    return _followed(k8s, target, change, timeout)
+        change = messages.text("scaled", target=target, was=was, now=replicas)
+    state = messages.text("state_so_far", ready=_count(found.status.ready_replicas))
+    if wait:
+        state = rollout.follow(k8s, target, change, timeout, known).text
+    return messages.text("rollout_done", change=change, state=state)
 
 
 def kubectl_restart_deployment(
@@ -54,11 +55,12 @@ def kubectl_restart_deployment(
     # The Deployment replaces its pods when their template changes; kubectl changes the same annotation.
     now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     patch = {"spec": {"template": {"metadata": {"annotations": {_RESTARTED_AT: now}}}}}
-    writes.send(k8s.appsV1().patch_namespaced_deployment, target.name, target.namespace, patch)
+    changed = writes.send(k8s.appsV1().patch_namespaced_deployment, target.name, target.namespace, patch)
     change = messages.text("restarted", target=target, at=now)
-    if not wait:
-        return _beside(change, found, _count(found.spec.replicas))
-    return _followed(k8s, target, change, timeout)
+    state = messages.text("state_restarting", count=_count(found.spec.replicas))
+    if wait:
+        state = rollout.follow(k8s, target, change, timeout, changed).text
+    return messages.text("rollout_done", change=change, state=state)
 
 
 def _target(k8s: client.K8s, name: str, namespace: str | None) -> rollout.Target:
@@ -71,16 +73,6 @@ def _target(k8s: client.K8s, name: str, namespace: str | None) -> rollout.Target
         listing=apps.list_namespaced_deployment,
         judge=_judged,
     )
-
-
-def _beside(change: str, found: Any, wanted: int) -> str:
-    """Returns what was sent, and how many pods were ready before."""
-    return messages.text("not_followed", change=change, ready=_count(found.status.ready_replicas), wanted=wanted)
-
-
-def _followed(k8s: client.K8s, target: rollout.Target, change: str, seconds: float) -> str:
-    end = rollout.follow(k8s, target, change, seconds)
-    return messages.text("rollout_done", change=change, state=end.text)
 
 
 def _judged(found: Any) -> rollout.Progress:

@@ -24,5 +24,5 @@ def of_api(error: errors.ApiException) -> Exception:
     if error.status == 401:
         return ToolError("prerequisite_credentials", details=details)
     if error.status == 404:
-        return ToolError("not_found", details=details)
+        return ToolError("not_found", details="; ".join(filter(None, (details, error.hint))))
     return error

@@ -49,8 +49,9 @@ class Target(NamedTuple):
         return f"{self.kind} {self.namespace}/{self.name}"
 
 
-def follow(k8s: client.K8s, target: Target, change: str, seconds: float) -> Progress:
-    """Returns the end of the change. `change` says in a sentence what was sent, for the errors.
+def follow(k8s: client.K8s, target: Target, change: str, seconds: float, known: Any = None) -> Progress:
+    """Returns the end of the change. `change` says in a sentence what was sent, for the errors; `known` is the object
+    as it was answered after that, if it was.
 
     Raises ToolError when the time is over, and when the change fails or can no longer be followed.
     """
@@ -58,21 +59,22 @@ def follow(k8s: client.K8s, target: Target, change: str, seconds: float) -> Prog
     deadline = min(began + seconds, k8s._session.deadline - _SPARE_S)
     progress = Progress("")
     try:
-        for found in _states(k8s, target, deadline):
-            progress = target.judge(found)
+        for found in _states(k8s, target, deadline, known):
+            before, progress = progress, target.judge(found)
             if progress.finished:
                 return progress
-            k8s._session.report(progress.done, progress.total or None, f"{target}: {progress.text}")
+            if progress != before:
+                k8s._session.report(progress.done, progress.total or None, f"{target}: {progress.text}")
     except errors.ApiException as error:
         raise tool_errors.ToolError("rollout_lost", change=change, details=error.message or error.reason) from None
     waited = round(time.monotonic() - began)
     raise tool_errors.ToolError("rollout_unfinished", change=change, seconds=waited, state=progress.text)
 
 
-def _states(k8s: client.K8s, target: Target, deadline: float) -> Iterator[Any]:
+def _states(k8s: client.K8s, target: Target, deadline: float, known: Any) -> Iterator[Any]:
     """Yields the object as it is now and after each change, until the deadline."""
     for _ in range(_MOST_WATCHES):
-        found = target.read()
+        found, known = known or target.read(), None
         yield found
         left = deadline - time.monotonic()
         if left <= 0:

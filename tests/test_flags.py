@@ -180,7 +180,7 @@ REFUSED = {
     "--disable-destructive --no-read-only": "[[denied_resources]]",
     "--disable-multi-cluster --contexts a,b": "use --context for one",
     "--cluster-provider in-cluster": "this is not a pod",
-    "--toolsets core": "use --toolsets code",
+    "--toolsets core": "use --toolsets kubectl",
     "--bind-address 0.0.0.0 --toolsets code": "not a loopback address",
     "--config-dir nowhere": "cannot read the configuration folder nowhere",
 }

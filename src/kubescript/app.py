@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from kubescript import types
     from kubescript.telemetry import otlp
-    from kubescript.toolsets import base, classic
+    from kubescript.toolsets import base
 
 __all__ = ["TOOLSETS", "Application", "check_rules", "check_toolsets", "open_cluster", "opened", "policy_of"]
 
@@ -83,7 +83,7 @@ class Application:
                 self._masking.warm_up()
             from kubescript import server
         self._start_telemetry()
-        toolsets = [TOOLSETS[name](self) for name in _enabled_toolsets(self.settings)]
+        toolsets = _load_toolsets(self)
         return server.build(toolsets, self.warm_up, self.settings.output.heartbeat_s)
 
     def start(self) -> None:
@@ -181,28 +181,50 @@ def _kubectl(application: Application) -> base.Toolset:
     ) -> Coroutine[None, None, types.Answer]:
         return application.evaluator.evaluate(script, None, on_progress, caller, waits_ms=waits_ms)
 
-    return kubectl.toolset(_classic_access(application), follow=follow if application.settings.writable else None)
+    return kubectl.toolset(_access(application), follow=follow if application.settings.writable else None)
 
 
 def _helm(application: Application) -> base.Toolset:
     from kubescript.toolsets import helm
 
-    return helm.toolset(_classic_access(application))
+    return helm.toolset(_access(application))
 
 
 def _clusters(application: Application) -> base.Toolset:
     from kubescript.toolsets import cluster
 
-    return cluster.toolset(_classic_access(application))
+    return cluster.toolset(_access(application))
 
 
-def _classic_access(application: Application) -> classic.Access:
-    from kubescript.toolsets import classic
+def _access(application: Application) -> base.Access:
+    """Returns all that a toolset may know of a server. The functions are closures, so that no attribute of theirs leads
+    to the parts of the application."""
+    from kubescript.toolsets import base
     from kubescript.wire import messages
 
     language = application.settings.language
     messages.choose(language)
-    return classic.Access(application.evaluator.evaluate, lambda: application.contexts.names, language)
+
+    async def evaluate(
+        script: str, timeout_ms: int | None, on_progress: evaluator.OnProgress | None, caller: types.Caller
+    ) -> types.Answer:
+        return await application.evaluator.evaluate(script, timeout_ms, on_progress, caller)
+
+    return base.Access(evaluate, lambda: application.contexts.names, language)
+
+
+def _load_toolsets(application: Application) -> list[base.Toolset]:
+    """Returns the toolsets that the settings name. Raises ConfigError when an installed one cannot be used."""
+    from kubescript.toolsets import installed
+
+    toolsets = []
+    for name in _enabled_toolsets(application.settings):
+        if name in TOOLSETS:
+            toolsets.append(TOOLSETS[name](application))
+        else:
+            toolsets.append(installed.load(name, _access(application)))
+    installed.check_clashes(toolsets)
+    return toolsets
 
 
 TOOLSETS: Final[dict[str, Callable[[Application], base.Toolset]]] = {
@@ -220,16 +242,25 @@ _FOREIGN_TOOLSETS: Final = frozenset(
 
 def check_toolsets(settings: config.Settings) -> None:
     """Checks that every toolset that the settings name exists. Raises ConfigError."""
-    unknown = [name for name in settings.toolsets if name not in TOOLSETS]
-    if not unknown:
+    for name in settings.toolsets:
+        if name not in TOOLSETS:
+            _check_installed(name)
+
+
+def _check_installed(name: str) -> None:
+    """Checks that a toolset that is not built in is installed; loads nothing. Raises ConfigError."""
+    from kubescript.toolsets import installed
+
+    if installed.find(name) is not None:
         return
     remedy = ""
-    if unknown[0] in _FOREIGN_TOOLSETS:
+    if name in _FOREIGN_TOOLSETS:
         remedy = (
-            f"`{unknown[0]}` is a toolset of kubernetes-mcp-server; use --toolsets code: one tool that runs "
-            "scripts, in place of a tool for each command"
+            f"`{name}` is a toolset of kubernetes-mcp-server; use --toolsets kubectl for tools that work like kubectl, "
+            "or code for one tool that runs scripts"
         )
-    raise errors.ConfigError(f"unknown toolset `{unknown[0]}`; there is: {', '.join(TOOLSETS)}", remedy=remedy)
+    there = ", ".join((*TOOLSETS, *installed.names()))
+    raise errors.ConfigError(f"unknown toolset `{name}`; there is: {there}", remedy=remedy)
 
 
 def _enabled_toolsets(settings: config.Settings) -> tuple[str, ...]:
@@ -237,7 +268,7 @@ def _enabled_toolsets(settings: config.Settings) -> tuple[str, ...]:
         log.warning(
             "no toolset is enabled, so no tool is offered; pass --toolsets code", extra={"event": "toolsets.none"}
         )
-    return settings.toolsets
+    return tuple(dict.fromkeys(settings.toolsets))
 
 
 def _redaction_engine(settings: config.Settings, source: spawner.Spawner | None) -> redaction.Engine:

@@ -47,13 +47,10 @@ _VERSION_WITHOUT_NOT_FOUND: Final = "2026-07-28"
 _MAX_ARGUMENT: Final = 4_000
 """Characters of one argument of a prompt."""
 
-_INSTRUCTIONS = (
-    "One tool, evaluate_script, runs a Python script beside the Kubernetes API server and returns the last expression. "
-    "Put the whole question into one script and return only what answers it."
-)
 _NO_TOOLSET = (
     "No toolset is on, so this server offers no tool. Tell its operator: start it with --toolsets code "
-    '(or KUBESCRIPT_TOOLSETS=code, or toolsets = ["code"] in its configuration file).'
+    '(or KUBESCRIPT_TOOLSETS=code, or toolsets = ["code"] in its configuration file; "kubectl", "helm" and "cluster" '
+    "are tools for single commands)."
 )
 
 
@@ -84,13 +81,18 @@ def build(
     server: lowlevel.Server[Any] = lowlevel.Server(
         "kubescript",
         version=kubescript.__version__,
-        instructions=_INSTRUCTIONS if tools else _NO_TOOLSET,
+        instructions=_instructions(toolsets) if tools else _NO_TOOLSET,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         **_handlers(toolsets),
     )
     server.middleware.append(_WarmUpMiddleware(warm_up))
     return server
+
+
+def _instructions(toolsets: Sequence[base.Toolset]) -> str:
+    """Returns what the toolsets say to models, each sentence once: toolsets may share one."""
+    return " ".join(dict.fromkeys(toolset.instructions for toolset in toolsets if toolset.instructions))
 
 
 class _WarmUpMiddleware:

@@ -28,7 +28,10 @@ def server_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     """The flags of the server, shared by every sub-command. A flag that is not given sets nothing, so that environment
     and file decide."""
     options = (
-        click.option("--toolsets", help="Groups of tools to serve, separated by commas. There is one: code."),
+        click.option(
+            "--toolsets",
+            help="Groups of tools to serve, separated by commas: code, kubectl, helm, cluster.",
+        ),
         click.option("--kubeconfig", type=paths.UserPath(), help="Kubeconfig file."),
         click.option(
             "--kubeconfig-later",

@@ -1,19 +1,38 @@
-"""What a toolset is: a name users know, and the tools, pages and prompts behind it. `server` serves them."""
+"""What a toolset is: a name users know, and the tools, pages and prompts behind it. `server` serves them.
+
+This is also the interface of toolsets that are packages of their own; docs/toolsets.md describes it, and
+examples/toolset is one. Such a package has a function that takes an `Access` and returns a `Toolset`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import mcp_types
 
 from kubescript import evaluator, types
+from kubescript.wire import messages
 
-__all__ = ["Handler", "Page", "Prompt", "Tool", "Toolset"]
+__all__ = ["Access", "Evaluate", "Handler", "Page", "Prompt", "Tool", "Toolset", "scripted"]
 
 Handler = Callable[[Mapping[str, Any], evaluator.OnProgress | None, types.Caller], Awaitable[types.Answer]]
 """Runs one call; its arguments have passed the tool's schema."""
+Evaluate = Callable[[str, int | None, evaluator.OnProgress | None, types.Caller], Coroutine[Any, Any, types.Answer]]
+"""Runs a script and returns the client's answer, which is masked and marked. The number is the script's time in
+milliseconds; None stands for the operator's default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """All that a toolset is given of a server: scripts under the caller's limits, and no cluster, settings or
+    credentials."""
+
+    evaluate: Evaluate
+    clusters: Callable[[], Sequence[str]]
+    """Returns the names that `k8s.context(name)` takes, the default one first."""
+    language: messages.Language = "en"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +65,37 @@ class Toolset:
 
     name: str
     description: str
+    """For operators, in a few words."""
     tools: tuple[Tool, ...]
     pages: tuple[Page, ...] = ()
     prompts: tuple[Prompt, ...] = ()
+    instructions: str = ""
+    """For models: how to use the tools together, where their definitions do not say it."""
+
+
+def scripted(
+    access: Access, name: str, description: str, *, properties: Mapping[str, Any], script: str, required: Sequence[str]
+) -> Tool:
+    """Returns a tool that runs a script, which finds the call's arguments in the dict `arguments`.
+
+    `properties` is the JSON schema of each argument, by name.
+    """
+
+    async def call(
+        given: Mapping[str, Any], on_progress: evaluator.OnProgress | None, caller: types.Caller
+    ) -> types.Answer:
+        # The arguments are JSON values, whose `repr` is Python: no text of a caller becomes code.
+        return await access.evaluate(f"arguments = {dict(given)!r}\n{script}", None, on_progress, caller)
+
+    definition = mcp_types.Tool(
+        name=name,
+        description=description,
+        input_schema={
+            "type": "object",
+            "properties": dict(properties),
+            "required": list(required),
+            "additionalProperties": False,
+        },
+        annotations=mcp_types.ToolAnnotations(open_world_hint=True),
+    )
+    return Tool(definition, call)

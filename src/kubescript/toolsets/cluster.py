@@ -12,6 +12,8 @@ NAME: Final = "cluster"
 _TOOLS: Final = ("cluster_list", "gke_auth")
 
 
-def toolset(access: classic.Access) -> base.Toolset:
+def toolset(access: base.Access) -> base.Toolset:
     """Returns the toolset."""
-    return base.Toolset(NAME, "clusters and logging in", classic.tools(access, _TOOLS))
+    return base.Toolset(
+        NAME, "clusters and logging in", classic.tools(access, _TOOLS), instructions=classic.INSTRUCTIONS
+    )

@@ -22,6 +22,11 @@ __all__ = ["NAME", "PAGE_PREFIX", "TRIAGE", "pages", "toolset"]
 
 NAME: Final = "code"
 
+_INSTRUCTIONS: Final = (
+    "The tool evaluate_script runs a Python script beside the Kubernetes API server and returns the last expression. "
+    "Put the whole question into one script and return only what answers it."
+)
+
 _DESCRIPTION: Final = Path(__file__).with_name("evaluate_script.txt")
 """What the model reads."""
 
@@ -72,7 +77,7 @@ def toolset(settings: config.Settings, script_evaluator: evaluator.Evaluator) ->
 
     tool = base.Tool(_definition(settings), evaluate_script)
     what = "evaluate a Python script in a sandbox beside the API server"
-    return base.Toolset(NAME, what, (tool,), pages(), (TRIAGE,))
+    return base.Toolset(NAME, what, (tool,), pages(), (TRIAGE,), _INSTRUCTIONS)
 
 
 def _definition(settings: config.Settings) -> mcp_types.Tool:

@@ -13,6 +13,7 @@ _TOOLS: Final = ("helm_list", "helm_status", "helm_repo_list", "helm_get_values"
 _LOCAL: Final = {"helm_repo_list": repositories.answer}
 
 
-def toolset(access: classic.Access) -> base.Toolset:
+def toolset(access: base.Access) -> base.Toolset:
     """Returns the toolset."""
-    return base.Toolset(NAME, "Helm releases", classic.tools(access, _TOOLS, local=_LOCAL))
+    tools = classic.tools(access, _TOOLS, local=_LOCAL)
+    return base.Toolset(NAME, "Helm releases", tools, instructions=classic.INSTRUCTIONS)

@@ -22,9 +22,9 @@ _READS: Final = (
 _WRITES: Final = ("kubectl_scale_deployment", "kubectl_restart_deployment", "kubectl_edit_hpa")
 
 
-def toolset(access: classic.Access, *, follow: classic.Follow | None) -> base.Toolset:
+def toolset(access: base.Access, *, follow: classic.Follow | None) -> base.Toolset:
     """Returns the toolset. `follow` is there when some cluster may be written to."""
     tools = classic.tools(access, _READS)
     if follow is not None:
         tools += classic.tools(access, _WRITES, follow=follow)
-    return base.Toolset(NAME, "kubectl's everyday commands as tools", tools)
+    return base.Toolset(NAME, "kubectl's everyday commands as tools", tools, instructions=classic.INSTRUCTIONS)

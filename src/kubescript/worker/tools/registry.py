@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import functools
+import inspect
 from collections.abc import Callable
 from typing import Any, Final
 
 from kubescript.wire import messages
 from kubescript.worker.sdk import client, errors, names
-from kubescript.worker.tools import cluster_info, cluster_list, get, logs, top
+from kubescript.worker.tools import autoscaler, cluster_info, cluster_list, deployments, get, logs, top
 from kubescript.worker.tools import errors as tool_errors
-from kubescript.worker.tools import get
 from kubescript.worker.tools.describe import describer
-from kubescript.worker.tools import get, logs, top
 from kubescript.worker.tools.helm import listing, release
 from kubescript.worker.tools.helm import script as helm_script
-from kubescript.worker.tools import autoscaler, deployments, get
-from kubescript.worker.tools import errors as tool_errors
 
 __all__ = ["EXTENSIONS", "TOOLS", "Toolbox"]
 
@@ -25,21 +21,17 @@ Function = Callable[..., Any]
 TOOLS: Final[dict[str, Function]] = {
     "kubectl_describe": describer.kubectl_describe,
     "kubectl_get": get.kubectl_get,
-    "kubectl_get": get.kubectl_get,
     "kubectl_logs": logs.kubectl_logs,
     "kubectl_cluster_info": cluster_info.kubectl_cluster_info,
     "kubectl_top_nodes": top.kubectl_top_nodes,
     "kubectl_top_pods": top.kubectl_top_pods,
     "kubectl_top_containers": top.kubectl_top_containers,
     "cluster_list": cluster_list.cluster_list,
-    "kubectl_get": get.kubectl_get,
     "kubectl_get_yaml": get.kubectl_get_yaml,
-    "kubectl_get": get.kubectl_get,
     "helm_list": listing.helm_list,
     "helm_status": release.helm_status,
     "helm_get_values": release.helm_get_values,
     "helm_history": release.helm_history,
-    "kubectl_get": get.kubectl_get,
     "kubectl_scale_deployment": deployments.kubectl_scale_deployment,
     "kubectl_restart_deployment": deployments.kubectl_restart_deployment,
     "kubectl_edit_hpa": autoscaler.kubectl_edit_hpa,
@@ -55,10 +47,10 @@ class Toolbox:
     def __init__(self, k8s: client.K8s) -> None:
         self._k8s = k8s
 
-    def __getattr__(self, name: str) -> Function:
+    def __getattr__(self, name: str) -> Tool:
         if name not in TOOLS:
             raise AttributeError(f"k8s.tools has no {name!r}; {names.suggestion(name, TOOLS)}")
-        return functools.partial(_call, TOOLS[name], self._k8s)
+        return Tool(name, self._k8s)
 
     def __dir__(self) -> list[str]:
         return list(TOOLS)
@@ -67,18 +59,30 @@ class Toolbox:
         return f"k8s.tools: {', '.join(TOOLS)}; help(k8s.tools.<name>)"
 
 
-def _call(tool: Function, k8s: client.K8s, /, *args: object, language: str = "en", **options: object) -> object:
-    """Calls a tool, whose messages are in this language."""
-    messages.choose(language)
-    try:
-        return tool(k8s, *args, **options)
-    except errors.ApiException as error:
-        raise tool_errors.of_api(error) from None
+class Tool:
+    """One tool, as a script or a client calls it."""
+
+    __slots__ = ("_k8s", "_name")
+
+    def __init__(self, name: str, k8s: client.K8s) -> None:
+        self._name = name
+        self._k8s = k8s
+
+    def __call__(self, *args: object, language: str = "en", **options: object) -> object:
+        """Calls the tool, whose messages are in this language."""
+        messages.choose(language)
+        try:
+            return TOOLS[self._name](self._k8s, *args, **options)
+        except errors.ApiException as error:
+            raise tool_errors.of_api(error) from None
+
+    def __repr__(self) -> str:
+        return f"k8s.tools.{self._name}{inspect.signature(TOOLS[self._name])}"
 
 
 EXTENSIONS: Final[dict[str, Callable[[client.K8s], Any]]] = {
     "describe": describer.Describe,
+    "helm": helm_script.Helm,
     "tools": Toolbox,
 }
-EXTENSIONS: Final[dict[str, Callable[[client.K8s], Any]]] = {"tools": Toolbox, "helm": helm_script.Helm}
 """What `k8s` has beside the API clients, by name; each is made from the `k8s` that is asked for it."""

@@ -1,0 +1,93 @@
+"""Toolsets that are packages of their own, by entry point. `app` asks for one only when the operator names it.
+
+Importing a package runs its code in the host process, so an installed package is not imported until its toolset is
+named. A package has no part in the names of built-in toolsets: `app` asks only for names that are not among those.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from kubescript import errors
+
+if TYPE_CHECKING:
+    from kubescript.toolsets import base
+
+__all__ = ["GROUP", "check_clashes", "find", "load", "names"]
+
+GROUP: Final = "kubescript.toolsets"
+"""The group of entry points. An entry point's name is the toolset's; its value is a function of `base.Access`."""
+_MAX_REASON: Final = 300
+
+
+def names() -> list[str]:
+    """Returns the names of the installed toolsets."""
+    return sorted({point.name for point in importlib.metadata.entry_points(group=GROUP)})
+
+
+def find(name: str) -> importlib.metadata.EntryPoint | None:
+    """Returns where this toolset is; None when it is not installed. Raises ConfigError when two packages have it."""
+    found = list(importlib.metadata.entry_points(group=GROUP, name=name))
+    if len(found) > 1:
+        packages = " and ".join(sorted(map(_package, found)))
+        raise errors.ConfigError(
+            f"the packages {packages} both have a toolset `{name}`", remedy="uninstall one of them"
+        )
+    return found[0] if found else None
+
+
+def load(name: str, access: base.Access) -> base.Toolset:
+    """Returns an installed toolset. Raises ConfigError when its package cannot give it."""
+    from kubescript.toolsets import base  # loads half of the MCP SDK, which `find` and `names` do not need
+
+    point = find(name)
+    if point is None:
+        raise errors.ConfigError(f"toolset `{name}` is not installed")
+    try:
+        toolset: object = point.load()(access)
+    except (Exception, SystemExit) as error:  # the package's own code; it may fail in any way
+        raise _unusable(point, f"{type(error).__name__}: {error}") from None
+    if not isinstance(toolset, base.Toolset):
+        raise _unusable(point, f"its function returns {type(toolset).__name__}, not Toolset")
+    if toolset.name != name:
+        raise _unusable(point, f"it calls itself `{toolset.name}`")
+    return toolset
+
+
+def check_clashes(toolsets: Sequence[base.Toolset]) -> None:
+    """Checks that no two toolsets have a tool, page or prompt of the same name. Raises ConfigError.
+
+    Attack: a package that has a tool `kubectl_get`, which would take the place of ours.
+    """
+    counted = Counter(name for toolset in toolsets for name in _served(toolset))
+    for name, times in counted.items():
+        if times > 1:
+            owners = [toolset.name for toolset in toolsets if name in set(_served(toolset))]
+            where = " and ".join(f"`{owner}`" for owner in owners)
+            raise errors.ConfigError(f"{name} is there twice: in toolset {where}", remedy="serve one of them")
+
+
+def _served(toolset: base.Toolset) -> Iterator[str]:
+    for tool in toolset.tools:
+        yield f"tool `{tool.definition.name}`"
+    for page in toolset.pages:
+        yield f"page `{page.definition.uri}`"
+    for prompt in toolset.prompts:
+        yield f"prompt `{prompt.definition.name}`"
+
+
+def _unusable(point: importlib.metadata.EntryPoint, reason: str) -> errors.ConfigError:
+    in_one_line = " ".join(reason.split())[:_MAX_REASON]
+    return errors.ConfigError(
+        f"toolset `{point.name}` of the package {_package(point)} cannot be loaded: {in_one_line}",
+        remedy="install a version of it that works with this kubescript, or leave it out of `toolsets`",
+    )
+
+
+def _package(point: importlib.metadata.EntryPoint) -> str:
+    if point.dist is None:
+        return point.value
+    return f"{point.dist.name} {point.dist.version}"

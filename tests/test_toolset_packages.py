@@ -216,6 +216,8 @@ def toolset(access):
         if id(thing) in seen or isinstance(thing, (type, types.ModuleType)):
             continue
         seen[id(thing)] = thing
+        if type(thing).__module__.startswith("kubescript.") and not isinstance(thing, base.Access):
+            continue  # a part of the application: found
         if isinstance(thing, (list, tuple, set, frozenset)):
             left += thing
         if isinstance(thing, dict):

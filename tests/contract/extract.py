@@ -1,0 +1,29 @@
+"""`python -m tests.contract.extract CONTRACT.md`: writes `tools.json` from the contract's file."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+SECTION = re.compile(
+    r"^### 3\.\d+ (?P<name>\w+)\n+\*\*功能\*\*：(?P<description>.+)\n+\*\*輸入 Schema\*\*:\n```json\n(?P<schema>.+?)\n```",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def tools(contract: str) -> dict[str, Any]:
+    """The tools of section 3, in its order."""
+    return {
+        found["name"]: {"description": found["description"].strip(), "inputSchema": json.loads(found["schema"])}
+        for found in SECTION.finditer(contract)
+    }
+
+
+if __name__ == "__main__":
+    found = tools(Path(sys.argv[1]).read_text("utf-8"))
+    text = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+    Path(__file__).with_name("tools.json").write_text(text, "utf-8")
+    print(f"{len(found)} tools")

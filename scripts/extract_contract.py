@@ -1,4 +1,6 @@
-"""`python -m tests.contract.extract CONTRACT.md`: writes `tools.json` from the contract's file."""
+"""`python scripts/extract_contract.py CONTRACT.md` writes tests/contract.json: schemas and descriptions of the classic
+tools, out of section 3 of their API contract, which is not part of this repository.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+OUT = Path(__file__).parent.parent / "tests" / "contract.json"
 SECTION = re.compile(
     r"^### 3\.\d+ (?P<name>\w+)\n+\*\*功能\*\*：(?P<description>.+)\n+\*\*輸入 Schema\*\*:\n```json\n(?P<schema>.+?)\n```",
     re.MULTILINE | re.DOTALL,
@@ -25,5 +28,5 @@ def tools(contract: str) -> dict[str, Any]:
 if __name__ == "__main__":
     found = tools(Path(sys.argv[1]).read_text("utf-8"))
     text = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
-    Path(__file__).with_name("tools.json").write_text(text, "utf-8")
+    OUT.write_text(text, "utf-8")
     print(f"{len(found)} tools")

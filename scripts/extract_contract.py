@@ -12,7 +12,8 @@ from typing import Any
 
 OUT = Path(__file__).parent.parent / "tests" / "contract.json"
 SECTION = re.compile(
-    r"^### 3\.\d+ (?P<name>\w+)\n+\*\*功能\*\*：(?P<description>.+)\n+\*\*輸入 Schema\*\*:\n```json\n(?P<schema>.+?)\n```",
+    r"^### 3\.\d+ (?P<name>\w+)\n+\*\*功能\*\*\uff1a(?P<description>[^\n]+)\n+"
+    r"\*\*輸入 Schema\*\*:\n```json\n(?P<schema>.+?)\n```",
     re.MULTILINE | re.DOTALL,
 )
 

@@ -34,18 +34,25 @@ async def connect(transport: str, flags: Sequence[str], mode: str = "auto") -> A
     """A client of a server with these flags and the code toolset, over this transport."""
     flags = ("--toolsets", "code", *flags)
     if transport == "stdio":
-        with tempfile.TemporaryFile("w+") as heard:
-            try:
-                async with Client(stdio_client(server(flags, PYTHONFAULTHANDLER="1"), heard), mode=mode) as client:
-                    yield client
-            finally:
-                heard.seek(0)
-                # pytest shows it beside a test that failed: a server that fell said why.
-                sys.stderr.write(heard.read())
+        async with connected(server(flags, PYTHONFAULTHANDLER="1"), mode) as client:
+            yield client
     else:
         with serving(flags) as port:
             async with Client(f"http://127.0.0.1:{port}/mcp", mode=mode) as client:
                 yield client
+
+
+@contextlib.asynccontextmanager
+async def connected(started: StdioServerParameters, mode: str = "auto") -> AsyncIterator[Client]:
+    """A client of this stdio server."""
+    with tempfile.TemporaryFile("w+") as heard:
+        try:
+            async with Client(stdio_client(started, heard), mode=mode) as client:
+                yield client
+        finally:
+            heard.seek(0)
+            # pytest shows it beside a test that failed: a server that fell said why.
+            sys.stderr.write(heard.read())
 
 
 def server(flags: Sequence[str], **environment: str) -> StdioServerParameters:

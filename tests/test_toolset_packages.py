@@ -14,8 +14,6 @@ from pathlib import Path
 import mcp_types
 import pytest
 from anyio.from_thread import start_blocking_portal
-from mcp.client import Client
-from mcp.client.stdio import stdio_client
 
 from kubescript.cli import demo
 from tests import clients, tools, trails
@@ -51,7 +49,7 @@ def package(folder: Path, code: str, toolset: str = "own", module: str = "own_to
 def calling(folder: Path, *flags: str) -> Iterator[tuple[tools.Call, list[mcp_types.Tool]]]:
     """A server that finds the packages of this folder: its calls and its tools."""
     flags = (*SNAPSHOT, *flags)
-    started = Client(stdio_client(clients.server(flags, PYTHONPATH=str(folder)), sys.stderr))
+    started = clients.connected(clients.server(flags, PYTHONPATH=str(folder)))
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(started) as client:
 
         async def listed() -> list[mcp_types.Tool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from kubescript.wire import messages
@@ -11,6 +12,7 @@ __all__ = ["config_map", "metadata", "secret", "service_account"]
 
 MAX_VALUE: Final = 2_000
 """Characters of one value of a ConfigMap."""
+_MASKED_SIZE: Final = re.compile(r":(\d{1,9})B»\Z")
 
 
 def metadata(about: subject.Subject, out: writer.Writer) -> None:
@@ -45,17 +47,13 @@ def secret(about: subject.Subject, out: writer.Writer) -> None:
     out.field("Type", about.object.get("type"))
     out.verbatim("\nData\n====")
     for key, value in sorted((about.object.get("data") or {}).items()):
-        # A value that redaction has masked tells nothing of its length.
-        masked = isinstance(value, str) and _size(value) < 0
-        out.field(key, value if masked else f"{_size(value)} bytes")
+        out.field(key, f"{_size(value)} bytes")
 
 
 def _size(encoded: str) -> int:
-    """Returns how many bytes a base64 text stands for; -1 for what is none, such as a mask."""
-    plain = encoded.rstrip("=")
-    if not plain.replace("+", "").replace("/", "").isalnum() and plain:
-        return -1
-    return len(plain) * 3 // 4
+    """Returns how many bytes a base64 text stands for; of a masked one, the mask says so."""
+    masked = _MASKED_SIZE.search(encoded)
+    return int(masked[1]) if masked else len(encoded.rstrip("=")) * 3 // 4
 
 
 def service_account(about: subject.Subject, out: writer.Writer) -> None:

@@ -19,7 +19,7 @@ class Kind(NamedTuple):
 
 _READ_ONLY: Final = ("ReadOnly", "readOnly", False)
 _FS_TYPE: Final = ("FSType", "fsType", "")
-_SECRET: Final = ("SecretRef", "secretRef", "<nil>")
+_SECRET: Final = ("SecretRef", "secretRef", "nil")
 
 _KINDS: Final[dict[str, Kind]] = {
     "hostPath": Kind(
@@ -174,6 +174,8 @@ def _fields(out: writer.Writer, kind: Kind, found: values.Object) -> None:
         value = found.get(key)
         if key == "secretRef" and isinstance(value, dict):
             value = value.get("name")
+        if key == "targetWWNs":
+            value = values.joined(value, "", ", ")
         out.field(name, absent if value is None else value, 2)
 
 

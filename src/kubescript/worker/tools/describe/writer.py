@@ -17,6 +17,12 @@ _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _MAX_LINES: Final = 50
 """Lines of one annotation."""
 
+# Attack: a variable's value of a million tabs, or a cell of a megabyte above ten thousand short ones.
+_MAX_CELLS: Final = 16
+"""Cells of a line; no table has as many."""
+_MAX_WIDTH: Final = 200
+"""Characters to which a cell is padded."""
+
 # As kubectl: the text of a cluster must not steer the reader's terminal.
 _ESCAPES: Final = str.maketrans({"\x1b": "^[", "\r": "\\r"})
 
@@ -43,7 +49,7 @@ class Writer:
     def row(self, *cells: str, level: int = 0) -> None:
         """Writes one line of a table."""
         text = "  " * level + "\t".join(cells)
-        self._lines.extend(line.split("\t") for line in text.split("\n"))
+        self._lines.extend(line.split("\t", _MAX_CELLS - 1) for line in text.translate(_ESCAPES).split("\n"))
 
     def table(self, head: Sequence[str], rows: Iterable[Sequence[str]], rules: Sequence[str] | None = None) -> None:
         """Writes a table under a section's title. `rules` are the lines under the head where kubectl's have another
@@ -55,7 +61,7 @@ class Writer:
 
     def verbatim(self, text: str) -> None:
         """Writes text in which a tab is a tab."""
-        self._lines.extend([line] for line in text.split("\n"))
+        self._lines.extend([line] for line in text.translate(_ESCAPES).split("\n"))
 
     def several(self, title: str, found: Iterable[str], level: int = 0) -> None:
         """Writes a field of several values, one below the other."""
@@ -74,7 +80,7 @@ class Writer:
 
     def text(self) -> str:
         """Returns everything that was written."""
-        return "\n".join(_aligned(self._lines)).translate(_ESCAPES)
+        return "\n".join(_aligned(self._lines))
 
 
 def _annotation_lines(annotations: Mapping[str, str]) -> Iterable[str]:
@@ -108,7 +114,7 @@ def _pad(lines: Sequence[list[str]], column: int) -> None:
         if len(cells) > column + 1:
             run.append(cells)
             continue
-        width = max((len(each[column]) for each in run), default=0) + _PADDING
+        width = min(_MAX_WIDTH, max((len(each[column]) for each in run), default=0)) + _PADDING
         for each in run:
-            each[column] = each[column].ljust(width)
+            each[column] = each[column].ljust(max(width, len(each[column]) + _PADDING))
         run = []

@@ -56,7 +56,7 @@ def test_the_services_are_those_of_kubectl(call: tools.Call, kubeconfig: Path) -
     lines = [line for line in printed.splitlines() if "is running at" in line]
     url = lines[0].split()[-1]
     answer = tools.text(call("kubectl_cluster_info")).splitlines()
-    assert answer[0] == "Kubernetes control plane of test is running: v1.36.3"
+    assert answer[0] == "Kubernetes control plane of test: v1.36.3"
     assert answer[1 : 1 + len(SERVICES)] == [line.replace(url, "").rstrip() for line in lines[1:]]
     assert url not in "\n".join(answer)
 
@@ -147,7 +147,7 @@ def test_who_may_read_little_gets_that_and_the_reasons(control_plane: ControlPla
     stranger = control_plane.kubeconfig_for("nobody-in-particular")
     with tools.calling("--kubeconfig", str(stranger)) as call:
         text = tools.text(call("kubectl_cluster_info"))
-        assert text.startswith("Kubernetes control plane of test is running: v1.36.3")
+        assert text.startswith("Kubernetes control plane of test: v1.36.3")
         assert "nodes could not be read: nodes is forbidden" in text
         assert "pods in kube-system could not be read: " in text and "nothing unhealthy" not in text
         assert tools.text(call("kubectl_cluster_info", dump=True)).count("could not be read: ") == 8
@@ -183,3 +183,13 @@ def test_in_chinese(tmp_path: Path, kubeconfig: Path) -> None:
     with tools.calling("--kubeconfig", str(kubeconfig), "--config", str(settings)) as call:
         assert "節點: 6 個中 5 個就緒" in tools.text(call("kubectl_cluster_info"))
         assert "pods: 200" in tools.text(call("kubectl_cluster_info", dump=True))
+
+
+def test_what_is_denied_is_said(tmp_path: Path, kubeconfig: Path) -> None:
+    """A rule about pods leaves the other sections."""
+    settings = tmp_path / "kubescript.toml"
+    settings.write_text('[[denied_resources]]\ngroup = ""\nkind = "Pod"\n')
+    with tools.calling("--kubeconfig", str(kubeconfig), "--config", str(settings)) as call:
+        text = tools.text(call("kubectl_cluster_info", dump=True))
+        assert "pods could not be read: " in text and "\ndeployments: 9 of " in text
+        assert "pods in kube-system could not be read: " in tools.text(call("kubectl_cluster_info"))

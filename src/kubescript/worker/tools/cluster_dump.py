@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kubescript.wire import messages
-from kubescript.worker.sdk import ages, client, table
+from kubescript.worker.sdk import ages, client, errors, table
 from kubescript.worker.tools import health
 
 __all__ = ["sections"]
@@ -54,10 +54,13 @@ def _reads(k8s: client.K8s) -> dict[str, Callable[..., Any]]:
 
 def _section(what: str, answer: Any, lines: Callable[[Iterable[Object]], Iterable[str]]) -> Iterator[str]:
     """Yields the lines of one section: its title, then its rows."""
-    if isinstance(answer, Exception):
-        yield messages.text("info_unread", what=what, reason=getattr(answer, "message", answer))
+    try:
+        if isinstance(answer, Exception):
+            raise answer
+        title, *rest = lines(answer)
+    except errors.ApiException as error:  # also of a list that breaks off, or of which only metadata is served
+        yield messages.text("info_unread", what=what, reason=error.message)
         return
-    title, *rest = lines(answer)
     yield f"{what}: {title}"
     yield from rest
 

@@ -151,9 +151,7 @@ class Broker:
             return _fault(error), None
         try:
             decision = self._decided(parsed, entry, cancel)
-            if decision.serve == "metadata" and releases.is_release(parsed):
-                sent = metadata.only(sent, decision.rule, "")
-            elif decision.serve == "metadata":
+            if decision.serve == "metadata" and not sent.metadata_rule:
                 parsed = sent = entry.call = self._reduced(parsed, decision, entry)
             response = self._performed(parsed, sent, entry, cancel)
         except errors.AuditError:

@@ -230,8 +230,10 @@ def _with_subresources(group: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_plain_read(call: request.Request) -> bool:
-    """Says whether the request reads objects themselves, and nothing below them."""
-    return call.method == "GET" and call.verb in _READS and not call.subresource
+    """Says whether the request reads objects themselves, and nothing below them. Of a Helm release only the list has
+    metadata."""
+    is_content = releases.is_release(call) and call.verb != "list"
+    return call.method == "GET" and call.verb in _READS and not call.subresource and not is_content
 
 
 def _deny_by(rule: DeniedResource, call: request.Request) -> Decision:

@@ -38,7 +38,7 @@ def only(call: request.Request, rule: str, kind: str) -> request.Request:
     query = tuple(pair for pair in call.query if pair[0] in _KEYS)
     _check_selector(call, rule, dict(query).get("fieldSelector", ""))
     accept = _ACCEPT_LIST if call.verb == "list" else _ACCEPT
-    return replace(call, query=query, accept=accept, metadata_rule=rule, kind=kind, release="")
+    return replace(call, query=query, accept=accept, metadata_rule=rule, kind=kind)
 
 
 def _check_selector(call: request.Request, rule: str, selector: str) -> None:

@@ -193,7 +193,16 @@ def _helm(application: Application) -> base.Toolset:
 def _clusters(application: Application) -> base.Toolset:
     from kubescript.toolsets import cluster
 
-    return cluster.toolset(_access(application))
+    def log_in(name: str) -> None:
+        from kubescript.cluster import live
+        from kubescript.wire import messages
+
+        chosen = application.contexts.cluster(name)
+        if not isinstance(chosen, live.Live):
+            raise errors.ClusterError(messages.text("gke_saved", cluster=name), remedy=messages.text("action_saved"))
+        chosen.log_in()
+
+    return cluster.toolset(_access(application), log_in)
 
 
 def _access(application: Application) -> base.Access:

@@ -67,6 +67,15 @@ class Contexts:
         except errors.ClusterError:
             return "default"
 
+    def cluster(self, name: str) -> base.Cluster:
+        """Returns one of `names`. Raises KeyError."""
+        access = self._clusters.get(name)
+        if access is None and name == self.names[0]:  # the server's only cluster, under its own name
+            access = self.default
+        if access is None:
+            raise KeyError(name)
+        return access.cluster
+
     def handle(
         self,
         call: protocol.Call,

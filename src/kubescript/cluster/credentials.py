@@ -29,6 +29,8 @@ from kubescript.cluster import kubeconfig
 if TYPE_CHECKING:
     import urllib3
 
+    from kubescript.cluster import gke
+
 __all__ = ["ApiServer", "authorization", "load"]
 
 log = logging.getLogger(__name__)
@@ -54,17 +56,18 @@ class ApiServer:
     """Held while the token is asked for. It belongs to one cluster: a plugin that hangs must delay no other cluster."""
 
 
-def load(path: Path | None, context: kubeconfig.Context | None) -> ApiServer:
+def load(path: Path | None, context: kubeconfig.Context | None, tokens: gke.Tokens | None = None) -> ApiServer:
     """Reads the credentials of `context` (None: the pod's service account). It may run a credential plugin.
 
-    Raises ClusterError with a text of our own.
+    With `tokens` these are the credentials, and those of the kubeconfig are not read. Raises ClusterError with a text
+    of our own.
     """
     # The client writes certificates and keys of the kubeconfig to files, which exist until the TLS context has read
     # them.
     folder = tempfile.mkdtemp(prefix="kubescript-")
     try:
         with _renewal_lock(path, context):
-            configuration = _configuration(path, context, folder)
+            configuration = _configuration(path, context, folder, tokens)
             tls_context = _tls_context(configuration)
             pool = _connection_pool(configuration, tls_context)
     except errors.ClusterError:
@@ -90,7 +93,9 @@ def _unloadable(error: Exception, context: kubeconfig.Context | None) -> errors.
     )
 
 
-def _configuration(path: Path | None, context: kubeconfig.Context | None, folder: str) -> Any:
+def _configuration(
+    path: Path | None, context: kubeconfig.Context | None, folder: str, tokens: gke.Tokens | None
+) -> Any:
     """Returns the official client's configuration, which writes inline certificates and keys to `folder`."""
     import kubernetes.client
     import kubernetes.config
@@ -101,13 +106,17 @@ def _configuration(path: Path | None, context: kubeconfig.Context | None, folder
     if context is None:
         kubernetes.config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
         return configuration
-    kubernetes.config.load_kube_config(  # type: ignore[no-untyped-call]
-        config_file=kubeconfig.source(path),
-        context=context.name,
-        client_configuration=configuration,
+    loader = kube_config._get_kube_config_loader(  # type: ignore[no-untyped-call]
+        filename=kubeconfig.source(path),
+        active_context=context.name,
         temp_file_path=folder,
         persist_config=_can_be_written(path),
     )
+    if tokens is not None:
+        loader._user = None  # so that no plugin runs, which may be missing
+    loader.load_and_set(configuration)
+    if tokens is not None:
+        tokens.attach(configuration)
     return configuration
 
 

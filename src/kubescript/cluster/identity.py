@@ -12,10 +12,13 @@ import time
 from collections.abc import Callable
 from concurrent import futures
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kubescript import cancellation, errors
 from kubescript.cluster import credentials, kubeconfig
+
+if TYPE_CHECKING:
+    from kubescript.cluster import gke
 
 __all__ = ["Identity", "in_cluster"]
 
@@ -40,6 +43,8 @@ class Identity:
         self._lock = threading.Lock()
         self._server: credentials.ApiServer | None = None
         self._loading: futures.Future[credentials.ApiServer] | None = None
+        self._tokens: gke.Tokens | None = None
+        """The credentials after `log_in`, in place of the kubeconfig's."""
 
     @property
     def name(self) -> str:
@@ -74,6 +79,17 @@ class Identity:
                 remedy="set automountServiceAccountToken: true for the pod, or pass --kubeconfig",
             )
 
+    def log_in(self) -> None:
+        """Logs in to GKE; the calls that follow use its tokens. Raises ClusterError for a context that is not of GKE,
+        and when nothing on this machine gives a token."""
+        from kubescript.cluster import gke
+
+        plugin = self.context.gke_plugin if self.context is not None else ""
+        tokens = gke.log_in(self.name, plugin)
+        server = credentials.load(self._path, self.context, tokens)
+        with self._lock:
+            self._tokens, self._server = tokens, server
+
     def api_server(self, deadline: float, cancel: cancellation.Cancellation) -> credentials.ApiServer:
         """Returns the credentials and their connections, and loads them at the first call."""
         # Concurrent callers share one load, so that a plugin is not started once for each.
@@ -88,7 +104,7 @@ class Identity:
 
     def authorization(self, server: credentials.ApiServer, deadline: float, cancel: cancellation.Cancellation) -> str:
         """Returns the Authorization header to send now; empty when there is none. Raises ClusterError."""
-        if self.context is None or not self.context.plugin:
+        if self._tokens is None and (self.context is None or not self.context.plugin):
             return credentials.authorization(server)
         future = _in_thread(lambda: credentials.authorization(server))
         header: str = _result_in_time(future, deadline, cancel)
@@ -99,11 +115,17 @@ class Identity:
         with self._lock:
             server = self._server
             self._server = None
+        if self._tokens is not None:
+            self._tokens.expire()
         return server
 
     def _load(self) -> credentials.ApiServer:
-        server = credentials.load(self._path, self.context)
+        tokens = self._tokens
+        server = credentials.load(self._path, self.context, tokens)
         with self._lock:
+            # What was loaded with the kubeconfig's credentials is out of date after a login.
+            if tokens is not self._tokens:
+                return server
             self._server = server
         return server
 

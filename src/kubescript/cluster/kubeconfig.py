@@ -18,6 +18,8 @@ from kubescript import errors
 
 __all__ = ["Context", "choose", "contexts", "source"]
 
+_GKE_PLUGIN: Final = "gke-gcloud-auth-plugin"
+"""The program that gcloud writes into kubeconfigs."""
 _MAX_BYTES: Final = 16 * 1024 * 1024
 """Bytes of one file."""
 
@@ -37,6 +39,8 @@ class Context:
     """Credentials come from a program (exec or auth-provider), which may be slow or ask questions."""
     renews: bool = False
     """Its tokens are renewed by an auth-provider, which writes them back to the file."""
+    gke_plugin: str = ""
+    """The program that logs in to GKE as its user; empty when the credentials are of another kind."""
 
 
 def source(path: Path | None = None) -> str | None:
@@ -170,7 +174,21 @@ def _context(
         defined=cluster in clusters,
         plugin="exec" in sources or "auth-provider" in sources,
         renews="auth-provider" in sources,
+        gke_plugin=_gke_plugin(sources, cluster),
     )
+
+
+def _gke_plugin(user: Mapping[str, Any], cluster: str) -> str:
+    """Returns the program by which this user logs in to GKE; empty when the user is not of GKE.
+
+    A user without credentials is of GKE when the cluster has the name that gcloud gives. Attack: a token for all of
+    Google's cloud that is sent to any API server whose user has no credentials.
+    """
+    if not any(user.values()):
+        return _GKE_PLUGIN if cluster.startswith("gke_") else ""
+    called = user.get("exec")
+    command = str(called.get("command") or "") if isinstance(called, dict) else ""
+    return command if Path(command).stem == _GKE_PLUGIN else ""
 
 
 def _entries(data: dict[str, Any], key: str) -> list[dict[str, Any]]:

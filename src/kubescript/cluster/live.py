@@ -65,6 +65,10 @@ class Live:
         context, and in a pod no token."""
         self._identity.choose()
 
+    def log_in(self) -> None:
+        """Logs in to GKE, see `identity.Identity.log_in`. Raises ClusterError."""
+        self._identity.log_in()
+
     def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
         """Sends one request, see `base.Cluster`.
 

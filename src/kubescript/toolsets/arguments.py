@@ -15,7 +15,7 @@ from typing import Any, Final
 from kubescript import errors
 from kubescript.wire import messages
 
-__all__ = ["Refusal", "checked"]
+__all__ = ["Refusal", "checked", "with_location"]
 
 _MAX_TEXT: Final = 1000
 _MAX_NAME: Final = 253
@@ -33,6 +33,9 @@ _NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _LABEL_PART: Final = re.compile(r"[a-zA-Z0-9]([a-zA-Z0-9_.-]*[a-zA-Z0-9])?")
 _PREFIX: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _SINCE: Final = re.compile(r"(?=\d)(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?")
+_LOCATION: Final = re.compile(r"[a-z][-a-z0-9]{0,62}")
+_GKE_ID: Final = re.compile(r"gke_[^_]+_[^_]+_.+")
+"""The name that gcloud gives to the context of a cluster."""
 _SET: Final = re.compile(r"(?P<key>\S+)\s+(?P<operator>in|notin)\s*(?P<rest>.*)", re.DOTALL)
 
 
@@ -56,6 +59,12 @@ def checked(tool: str, given: Mapping[str, Any], known: Collection[str]) -> dict
     for check in (_check_namespaces, *_PRECONDITIONS.get(tool, ())):
         check(arguments)
     return arguments
+
+
+def with_location(cluster: str, location: str) -> str:
+    """Returns the id of a GKE cluster, gke_PROJECT_LOCATION_NAME, with another location."""
+    parts = cluster.split("_", 3)
+    return "_".join((*parts[:2], location, parts[3]))
 
 
 def _whole(value: Any) -> Any:
@@ -195,8 +204,19 @@ def _check_replicas(arguments: Mapping[str, Any]) -> None:
         raise Refusal("replicas_crossed", least=least, most=most)
 
 
+def _check_region(arguments: Mapping[str, Any]) -> None:
+    region = arguments.get("region")
+    if not region:
+        return
+    if not _LOCATION.fullmatch(region):
+        raise Refusal("invalid_region", region=region[:_MAX_NAMESPACE])
+    if not _GKE_ID.fullmatch(arguments["cluster"]):
+        raise Refusal("region_without_id", cluster=arguments["cluster"][:_MAX_NAMESPACE])
+
+
 _PRECONDITIONS: Final[Mapping[str, tuple[Callable[[Mapping[str, Any]], None], ...]]] = {
     "kubectl_get": (_check_one_selector,),
     "kubectl_edit_hpa": (_check_replicas,),
+    "gke_auth": (_check_region,),
 }
 """Checks of several arguments together, by tool."""

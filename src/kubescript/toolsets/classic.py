@@ -11,18 +11,18 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
+import anyio.to_thread
 import mcp_types
 
-from kubescript import evaluator, types
+from kubescript import errors, evaluator, types
 from kubescript.toolsets import arguments, base
 from kubescript.wire import messages
 
-__all__ = ["DESCRIPTIONS", "INSTRUCTIONS", "SCHEMAS", "Follow", "tools"]
+__all__ = ["DESCRIPTIONS", "INSTRUCTIONS", "SCHEMAS", "Answer", "Follow", "HostPart", "Prepare", "tools"]
 
 _HERE: Final = Path(__file__).parent
 SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = json.loads(_HERE.joinpath("classic.json").read_text("utf-8"))
@@ -41,24 +41,29 @@ _PREREQUISITE: Final = "tool.prerequisite"
 
 Follow = Callable[[str, int, evaluator.OnProgress | None, types.Caller], Coroutine[Any, Any, types.Answer]]
 """Runs a script that waits for the cluster, for these milliseconds beyond the time that every script has."""
-Local = Callable[[Mapping[str, Any]], types.Answer]
+Answer = Callable[[Mapping[str, Any]], types.Answer]
 """Answers a call on the host, from its checked arguments, without a script."""
+Prepare = Callable[[str], None]
+"""Does a tool's part on the host, for a cluster, before its script runs; takes its time. Raises ClusterError."""
 
 
-def tools(
-    access: base.Access,
-    names: Sequence[str],
-    *,
-    follow: Follow | None = None,
-    local: Mapping[str, Local] = MappingProxyType({}),
-) -> tuple[base.Tool, ...]:
-    """Returns these tools. With `follow` they change the cluster, and may wait until it has carried out the change;
-    those in `local` ask no cluster."""
-    writes = follow is not None
+@dataclass(frozen=True, slots=True)
+class HostPart:
+    """What of a tool the host does itself."""
+
+    answer: Answer | None = None
+    follow: Follow | None = None
+    """Only writes have it: a write may wait until the cluster has carried out the change."""
+    prepare: Prepare | None = None
+
+
+def tools(access: base.Access, names: Sequence[str], host: HostPart = HostPart()) -> tuple[base.Tool, ...]:
+    """Returns these tools, which have this part on the host in common."""
+    writes = host.follow is not None
     found = []
     for name in names:
-        handler = _handler(name, access, follow, local.get(name))
-        found.append(base.Tool(_definition(name, access.language, writes=writes), handler))
+        definition = _definition(name, access.language, writes=writes)
+        found.append(base.Tool(definition, _handler(name, access, host)))
     return tuple(found)
 
 
@@ -75,7 +80,7 @@ def _definition(name: str, language: messages.Language, *, writes: bool) -> mcp_
     )
 
 
-def _handler(name: str, access: base.Access, follow: Follow | None, local: Local | None) -> base.Handler:
+def _handler(name: str, access: base.Access, host: HostPart) -> base.Handler:
     async def call(
         given: Mapping[str, Any], on_progress: evaluator.OnProgress | None, caller: types.Caller
     ) -> types.Answer:
@@ -83,16 +88,21 @@ def _handler(name: str, access: base.Access, follow: Follow | None, local: Local
             checked = arguments.checked(name, given, tuple(SCHEMAS[name]["properties"]))
         except arguments.Refusal as refusal:
             return types.Answer(f"Error: {refusal.message}", is_error=True, code=refusal.code)
-        cluster = checked.pop("cluster", "")
+        cluster = _cluster(checked)
         clusters = access.clusters()
         if cluster and cluster not in clusters:
             unknown = messages.text("unknown_cluster", cluster=cluster, known=", ".join(clusters))
             return _unmet(name, cluster, unknown, "cluster_list")
-        if local is not None:
-            return local(checked)
+        if host.answer is not None:
+            return host.answer(checked)
+        try:
+            if host.prepare is not None:
+                await anyio.to_thread.run_sync(host.prepare, cluster, abandon_on_cancel=True)
+        except errors.ClusterError as error:
+            return _unmet(name, cluster, error.message, error.remedy)
         script = _script(name, checked, cluster, access.language)
-        if follow is not None and checked.get("wait"):
-            answer = await follow(script, _waits_ms(name, checked), on_progress, caller)
+        if host.follow is not None and checked.get("wait"):
+            answer = await host.follow(script, _waits_ms(name, checked), on_progress, caller)
         else:
             answer = await access.evaluate(script, None, on_progress, caller)
         if answer.code.startswith(_PREREQUISITE):
@@ -100,6 +110,13 @@ def _handler(name: str, access: base.Access, follow: Follow | None, local: Local
         return answer
 
     return call
+
+
+def _cluster(checked: dict[str, Any]) -> str:
+    """Takes the cluster out of the arguments. `region` replaces the location in the id that gcloud gives a cluster."""
+    cluster = str(checked.pop("cluster", ""))
+    region = checked.pop("region", "")
+    return arguments.with_location(cluster, region) if region else cluster
 
 
 def _waits_ms(name: str, checked: Mapping[str, Any]) -> int:

@@ -9,11 +9,10 @@ from kubescript.toolsets import base, classic
 __all__ = ["NAME", "toolset"]
 
 NAME: Final = "cluster"
-_TOOLS: Final = ("cluster_list", "gke_auth")
 
 
-def toolset(access: base.Access) -> base.Toolset:
-    """Returns the toolset."""
-    return base.Toolset(
-        NAME, "clusters and logging in", classic.tools(access, _TOOLS), instructions=classic.INSTRUCTIONS
-    )
+def toolset(access: base.Access, log_in: classic.Prepare) -> base.Toolset:
+    """Returns the toolset. `log_in` logs the server in to a cluster."""
+    tools = classic.tools(access, ("cluster_list",))
+    tools += classic.tools(access, ("gke_auth",), classic.HostPart(prepare=log_in))
+    return base.Toolset(NAME, "clusters and logging in", tools, instructions=classic.INSTRUCTIONS)

@@ -9,11 +9,11 @@ from kubescript.toolsets import base, classic, repositories
 __all__ = ["NAME", "toolset"]
 
 NAME: Final = "helm"
-_TOOLS: Final = ("helm_list", "helm_status", "helm_repo_list", "helm_get_values", "helm_history")
-_LOCAL: Final = {"helm_repo_list": repositories.answer}
+_TOOLS: Final = ("helm_list", "helm_status", "helm_get_values", "helm_history")
 
 
 def toolset(access: base.Access) -> base.Toolset:
     """Returns the toolset."""
-    tools = classic.tools(access, _TOOLS, local=_LOCAL)
+    tools = classic.tools(access, _TOOLS)
+    tools += classic.tools(access, ("helm_repo_list",), classic.HostPart(answer=repositories.answer))
     return base.Toolset(NAME, "Helm releases", tools, instructions=classic.INSTRUCTIONS)

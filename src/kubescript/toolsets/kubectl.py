@@ -26,5 +26,5 @@ def toolset(access: base.Access, *, follow: classic.Follow | None) -> base.Tools
     """Returns the toolset. `follow` is there when some cluster may be written to."""
     tools = classic.tools(access, _READS)
     if follow is not None:
-        tools += classic.tools(access, _WRITES, follow=follow)
+        tools += classic.tools(access, _WRITES, classic.HostPart(follow=follow))
     return base.Toolset(NAME, "kubectl's everyday commands as tools", tools, instructions=classic.INSTRUCTIONS)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kubescript.wire import messages
 from kubescript.worker.sdk import client, errors, names
-from kubescript.worker.tools import autoscaler, cluster_info, cluster_list, deployments, get, logs, top
+from kubescript.worker.tools import autoscaler, cluster_info, cluster_list, deployments, get, gke, logs, top
 from kubescript.worker.tools import errors as tool_errors
 from kubescript.worker.tools.describe import describer
 from kubescript.worker.tools.helm import listing, release
@@ -35,6 +35,7 @@ TOOLS: Final[dict[str, Function]] = {
     "kubectl_scale_deployment": deployments.kubectl_scale_deployment,
     "kubectl_restart_deployment": deployments.kubectl_restart_deployment,
     "kubectl_edit_hpa": autoscaler.kubectl_edit_hpa,
+    "gke_auth": gke.gke_auth,
 }
 """Tools by the names that MCP clients call."""
 

@@ -1,0 +1,168 @@
+"""Tokens for GKE clusters: from google-auth and its application-default credentials, or from GKE's credential plugin.
+
+Called by `identity`. A token stays in this process, and goes to nobody but the API server that it is for. The texts of
+Google's library and of the plugin are never passed on, because they may quote credentials.
+"""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import logging
+import os
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from kubescript import errors
+from kubescript.wire import messages
+
+__all__ = ["Tokens", "log_in"]
+
+log = logging.getLogger(__name__)
+
+_SCOPES: Final = (
+    "https://www.googleapis.com/auth/cloud-platform",
+    "https://www.googleapis.com/auth/userinfo.email",
+)
+"""What GKE asks of a token; its plugin asks for the same."""
+_FETCH_S: Final = 30
+"""Seconds that Google, or the plugin, may take for a token."""
+_EARLY_S: Final = 60
+"""Seconds before its end at which a token is replaced."""
+_UNKNOWN_LIFE_S: Final = 300
+"""Seconds that a token without a time of expiry is used."""
+_EXEC_INFO: Final = (
+    '{"apiVersion":"client.authentication.k8s.io/v1beta1","kind":"ExecCredential","spec":{"interactive":false}}'
+)
+
+
+class Token(NamedTuple):
+    """A bearer token and its end, in seconds since 1970."""
+
+    value: str
+    expires: float
+
+
+Fetch = Callable[[], Token]
+"""Asks for a new token."""
+
+
+class Tokens:
+    """One user's token, which is replaced before it expires. Many threads ask for it at once."""
+
+    def __init__(self, fetch: Fetch) -> None:
+        self._fetch = fetch
+        self._lock = threading.Lock()
+        self._token = Token("", 0)
+
+    def current(self) -> str:
+        """Returns a token that has not expired. Raises what asking for one raises."""
+        with self._lock:
+            token = self._token  # read once, for `expire` may replace it
+            if token.expires - _EARLY_S < time.time():
+                token = self._token = self._fetch()
+            return token.value
+
+    def expire(self) -> None:
+        """Makes the next `current` ask for a new token: an API server has refused this one."""
+        self._token = Token("", 0)  # without the lock, which is held while a token is asked for
+
+    def attach(self, configuration: Any) -> None:
+        """Makes a configuration of the official client ask for the token with each call.
+
+        Raises ClusterError for a server that nobody has proven: Google's token is good for more than this cluster.
+        """
+        if not (configuration.host.startswith("https://") and configuration.verify_ssl):
+            raise errors.ClusterError(
+                messages.text("gke_unverified"), code="cluster.config", remedy=messages.text("action_unverified")
+            )
+
+        def refresh(own: Any) -> None:
+            own.api_key["BearerToken"] = f"Bearer {self.current()}"
+
+        configuration.api_key["BearerToken"] = ""
+        configuration.refresh_api_key_hook = refresh
+
+
+class _Unavailable(Exception):
+    """A source gives no token; the text is ours and says why."""
+
+
+def log_in(cluster: str, plugin: str) -> Tokens:
+    """Returns the tokens of the first source that gives one. `plugin` is GKE's program; empty for a user who is not of
+    GKE. Raises ClusterError."""
+    if not plugin:
+        raise errors.ClusterError(
+            messages.text("gke_other", cluster=cluster), code="cluster.auth", remedy=messages.text("action_other")
+        )
+    reasons = []
+    for name, source in (("google-auth", _google_auth), (plugin, functools.partial(_plugin, plugin))):
+        try:
+            tokens = Tokens(source())
+            tokens.current()
+        except _Unavailable as error:
+            reasons.append(str(error))
+        except Exception as error:
+            reasons.append(messages.text("gke_no_token", source=name, error=type(error).__name__))
+        else:
+            log.info("logged in to Google through %s", name, extra={"event": "cluster.gke"})
+            return tokens
+    raise errors.ClusterError("; ".join(reasons), code="cluster.auth", remedy=messages.text("action_gke"))
+
+
+def _google_auth() -> Fetch:
+    """Returns what asks google-auth, with the application-default credentials of this machine."""
+    try:
+        import google.auth
+        import google.auth.exceptions
+        from google.auth.transport import requests
+    except ImportError:
+        raise _Unavailable(messages.text("gke_no_library")) from None
+    # This transport uses the proxy that the environment names.
+    request: Any = functools.partial(requests.Request(), timeout=_FETCH_S)
+    found: Any
+    try:
+        found, _ = google.auth.default(scopes=_SCOPES, request=request)
+    except google.auth.exceptions.DefaultCredentialsError:
+        raise _Unavailable(messages.text("gke_no_credentials")) from None
+
+    def fetch() -> Token:
+        found.refresh(request)
+        return Token(found.token, _seconds(found.expiry))
+
+    return fetch
+
+
+def _plugin(program: str) -> Fetch:
+    """Returns what runs GKE's credential plugin, as kubectl does."""
+    path = shutil.which(program)
+    if path is None:
+        raise _Unavailable(messages.text("gke_no_plugin", program=program))
+
+    def fetch() -> Token:
+        done = subprocess.run(  # noqa: S603  the operator's kubeconfig names it
+            [path],
+            env={**os.environ, "KUBERNETES_EXEC_INFO": _EXEC_INFO},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_FETCH_S,
+            check=True,
+        )
+        status: dict[str, Any] = msgspec.json.decode(done.stdout)["status"]
+        expiry = status.get("expirationTimestamp")
+        return Token(status["token"], _seconds(datetime.datetime.fromisoformat(expiry) if expiry else None))
+
+    return fetch
+
+
+def _seconds(expiry: datetime.datetime | None) -> float:
+    """Returns a time in seconds since 1970. Without a zone it is in UTC, as google-auth writes it."""
+    if expiry is None:
+        return time.time() + _UNKNOWN_LIFE_S
+    return (expiry if expiry.tzinfo else expiry.replace(tzinfo=datetime.UTC)).timestamp()

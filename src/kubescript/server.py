@@ -47,6 +47,9 @@ _VERSION_WITHOUT_NOT_FOUND: Final = "2026-07-28"
 _MAX_ARGUMENT: Final = 4_000
 """Characters of one argument of a prompt."""
 
+_MAX_ARGUMENT_ERROR: Final = 300
+_QUOTED_VALUE: Final = 100
+
 _NO_TOOLSET = (
     "No toolset is on, so this server offers no tool. Tell its operator: start it with --toolsets code "
     '(or KUBESCRIPT_TOOLSETS=code, or toolsets = ["code"] in its configuration file; "kubectl", "helm" and "cluster" '
@@ -166,7 +169,10 @@ def _error_path(error: Any) -> list[Any]:
 
 
 def _describe(error: Any) -> str:
-    message: str = error.message[:300]
+    message: str = error.message
+    if len(message) > _MAX_ARGUMENT_ERROR:
+        # It begins with the value and ends with what is wrong with it.
+        message = f"{message[:_QUOTED_VALUE]}\N{HORIZONTAL ELLIPSIS}{message[_QUOTED_VALUE - _MAX_ARGUMENT_ERROR :]}"
     path = _error_path(error)
     if not path:
         return message

@@ -25,8 +25,9 @@ _LEAST_WAIT_S: Final = 30
 _LONGEST_WAIT_S: Final = 1800
 _FORBIDDEN: Final = re.compile(r"[;&|><`$()\0]")
 _NUL: Final = re.compile(r"\0")
-_NEEDS_THEM: Final = frozenset({"labelSelector", "filter"})
-"""Arguments in which parentheses and the like mean something. Each has a check of its own."""
+_NEEDS_THEM: Final = frozenset({"labelSelector", "filter", "cluster"})
+"""Arguments in which parentheses and the like mean something, or are part of a name that the operator has given. Each
+has a check of its own."""
 # A name that kube-apiserver accepts for any kind is one segment of a path, and more is allowed than in most kinds.
 _NAME: Final = re.compile(r"(?!\.{1,2}\Z)[a-zA-Z0-9_:@][-a-zA-Z0-9._:@]*")
 _NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
@@ -36,7 +37,7 @@ _SINCE: Final = re.compile(r"(?=\d)(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?
 _LOCATION: Final = re.compile(r"[a-z][-a-z0-9]{0,62}")
 _GKE_ID: Final = re.compile(r"gke_[^_]+_[^_]+_.+")
 """The name that gcloud gives to the context of a cluster."""
-_SET: Final = re.compile(r"(?P<key>\S+)\s+(?P<operator>in|notin)\s*(?P<rest>.*)", re.DOTALL)
+_SET: Final = re.compile(r"(?P<key>\S++)\s++(?P<operator>in|notin)\s*+(?P<rest>.*)", re.DOTALL)
 
 
 class Refusal(errors.RequestError):
@@ -96,6 +97,8 @@ def _check_since(text: str) -> None:
 
 
 def _check_labels(labels: Mapping[str, Any]) -> None:
+    if sum(len(key) + len(str(value)) for key, value in labels.items()) > _MAX_TEXT:
+        raise Refusal("too_long", name="labels", most=_MAX_TEXT)
     for key, value in labels.items():
         _check_label_key(key)
         if not isinstance(value, str):
@@ -150,7 +153,7 @@ def _check_requirement(requirement: str) -> None:
 
 def _compared(requirement: str) -> tuple[str, str, str]:
     """Returns key, operator and value; without an operator the requirement is a key that must or must not be there."""
-    for operator in ("==", "!=", "="):
+    for operator in ("==", "!=", "=", ">", "<"):
         key, found, value = requirement.partition(operator)
         if found:
             return key.strip(), operator, value.strip()

@@ -19,6 +19,7 @@ import anyio.to_thread
 import mcp_types
 
 from kubescript import errors, evaluator, types
+from kubescript.output import sanitizing
 from kubescript.toolsets import arguments, base
 from kubescript.wire import messages
 
@@ -37,6 +38,9 @@ INSTRUCTIONS: Final = (
 """What the definitions of single tools do not say."""
 _WORD_START: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _PREREQUISITE: Final = "tool.prerequisite"
+_MAX_CLUSTERS: Final = 10
+"""Names of clusters in an error."""
+_MAX_CLUSTER: Final = 64
 
 
 Follow = Callable[[str, int, evaluator.OnProgress | None, types.Caller], Coroutine[Any, Any, types.Answer]]
@@ -87,12 +91,11 @@ def _handler(name: str, access: base.Access, host: HostPart) -> base.Handler:
         try:
             checked = arguments.checked(name, given, tuple(SCHEMAS[name]["properties"]))
         except arguments.Refusal as refusal:
-            return types.Answer(f"Error: {refusal.message}", is_error=True, code=refusal.code)
+            return types.Answer(sanitizing.clean(f"Error: {refusal.message}"), is_error=True, code=refusal.code)
         cluster = _cluster(checked)
         clusters = access.clusters()
         if cluster and cluster not in clusters:
-            unknown = messages.text("unknown_cluster", cluster=cluster, known=", ".join(clusters))
-            return _unmet(name, cluster, unknown, "cluster_list")
+            return _unknown(name, cluster, clusters)
         if host.answer is not None:
             return host.answer(checked)
         try:
@@ -136,6 +139,16 @@ def _script(name: str, checked: Mapping[str, Any], cluster: str, language: str) 
     return f"{where}.tools.{name}({written})"
 
 
+def _unknown(name: str, cluster: str, clusters: Sequence[str]) -> types.Answer:
+    """Returns the error for a cluster that this server does not have: it is never another one that is asked."""
+    shown = cluster if len(cluster) <= _MAX_CLUSTER else f"{cluster[:_MAX_CLUSTER]}\N{HORIZONTAL ELLIPSIS}"
+    known = ", ".join(clusters[:_MAX_CLUSTERS])
+    if len(clusters) > _MAX_CLUSTERS:
+        known += f", \N{HORIZONTAL ELLIPSIS} ({len(clusters)})"
+    details = messages.text("unknown_cluster", cluster=shown, known=known)
+    return _unmet(name, cluster, details, messages.text("action_unknown_cluster", default=clusters[0]))
+
+
 def _explained(name: str, cluster: str, answer: types.Answer) -> types.Answer:
     """Returns the contract's error for a cluster that cannot be asked."""
     action = messages.text(answer.code.replace(_PREREQUISITE, "action"), cluster=cluster)
@@ -151,5 +164,5 @@ def _unmet(name: str, cluster: str, details: str, action: str) -> types.Answer:
         "requiresAction": True,
         "suggestion": action,
     }
-    text = messages.text("prerequisite", details=details, action=action)
+    text = sanitizing.clean(messages.text("prerequisite", details=details, action=action))
     return types.Answer(text, is_error=True, code=_PREREQUISITE, meta=meta)

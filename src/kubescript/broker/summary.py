@@ -27,6 +27,8 @@ _SAW_MASKS: Final = "redacted: values that the script compared or measured"
 _INCOMPLETE: Final = "the answer may be incomplete"
 _CODE: Final = re.compile(r"\b(?:[a-z]{1,20}\.[a-z_]{1,40}|[45]\d\d)\b")
 """What tells one failure from another: a code of ours, or an HTTP status."""
+_OWN_FAILURES: Final = frozenset({"cluster.unreachable", "cluster.timeout"})
+"""Failures whose text holds an address of the operator's and words of the system, and nothing of the cluster's."""
 _NAMESPACE: Final = re.compile(r"in namespace \S+")
 _MANY_NAMESPACES: Final = 3
 """From this number on, a note counts the namespaces instead of naming them."""
@@ -58,7 +60,8 @@ class Summary:
     redacted: dict[str, int] = field(default_factory=dict)
     """Kind of secret → number of its values that were masked."""
     denials: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
-    """Messages that the script got when the policy denied a call, each with the names in it."""
+    """Messages that the script got when the policy denied a call or no API server answered, each with the names in
+    it."""
     replayed: list[str] | None = None
     """Notes of the script's first run; a replay shows these and makes no notes of its own."""
     journal: records.Journal = records.NOWHERE
@@ -71,8 +74,12 @@ class Summary:
             self.call_records.append(record)
 
     def report_denial(self, code: str, message: str, names: tuple[str, ...]) -> None:
-        """Keeps the message of a fault, and the names that it quotes, when it is the policy's."""
-        if code.startswith("policy.") and len(self.denials) < _MAX_NOTES:
+        """Keeps the message of a fault, and the names that it quotes, when its text is kubescript's own."""
+        if code in _OWN_FAILURES:
+            names = ()
+        elif not code.startswith("policy."):
+            return
+        if len(self.denials) < _MAX_NOTES:
             self.denials += [(f"{code}: {message}", names), (message, names)]
 
     def own_denials(self, script: str, namespace: str) -> list[str]:

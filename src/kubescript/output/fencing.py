@@ -11,10 +11,12 @@ import bisect
 import functools
 import re
 import secrets
+import string
 from dataclasses import dataclass
 from typing import Final
 
 from kubescript import types
+from kubescript.wire import messages
 
 __all__ = ["FENCE_BYTES", "Own", "fence", "unfenced"]
 
@@ -80,6 +82,8 @@ _SCRIPT_ERRORS: Final = frozenset(
     {"AttributeError", "ImportError", "ModuleNotFoundError", "NameError", "SyntaxError", "TypeError"}
 )
 """Exceptions whose text is about the script, with hints that are instructions to the model."""
+_TOOL: Final = "tool."
+"""How the codes of a classic tool's errors begin; the name of the sentence follows."""
 _UNSENT: Final = "request."
 """How the error for a call begins that could not be sent. An error of the API server begins with its status."""
 _LOOKS_UP: Final = re.compile(
@@ -115,6 +119,8 @@ class Own:
 
     def wrote_fault(self, fault: types.Fault) -> bool:
         """Whether nothing in the error's text came from the cluster."""
+        if fault.code.startswith(_TOOL):
+            return self._wrote_sentence(fault.code.removeprefix(_TOOL), fault.message)
         if not fault.type:
             return True
         message = fault.message
@@ -128,6 +134,15 @@ class Own:
         if fault.type in _SCRIPT_ERRORS:
             return all(text in self.script or _NAME.fullmatch(text) for text in quoted)
         return self.wrote(message)
+
+    def _wrote_sentence(self, name: str, message: str) -> bool:
+        """Whether a tool's error is a sentence of the catalogue, filled with words of the call.
+
+        Attack: a worker that has fallen sends a text of a pod under the code of a tool's error.
+        """
+        sentences = messages.CATALOGUE.get(name, {}).values()
+        filled = (_filled_places(sentence, message) for sentence in sentences)
+        return any(values is not None and all(map(self.wrote, values)) for values in filled)
 
     def _own_parts(self, message: str) -> list[str]:
         """Returns the parts of an error's text that are the same whatever was read, or lines of the script."""
@@ -166,6 +181,22 @@ class Own:
                 text = _PLACEHOLDER.sub(" ", text)
             written += _WORD.findall(_ESCAPE.sub(" ", text))
         return frozenset(map(_folded, written))
+
+
+def _filled_places(sentence: str, message: str) -> list[str] | None:
+    """Returns what stands in the places of a sentence; None for another sentence. Each part of the sentence is looked
+    for behind the one before, so that nothing is read twice."""
+    first, *others = [part for part, *_ in string.Formatter().parse(sentence)]
+    if not message.startswith(first):
+        return None
+    values = []
+    rest = message.removeprefix(first)
+    for part in filter(None, others):
+        value, found, rest = rest.partition(part)
+        if not found:
+            return None
+        values.append(value)
+    return [*values, rest]
 
 
 def fence(text: str) -> str:

@@ -19,7 +19,7 @@ import anyio.to_thread
 import mcp_types
 
 from kubescript import errors, evaluator, types
-from kubescript.output import sanitizing
+from kubescript.output import fencing, sanitizing
 from kubescript.toolsets import arguments, base
 from kubescript.wire import messages
 
@@ -152,8 +152,13 @@ def _unknown(name: str, cluster: str, clusters: Sequence[str]) -> types.Answer:
 def _explained(name: str, cluster: str, answer: types.Answer) -> types.Answer:
     """Returns the contract's error for a cluster that cannot be asked."""
     action = messages.text(answer.code.replace(_PREREQUISITE, "action"), cluster=cluster)
-    unmet = _unmet(name, cluster, answer.text.removeprefix("Error: "), action)
-    return replace(unmet, usage=answer.usage, untrusted=answer.untrusted)
+    details = fencing.unfenced(answer.text).removeprefix("Error: ")
+    before, _, note = details.rpartition("\n")
+    if note.startswith("["):  # the note of the call that failed, which is what the details are about
+        details = before
+    unmet = _unmet(name, cluster, details, action)
+    text = fencing.fence(unmet.text) if answer.untrusted else unmet.text
+    return replace(unmet, text=text, usage=answer.usage, untrusted=answer.untrusted)
 
 
 def _unmet(name: str, cluster: str, details: str, action: str) -> types.Answer:

@@ -22,7 +22,7 @@ def of_api(error: errors.ApiException) -> Exception:
     if error.code.startswith("cluster."):
         return ToolError("prerequisite_cluster", details=details)
     if error.status == 401:
-        return ToolError("prerequisite_credentials", details=details)
+        return ToolError("prerequisite_credentials")
     if error.status == 404:
         return ToolError("not_found", details="; ".join(filter(None, (details, error.hint))))
     return error

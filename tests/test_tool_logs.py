@@ -144,16 +144,17 @@ def test_follow_is_refused(call: tools.Call) -> None:
     assert refused(call, pod="orders", follow=True) == "follow is disabled for safety; use lines and since"
 
 
-CHATTY = "\n".join(f"line {number} " + "x" * 150 for number in range(1_000))
+LONG_LINES = "\n".join(f"line {number} " + "x" * 150 for number in range(1_000))
+SHORT_LINES = "\n".join(f"line {number}" for number in range(1_000))
 
 
 @contextlib.contextmanager
-def chatty(kubeconfig: Path) -> Iterator[str]:
+def chatty(kubeconfig: Path, text: str) -> Iterator[str]:
     """A pod whose log fits in no answer."""
     status = {"name": "app", "image": "a", "imageID": "", "ready": True, "restartCount": 0, "state": {"running": {}}}
     pod = {
         "apiVersion": "v1", "kind": "Pod",
-        "metadata": {"name": "chatty", "namespace": "default", "annotations": {logs.VERBATIM: CHATTY}},
+        "metadata": {"name": "chatty", "namespace": "default", "annotations": {logs.VERBATIM: text}},
         "spec": {"nodeName": "node-a2", "containers": [{"name": "app", "image": "a"}]},
         "status": {"phase": "Running", "containerStatuses": [status]},
     }  # fmt: skip
@@ -165,14 +166,15 @@ def chatty(kubeconfig: Path) -> Iterator[str]:
         made.delete(pod, now=True)
 
 
-def test_of_a_long_log_the_newest_lines_stay(call: tools.Call, kubeconfig: Path) -> None:
-    """An answer that is full loses old lines, not new ones, and says so."""
-    with chatty(kubeconfig) as pod:
+@pytest.mark.parametrize("text", [LONG_LINES, SHORT_LINES], ids=["bytes", "lines"])
+def test_of_a_long_log_the_newest_lines_stay(text: str, call: tools.Call, kubeconfig: Path) -> None:
+    """An answer that is full, of bytes or of lines, loses old lines and not new ones, and says so."""
+    with chatty(kubeconfig, text) as pod:
         whole = tools.text(call("kubectl_logs", pod=pod, lines=1000))
     head, lines = parts(whole)
     assert head == f"default/chatty: the last {len(lines)} of 1000 lines, no more fit in an answer"
     assert 300 < len(lines) < 500
-    assert lines == CHATTY.splitlines()[-len(lines) :]
+    assert lines == text.splitlines()[-len(lines) :]
 
 
 def test_a_snapshot_has_the_logs_that_were_saved(kubeconfig: Path, tmp_path: Path) -> None:

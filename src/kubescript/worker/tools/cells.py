@@ -48,7 +48,8 @@ def selector(found: Any) -> str:
     """Returns a label selector in the form that a query has it; empty when it selects by nothing."""
     equal = [(key, f"{key}={value}") for key, value in at(found, "matchLabels", {}).items()]
     others = [(str(each.get("key")), _requirement(each)) for each in elements(found, "matchExpressions")]
-    return ",".join(text for _, text in sorted([*equal, *others]))
+    # By key alone: of several requirements for one key, labels come first and expressions in their order.
+    return ",".join(text for _, text in sorted([*equal, *others], key=lambda each: each[0]))
 
 
 def _requirement(expression: Mapping[str, Any]) -> str:

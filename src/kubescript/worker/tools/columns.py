@@ -107,8 +107,8 @@ def _cell(value: Any, kind: Any) -> Any:
         return cells.since(value) if isinstance(value, str) else "<invalid>"
     if kind == "string" and not isinstance(value, str):
         return lazy_json.encode(value).decode()
-    fits = _TYPES.get(str(kind), (str,))
-    return value if isinstance(value, fits) else None
+    # type() and not isinstance(): a switch is no number.
+    return value if type(value) in _TYPES.get(str(kind), (str,)) else None
 
 
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {"integer": (int,), "number": (int, float), "boolean": (bool,)}

@@ -117,8 +117,14 @@ def _json(scope: listing.Scope, found: listing.Listing, shown: listing.Listing, 
     if len(shown.rows) < len(found.rows):
         answer["total"] = len(found.rows)
         if counted := _counted(found):
-            answer[counted.key] = dict(Counter(counted.values).most_common(MAX_COUNTS))
+            answer[counted.key] = _counts(counted.values)
     return {**answer, "note": " ".join(notes)} if notes else answer
+
+
+def _counts(values: Sequence[str]) -> dict[str, int]:
+    """Returns how often each value occurs, the rarest of many together."""
+    most, rest = (found := Counter(values).most_common())[:MAX_COUNTS], found[MAX_COUNTS:]
+    return dict(most) | ({"other": sum(count for _, count in rest)} if rest else {})
 
 
 def _text(scope: listing.Scope, shown: listing.Listing, output: str) -> str:

@@ -4,12 +4,15 @@ cluster, custom ones are looked up in discovery."""
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+import re
+from typing import Final, NamedTuple
 
 from kubescript.worker.sdk import builtin_kinds, client, discovery, errors, names, operations
 from kubescript.worker.tools import errors as tool_errors
 
 __all__ = ["Kind", "find"]
+
+_VERSIONED: Final = re.compile(r"([\w-]+)\.(v\d+(?:(?:alpha|beta)\d+)?)\.(\w[\w.-]*)", re.ASCII)
 
 
 class Kind(NamedTuple):
@@ -49,7 +52,7 @@ class Kind(NamedTuple):
 
 def find(k8s: client.K8s, resource: str) -> Kind:
     """Returns the kind of any name that kubectl knows. Raises ToolError for a kind that the cluster does not serve."""
-    if found := builtin_kinds.find(resource):
+    if found := _built_in(resource):
         namespaced = (found.group, found.version, found.plural) in _namespaced()
         return Kind(found.group, found.version, found.plural, found.kind, namespaced, found.model)
     try:
@@ -58,6 +61,14 @@ def find(k8s: client.K8s, resource: str) -> Kind:
         hint = _hint(k8s.discovery(), resource)
         raise tool_errors.ToolError("unsupported_resource", resource=f"{resource}{hint}") from None
     return Kind(served.group, served.version, served.name, served.kind, served.namespaced)
+
+
+def _built_in(resource: str) -> builtin_kinds.Kind | None:
+    """Returns the kind of a name such as po, Deployment, deploy.apps or deployments.v1.apps."""
+    if versioned := _VERSIONED.fullmatch(resource):
+        name, version, group = versioned.groups()
+        return builtin_kinds.find(f"{name}.{group}", f"{group}/{version}")
+    return builtin_kinds.find(resource)
 
 
 def _hint(served: discovery.Discovery, resource: str) -> str:

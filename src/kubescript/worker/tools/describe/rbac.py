@@ -14,7 +14,7 @@ __all__ = ["binding", "role"]
 # Attack: one rule of 1,000 groups, 1,000 resources and 1,000 names, which is a table of 1,000,000,000 lines.
 MAX_PARTS: Final = 5_000
 """Combinations of group, resource and name that are looked at."""
-MAX_ROWS: Final = 500
+MAX_ROWS: Final = 400
 _HEAD: Final = ("Resources", "Non-Resource URLs", "Resource Names", "Verbs")
 
 Part = tuple[str, str, str | None]

@@ -77,7 +77,7 @@ def kubectl_describe(k8s: client.K8s, resource: str, name: str, namespace: str |
 
 
 class Describe:
-    """k8s.describe(pod), k8s.describe("deployment", "web", "shop"): what kubectl describe tells, with events, as text."""
+    """k8s.describe(pod), k8s.describe("deployment", "web", "shop"): what kubectl describe tells, as text."""
 
     __slots__ = ("_k8s",)
 

@@ -23,7 +23,7 @@ LONG_NAME: Final = "a" * 254
 REFUSED: Final[dict[str, tuple[str, dict[str, Any], str]]] = {
     "3.18 region": (
         "gke_auth", {"cluster": "x", "region": "Europe West"},
-        "a region or zone is written like europe-west1 or europe-west1-b, not Europe West",
+        "region is a location such as europe-west1 or europe-west1-b, not Europe West",
     ),
     # The contract's section 3: preconditions of a tool.
     "3.1 namespace and all": (

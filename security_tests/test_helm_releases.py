@@ -113,7 +113,11 @@ class Keeper:
     def _answer(self, path: str) -> tuple[int, bytes]:
         if path.endswith(f"/secrets/{NAME}"):
             return self.status, self.one
-        item = [{"metadata": {"name": NAME, "namespace": "a", "labels": LABELS}}] if "/secrets?" in path else []
+        item = (
+            [{"metadata": {"name": NAME, "namespace": "a", "labels": LABELS}}]
+            if path.partition("?")[0].endswith("/secrets")
+            else []
+        )
         return 200, json.dumps({"kind": "PartialObjectMetadataList", "metadata": {}, "items": item}).encode()
 
 

@@ -39,6 +39,15 @@ def test_a_role_allows_whole_secrets_only_when_asked() -> None:
     assert "- secrets" in rbac.as_yaml([call("list", "secrets")], "r")
 
 
+def test_a_role_names_what_holds_helm_releases() -> None:
+    """A release was read out of a Secret or ConfigMap: the right to do so is one for these."""
+    release = {"group": "helm.sh", "version": "secrets", "served": "release", "name": "sh.helm.release.v1.web.v1"}
+    record = [call("get", "releases") | release]
+    assert "get releases" in rbac.as_yaml(record, "r") and "helm.sh\n" not in rbac.as_yaml(record, "r")
+    whole = rbac.as_yaml(record, "r", metadata=True)
+    assert "- secrets" in whole and "- sh.helm.release.v1.web.v1" in whole and "releases\n" not in whole
+
+
 def test_a_subresource_has_no_metadata() -> None:
     """A rule that serves the metadata of a subresource is a mistake, and named at the start."""
     assert rules.read(config.DeniedResource(group="", kind="ConfigMap", serve="metadata")).serve == "metadata"

@@ -30,11 +30,16 @@ Typed = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The kubeconfig of a cluster with releases; a cluster of its own, since others count what is in theirs."""
-    with ControlPlane() as plane:
-        releases.install(plane.kubeconfig, tmp_path_factory.mktemp("helm"))
-        yield plane.kubeconfig
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A cluster with releases; one of its own, since other tests count what is in theirs."""
+    with ControlPlane() as started:
+        releases.install(started.kubeconfig, tmp_path_factory.mktemp("helm"))
+        yield started
+
+
+@pytest.fixture(scope="module")
+def cluster(plane: ControlPlane) -> Path:
+    return plane.kubeconfig
 
 
 @pytest.fixture(scope="module")
@@ -252,6 +257,26 @@ def test_a_saved_cluster_has_releases(cluster: Path, typed: Typed, tmp_path: Pat
         }
         values = tools.text(call("helm_get_values", releaseName="web", namespace=NAMESPACE, revision=3))
         assert values == "replicas: 3"
+
+
+def test_each_call_is_on_record_as_what_it_is(cluster: Path, tmp_path: Path) -> None:
+    """A release, its holder, and that a part of it was served; the record has no name of the Secret's own resource."""
+    record = tmp_path / "audit.jsonl"
+    with tools.calling("--kubeconfig", str(cluster), "--audit", str(record), toolsets="helm") as call:
+        tools.text(call("helm_status", releaseName="web", namespace=NAMESPACE))
+    calls = [each for line in record.read_text().splitlines() if (each := json.loads(line))["type"] == "call"]
+    told = [(each["verb"], each["group"], each["version"], each["resource"], each["served"]) for each in calls]
+    lists = [("list", "helm.sh", holder, "releases", "release") for holder in ("configmaps", "secrets")]
+    assert sorted(told[:2]) == lists and told[2:] == [("get", "helm.sh", "secrets", "releases", "release")]
+    assert calls[2]["name"] == "sh.helm.release.v1.web.v4" and calls[2]["namespace"] == NAMESPACE
+
+
+def test_who_may_not_read_secrets_reads_no_releases(plane: ControlPlane) -> None:
+    """RBAC's own sentence comes back."""
+    nobody = plane.kubeconfig_for("nobody-in-particular")
+    with tools.calling("--kubeconfig", str(nobody), toolsets="helm") as call:
+        refused = call("helm_list")
+        assert refused.is_error and "secrets is forbidden" in clients.whole(refused), clients.whole(refused)
 
 
 REPOSITORIES = """

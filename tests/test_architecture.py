@@ -89,6 +89,10 @@ BREACHES: Final[dict[str, tuple[list[tuple[str, str]], str]]] = {
         [("worker/main.py", "from kubernetes import client as raw_client")],
         "Only cluster.credentials uses the kubernetes package BROKEN",
     ),
+    "another module logs in to Google": (
+        [("cluster/live.py", "from google.auth import transport")],
+        "Only cluster.gke logs in to Google BROKEN",
+    ),
     "a new module is imported by both sides": (
         [
             ("shared.py", "X = 1"),

@@ -38,6 +38,12 @@ INSTRUCTIONS: Final = (
 """What the definitions of single tools do not say."""
 _WORD_START: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _PREREQUISITE: Final = "tool.prerequisite"
+_ACTIONS: Final = {
+    f"tool.{name}": name.replace("prerequisite_", "action_")
+    for name in messages.CATALOGUE
+    if name.startswith("prerequisite_")
+}
+"""What to do about a prerequisite that is not met, by the code of the error."""
 _MAX_CLUSTERS: Final = 10
 """Names of clusters in an error."""
 _MAX_CLUSTER: Final = 64
@@ -109,7 +115,7 @@ def _handler(name: str, access: base.Access, host: HostPart) -> base.Handler:
             answer = await host.follow(script, _waits_ms(name, checked), on_progress, caller)
         else:
             answer = await access.evaluate(script, None, on_progress, caller)
-        if answer.code.startswith(_PREREQUISITE):
+        if answer.code in _ACTIONS:
             return _explained(name, cluster or clusters[0], answer)
         return answer
 
@@ -152,7 +158,7 @@ def _unknown(name: str, cluster: str, clusters: Sequence[str]) -> types.Answer:
 
 def _explained(name: str, cluster: str, answer: types.Answer) -> types.Answer:
     """Returns the contract's error for a cluster that cannot be asked."""
-    action = messages.text(answer.code.replace(_PREREQUISITE, "action"), cluster=cluster)
+    action = messages.text(_ACTIONS[answer.code], cluster=cluster)
     details = fencing.unfenced(answer.text).removeprefix("Error: ")
     before, _, note = details.rpartition("\n")
     if note.startswith("["):  # the note of the call that failed, which is what the details are about

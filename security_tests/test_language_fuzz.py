@@ -30,6 +30,7 @@ from hypothesis import Phase, settings
 from kubescript.wire import protocol
 from kubescript.worker.language import builtins, compiler, formatting, guards, identifiers, stdlib
 from kubescript.worker.sdk import client, context, helpers, modules, operations, session
+from kubescript.worker.tools import registry
 from security_tests import grammar, reach
 
 pytestmark = pytest.mark.slow
@@ -48,7 +49,11 @@ FUZZ: Final = settings(
     suppress_health_check=list(hypothesis.HealthCheck),
 )
 
-SDK: Final = frozenset(
+TOOLS: Final = frozenset(
+    f"kubescript.worker.tools.{name}" for name in ("registry", "errors", "describe.describer", "helm.script")
+)
+"""Modules of the classic tools whose types a script may meet."""
+SDK: Final = TOOLS | frozenset(
     f"kubescript.worker.sdk.{name}"
     for name in (
         "client",
@@ -130,7 +135,7 @@ class World:
     scope: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        k8s = client.K8s(session.Session(Stage()))
+        k8s = client.K8s(session.Session(Stage()), extensions=registry.EXTENSIONS)
         importable = {name: modules.VirtualModule(name, members) for name, members in modules.exports(k8s).items()}
         ctx = context.Context("test", "shop", 20_000, lambda *_: None)
         extra = {"k8s": k8s, "handle": reach.Handle(), "namespace": "shop", "ctx": ctx, **helpers.GLOBALS}

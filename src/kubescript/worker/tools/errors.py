@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from kubescript.wire import messages
 from kubescript.worker.sdk import errors
 
 __all__ = ["ToolError", "of_api"]
 
 
+_MAX_TEXT: Final = 16 * 1024
+"""Characters of an error. Attack: the name of a resource that has ten million."""
+
+
 class ToolError(Exception):
     """A tool cannot answer. `code` is `tool.` and the name of the message."""
 
     def __init__(self, message: str, /, **values: object) -> None:
-        super().__init__(messages.text(message, **values))
+        # Attack: a script makes one by `type(error)`, with a str of its own kind that becomes the code.
+        if type(message) is not str:
+            raise TypeError("a ToolError takes the name of a message")
+        text = messages.text(message, **values)[:_MAX_TEXT]
+        # A lone surrogate is half a character, and has no UTF-8 bytes.
+        super().__init__(text.encode("utf-8", "replace").decode())
         self.code = f"tool.{message}"
 
 

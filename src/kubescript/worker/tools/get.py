@@ -43,7 +43,7 @@ def kubectl_get(
         return _yaml(k8s, scope)
     if scope.single and output == "json":
         return _one(k8s, scope)
-    found = listing.read(k8s, scope, named=scope.every_namespace or output == "name")
+    found = listing.read(k8s, scope, named=output == "name")
     shown = found._replace(rows=_most_telling(found))
     notes = _notes(scope, found, shown)
     if output == "json":

@@ -3,6 +3,7 @@ columns.py prints of the objects."""
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -13,6 +14,9 @@ from kubescript.worker.tools import cells, columns, kinds
 
 __all__ = ["Listing", "Row", "Scope", "read", "strip"]
 
+LARGE: Final = 500
+"""Objects of a kind that are listed namespace by namespace, at the same time."""
+MOST_NAMESPACES: Final = 100
 _DEFINITIONS: Final = ("apis", "apiextensions.k8s.io", "v1", "customresourcedefinitions")
 
 
@@ -93,10 +97,34 @@ _table: Final = msgspec.json.Decoder(_Table).decode
 
 def read(k8s: client.K8s, scope: Scope, *, named: bool) -> Listing:
     """Asks the cluster. `named` says that the rows need name and namespace beside their cells."""
+    if scope.every_namespace and (namespaces := _split(k8s, scope)):
+        works = [functools.partial(_read, k8s, scope._replace(namespace=each)) for each in namespaces]
+        parts: list[Listing] = k8s.parallel(works, return_exceptions=False)
+        return parts[0]._replace(rows=[row for part in parts for row in part.rows])
+    return _read(k8s, scope, named=named or scope.every_namespace)
+
+
+def _split(k8s: client.K8s, scope: Scope) -> list[str]:
+    """Returns the namespaces in which to list a large kind one by one; empty where one list is as good."""
+    # A Table tells no namespaces, unless it holds the metadata of every object, and to write those takes the API server
+    # as long as to write the objects: 3.0 s for 5,000 pods, and 0.2 s without.
+    if scope.selector or scope.name:
+        return []
+    try:
+        first, _ = k8s._session.fetch(scope.call("metadata", ("limit", "1")), schemas.OBJECT)
+        if (first.metadata.get("remainingItemCount") or 0) < LARGE:
+            return []
+        names = sorted(each.metadata.name for each in k8s.coreV1().list_namespace())
+    except errors.ApiException:
+        return []
+    return names if len(names) <= MOST_NAMESPACES else []
+
+
+def _read(k8s: client.K8s, scope: Scope, *, named: bool = False) -> Listing:
     include = "Metadata" if named else "None"
     answer, reply = k8s._session.fetch(scope.call("table", ("includeObject", include)), schemas.OBJECT)
     if not isinstance(answer, lists.ListObject) and answer.get("kind") == "Table":
-        return _tabular(base_view.unwrap(answer))
+        return _tabular(base_view.unwrap(answer), scope)
     found = answer if isinstance(answer, lists.ListObject) else [answer]
     printer = columns.of_model("" if reply.metadata_rule else scope.kind.model)
     if not scope.kind.model:
@@ -112,14 +140,14 @@ def strip(view: Any) -> dict[str, Any]:
     return found
 
 
-def _tabular(answer: dict[str, Any]) -> Listing:
+def _tabular(answer: dict[str, Any], scope: Scope) -> Listing:
     table = _table(lazy_json.encode(answer))
     shown = [columns.Column(each.name, each.priority > 0) for each in table.columnDefinitions]
-    return Listing(shown, [_of_table(each) for each in table.rows or ()])
+    return Listing(shown, [_of_table(each, scope) for each in table.rows or ()])
 
 
-def _of_table(row: _Row) -> Row:
-    about = row.object.metadata if row.object else _Metadata()
+def _of_table(row: _Row, scope: Scope) -> Row:
+    about = row.object.metadata if row.object else _Metadata("", scope.namespace or "")
     return Row(about.name, about.namespace, row.cells)
 
 

@@ -15,6 +15,7 @@ import pytest
 import yaml
 from hypothesis import strategies
 
+from kubescript.cli import demo
 from kubescript.worker.tools import yaml_text
 from tests import clients, printed, tools
 from tests.controlplane import writer
@@ -359,6 +360,48 @@ def test_a_name_in_all_namespaces(call: tools.Call) -> None:
     answer = told(call("kubectl_get", resource="sa", name="default", allNamespaces=True))
     assert {each["namespace"] for each in answer["items"]} > {"shop", "kube-system"}
     assert {each["name"] for each in answer["items"]} == {"default"}
+
+
+ODD: list[dict[str, Any]] = [
+    {"status": "Running"},
+    {"spec": {"containers": [7]}, "status": {"containerStatuses": {"a": 1}}},
+    {"spec": {"containers": "x"}, "status": {"containerStatuses": ["x"]}},
+    {"status": {"containerStatuses": [{"restartCount": "many", "state": {"terminated": {"exitCode": "x"}}}]}},
+    {"metadata": {"creationTimestamp": "yesterday"}},
+]
+"""What a file may hold under the name of a pod."""
+
+
+def test_a_saved_object_of_no_sense_hides_no_other(tmp_path: Path) -> None:
+    """Its row has its name at least."""
+    file = tmp_path / "odd.json"
+    pods = [
+        {
+            **odd,
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": f"odd-{at}", "namespace": "default"} | odd.get("metadata", {}),
+        }
+        for at, odd in enumerate(ODD)
+    ]
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": pods}))
+    with tools.calling("--snapshot", str(file)) as ask:
+        items = told(ask("kubectl_get", resource="pods"))["items"]
+        assert [each["name"] for each in items] == [f"odd-{at}" for at in range(len(ODD))]
+        for output in ("wide", "yaml", "name"):
+            assert all(f"odd-{at}" in tools.text(ask("kubectl_get", resource="pods", output=output)) for at in range(5))
+
+
+DEMO = Path(demo.__file__).with_name("demo.tar.gz")
+
+
+def test_what_a_snapshot_does_not_hold_is_no_fault_of_a_cluster() -> None:
+    """Nobody is sent to look after an API server; the next call works."""
+    with tools.calling("--snapshot", str(DEMO)) as ask:
+        missing = ask("kubectl_get", resource="secrets", namespace="shop")
+        assert missing.is_error and "secrets were not captured" in clients.text(missing)
+        assert "errorType" not in (missing.meta or {})
+        assert told(ask("kubectl_get", resource="nodes"))["items"]
 
 
 def test_secrets_are_listed_without_what_is_in_them(call: tools.Call) -> None:

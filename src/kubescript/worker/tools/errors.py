@@ -30,7 +30,8 @@ class ToolError(Exception):
 def of_api(error: errors.ApiException) -> Exception:
     """Returns what a tool says of a call that failed; the error itself where there is nothing to add."""
     details = error.message or error.reason or ""
-    if error.code.startswith("cluster."):
+    # What a snapshot does not hold is no fault of a connection.
+    if error.code.startswith("cluster.") and error.code != "cluster.not_captured":
         return ToolError("prerequisite_cluster", details=details)
     if error.status == 401:
         return ToolError("prerequisite_credentials")

@@ -14,6 +14,7 @@ from kubescript.worker.tools import kinds, listing, prune, rendering, yaml_text
 
 __all__ = ["kubectl_get", "kubectl_get_yaml"]
 
+OUTPUTS: Final = ("json", "table", "wide", "name", "yaml")
 MAX_ROWS: Final = 100
 MAX_OBJECTS: Final = 20
 """Whole objects in one answer."""
@@ -37,6 +38,8 @@ def kubectl_get(
     output: str = "json",
 ) -> Any:
     """List objects of a kind, or show one. `output` is json, table, wide, name or yaml."""
+    if output not in OUTPUTS:
+        raise ValueError(f"output is one of {', '.join(OUTPUTS)}")
     selector = label_selector or ",".join(f"{key}={value}" for key, value in (labels or {}).items())
     scope = _scope(k8s, resource, namespace, name, all_namespaces=all_namespaces, selector=selector)
     if output == "yaml":
@@ -178,5 +181,5 @@ def _counted(found: listing.Listing) -> _Counted | None:
     for title in _COUNTED:
         if title in titles:
             place = titles.index(title)
-            return _Counted(title.lower(), [str(row.cells[place]) for row in found.rows])
+            return _Counted(title.lower(), [str(row.cell(place)) for row in found.rows])
     return None

@@ -56,6 +56,10 @@ class Row(NamedTuple):
     namespace: str
     cells: list[Any]
 
+    def cell(self, place: int) -> Any:
+        """Returns the cell in a column; None where the row is too short."""
+        return self.cells[place] if place < len(self.cells) else None
+
 
 class Listing(NamedTuple):
     """The rows, and what they show."""
@@ -153,7 +157,12 @@ def _of_table(row: _Row, scope: Scope) -> Row:
 
 def _row(printer: columns.Printer, obj: dict[str, Any]) -> Row:
     name, namespace = cells.at(obj, "metadata.name", ""), cells.at(obj, "metadata.namespace", "")
-    return Row(name, namespace, printer.cells(obj))
+    try:
+        found = printer.cells(obj)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        # A file may hold anything under the name of a kind. The other rows are worth reading.
+        found = [name if column.name == "Name" else None for column in printer.columns]
+    return Row(name, namespace, found)
 
 
 def _custom(k8s: client.K8s, kind: kinds.Kind) -> columns.Printer:

@@ -30,7 +30,7 @@ def as_table(found: listing.Listing, *, wide: bool, namespaces: bool) -> str:
     """Returns kubectl's table. `namespaces` begins each row with its namespace."""
     places = [place for place, column in enumerate(found.columns) if wide or not column.wide]
     titles = [found.columns[place].name.upper() for place in places]
-    lines = [[_printed(_cell(row, place)) for place in places] for row in found.rows]
+    lines = [[_printed(row.cell(place)) for place in places] for row in found.rows]
     if namespaces:
         titles.insert(0, "NAMESPACE")
         lines = [[row.namespace, *line] for row, line in zip(found.rows, lines, strict=True)]
@@ -48,15 +48,11 @@ def _hidden(column: columns.Column) -> bool:
 
 
 def _map(row: listing.Row, keys: Sequence[tuple[int, str]], *, namespaces: bool) -> dict[str, Any]:
-    told: Mapping[str, Any] = {key: _cell(row, place) for place, key in keys}
+    told: Mapping[str, Any] = {key: row.cell(place) for place, key in keys}
     head = {"name": told["name"]} if "name" in told else {}
     if namespaces:
         head["namespace"] = row.namespace
     return head | {key: value for key, value in told.items() if key not in head and value not in _UNSAID}
-
-
-def _cell(row: listing.Row, place: int) -> Any:
-    return row.cells[place] if place < len(row.cells) else None
 
 
 def _key(title: str) -> str:

@@ -1,0 +1,91 @@
+"""Writes JSON values as YAML. A package that does this would be one more in the untrusted process, for the few forms
+that are needed: maps, lists, and texts that any reader of YAML 1.1 reads back as the same texts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+__all__ = ["written"]
+
+# Words divided by single spaces, colons or commas. `: ` and ` #` begin something else, so neither can match.
+_PLAIN: Final = re.compile(r"(?:--?)?[A-Za-z/_][\w./@+=()-]*(?:(?: |:|, )[\w./@+=()][\w./@+=()-]*)*", re.ASCII)
+# An amount or an address, which no reader takes for a number: 100m, 128Mi, 10.0.0.1.
+_AMOUNT: Final = re.compile(r"\d+(?:m|[KMGT]i)|\d+(?:\.\d+){2,}", re.ASCII)
+_WORDS: Final = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null"})
+"""Words that are no texts in YAML 1.1."""
+_LINES: Final = re.compile(r"[\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]+")
+"""What may stand in a text of several lines as it is."""
+_UNPRINTABLE: Final = re.compile(r"[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]")
+_STEP: Final = "  "
+
+
+def written(value: Any) -> str:
+    """Returns the value as a YAML document, without its marks and without a line end."""
+    return "\n".join(_lines(value, ""))
+
+
+def _lines(value: Any, indent: str) -> list[str]:
+    if isinstance(value, dict) and value:
+        return [line for key, each in value.items() for line in _entry(f"{_text(str(key))}:", each, indent)]
+    if isinstance(value, list) and value:
+        return [line for each in value for line in _element(each, indent)]
+    return [indent + line for line in _scalar(value, indent)]
+
+
+def _entry(key: str, value: Any, indent: str) -> Iterator[str]:
+    if isinstance(value, dict) and value:
+        yield indent + key
+        yield from _lines(value, indent + _STEP)
+    elif isinstance(value, list) and value:
+        # As in kubectl's YAML, the dashes stand below the key.
+        yield indent + key
+        yield from _lines(value, indent)
+    else:
+        first, *rest = _scalar(value, indent + _STEP)
+        yield f"{indent}{key} {first}"
+        yield from rest
+
+
+def _element(value: Any, indent: str) -> list[str]:
+    if isinstance(value, dict | list) and value:
+        lines = _lines(value, indent + _STEP)
+        # The dash takes the place of the first line's indentation.
+        return [f"{indent}- {lines[0][len(indent) + len(_STEP) :]}", *lines[1:]]
+    first, *rest = _scalar(value, indent + _STEP)
+    return [f"{indent}- {first}", *rest]
+
+
+def _scalar(value: Any, indent: str) -> list[str]:
+    """Returns the lines of a value that is no map and no list with content; all but the first are indented."""
+    if not isinstance(value, str):
+        return [_number(value) if isinstance(value, float) else json.dumps(value)]
+    if "\n" in value[:-1] and not value.startswith((" ", "\n", "\t")) and _LINES.fullmatch(value):
+        body = value.removesuffix("\n")
+        if not body.endswith("\n"):
+            lines = [f"{indent}{line}" if line else "" for line in body.split("\n")]
+            return ["|" if value.endswith("\n") else "|-", *lines]
+    return [_text(value)]
+
+
+def _text(text: str) -> str:
+    if (_PLAIN.fullmatch(text) and text.lower() not in _WORDS) or _AMOUNT.fullmatch(text):
+        return text
+    quoted = json.dumps(text, ensure_ascii=False)
+    return _UNPRINTABLE.sub(_escaped, quoted)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\u{code:04x}" if code <= 0xFFFF else found[0]
+
+
+def _number(value: float) -> str:
+    # YAML 1.1 knows an exponent only after a point and with a sign.
+    text = json.dumps(value)
+    mantissa, exponent, power = text.partition("e")
+    if not exponent:
+        return text
+    return f"{mantissa if '.' in mantissa else f'{mantissa}.0'}e{power if power[0] in '+-' else f'+{power}'}"

@@ -32,11 +32,20 @@ def call(verb: str, resource: str, **more: str) -> dict[str, Any]:
 def test_a_role_allows_whole_secrets_only_when_asked() -> None:
     """Calls served as metadata are left out of the roles and named in a comment; the operator may include them."""
     record = [call("list", "pods"), call("list", "secrets", served="metadata")]
-    role, comment = rbac.as_yaml(record, "r"), "kubescript served only metadata of these"
+    role, comment = rbac.as_yaml(record, "r"), "kubescript served only a part of these"
     assert comment in role and "- pods" in role and "- secrets" not in role and "list secrets" in role
     whole = rbac.as_yaml(record, "r", metadata=True)
     assert comment not in whole and "- secrets" in whole
     assert "- secrets" in rbac.as_yaml([call("list", "secrets")], "r")
+
+
+def test_a_role_names_what_holds_helm_releases() -> None:
+    """A release was read out of a Secret or ConfigMap: the right to do so is one for these."""
+    release = {"group": "helm.sh", "version": "secrets", "served": "release", "name": "sh.helm.release.v1.web.v1"}
+    record = [call("get", "releases") | release]
+    assert "get releases" in rbac.as_yaml(record, "r") and "helm.sh\n" not in rbac.as_yaml(record, "r")
+    whole = rbac.as_yaml(record, "r", metadata=True)
+    assert "- secrets" in whole and "- sh.helm.release.v1.web.v1" in whole and "releases\n" not in whole
 
 
 def test_a_subresource_has_no_metadata() -> None:

@@ -290,7 +290,7 @@ def policy_of(settings: config.Settings) -> policy.Policy:
     """Returns the policy for one cluster's settings. Raises ConfigError when a rule can never name anything."""
     rules = tuple(policy_rules.read(rule) for rule in settings.denied_resources)
     defaults = policy.DEFAULT_RULES if settings.deny_defaults else ()
-    return policy.Policy(settings.read_only, rules, defaults)
+    return policy.Policy(settings.read_only, rules, defaults, releases="helm" in settings.toolsets)
 
 
 def open_cluster(settings: config.Settings) -> cluster_base.Cluster:

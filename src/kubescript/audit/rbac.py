@@ -39,14 +39,14 @@ class _Used:
 def as_yaml(records: Iterable[dict[str, Any]], name: str, *, metadata: bool = False) -> str:
     """Returns roles as YAML documents, one set per context, with their bindings as comments.
 
-    RBAC cannot allow the metadata of an object alone. So calls that were served as metadata are in the roles only with
-    `metadata`; without it a comment names them.
+    RBAC cannot allow a part of an object. So calls of which the metadata or a Helm release was served are in the roles
+    only with `metadata`; without it a comment names them.
     """
     contexts: defaultdict[str, defaultdict[str, _Used]] = defaultdict(lambda: defaultdict(_Used))
     left_out: set[str] = set()
     for record in records:
         if record["type"] == "call" and _was_allowed(record):
-            if record.get("served") == "metadata" and not metadata:
+            if record.get("served") and not metadata:
                 left_out.add(f"{record['verb']} {record['resource']}")
                 continue
             context = record.get("context", "")
@@ -68,7 +68,7 @@ def _left_out(calls: set[str]) -> str:
         return ""
     shown = sanitizing.printable(", ".join(sorted(calls)))
     return (
-        f"# left out: {shown}; kubescript served only metadata of these, and RBAC would allow whole objects\n"
+        f"# left out: {shown}; kubescript served only a part of these, and RBAC would allow whole objects\n"
         "# `kubescript audit role --metadata` includes them\n"
     )
 
@@ -93,7 +93,10 @@ def _add(namespaces: defaultdict[str, _Used], record: dict[str, Any]) -> None:
     # A masked name is not the object's name, so its rule has to allow all names: see docs/audit.md.
     name = _ANY if _MASKED in record["name"] else record["name"]
     used = namespaces[record["namespace"]]
-    key = (record["group"], resource, record["verb"])
+    group = record["group"]
+    if record.get("served") == "release":  # it was read out of a Secret or ConfigMap, which the version names
+        group, resource = "", record["version"]
+    key = (group, resource, record["verb"])
     used.names[key].add(name)
 
 

@@ -14,7 +14,7 @@ from kubescript import cancellation, types
 from kubescript.audit import chain
 from kubescript.broker import records, summary
 from kubescript.output import sanitizing
-from kubescript.request import request
+from kubescript.request import releases, request
 
 __all__ = ["Redact", "Subject", "TextFilter", "call", "patience", "refused", "script", "sent", "unmasked"]
 
@@ -95,6 +95,8 @@ def call(subject: Subject, done: records.Record, text_filter: TextFilter) -> dic
         fields["what"] = done.what
     if done.call is not None and done.call.metadata_rule:
         fields["served"] = "metadata"
+    elif done.call is not None and releases.is_release(done.call):
+        fields["served"] = "release"
     return fields | {
         "context": text_filter(done.context, check),
         "decision": done.verdict,

@@ -22,7 +22,7 @@ from kubescript import cancellation, errors, redaction, types
 from kubescript.broker import answers, body, call_log, logview, records, summary
 from kubescript.cluster import base
 from kubescript.policy import discovery, policy
-from kubescript.request import metadata, request
+from kubescript.request import metadata, releases, request
 from kubescript.wire import protocol
 
 __all__ = ["Broker"]
@@ -145,13 +145,13 @@ class Broker:
         """Returns the answer; `opened` closes what it holds of the cluster."""
         try:
             parsed = self._parsed(call, entry, timeout_s, cancel)
-            sent = logview.canonical(parsed) if answers.is_log(parsed) else parsed
+            sent = _sent(parsed)
         except errors.RequestError as error:
             entry.malformed(call.method, error.code)
             return _fault(error), None
         try:
             decision = self._decided(parsed, entry, cancel)
-            if decision.serve == "metadata":
+            if decision.serve == "metadata" and not sent.metadata_rule:
                 parsed = sent = entry.call = self._reduced(parsed, decision, entry)
             response = self._performed(parsed, sent, entry, cancel)
         except errors.AuditError:
@@ -266,6 +266,13 @@ class Broker:
         if promised and call.verb == "list":
             masked = entry.summary.pages.followed(call, entry.located(entry.kind), masked)
         return reply, masked
+
+
+def _sent(parsed: request.Request) -> request.Request:
+    """Returns the request that is sent for this one. Raises RequestError."""
+    if releases.is_release(parsed):
+        return releases.stored(parsed)
+    return logview.canonical(parsed) if answers.is_log(parsed) else parsed
 
 
 def _seconds_left(call: request.Request) -> float:

@@ -20,6 +20,7 @@ from kubescript.masker import (
     masker,
     metadata,
     patterns,
+    releases,
     rules,
     scanner,
     secret_objects,
@@ -111,9 +112,11 @@ class Rules:
         return rules.text(content, found)
 
     def body(self, about: masking.Body, chunks: Iterator[bytes], found: masker.Found) -> Iterator[bytes]:
-        """A body, masked, in pieces that are as early as they can be. Raises TooLargeError, and ShapeError where only
-        metadata may pass."""
-        if about.metadata is not None:
+        """A body, masked, in pieces that are as early as they can be. Raises TooLargeError, ShapeError where only
+        metadata may pass, and ReleaseError."""
+        if about.release and not about.echo:
+            chunks = releases.written(chunks, brief=about.release == "brief")
+        elif about.metadata is not None:
             chunks = _reduced(about, about.metadata, chunks)
         rules = self._masker.anew(self._masks[about.echo])
         chunks, is_json = _sniffed(chunks)

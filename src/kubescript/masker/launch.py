@@ -24,6 +24,7 @@ from kubescript.confinement import forkserver, lockdown
 from kubescript.masker import bodies, gzipped
 from kubescript.masker.bodies import TooLargeError
 from kubescript.masker.metadata import ShapeError
+from kubescript.masker.releases import ReleaseError
 from kubescript.masker.scanner import RuleError
 from kubescript.wire import masking, protocol
 
@@ -68,6 +69,8 @@ def _serve(
         conversation.fail(error.reason)
     except ShapeError:
         conversation.fail("shape")
+    except ReleaseError:
+        conversation.fail("release")
     except (OSError, EOFError):  # the host closed the socket
         pass
     except Exception as error:  # its text may quote what was to be masked, so only its type is told

@@ -10,10 +10,10 @@ from __future__ import annotations
 import difflib
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from kubescript.request import kinds, request
+from kubescript.request import kinds, releases, request
 
 __all__ = ["DEFAULT_RULES", "Decision", "DeniedResource", "Named", "Policy", "Resolver", "Serve"]
 
@@ -85,7 +85,8 @@ class Decision:
     verdict: Literal["allow", "deny", "plan"]
     rule: str = ""
     """Stable id: policy.read_only, policy.tunnel, policy.subresource, policy.denied_resource,
-    policy.unresolved_kind, policy.mistaken_rule. With `serve="metadata"`: the operator's rule, `core/Secret`."""
+    policy.unresolved_kind, policy.mistaken_rule, policy.releases.
+    With `serve="metadata"`: the operator's rule, `core/Secret`."""
     reason: str = ""
     instead: str = ""
     serve: Literal["whole", "metadata"] = "whole"
@@ -95,6 +96,12 @@ class Decision:
 
 
 ALLOW: Final = Decision("allow")
+_DENY_RELEASES: Final = Decision(
+    "deny",
+    "policy.releases",
+    "Helm releases are served only with the toolset helm",
+    "the operator can add helm to --toolsets",
+)
 
 _READS: Final = frozenset({"get", "list", "watch"})
 # These POSTs store nothing: they are the API's way to ask a question.
@@ -122,6 +129,8 @@ class Policy:
     read_only: bool = True
     rules: tuple[DeniedResource, ...] = ()
     defaults: tuple[DeniedResource, ...] = DEFAULT_RULES
+    releases: bool = False
+    """Whether Helm releases may be read: the toolset `helm` is on."""
     resolve: Resolver = lambda _group, _version, _resource: None
     named: Named = lambda _rule: None
 
@@ -129,7 +138,7 @@ class Policy:
         """Returns the verdict on one request."""
         if not call.is_resource:
             return ALLOW if call.method == "GET" else _write(call)
-        ruled = self._ruled(call)
+        ruled = self._ruled_holder(call) or self._ruled(call)
         if ruled is not None and ruled.verdict != "allow":
             return ruled
         return _tunnel(call) or _subresource(call) or ruled or self._verb(call)
@@ -151,6 +160,16 @@ class Policy:
             return None
         kind = kinds.kind_of(call.group, call.resource) or self.resolve(call.group, call.version, call.resource)
         return Decision("allow", metadata.id, serve="metadata", kind=kind or "")
+
+    def _ruled_holder(self, call: request.Request) -> Decision | None:
+        """Returns why a Helm release may not be read; None when it may, or the call is for something else."""
+        if not releases.is_release(call):
+            return None
+        if not self.releases:
+            return _DENY_RELEASES
+        # By the built-in rules no script sees a Secret, nor does it here. An operator who denies Secrets means Helm's.
+        ruled = replace(self, defaults=())._ruled(releases.holder(call))
+        return ruled if ruled is not None and ruled.verdict != "allow" else None
 
     def _mistaken(self, rule: DeniedResource, call: request.Request) -> bool:
         """Says whether `rule` is about the group of the request and names nothing in it, as far as discovery tells."""
@@ -211,8 +230,10 @@ def _with_subresources(group: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_plain_read(call: request.Request) -> bool:
-    """Says whether the request reads objects themselves, and nothing below them."""
-    return call.method == "GET" and call.verb in _READS and not call.subresource
+    """Says whether the request reads objects themselves, and nothing below them. Of a Helm release only the list has
+    metadata."""
+    is_content = releases.is_release(call) and call.verb != "list"
+    return call.method == "GET" and call.verb in _READS and not call.subresource and not is_content
 
 
 def _deny_by(rule: DeniedResource, call: request.Request) -> Decision:

@@ -51,6 +51,7 @@ _WHY: Final[dict[bytes, str]] = {
     b"part": "the answer has a part of more than 32 MiB, which cannot be redacted as a stream; ask for single objects",
     b"line": "the answer has a line of more than 32 MiB, which cannot be redacted",
     b"shape": "the API server's answer is not the metadata that was asked for, so it was withheld",
+    b"release": "this is no release as Helm keeps it, or one of more than 16 MiB, so it was withheld",
     b"memory": "masking the text needs more memory than a masker may use; ask for less text",
 }
 _PROXY: Final = "look for a proxy between kubescript and the API server that changes compressed answers"

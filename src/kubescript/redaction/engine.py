@@ -146,6 +146,7 @@ def described(call: request.Request, *, echo: bool) -> masking.Body:
         gzip=call.gzip,
         echo=echo,
         metadata=_metadata(call) if call.metadata_rule else None,
+        release=call.release,
     )
 
 

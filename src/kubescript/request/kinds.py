@@ -1,6 +1,7 @@
 """The resources that are built into Kubernetes: their kinds, whether they are namespaced, and their subresources.
 
-The table was generated once from the API paths of the official client 37.0.2, and is kept short enough to read.
+The table was generated once from the API paths of the official client 37.0.2, and is kept short enough to read. Its
+last line is a resource of kubescript's own (`releases`), which no API server has.
 `policy` uses it to match rules that name a kind, and the snapshot backend to answer as kube-apiserver would. A group
 that is listed here is "built in": a resource of it that the table does not have is unknown, and never a custom
 resource.
@@ -68,6 +69,7 @@ storage.k8s.io: -CSIDriver=csidrivers -CSINode=csinodes CSIStorageCapacity=csist
 storage.k8s.io: -StorageClass=storageclasses
 storage.k8s.io: -VolumeAttachment=volumeattachments -VolumeAttributesClass=volumeattributesclasses
 storagemigration.k8s.io: -StorageVersionMigration=storageversionmigrations
+helm.sh: Release=releases
 """
 """Lines of `group: Kind=plural …`. A minus marks a kind that is not namespaced; the core group has no name."""
 

@@ -11,7 +11,7 @@ import math
 import urllib.parse
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Literal
 
 from kubescript.request import body as request_body
 from kubescript.request import info, query
@@ -56,6 +56,8 @@ class Request:
     """
     kind: str = ""
     """With `metadata_rule`: the kind of the objects; empty when it is not known."""
+    release: Literal["", "brief", "whole"] = ""
+    """Set when the object holds a revision of a Helm release: how much of it `masker.releases` writes."""
     cancelled: Callable[[], bool] = field(default=bool, repr=False, compare=False)
     """Says whether nobody waits for the answer any more."""
 

@@ -52,9 +52,10 @@ _KIND: Final = b"abcdefghijklmnopqrstuvwxyz0123456789-"
 OPENING: Final = "«redacted:".encode()
 """How every placeholder begins."""
 
-Reason = Literal["part", "line", "shape", "memory", "gzip-bad", "gzip-cut", "gzip-more", "bug"]
+Reason = Literal["part", "line", "shape", "memory", "release", "gzip-bad", "gzip-cut", "gzip-more", "bug"]
 """Why a masker gave up: a part of a document or a line longer than it can hold, a body that is not the metadata that
-was asked for, its memory, a compressed body that is damaged, cut short or followed by more, or a fault of its own."""
+was asked for, no release as Helm keeps it, its memory, a compressed body that is damaged, cut short or followed by
+more, or a fault of its own."""
 
 
 class Order(enum.IntEnum):
@@ -125,6 +126,8 @@ class Body(msgspec.Struct, frozen=True):
     """It may repeat words of the script, which must not get the mask that the same value has in the cluster."""
     metadata: Metadata | None = None
     """Set when only the metadata of its objects may pass; with `echo` it is the body of an error."""
+    release: Literal["", "brief", "whole"] = ""
+    """Set when it holds one revision of a Helm release, of which `metadata` is not all that may pass: how much is."""
 
 
 def alignments(text: bytes) -> tuple[bytes, ...]:

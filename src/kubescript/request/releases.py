@@ -1,0 +1,80 @@
+"""Helm releases: a resource of kubescript's own, so that no script reads what Helm keeps them in.
+
+Helm keeps each revision of a release in a Secret, or where its operator says so in a ConfigMap. A script asks for
+
+    /apis/helm.sh/secrets/namespaces/shop/releases                                  which revisions there are
+    /apis/helm.sh/secrets/namespaces/shop/releases/sh.helm.release.v1.web.v3        one revision
+
+where a call that accepts metadata gets a revision without values, notes, hooks and objects, and where the place of the
+version says what they are kept in. `stored` returns the request that is sent: for the metadata
+of the Secrets, or for one Secret, out of which `masker.releases` writes what a script may see.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Final, Literal
+
+from kubescript import errors
+from kubescript.request import request
+
+__all__ = ["RULE", "holder", "is_release", "stored"]
+
+_GROUP: Final = "helm.sh"
+_PLURAL: Final = "releases"
+RULE: Final = "helm.sh/Release"
+"""The id of a rule of the operator's that denies releases."""
+_HOLDERS: Final = frozenset({"secrets", "configmaps"})
+_NAME: Final = re.compile(r"sh\.helm\.release\.v1\.[a-z0-9](?:[-a-z0-9.]{0,51}[a-z0-9])?\.v[1-9][0-9]{0,8}")
+"""What Helm calls a revision. A release has a name of at most 53 characters."""
+_OWNED: Final = "owner=helm"
+_KEYS: Final = frozenset({"labelSelector", "limit", "continue"})
+_LIST: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+
+
+def is_release(call: request.Request) -> bool:
+    """Says whether the call is about Helm releases."""
+    return call.is_resource and call.group == _GROUP
+
+
+def holder(call: request.Request) -> request.Request:
+    """Returns the call with the resource that holds the releases in place of theirs, for the rules about it."""
+    return replace(call, group="", version="v1", resource=call.version)
+
+
+def stored(call: request.Request) -> request.Request:
+    """Returns the request that is sent. Raises RequestError for anything but a list or one revision."""
+    if call.resource != _PLURAL or call.subresource or call.version not in _HOLDERS:
+        raise _refused("a release is read at apis/helm.sh/secrets (or configmaps)/namespaces/NAMESPACE/releases")
+    if call.method != "GET" or call.verb not in {"get", "list"}:
+        raise _refused(f"releases can only be listed and read, so {call.verb} is refused; return the helm command")
+    found = replace(holder(call), metadata_rule=RULE)
+    return _list(found) if call.verb == "list" else _one(found)
+
+
+def _list(call: request.Request) -> request.Request:
+    options = dict(call.query)
+    unknown = min(options.keys() - _KEYS, default="")
+    if unknown:
+        raise _refused(f"releases are listed with {', '.join(sorted(_KEYS))}; leave out {unknown}")
+    # The terms of a selector hold together, so that whatever the script selects, only Helm's own objects are read.
+    selected = f"{_OWNED},{options['labelSelector']}" if options.get("labelSelector") else _OWNED
+    query = tuple((options | {"labelSelector": selected}).items())
+    return replace(call, path=_path(call), query=query, accept=_LIST)
+
+
+def _one(call: request.Request) -> request.Request:
+    if not call.namespace or not _NAME.fullmatch(call.name):
+        raise _refused("a revision is named sh.helm.release.v1.NAME.vNUMBER, in the namespace of its release")
+    extent: Literal["brief", "whole"] = "brief" if "PartialObjectMetadata" in call.accept else "whole"
+    return replace(call, path=f"{_path(call)}/{call.name}", query=(), accept="application/json", release=extent)
+
+
+def _path(call: request.Request) -> str:
+    where = f"namespaces/{call.namespace}/" if call.namespace else ""
+    return f"/api/v1/{where}{call.resource}"
+
+
+def _refused(message: str) -> errors.RequestError:
+    return errors.RequestError(message, code="request.release")

@@ -10,12 +10,20 @@ from kubescript.wire import messages
 from kubescript.worker.sdk import client, errors, names
 from kubescript.worker.tools import errors as tool_errors
 from kubescript.worker.tools import get
+from kubescript.worker.tools.helm import listing, release
+from kubescript.worker.tools.helm import script as helm_script
 
 __all__ = ["EXTENSIONS", "TOOLS", "Toolbox"]
 
 Function = Callable[..., Any]
 
-TOOLS: Final[dict[str, Function]] = {"kubectl_get": get.kubectl_get}
+TOOLS: Final[dict[str, Function]] = {
+    "kubectl_get": get.kubectl_get,
+    "helm_list": listing.helm_list,
+    "helm_status": release.helm_status,
+    "helm_get_values": release.helm_get_values,
+    "helm_history": release.helm_history,
+}
 """Tools by the names that MCP clients call."""
 
 
@@ -48,5 +56,5 @@ def _call(tool: Function, k8s: client.K8s, /, *args: object, language: str = "en
         raise tool_errors.of_api(error) from None
 
 
-EXTENSIONS: Final[dict[str, Callable[[client.K8s], Any]]] = {"tools": Toolbox}
+EXTENSIONS: Final[dict[str, Callable[[client.K8s], Any]]] = {"tools": Toolbox, "helm": helm_script.Helm}
 """What `k8s` has beside the API clients, by name; each is made from the `k8s` that is asked for it."""

@@ -1,0 +1,41 @@
+"""Owns how the tools of Helm write: tables of text, and times as people and other programs read them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+__all__ = ["aligned", "chart_of", "listed", "seconds"]
+
+_FRACTION: Final = re.compile(r"(\d\d:\d\d:\d\d)\.\d+")
+_MISSING: Final = "MISSING"
+"""What Helm writes for a release without a chart."""
+
+
+def aligned(rows: Sequence[Sequence[object]]) -> str:
+    """Returns rows as text in columns."""
+    cells = [[str(cell).replace("\n", " ").replace("\t", " ") for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+    return "\n".join(lines)
+
+
+def listed(titles: Sequence[str], rows: Sequence[dict[str, Any]]) -> str:
+    """Returns rows as text in columns with these titles."""
+    return aligned([titles, *([*row.values()] for row in rows)])
+
+
+def chart_of(release: dict[str, Any]) -> tuple[str, str]:
+    """Returns the chart as Helm names it, and the version of the application."""
+    metadata = (release.get("chart") or {}).get("metadata")
+    if metadata is None:
+        return _MISSING, _MISSING
+    return "-".join(filter(None, (metadata.get("name", ""), metadata.get("version", "")))), metadata.get(
+        "appVersion", ""
+    )
+
+
+def seconds(time: str) -> str:
+    """Returns a time without fractions of a second."""
+    return _FRACTION.sub(r"\1", time)

@@ -48,9 +48,19 @@ class Access:
     language: messages.Language = "en"
 
 
-def tools(access: Access, names: Sequence[str], *, writes: bool = False) -> tuple[base.Tool, ...]:
-    """Returns these tools. `writes` says that they change the cluster."""
-    return tuple(base.Tool(_definition(name, access.language, writes=writes), _handler(name, access)) for name in names)
+Local = Callable[[Mapping[str, Any]], types.Answer]
+"""Answers a call on the host, from its checked arguments, without a script."""
+
+
+def tools(
+    access: Access, names: Sequence[str], *, writes: bool = False, local: Mapping[str, Local] | None = None
+) -> tuple[base.Tool, ...]:
+    """Returns these tools. `writes` says that they change the cluster; those in `local` ask no cluster."""
+    found = []
+    for name in names:
+        handler = _handler(name, access, (local or {}).get(name))
+        found.append(base.Tool(_definition(name, access.language, writes=writes), handler))
+    return tuple(found)
 
 
 def _definition(name: str, language: messages.Language, *, writes: bool) -> mcp_types.Tool:
@@ -66,7 +76,7 @@ def _definition(name: str, language: messages.Language, *, writes: bool) -> mcp_
     )
 
 
-def _handler(name: str, access: Access) -> base.Handler:
+def _handler(name: str, access: Access, local: Local | None) -> base.Handler:
     async def call(
         given: Mapping[str, Any], on_progress: evaluator.OnProgress | None, caller: types.Caller
     ) -> types.Answer:
@@ -79,6 +89,8 @@ def _handler(name: str, access: Access) -> base.Handler:
         if cluster and cluster not in clusters:
             unknown = messages.text("unknown_cluster", cluster=cluster, known=", ".join(clusters))
             return _unmet(name, cluster, unknown, "cluster_list")
+        if local is not None:
+            return local(checked)
         script = _script(name, checked, cluster, access.language)
         answer = await access.evaluate(script, None, on_progress, caller)
         if answer.code.startswith(_PREREQUISITE):

@@ -7,7 +7,8 @@ from typing import Any, Final
 import msgspec
 
 from kubescript.worker.sdk import client, errors
-from kubescript.worker.tools.helm import coalescing, resources, storage, text, yaml_text
+from kubescript.worker.tools import yaml_text
+from kubescript.worker.tools.helm import coalescing, resources, storage, text
 
 __all__ = ["helm_get_values", "helm_history", "helm_status", "history", "status", "values"]
 
@@ -49,7 +50,7 @@ def helm_get_values(
     """Tell the values of a release as `helm get values` does."""
     found = values(k8s, release_name, namespace, revision=revision, all_values=all_values)
     if output == "table":
-        return f"{'COMPUTED' if all_values else 'USER-SUPPLIED'} VALUES:\n{yaml_text.written(found)}"
+        return f"{'COMPUTED' if all_values else 'USER-SUPPLIED'} VALUES:\n{_yaml(found)}"
     return _encoded(found, output)
 
 
@@ -153,4 +154,15 @@ def _hooks(release: storage.Release) -> str:
 
 
 def _encoded(value: Any, output: str) -> str:
-    return msgspec.json.encode(value).decode() if output == "json" else yaml_text.written(value)
+    return msgspec.json.encode(value).decode() if output == "json" else _yaml(value)
+
+
+def _yaml(value: Any) -> str:
+    """Returns a value as YAML, keys in order, as Helm prints values."""
+    return yaml_text.written(_in_order(value))
+
+
+def _in_order(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _in_order(value[key]) for key in sorted(value)}
+    return [_in_order(item) for item in value] if isinstance(value, list) else value

@@ -141,6 +141,19 @@ top(Counter(p.spec.node_name for p in pods), 3)
   for custom resources. A snapshot has no OpenAPI, so there it gives types only. `help("deployment.spec")` prints the
   same.
 - `k8s.search("token review")` finds methods and kinds by words of their names, in any order and spelling.
+
+# Tools
+
+What the tools of the toolsets `kubectl` and `cluster` do is here too, whether or not the server offers those toolsets.
+Helm's releases are served only where the toolset `helm` is on, and writes only where writes are.
+
+```python
+k8s.tools.kubectl_top_pods(all_namespaces=True)   # a tool's text or data; its arguments in snake_case
+k8s.describe(pod)                                 # what kubectl describe tells, with events
+k8s.helm.releases()                               # also status(name, namespace), values(...), history(...)
+```
+
+`dir(k8s.tools)` lists the tools, `help(k8s.tools.kubectl_get)` gives the arguments of one.
 """
 
 DYNAMIC = """

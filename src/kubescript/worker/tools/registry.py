@@ -77,6 +77,10 @@ class Tool:
         except errors.ApiException as error:
             raise tool_errors.of_api(error) from None
 
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]  # what `help` prints: of the tool, not of this class
+        return f"{self!r}: {inspect.cleandoc(TOOLS[self._name].__doc__ or '')}"
+
     def __repr__(self) -> str:
         return f"k8s.tools.{self._name}{inspect.signature(TOOLS[self._name])}"
 

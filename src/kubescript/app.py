@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import kubescript
@@ -193,7 +193,7 @@ def _helm(application: Application) -> base.Toolset:
 def _clusters(application: Application) -> base.Toolset:
     from kubescript.toolsets import cluster
 
-    def log_in(name: str) -> None:
+    def log_in(name: str) -> Mapping[str, object]:
         from kubescript.cluster import live
         from kubescript.wire import messages
 
@@ -201,6 +201,7 @@ def _clusters(application: Application) -> base.Toolset:
         if not isinstance(chosen, live.Live):
             raise errors.ClusterError(messages.text("gke_saved", cluster=name), remedy=messages.text("action_saved"))
         chosen.log_in()
+        return {}
 
     return cluster.toolset(_access(application), log_in)
 

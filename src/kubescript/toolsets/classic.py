@@ -23,7 +23,7 @@ from kubescript.output import fencing, sanitizing
 from kubescript.toolsets import arguments, base
 from kubescript.wire import messages
 
-__all__ = ["DESCRIPTIONS", "INSTRUCTIONS", "SCHEMAS", "Answer", "Follow", "HostPart", "Prepare", "tools"]
+__all__ = ["DESCRIPTIONS", "INSTRUCTIONS", "SCHEMAS", "Follow", "HostPart", "Prepare", "tools"]
 
 _HERE: Final = Path(__file__).parent
 SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = json.loads(_HERE.joinpath("classic.json").read_text("utf-8"))
@@ -51,17 +51,15 @@ _MAX_CLUSTER: Final = 64
 
 Follow = Callable[[str, int, evaluator.OnProgress | None, types.Caller], Coroutine[Any, Any, types.Answer]]
 """Runs a script that waits for the cluster, for these milliseconds beyond the time that every script has."""
-Answer = Callable[[Mapping[str, Any]], types.Answer]
-"""Answers a call on the host, from its checked arguments, without a script."""
-Prepare = Callable[[str], None]
-"""Does a tool's part on the host, for a cluster, before its script runs; takes its time. Raises ClusterError."""
+Prepare = Callable[[str], Mapping[str, object]]
+"""Does a tool's part on the host, for a cluster, before its script runs; takes its time. Returns further arguments of
+the script. Raises ClusterError, Refusal."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostPart:
     """What of a tool the host does itself."""
 
-    answer: Answer | None = None
     follow: Follow | None = None
     """Only writes have it: a write may wait until the cluster has carried out the change."""
     prepare: Prepare | None = None
@@ -95,19 +93,17 @@ def _handler(name: str, access: base.Access, host: HostPart) -> base.Handler:
     async def call(
         given: Mapping[str, Any], on_progress: evaluator.OnProgress | None, caller: types.Caller
     ) -> types.Answer:
+        clusters = access.clusters()
+        cluster = clusters[0]
         try:
             checked = arguments.checked(name, given, tuple(SCHEMAS[name]["properties"]))
+            cluster = _cluster(checked)
+            if cluster and cluster not in clusters:
+                return _unknown(name, cluster, clusters)
+            if host.prepare is not None:
+                checked |= await anyio.to_thread.run_sync(host.prepare, cluster, abandon_on_cancel=True)
         except arguments.Refusal as refusal:
             return types.Answer(sanitizing.clean(f"Error: {refusal.message}"), is_error=True, code=refusal.code)
-        cluster = _cluster(checked)
-        clusters = access.clusters()
-        if cluster and cluster not in clusters:
-            return _unknown(name, cluster, clusters)
-        if host.answer is not None:
-            return host.answer(checked)
-        try:
-            if host.prepare is not None:
-                await anyio.to_thread.run_sync(host.prepare, cluster, abandon_on_cancel=True)
         except errors.ClusterError as error:
             return _unmet(name, cluster, error.message, error.remedy)
         script = _script(name, checked, cluster, access.language)

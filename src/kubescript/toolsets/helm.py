@@ -15,5 +15,5 @@ _TOOLS: Final = ("helm_list", "helm_status", "helm_get_values", "helm_history")
 def toolset(access: base.Access) -> base.Toolset:
     """Returns the toolset."""
     tools = classic.tools(access, _TOOLS)
-    tools += classic.tools(access, ("helm_repo_list",), classic.HostPart(answer=repositories.answer))
+    tools += classic.tools(access, ("helm_repo_list",), classic.HostPart(prepare=repositories.prepare))
     return base.Toolset(NAME, "Helm releases", tools, instructions=classic.INSTRUCTIONS)

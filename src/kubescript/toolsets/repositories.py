@@ -1,41 +1,36 @@
 """helm_repo_list: the chart repositories of the operator who runs the server, as `helm repo list` names them.
 
-The file may hold passwords, so the host reads it, and its names and URLs are all that leaves it: no script sees it.
+The file may hold passwords, so the host reads it, and passes names and URLs on to the script that writes them.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import urllib.parse
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import yaml
 
-from kubescript import types
 from kubescript.output import sanitizing
-from kubescript.wire import messages
+from kubescript.toolsets import arguments
 
-__all__ = ["answer"]
+__all__ = ["prepare"]
 
 _MAX_BYTES: Final = 1024 * 1024
 _HIDDEN: Final = "***"
-_TITLES: Final = ("NAME", "URL")
 
 
-def answer(arguments: Mapping[str, Any]) -> types.Answer:
-    """Answers a call of helm_repo_list."""
+def prepare(_cluster: str) -> Mapping[str, object]:
+    """Returns what the script of helm_repo_list writes. Raises Refusal when the file cannot be read."""
     file = _file()
     try:
-        found = _read(file)
+        return {"repositories": _read(file)}
     except (OSError, ValueError, yaml.YAMLError) as error:
         # What a parser says of the file quotes it.
-        text = messages.text("repositories_unreadable", file=file, details=type(error).__name__)
-        return types.Answer(f"Error: {text}", is_error=True, code="tool.repositories_unreadable")
-    return types.Answer(_written(found, arguments.get("output", "table")))
+        raise arguments.Refusal("repositories_unreadable", file=file, details=type(error).__name__) from None
 
 
 def _file() -> Path:
@@ -76,15 +71,3 @@ def _without_credentials(url: str) -> str:
     place = f"{_HIDDEN}@{host}" if at and user else host
     query = _HIDDEN if parts.query else ""
     return urllib.parse.urlunsplit(parts._replace(netloc=place, query=query, fragment=""))
-
-
-def _written(found: list[dict[str, str]], output: str) -> str:
-    if output == "json":
-        return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
-    if output == "yaml":
-        return yaml.safe_dump(found, allow_unicode=True).rstrip("\n")
-    if not found:
-        return messages.text("no_repositories")
-    width = max(len(each["name"]) for each in [{"name": _TITLES[0]}, *found])
-    rows = [_TITLES, *((each["name"], each["url"]) for each in found)]
-    return "\n".join(f"{name.ljust(width)}  {url}" for name, url in rows)

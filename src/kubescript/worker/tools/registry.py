@@ -11,7 +11,7 @@ from kubescript.worker.sdk import client, errors, names
 from kubescript.worker.tools import autoscaler, cluster_info, cluster_list, deployments, get, gke, logs, top
 from kubescript.worker.tools import errors as tool_errors
 from kubescript.worker.tools.describe import describer
-from kubescript.worker.tools.helm import listing, release
+from kubescript.worker.tools.helm import listing, release, repositories
 from kubescript.worker.tools.helm import script as helm_script
 
 __all__ = ["EXTENSIONS", "TOOLS", "Toolbox"]
@@ -32,6 +32,7 @@ TOOLS: Final[dict[str, Function]] = {
     "helm_status": release.helm_status,
     "helm_get_values": release.helm_get_values,
     "helm_history": release.helm_history,
+    "helm_repo_list": repositories.helm_repo_list,
     "kubectl_scale_deployment": deployments.kubectl_scale_deployment,
     "kubectl_restart_deployment": deployments.kubectl_restart_deployment,
     "kubectl_edit_hpa": autoscaler.kubectl_edit_hpa,

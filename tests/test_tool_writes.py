@@ -20,7 +20,7 @@ import anyio
 import pytest
 from mcp import MCPError
 
-from tests import clients, tools, trails
+from tests import clients, patience, tools, trails
 from tests.controlplane.server import ControlPlane
 from tests.controlplane.writer import Object, Writer
 from tests.test_api_server_misbehaves import CHUNKED, Server, whole
@@ -377,6 +377,31 @@ def test_a_wait_reports_progress_and_outlasts_the_time_of_a_script(
     assert anyio.run(run) == "deployment default/web: replicas 3 → 4; ready 4/4"
     assert (0, 4, "deployment default/web: the deployment controller has not seen the change yet") in heard
     assert (3, 4, "deployment default/web: 3 of 4 pods are available") in heard
+
+
+def test_waits_leave_half_of_the_places_to_others(plane: ControlPlane, web: Object, tmp_path: Path) -> None:
+    """A wait may take half an hour: two of them, on a server for two scripts, do not keep a read from its answer."""
+    config = tmp_path / "kubescript.toml"
+    config.write_text("[sandbox]\nmax_scripts = 2\n")
+    flags = ("--toolsets", "kubectl", "--kubeconfig", str(plane.kubeconfig), "--no-read-only", "--config", str(config))
+    started = anyio.Event()
+
+    async def on_progress(_done: float, _total: float | None, _text: str | None) -> None:
+        started.set()
+
+    async def run() -> None:
+        async with clients.connect("stdio", flags) as client, anyio.create_task_group() as waits:
+            for replicas in (4, 5):
+                arguments = {"deploymentName": "web", "replicas": replicas, "wait": True, "timeout": 1800}
+                call = functools.partial(client.call_tool, progress_callback=on_progress)
+                waits.start_soon(call, "kubectl_scale_deployment", arguments)
+            await started.wait()
+            with anyio.fail_after(patience.scaled(30)):
+                read = await client.call_tool("kubectl_get", {"resource": "deployments", "name": "web"})
+            assert '"replicas":4' in tools.text(read)
+            waits.cancel_scope.cancel()
+
+    anyio.run(run)
 
 
 def test_a_wait_that_is_over_says_how_far_it_is_and_can_be_taken_up_again(

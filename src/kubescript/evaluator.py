@@ -7,6 +7,7 @@ blocking calls.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 import threading
@@ -128,6 +129,8 @@ class Evaluator:
         self.observers: list[evaluation.Observer] = []
         """Called with every evaluation; `app` fills the list at the start."""
         self._places = concurrency.Concurrency(settings.sandbox.max_scripts, settings.sandbox.max_queue)
+        # What waits for a cluster may take half an hour, and leaves at least half of the places to all others.
+        self._waits = concurrency.Concurrency(max(1, settings.sandbox.max_scripts // 2), settings.sandbox.max_queue)
         # Threads have a limit of their own, because the thread of a cancelled script outlives its place.
         self._threads = anyio.CapacityLimiter(settings.sandbox.max_scripts)
 
@@ -153,7 +156,7 @@ class Evaluator:
         limits = self._settings.limits.for_script(timeout_ms, waits_ms)
         asked = _Request(script, limits, caller, _from_threads(on_progress))
         try:
-            async with self._places.place():
+            async with self._waits.place() if waits_ms else contextlib.nullcontext(), self._places.place():
                 return await self._in_thread(asked, asked.ms_ago)
         except errors.KubescriptError as error:
             failure = error

@@ -284,6 +284,8 @@ def test_one_object_is_pruned(call: tools.Call, live: Path) -> None:
     assert {"name": "tmp", "emptyDir": {}} in pod["spec"]["volumes"]
     odd = told(call("kubectl_get", resource="pod", name="printed-sidecar"))
     assert odd["spec"]["initContainers"][1]["restartPolicy"] == "Always" and "restartPolicy" not in odd["spec"]
+    ended = told(call("kubectl_get", resource="pod", labels={"app": "backfill"}, namespace="batch"))["items"][0]["name"]
+    assert told(call("kubectl_get", resource="pod", name=ended, namespace="batch"))["spec"]["restartPolicy"] == "Never"
     same = yaml.safe_load(tools.text(call("kubectl_get_yaml", resource="pod", name="printed-sidecar")))
     assert same == odd and list(same) == ["apiVersion", "kind", "metadata", "spec", "status"]
 
@@ -328,7 +330,7 @@ def _is_within(part: Any, whole: Any) -> bool:
 
 TEXTS = strategies.text(max_size=12) | strategies.sampled_from(
     ["yes", "1e3", "0x1f", "2026-01-02", "1:30", "a: b", "a #b", "-", "---", "? x", "a\n b\n", "\n", "a\n\n", "~", "100m",
-     "10.0.0.1", "1.5", "<<", "=", "*a", "&a", "!a", "[", "{a", "'", "%a", "@", "`", "a\tb\nc", "- a", "\ufeff", "\x85", "a\u2028b\n", "1_000"]
+     "10.0.0.1", "1.5", "<<", "=", "*a", "&a", "!a", "[", "{a", "'", "%a", "@", "`", "a\tb\nc", "a\nb\n", "a\n", "- a", "\ufeff", "\x85", "a\u2028b\n", "1_000"]
 )  # fmt: skip
 VALUES = strategies.recursive(
     strategies.none()

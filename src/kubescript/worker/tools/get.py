@@ -100,7 +100,7 @@ def _yaml(k8s: client.K8s, scope: listing.Scope) -> str:
     notes = [_withheld(scope, reply.metadata_rule)] if reply.metadata_rule else []
     if len(documents) < len(objects) or (not scope.single and found.metadata.get("continue")):
         notes.append(messages.text("get_first_objects", shown=len(documents)))
-    return "".join(f"# {note}\n" for note in notes) + "\n---\n".join(documents)
+    return "".join(f"# {note}\n" for note in notes) + "---\n".join(documents)
 
 
 def _first_documents(documents: Iterable[str]) -> list[str]:
@@ -108,7 +108,7 @@ def _first_documents(documents: Iterable[str]) -> list[str]:
     found: list[str] = []
     lines = 0
     for each in itertools.islice(documents, MAX_OBJECTS):
-        lines += each.count("\n") + 2
+        lines += each.count("\n") + 1
         if found and lines > MAX_LINES:
             break
         found.append(each)

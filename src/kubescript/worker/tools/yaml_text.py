@@ -23,8 +23,9 @@ _STEP: Final = "  "
 
 
 def written(value: Any) -> str:
-    """Returns the value as a YAML document, without its marks and without a line end."""
-    return "\n".join(_lines(value, ""))
+    """Returns the value as a YAML document without its marks."""
+    # The last line's end may be that of a text.
+    return "\n".join(_lines(value, "")) + "\n"
 
 
 def _lines(value: Any, indent: str) -> list[str]:
@@ -32,7 +33,8 @@ def _lines(value: Any, indent: str) -> list[str]:
         return [line for key, each in value.items() for line in _entry(f"{_text(str(key))}:", each, indent)]
     if isinstance(value, list) and value:
         return [line for each in value for line in _element(each, indent)]
-    return [indent + line for line in _scalar(value, indent)]
+    first, *rest = _scalar(value, indent + _STEP)
+    return [indent + first, *rest]
 
 
 def _entry(key: str, value: Any, indent: str) -> Iterator[str]:

@@ -386,7 +386,7 @@ def test_waits_leave_half_of_the_places_to_others(plane: ControlPlane, web: Obje
     flags = ("--toolsets", "kubectl", "--kubeconfig", str(plane.kubeconfig), "--no-read-only", "--config", str(config))
     started = anyio.Event()
 
-    async def on_progress(_done: float, _total: float | None, _text: str | None) -> None:
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
         started.set()
 
     async def run() -> None:

@@ -119,6 +119,9 @@ class Own:
 
     def wrote_fault(self, fault: types.Fault) -> bool:
         """Whether nothing in the error's text came from the cluster."""
+        # Attack: a worker that has fallen sends a text of a pod as the type, which stands before the message.
+        if not _NAME.fullmatch(fault.type):
+            return False
         if fault.code.startswith(_TOOL):
             return self._wrote_sentence(fault.code.removeprefix(_TOOL), fault.message)
         if not fault.type:

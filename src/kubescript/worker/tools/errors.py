@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from typing import Final
 
+import msgspec
+
 from kubescript.wire import messages
 from kubescript.worker.sdk import errors
 
-__all__ = ["ToolError", "of_api"]
+__all__ = ["SHAPE", "ToolError", "of_api", "of_shape"]
 
 
 _MAX_TEXT: Final = 16 * 1024
 """Characters of an error. Attack: the name of a resource that has ten million."""
+_MAX_DETAILS: Final = 200
+"""Characters of Python's words about an object of another shape."""
+SHAPE: Final = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+    RecursionError,
+    msgspec.MsgspecError,
+)
+"""How reading an object ends that is not of the shape of its kind. Attack: a saved cluster in which a stranger has
+written a list where Kubernetes has a text."""
 
 
 class ToolError(Exception):
@@ -38,3 +53,9 @@ def of_api(error: errors.ApiException) -> Exception:
     if error.status == 404:
         return ToolError("not_found", details="; ".join(filter(None, (details, error.hint))))
     return error
+
+
+def of_shape(name: str, error: Exception) -> ToolError:
+    """Returns what a tool says that could not read its arguments or what the cluster answered."""
+    details = f"{type(error).__name__}: {error}"[:_MAX_DETAILS]
+    return ToolError("unexpected_shape", name=name, details=details)

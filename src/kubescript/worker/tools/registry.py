@@ -77,6 +77,10 @@ class Tool:
             return TOOLS[self._name](self._k8s, *args, **options)
         except errors.ApiException as error:
             raise tool_errors.of_api(error) from None
+        except tool_errors.SHAPE as error:
+            if error.__traceback__ is not None and error.__traceback__.tb_next is None:
+                raise  # the function has not begun: an argument is missing, or there is none of that name
+            raise tool_errors.of_shape(self._name, error) from None
 
     @property
     def __doc__(self) -> str:  # type: ignore[override]  # what `help` prints: of the tool, not of this class

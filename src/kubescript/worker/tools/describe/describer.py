@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from kubescript.wire import messages
 from kubescript.worker.sdk import builtin_kinds, client, lazy_json, masks, methods, names, operations, views
+from kubescript.worker.tools import errors as tool_errors
 from kubescript.worker.tools.describe import (
     autoscaler,
     controllers,
@@ -161,6 +162,14 @@ def _event_selector(kind: _Kind, name: str) -> str:
 
 
 def _described(k8s: client.K8s, kind: _Kind, view: views.View, found: dict[str, Any]) -> str:
+    """Returns the text. Raises ToolError when the object is not of the shape of its kind."""
+    try:
+        return _written(k8s, kind, view, found)
+    except tool_errors.SHAPE as error:
+        raise tool_errors.of_shape("describe", error) from None
+
+
+def _written(k8s: client.K8s, kind: _Kind, view: views.View, found: dict[str, Any]) -> str:
     described = lazy_json.whole(view._data)
     described.setdefault("kind", kind.kind)
     beside = {name: subject.plain(value) for name, value in found.items()}

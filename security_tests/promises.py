@@ -130,6 +130,7 @@ PROMISES: Final = (
     Promise("O-03", "output", "What is called JSON is JSON, whatever a worker sends.", "issue 5"),
     Promise("O-04", "output", "No script can fill a monitoring system, and nothing it says reaches one.", "issue 6"),
     Promise("O-05", "output", "Writing an answer costs the server bounded time, whatever a script returns.", "style guide 17"),
+    Promise("O-06", "output", "No text of the cluster is a row, a section or a field of its own in a tool's answer.", "issue 13"),
     Promise("F-08", "faults", "Nothing grows with the number of scripts.", "issue 4"),
     Promise("F-09", "faults", "Of several clusters a dead, slow or refusing one costs no other its answer, and is named.", "issue 5: contexts"),
     Promise("A-01", "audit", "No answer leaves before its script and every call beneath it are on record.", "issue 6"),

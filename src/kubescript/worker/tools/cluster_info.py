@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kubescript.wire import messages
 from kubescript.worker.sdk import client, errors
-from kubescript.worker.tools import cluster_dump, health
+from kubescript.worker.tools import cells, cluster_dump, health
 
 __all__ = ["kubectl_cluster_info"]
 
@@ -22,7 +22,7 @@ _MOST_TROUBLES: Final = 20
 def kubectl_cluster_info(k8s: client.K8s, *, dump: bool = False) -> str:
     """The control plane's version, the cluster's own services, nodes and troubles; with `dump`, of all namespaces."""
     rest = cluster_dump.sections(k8s) if dump else _summary(k8s)
-    return "\n".join([_control_plane(k8s), *rest])
+    return "\n".join(map(cells.line, [_control_plane(k8s), *rest]))
 
 
 def _summary(k8s: client.K8s) -> Iterator[str]:

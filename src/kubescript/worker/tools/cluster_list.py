@@ -8,7 +8,7 @@ from typing import Any, Final
 from kubescript.wire import messages
 from kubescript.wire.protocol import Call
 from kubescript.worker.sdk import client, errors, schemas, table
-from kubescript.worker.tools import health
+from kubescript.worker.tools import cells, health
 from kubescript.worker.tools.errors import ToolError
 
 __all__ = ["cluster_list"]
@@ -50,7 +50,7 @@ def _add_stats(clusters: Sequence[Cluster], apis: Sequence[client.K8s]) -> None:
     alive = []
     for cluster, api, answer in zip(clusters, apis, parallel([_nodes(api) for api in apis]), strict=True):
         if _is_dead(answer):
-            cluster["error"] = str(answer.message)[:_MOST_REASON]
+            cluster["error"] = cells.line(answer.message)[:_MOST_REASON]
         else:
             _add(cluster, answer)
             alive.append((cluster, api))
@@ -92,7 +92,7 @@ def _is_dead(answer: Any) -> bool:
 def _add(cluster: Cluster, answer: Cluster | Exception) -> None:
     """Adds what was found; what could not be read is left out, and the first reason is given."""
     if isinstance(answer, Exception):
-        cluster.setdefault("incomplete", str(getattr(answer, "message", answer))[:_MOST_REASON])
+        cluster.setdefault("incomplete", cells.line(getattr(answer, "message", answer))[:_MOST_REASON])
     else:
         cluster.update(answer)
 

@@ -133,7 +133,7 @@ def _counts(values: Sequence[str]) -> dict[str, int]:
 def _text(scope: listing.Scope, shown: listing.Listing, output: str) -> str:
     if output == "name":
         group = f".{scope.kind.group}" if scope.kind.group else ""
-        return "\n".join(f"{scope.kind.kind.lower()}{group}/{row.name}" for row in shown.rows)
+        return rendering.as_names(shown, f"{scope.kind.kind.lower()}{group}")
     return rendering.as_table(shown, wide=output == "wide", namespaces=scope.every_namespace)
 
 

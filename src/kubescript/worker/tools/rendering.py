@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from kubescript.worker.tools import cells, columns, listing
 
-__all__ = ["as_json", "as_table"]
+__all__ = ["as_json", "as_names", "as_table"]
 
 _LEAST: Final = 6
 _PADDING: Final = 3
 """The least width of kubectl's columns, and the space between them."""
 _LINE_END: Final = re.compile(r"[\f\n\r]")
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _WORD: Final = re.compile(r"[^\W_]+")
 _UNSAID: Final = (None, "", cells.NONE, cells.UNSET)
 _LEFT_OUT: Final = frozenset(
@@ -29,17 +28,26 @@ _LEFT_OUT: Final = frozenset(
 def as_table(found: listing.Listing, *, wide: bool, namespaces: bool) -> str:
     """Returns kubectl's table. `namespaces` begins each row with its namespace."""
     places = [place for place, column in enumerate(found.columns) if wide or not column.wide]
-    titles = [found.columns[place].name.upper() for place in places]
+    titles = [cells.line(found.columns[place].name).upper() for place in places]
     lines = [[_printed(row.cell(place)) for place in places] for row in found.rows]
     if namespaces:
         titles.insert(0, "NAMESPACE")
-        lines = [[row.namespace, *line] for row, line in zip(found.rows, lines, strict=True)]
+        lines = [[cells.line(row.namespace), *line] for row, line in zip(found.rows, lines, strict=True)]
     return _aligned([titles, *lines])
+
+
+def as_names(found: listing.Listing, kind: str) -> str:
+    """Returns a line for each row, such as deployment.apps/web."""
+    return "\n".join(f"{kind}/{cells.line(row.name)}" for row in found.rows)
 
 
 def as_json(found: listing.Listing, *, namespaces: bool) -> list[dict[str, Any]]:
     """Returns a map for each row, without cells that say nothing."""
-    keys = [(place, _key(column.name)) for place, column in enumerate(found.columns) if not _hidden(column)]
+    keys: dict[str, int] = {}
+    for place, column in enumerate(found.columns):
+        if not _hidden(column):
+            # Attack: a CRD's column "name", in which each object has the name of another one.
+            keys.setdefault(_key(column.name), place)
     return [_map(row, keys, namespaces=namespaces) for row in found.rows]
 
 
@@ -47,8 +55,8 @@ def _hidden(column: columns.Column) -> bool:
     return column.wide and column.name in _LEFT_OUT
 
 
-def _map(row: listing.Row, keys: Sequence[tuple[int, str]], *, namespaces: bool) -> dict[str, Any]:
-    told: Mapping[str, Any] = {key: row.cell(place) for place, key in keys}
+def _map(row: listing.Row, keys: Mapping[str, int], *, namespaces: bool) -> dict[str, Any]:
+    told: Mapping[str, Any] = {key: row.cell(place) for key, place in keys.items()}
     head = {"name": told["name"]} if "name" in told else {}
     if namespaces:
         head["namespace"] = row.namespace
@@ -67,7 +75,7 @@ def _printed(value: Any) -> str:
         return ""
     text = value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
     first, *more = _LINE_END.split(text, maxsplit=1)
-    return _CONTROL.sub(" ", first) + ("..." if more else "")
+    return cells.line(first) + ("..." if more else "")
 
 
 def _aligned(lines: list[list[str]]) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from kubescript.wire import messages
 from kubescript.worker.sdk import client, errors, quantity, table
+from kubescript.worker.tools.cells import line
 from kubescript.worker.tools.errors import ToolError
 
 __all__ = ["kubectl_top_containers", "kubectl_top_nodes", "kubectl_top_pods"]
@@ -50,7 +51,7 @@ def kubectl_top_nodes(k8s: client.K8s, sort_by: str | None = None) -> str:
     note = ""
     room: dict[str, tuple[int, int]] = {}
     if isinstance(nodes, errors.ApiException):
-        note = messages.text("top_no_percent", reason=nodes.message)
+        note = messages.text("top_no_percent", reason=line(nodes.message))
     else:
         room = {each["metadata"]["name"]: _amounts(each["status"].get("allocatable")) for each in nodes}
     if not used:

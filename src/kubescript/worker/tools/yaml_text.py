@@ -24,6 +24,8 @@ _STEP: Final = "  "
 
 def written(value: Any) -> str:
     """Returns the value as a YAML document without its marks."""
+    if isinstance(value, str):  # lines of a text are indented, and below nothing they cannot be
+        return _text(value) + "\n"
     # The last line's end may be that of a text.
     return "\n".join(_lines(value, "")) + "\n"
 

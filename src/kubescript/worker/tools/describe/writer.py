@@ -23,8 +23,10 @@ _MAX_CELLS: Final = 16
 _MAX_WIDTH: Final = 200
 """Characters to which a cell is padded."""
 
-# As kubectl: the text of a cluster must not steer the reader's terminal.
-_ESCAPES: Final = str.maketrans({"\x1b": "^[", "\r": "\\r"})
+# As kubectl: the text of a cluster must not steer the reader's terminal. The others are ends of lines too.
+_ESCAPES: Final = str.maketrans(
+    {"\x1b": "^[", "\r": "\\r", "\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+)
 
 
 class Writer:
@@ -34,7 +36,7 @@ class Writer:
         self._lines: list[list[str]] = []
 
     def field(self, name: str, value: object = "", level: int = 0) -> None:
-        """Writes `Name:  value`. Lines of the value after the first one begin at the margin, as kubectl writes them."""
+        """Writes `Name:  value`."""
         self.row(f"{name}:", values.text(value), level=level)
 
     def given(self, name: str, value: object, level: int = 0) -> None:
@@ -47,9 +49,11 @@ class Writer:
         self.row(f"{name}:", level=level)
 
     def row(self, *cells: str, level: int = 0) -> None:
-        """Writes one line of a table."""
-        text = "  " * level + "\t".join(cells)
-        self._lines.extend(line.split("\t", _MAX_CELLS - 1) for line in text.translate(_ESCAPES).split("\n"))
+        """Writes one line. The lines of a cell after the first one are indented below it."""
+        # Attack: a container's last words, whose second line is the title of a section. kubectl does not indent it.
+        first, *rest = ("  " * level + "\t".join(cells)).translate(_ESCAPES).split("\n")
+        self._lines.append(first.split("\t", _MAX_CELLS - 1))
+        self._lines.extend(["  " * (level + 1) + line] for line in rest)
 
     def table(self, head: Sequence[str], rows: Iterable[Sequence[str]], rules: Sequence[str] | None = None) -> None:
         """Writes a table under a section's title. `rules` are the lines under the head where kubectl's have another
@@ -57,7 +61,8 @@ class Writer:
         self.row(*head, level=1)
         self.row(*(rules or ["-" * len(name) for name in head]), level=1)
         for row in rows:
-            self.row(*row, level=1)
+            # Attack: an event's message whose second line is another event.
+            self.row(*(cell.replace("\n", " ") for cell in row), level=1)
 
     def verbatim(self, text: str) -> None:
         """Writes text in which a tab is a tab."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from kubescript.worker.sdk import client, errors
+from kubescript.worker.tools.cells import line
 from kubescript.worker.tools.errors import ToolError
 from kubescript.worker.tools.helm import storage, text
 
@@ -44,7 +45,7 @@ def helm_list(
     if not shown:
         return f"no releases{f' in namespace {namespace}' if namespace else ''}{_hint(status)}"
     if short:
-        body = "\n".join(each.name for each in shown)
+        body = "\n".join(line(each.name) for each in shown)
     else:
         rows = _sorted(_rows(k8s, shown), reverse=reverse) if date else _rows(k8s, shown)
         body = text.listed(_TITLES, rows)

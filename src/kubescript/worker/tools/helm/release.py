@@ -8,6 +8,7 @@ import msgspec
 
 from kubescript.worker.sdk import client, errors
 from kubescript.worker.tools import yaml_text
+from kubescript.worker.tools.cells import line
 from kubescript.worker.tools.helm import coalescing, resources, storage, text
 
 __all__ = ["helm_get_values", "helm_history", "helm_status", "history", "status", "values"]
@@ -125,7 +126,7 @@ def _head(release: storage.Release) -> str:
         "DESCRIPTION": info.get("description", ""),
         "DELETED": text.seconds(info.get("deleted", "")),
     }
-    lines = [f"{title}: {value}" for title, value in fields.items() if value]
+    lines = [f"{title}: {line(value)}" for title, value in fields.items() if value]
     return "\n".join([*lines, *_tests(release)])
 
 
@@ -136,7 +137,7 @@ def _tests(release: storage.Release) -> list[str]:
         run = hook.get("last_run") or {}
         if _TEST in (hook.get("events") or ()) and run.get("started_at"):
             times = f"{text.seconds(run['started_at'])} to {text.seconds(run.get('completed_at', '')) or '-'}"
-            lines.append(f"TEST SUITE: {hook.get('name', '')}, {run.get('phase', '')}, {times}")
+            lines.append(line(f"TEST SUITE: {hook.get('name', '')}, {run.get('phase', '')}, {times}"))
     return lines
 
 

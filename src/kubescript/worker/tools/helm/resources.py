@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from kubescript.wire.protocol import Call
 from kubescript.worker.sdk import ages, client, dynamic, errors, schemas
+from kubescript.worker.tools.cells import line
 from kubescript.worker.tools.helm import storage, text
 
 __all__ = ["tables"]
@@ -31,7 +32,7 @@ def tables(k8s: client.K8s, release: storage.Release) -> str:
     for reference, answer in zip(shown, answers, strict=True):
         row = {"NAME": f"{reference.get('name', '')} ({_why(answer)})"} if isinstance(answer, Exception) else answer
         by_kind[f"{reference.get('apiVersion', '')}/{reference['kind']}"].append(row)
-    parts = [f"==> {kind}\n{_table(rows)}" for kind, rows in by_kind.items()]
+    parts = [f"==> {line(kind)}\n{_table(rows)}" for kind, rows in by_kind.items()]
     if len(references) > _MAX:
         parts.append(f"({len(references) - _MAX} more objects)")
     return "\n\n".join(parts) or "none"

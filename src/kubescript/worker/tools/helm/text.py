@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
+from kubescript.worker.tools.cells import line
+
 __all__ = ["aligned", "chart_of", "listed", "seconds"]
 
 _FRACTION: Final = re.compile(r"(\d\d:\d\d:\d\d)\.\d+")
@@ -15,7 +17,7 @@ _MISSING: Final = "MISSING"
 
 def aligned(rows: Sequence[Sequence[object]]) -> str:
     """Returns rows as text in columns."""
-    cells = [[str(cell).replace("\n", " ").replace("\t", " ") for cell in row] for row in rows]
+    cells = [[line(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
     return "\n".join(lines)

@@ -191,6 +191,22 @@ def test_many_objects_are_listed_by_namespace(crowded: Path, tmp_path: Path) -> 
     assert [line[:-1] for line in answers[0][:101]] == [line[:-1] for line in typed[:101]]
 
 
+def test_many_saved_objects_are_one_list(tmp_path: Path) -> None:
+    """A snapshot may hold some namespaces only, and is asked for what it holds."""
+    file = tmp_path / "many.json"
+    places = ["bulk"] * MANY + ["shop"]
+    pods: list[dict[str, Any]] = [
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"many-{at}", "namespace": namespace}}
+        for at, namespace in enumerate(places)
+    ]
+    known = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in ("bulk", "shop", "other")
+    ]
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*pods, *known]}))
+    with tools.calling("--snapshot", str(file)) as ask:
+        assert told(ask("kubectl_get", resource="pods", allNamespaces=True))["total"] == len(places)
+
+
 def test_other_keys_are_made_of_titles(call: tools.Call) -> None:
     """Every kind has keys that read as JSON names do."""
     [service] = told(call("kubectl_get", resource="svc", namespace="default", labels={"app": "whoami"}))["items"]

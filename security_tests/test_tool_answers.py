@@ -222,6 +222,19 @@ def test_a_column_cannot_take_the_place_of_the_name(cluster: Cluster) -> None:
     assert json.loads(shown) == {"items": [{"name": "own"}]}
 
 
+# --- what is missing --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.promise("F-01")
+def test_nodes_that_are_not_shown_are_counted(cluster: Cluster) -> None:
+    """A node that is down has no metrics. Worked once: of 60 nodes 50 were shown, and nothing was said of the others."""
+    nodes = listed([node(f"n{number}") for number in range(60)])
+    measured = listed([metrics(f"n{number}") for number in range(45)])
+    shown = cluster.text("k8s.tools.kubectl_top_nodes()", {"nodes": nodes, "node-metrics": measured})
+    assert shown.count("<unknown>") == 5 * 4
+    assert "10 nodes without metrics are not shown" in shown
+
+
 # --- hostile shapes ---------------------------------------------------------------------------------------------------
 
 SHAPES: Final[tuple[Any, ...]] = (

@@ -48,10 +48,10 @@ def kubectl_top_nodes(k8s: client.K8s, sort_by: str | None = None) -> str:
     core, metrics = k8s.coreV1(), k8s.metricsV1beta1()
     measured, nodes = k8s.parallel([metrics.list_node_metrics, core.list_node])
     used = [_of_node(each) for each in _read(measured)]
-    note = ""
+    notes: list[str] = []
     room: dict[str, tuple[int, int]] = {}
     if isinstance(nodes, errors.ApiException):
-        note = messages.text("top_no_percent", reason=line(nodes.message))
+        notes.append(messages.text("top_no_percent", reason=line(nodes.message)))
     else:
         room = {each["metadata"]["name"]: _amounts(each["status"].get("allocatable")) for each in nodes}
     if not used:
@@ -59,9 +59,12 @@ def kubectl_top_nodes(k8s: client.K8s, sort_by: str | None = None) -> str:
     shown = _shown(used, sort_by)
     rows: list[tuple[str, ...]] = [(each.name, *_node_cells(each, room.get(each.name))) for each in shown]
     unmeasured = sorted(room.keys() - {each.name for each in used})
-    rows += [(name, *[_UNKNOWN] * 4) for name in unmeasured[: _MOST_ROWS - len(rows)]]
+    places = _MOST_ROWS - len(rows)
+    rows += [(name, *[_UNKNOWN] * 4) for name in unmeasured[:places]]
+    if len(unmeasured) > places:
+        notes.append(messages.text("top_unmeasured", count=len(unmeasured) - places))
     text = table.table(rows, _NODE_TITLES, width=0)
-    return "\n".join(filter(None, [text, _cut(used, sort_by, "nodes", "top_cut"), note]))
+    return "\n".join(filter(None, [text, _cut(used, sort_by, "nodes", "top_cut"), *notes]))
 
 
 def kubectl_top_pods(

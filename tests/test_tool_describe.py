@@ -337,6 +337,10 @@ before - ctx.budget.api_calls
 # --- other clusters ---
 
 
+OF_ANOTHER = "k8s.describe(k8s.context('saved').coreV1().read_namespaced_pod('web-0', 'shop'))"
+"""Its events and the rest of what is read beside it are in another cluster."""
+
+
 def test_several_contexts(kubeconfig: Path, tmp_path: Path) -> None:
     """`cluster` names the one that is asked, and an unknown one is refused."""
     live = tools.typed_by_kubectl(kubeconfig, "config", "current-context").strip()
@@ -344,11 +348,15 @@ def test_several_contexts(kubeconfig: Path, tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
     file.write_text(f'context = "{live}"\n[contexts.{live}]\n[contexts.saved]\nsnapshot = "{saved}"\n')
     pod = {"resource": "pod", "name": "web-0", "namespace": "shop"}
-    with tools.calling("--kubeconfig", str(kubeconfig), "--config", str(file), toolsets="kubectl") as call:
+    with tools.calling("--kubeconfig", str(kubeconfig), "--config", str(file), toolsets="kubectl,code") as call:
         assert 'pods "web-0" not found' in clients.whole(call("kubectl_describe", **pod))
         text = tools.text(call("kubectl_describe", **pod, cluster="saved"))
         unknown = call("kubectl_describe", **pod, cluster="elsewhere")
         assert ask(call, "pod", described.NAMESPACE, described.POD).startswith("Name:")
+        other = call("evaluate_script", script=OF_ANOTHER)
+        own = run(call, OF_ANOTHER.replace("k8s.describe", "k8s.context('saved').describe"))
+    assert other.is_error and "k8s.context(name).describe(object)" in clients.whole(other)
+    assert "web:1" in own
     assert re.search("Image: +web:1", text) and "Events:           <not read: events were not captured" in text
     assert unknown.is_error and "elsewhere" in clients.whole(unknown)
 

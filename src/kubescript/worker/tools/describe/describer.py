@@ -4,12 +4,12 @@ of calls, and lets the module of its kind write it."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from kubescript.wire import messages
-from kubescript.worker.sdk import builtin_kinds, client, lazy_json, masks, methods, names, operations, views
+from kubescript.worker.sdk import builtin_kinds, client, errors, lazy_json, masks, methods, names, operations, views
 from kubescript.worker.tools import errors as tool_errors
 from kubescript.worker.tools.describe import (
     autoscaler,
@@ -114,8 +114,13 @@ class _Kind:
     read: Callable[..., Any]
 
     @property
+    def full_name(self) -> str:
+        """Kind and group, such as Deployment.apps."""
+        return f"{self.kind}.{self.group}" if self.group else self.kind
+
+    @property
     def describer(self) -> Describer:
-        return _DESCRIBERS.get(f"{self.kind}.{self.group}" if self.group else self.kind, _ANY)
+        return _DESCRIBERS.get(self.full_name, _ANY)
 
 
 def _named(k8s: client.K8s, resource: str, name: str, namespace: str | None) -> str:
@@ -140,7 +145,24 @@ def _read(k8s: client.K8s, view: views.View) -> str:
         raise TypeError(f"k8s.describe: this is no object with kind and name; {_EXAMPLE}")
     where = values.text(metadata.get("namespace"))
     own = _Kind(kind, api_version.rpartition("/")[0], bool(where), view.copy)
-    return _described(k8s, own, view, k8s.parallel(_beside(k8s, own, metadata["name"], where)))
+    reads = _beside(k8s, own, metadata["name"], where)
+    if k8s._contexts.several:
+        place = (metadata["name"], where) if where else (metadata["name"],)
+        reads["same"] = functools.partial(_kind(k8s, own.full_name).read, *place)
+    found = k8s.parallel(reads)
+    _check_cluster(k8s, metadata, found.pop("same", view))
+    return _described(k8s, own, view, found)
+
+
+def _check_cluster(k8s: client.K8s, metadata: Mapping[str, Any], same: Any) -> None:
+    """Raises TypeError for an object that a script has read in another cluster: its events are not in this one."""
+    if isinstance(same, Exception) and not isinstance(same, errors.NotFoundException):
+        raise same
+    if isinstance(same, Exception) or (same.get("metadata") or {}).get("uid") != metadata.get("uid"):
+        raise TypeError(
+            f"k8s.describe: {k8s.name!r} does not have this object; for one of another cluster write "
+            "k8s.context(name).describe(object)"
+        )
 
 
 def _beside(k8s: client.K8s, kind: _Kind, name: str, namespace: str) -> dict[str, subject.Read]:

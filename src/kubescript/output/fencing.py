@@ -124,8 +124,10 @@ class Own:
             return False
         if fault.code.startswith(_TOOL):
             return self._wrote_sentence(fault.code.removeprefix(_TOOL), fault.message)
-        if not fault.type:
-            return True
+        return not fault.type or self._wrote_error(fault)
+
+    def _wrote_error(self, fault: types.Fault) -> bool:
+        """Whether an exception of the script has no text of the cluster."""
         message = fault.message
         for own in self._own_parts(message):
             message = message.replace(own, " ")

@@ -42,8 +42,8 @@ class ToolError(Exception):
         self.code = f"tool.{message}"
 
 
-def of_api(error: errors.ApiException) -> Exception:
-    """Returns what a tool says of a call that failed; the error itself where there is nothing to add."""
+def of_api(error: errors.ApiException) -> ToolError:
+    """Returns what a tool says of a call that failed."""
     details = error.message or error.reason or ""
     # What a snapshot does not hold is no fault of a connection.
     if error.code.startswith("cluster.") and error.code != "cluster.not_captured":
@@ -52,7 +52,7 @@ def of_api(error: errors.ApiException) -> Exception:
         return ToolError("prerequisite_credentials")
     if error.status == 404:
         return ToolError("not_found", details="; ".join(filter(None, (details, error.hint))))
-    return error
+    return ToolError("call_failed", details=str(error))
 
 
 def of_shape(name: str, error: Exception) -> ToolError:

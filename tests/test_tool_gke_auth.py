@@ -251,7 +251,7 @@ def test_the_region_replaces_the_location_in_the_id(plane: ControlPlane, account
         assert call.who(other) == "reader@shop-prod.iam"
         assert call.who(NAME) != "reader@shop-prod.iam"
         unknown = call("gke_auth", cluster=NAME, region="asia-east1")
-        assert "cluster gke_shop-prod_asia-east1_one is not one of this server's" in clients.whole(unknown)
+        assert "this server has no cluster gke_shop-prod_asia-east1_one" in clients.whole(unknown)
         bad = call("gke_auth", cluster=NAME, region="a_b")
         assert clients.whole(bad) == "Error: region is a location such as europe-west1 or europe-west1-b, not a_b"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import kubescript
@@ -23,6 +23,8 @@ from kubescript.policy import rules as policy_rules
 from kubescript.telemetry import evaluation
 
 if TYPE_CHECKING:
+    from concurrent import futures
+
     from mcp.server.lowlevel import server as lowlevel
 
     from kubescript import types
@@ -193,15 +195,14 @@ def _helm(application: Application) -> base.Toolset:
 def _clusters(application: Application) -> base.Toolset:
     from kubescript.toolsets import cluster
 
-    def log_in(name: str) -> Mapping[str, object]:
+    def log_in(name: str) -> futures.Future[None]:
         from kubescript.cluster import live
         from kubescript.wire import messages
 
         chosen = application.contexts.cluster(name)
         if not isinstance(chosen, live.Live):
             raise errors.ClusterError(messages.text("gke_saved", cluster=name), remedy=messages.text("action_saved"))
-        chosen.log_in()
-        return {}
+        return chosen.log_in()
 
     return cluster.toolset(_access(application), log_in)
 

@@ -15,11 +15,13 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from kubescript import errors
+from kubescript.cluster import kubeconfig
 from kubescript.wire import messages
 
 __all__ = ["Tokens", "log_in"]
@@ -94,15 +96,15 @@ class _Unavailable(Exception):
     """A source gives no token; the text is ours and says why."""
 
 
-def log_in(cluster: str, plugin: str) -> Tokens:
-    """Returns the tokens of the first source that gives one. `plugin` is GKE's program; empty for a user who is not of
-    GKE. Raises ClusterError."""
-    if not plugin:
+def log_in(cluster: str, plugin: kubeconfig.Plugin | None) -> Tokens:
+    """Returns the tokens of the first source that gives one. `plugin` is None for a user who is not of GKE. Raises
+    ClusterError."""
+    if plugin is None:
         raise errors.ClusterError(
             messages.text("gke_other", cluster=cluster), code="cluster.auth", remedy=messages.text("action_other")
         )
     reasons = []
-    for name, source in (("google-auth", _google_auth), (plugin, functools.partial(_plugin, plugin))):
+    for name, source in _sources(plugin):
         try:
             tokens = Tokens(source())
             tokens.current()
@@ -114,6 +116,16 @@ def log_in(cluster: str, plugin: str) -> Tokens:
             log.info("logged in to Google through %s", name, extra={"event": "cluster.gke"})
             return tokens
     raise errors.ClusterError("; ".join(reasons), code="cluster.auth", remedy=messages.text("action_gke"))
+
+
+def _sources(plugin: kubeconfig.Plugin) -> list[tuple[str, Callable[[], Fetch]]]:
+    """Returns what may give a token for this user, with its name."""
+    own = (plugin.command, functools.partial(_plugin, plugin))
+    # Attack: a user's entry chooses an account with few rights; google-auth, which knows nothing of it, gives a token
+    # of an account with many.
+    if plugin.arguments or plugin.variables:
+        return [own]
+    return [("google-auth", _google_auth), own]
 
 
 def _google_auth() -> Fetch:
@@ -139,16 +151,18 @@ def _google_auth() -> Fetch:
     return fetch
 
 
-def _plugin(program: str) -> Fetch:
+def _plugin(plugin: kubeconfig.Plugin) -> Fetch:
     """Returns what runs GKE's credential plugin, as kubectl does."""
-    path = shutil.which(program)
-    if path is None:
-        raise _Unavailable(messages.text("gke_no_plugin", program=program))
+    path = shutil.which(plugin.command)
+    # Attack: an MCP client starts the server in a folder that somebody else has filled, and in which a relative path,
+    # or one of PATH's, finds a program.
+    if path is None or not Path(path).is_absolute():
+        raise _Unavailable(messages.text("gke_no_plugin", program=plugin.command))
 
     def fetch() -> Token:
         done = subprocess.run(  # noqa: S603  the operator's kubeconfig names it
-            [path],
-            env={**os.environ, "KUBERNETES_EXEC_INFO": _EXEC_INFO},
+            [path, *plugin.arguments],
+            env={**os.environ, **dict(plugin.variables), "KUBERNETES_EXEC_INFO": _EXEC_INFO},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_FETCH_S,

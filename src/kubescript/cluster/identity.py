@@ -45,6 +45,7 @@ class Identity:
         self._loading: futures.Future[credentials.ApiServer] | None = None
         self._tokens: gke.Tokens | None = None
         """The credentials after `log_in`, in place of the kubeconfig's."""
+        self._login: futures.Future[None] | None = None
 
     @property
     def name(self) -> str:
@@ -79,12 +80,21 @@ class Identity:
                 remedy="set automountServiceAccountToken: true for the pod, or pass --kubeconfig",
             )
 
-    def log_in(self) -> None:
-        """Logs in to GKE; the calls that follow use its tokens. Raises ClusterError for a context that is not of GKE,
-        and when nothing on this machine gives a token."""
+    def log_in(self) -> futures.Future[None]:
+        """Begins to log in to GKE, or joins the login that is under way; the calls that follow it use its tokens.
+
+        The result raises ClusterError for a context that is not of GKE, and when nothing on this machine gives a token.
+        """
+        # Attack: a client that asks, and cancels, a thousand times, to have a thousand plugins started.
+        with self._lock:
+            if self._login is None or self._login.done():
+                self._login = _in_thread(self._log_in)
+            return self._login
+
+    def _log_in(self) -> None:
         from kubescript.cluster import gke
 
-        plugin = self.context.gke_plugin if self.context is not None else ""
+        plugin = self.context.gke_plugin if self.context is not None else None
         tokens = gke.log_in(self.name, plugin)
         server = credentials.load(self._path, self.context, tokens)
         with self._lock:

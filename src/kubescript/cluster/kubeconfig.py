@@ -12,7 +12,7 @@ import os
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kubescript import errors
 
@@ -22,6 +22,14 @@ _GKE_PLUGIN: Final = "gke-gcloud-auth-plugin"
 """The program that gcloud writes into kubeconfigs."""
 _MAX_BYTES: Final = 16 * 1024 * 1024
 """Bytes of one file."""
+
+
+class Plugin(NamedTuple):
+    """GKE's program that gives credentials, as the user's entry calls it."""
+
+    command: str
+    arguments: tuple[str, ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +47,8 @@ class Context:
     """Credentials come from a program (exec or auth-provider), which may be slow or ask questions."""
     renews: bool = False
     """Its tokens are renewed by an auth-provider, which writes them back to the file."""
-    gke_plugin: str = ""
-    """The program that logs in to GKE as its user; empty when the credentials are of another kind."""
+    gke_plugin: Plugin | None = None
+    """How its user logs in to GKE; None when the credentials are of another kind."""
 
 
 def source(path: Path | None = None) -> str | None:
@@ -178,17 +186,20 @@ def _context(
     )
 
 
-def _gke_plugin(user: Mapping[str, Any], cluster: str) -> str:
-    """Returns the program by which this user logs in to GKE; empty when the user is not of GKE.
+def _gke_plugin(user: Mapping[str, Any], cluster: str) -> Plugin | None:
+    """Returns the program by which this user logs in to GKE; None when the user is not of GKE.
 
     A user without credentials is of GKE when the cluster has the name that gcloud gives. Attack: a token for all of
     Google's cloud that is sent to any API server whose user has no credentials.
     """
     if not any(user.values()):
-        return _GKE_PLUGIN if cluster.startswith("gke_") else ""
+        return Plugin(_GKE_PLUGIN) if cluster.startswith("gke_") else None
     called = user.get("exec")
     command = str(called.get("command") or "") if isinstance(called, dict) else ""
-    return command if Path(command).stem == _GKE_PLUGIN else ""
+    if not isinstance(called, dict) or Path(command).stem != _GKE_PLUGIN:
+        return None
+    variables = ((str(each.get("name")), str(each.get("value") or "")) for each in _entries(called, "env"))
+    return Plugin(command, tuple(map(str, called.get("args") or ())), tuple(variables))
 
 
 def _entries(data: dict[str, Any], key: str) -> list[dict[str, Any]]:

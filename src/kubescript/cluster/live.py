@@ -23,6 +23,8 @@ from kubescript.cluster import identity, timers
 from kubescript.request import request
 
 if TYPE_CHECKING:
+    from concurrent import futures
+
     from kubescript.cluster import connections, credentials
 
 __all__ = ["Live"]
@@ -65,9 +67,9 @@ class Live:
         context, and in a pod no token."""
         self._identity.choose()
 
-    def log_in(self) -> None:
-        """Logs in to GKE, see `identity.Identity.log_in`. Raises ClusterError."""
-        self._identity.log_in()
+    def log_in(self) -> futures.Future[None]:
+        """Begins to log in to GKE, see `identity.Identity.log_in`."""
+        return self._identity.log_in()
 
     def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
         """Sends one request, see `base.Cluster`.

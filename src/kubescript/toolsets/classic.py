@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-import anyio.to_thread
 import mcp_types
 
 from kubescript import errors, evaluator, types
@@ -51,9 +50,9 @@ _MAX_CLUSTER: Final = 64
 
 Follow = Callable[[str, int, evaluator.OnProgress | None, types.Caller], Coroutine[Any, Any, types.Answer]]
 """Runs a script that waits for the cluster, for these milliseconds beyond the time that every script has."""
-Prepare = Callable[[str], Mapping[str, object]]
-"""Does a tool's part on the host, for a cluster, before its script runs; takes its time. Returns further arguments of
-the script. Raises ClusterError, Refusal."""
+Prepare = Callable[[str], Coroutine[Any, Any, Mapping[str, object]]]
+"""Does a tool's part on the host, for a cluster, before its script runs. Returns further arguments of the script.
+Raises ClusterError, Refusal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +100,7 @@ def _handler(name: str, access: base.Access, host: HostPart) -> base.Handler:
             if cluster and cluster not in clusters:
                 return _unknown(name, cluster, clusters)
             if host.prepare is not None:
-                checked |= await anyio.to_thread.run_sync(host.prepare, cluster, abandon_on_cancel=True)
+                checked |= await host.prepare(cluster or clusters[0])
         except arguments.Refusal as refusal:
             return types.Answer(sanitizing.clean(f"Error: {refusal.message}"), is_error=True, code=refusal.code)
         except errors.ClusterError as error:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+import anyio.to_thread
 import yaml
 
 from kubescript.output import sanitizing
@@ -23,8 +24,12 @@ _MAX_BYTES: Final = 1024 * 1024
 _HIDDEN: Final = "***"
 
 
-def prepare(_cluster: str) -> Mapping[str, object]:
+async def prepare(_cluster: str) -> Mapping[str, object]:
     """Returns what the script of helm_repo_list writes. Raises Refusal when the file cannot be read."""
+    return await anyio.to_thread.run_sync(_prepared, abandon_on_cancel=True)
+
+
+def _prepared() -> Mapping[str, object]:
     file = _file()
     try:
         return {"repositories": _read(file)}

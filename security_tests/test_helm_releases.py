@@ -351,6 +351,34 @@ def test_a_rule_that_serves_metadata_leaves_the_names(
         assert CANARY.encode() not in received and PASSWORD.encode() not in received
 
 
+KEPT: Final = {
+    "in ConfigMaps": ("configmaps", config.DeniedResource(group="core", kind="ConfigMap", serve="metadata")),
+    "in ConfigMaps, by plural": ("configmaps", config.DeniedResource(resource="configmaps", serve="metadata")),
+    "in Secrets": ("secrets", config.DeniedResource(group="core", kind="Secret", serve="metadata")),
+}
+
+
+@pytest.mark.promise("P-14")
+@pytest.mark.parametrize("case", KEPT)
+@pytest.mark.parametrize("accept", ["json", "metadata"])
+def test_a_rule_that_serves_metadata_holds_for_what_releases_are_kept_in(
+    case: str, accept: Any, source: spawner.Spawner, keeper: Keeper, tmp_path: Path, attacks: Count
+) -> None:
+    """The operator has said that nothing but metadata of these objects may pass, so no release is read out of one."""
+    attacks(1)
+    holder, rule = KEPT[case]
+    path = ("apis", "helm.sh", holder, "namespaces", "a", "releases")
+    with app.opened(settings(keeper, tmp_path, denied_resources=(rule,)), source) as parts:
+        reply, response = parts.broker.handle(protocol.Call("GET", (*path, NAME), accept=accept), summary.Summary(), 10)
+        assert reply.fault is not None and reply.fault.code == "policy.denied_resource" and response is None
+        assert keeper.asked == []
+        reply, response = parts.broker.handle(protocol.Call("GET", path, accept="metadata"), summary.Summary(), 10)
+        assert reply.fault is None and response is not None
+        b"".join(response.chunks)
+    with app.opened(settings(keeper, tmp_path), source) as parts:
+        assert ask(parts, LISTS).text.splitlines()[0] == "web-1.0.0"
+
+
 CALLS: Final = {
     "a Secret that is no release": protocol.Call("GET", (*PATH, "database-password")),
     "a release of nowhere": protocol.Call("GET", ("apis", "helm.sh", "secrets", "releases", NAME)),

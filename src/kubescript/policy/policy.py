@@ -169,7 +169,9 @@ class Policy:
             return _DENY_RELEASES
         # By the built-in rules no script sees a Secret, nor does it here. An operator who denies Secrets means Helm's.
         ruled = replace(self, defaults=())._ruled(releases.holder(call))
-        return ruled if ruled is not None and ruled.verdict != "allow" else None
+        if ruled is None or (ruled.serve == "metadata" and call.verb == "list"):
+            return None
+        return _deny_content(ruled) if ruled.serve == "metadata" else ruled
 
     def _mistaken(self, rule: DeniedResource, call: request.Request) -> bool:
         """Says whether `rule` is about the group of the request and names nothing in it, as far as discovery tells."""
@@ -244,6 +246,12 @@ def _deny_by(rule: DeniedResource, call: request.Request) -> Decision:
     if call.resource == "secrets":
         instead = "look at what refers to it (env, volumes)"
     return Decision("deny", "policy.denied_resource", f"the operator denies {rule.id}", instead)
+
+
+def _deny_content(ruled: Decision) -> Decision:
+    """Denies a Helm release that is kept in objects of which the operator serves metadata alone."""
+    reason = f"only metadata of {ruled.rule} is served, and the release is kept in one"
+    return Decision("deny", "policy.denied_resource", reason, "list the releases")
 
 
 def _deny_unresolved(rule: DeniedResource, call: request.Request) -> Decision:

@@ -178,7 +178,7 @@ def test_values_are_helms(
 def assert_same_yaml(found: str, expected: str) -> None:
     """Line by line; a mask stands in quotes."""
     expected = expected.replace("changeme", releases.PASSWORD).replace(releases.PASSWORD, f'"{releases.PASSWORD}"')
-    assert found == expected
+    assert found.rstrip("\n") == expected
 
 
 def test_a_status_is_helms(call: tools.Call, typed: Typed) -> None:
@@ -256,7 +256,7 @@ def test_a_saved_cluster_has_releases(cluster: Path, typed: Typed, tmp_path: Pat
             each["name"]: each["chart"] for each in typed_list(typed, "-A", "-a")
         }
         values = tools.text(call("helm_get_values", releaseName="web", namespace=NAMESPACE, revision=3))
-        assert values == "replicas: 3"
+        assert values.rstrip("\n") == "replicas: 3"
 
 
 def test_each_call_is_on_record_as_what_it_is(cluster: Path, tmp_path: Path) -> None:

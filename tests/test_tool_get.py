@@ -138,19 +138,63 @@ def test_a_list_is_json_that_says_nothing_twice(call: tools.Call, saved: tools.C
         assert {each["status"] for each in answer["items"]} >= {"Init:Error", "Terminating", "ContainerCreating"}
 
 
-def test_all_namespaces_are_named_and_counted(call: tools.Call, saved: tools.Call) -> None:
+def test_all_namespaces_are_named_and_counted(call: tools.Call, saved: tools.Call, live: Path) -> None:
     """Of more rows than are shown, those in unusual states come first, and all are counted."""
     for ask in (call, saved):
         answer = told(ask("kubectl_get", resource="pods", allNamespaces=True))
         items, states = answer["items"], answer["status"]
         assert len(items) == 100 and answer["total"] == sum(states.values()) > facts.PODS
         assert {each["namespace"] for each in items} > {"shop", "payments", "staging"}
-        unusual = [each for each in items if each["status"] != "Running"]
-        assert len(unusual) == answer["total"] - states["Running"]
-        assert answer["note"] == (
-            f"100 of {answer['total']} shown, unusual states first. Narrow with namespace, labelSelector or name; "
-            "all of them in a script: k8s.get('pods')"
+        broken = [is_broken(each) for each in items]
+        assert broken == sorted(broken, reverse=True) and 0 < broken.count(True) < len(items)
+        everyone = rows(tools.typed_by_kubectl(live, "get", "pods", "-A"))[1:]
+        keys = ("namespace", "name", "ready", "status")
+        assert broken.count(True) == sum(is_broken(dict(zip(keys, row, strict=False))) for row in everyone)
+        head, _, hidden = answer["note"].partition(": ")
+        assert head == (
+            f"100 of {answer['total']} shown, unusual states first. Narrow with namespace, labelSelector or name. "
+            "Not shown"
         )
+        said, _, places = hidden.partition(": ")
+        assert said == f"{answer['total'] - 100} as they should be"
+        counts = [int(each.rpartition(" ")[2]) for each in places.split(", ")]
+        assert sum(counts) == answer["total"] - 100 and len(counts) <= 13
+
+
+def is_broken(pod: dict[str, Any]) -> bool:
+    """A pod that has not ended well and is not ready."""
+    ready, _, wanted = pod["ready"].partition("/")
+    return pod["status"] != "Completed" and (pod["status"] != "Running" or int(ready) < int(wanted))
+
+
+BROKEN: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "Deployment": ({"spec": {"replicas": 2}}, {"readyReplicas": 2}),
+    "DaemonSet": ({"status": {"desiredNumberScheduled": 9}}, {"desiredNumberScheduled": 10, "numberReady": 10}),
+    "PersistentVolumeClaim": ({"status": {"phase": "Pending"}}, {"phase": "Bound"}),
+    "Job": ({"status": {"conditions": [{"type": "Failed", "status": "True"}]}}, {}),
+}
+"""Kinds with an object that is not as it should be, and the status of those that are."""
+VERSIONS = {"Deployment": "apps/v1", "DaemonSet": "apps/v1", "PersistentVolumeClaim": "v1", "Job": "batch/v1"}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_what_is_not_as_it_should_be_comes_first(kind: str, tmp_path: Path) -> None:
+    """Also the last one of a hundred and more; nothing is hidden that is broken."""
+    odd, usual = BROKEN[kind]
+    spec = {"spec": {"replicas": 2}} if kind == "Deployment" else {}
+    named = [{"name": f"a-{at:03}", "namespace": ("shop", "web")[at % 2]} for at in range(120)]
+    objects: list[dict[str, Any]] = [{"metadata": each, **spec, "status": usual} for each in named]
+    objects.append({**odd, "metadata": {"name": "z", "namespace": "shop"}})
+    items = [{"apiVersion": VERSIONS[kind], "kind": kind, **each} for each in objects]
+    file = tmp_path / "many.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    with tools.calling("--snapshot", str(file)) as ask:
+        answer = told(ask("kubectl_get", resource=kind, allNamespaces=True))
+        names = [each["name"] for each in answer["items"]]
+        assert names == ["z", *(each["name"] for each in named if each["namespace"] == "shop"), *names[61:]]
+        assert answer["note"].endswith("Not shown: 21 as they should be: web 21")
+        table = tools.text(ask("kubectl_get", resource=kind, allNamespaces=True, output="table"))
+        assert table.splitlines()[1].split()[:2] == ["shop", "z"] and "Not shown: 21 as they should be" in table
 
 
 MANY = 620

@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 
 from kubescript.wire import messages
 from kubescript.worker.sdk import client, schemas
+from kubescript.worker.tools import cells, kinds, listing, prune, rendering, states, yaml_text
 from kubescript.worker.tools import errors as tool_errors
-from kubescript.worker.tools import kinds, listing, prune, rendering, yaml_text
 
 __all__ = ["kubectl_get", "kubectl_get_yaml"]
 
@@ -47,8 +47,9 @@ def kubectl_get(
     if scope.single and output == "json":
         return _one(k8s, scope)
     found = listing.read(k8s, scope, named=output == "name")
-    shown = found._replace(rows=_most_telling(found))
-    notes = _notes(scope, found, shown)
+    choice = states.chosen(found, scope.kind.model, MAX_ROWS)
+    shown = found._replace(rows=choice.rows)
+    notes = _notes(scope, found, choice)
     if output == "json":
         return _json(scope, found, shown, notes)
     return "\n".join([_text(scope, shown, output), *notes]) if found.rows else _nothing(scope)
@@ -144,29 +145,27 @@ def _nothing(scope: listing.Scope) -> str:
     return messages.text("get_nothing_in_namespace", namespace=scope.namespace)
 
 
-def _notes(scope: listing.Scope, found: listing.Listing, shown: listing.Listing) -> list[str]:
+def _notes(scope: listing.Scope, found: listing.Listing, choice: states.Choice) -> list[str]:
     notes = [_withheld(scope, found.metadata_rule)] if found.metadata_rule else []
-    if len(shown.rows) < len(found.rows):
-        where = "" if scope.namespace is None else f", namespace={scope.namespace!r}"
-        script = f"k8s.get({scope.kind.script_name!r}{where})"
-        notes.append(messages.text("get_more", shown=len(shown.rows), total=len(found.rows), script=script))
-    return notes
+    return [*notes, _more(scope, found, choice)] if choice.hidden else notes
+
+
+def _more(scope: listing.Scope, found: listing.Listing, choice: states.Choice) -> str:
+    """Returns how many rows are not shown, how they are, and of which namespaces."""
+    hidden = str(len(choice.hidden))
+    if choice.unusual is not None:
+        hidden = messages.text("get_hidden", count=hidden, unusual=choice.unusual)
+        if not choice.unusual:
+            hidden = messages.text("get_hidden_usual", count=len(choice.hidden))
+    if scope.every_namespace:
+        counts = _counts([cells.line(row.namespace) for row in choice.hidden])
+        hidden += ": " + ", ".join(f"{name} {count}" for name, count in counts.items())
+    name = "get_more" if choice.unusual is None else "get_more_unusual"
+    return messages.text(name, shown=len(choice.rows), total=len(found.rows), hidden=hidden)
 
 
 def _withheld(scope: listing.Scope, rule: str) -> str:
     return messages.text("get_metadata_only", kind=scope.kind.kind, rule=rule)
-
-
-def _most_telling(found: listing.Listing) -> list[listing.Row]:
-    """Returns the rows to show, in their order: all, or first of all those that are not in the most usual state."""
-    if len(found.rows) <= MAX_ROWS:
-        return found.rows
-    counted = _counted(found)
-    if counted is None:
-        return found.rows[:MAX_ROWS]
-    usual = Counter(counted.values).most_common(1)[0][0]
-    order = sorted(range(len(found.rows)), key=lambda place: counted.values[place] == usual)
-    return [found.rows[place] for place in sorted(order[:MAX_ROWS])]
 
 
 class _Counted(NamedTuple):

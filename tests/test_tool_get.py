@@ -100,7 +100,11 @@ def typed(kubeconfig: Path, kind: str, *more: str) -> str:
 def test_a_table_is_kubectls(call: tools.Call, live: Path, kind: str) -> None:
     """Cell by cell, and in the same order."""
     told = rows(tools.text(call("kubectl_get", output="wide", **arguments(kind))))
-    assert len(told) > 1 and told == rows(typed(live, kind, "-o", "wide"))
+    expected = rows(typed(live, kind, "-o", "wide"))
+    if kind == "events":
+        # Warnings come first here.
+        told[1:], expected[1:] = sorted(told[1:]), sorted(expected[1:])
+    assert len(told) > 1 and told == expected
 
 
 @pytest.mark.parametrize("kind", ["pods", "services", "events", "gadgets"])
@@ -195,6 +199,38 @@ def test_what_is_not_as_it_should_be_comes_first(kind: str, tmp_path: Path) -> N
         assert answer["note"].endswith("Not shown: 21 as they should be: web 21")
         table = tools.text(ask("kubectl_get", resource=kind, allNamespaces=True, output="table"))
         assert table.splitlines()[1].split()[:2] == ["shop", "z"] and "Not shown: 21 as they should be" in table
+
+
+def event(at: int, kind: str, reason: str, count: int) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"event-{at:03}", "namespace": "shop"},
+        "involvedObject": {"kind": "Pod", "name": f"pod-{at}"},
+        "type": kind,
+        "reason": reason,
+        "count": count,
+        "lastTimestamp": f"2026-01-{1 + at % 28:02}T00:00:00Z",
+    }
+
+
+@pytest.mark.parametrize("usual", [2, 150])
+def test_warnings_come_before_other_events(usual: int, tmp_path: Path) -> None:
+    """The newest first, and each counts as often as it occurred."""
+    warnings = [("BackOff", 40), ("BackOff", 2), ("Unhealthy", 7)]
+    events = [event(at, "Normal", "Started", 1) for at in range(usual)]
+    events += [event(at, "Warning", *each) for at, each in enumerate(warnings, 196)]
+    file = tmp_path / "events.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": events}))
+    with tools.calling("--snapshot", str(file)) as ask:
+        answer = told(ask("kubectl_get", resource="events", namespace="shop"))
+        items = answer["items"]
+        assert [(each["reason"], each["count"]) for each in items[:3]] == warnings[::-1]
+        assert all(each["type"] == "Normal" for each in items[3:])
+        table = tools.text(ask("kubectl_get", resource="events", namespace="shop", output="table")).splitlines()
+        assert table[0].split() == ["LAST", "SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE"]
+        assert ("Warning" in table[1]) == (usual > 100)
+        assert usual < 100 or answer["warnings"] == {"BackOff": 42, "Unhealthy": 7}
 
 
 MANY = 620

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from kubescript.wire import messages
 from kubescript.worker.sdk import client, schemas
-from kubescript.worker.tools import cells, kinds, listing, prune, rendering, states, yaml_text
+from kubescript.worker.tools import cells, event_rows, kinds, listing, prune, rendering, states, yaml_text
 from kubescript.worker.tools import errors as tool_errors
 
 __all__ = ["kubectl_get", "kubectl_get_yaml"]
@@ -22,8 +22,8 @@ MAX_LINES: Final = 450
 """Lines of several objects: an answer is cut at 500."""
 MAX_COUNTS: Final = 12
 """States that are counted in an answer."""
-_COUNTED: Final = ("Status", "Reason")
-"""Columns that tell the usual rows from the others. An event has the second only."""
+_COUNTED: Final = "Status"
+"""The column whose values are counted."""
 
 
 def kubectl_get(
@@ -47,6 +47,8 @@ def kubectl_get(
     if scope.single and output == "json":
         return _one(k8s, scope)
     found = listing.read(k8s, scope, named=output == "name")
+    if scope.kind.model in event_rows.MODELS and (output in ("json", "wide") or len(found.rows) > MAX_ROWS):
+        found = event_rows.ordered(found)
     choice = states.chosen(found, scope.kind.model, MAX_ROWS)
     shown = found._replace(rows=choice.rows)
     notes = _notes(scope, found, choice)
@@ -120,14 +122,21 @@ def _json(scope: listing.Scope, found: listing.Listing, shown: listing.Listing, 
     answer: dict[str, Any] = {"items": rendering.as_json(shown, namespaces=scope.every_namespace)}
     if len(shown.rows) < len(found.rows):
         answer["total"] = len(found.rows)
-        if counted := _counted(found):
-            answer[counted.key] = _counts(counted.values)
+        if scope.kind.model in event_rows.MODELS:
+            answer["warnings"] = _most(event_rows.warnings(found))
+        elif values := _states(found):
+            answer[_COUNTED.lower()] = _counts(values)
     return {**answer, "note": " ".join(notes)} if notes else answer
 
 
 def _counts(values: Sequence[str]) -> dict[str, int]:
     """Returns how often each value occurs, the rarest of many together."""
-    most, rest = (found := Counter(values).most_common())[:MAX_COUNTS], found[MAX_COUNTS:]
+    return _most(Counter(values))
+
+
+def _most(counts: Counter[str]) -> dict[str, int]:
+    """Returns the counts, the least of many together."""
+    most, rest = (found := counts.most_common())[:MAX_COUNTS], found[MAX_COUNTS:]
     return dict(most) | ({"other": sum(count for _, count in rest)} if rest else {})
 
 
@@ -168,17 +177,10 @@ def _withheld(scope: listing.Scope, rule: str) -> str:
     return messages.text("get_metadata_only", kind=scope.kind.kind, rule=rule)
 
 
-class _Counted(NamedTuple):
-    """The column that tells the usual rows from the others."""
-
-    key: str
-    values: list[str]
-
-
-def _counted(found: listing.Listing) -> _Counted | None:
+def _states(found: listing.Listing) -> list[str]:
+    """Returns the state of each row; nothing where no column tells it."""
     titles = [column.name for column in found.columns]
-    for title in _COUNTED:
-        if title in titles:
-            place = titles.index(title)
-            return _Counted(title.lower(), [str(row.cell(place)) for row in found.rows])
-    return None
+    if _COUNTED not in titles:
+        return []
+    place = titles.index(_COUNTED)
+    return [str(row.cell(place)) for row in found.rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -63,9 +64,19 @@ def test_the_services_are_those_of_kubectl(call: tools.Call, kubeconfig: Path) -
 
 def test_what_is_unhealthy_is_one_line(call: tools.Call) -> None:
     """Nodes that are not ready or in distress; the pods of kube-system are well."""
-    *_, nodes, unhealthy = tools.text(call("kubectl_cluster_info")).splitlines()
+    *_, nodes, counts, unhealthy = tools.text(call("kubectl_cluster_info")).splitlines()
     assert nodes == "nodes: 5 of 6 ready"
-    assert unhealthy == f"unhealthy: {facts.NODE_DISK_PRESSURE} DiskPressure; {facts.NODE_NOT_READY} NotReady"
+    assert unhealthy == (
+        f"unhealthy: {facts.NODE_CORDONED} SchedulingDisabled; {facts.NODE_DISK_PRESSURE} DiskPressure; "
+        f"{facts.NODE_NOT_READY} NotReady"
+    )
+    degraded = len(facts.DEGRADED_DEPLOYMENTS)
+    pods, deployments, more = counts.split("; ")
+    good, every = map(int, re.findall(r"\d+", pods))
+    assert 0 < good < every == facts.PODS and pods == f"pods: {good} of {every} as they should be"
+    good, every = map(int, re.findall(r"\d+", deployments))
+    assert every - good == degraded and deployments.startswith("deployments: ")
+    assert more == "dump=true names the others"
 
 
 FAILING = {
@@ -149,7 +160,7 @@ def test_who_may_read_little_gets_that_and_the_reasons(control_plane: ControlPla
         text = tools.text(call("kubectl_cluster_info"))
         assert text.startswith("Kubernetes control plane of test: v1.36.3")
         assert "nodes could not be read: nodes is forbidden" in text
-        assert "pods in kube-system could not be read: " in text and "nothing unhealthy" not in text
+        assert "\npods could not be read: " in text and "nothing unhealthy" not in text
         assert tools.text(call("kubectl_cluster_info", dump=True)).count("could not be read: ") == 8
 
 
@@ -192,4 +203,4 @@ def test_what_is_denied_is_said(tmp_path: Path, kubeconfig: Path) -> None:
     with tools.calling("--kubeconfig", str(kubeconfig), "--config", str(settings)) as call:
         text = tools.text(call("kubectl_cluster_info", dump=True))
         assert "pods could not be read: " in text and "\ndeployments: 9 of " in text
-        assert "pods in kube-system could not be read: " in tools.text(call("kubectl_cluster_info"))
+        assert "\npods could not be read: " in tools.text(call("kubectl_cluster_info"))

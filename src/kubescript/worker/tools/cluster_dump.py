@@ -15,7 +15,7 @@ from kubescript.wire import messages
 from kubescript.worker.sdk import ages, client, errors, table
 from kubescript.worker.tools import health
 
-__all__ = ["sections"]
+__all__ = ["is_as_wanted", "sections"]
 
 Object = Mapping[str, Any]
 
@@ -78,9 +78,7 @@ def _nodes(nodes: Iterable[Object]) -> list[str]:
     ready = sum(map(health.is_ready, found))
     versions = Counter(each["status"]["nodeInfo"]["kubeletVersion"] for each in found)
     title = messages.text("dump_ready", ready=ready, all=len(found), versions=_counted(versions))
-    troubles = health.node_troubles(found)
-    cordoned = [each["metadata"]["name"] for each in found if each["spec"].get("unschedulable")]
-    return [title, *_bounded([*troubles, *(f"{name} SchedulingDisabled" for name in cordoned)])]
+    return [title, *_bounded(health.node_troubles(found))]
 
 
 def _pods(pods: Iterable[Object]) -> list[str]:
@@ -130,6 +128,12 @@ _WORKLOADS: Final[Mapping[str, _Count]] = {
     "daemonsets": _Count(_status("desiredNumberScheduled"), _status("numberReady")),
 }
 """Kinds by the names of their resources."""
+
+
+def is_as_wanted(what: str, workload: Object) -> bool:
+    """Tells whether a workload has as many ready pods as it wants. `what` is such as deployments."""
+    count = _WORKLOADS[what]
+    return count.there(workload) >= count.wanted(workload)
 
 
 def _workloads(count: _Count, objects: Iterable[Object]) -> list[str]:

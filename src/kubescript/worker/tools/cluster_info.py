@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from kubescript.wire import messages
@@ -13,7 +13,6 @@ from kubescript.worker.tools import cells, cluster_dump, health
 __all__ = ["kubectl_cluster_info"]
 
 _SYSTEM: Final = "kube-system"
-_PODS: Final = f"pods in {_SYSTEM}"
 _SERVICES: Final = "kubernetes.io/cluster-service=true"
 _NAME: Final = "kubernetes.io/name"
 _MOST_TROUBLES: Final = 20
@@ -32,7 +31,8 @@ def _summary(k8s: client.K8s) -> Iterator[str]:
         {
             "nodes": core.list_node,
             "services": lambda: core.list_namespaced_service(_SYSTEM, label_selector=_SERVICES),
-            _PODS: lambda: core.list_namespaced_pod(_SYSTEM),
+            "pods": core.list_pod_for_all_namespaces,
+            "deployments": k8s.appsV1().list_deployment_for_all_namespaces,
         }
     )
     unread = {what: answer for what, answer in found.items() if isinstance(answer, Exception)}
@@ -43,8 +43,10 @@ def _summary(k8s: client.K8s) -> Iterator[str]:
         nodes = list(found["nodes"])
         yield messages.text("info_nodes", ready=sum(map(health.is_ready, nodes)), all=len(nodes))
         troubles += health.node_troubles(nodes)
-    if _PODS not in unread:
-        troubles += _pod_troubles(found[_PODS])
+    if "pods" not in unread:
+        troubles += _pod_troubles(found["pods"])
+    if counted := list(_counts(found)):
+        yield "; ".join(counted)
     if troubles:
         yield _unhealthy(troubles)
     elif not unread:
@@ -90,9 +92,28 @@ def _proxied(name: str, ports: list[Mapping[str, Any]]) -> str:
     return f"{name}:{port}" if port else name
 
 
+def _counts(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yields how many pods and deployments are as they should be, and how to learn which are not."""
+    are_good: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
+        "pods": lambda pod: health.pod_state(pod) in health.HEALTHY_PODS,
+        "deployments": lambda deployment: cluster_dump.is_as_wanted("deployments", deployment),
+    }
+    bad = 0
+    for what, is_good in are_good.items():
+        if isinstance(found[what], Exception):
+            continue
+        goods = [is_good(each) for each in found[what]]
+        bad += goods.count(False)
+        yield messages.text("info_counts", what=what, good=sum(goods), all=len(goods))
+    if bad:
+        yield messages.text("info_dump")
+
+
 def _pod_troubles(pods: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yields such as `kube-system/coredns-x CrashLoopBackOff`."""
+    """Yields what is unhealthy among the cluster's own pods, such as `kube-system/coredns-x CrashLoopBackOff`."""
     for pod in pods:
+        if pod["metadata"]["namespace"] != _SYSTEM:
+            continue
         state = health.pod_state(pod)
         if state not in health.HEALTHY_PODS:
             yield f"{_SYSTEM}/{pod['metadata']['name']} {state}"

@@ -19,12 +19,14 @@ def is_ready(found: Mapping[str, Any]) -> bool:
 
 
 def node_troubles(nodes: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Returns such as `node-c2 NotReady`, `node-c1 DiskPressure`."""
+    """Returns such as `node-c2 NotReady`, `node-c1 DiskPressure`, `node-d1 SchedulingDisabled`."""
     found = []
     for node in nodes:
         troubles = [] if is_ready(node) else ["NotReady"]
         others = [each["type"] for each in _conditions(node) if each["type"] != "Ready" and each["status"] == "True"]
         troubles += others
+        if (node.get("spec") or {}).get("unschedulable"):
+            troubles.append("SchedulingDisabled")
         if troubles:
             found.append(f"{node['metadata']['name']} {','.join(troubles)}")
     return found

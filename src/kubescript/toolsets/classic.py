@@ -148,7 +148,7 @@ def _unknown(name: str, cluster: str, clusters: Sequence[str]) -> types.Answer:
     if len(clusters) > _MAX_CLUSTERS:
         known += f", \N{HORIZONTAL ELLIPSIS} ({len(clusters)})"
     details = messages.text("unknown_cluster", cluster=shown, known=known)
-    return _unmet(name, cluster, details, messages.text("action_unknown_cluster", default=clusters[0]))
+    return _unmet(name, cluster, details, messages.text("action_unknown_cluster"))
 
 
 def _explained(name: str, cluster: str, answer: types.Answer) -> types.Answer:

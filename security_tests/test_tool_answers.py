@@ -32,6 +32,9 @@ PATHS: Final = {
     "version": "version",
     "node-metrics": "apis/metrics.k8s.io/v1beta1/nodes",
     "releases": "apis/helm.sh/secrets/namespaces/a/releases",
+    "ingress": "apis/networking.k8s.io/v1/namespaces/a/ingresses/i",
+    "service": "api/v1/namespaces/a/services/s0",
+    "slices": "apis/discovery.k8s.io/v1/namespaces/a/endpointslices",
     "release": "apis/helm.sh/secrets/namespaces/a/releases/sh.helm.release.v1.r.v1",
 }
 
@@ -53,10 +56,10 @@ class Cluster:
         response = types.Response(status, "", "application/json", iter([body]), lambda: None, {})
         return protocol.Reply(status, "", "application/json"), response
 
-    def text(self, script: str, answers: Json) -> str:
+    def text(self, script: str, answers: Json, timeout_ms: int = 10_000) -> str:
         """What a client sees of the script's result, over these answers by the names of PATHS."""
         self.answers = {PATHS[name]: answer for name, answer in answers.items()}
-        outcome = self.bench(script)
+        outcome = self.bench(script, timeout_ms)
         assert outcome.fault is None, outcome.fault
         assert outcome.result is not None
         found = json.loads(outcome.result)
@@ -233,6 +236,81 @@ def test_nodes_that_are_not_shown_are_counted(cluster: Cluster) -> None:
     shown = cluster.text("k8s.tools.kubectl_top_nodes()", {"nodes": nodes, "node-metrics": measured})
     assert shown.count("<unknown>") == 5 * 4
     assert "10 nodes without metrics are not shown" in shown
+
+
+# --- large objects ----------------------------------------------------------------------------------------------------
+
+MANY: Final = 8_000
+"""With as many, what reads each pair of two lists takes minutes."""
+TIME_MS: Final = 20_000
+
+
+def slices(ports: int, endpoints: int) -> Json:
+    """The EndpointSlices of a Service, in one."""
+    named = [{"name": f"p{number}", "port": number} for number in range(ports)]
+    return listed([{"metadata": {"name": "s"}, "ports": named, "endpoints": [{"addresses": ["10.0.0.1"]}] * endpoints}])
+
+
+def ingress(services: int) -> Json:
+    """An Ingress of many paths to so many Services."""
+    paths = [
+        {"path": f"/{number}", "backend": {"service": {"name": f"s{number % services}", "port": {"number": 1}}}}
+        for number in range(MANY)
+    ]
+    metadata = {"name": "i", "namespace": "a", "uid": "u"}
+    return {"kind": "Ingress", "metadata": metadata, "spec": {"rules": [{"http": {"paths": paths}}]}}
+
+
+def gated() -> Json:
+    """A pod with many readiness gates and conditions."""
+    gates = [{"conditionType": f"g{number}"} for number in range(2 * MANY)]
+    conditions = [{"type": f"c{number}", "status": "True"} for number in range(2 * MANY)]
+    return pod("x") | {"spec": {"readinessGates": gates}, "status": {"conditions": conditions}}
+
+
+def wide() -> Json:
+    """A hundred pods, and one of a long name."""
+    rows = [table("S", "p", cell)["rows"][0] for cell in ("x" * 1_000_000, *["short"] * 100)]
+    columns = [{"name": title} for title in ("Name", "Status", "Age")]
+    for row in rows:
+        row["cells"].append("5d")
+    return {"kind": "Table", "metadata": {}, "columnDefinitions": columns, "rows": rows}
+
+
+SERVICE: Final = {
+    "kind": "Service",
+    "metadata": {"name": "s0", "namespace": "a", "uid": "u"},
+    "spec": {"ports": [{"name": f"p{number}", "port": number} for number in range(MANY)]},
+}
+LARGE: Final[dict[str, tuple[str, Json, str]]] = {
+    # Each worked once: the deadline or the limit of the output ended it.
+    "paths-of-one-service": (
+        "k8s.tools.kubectl_describe('ingress', 'i', 'a')",
+        {"ingress": ingress(1), "service": SERVICE, "slices": slices(2, MANY)},
+        f"10.0.0.1:1,10.0.0.1:1,10.0.0.1:1 + {MANY - 3} more...",
+    ),
+    "paths-of-many-services": (
+        "k8s.tools.kubectl_describe('ingress', 'i', 'a')",
+        {"ingress": ingress(MANY)},
+        "<not read: more than 50 Services>",
+    ),
+    "ports-of-a-service": (
+        "k8s.tools.kubectl_describe('service', 's0', 'a')",
+        {"service": SERVICE, "slices": slices(MANY, MANY)},
+        f"10.0.0.1:7,10.0.0.1:7,10.0.0.1:7 + {MANY - 3} more...",
+    ),
+    "gates-of-a-pod": ("k8s.tools.kubectl_get('pods', 'a', output='wide')", {"pods": listed([gated()])}, "0/16000"),
+    "a-wide-cell": ("k8s.tools.kubectl_get('pods', 'a', output='table')", {"pods": wide()}, "short"),
+}
+
+
+@pytest.mark.promise("R-01", "R-04")
+@pytest.mark.parametrize("name", LARGE)
+def test_a_large_object_ends_in_an_answer(name: str, cluster: Cluster) -> None:
+    """Twice as many parts take about twice the time, and one wide cell does not widen all the others."""
+    script, answers, words = LARGE[name]
+    assert words in cluster.text(script, answers, TIME_MS)
+    assert cluster.bench.works()
 
 
 # --- hostile shapes ---------------------------------------------------------------------------------------------------

@@ -13,6 +13,8 @@ __all__ = ["as_json", "as_names", "as_table"]
 _LEAST: Final = 6
 _PADDING: Final = 3
 """The least width of kubectl's columns, and the space between them."""
+_MOST: Final = 200
+"""Characters to which a cell is padded."""
 _LINE_END: Final = re.compile(r"[\f\n\r]")
 _WORD: Final = re.compile(r"[^\W_]+")
 _UNSAID: Final = (None, "", cells.NONE, cells.UNSET)
@@ -80,6 +82,9 @@ def _printed(value: Any) -> str:
 
 def _aligned(lines: list[list[str]]) -> str:
     widths = [max(_LEAST, *(len(cell) + _PADDING for cell in column)) for column in zip(*lines, strict=True)]
+    # Attack: a cell of a megabyte, to which a hundred others are padded.
+    widths = [min(width, _MOST) for width in widths]
+    gap = " " * _PADDING
     return "\n".join(
-        "".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+        "".join((cell + gap).ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
     )

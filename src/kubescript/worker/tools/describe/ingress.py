@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
+from kubescript.wire import messages
 from kubescript.worker.tools.describe import endpoints, subject, values, writer
 
 __all__ = ["write"]
+
+_MAX_SERVICES: Final = 50
+"""Services that are read, each by two calls. Attack: an Ingress of 4,000 paths to as many Services."""
 
 
 def write(about: subject.Subject, out: writer.Writer) -> None:
@@ -38,10 +43,23 @@ def write(about: subject.Subject, out: writer.Writer) -> None:
 def _read(about: subject.Subject, spec: values.Object) -> dict[str, Any]:
     """Reads the Services of all backends and their endpoints at the same time."""
     reads: dict[str, subject.Read] = {}
-    for name in {values.text(service.get("name")) for service in _services(spec)}:
+    names = dict.fromkeys(values.text(service.get("name")) for service in _services(spec))
+    for name in itertools.islice(names, _MAX_SERVICES):
         reads[f"service/{name}"] = functools.partial(about.k8s.coreV1().read_namespaced_service, name, about.namespace)
         reads[f"slices/{name}"] = endpoints.read(about.k8s, name, about.namespace)
-    return subject.together(about.k8s, reads)
+    found = subject.together(about.k8s, reads)
+    # Attack: 4,000 paths to 4,000 ports of 4,000 endpoints. Each is read once, and not for each path.
+    for name, each in found.items():
+        if not isinstance(each, Exception):
+            found[name] = endpoints.Addresses(each) if name.startswith("slices/") else _port_names(each)
+    return found
+
+
+def _port_names(service: values.Object) -> dict[Any, str]:
+    """Returns the names of a Service's ports by number and by name."""
+    ports = (service.get("spec") or {}).get("ports") or ()
+    named = {each["name"]: each["name"] for each in ports if each.get("name")}
+    return named | {each.get("port"): values.text(each.get("name")) for each in ports}
 
 
 def _services(spec: values.Object) -> Iterator[values.Object]:
@@ -64,15 +82,14 @@ def _backend(backend: values.Object, behind: dict[str, Any]) -> str:
 def _behind(service: values.Object, behind: dict[str, Any]) -> str:
     name, wanted = values.text(service.get("name")), service.get("port") or {}
     title = f"{name}:{wanted.get('number') or values.text(wanted.get('name'))}"
-    slices, found = behind[f"slices/{name}"], behind[f"service/{name}"]
-    for each in (slices, found):
+    if f"service/{name}" not in behind:
+        return f"{title} ({messages.text('describe_not_read', reason=f'more than {_MAX_SERVICES} Services')})"
+    slices, ports = behind[f"slices/{name}"], behind[f"service/{name}"]
+    for each in (slices, ports):
         if isinstance(each, Exception):
             return f"{title} (<error: {subject.reason(each)}>)"
-    port = ""
-    for each in (found.get("spec") or {}).get("ports") or ():
-        if wanted.get("number") == each.get("port") or (wanted.get("name") and wanted["name"] == each.get("name")):
-            port = values.text(each.get("name"))
-    return f"{title} ({endpoints.addresses(slices, port)})"
+    port = ports.get(wanted.get("number") or wanted.get("name"), "")
+    return f"{title} ({slices.text(port)})"
 
 
 def _address(status: values.Object) -> str:

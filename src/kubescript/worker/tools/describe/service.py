@@ -23,8 +23,11 @@ def write(about: subject.Subject, out: writer.Writer) -> None:
     out.field("Selector", values.labels(spec.get("selector")))
     out.field("Type", spec.get("type"))
     _addresses(out, spec, about.object.get("status") or {})
+    found = about.beside.get("slices")
+    if not isinstance(found, Exception):
+        found = endpoints.Addresses(about.listed("slices"))
     for port in spec.get("ports") or ():
-        _port(out, port, about)
+        _port(out, port, found)
     out.field("Session Affinity", spec.get("sessionAffinity"))
     _traffic(out, spec)
 
@@ -48,18 +51,17 @@ def _balancer(found: values.Object) -> str:
     return f"{found['ip']}{mode}"
 
 
-def _port(out: writer.Writer, port: values.Object, about: subject.Subject) -> None:
+def _port(out: writer.Writer, port: values.Object, found: endpoints.Addresses | Exception) -> None:
     name, protocol = port.get("name") or "<unset>", values.text(port.get("protocol"))
     out.row("Port:", name, f"{port.get('port', 0)}/{protocol}")
     out.field("TargetPort", f"{values.text(port.get('targetPort'), '0')}/{protocol}")
     out.given("AppProtocol", port.get("appProtocol"))
     if port.get("nodePort"):
         out.row("NodePort:", name, f"{port['nodePort']}/{protocol}")
-    found = about.beside.get("slices")
     if isinstance(found, Exception):
         out.field("Endpoints", f"<error: {subject.reason(found)}>")
     else:
-        out.field("Endpoints", endpoints.addresses(about.listed("slices"), values.text(port.get("name"))))
+        out.field("Endpoints", found.text(values.text(port.get("name"))))
 
 
 def _traffic(out: writer.Writer, spec: values.Object) -> None:

@@ -11,6 +11,8 @@ from kubescript.worker.tools.cells import line
 __all__ = ["aligned", "chart_of", "listed", "seconds"]
 
 _FRACTION: Final = re.compile(r"(\d\d:\d\d:\d\d)\.\d+")
+_MOST_WIDTH: Final = 200
+"""Characters to which a cell is padded."""
 _MISSING: Final = "MISSING"
 """What Helm writes for a release without a chart."""
 
@@ -18,7 +20,8 @@ _MISSING: Final = "MISSING"
 def aligned(rows: Sequence[Sequence[object]]) -> str:
     """Returns rows as text in columns."""
     cells = [[line(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    # Attack: a cell of a megabyte, to which a hundred others are padded.
+    widths = [min(_MOST_WIDTH, max(map(len, column))) for column in zip(*cells, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
     return "\n".join(lines)
 

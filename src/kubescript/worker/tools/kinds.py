@@ -36,13 +36,6 @@ class Kind(NamedTuple):
         """Plural and group, such as "certificates.cert-manager.io"."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
-    @property
-    def script_name(self) -> str:
-        """The shortest name that `k8s.get` takes for it."""
-        # `nodes` means the core group, also where the metrics API serves another kind of that name.
-        meant = builtin_kinds.find(self.plural)
-        return self.plural if meant and meant.model == self.model else self.full_name
-
     def path(self, namespace: str | None, name: str | None = None) -> tuple[str, ...]:
         """Returns the path of one object, or of all in a namespace or in the cluster."""
         root = ("apis", self.group, self.version) if self.group else ("api", self.version)

@@ -203,16 +203,14 @@ def _written(k8s: client.K8s, kind: _Kind, view: views.View, found: dict[str, An
     else:
         kind.describer.write(about, out)
     if kind.describer.events:
-        _write_events(about, kind, out)
+        _write_events(about, out)
     return masks.noted(out.text())
 
 
-def _write_events(about: subject.Subject, kind: _Kind, out: writer.Writer) -> None:
+def _write_events(about: subject.Subject, out: writer.Writer) -> None:
     listed = about.beside["events"]
     own = listed if isinstance(listed, Exception) else events.about(about.object, listed)
-    method = f"list_namespaced_event({about.namespace!r}, " if about.namespace else "list_event_for_all_namespaces("
-    script = f"k8s.coreV1().{method}field_selector={_event_selector(kind, about.name)!r})"
-    events.write(out, own, script)
+    events.write(out, own)
 
 
 def _kind(k8s: client.K8s, resource: str) -> _Kind:

@@ -29,8 +29,8 @@ def about(described: values.Object, events: Sequence[values.Object]) -> list[val
     return [event for event in events if (event.get("involvedObject") or {}).get("uid") in named]
 
 
-def write(out: writer.Writer, events: Sequence[values.Object] | Exception, more: str) -> None:
-    """Writes the newest events. `more` is the line of script that lists all."""
+def write(out: writer.Writer, events: Sequence[values.Object] | Exception) -> None:
+    """Writes the newest events."""
     if isinstance(events, Exception):
         reason = events.message if isinstance(events, errors.ApiException) else str(events)
         out.field("Events", messages.text("describe_not_read", reason=reason))
@@ -41,7 +41,7 @@ def write(out: writer.Writer, events: Sequence[values.Object] | Exception, more:
     shown = sorted(events, key=_last)[-MAX_EVENTS:]
     out.title("Events")
     if len(shown) < len(events):
-        out.row(messages.text("describe_older_events", count=len(events) - len(shown), script=more), level=1)
+        out.row(messages.text("describe_older_events", count=len(events) - len(shown)), level=1)
     out.table(_HEAD, [_row(event) for event in shown])
 
 

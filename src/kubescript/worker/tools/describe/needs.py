@@ -20,8 +20,8 @@ _HUGE: Final = "hugepages-"
 _STANDARD: Final = ("cpu", "memory", "ephemeral-storage")
 
 
-def write(out: writer.Writer, node: values.Object, pods: Sequence[values.Object], more: str) -> None:
-    """Writes both tables. `more` is the line of script that lists all pods of the node."""
+def write(out: writer.Writer, node: values.Object, pods: Sequence[values.Object]) -> None:
+    """Writes both tables."""
     status = node.get("status") or {}
     available = amounts.amounts(status.get("allocatable") or status.get("capacity"))
     out.field("Non-terminated Pods", f"({len(pods)} in total)")
@@ -32,7 +32,7 @@ def write(out: writer.Writer, node: values.Object, pods: Sequence[values.Object]
         rows.append(_row(pod, requested, limited, available))
     out.table(_PODS, rows[:MAX_PODS])
     if len(pods) > MAX_PODS:
-        out.row(messages.text("describe_more_pods", count=len(pods) - MAX_PODS, script=more), level=1)
+        out.row(messages.text("describe_more_pods", count=len(pods) - MAX_PODS), level=1)
     _write_totals(out, _sum(requests), _sum(limits), available)
 
 

@@ -50,8 +50,7 @@ def write(about: subject.Subject, out: writer.Writer) -> None:
     _status(out, status)
     _system(out, spec, status)
     if isinstance(about.beside.get("pods"), list):
-        script = f"k8s.coreV1().list_pod_for_all_namespaces(field_selector='spec.nodeName={about.name}')"
-        needs.write(out, node, about.listed("pods"), script)
+        needs.write(out, node, about.listed("pods"))
     else:
         out.field("Pods", messages.text("describe_not_read", reason=subject.reason(about.beside["pods"])))
 

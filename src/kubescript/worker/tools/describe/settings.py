@@ -29,10 +29,9 @@ def config_map(about: subject.Subject, out: writer.Writer) -> None:
     metadata(about, out)
     out.verbatim("\nData\n====")
     for key, value in sorted((about.object.get("data") or {}).items()):
-        script = f"k8s.coreV1().read_namespaced_config_map({about.name!r}, {about.namespace!r}).data[{key!r}]"
         out.verbatim(f"{key}:\n----\n{value[:MAX_VALUE]}")
         if len(value) > MAX_VALUE:
-            out.verbatim(messages.text("describe_cut", shown=MAX_VALUE, count=len(value), script=script))
+            out.verbatim(messages.text("describe_cut", shown=MAX_VALUE, count=len(value)))
         out.verbatim("")
     out.verbatim("\nBinaryData\n====")
     for key, value in sorted((about.object.get("binaryData") or {}).items()):

@@ -233,6 +233,31 @@ def test_warnings_come_before_other_events(usual: int, tmp_path: Path) -> None:
         assert usual < 100 or answer["warnings"] == {"BackOff": 42, "Unhealthy": 7}
 
 
+def test_custom_resources_without_their_definition_show_whether_they_are_ready(tmp_path: Path) -> None:
+    """A file may hold no definitions, and the condition Ready is what custom resources are asked for."""
+    file = tmp_path / "custom.json"
+    states: list[Any] = [[{"type": "Ready", "status": "False"}], [{"type": "Ready", "status": "True"}], [7], []]
+    items = [
+        {
+            "apiVersion": "example.org/v1",
+            "kind": kind,
+            "metadata": {"name": f"made-{at}", "namespace": "shop"},
+            "status": {"conditions": state} if kind == "Widget" else {},
+        }
+        for kind in ("Widget", "Plain")
+        for at, state in enumerate(states)
+    ]
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    with tools.calling("--snapshot", str(file)) as ask:
+        # Behind the answer stands that definitions were not captured.
+        answer = tools.text(ask("kubectl_get", resource="widgets.example.org", namespace="shop"))
+        widgets = json.JSONDecoder().raw_decode(answer)[0]["items"]
+        assert [each.get("ready") for each in widgets] == ["False", "True", None, None]
+        assert [each["name"] for each in widgets] == [f"made-{at}" for at in range(4)]
+        plain = tools.text(ask("kubectl_get", resource="plains.example.org", namespace="shop", output="table"))
+        assert plain.splitlines()[0].split() == ["NAME", "AGE"]
+
+
 MANY = 620
 
 

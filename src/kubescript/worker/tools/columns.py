@@ -4,13 +4,13 @@ custom resources those of their definition, all others name and age."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from kubescript.worker.sdk import lazy_json
 from kubescript.worker.tools import cells, object_cells, pod_cells, workload_cells
 
-__all__ = ["Column", "Printer", "of_definition", "of_model"]
+__all__ = ["Column", "Printer", "of_definition", "of_model", "of_objects"]
 
 Json = dict[str, Any]
 
@@ -36,6 +36,7 @@ def _printer(names: str, function: Callable[[Json], list[Any]]) -> Printer:
 
 _WORKLOAD: Final = "Containers*,Images*,Selector*"
 _ANY: Final = _printer("Name,Age", object_cells.of_any)
+_WITH_READY: Final = _printer("Name,Ready,Age", object_cells.of_conditioned)
 _PRINTERS: Final[Mapping[str, Printer]] = {
     "V1Pod": _printer("Name,Ready,Status,Restarts,Age,IP*,Node*,Nominated Node*,Readiness Gates*", pod_cells.cells_of),
     "V1Node": _printer(
@@ -81,6 +82,19 @@ _PRINTERS: Final[Mapping[str, Printer]] = {
 def of_model(model: str) -> Printer:
     """Returns the printer of a built-in kind; name and age for a model that is not known."""
     return _PRINTERS.get(model, _ANY)
+
+
+def of_objects(objects: Sequence[Json]) -> Printer:
+    """Returns the printer of custom resources without their definition: those that have a condition Ready show it."""
+    return _WITH_READY if any(_has_ready(each) for each in objects) else _ANY
+
+
+def _has_ready(obj: Json) -> bool:
+    try:
+        return bool(cells.condition(obj, "Ready"))
+    except (AttributeError, TypeError):
+        # A file may hold anything under the name of a condition.
+        return False
 
 
 def of_definition(definition: Json, version: str) -> Printer:

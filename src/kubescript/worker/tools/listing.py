@@ -131,10 +131,11 @@ def _read(k8s: client.K8s, scope: Scope, *, named: bool = False) -> Listing:
     if not isinstance(answer, lists.ListObject) and answer.get("kind") == "Table":
         return _tabular(base_view.unwrap(answer), scope)
     found = answer if isinstance(answer, lists.ListObject) else [answer]
+    objects = [strip(each) for each in found]
     printer = columns.of_model("" if reply.metadata_rule else scope.kind.model)
     if not scope.kind.model:
-        printer = _custom(k8s, scope.kind)
-    rows = [_row(printer, strip(each)) for each in found]
+        printer = _custom(k8s, scope.kind) or columns.of_objects(objects)
+    rows = [_row(printer, each) for each in objects]
     return Listing(list(printer.columns), rows, reply.metadata_rule)
 
 
@@ -166,10 +167,10 @@ def _row(printer: columns.Printer, obj: dict[str, Any]) -> Row:
     return Row(name, namespace, found)
 
 
-def _custom(k8s: client.K8s, kind: kinds.Kind) -> columns.Printer:
-    """Returns the printer of a custom resource: name and age where its definition is out of reach."""
+def _custom(k8s: client.K8s, kind: kinds.Kind) -> columns.Printer | None:
+    """Returns the printer of a custom resource; None where its definition is out of reach."""
     try:
         definition, _ = k8s._session.fetch(protocol.Call("GET", (*_DEFINITIONS, kind.full_name)), schemas.OBJECT)
     except errors.ApiException:
-        return columns.of_model("")
+        return None
     return columns.of_definition(strip(definition), kind.version)

@@ -10,6 +10,7 @@ __all__ = [
     "of_any",
     "of_binding",
     "of_claim",
+    "of_conditioned",
     "of_config_map",
     "of_event",
     "of_ingress",
@@ -36,6 +37,11 @@ _MOST_HOSTS: Final = 3
 def of_any(obj: Json) -> list[Any]:
     """Returns name and age, which every object has."""
     return [_name(obj), _age(obj)]
+
+
+def of_conditioned(obj: Json) -> list[Any]:
+    """Returns the cells of an object with a condition Ready."""
+    return [_name(obj), cells.condition(obj, "Ready"), _age(obj)]
 
 
 def of_role(obj: Json) -> list[Any]:

@@ -348,10 +348,13 @@ def test_a_kind_that_is_not_served_is_refused(call: tools.Call) -> None:
     """In the contract's words, with the nearest names."""
     refused = call("kubectl_get", resource="gadgetz")
     assert refused.is_error and clients.text(refused) == "Error: Unsupported resource type: gadgetz; near: gadgets"
-    for nothing in ("xyzzy", "pods,services"):
-        assert clients.text(call("kubectl_get", resource=nothing)).startswith(
-            f"Error: Unsupported resource type: {nothing}"
-        )
+    one = "name one kind in each call, such as pods, deployments or services"
+    custom = "a custom resource is named plural.group, such as certificates.cert-manager.io"
+    for nothing, hint in {"xyzzyqwv": custom, "all": one, "pods,services": one, "gadgetz": "near: gadgets"}.items():
+        expected = f"Error: Unsupported resource type: {nothing}; {hint}"
+        assert clients.text(call("kubectl_get", resource=nothing)) == expected
+        described = call("kubectl_describe", resource=nothing, name="a", namespace="shop")
+        assert described.is_error and clients.text(described) == expected
     assert told(call("kubectl_get", resource="nodes"))["items"]
 
 

@@ -7,10 +7,11 @@ import functools
 import re
 from typing import Final, NamedTuple
 
+from kubescript.wire import messages
 from kubescript.worker.sdk import builtin_kinds, client, discovery, errors, names, operations
 from kubescript.worker.tools import errors as tool_errors
 
-__all__ = ["Kind", "find"]
+__all__ = ["Kind", "find", "unsupported"]
 
 _VERSIONED: Final = re.compile(r"([\w-]+)\.(v\d+(?:(?:alpha|beta)\d+)?)\.(\w[\w.-]*)", re.ASCII)
 
@@ -51,8 +52,7 @@ def find(k8s: client.K8s, resource: str) -> Kind:
     try:
         served = k8s.discovery().find(resource)
     except errors.NotFoundException:
-        hint = _hint(k8s.discovery(), resource)
-        raise tool_errors.ToolError("unsupported_resource", resource=f"{resource}{hint}") from None
+        raise unsupported(k8s, resource) from None
     return Kind(served.group, served.version, served.name, served.kind, served.namespaced)
 
 
@@ -64,11 +64,19 @@ def _built_in(resource: str) -> builtin_kinds.Kind | None:
     return builtin_kinds.find(resource)
 
 
+def unsupported(k8s: client.K8s, resource: str) -> tool_errors.ToolError:
+    """Returns what a tool says of a kind that the cluster does not serve: the names that look like it, or how kinds are
+    named."""
+    hint = _hint(k8s.discovery(), resource)
+    return tool_errors.ToolError("unsupported_resource", resource=f"{resource}; {hint}")
+
+
 def _hint(served: discovery.Discovery, resource: str) -> str:
-    """Returns the names that look like this one; empty when none does."""
+    if resource.lower() == "all" or "," in resource:
+        return messages.text("one_kind")
     known = {each.full_name for each in served.preferred()} | {each.name for each in served.preferred()}
     near = names.nearest(resource.lower(), sorted(known), 3)
-    return f"; near: {', '.join(near)}" if near else ""
+    return f"near: {', '.join(near)}" if near else messages.text("custom_kind")
 
 
 @functools.lru_cache(1)

@@ -11,6 +11,7 @@ from typing import Any, Final
 from kubescript.wire import messages
 from kubescript.worker.sdk import builtin_kinds, client, errors, lazy_json, masks, methods, names, operations, views
 from kubescript.worker.tools import errors as tool_errors
+from kubescript.worker.tools import kinds
 from kubescript.worker.tools.describe import (
     autoscaler,
     controllers,
@@ -74,7 +75,11 @@ _ANY: Final = Describer(generic.write)
 
 def kubectl_describe(k8s: client.K8s, resource: str, name: str, namespace: str | None = None) -> str:
     """Tell about one object in detail, with its events."""
-    return _named(k8s, resource, name, namespace or "default")
+    try:
+        kind = _kind(k8s, resource)
+    except errors.NotFoundException:
+        raise kinds.unsupported(k8s, resource) from None
+    return _named(k8s, kind, name, namespace or "default")
 
 
 class Describe:
@@ -95,7 +100,7 @@ class Describe:
             subject, _, name = subject.partition("/")
         if not name:
             raise TypeError(f"k8s.describe: which {subject}? {_EXAMPLE}")
-        return _named(self._k8s, subject, name, namespace)
+        return _named(self._k8s, _kind(self._k8s, subject), name, namespace)
 
     def __repr__(self) -> str:
         return f"{_EXAMPLE}: what kubectl describe tells, with the events"
@@ -123,9 +128,8 @@ class _Kind:
         return _DESCRIBERS.get(self.full_name, _ANY)
 
 
-def _named(k8s: client.K8s, resource: str, name: str, namespace: str | None) -> str:
+def _named(k8s: client.K8s, kind: _Kind, name: str, namespace: str | None) -> str:
     """Describes the object of that name."""
-    kind = _kind(k8s, resource)
     if kind.namespaced and not namespace:
         raise TypeError(f"{kind.kind} lives in a namespace: {_EXAMPLE}")
     where = str(namespace) if kind.namespaced else ""

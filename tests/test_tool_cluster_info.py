@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,20 @@ def test_the_dump_is_the_whole_cluster_on_a_page(call: tools.Call) -> None:
     assert {("shop", "Pod", "BackOff"), ("-", "Node", "NodeNotReady"), ("staging", "Pod", "Evicted")} <= reasons
     assert _section(lines, "apiservices") == []
     assert len(answer) < 5_000
+
+
+def test_the_states_of_pods_are_those_of_kubectl(call: tools.Call, kubeconfig: Path) -> None:
+    """Also of a pod whose init container fails, and of one that was evicted."""
+    lines = tools.text(call("kubectl_cluster_info", dump=True)).splitlines()
+    states = {row.split()[0]: row.split(maxsplit=2)[2] for row in _section(lines, "pods")}
+    for namespace, strange in (("payments", "Init:Error"), ("staging", "Evicted")):
+        printed = tools.typed_by_kubectl(kubeconfig, "get", "pods", "-n", namespace, "--no-headers").splitlines()
+        typed = Counter(line.split()[2] for line in printed)
+        told = Counter(
+            {name: int(count) for name, count in (each.split(" ") for each in states[namespace].split(", "))}
+        )
+        told["Running"] += told.pop("NotReady", 0)
+        assert told == typed and typed[strange]
 
 
 def _section(lines: list[str], title: str) -> list[str]:

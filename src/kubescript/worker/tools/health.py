@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from kubescript.worker.sdk import object_text
+from kubescript.worker.sdk import base_view, lazy_json
+from kubescript.worker.tools import pod_cells
 
 __all__ = ["HEALTHY_PODS", "is_ready", "node_troubles", "pod_state"]
 
-HEALTHY_PODS: Final = frozenset({"Running", "Succeeded"})
+HEALTHY_PODS: Final = frozenset({"Running", "Completed", "Succeeded"})
 """The states of pods that nobody needs to look at."""
 
 
@@ -34,9 +35,7 @@ def node_troubles(nodes: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def pod_state(pod: Mapping[str, Any]) -> str:
     """Returns the state as in kubectl's STATUS column, and NotReady for a pod that runs and is not ready."""
-    if pod["metadata"].get("deletionTimestamp"):
-        return "Terminating"
-    state = object_text.state(pod)
+    state = pod_cells.status(lazy_json.whole(base_view.unwrap(pod)))
     if state == "Running" and not is_ready(pod):
         return "NotReady"
     return state

@@ -187,7 +187,10 @@ def test_a_snapshot_has_the_logs_that_were_saved(kubeconfig: Path, tmp_path: Pat
     with tools.calling("--snapshot", str(out)) as call:
         assert parts(tools.text(call("kubectl_logs", pod=pod, namespace="shop", lines=3)))[1] == printed
         told = refused(call, pod=pod, namespace="shop", previous=True)
-        assert told.startswith(f"pods were captured, but the previous log of shop/{pod} container orders was not")
+        assert told == (
+            f"shop/{pod} (previous): this saved cluster does not hold the log (cluster.not_captured); "
+            "kubectl_describe of the pod has the last words of its containers"
+        )
         (double, *_) = pods(kubeconfig, "storefront")
         assert "give container, one of: storefront, proxy" in refused(call, pod=double, namespace="shop")
 

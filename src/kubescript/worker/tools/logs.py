@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from kubescript.wire import messages
 from kubescript.worker.sdk import client, errors, object_text
+from kubescript.worker.tools import errors as tool_errors
 from kubescript.worker.tools.errors import ToolError
 
 __all__ = ["kubectl_logs"]
@@ -130,7 +131,8 @@ def _nothing(k8s: client.K8s, wanted: _Wanted) -> str:
 def _explained(k8s: client.K8s, wanted: _Wanted, error: errors.ApiException) -> Exception:
     """Returns what to say of a log that could not be read."""
     if error.code == "cluster.not_captured":
-        return ToolError("log_not_captured", details=error.message)
+        pods_are_there = "pods were captured" in error.message
+        return ToolError("log_not_captured", log=wanted) if pods_are_there else tool_errors.of_api(error)
     if error.code:
         return error
     if error.status == 404:

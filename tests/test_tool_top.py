@@ -76,11 +76,14 @@ def test_of_many_pods_those_that_use_most_are_shown(call: tools.Call, kubeconfig
 
 
 def test_containers_of_one_pod_or_of_a_name(call: tools.Call, kubeconfig: Path) -> None:
-    """podName is a pod's whole name, containerName any part of a container's; each row counts for itself."""
+    """podName is a pod's name or a part of it, containerName any part of a container's; each row counts for itself."""
     printed = cells(tools.typed_by_kubectl(kubeconfig, "top", "pod", "-n", "payments", "--containers", "--no-headers"))
     pod = next(row[0] for row in printed if row[1] == "proxy")
     answer = cells(tools.text(call("kubectl_top_containers", namespace="payments", podName=pod)))
     assert answer[1:] == [row for row in printed if row[0] == pod]
+    part = pod.split("-")[0]
+    answer = cells(tools.text(call("kubectl_top_containers", namespace="payments", podName=part)))
+    assert answer[1:] == [row for row in printed if part in row[0]] and len(answer) > 2
     answer = cells(
         tools.text(call("kubectl_top_containers", namespace="payments", containerName="rox", sortBy="memory"))
     )
@@ -92,7 +95,9 @@ def test_containers_of_one_pod_or_of_a_name(call: tools.Call, kubeconfig: Path) 
 
 def test_nothing_measured_is_said(call: tools.Call) -> None:
     """No table, and whether the namespace is there."""
-    assert tools.text(call("kubectl_top_containers", podName="nobody")) == "no metrics of containers in default"
+    assert tools.text(call("kubectl_top_containers", podName="nobody")) == (
+        "podName and containerName match none of the 5 containers with metrics in default; kubectl_top_pods lists them"
+    )
     missing = clients.whole(call("kubectl_top_pods", namespace="shpo"))
     assert "no metrics of pods in shpo" in missing and "no such namespace: shpo" in missing
 

@@ -97,15 +97,20 @@ def kubectl_top_containers(
     pod_name: str | None = None,
     container_name: str | None = None,
 ) -> str:
-    """CPU and memory that containers use: those of one pod, or whose name has a text in it."""
+    """CPU and memory that containers use: of the pods and containers whose names have these texts in them."""
     _check_sort(sort_by)
     where = "" if all_namespaces else namespace
-    found = []
-    for pod in _pod_metrics(k8s, where):
-        if pod_name is not None and pod["metadata"]["name"] != pod_name:
-            continue
-        found += [each for each in _of_containers(pod) if (container_name or "") in each.name]
+    measured = [each for pod in _pod_metrics(k8s, where) for each in _of_containers(pod)]
+    found = [each for each in _of_pod(measured, pod_name or "") if (container_name or "") in each.name]
+    if measured and not found:
+        return messages.text("top_no_match", count=len(measured), where=where or k8s.name)
     return _printed(k8s, found, sort_by, where, "containers")
+
+
+def _of_pod(measured: list[_Usage], name: str) -> list[_Usage]:
+    """Returns the containers of the pod of this name; where there is none, of the pods that have it in theirs."""
+    exact = [each for each in measured if each.pod == name]
+    return exact or [each for each in measured if name in each.pod]
 
 
 def _check_sort(sort_by: str | None) -> None:

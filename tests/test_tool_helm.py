@@ -314,3 +314,14 @@ def test_repositories_are_named_without_their_credentials(tmp_path: Path) -> Non
             assert broken.is_error and "hunter22" not in clients.whole(broken)
 
     anyio.run(ask)
+
+
+@pytest.mark.parametrize(("tool", "given"), [("helm_list", {}), ("helm_status", {"releaseName": "web"})])
+def test_a_saved_cluster_without_secrets_has_no_releases(tool: str, given: dict[str, str]) -> None:
+    """The answer says why, without the path that the tool asked for."""
+    with tools.calling("--snapshot", str(DEMO), toolsets="helm") as saved:
+        refused = saved(tool, **given)
+        assert refused.is_error
+        assert "Helm keeps its releases in Secrets, which this saved cluster does not hold" in clients.whole(refused)
+        assert "/apis/" not in clients.whole(refused)
+        assert not saved("helm_repo_list").is_error

@@ -45,14 +45,16 @@ class Revision(NamedTuple):
 
 
 def revisions(k8s: client.K8s, namespace: str | None, selector: str = "") -> list[Revision]:
-    """Returns the revisions in one namespace or in all. Raises ApiException when neither Secrets nor ConfigMaps can be
-    asked."""
+    """Returns the revisions in one namespace or in all. Raises ApiException or ToolError when neither Secrets nor
+    ConfigMaps can be asked."""
     answers = k8s.parallel([functools.partial(_listed, k8s, holder, namespace, selector) for holder in _HOLDERS])
     everything: list[Revision] = []
     for answer in answers:
         if not isinstance(answer, errors.ApiException):
             everything += answer
     if not everything and isinstance(answers[0], errors.ApiException):
+        if answers[0].code == "cluster.not_captured":
+            raise ToolError("releases_not_captured")
         raise answers[0]
     return everything
 

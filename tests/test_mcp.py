@@ -193,6 +193,28 @@ def test_progress_reaches_a_client_that_asked(flags: list[str]) -> None:
     assert seen == [(0.0, 3.0, "node 0"), (1.0, 3.0, "node 1"), (2.0, 3.0, "node 2")]
 
 
+@pytest.mark.parametrize("toolsets", ["kubectl,helm", "kubectl", "code,kubectl"])
+def test_a_server_without_writes_says_so(toolsets: str, flags: list[str], tmp_path: Path) -> None:
+    """Once, and not where a tool changes the cluster."""
+    sentence = "Read-only: no tool changes the cluster."
+
+    nowhere = tmp_path / "kubeconfig"
+    nowhere.write_text(
+        "{apiVersion: v1, kind: Config, current-context: prod, users: [{name: u, user: {}}],"
+        ' clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}],'
+        " contexts: [{name: prod, context: {cluster: c, user: u}}]}"
+    )
+    config = tmp_path / "kubescript.toml"
+    config.write_text(f'kubeconfig = "{nowhere}"\n[contexts.open]\ncontext = "prod"\nread_only = false\n')
+
+    async def instructions(*options: str) -> str:
+        async with clients.connect("stdio", [*options, "--toolsets", toolsets]) as client:
+            return client.instructions or ""
+
+    assert anyio.run(instructions, *flags).count(sentence) == 1
+    assert sentence not in anyio.run(instructions, "--config", str(config))
+
+
 def test_without_a_toolset_there_is_no_tool(flags: list[str]) -> None:
     """Code mode is opt-in: a server that was not told `--toolsets code` offers nothing, and says how
     to turn it on."""

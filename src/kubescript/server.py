@@ -50,6 +50,7 @@ _MAX_ARGUMENT: Final = 4_000
 _MAX_ARGUMENT_ERROR: Final = 300
 _QUOTED_VALUE: Final = 100
 
+_READ_ONLY: Final = "Read-only: no tool changes the cluster."
 _NO_TOOLSET = (
     "No toolset is on, so this server offers no tool. Tell its operator: start it with --toolsets code "
     '(or KUBESCRIPT_TOOLSETS=code, or toolsets = ["code"] in its configuration file; "kubectl", "helm" and "cluster" '
@@ -95,7 +96,11 @@ def build(
 
 def _instructions(toolsets: Sequence[base.Toolset]) -> str:
     """Returns what the toolsets say to models, each sentence once: toolsets may share one."""
-    return " ".join(dict.fromkeys(toolset.instructions for toolset in toolsets if toolset.instructions))
+    said = dict.fromkeys(toolset.instructions for toolset in toolsets if toolset.instructions)
+    hints = [tool.definition.annotations for toolset in toolsets for tool in toolset.tools]
+    if all(hint is not None and hint.read_only_hint for hint in hints):
+        said[_READ_ONLY] = None
+    return " ".join(said)
 
 
 class _WarmUpMiddleware:

@@ -94,6 +94,40 @@ def test_an_argument_is_data_for_the_script(installed: Path) -> None:
         assert not call("shop_images").is_error
 
 
+NUMBERS = """
+from kubescript.toolsets import base
+def toolset(access):
+    numbers = {"x": {"type": "number"}}
+    tool = base.scripted(access, "echo", "", properties=numbers, required=(), script="inf = nan = 1\\narguments")
+    return base.Toolset("own", "echoes", (tool,))
+"""
+HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
+
+
+def test_a_number_is_no_name_of_the_script_s(tmp_path: Path) -> None:
+    """`repr` writes some numbers as names. A client that writes its own JSON may send them."""
+    environment = {**os.environ, "PYTHONPATH": str(package(tmp_path, NUMBERS))}
+    command = [clients.KUBESCRIPT, *SNAPSHOT, "--toolsets", "own"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment) as server:
+
+        def ask(number: int, method: str, parameters: str) -> str:
+            message = f'{{"jsonrpc":"2.0","id":{number},"method":"{method}","params":{parameters}}}'
+            print(message, file=server.stdin, flush=True)
+            assert server.stdout is not None
+            return server.stdout.readline()
+
+        ask(0, "initialize", json.dumps(HELLO))
+        for number, written in enumerate(("NaN", "Infinity", "-Infinity", "1e400", "-1e400"), 1):
+            answer = ask(number, "tools/call", f'{{"name":"echo","arguments":{{"x":{written}}}}}')
+            assert "NaN and Infinity are no numbers of JSON" in answer, (written, answer)
+        answer = json.loads(ask(9, "tools/call", '{"name":"echo","arguments":{"x":1.5}}'))
+        assert answer["result"]["content"][0]["text"] == '{"x":1.5}'
+        assert server.stdin is not None
+        server.stdin.close()
+        server.wait(timeout=60)
+
+
 def test_what_is_not_named_is_not_loaded(tmp_path: Path) -> None:
     """A package that breaks at its import breaks nothing until its toolset is asked for, and then in one line."""
     package(tmp_path, "raise OSError('broken\\n  by its author')")

@@ -6,6 +6,7 @@ examples/toolset is one. Such a package has a function that takes an `Access` an
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -84,7 +85,14 @@ def scripted(
     async def call(
         given: Mapping[str, Any], on_progress: evaluator.OnProgress | None, caller: types.Caller
     ) -> types.Answer:
-        # The arguments are JSON values, whose `repr` is Python: no text of a caller becomes code.
+        # The arguments are JSON values, whose `repr` is Python: no text of a caller becomes code. Attack: NaN and
+        # Infinity, which are no JSON, but which a client may send; they would be names.
+        try:
+            json.dumps(given, allow_nan=False)
+        except ValueError:
+            return types.Answer(
+                "Error: NaN and Infinity are no numbers of JSON", is_error=True, code="request.arguments"
+            )
         return await access.evaluate(f"arguments = {dict(given)!r}\n{script}", None, on_progress, caller)
 
     definition = mcp_types.Tool(

@@ -62,11 +62,13 @@ def test_no_password_leaves_the_list_of_repositories(tmp_path: Path, attacks: Co
 
     async def ask() -> None:
         async with Client(stdio_client(server)) as client:
-            for text in (good, *BROKEN):
+            for text, output in [
+                *((good, form) for form in ("table", "json", "yaml")),
+                *((each, "table") for each in BROKEN),
+            ]:
                 file.write_text(text)
-                for output in ("table", "json", "yaml"):
-                    said = clients.whole(await client.call_tool("helm_repo_list", {"output": output}))
-                    assert SECRET not in said and TOKEN not in said, said
+                said = clients.whole(await client.call_tool("helm_repo_list", {"output": output}))
+                assert SECRET not in said and TOKEN not in said, said
             file.write_text(good)
             listed = json.loads(clients.text(await client.call_tool("helm_repo_list", {"output": "json"})))
             assert [each["name"] for each in listed] == [f"r{number}" for number in range(len(URLS))]

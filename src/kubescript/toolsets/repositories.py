@@ -6,11 +6,11 @@ The file may hold passwords, so the host reads it, and passes names and URLs on 
 from __future__ import annotations
 
 import os
+import re
 import sys
-import urllib.parse
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import anyio.to_thread
 import yaml
@@ -20,8 +20,10 @@ from kubescript.toolsets import arguments
 
 __all__ = ["prepare"]
 
-_MAX_BYTES: Final = 1024 * 1024
+_MAX_BYTES: Final = 256 * 1024
 _HIDDEN: Final = "***"
+_SCHEME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]{0,20}://")
+_AFTER_PATH: Final = re.compile(r"[?#].*", re.DOTALL)
 
 
 async def prepare(_cluster: str) -> Mapping[str, object]:
@@ -33,7 +35,7 @@ def _prepared() -> Mapping[str, object]:
     file = _file()
     try:
         return {"repositories": _read(file)}
-    except (OSError, ValueError, yaml.YAMLError) as error:
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         # What a parser says of the file quotes it.
         raise arguments.Refusal("repositories_unreadable", file=file, details=type(error).__name__) from None
 
@@ -51,7 +53,8 @@ def _file() -> Path:
 
 
 def _read(file: Path) -> list[dict[str, str]]:
-    """Returns name and URL of each repository. Raises OSError, ValueError, YAMLError."""
+    """Returns name and URL of each repository. Raises OSError, ValueError, RecursionError,
+    YAMLError."""
     try:
         with file.open("rb") as stream:
             content = stream.read(_MAX_BYTES + 1)
@@ -59,20 +62,26 @@ def _read(file: Path) -> list[dict[str, str]]:
         return []
     if len(content) > _MAX_BYTES:
         raise ValueError(file)
+    # The loader in C would be faster, and ends the process on deep nesting.
     document = yaml.safe_load(content)
     entries = document.get("repositories") if isinstance(document, dict) else None
     found = []
     for entry in entries if isinstance(entries, list) else ():
         if isinstance(entry, dict):
-            name, url = str(entry.get("name", "")), _without_credentials(str(entry.get("url", "")))
+            name, url = _text(entry, "name"), _without_credentials(_text(entry, "url"))
             found.append({"name": sanitizing.printable(name), "url": sanitizing.printable(url)})
     return found
 
 
+def _text(entry: Mapping[Any, Any], key: str) -> str:
+    value = entry.get(key)
+    return value if isinstance(value, str) else ""
+
+
 def _without_credentials(url: str) -> str:
     """Returns the URL with nothing that lets anybody in: no user, no password, no query."""
-    parts = urllib.parse.urlsplit(url)
-    user, at, host = parts.netloc.rpartition("@")
-    place = f"{_HIDDEN}@{host}" if at and user else host
-    query = _HIDDEN if parts.query else ""
-    return urllib.parse.urlunsplit(parts._replace(netloc=place, query=query, fragment=""))
+    # A parser of URLs takes for a path what another takes for a password: in one with a slash, or without a scheme.
+    scheme = found[0] if (found := _SCHEME.match(url)) else ""
+    user, _, place = url.removeprefix(scheme).rpartition("@")
+    # What follows the path may hold a token, and a password in front of it may hold a question mark.
+    return f"{scheme}{_HIDDEN + '@' if user else ''}{_AFTER_PATH.sub('?' + _HIDDEN, place)}"

@@ -25,6 +25,7 @@ PATHS: Final = {
     "all-pods": "api/v1/pods",
     "events": "api/v1/namespaces/a/events",
     "all-events": "api/v1/events",
+    "log": "api/v1/namespaces/a/pods/p/log",
     "nodes": "api/v1/nodes",
     "node": "api/v1/nodes/n",
     "system": "api/v1/namespaces/kube-system/pods",
@@ -51,8 +52,8 @@ class Cluster:
         if isinstance(found, Iterator):
             found = next(found)
         found = found if found is not None else {"kind": "Status", "message": "no such thing", "code": 404}
-        status = found["code"] if found.get("kind") == "Status" else 200
-        body = json.dumps(found).encode()
+        status = found["code"] if isinstance(found, dict) and found.get("kind") == "Status" else 200
+        body = found.encode() if isinstance(found, str) else json.dumps(found).encode()
         response = types.Response(status, "", "application/json", iter([body]), lambda: None, {})
         return protocol.Reply(status, "", "application/json"), response
 
@@ -236,6 +237,17 @@ def test_nodes_that_are_not_shown_are_counted(cluster: Cluster) -> None:
     shown = cluster.text("k8s.tools.kubectl_top_nodes()", {"nodes": nodes, "node-metrics": measured})
     assert shown.count("<unknown>") == 5 * 4
     assert "10 nodes without metrics are not shown" in shown
+
+
+@pytest.mark.promise("R-04")
+@pytest.mark.parametrize("end", BREAKS[:3])
+def test_the_newest_part_of_a_log_is_shown(end: str, cluster: Cluster) -> None:
+    """Worked once: a line of many carriage returns took the places of all later lines."""
+    log = end.join(f"{percent}%" for percent in range(2_000)) + "\nthe newest line\n"
+    shown = cluster.text("k8s.tools.kubectl_logs('p', 'a', lines=100)", {"log": log}).split("\n")
+    assert len(shown) == 101
+    assert shown[-1] == "the newest line"
+    assert cluster.bench.works()
 
 
 # --- large objects ----------------------------------------------------------------------------------------------------

@@ -17,6 +17,9 @@ _MOST_LINES: Final = 499
 _MOST_BYTES: Final = 60_000
 """An answer holds 500 lines and 64 KiB unless the operator says otherwise, and is cut at its end. A log is cut at its
 beginning instead: its newest lines matter most."""
+# Attack, and any progress bar: a thousand carriage returns in a line. The host makes line ends of these, and an answer
+# is cut at its end, where the newest lines are.
+_LINE_END: Final = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 _SINCE: Final = re.compile(r"(?=\d)(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?", re.ASCII)
 _UNITS: Final = (86_400, 3_600, 60, 1)
 _LONGEST_S: Final = 10**9
@@ -71,7 +74,7 @@ def kubectl_logs(
         raise _explained(k8s, wanted, error) from None
     if not text:
         return _nothing(k8s, wanted)
-    return _written(wanted, text.removesuffix("\n").split("\n"), lines)
+    return _written(wanted, _LINE_END.split(text.removesuffix("\n")), lines)
 
 
 def _seconds(since: str | None) -> int:

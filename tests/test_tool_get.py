@@ -430,7 +430,10 @@ def test_yaml_reads_back_as_what_kubectl_gives(call: tools.Call, live: Path, kin
     assert documents and len(answer.splitlines()) < 500
     for each in documents:
         assert_within(each, by_name[each["metadata"]["name"]])
-    assert (len(documents) < len(listed)) == answer.startswith(f"# the first {len(documents)}; for others ")
+    assert (len(documents) < len(listed)) == answer.startswith(
+        f"# the first {len(documents)} of {len(listed)}; for others give name"
+    )
+    assert bool(namespace) or "or namespace" not in answer.partition("\n")[0]
 
 
 def assert_within(part: Any, whole: Any) -> None:

@@ -102,7 +102,9 @@ def _yaml(k8s: client.K8s, scope: listing.Scope) -> str:
         return _nothing(scope)
     notes = [_withheld(scope, reply.metadata_rule)] if reply.metadata_rule else []
     if len(documents) < len(objects) or (not scope.single and found.metadata.get("continue")):
-        notes.append(messages.text("get_first_objects", shown=len(documents)))
+        total = len(objects) + (0 if scope.single else found.metadata.get("remainingItemCount") or 0)
+        narrower = "get_first_objects" if scope.kind.namespaced else "get_first_of_cluster"
+        notes.append(messages.text(narrower, shown=len(documents), total=total))
     return "".join(f"# {note}\n" for note in notes) + "---\n".join(documents)
 
 

@@ -436,6 +436,14 @@ def test_yaml_reads_back_as_what_kubectl_gives(call: tools.Call, live: Path, kin
     assert bool(namespace) or "or namespace" not in answer.partition("\n")[0]
 
 
+def test_yaml_of_a_selection_says_that_there_are_more(call: tools.Call) -> None:
+    """An API server does not count what a selector leaves for the next page."""
+    for selector, total in (("app!=nothing", r"20\+"), ("", r"\d\d+")):
+        asked = {"labelSelector": selector} if selector else {}
+        answer = tools.text(call("kubectl_get", resource="pods", allNamespaces=True, output="yaml", **asked))
+        assert re.match(rf"# the first \d+ of {total}; for others ", answer)
+
+
 def assert_within(part: Any, whole: Any) -> None:
     if isinstance(part, dict):
         for key, value in part.items():

@@ -102,10 +102,18 @@ def _yaml(k8s: client.K8s, scope: listing.Scope) -> str:
         return _nothing(scope)
     notes = [_withheld(scope, reply.metadata_rule)] if reply.metadata_rule else []
     if len(documents) < len(objects) or (not scope.single and found.metadata.get("continue")):
-        total = len(objects) + (0 if scope.single else found.metadata.get("remainingItemCount") or 0)
+        total = str(len(objects)) if scope.single else _total(found)
         narrower = "get_first_objects" if scope.kind.namespaced else "get_first_of_cluster"
         notes.append(messages.text(narrower, shown=len(documents), total=total))
     return "".join(f"# {note}\n" for note in notes) + "---\n".join(documents)
+
+
+def _total(found: Any) -> str:
+    """Returns how many objects there are; an API server that selects by label counts only those of the page."""
+    left = found.metadata.get("remainingItemCount")
+    if left is None and found.metadata.get("continue"):
+        return f"{len(found)}+"
+    return str(len(found) + (left or 0))
 
 
 def _first_documents(documents: Iterable[str]) -> list[str]:

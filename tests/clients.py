@@ -34,7 +34,7 @@ async def connect(transport: str, flags: Sequence[str], mode: str = "auto") -> A
     """A client of a server with these flags and the code toolset, over this transport."""
     flags = ("--toolsets", "code", *flags)
     if transport == "stdio":
-        with tempfile.TemporaryFile("w+") as heard:
+        with tempfile.TemporaryFile("w+", errors="replace") as heard:
             try:
                 async with Client(stdio_client(server(flags, PYTHONFAULTHANDLER="1"), heard), mode=mode) as client:
                     yield client

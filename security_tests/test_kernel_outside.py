@@ -60,7 +60,7 @@ def regions(pid: int) -> Iterator[tuple[int, int, str, str]]:
 def occurrences(pid: int, needles: tuple[bytes, ...]) -> set[bytes]:
     """Which needles are anywhere in the readable memory, environment or command line of `pid`."""
     # A mapping that its process gives back while we read cannot be read; the next look does not list it.
-    for _ in range(LOOKS):
+    for _ in range(LOOKS - 1):
         with contextlib.suppress(OSError):
             return _occurrences(pid, needles)
     return _occurrences(pid, needles)

@@ -106,9 +106,9 @@ def test_a_masker_that_is_taken_over_reaches_nothing(name: str, taken: redaction
 @pytest.mark.promise("S-11")
 def test_the_layers_of_a_masker_hold(masking: redaction.Engine) -> None:
     """What it reports of its lockdown is what `sandbox.strict` requires of a worker."""
-    from kubescript import spawner
+    from kubescript import layers
 
-    assert spawner.missing(masking.prepare()) == ()
+    assert layers.missing(masking.prepare()) == ()
 
 
 @pytest.mark.promise("S-11")

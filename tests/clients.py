@@ -45,7 +45,7 @@ async def connect(transport: str, flags: Sequence[str], mode: str = "auto") -> A
 @contextlib.asynccontextmanager
 async def connected(started: StdioServerParameters, mode: str = "auto") -> AsyncIterator[Client]:
     """A client of this stdio server."""
-    with tempfile.TemporaryFile("w+") as heard:
+    with tempfile.TemporaryFile("w+", errors="replace") as heard:
         try:
             async with Client(stdio_client(started, heard), mode=mode) as client:
                 yield client

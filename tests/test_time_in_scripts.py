@@ -100,6 +100,10 @@ names = [n.metadata.name for n in k8s.coreV1().list_namespace()]
     assert [text for _, _, text in seen] == names
     numbers = [done for _, done, _ in seen]
     assert numbers == sorted(set(numbers)) and numbers[0] == counts[0] and sum(counts) > 50
+    above = [0, *numbers]
+    assert [done for done, last in zip(numbers, above, strict=False) if done > last + 0.01] == [
+        count for count, last in zip(counts, above, strict=False) if count > last
+    ]
 
 
 def test_the_budget_is_what_is_left(flags: list[str]) -> None:

@@ -10,7 +10,6 @@ import array
 import contextlib
 import errno
 import itertools
-import logging
 import os
 import select
 import signal
@@ -18,41 +17,23 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import IO, Final
 
 import msgspec
 
 from kubescript import errors
-from kubescript.wire import control, protocol
+from kubescript.wire import control
 
-__all__ = ["COMMAND", "MASKER", "REMEDIES", "REQUIRED_LAYERS", "Spawner", "Worker", "missing", "remedy", "warn"]
-
-log = logging.getLogger(__name__)
+__all__ = ["COMMAND", "MASKER", "Spawner", "Worker"]
 
 # The module is given by its name, because the host must not import what only scripts need. -I makes Python ignore
 # PYTHON* variables, the user's packages and the current folder.
 COMMAND: Final = (sys.executable, "-I", "-m", "kubescript.worker.launch")
 MASKER: Final = (sys.executable, "-I", "-m", "kubescript.masker.start")
 """The maskers' fork server, which reads their settings from its standard input."""
-# The network namespace is not required, because the container profile of most clusters (RuntimeDefault) does not permit
-# it. Without it, seccomp still lets a confined process create no socket, and Landlock lets none connect.
-REQUIRED_LAYERS: Final = frozenset(
-    {"descriptors", "rlimits", "identity", "capabilities", "parent_death", "no_new_privs", "landlock", "seccomp"}
-)
-"""The layers that `sandbox.strict` requires."""
 _END_S: Final = 2.0
 """Seconds in which a fork server ends its workers and itself."""
-REMEDIES: Final = {
-    "network": "allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, "
-    "user.max_user_namespaces>0, kernel.apparmor_restrict_unprivileged_userns=0), or run as root with CAP_SYS_ADMIN",
-    "landlock": "use Linux 5.13 or newer, with `landlock` in the boot parameter lsm=",
-    "seccomp": "install libseccomp (Debian and Ubuntu: apt install libseccomp2; Alpine and Fedora: libseccomp), "
-    "and use a kernel with CONFIG_SECCOMP_FILTER",
-    "scope": "use Linux 6.12 or newer; until then seccomp forbids all signals",
-    "oom_score": "mount /proc writable for the process itself",
-}
-"""Layer of the sandbox → what an operator changes where it is missing."""
 _REMEDY: Final = {
     errno.EAGAIN: "too many processes: raise `ulimit -u`, TasksMax or the pod's pids limit, or end some",
     errno.ENOMEM: "the machine or its control group has no memory left: raise the limit, or end something",
@@ -60,35 +41,6 @@ _REMEDY: Final = {
     errno.EMFILE: "no descriptor is left: raise `ulimit -n`, or lower sandbox.max_scripts",
     errno.ENOENT: "the interpreter is gone: install kubescript again",
 }
-
-
-def missing(layers: Iterable[protocol.Layer]) -> tuple[str, ...]:
-    """Returns the names of the required layers that are not active."""
-    return tuple(sorted(REQUIRED_LAYERS - {layer.name for layer in layers if layer.active}))
-
-
-def remedy(lacking: Iterable[str]) -> str:
-    """Returns what an operator changes so that these layers are active."""
-    known = [REMEDIES[name] for name in lacking if name in REMEDIES]
-    return "; ".join(known) or "`kubescript doctor` says what to change"
-
-
-_told: Final[set[tuple[str, ...]]] = set()
-
-
-def warn(lacking: tuple[str, ...]) -> None:
-    """Logs once in this process that scripts, and so what masks for them, are confined without these layers."""
-    if lacking in _told:
-        return
-    _told.add(lacking)
-    log.warning(
-        "SCRIPTS AND MASKING ARE NOT FULLY CONFINED: %s missing on this machine",
-        ", ".join(lacking),
-        extra={
-            "event": "sandbox.unconfined",
-            "remedy": f"{remedy(lacking)}; sandbox.strict = true refuses scripts until then",
-        },
-    )
 
 
 class Worker:

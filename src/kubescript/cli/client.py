@@ -35,11 +35,16 @@ class Server:
 
     def entry(self, *, typed: bool) -> dict[str, Any]:
         """The server's entry in a configuration file; `typed` says which transport it is."""
+        entry: dict[str, Any] = {}
+        if typed:
+            entry["type"] = "http" if self.url else "stdio"
         if self.url:
-            return {"type": "http", "url": self.url} if typed else {"url": self.url}
-        entry: dict[str, Any] = {"type": "stdio"} if typed else {}
-        entry |= {"command": self.command[0], "args": list(self.command[1:])}
-        return entry | ({"env": dict(self.environment)} if self.environment else {})
+            return entry | {"url": self.url}
+        program, *arguments = self.command
+        entry |= {"command": program, "args": arguments}
+        if self.environment:
+            entry["env"] = dict(self.environment)
+        return entry
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,10 +100,14 @@ class _Questions:
         status, data = self._create("authentication.k8s.io", "SelfSubjectReview", "selfsubjectreviews", {})
         if status == 403 and _NOBODY in str(data.get("message")):  # who has no name may not ask for it
             return _NOBODY, ()
-        info = _object(_object(data.get("status")).get("userInfo"))
+        review = _object(data.get("status"))
+        info = _object(review.get("userInfo"))
+        name = str(info.get("username") or "")
         groups = info.get("groups")
-        named = [str(group)[:100] for group in groups[:_MAX_GROUPS]] if isinstance(groups, list) else []
-        return str(info.get("username") or "")[:253], tuple(named)
+        if not isinstance(groups, list):
+            groups = []
+        shown = groups[:_MAX_GROUPS]
+        return name[:253], tuple(str(group)[:100] for group in shown)
 
     def may(self, verb: str, group: str, resource: str, subresource: str, *, namespace: str) -> bool:
         """Says whether RBAC allows it; everywhere, when no namespace is given."""
@@ -115,10 +119,13 @@ class _Questions:
         return _object(data.get("status")).get("allowed") is True
 
     def _create(self, group: str, kind: str, resource: str, spec: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        review = {"apiVersion": f"{group}/v1", "kind": kind, **({"spec": spec} if spec else {})}
+        review: dict[str, Any] = {"apiVersion": f"{group}/v1", "kind": kind}
+        if spec:
+            review["spec"] = spec
+        body = json.dumps(review).encode()
         call = request.Request(
             "POST", f"/apis/{group}/v1/{resource}", (), verb="create", is_resource=True, group=group, version="v1",
-            resource=resource, body=json.dumps(review).encode(),
+            resource=resource, body=body,
         )  # fmt: skip
         return self._send(call)
 

@@ -13,7 +13,7 @@ from typing import Final
 
 import orjson
 
-from kubescript import app, config, errors, redaction, spawner
+from kubescript import app, config, errors, layers, redaction, spawner
 from kubescript.audit import recorder
 from kubescript.cli import connection
 from kubescript.cluster import kubeconfig
@@ -116,11 +116,11 @@ class Report:
     @property
     def missing(self) -> tuple[str, ...]:
         """Required layers that do not hold, of a worker or of a masking process."""
-        masker = spawner.missing(self.masker) if self.redaction else ()
-        return tuple(sorted({*spawner.missing(self.layers), *masker}))
+        masker = layers.missing(self.masker) if self.redaction else ()
+        return tuple(sorted({*layers.missing(self.layers), *masker}))
 
     def _masker_line(self) -> str:
-        lacking = spawner.missing(self.masker)
+        lacking = layers.missing(self.masker)
         if lacking:
             return f"MISSING {'redaction':<13} the masking process lacks {', '.join(lacking)}"
         return f"ok      {'redaction':<13} the masking process is confined like a worker"
@@ -133,8 +133,8 @@ class Report:
                 "active": layer.active,
                 "detail": layer.detail,
                 "purpose": _PURPOSE.get(layer.name, ""),
-                "remedy": "" if layer.active else spawner.REMEDIES.get(layer.name, ""),
-                "required": layer.name in spawner.REQUIRED_LAYERS,
+                "remedy": "" if layer.active else layers.REMEDIES.get(layer.name, ""),
+                "required": layer.name in layers.REQUIRED,
             }
             for layer in self.layers
         ]
@@ -208,8 +208,8 @@ def _layer_lines(layer: protocol.Layer) -> list[str]:
     purpose = _PURPOSE.get(layer.name, "")
     detail = f" ({layer.detail})" if layer.detail else ""
     lines = [f"{mark} {layer.name:<13} {purpose}{detail}"]
-    if not layer.active and layer.name in spawner.REMEDIES:
-        lines.append(f"        {'':<13} → {spawner.REMEDIES[layer.name]}")
+    if not layer.active and layer.name in layers.REMEDIES:
+        lines.append(f"        {'':<13} → {layers.REMEDIES[layer.name]}")
     return lines
 
 

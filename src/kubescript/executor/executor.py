@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from kubescript import errors, spawner, types
+from kubescript import errors, layers, spawner, types
 from kubescript.executor import conversation, usage
 from kubescript.wire import framing, protocol
 
@@ -163,14 +163,14 @@ class Executor:
         frames = framing.FrameSocket(worker.socket, time.monotonic() + _READY_TIMEOUT_S)
         ready = conversation.read_ready(frames)
         self.layers = ready.layers
-        lacking = spawner.missing(ready.layers)
+        lacking = layers.missing(ready.layers)
         if lacking and not self._strict:
-            spawner.warn(lacking)
+            layers.warn(lacking)
         if lacking and self._strict:
             raise errors.WorkerError(
                 "this machine cannot confine scripts: " + ", ".join(lacking) + " missing",
                 code="worker.lockdown",
-                remedy=f"{spawner.remedy(lacking)}; or set sandbox.strict = false and accept the risk",
+                remedy=f"{layers.remedy(lacking)}; or set sandbox.strict = false and accept the risk",
             )
         return frames
 

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript import errors, spawner
+from kubescript import errors, layers, spawner
 from kubescript.redaction import conversation
 from kubescript.wire import protocol
 
@@ -184,11 +184,11 @@ class Pool:
 
     def _examine(self, masker: conversation.Masker) -> None:
         """Refuses a masker that is not locked down, or says once that it is not."""
-        lacking = spawner.missing(masker.layers or ())
+        lacking = layers.missing(masker.layers or ())
         if lacking and self._strict:
             raise errors.RedactionError(
                 "this machine cannot confine the masking process: " + ", ".join(lacking) + " missing",
-                remedy=f"{spawner.remedy(lacking)}; or set sandbox.strict = false and accept the risk",
+                remedy=f"{layers.remedy(lacking)}; or set sandbox.strict = false and accept the risk",
             )
         if lacking:
-            spawner.warn(lacking)
+            layers.warn(lacking)

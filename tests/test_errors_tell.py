@@ -55,7 +55,7 @@ TOLD: dict[str, str] = {
     "k8s.get('deployments', 'storefrnt', 'shop')": "not found; did you mean 'storefront'",
     "k8s.coreV1().read_namespaced_pod('x', 'shopp')": "not found; there are no pods in namespace 'shopp'",
     "k8s.coreV1().read_node('node-a')": "nodes \"node-a\" not found; did you mean 'node-a",
-    "k8s.coreV1().read_namespaced_service('zzzzzz', 'payments')": "not found; there are: ",
+    "k8s.coreV1().read_namespaced_service('zzzzzz', 'payments')": "not found; there are in namespace 'payments': ",
     "k8s.get('certificates.cert-manager.io', 'portal', 'payments')": "not found; did you mean 'portal-tls'",
     "k8s.get('deploymnets')": "no resource 'deploymnets'; did you mean 'deployments'?",
     # what stays refused

@@ -183,6 +183,11 @@ def test_a_rule_of_216000_lines_is_cut(call: tools.Call) -> None:
     assert "secret-reader" in ask(call, "clusterrole", "", "secret-reader")
 
 
+def test_a_cluster_role_says_which_others_it_gathers(call: tools.Call) -> None:
+    """Its rules are empty until the controller has gathered them, and kubectl does not say why."""
+    assert "Aggregated From:  rbac.authorization.k8s.io/aggregate-to-view=true" in ask(call, "clusterrole", "", "view")
+
+
 MILLION_TABS = """
 pod = k8s.coreV1().read_namespaced_pod("everything", "described")
 pod.spec.containers[0].env = [{"name": "A", "value": "\\t" * 1_000_000 + "x"}] + [{"name": "B" * 1000, "value": "\\t"}] * 2000
@@ -270,7 +275,7 @@ def test_an_object_that_is_not_there(call: tools.Call) -> None:
     for resource, name, words in (
         ("pod", "gone", 'pods "gone" not found'),
         ("certificates.cert-manager.io", "gone", 'certificates.cert-manager.io "gone" not found'),
-        ("gizmos", "gone", "no resource 'gizmos'"),
+        ("gizmos", "gone", "Unsupported resource type: gizmos"),
     ):
         refused = call("kubectl_describe", resource=resource, name=name, namespace="shop")
         assert refused.is_error and words in clients.whole(refused)

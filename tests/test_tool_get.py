@@ -173,23 +173,26 @@ def is_broken(pod: dict[str, Any]) -> bool:
 
 BROKEN: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "Deployment": ({"spec": {"replicas": 2}}, {"readyReplicas": 2}),
+    "StatefulSet": ({"spec": {"replicas": 2}}, {"readyReplicas": 2}),
+    "ReplicaSet": ({"spec": {"replicas": 2}}, {"replicas": 2, "readyReplicas": 2}),
     "DaemonSet": ({"status": {"desiredNumberScheduled": 9}}, {"desiredNumberScheduled": 10, "numberReady": 10}),
     "PersistentVolumeClaim": ({"status": {"phase": "Pending"}}, {"phase": "Bound"}),
     "Job": ({"status": {"conditions": [{"type": "Failed", "status": "True"}]}}, {}),
 }
 """Kinds with an object that is not as it should be, and the status of those that are."""
-VERSIONS = {"Deployment": "apps/v1", "DaemonSet": "apps/v1", "PersistentVolumeClaim": "v1", "Job": "batch/v1"}
+VERSIONS = {"PersistentVolumeClaim": "v1", "Job": "batch/v1"}
+"""Of those that are not in apps/v1."""
 
 
 @pytest.mark.parametrize("kind", BROKEN)
 def test_what_is_not_as_it_should_be_comes_first(kind: str, tmp_path: Path) -> None:
     """Also the last one of a hundred and more; nothing is hidden that is broken."""
     odd, usual = BROKEN[kind]
-    spec = {"spec": {"replicas": 2}} if kind == "Deployment" else {}
+    spec = {"spec": odd["spec"]} if "spec" in odd else {}
     named = [{"name": f"a-{at:03}", "namespace": ("shop", "web")[at % 2]} for at in range(120)]
     objects: list[dict[str, Any]] = [{"metadata": each, **spec, "status": usual} for each in named]
     objects.append({**odd, "metadata": {"name": "z", "namespace": "shop"}})
-    items = [{"apiVersion": VERSIONS[kind], "kind": kind, **each} for each in objects]
+    items = [{"apiVersion": VERSIONS.get(kind, "apps/v1"), "kind": kind, **each} for each in objects]
     file = tmp_path / "many.json"
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     with tools.calling("--snapshot", str(file)) as ask:
@@ -199,6 +202,31 @@ def test_what_is_not_as_it_should_be_comes_first(kind: str, tmp_path: Path) -> N
         assert answer["note"].endswith("Not shown: 21 as they should be: web 21")
         table = tools.text(ask("kubectl_get", resource=kind, allNamespaces=True, output="table"))
         assert table.splitlines()[1].split()[:2] == ["shop", "z"] and "Not shown: 21 as they should be" in table
+
+
+@pytest.mark.parametrize(
+    ("kind", "usual", "odd"),
+    [
+        ("Node", {"conditions": [{"type": "Ready", "status": "True"}]}, {"conditions": []}),
+        ("PersistentVolume", {"phase": "Available"}, {"phase": "Released"}),
+        ("PersistentVolume", {"phase": "Bound"}, {"phase": "Failed"}),
+    ],
+)
+def test_of_a_kind_without_namespaces_too(
+    kind: str, usual: dict[str, Any], odd: dict[str, Any], tmp_path: Path
+) -> None:
+    """A volume that waits for a claim is as it should be."""
+    statuses = [*([usual] * 120), odd]
+    items = [
+        {"apiVersion": "v1", "kind": kind, "metadata": {"name": f"a-{at:03}"}, "status": each}
+        for at, each in enumerate(statuses)
+    ]
+    file = tmp_path / "many.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    with tools.calling("--snapshot", str(file)) as ask:
+        answer = told(ask("kubectl_get", resource=kind))
+        assert [each["name"] for each in answer["items"][:2]] == ["a-120", "a-000"]
+        assert answer["note"].endswith("Not shown: 21 as they should be")
 
 
 def event(at: int, kind: str, reason: str, count: int) -> dict[str, Any]:
@@ -391,10 +419,10 @@ def test_a_namespace_is_the_default_one_or_means_nothing(call: tools.Call, live:
 def test_nothing_is_said_as_kubectl_says_it(call: tools.Call) -> None:
     """An empty list is no error."""
     asked = {"resource": "cronjobs", "namespace": "monitoring"}
-    assert told(call("kubectl_get", **asked)) == {"items": []}
+    nothing = "No resources found in monitoring namespace."
+    assert told(call("kubectl_get", **asked)) == {"items": [], "note": nothing}
     for output in ("table", "wide", "name", "yaml"):
-        answer = call("kubectl_get", output=output, **asked)
-        assert tools.text(answer) == "No resources found in monitoring namespace."
+        assert tools.text(call("kubectl_get", output=output, **asked)) == nothing
 
 
 NOISE = re.compile("managedFields|resourceVersion|generation|last-applied|terminationMessage|schedulerName|uid")
@@ -490,6 +518,8 @@ def test_a_name_that_is_not_there(call: tools.Call) -> None:
     for tool in ("kubectl_get", "kubectl_get_yaml"):
         missing = call(tool, resource="pod", name="redis-9", namespace="shop")
         assert missing.is_error and '"redis-9" not found' in clients.text(missing)
+    elsewhere = clients.text(call("kubectl_get", resource="deployment", name="checkout"))
+    assert "not found; there are in namespace 'default': " in elsewhere
     assert told(call("kubectl_get", resource="pod", name="redis-0", namespace="shop"))["kind"] == "Pod"
 
 

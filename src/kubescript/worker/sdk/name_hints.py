@@ -44,8 +44,8 @@ class NameHints:
         found = self._names(path)
         if found is None:
             return ""
+        namespace = f" in namespace {path[-2]!r}" if "namespaces" in path[:-1] else ""
         if not found:
-            namespace = f" in namespace {path[-2]!r}" if "namespaces" in path[:-1] else ""
             return f"there are no {path[-1]}{namespace}"
         prefixed = sorted(each for each in found if each.startswith(f"{name}-"))
         if prefixed and path[-1] in ("pods", "replicasets"):
@@ -55,7 +55,7 @@ class NameHints:
             return f"did you mean {' or '.join(map(repr, near))}?"
         shown = ", ".join(sorted(found)[:MAX_NAMES])
         more = f", … ({len(found)} in all)" if len(found) > MAX_NAMES else ""
-        return f"there are: {shown}{more}"
+        return f"there are{namespace}: {shown}{more}"
 
     def _names(self, path: Path) -> list[str] | None:
         """Returns the names in a collection; None when they cannot be listed."""

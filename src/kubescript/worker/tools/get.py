@@ -53,7 +53,7 @@ def kubectl_get(
     shown = found._replace(rows=choice.rows)
     notes = _notes(scope, found, choice)
     if output == "json":
-        return _json(scope, found, shown, notes)
+        return _json(scope, found, shown, notes if found.rows else [_nothing(scope)])
     return "\n".join([_text(scope, shown, output), *notes]) if found.rows else _nothing(scope)
 
 

@@ -84,8 +84,8 @@ def _below_desired(row: Cells) -> bool:
     return all(map(_NUMBER.fullmatch, numbers)) and int(numbers[0]) < int(numbers[1])
 
 
-def _other_than(state: str) -> _Rule:
-    return _Rule("Status", lambda row: row["Status"] != state)
+def _other_than(*states: str) -> _Rule:
+    return _Rule("Status", lambda row: row["Status"] not in states)
 
 
 _RULES: Final[Mapping[str, _Rule]] = {
@@ -96,7 +96,7 @@ _RULES: Final[Mapping[str, _Rule]] = {
     "V1ReplicaSet": _Rule("Ready", _below_desired),
     "V1Node": _other_than("Ready"),
     "V1Namespace": _other_than("Active"),
-    "V1PersistentVolume": _other_than("Bound"),
+    "V1PersistentVolume": _other_than("Available", "Bound"),
     "V1PersistentVolumeClaim": _other_than("Bound"),
     "V1Job": _Rule("Status", lambda row: str(row["Status"]).startswith("Fail")),
     "CoreV1Event": _Rule("Type", lambda row: row["Type"] == "Warning"),

@@ -131,6 +131,7 @@ UNUSABLE = {
     "not there": ("nowhere", "no such kubeconfig file: nowhere"),
     "a folder": ("folder", "no such kubeconfig file: folder"),
     "no YAML": ("broken.yaml", "the kubeconfig broken.yaml is not valid YAML"),
+    "nested": ("nested", "the kubeconfig nested is not valid YAML"),
     "no mapping": ("list.yaml", "is empty or not a mapping"),
     "empty": ("empty", "is empty or not a mapping"),
     "no contexts": ("bare", "the kubeconfig has no contexts"),
@@ -144,6 +145,8 @@ def kubeconfigs(files: Path) -> Path:
     """Kubeconfigs that are wrong in one way each."""
     whole = json.loads((files / "kubeconfig").read_text())
     (files / "empty").touch()
+    # libyaml's composer falls over it, and the process with it.
+    (files / "nested").write_text("a: " + "[" * 100_000)
     (files / "bare").write_text('{"apiVersion": "v1", "kind": "Config"}')
     (files / "idle").write_text(json.dumps(whole | {"current-context": ""}))
     (files / "torn").write_text(json.dumps(whole | {"clusters": []}))

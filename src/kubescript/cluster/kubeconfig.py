@@ -22,6 +22,7 @@ _GKE_PLUGIN: Final = "gke-gcloud-auth-plugin"
 """The program that gcloud writes into kubeconfigs."""
 _MAX_BYTES: Final = 16 * 1024 * 1024
 """Bytes of one file."""
+_MAX_DEPTH: Final = 100
 
 
 class Plugin(NamedTuple):
@@ -129,7 +130,9 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > _MAX_BYTES:
             raise _config_error(f"the kubeconfig {path} is larger than {_MAX_BYTES >> 20} MiB", "is it the right file?")
-        data = yaml.load(path.read_bytes(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - a safe one, in C
+        content = path.read_bytes()
+        _check_depth(content)
+        data = yaml.load(content, Loader=_loader())  # noqa: S506 - a safe one, in C
     except OSError as error:
         raise _config_error(
             f"cannot read the kubeconfig {path}: {error.strerror}", "check its owner and mode"
@@ -144,6 +147,25 @@ def _read(path: Path) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise _config_error(f"the kubeconfig {path} is empty or not a mapping", "check it with `kubectl config view`")
     return data
+
+
+def _loader() -> Any:
+    import yaml
+
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def _check_depth(content: bytes) -> None:
+    """Raises ValueError for what is nested too deep: libyaml's composer is recursive, and 100,000 brackets end the
+    process."""
+    import yaml
+
+    depth = 0
+    for event in yaml.parse(content, Loader=_loader()):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > _MAX_DEPTH:
+            raise ValueError("nested too deep")
 
 
 def _merge(files: list[dict[str, Any]]) -> list[Context]:

@@ -509,6 +509,7 @@ def running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
         [clients.KUBESCRIPT, *arguments], text=True, start_new_session=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONFAULTHANDLER": "1"},
     )  # fmt: skip
     try:
         yield process
@@ -539,12 +540,21 @@ def test_ctrl_c_and_sigterm_end_a_command_at_once(case: str, number: signal.Sign
             os.killpg(process.pid, number)
         else:
             process.send_signal(number)
-        code = process.wait(timeout=patience.scaled(8))
-        assert process.stderr is not None
-        words = process.stderr.read()
+        code, words = ended(process, patience.scaled(8))
         assert code == (interrupted if number == signal.SIGINT else terminated), words
         assert "Traceback" not in words
         assert _is_empty(process.pid)
+
+
+def ended(process: subprocess.Popen[str], seconds: float) -> tuple[int, str]:
+    """The exit code, and stderr. A process that goes on fails the test with the place where each of its threads is."""
+    try:
+        process.wait(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGABRT)
+    words = process.communicate(timeout=60)[1]
+    assert process.returncode != -signal.SIGABRT, words
+    return process.returncode, words
 
 
 def _is_empty(group: int) -> bool:

@@ -1,10 +1,10 @@
-"""The sentences of the classic tools in the operator's language, from `messages.toml`. The host uses them for arguments
+"""The sentences of the classic tools in the operator's language, from `messages.json`. The host uses them for arguments
 that it refuses, the worker for everything that a cluster has to be asked for.
 """
 
 from __future__ import annotations
 
-import tomllib
+import json
 from pathlib import Path
 from typing import Final, Literal
 
@@ -14,10 +14,9 @@ Language = Literal["en", "zh"]
 LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
 
 # Read when the module is imported: after the lockdown a worker can open no file.
-CATALOGUE: Final[dict[str, dict[str, str]]] = tomllib.loads(
-    Path(__file__).with_name("messages.toml").read_text("utf-8")
-)
-"""Name of a message → language → sentence with {places}."""
+CATALOGUE: Final[dict[str, dict[str, str]]] = json.loads(Path(__file__).with_name("messages.json").read_bytes())
+"""Name of a message → language → sentence with {places}. Where the contract gives a text in English (its sections 3.1
+and 4.2), both languages have it."""
 
 _chosen: list[Language] = ["en"]
 

@@ -19,7 +19,7 @@ _MOST_BYTES: Final = 60_000
 beginning instead: its newest lines matter most."""
 # Attack, and any progress bar: a thousand carriage returns in a line. The host makes line ends of these, and an answer
 # is cut at its end, where the newest lines are.
-_LINE_END: Final = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+_LINE_END: Final = re.compile("\r\n|\n|\r|\x85|\u2028|\u2029")
 _SINCE: Final = re.compile(r"(?=\d)(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?", re.ASCII)
 _UNITS: Final = (86_400, 3_600, 60, 1)
 _LONGEST_S: Final = 10**9

@@ -16,9 +16,8 @@ _PLAIN: Final = re.compile(r"(?:--?)?[A-Za-z/_][\w./@+=()-]*(?:(?: |:|, )[\w./@+
 _AMOUNT: Final = re.compile(r"\d+(?:m|[KMGT]i)|\d+(?:\.\d+){2,}", re.ASCII)
 _WORDS: Final = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null"})
 """Words that are no texts in YAML 1.1."""
-_LINES: Final = re.compile(r"[\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]+")
-"""What may stand in a text of several lines as it is."""
-_UNPRINTABLE: Final = re.compile(r"[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]")
+_BLANKS: Final = {ord("\t"): " ", ord("\n"): " "}
+"""What a text of several lines may hold beside what is printable."""
 _STEP: Final = "  "
 
 
@@ -66,7 +65,7 @@ def _scalar(value: Any, indent: str) -> list[str]:
     """Returns the lines of a value that is no map and no list with content; all but the first are indented."""
     if not isinstance(value, str):
         return [_number(value) if isinstance(value, float) else json.dumps(value)]
-    if "\n" in value[:-1] and not value.startswith((" ", "\n", "\t")) and _LINES.fullmatch(value):
+    if "\n" in value[:-1] and not value.startswith((" ", "\n", "\t")) and _is_block(value):
         body = value.removesuffix("\n")
         if not body.endswith("\n"):
             lines = [f"{indent}{line}" if line else "" for line in body.split("\n")]
@@ -74,16 +73,23 @@ def _scalar(value: Any, indent: str) -> list[str]:
     return [_text(value)]
 
 
+def _is_block(text: str) -> bool:
+    """Whether the lines of a text may stand as they are."""
+    return text.translate(_BLANKS).isprintable()
+
+
 def _text(text: str) -> str:
     if (_PLAIN.fullmatch(text) and text.lower() not in _WORDS) or _AMOUNT.fullmatch(text):
         return text
     quoted = json.dumps(text, ensure_ascii=False)
-    return _UNPRINTABLE.sub(_escaped, quoted)
+    return quoted if quoted.isprintable() else "".join(map(_shown, quoted))
 
 
-def _escaped(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    return f"\\u{code:04x}" if code <= 0xFFFF else found[0]
+def _shown(character: str) -> str:
+    if character.isprintable():
+        return character
+    code = ord(character)
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
 def _number(value: float) -> str:

@@ -121,20 +121,13 @@ def test_a_table_of_a_saved_cluster_is_kubectls(saved: tools.Call, live: Path, k
     assert told[0] == expected[0] and sorted(told) == sorted(expected)
 
 
-def told(result: Any) -> Any:
-    """The answer's JSON."""
-    # A saved cluster says which namespaces it holds.
-    text, _, _ = tools.text(result).partition("\n[warning: the snapshot holds ")
-    return json.loads(text)
-
-
 ROW = {"name", "ready", "status", "restarts", "age", "node"}
 
 
 def test_a_list_is_json_that_says_nothing_twice(call: tools.Call, saved: tools.Call) -> None:
     """The contract's answer: a map for each row, without cells that say nothing; of a file as of a cluster."""
     for ask in (call, saved):
-        answer = told(ask("kubectl_get", resource="pods", namespace="payments"))
+        answer = tools.told(ask("kubectl_get", resource="pods", namespace="payments"))
         assert answer.keys() == {"items"} and len(answer["items"]) == facts.pods_by_namespace()["payments"]
         assert all(each.keys() <= ROW for each in answer["items"])
         named = {each["name"]: each for each in answer["items"]}
@@ -145,7 +138,7 @@ def test_a_list_is_json_that_says_nothing_twice(call: tools.Call, saved: tools.C
 def test_all_namespaces_are_named_and_counted(call: tools.Call, saved: tools.Call, live: Path) -> None:
     """Of more rows than are shown, those in unusual states come first, and all are counted."""
     for ask in (call, saved):
-        answer = told(ask("kubectl_get", resource="pods", allNamespaces=True))
+        answer = tools.told(ask("kubectl_get", resource="pods", allNamespaces=True))
         items, states = answer["items"], answer["status"]
         assert len(items) == 100 and answer["total"] == sum(states.values()) > facts.PODS
         assert {each["namespace"] for each in items} > {"shop", "payments", "staging"}
@@ -169,121 +162,6 @@ def is_broken(pod: dict[str, Any]) -> bool:
     """A pod that has not ended well and is not ready."""
     ready, _, wanted = pod["ready"].partition("/")
     return pod["status"] != "Completed" and (pod["status"] != "Running" or int(ready) < int(wanted))
-
-
-BROKEN: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "Deployment": ({"spec": {"replicas": 2}}, {"readyReplicas": 2}),
-    "StatefulSet": ({"spec": {"replicas": 2}}, {"readyReplicas": 2}),
-    "ReplicaSet": ({"spec": {"replicas": 2}}, {"replicas": 2, "readyReplicas": 2}),
-    "DaemonSet": ({"status": {"desiredNumberScheduled": 9}}, {"desiredNumberScheduled": 10, "numberReady": 10}),
-    "PersistentVolumeClaim": ({"status": {"phase": "Pending"}}, {"phase": "Bound"}),
-    "Job": ({"status": {"conditions": [{"type": "Failed", "status": "True"}]}}, {}),
-}
-"""Kinds with an object that is not as it should be, and the status of those that are."""
-VERSIONS = {"PersistentVolumeClaim": "v1", "Job": "batch/v1"}
-"""Of those that are not in apps/v1."""
-
-
-@pytest.mark.parametrize("kind", BROKEN)
-def test_what_is_not_as_it_should_be_comes_first(kind: str, tmp_path: Path) -> None:
-    """Also the last one of a hundred and more; nothing is hidden that is broken."""
-    odd, usual = BROKEN[kind]
-    spec = {"spec": odd["spec"]} if "spec" in odd else {}
-    named = [{"name": f"a-{at:03}", "namespace": ("shop", "web")[at % 2]} for at in range(120)]
-    objects: list[dict[str, Any]] = [{"metadata": each, **spec, "status": usual} for each in named]
-    objects.append({**odd, "metadata": {"name": "z", "namespace": "shop"}})
-    items = [{"apiVersion": VERSIONS.get(kind, "apps/v1"), "kind": kind, **each} for each in objects]
-    file = tmp_path / "many.json"
-    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    with tools.calling("--snapshot", str(file)) as ask:
-        answer = told(ask("kubectl_get", resource=kind, allNamespaces=True))
-        names = [each["name"] for each in answer["items"]]
-        assert names == ["z", *(each["name"] for each in named if each["namespace"] == "shop"), *names[61:]]
-        assert answer["note"].endswith("Not shown: 21 as they should be: web 21")
-        table = tools.text(ask("kubectl_get", resource=kind, allNamespaces=True, output="table"))
-        assert table.splitlines()[1].split()[:2] == ["shop", "z"] and "Not shown: 21 as they should be" in table
-
-
-@pytest.mark.parametrize(
-    ("kind", "usual", "odd"),
-    [
-        ("Node", {"conditions": [{"type": "Ready", "status": "True"}]}, {"conditions": []}),
-        ("PersistentVolume", {"phase": "Available"}, {"phase": "Released"}),
-        ("PersistentVolume", {"phase": "Bound"}, {"phase": "Failed"}),
-    ],
-)
-def test_of_a_kind_without_namespaces_too(
-    kind: str, usual: dict[str, Any], odd: dict[str, Any], tmp_path: Path
-) -> None:
-    """A volume that waits for a claim is as it should be."""
-    statuses = [*([usual] * 120), odd]
-    items = [
-        {"apiVersion": "v1", "kind": kind, "metadata": {"name": f"a-{at:03}"}, "status": each}
-        for at, each in enumerate(statuses)
-    ]
-    file = tmp_path / "many.json"
-    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    with tools.calling("--snapshot", str(file)) as ask:
-        answer = told(ask("kubectl_get", resource=kind))
-        assert [each["name"] for each in answer["items"][:2]] == ["a-120", "a-000"]
-        assert answer["note"].endswith("Not shown: 21 as they should be")
-
-
-def event(at: int, kind: str, reason: str, count: int) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "Event",
-        "metadata": {"name": f"event-{at:03}", "namespace": "shop"},
-        "involvedObject": {"kind": "Pod", "name": f"pod-{at}"},
-        "type": kind,
-        "reason": reason,
-        "count": count,
-        "lastTimestamp": f"2026-01-{1 + at % 28:02}T00:00:00Z",
-    }
-
-
-@pytest.mark.parametrize("usual", [2, 150])
-def test_warnings_come_before_other_events(usual: int, tmp_path: Path) -> None:
-    """The newest first, and each counts as often as it occurred."""
-    warnings = [("BackOff", 40), ("BackOff", 2), ("Unhealthy", 7)]
-    events = [event(at, "Normal", "Started", 1) for at in range(usual)]
-    events += [event(at, "Warning", *each) for at, each in enumerate(warnings, 196)]
-    file = tmp_path / "events.json"
-    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": events}))
-    with tools.calling("--snapshot", str(file)) as ask:
-        answer = told(ask("kubectl_get", resource="events", namespace="shop"))
-        items = answer["items"]
-        assert [(each["reason"], each["count"]) for each in items[:3]] == warnings[::-1]
-        assert all(each["type"] == "Normal" for each in items[3:])
-        table = tools.text(ask("kubectl_get", resource="events", namespace="shop", output="table")).splitlines()
-        assert table[0].split() == ["LAST", "SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE"]
-        assert ("Warning" in table[1]) == (usual > 100)
-        assert usual < 100 or answer["warnings"] == {"BackOff": 42, "Unhealthy": 7}
-
-
-def test_custom_resources_without_their_definition_show_whether_they_are_ready(tmp_path: Path) -> None:
-    """A file may hold no definitions, and the condition Ready is what custom resources are asked for."""
-    file = tmp_path / "custom.json"
-    states: list[Any] = [[{"type": "Ready", "status": "False"}], [{"type": "Ready", "status": "True"}], [7], []]
-    items = [
-        {
-            "apiVersion": "example.org/v1",
-            "kind": kind,
-            "metadata": {"name": f"made-{at}", "namespace": "shop"},
-            "status": {"conditions": state} if kind == "Widget" else {},
-        }
-        for kind in ("Widget", "Plain")
-        for at, state in enumerate(states)
-    ]
-    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    with tools.calling("--snapshot", str(file)) as ask:
-        # Behind the answer stands that definitions were not captured.
-        answer = tools.text(ask("kubectl_get", resource="widgets.example.org", namespace="shop"))
-        widgets = json.JSONDecoder().raw_decode(answer)[0]["items"]
-        assert [each.get("ready") for each in widgets] == ["False", "True", None, None]
-        assert [each["name"] for each in widgets] == [f"made-{at}" for at in range(4)]
-        plain = tools.text(ask("kubectl_get", resource="plains.example.org", namespace="shop", output="table"))
-        assert plain.splitlines()[0].split() == ["NAME", "AGE"]
 
 
 MANY = 620
@@ -337,16 +215,16 @@ def test_many_saved_objects_are_one_list(tmp_path: Path) -> None:
     ]
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*pods, *known]}))
     with tools.calling("--snapshot", str(file)) as ask:
-        assert told(ask("kubectl_get", resource="pods", allNamespaces=True))["total"] == len(places)
+        assert tools.told(ask("kubectl_get", resource="pods", allNamespaces=True))["total"] == len(places)
 
 
 def test_other_keys_are_made_of_titles(call: tools.Call) -> None:
     """Every kind has keys that read as JSON names do."""
-    [service] = told(call("kubectl_get", resource="svc", namespace="default", labels={"app": "whoami"}))["items"]
+    [service] = tools.told(call("kubectl_get", resource="svc", namespace="default", labels={"app": "whoami"}))["items"]
     assert service.keys() == {"name", "type", "clusterIP", "ports", "age", "selector"}
-    deployment = told(call("kubectl_get", resource="deploy", namespace="shop"))["items"][0]
+    deployment = tools.told(call("kubectl_get", resource="deploy", namespace="shop"))["items"][0]
     assert deployment.keys() == {"name", "ready", "upToDate", "available", "age", "images", "selector"}
-    gadgets = {each["name"]: each for each in told(call("kubectl_get", resource="gg"))["items"]}
+    gadgets = {each["name"]: each for each in tools.told(call("kubectl_get", resource="gg"))["items"]}
     assert gadgets["printed-bare"].keys() == {"name", "age"}
     assert {"size": 3, "on": True, "ready": "False"}.items() <= gadgets["printed-full"].items()
 
@@ -383,7 +261,7 @@ def test_a_kind_that_is_not_served_is_refused(call: tools.Call) -> None:
         assert clients.text(call("kubectl_get", resource=nothing)) == expected
         described = call("kubectl_describe", resource=nothing, name="a", namespace="shop")
         assert described.is_error and clients.text(described) == expected
-    assert told(call("kubectl_get", resource="nodes"))["items"]
+    assert tools.told(call("kubectl_get", resource="nodes"))["items"]
 
 
 SELECTIONS = ("app=cart", "app in (cart, search),!nothing", "app!=cart,app", "app notin (cart)")
@@ -403,7 +281,7 @@ def test_labels_are_a_selector(call: tools.Call) -> None:
     asked = {"resource": "pods", "namespace": "shop"}
     by_map = call("kubectl_get", labels={"app": "cart", "app.kubernetes.io/part-of": "shop"}, **asked)
     by_text = call("kubectl_get", labelSelector="app=cart,app.kubernetes.io/part-of=shop", **asked)
-    names = [[each["name"] for each in told(answer)["items"]] for answer in (by_map, by_text)]
+    names = [[each["name"] for each in tools.told(answer)["items"]] for answer in (by_map, by_text)]
     assert names[0] == names[1] != []
     assert call("kubectl_get", labels={"a": "b"}, labelSelector="a=b", **asked).is_error
 
@@ -420,7 +298,7 @@ def test_nothing_is_said_as_kubectl_says_it(call: tools.Call) -> None:
     """An empty list is no error."""
     asked = {"resource": "cronjobs", "namespace": "monitoring"}
     nothing = "No resources found in monitoring namespace."
-    assert told(call("kubectl_get", **asked)) == {"items": [], "note": nothing}
+    assert tools.told(call("kubectl_get", **asked)) == {"items": [], "note": nothing}
     for output in ("table", "wide", "name", "yaml"):
         assert tools.text(call("kubectl_get", output=output, **asked)) == nothing
 
@@ -432,13 +310,18 @@ def test_one_object_is_pruned(call: tools.Call, live: Path) -> None:
     """What says nothing is left out; what says something stays, though it is empty or as usual."""
     answer = call("kubectl_get", resource="pod", name="redis-0", namespace="shop")
     assert not NOISE.search(tools.text(answer)) and len(tools.text(answer)) < 3_000
-    pod, typed = told(answer), tools.typed_by_kubectl(live, "get", "pod", "redis-0", "-n", "shop", "-o", "json")
+    pod, typed = tools.told(answer), tools.typed_by_kubectl(live, "get", "pod", "redis-0", "-n", "shop", "-o", "json")
     assert pod["metadata"]["labels"] == json.loads(typed)["metadata"]["labels"]
     assert {"name": "tmp", "emptyDir": {}} in pod["spec"]["volumes"]
-    odd = told(call("kubectl_get", resource="pod", name="printed-sidecar"))
+    odd = tools.told(call("kubectl_get", resource="pod", name="printed-sidecar"))
     assert odd["spec"]["initContainers"][1]["restartPolicy"] == "Always" and "restartPolicy" not in odd["spec"]
-    ended = told(call("kubectl_get", resource="pod", labels={"app": "backfill"}, namespace="batch"))["items"][0]["name"]
-    assert told(call("kubectl_get", resource="pod", name=ended, namespace="batch"))["spec"]["restartPolicy"] == "Never"
+    ended = tools.told(call("kubectl_get", resource="pod", labels={"app": "backfill"}, namespace="batch"))["items"][0][
+        "name"
+    ]
+    assert (
+        tools.told(call("kubectl_get", resource="pod", name=ended, namespace="batch"))["spec"]["restartPolicy"]
+        == "Never"
+    )
     same = yaml.safe_load(tools.text(call("kubectl_get_yaml", resource="pod", name="printed-sidecar")))
     assert same == odd and list(same) == ["apiVersion", "kind", "metadata", "spec", "status"]
 
@@ -520,12 +403,12 @@ def test_a_name_that_is_not_there(call: tools.Call) -> None:
         assert missing.is_error and '"redis-9" not found' in clients.text(missing)
     elsewhere = clients.text(call("kubectl_get", resource="deployment", name="checkout"))
     assert "not found; there are in namespace 'default': " in elsewhere
-    assert told(call("kubectl_get", resource="pod", name="redis-0", namespace="shop"))["kind"] == "Pod"
+    assert tools.told(call("kubectl_get", resource="pod", name="redis-0", namespace="shop"))["kind"] == "Pod"
 
 
 def test_a_name_in_all_namespaces(call: tools.Call) -> None:
     """It may be that of several objects."""
-    answer = told(call("kubectl_get", resource="sa", name="default", allNamespaces=True))
+    answer = tools.told(call("kubectl_get", resource="sa", name="default", allNamespaces=True))
     assert {each["namespace"] for each in answer["items"]} > {"shop", "kube-system"}
     assert {each["name"] for each in answer["items"]} == {"default"}
 
@@ -554,7 +437,7 @@ def test_a_saved_object_of_no_sense_hides_no_other(tmp_path: Path) -> None:
     ]
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": pods}))
     with tools.calling("--snapshot", str(file)) as ask:
-        items = told(ask("kubectl_get", resource="pods"))["items"]
+        items = tools.told(ask("kubectl_get", resource="pods"))["items"]
         assert [each["name"] for each in items] == [f"odd-{at}" for at in range(len(ODD))]
         for output in ("wide", "yaml", "name"):
             assert all(f"odd-{at}" in tools.text(ask("kubectl_get", resource="pods", output=output)) for at in range(5))
@@ -569,12 +452,12 @@ def test_what_a_snapshot_does_not_hold_is_no_fault_of_a_cluster() -> None:
         missing = ask("kubectl_get", resource="secrets", namespace="shop")
         assert missing.is_error and "secrets were not captured" in clients.text(missing)
         assert "errorType" not in (missing.meta or {})
-        assert told(ask("kubectl_get", resource="nodes"))["items"]
+        assert tools.told(ask("kubectl_get", resource="nodes"))["items"]
 
 
 def test_secrets_are_listed_without_what_is_in_them(call: tools.Call) -> None:
     """Name and age, and one sentence why there is no more; no value in any form."""
-    answer = told(call("kubectl_get", resource="secrets", namespace="shop"))
+    answer = tools.told(call("kubectl_get", resource="secrets", namespace="shop"))
     assert {"cart-db", "checkout-keys"} <= {each["name"] for each in answer["items"]}
     assert all(each.keys() == {"name", "age"} for each in answer["items"])
     assert answer["note"].startswith("Secret: metadata only by policy (")
@@ -595,7 +478,7 @@ def test_a_denied_kind_is_denied(live: Path, tmp_path: Path) -> None:
             for given in ({}, {"name": "printed-both"}, {"allNamespaces": True}):
                 denied = ask("kubectl_get", resource="cm", output=output, **given)
                 assert denied.is_error and "policy.denied_resource" in clients.text(denied)
-        assert told(ask("kubectl_get", resource="nodes"))["items"]
+        assert tools.told(ask("kubectl_get", resource="nodes"))["items"]
 
 
 def test_secrets_that_the_operator_serves_whole(live: Path, tmp_path: Path) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import mcp_types
 from anyio.from_thread import start_blocking_portal
@@ -14,7 +15,7 @@ from mcp.client import Client
 
 from tests import clients, kubectl
 
-__all__ = ["TOOLSETS", "Call", "calling", "text", "typed_by_kubectl"]
+__all__ = ["TOOLSETS", "Call", "calling", "text", "told", "typed_by_kubectl"]
 
 TOOLSETS = "kubectl,helm,cluster"
 
@@ -47,6 +48,13 @@ def text(result: mcp_types.CallToolResult) -> str:
     """The answer of a call that succeeded, without the lines that mark text of the cluster."""
     assert not result.is_error, clients.whole(result)
     return clients.text(result)
+
+
+def told(result: Any) -> Any:
+    """The answer's JSON."""
+    # A saved cluster says which namespaces it holds.
+    found, _, _ = text(result).partition("\n[warning: the snapshot holds ")
+    return json.loads(found)
 
 
 def typed_by_kubectl(kubeconfig: Path, *words: str) -> str:

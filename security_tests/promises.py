@@ -102,7 +102,7 @@ PROMISES: Final = (
     Promise("P-08", "policy", "Each part of the door is what stops at least one attack.", "issue 4: done when"),
     Promise("P-09", "policy", "Deciding costs the host bounded time and memory.", "style guide 17"),
     Promise("P-13", "policy", "Of what is served as metadata no value, key name or type reaches a worker, whatever a script asks for or an API server sends.", "issue 12"),
-    Promise("P-14", "policy", "Of what Helm keeps of a release only fields on a list reach a worker, masked, and only where the operator has turned the toolset on.", "issue 13"),
+    Promise("P-14", "policy", "Read as a release (helm.sh), what Helm keeps gives a worker only fields on a list, masked, and only where the operator has turned the toolset on.", "issue 13"),
     Promise("S-01", "redaction", "At least 99 of 100 planted secrets are masked before a script sees them, and what leaks is listed by name.", "issue 6"),
     Promise("S-02", "redaction", "At most 1 of 1,000 look-alikes is touched, and the others survive byte for byte.", "issue 6"),
     Promise("S-03", "redaction", "However a body arrives in pieces, the same bytes come out.", "issue 6"),

@@ -233,7 +233,7 @@ def test_no_script_gets_a_mask_unnoticed(case: str, sandbox: benches.Bench) -> N
 TOOL_CALL: Final = "k8s.tools.kubectl_logs(pod='web', container='ap', since='x y')"
 OWN_SENTENCES: Final = (
     types.Fault("tool.follow_disabled", "follow is disabled for safety; use lines and since", "Error"),
-    types.Fault("tool.invalid_since", "since is a time such as 10s, 30m, 1h or 1h30m, not x y", "Error"),
+    types.Fault("tool.invalid_since", "since must be a time such as 10s, 30m, 1h or 1h30m, not x y", "Error"),
     types.Fault("tool.no_previous_log", "container ap has no previous log (restarts: 3); leave out previous", "Error"),
 )
 FOREIGN_SENTENCES: Final = (

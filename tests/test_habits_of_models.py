@@ -93,7 +93,7 @@ TOLD: dict[str, str] = {
     'k8s.get("pods -n shop")': "name the kind alone, and namespace=..., label_selector=... beside it",
     'k8s.top("pods")': "for usage write k8s.metricsV1beta1().list_pod_metrics_for_all_namespaces()",
     'k8s.logs("nope", "shop")': 'GET /api/v1/namespaces/shop/pods/nope/log: pods "nope" not found',
-    'k8s.describe("pod", "web")': "k8s.describe: Pod lives in a namespace: k8s.describe(pod) or k8s.describe('pod', ",
+    'k8s.describe("pod", "web")': "Pod lives in a namespace: k8s.describe(pod) or k8s.describe('pod', ",
     "k8s.nodes()": "k8s has no 'nodes'; write k8s.get('nodes')",
     "k8s.v1.list_node()": "k8s has no 'v1'; write k8s.coreV1()",
     'k8s.coreV1("shop")': "k8s.coreV1() takes no arguments",

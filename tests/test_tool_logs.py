@@ -43,7 +43,7 @@ def test_the_last_lines_are_those_of_kubectl(call: tools.Call, kubeconfig: Path)
     """After one line that says which log it is and that there is more."""
     (pod, *_) = pods(kubeconfig, "orders")
     head, lines = parts(tools.text(call("kubectl_logs", pod=pod, namespace="shop", lines=5)))
-    assert head == f"shop/{pod}: the last 5 lines; for older ones raise lines (up to 1000)"
+    assert head == f"shop/{pod}: the last 5 lines; for older ones raise lines (up to 499)"
     assert lines == tools.typed_by_kubectl(kubeconfig, "logs", "-n", "shop", pod, "--tail", "5").splitlines()
 
 
@@ -85,6 +85,7 @@ def test_one_call_is_enough(kubeconfig: Path, tmp_path: Path) -> None:
         tools.text(call("kubectl_logs", pod=pod, namespace="shop"))
     (record,) = trails.records(file, "call")
     assert (record["resource"], record["subresource"], record["name"]) == ("pods", "log", pod)
+    assert record["tool"] == "kubectl_logs"
 
 
 def refused(call: tools.Call, **arguments: Any) -> str:
@@ -172,7 +173,10 @@ def test_of_a_long_log_the_newest_lines_stay(text: str, call: tools.Call, kubeco
     with chatty(kubeconfig, text) as pod:
         whole = tools.text(call("kubectl_logs", pod=pod, lines=1000))
     head, lines = parts(whole)
-    assert head == f"default/chatty: the last {len(lines)} of 1000 lines, no more fit in an answer"
+    assert (
+        head
+        == f"default/chatty: the last {len(lines)} lines, no more fit in an answer; for others give since, container or previous"
+    )
     assert 300 < len(lines) < 500
     assert lines == text.splitlines()[-len(lines) :]
 

@@ -41,7 +41,7 @@ REFUSED: Final[dict[str, tuple[str, dict[str, Any], str]]] = {
     "3.2 follow": ("kubectl_logs", {"pod": "web", "follow": True}, "follow is disabled for safety; use lines and since"),
     "3.2 since": (
         "kubectl_logs", {"pod": "web", "since": "1 hour"},
-        "since is a time such as 10s, 30m, 1h or 1h30m, not 1 hour",
+        "since must be a time such as 10s, 30m, 1h or 1h30m, not 1 hour",
     ),
     "3.11 no replicas": ("kubectl_edit_hpa", HPA, "give minReplicas, maxReplicas or both"),
     "3.11 replicas crossed": (
@@ -88,7 +88,7 @@ REFUSED: Final[dict[str, tuple[str, dict[str, Any], str]]] = {
     "6.4 a value of 64 in a set": (
         "kubectl_get", {**GET, "labelSelector": f"app in ({'v' * 64})"}, "Label value length cannot exceed 63 characters",
     ),
-    "6.4 a number": ("kubectl_get", {**GET, "labels": {"app": 1}}, "the value of label app is a text"),
+    "6.4 a number": ("kubectl_get", {**GET, "labels": {"app": 1}}, "the value of label app must be a string"),
     "4.2 in without parentheses": (
         "kubectl_get", {**GET, "labelSelector": "app in nginx"}, 'Invalid "in" expression format; write key in (a, b)',
     ),
@@ -100,10 +100,10 @@ REFUSED: Final[dict[str, tuple[str, dict[str, Any], str]]] = {
         'Invalid "notin" expression format; write key notin (a, b)',
     ),
     "3.10 a timeout": (
-        "kubectl_restart_deployment", {"deploymentName": "web", "timeout": 29}, "timeout is 30 to 1800 seconds, not 29",
+        "kubectl_restart_deployment", {"deploymentName": "web", "timeout": 29}, "timeout must be 30 to 1800 seconds, not 29",
     ),
     "3.11 a timeout": (
-        "kubectl_edit_hpa", {**HPA, "maxReplicas": 2, "timeout": 1801}, "timeout is 30 to 1800 seconds, not 1801",
+        "kubectl_edit_hpa", {**HPA, "maxReplicas": 2, "timeout": 1801}, "timeout must be 30 to 1800 seconds, not 1801",
     ),
     "3.18 a region": (
         "gke_auth", {"cluster": "gke_p_europe-west1_c", "region": "../x"},
@@ -184,22 +184,32 @@ def test_each_refusal_of_arguments_is_in_the_table() -> None:
         assert any(text.startswith(beginning.rstrip()) for _, _, text in REFUSED.values()), name
 
 
-def test_an_unknown_cluster_is_a_prerequisite(call: tools.Call, record: Path) -> None:
-    """Never another cluster: the contract's error, with its metadata and the names there are."""
+@pytest.mark.parametrize("cluster", ["prod-x", ""])
+def test_an_unknown_cluster_is_a_prerequisite(cluster: str, call: tools.Call, record: Path) -> None:
+    """Never another cluster, and an empty name is not the default one: the contract's error, with its metadata and the
+    names there are."""
     before = len(trails.records(record, "script"))
-    refused = call("kubectl_get", resource="pods", cluster="prod-x")
+    refused = call("kubectl_get", resource="pods", cluster=cluster)
     assert refused.is_error
     assert clients.whole(refused) == (
         "Error: prerequisite check failed\n\n"
-        "Details: this server has no cluster prod-x; it has: test\n\n"
-        "Suggested action: name one of these"
+        f"Details: this server has no cluster {cluster}; it has: test\n\n"
+        "Suggested action: name one of the clusters above"
     )
     assert refused.meta is not None
     assert {key: refused.meta[key] for key in ("errorType", "cluster", "tool", "requiresAction")} == {
-        "errorType": "PrerequisiteError", "cluster": "prod-x", "tool": "kubectl_get", "requiresAction": True,
+        "errorType": "PrerequisiteError", "cluster": cluster, "tool": "kubectl_get", "requiresAction": True,
     }  # fmt: skip
     assert refused.meta["suggestion"] in clients.whole(refused)
     assert len(trails.records(record, "script")) == before
+
+
+def test_a_null_is_an_argument_that_is_left_out(call: tools.Call) -> None:
+    """Some clients send every argument that a schema names; one that must be there is still missed."""
+    nodes = call("kubectl_get", resource="nodes", name=None, namespace=None, labels=None, cluster=None)
+    assert tools.told(nodes)["items"]
+    missed = call("kubectl_get", resource=None)
+    assert missed.is_error and "'resource' is a required property" in clients.whole(missed)
 
 
 NOWHERE: Final = """\
@@ -240,7 +250,6 @@ ALLOWED: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "empty labels beside a selector": ("kubectl_get", {**GET, "labels": {}, "labelSelector": "a"}),
     "not all namespaces": ("kubectl_get", {**GET, "namespace": "shop", "allNamespaces": False}),
     "1,000 characters": ("kubectl_get", {**GET, "labelSelector": ",".join(["a=b"] * 250)}),
-    "null": ("kubectl_get", {**GET, "name": None, "namespace": None}),
     "a time": ("kubectl_logs", {"pod": "web", "since": "1h30m"}),
     "a regular expression": ("helm_list", {"filter": "^(web|db)-[0-9]+$"}),
     "an ARN": ("kubectl_get", {**GET, "cluster": "arn:aws:eks:eu-west-1:123456789012:cluster/prod"}),

@@ -105,7 +105,7 @@ def test_nothing_measured_is_said(call: tools.Call) -> None:
 def test_an_order_that_there_is_not_is_refused(call: tools.Call) -> None:
     """The contract's schema leaves sortBy of containers open."""
     wrong = call("kubectl_top_containers", namespace="shop", sortBy="name")
-    assert wrong.is_error and clients.whole(wrong) == "Error: sortBy is one of cpu, memory, not name"
+    assert wrong.is_error and clients.whole(wrong) == "Error: sortBy must be one of cpu, memory, not name"
     assert not call("kubectl_top_containers", namespace="shop", sortBy="cpu").is_error
 
 
@@ -156,8 +156,8 @@ def _unmet(result: Any) -> None:
     text = clients.whole(result)
     assert result.is_error and result.meta["errorType"] == "PrerequisiteError", text
     assert text.startswith("Error: prerequisite check failed")
-    assert "no metrics in this cluster: metrics-server is not installed" in text
-    assert "install metrics-server in test" in text
+    assert "no metrics in this cluster: metrics-server is not installed, or does not run" in text
+    assert "install or repair metrics-server in test" in text
 
 
 def test_a_snapshot_without_metrics_says_so(tmp_path: Path) -> None:

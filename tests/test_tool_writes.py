@@ -205,11 +205,11 @@ REFUSED: dict[str, tuple[dict[str, object], str]] = {
     ),
     "too short a wait": (
         {"tool": "kubectl_restart_deployment", "deploymentName": "web", "wait": True, "timeout": 29},
-        "Error: timeout is 30 to 1800 seconds, not 29",
+        "Error: timeout must be 30 to 1800 seconds, not 29",
     ),
     "too long a wait": (
         {"tool": "kubectl_edit_hpa", "hpaName": "web", "minReplicas": 3, "timeout": 1801},
-        "Error: timeout is 30 to 1800 seconds, not 1801",
+        "Error: timeout must be 30 to 1800 seconds, not 1801",
     ),
 }  # fmt: skip
 

@@ -86,7 +86,9 @@ class Application:
             from kubescript import server
         self._start_telemetry()
         toolsets = _load_toolsets(self)
-        return server.build(toolsets, self.warm_up, self.settings.output.heartbeat_s)
+        return server.build(
+            toolsets, self.warm_up, self.settings.output.heartbeat_s, saved=self.settings.snapshot is not None
+        )
 
     def start(self) -> None:
         """Asks for the first worker and the first maskers, and does not wait for them. Raises WorkerError,
@@ -211,23 +213,21 @@ def _access(application: Application) -> base.Access:
     """Returns all that a toolset may know of a server. The functions are closures, so that no attribute of theirs leads
     to the parts of the application."""
     from kubescript.toolsets import base
-    from kubescript.wire import messages
-
-    language = application.settings.language
-    messages.choose(language)
 
     async def evaluate(
         script: str, timeout_ms: int | None, on_progress: evaluator.OnProgress | None, caller: types.Caller
     ) -> types.Answer:
         return await application.evaluator.evaluate(script, timeout_ms, on_progress, caller)
 
-    return base.Access(evaluate, lambda: application.contexts.names, language)
+    return base.Access(evaluate, lambda: application.contexts.names, application.settings.language)
 
 
 def _load_toolsets(application: Application) -> list[base.Toolset]:
     """Returns the toolsets that the settings name. Raises ConfigError when an installed one cannot be used."""
     from kubescript.toolsets import installed
+    from kubescript.wire import messages
 
+    messages.choose(application.settings.language)
     toolsets = []
     for name in _enabled_toolsets(application.settings):
         if name in TOOLSETS:

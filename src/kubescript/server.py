@@ -51,6 +51,7 @@ _MAX_ARGUMENT_ERROR: Final = 300
 _QUOTED_VALUE: Final = 100
 
 _READ_ONLY: Final = "Read-only: no tool changes the cluster."
+_SAVED: Final = "The cluster is a saved one: nothing in it moves, and ages count from now, not from when it was saved."
 _NO_TOOLSET = (
     "No toolset is on, so this server offers no tool. Tell its operator: start it with --toolsets code "
     '(or KUBESCRIPT_TOOLSETS=code, or toolsets = ["code"] in its configuration file; "kubectl", "helm" and "cluster" '
@@ -59,10 +60,11 @@ _NO_TOOLSET = (
 
 
 def build(
-    toolsets: Sequence[base.Toolset], warm_up: Callable[[], None], heartbeat_s: float = 10
+    toolsets: Sequence[base.Toolset], warm_up: Callable[[], None], heartbeat_s: float = 10, *, saved: bool = False
 ) -> lowlevel.Server[Any]:
     """Returns the server that offers these toolsets. `warm_up` runs in a thread after the first answer. A client that
-    asked for progress hears of its call at least every `heartbeat_s`."""
+    asked for progress hears of its call at least every `heartbeat_s`, and every client that the cluster is a `saved`
+    one."""
     tools = {tool.definition.name: tool for toolset in toolsets for tool in toolset.tools}
     definitions = [tool.definition for tool in tools.values()]
     validator = functools.cache(lambda name: _validator(tools[name].definition.input_schema))
@@ -74,18 +76,20 @@ def build(
         tool = tools.get(params.name)
         if tool is None:
             raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown tool: {params.name}")
-        arguments = params.arguments or {}
+        # Some clients send every argument that a schema names.
+        arguments = {name: value for name, value in (params.arguments or {}).items() if value is not None}
         problem = _argument_errors(validator(params.name), arguments)
         if problem:
             answer = types.Answer(sanitizing.clean(problem), is_error=True, code="request.arguments")
         else:
-            answer = await _reporting(ctx, heartbeat_s, functools.partial(_call, tool, arguments, _caller(ctx)))
+            caller = _caller(ctx, params.name)
+            answer = await _reporting(ctx, heartbeat_s, functools.partial(_call, tool, arguments, caller))
         return _result(answer)
 
     server: lowlevel.Server[Any] = lowlevel.Server(
         "kubescript",
         version=kubescript.__version__,
-        instructions=_instructions(toolsets) if tools else _NO_TOOLSET,
+        instructions=_instructions(toolsets, saved=saved) if tools else _NO_TOOLSET,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         **_handlers(toolsets),
@@ -94,12 +98,14 @@ def build(
     return server
 
 
-def _instructions(toolsets: Sequence[base.Toolset]) -> str:
+def _instructions(toolsets: Sequence[base.Toolset], *, saved: bool) -> str:
     """Returns what the toolsets say to models, each sentence once: toolsets may share one."""
     said = dict.fromkeys(toolset.instructions for toolset in toolsets if toolset.instructions)
     hints = [tool.definition.annotations for toolset in toolsets for tool in toolset.tools]
     if all(hint is not None and hint.read_only_hint for hint in hints):
         said[_READ_ONLY] = None
+    if saved:
+        said[_SAVED] = None
     return " ".join(said)
 
 
@@ -142,8 +148,8 @@ async def _call(
         return types.Answer("error internal: kubescript failed; see its log", is_error=True, code="internal")
 
 
-def _caller(ctx: ServerRequestContext[Any, Any]) -> types.Caller:
-    """Returns who asks, as the client calls itself."""
+def _caller(ctx: ServerRequestContext[Any, Any], tool: str) -> types.Caller:
+    """Returns who asks, as the client calls itself, and with which tool."""
     headers = getattr(ctx.request, "headers", {})
     handle = headers.get("mcp-session-id", "")
     session_id = _PROCESS_SESSION
@@ -152,8 +158,8 @@ def _caller(ctx: ServerRequestContext[Any, Any]) -> types.Caller:
         session_id = hashlib.sha256(handle.encode()).hexdigest()[:16]
     params = ctx.session.client_params
     if params is None:
-        return types.Caller(session_id)
-    return types.Caller(session_id, params.client_info.name, params.client_info.version)
+        return types.Caller(session_id, tool=tool)
+    return types.Caller(session_id, params.client_info.name, params.client_info.version, tool)
 
 
 def _validator(schema: Mapping[str, Any]) -> jsonschema.Draft202012Validator:

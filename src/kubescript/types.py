@@ -101,6 +101,8 @@ class Caller:
     """One connection of one client; no handle that would let anybody join it."""
     client: str = ""
     version: str = ""
+    tool: str = ""
+    """The MCP tool that was called; empty where a person runs a command."""
 
 
 @dataclass(frozen=True, slots=True)

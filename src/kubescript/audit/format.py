@@ -85,10 +85,10 @@ def _file_text(record: dict[str, Any]) -> str:
 
 
 def _script_text(record: dict[str, Any]) -> str:
-    """Describes a script by its calls and its client."""
+    """Describes a script by its tool, its calls and its client."""
     calls = record["calls"]
     not_allowed = record.get("not_allowed", 0)
-    return f"{calls} calls, {not_allowed} not allowed, by {client(record)}"
+    return _joined(" ", record.get("tool", ""), f"{calls} calls, {not_allowed} not allowed, by {client(record)}")
 
 
 def _script_outcome(record: dict[str, Any]) -> str:

@@ -52,6 +52,7 @@ class Subject:
     session: str
     client: str
     client_version: str
+    tool: str
     evaluation: str
     script: str
     """SHA-256 of its text."""

@@ -154,6 +154,7 @@ class Recorder:
             session=caller.session,
             client=self.text_filter(caller.client, check),
             client_version=self.text_filter(caller.version, check),
+            tool=caller.tool,
             evaluation=uuid.uuid4().hex,
             script=digest,
         )

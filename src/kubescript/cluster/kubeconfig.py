@@ -211,8 +211,8 @@ def _context(
 def _gke_plugin(user: Mapping[str, Any], cluster: str) -> Plugin | None:
     """Returns the program by which this user logs in to GKE; None when the user is not of GKE.
 
-    A user without credentials is of GKE when the cluster has the name that gcloud gives. Attack: a token for all of
-    Google's cloud that is sent to any API server whose user has no credentials.
+    A user without credentials is of GKE when the cluster has the name that gcloud gives. Otherwise a
+    token for all of Google Cloud would be sent to any API server whose user has no credentials.
     """
     if not any(user.values()):
         return Plugin(_GKE_PLUGIN) if cluster.startswith("gke_") else None
@@ -221,7 +221,8 @@ def _gke_plugin(user: Mapping[str, Any], cluster: str) -> Plugin | None:
     if not isinstance(called, dict) or Path(command).stem != _GKE_PLUGIN:
         return None
     variables = ((str(each.get("name")), str(each.get("value") or "")) for each in _entries(called, "env"))
-    return Plugin(command, tuple(map(str, called.get("args") or ())), tuple(variables))
+    arguments = called.get("args")
+    return Plugin(command, tuple(map(str, arguments)) if isinstance(arguments, list) else (), tuple(variables))
 
 
 def _entries(data: dict[str, Any], key: str) -> list[dict[str, Any]]:

@@ -252,7 +252,7 @@ def _of_json(document: str) -> _Reference:
 
 def _of_yaml(document: str) -> _Reference:
     """Reads the fields that name an object, where they are written as templates write them: a field a line."""
-    # A parser of YAML has no bound here that would hold for every text. What stands elsewhere is not told.
+    # No YAML parser here has a time bound, so only fields in block style at the usual place are read.
     found = _Reference()
     section, indent = "", 0
     for line in document.split("\n"):

@@ -167,7 +167,8 @@ class Policy:
             return None
         if not self.releases:
             return _DENY_RELEASES
-        # By the built-in rules no script sees a Secret, nor does it here. An operator who denies Secrets means Helm's.
+        # The built-in rule for Secrets does not apply, since the masking process passes no Secret of a release. A rule
+        # of the operator's for Secrets or ConfigMaps does.
         ruled = replace(self, defaults=())._ruled(releases.holder(call))
         if ruled is None or (ruled.serve == "metadata" and call.verb == "list"):
             return None

@@ -19,12 +19,12 @@ from typing import Final, Literal
 from kubescript import errors
 from kubescript.request import request
 
-__all__ = ["RULE", "holder", "is_release", "stored"]
+__all__ = ["holder", "is_release", "stored"]
 
 _GROUP: Final = "helm.sh"
 _PLURAL: Final = "releases"
-RULE: Final = "helm.sh/Release"
-"""The id of a rule of the operator's that denies releases."""
+_METADATA_RULE: Final = "helm.sh/Release"
+"""Marks the request that is sent: only what the masking process writes of its answer may pass."""
 _HOLDERS: Final = frozenset({"secrets", "configmaps"})
 _NAME: Final = re.compile(r"sh\.helm\.release\.v1\.[a-z0-9](?:[-a-z0-9.]{0,51}[a-z0-9])?\.v[1-9][0-9]{0,8}")
 """What Helm calls a revision. A release has a name of at most 53 characters."""
@@ -49,7 +49,7 @@ def stored(call: request.Request) -> request.Request:
         raise _refused("a release is read at apis/helm.sh/secrets (or configmaps)/namespaces/NAMESPACE/releases")
     if call.method != "GET" or call.verb not in {"get", "list"}:
         raise _refused(f"releases can only be listed and read, so {call.verb} is refused; return the helm command")
-    found = replace(holder(call), metadata_rule=RULE)
+    found = replace(holder(call), metadata_rule=_METADATA_RULE)
     return _list(found) if call.verb == "list" else _one(found)
 
 

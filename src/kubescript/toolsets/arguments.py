@@ -48,8 +48,8 @@ class Refusal(errors.RequestError):
 
 
 def checked(tool: str, given: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
-    """Returns the arguments that are not null. `known` are the tool's own. Raises Refusal."""
-    arguments = {name: _whole(value) for name, value in given.items() if value is not None}
+    """Returns the arguments. `known` are the tool's own. Raises Refusal."""
+    arguments = {name: _whole(value) for name, value in given.items()}
     for name, value in arguments.items():
         if name not in known:
             raise Refusal("unknown_argument", name=name[:_MAX_NAMESPACE], known=", ".join(known))

@@ -93,35 +93,37 @@ def _handler(name: str, access: base.Access, host: HostPart) -> base.Handler:
         given: Mapping[str, Any], on_progress: evaluator.OnProgress | None, caller: types.Caller
     ) -> types.Answer:
         clusters = access.clusters()
-        cluster = clusters[0]
+        asked = clusters[0]
         try:
             checked = arguments.checked(name, given, tuple(SCHEMAS[name]["properties"]))
             cluster = _cluster(checked)
-            if cluster and cluster not in clusters:
+            if cluster is not None and cluster not in clusters:
                 return _unknown(name, cluster, clusters)
+            asked = clusters[0] if cluster is None else cluster
             if host.prepare is not None:
-                checked |= await host.prepare(cluster or clusters[0])
+                checked |= await host.prepare(asked)
         except arguments.Refusal as refusal:
             return types.Answer(sanitizing.clean(f"Error: {refusal.message}"), is_error=True, code=refusal.code)
         except errors.ClusterError as error:
-            return _unmet(name, cluster, error.message, error.remedy)
+            return _unmet(name, asked, error.message, error.remedy)
         script = _script(name, checked, cluster, access.language)
         if host.follow is not None and checked.get("wait"):
             answer = await host.follow(script, _waits_ms(name, checked), on_progress, caller)
         else:
             answer = await access.evaluate(script, None, on_progress, caller)
         if answer.code in _ACTIONS:
-            return _explained(name, cluster or clusters[0], answer)
+            return _explained(name, asked, answer)
         return answer
 
     return call
 
 
-def _cluster(checked: dict[str, Any]) -> str:
-    """Takes the cluster out of the arguments. `region` replaces the location in the id that gcloud gives a cluster."""
-    cluster = str(checked.pop("cluster", ""))
+def _cluster(checked: dict[str, Any]) -> str | None:
+    """Takes the cluster out of the arguments; None when there is none. `region` replaces the location in the id that
+    gcloud gives a cluster."""
+    cluster: str | None = checked.pop("cluster", None)
     region = checked.pop("region", "")
-    return arguments.with_location(cluster, region) if region else cluster
+    return arguments.with_location(cluster, region) if cluster and region else cluster
 
 
 def _waits_ms(name: str, checked: Mapping[str, Any]) -> int:
@@ -130,14 +132,14 @@ def _waits_ms(name: str, checked: Mapping[str, Any]) -> int:
     return int(seconds) * 1000
 
 
-def _script(name: str, checked: Mapping[str, Any], cluster: str, language: str) -> str:
-    """Returns the script that carries out a call. The arguments are texts, numbers and maps of texts, so that their
+def _script(name: str, checked: Mapping[str, Any], cluster: str | None, language: str) -> str:
+    """Returns the script that carries out a call. The arguments are JSON values without NaN and Infinity, so that their
     `repr` is Python."""
     options = {_WORD_START.sub("_", argument).lower(): value for argument, value in checked.items()}
     if language != "en":
         options["language"] = language
     written = ", ".join(f"{option}={value!r}" for option, value in options.items())
-    where = f"k8s.context({cluster!r})" if cluster else "k8s"
+    where = "k8s" if cluster is None else f"k8s.context({cluster!r})"
     return f"{where}.tools.{name}({written})"
 
 

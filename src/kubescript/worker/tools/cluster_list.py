@@ -27,7 +27,7 @@ Cluster = dict[str, Any]
 def cluster_list(k8s: client.K8s, format: str = "detailed", *, include_stats: bool = False) -> Any:  # noqa: A002
     """The clusters by name, the default one first; with `include_stats`, version, nodes and pods of each."""
     if format not in _FORMATS:
-        raise ToolError("invalid_format", format=format, known=", ".join(_FORMATS))
+        raise ToolError("invalid_choice", name="format", known=", ".join(_FORMATS), value=format)
     names = k8s.contexts()
     clusters: list[Cluster] = [{"name": name, "default": name == names[0]} for name in names]
     if include_stats:

@@ -39,7 +39,7 @@ def kubectl_get(
 ) -> Any:
     """List objects of a kind, or show one. `output` is json, table, wide, name or yaml."""
     if output not in OUTPUTS:
-        raise ValueError(f"output is one of {', '.join(OUTPUTS)}")
+        raise tool_errors.ToolError("invalid_choice", name="output", known=", ".join(OUTPUTS), value=output)
     selector = label_selector or ",".join(f"{key}={value}" for key, value in (labels or {}).items())
     scope = _scope(k8s, resource, namespace, name, all_namespaces=all_namespaces, selector=selector)
     if output == "yaml":
@@ -146,8 +146,10 @@ def _counts(values: Sequence[str]) -> dict[str, int]:
 
 def _most(counts: Counter[str]) -> dict[str, int]:
     """Returns the counts, the least of many together."""
-    most, rest = (found := counts.most_common())[:MAX_COUNTS], found[MAX_COUNTS:]
-    return dict(most) | ({"other": sum(count for _, count in rest)} if rest else {})
+    found = counts.most_common()
+    rest = found[MAX_COUNTS:]
+    other = {"other": sum(count for _, count in rest)} if rest else {}
+    return dict(found[:MAX_COUNTS]) | other
 
 
 def _text(scope: listing.Scope, shown: listing.Listing, output: str) -> str:

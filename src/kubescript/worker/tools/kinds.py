@@ -11,7 +11,7 @@ from kubescript.wire import messages
 from kubescript.worker.sdk import builtin_kinds, client, discovery, errors, names, operations
 from kubescript.worker.tools import errors as tool_errors
 
-__all__ = ["Kind", "find", "unsupported"]
+__all__ = ["Kind", "built_in", "find", "unsupported"]
 
 _VERSIONED: Final = re.compile(r"([\w-]+)\.(v\d+(?:(?:alpha|beta)\d+)?)\.(\w[\w.-]*)", re.ASCII)
 
@@ -46,9 +46,11 @@ class Kind(NamedTuple):
 
 def find(k8s: client.K8s, resource: str) -> Kind:
     """Returns the kind of any name that kubectl knows. Raises ToolError for a kind that the cluster does not serve."""
-    if found := _built_in(resource):
+    if found := built_in(resource):
         namespaced = (found.group, found.version, found.plural) in _namespaced()
         return Kind(found.group, found.version, found.plural, found.kind, namespaced, found.model)
+    if _is_several(resource):  # no cluster serves it: none is asked
+        raise tool_errors.ToolError("unsupported_resource", resource=f"{resource}; {messages.text('one_kind')}")
     try:
         served = k8s.discovery().find(resource)
     except errors.NotFoundException:
@@ -56,7 +58,7 @@ def find(k8s: client.K8s, resource: str) -> Kind:
     return Kind(served.group, served.version, served.name, served.kind, served.namespaced)
 
 
-def _built_in(resource: str) -> builtin_kinds.Kind | None:
+def built_in(resource: str) -> builtin_kinds.Kind | None:
     """Returns the kind of a name such as po, Deployment, deploy.apps or deployments.v1.apps."""
     if versioned := _VERSIONED.fullmatch(resource):
         name, version, group = versioned.groups()
@@ -71,9 +73,11 @@ def unsupported(k8s: client.K8s, resource: str) -> tool_errors.ToolError:
     return tool_errors.ToolError("unsupported_resource", resource=f"{resource}; {hint}")
 
 
+def _is_several(resource: str) -> bool:
+    return resource.lower() == "all" or "," in resource
+
+
 def _hint(served: discovery.Discovery, resource: str) -> str:
-    if resource.lower() == "all" or "," in resource:
-        return messages.text("one_kind")
     known = {each.full_name for each in served.preferred()} | {each.name for each in served.preferred()}
     near = names.nearest(resource.lower(), sorted(known), 3)
     return f"near: {', '.join(near)}" if near else messages.text("custom_kind")

@@ -24,7 +24,7 @@ _SINCE: Final = re.compile(r"(?=\d)(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?
 _UNITS: Final = (86_400, 3_600, 60, 1)
 _LONGEST_S: Final = 10**9
 """Seconds that `since` counts back at most, some thirty years: kubelets overflow at three hundred."""
-_LISTS: Final = ("containers", "initContainers", "ephemeralContainers")
+_LISTS: Final = {"containers": "", "initContainers": " (init)", "ephemeralContainers": " (ephemeral)"}
 _STATUSES: Final = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
 
 
@@ -92,9 +92,9 @@ def _written(wanted: _Wanted, found: list[str], lines: int) -> str:
     asked = found[-lines:]
     shown = _fitting(asked)
     if len(shown) < len(asked):
-        head = messages.text("log_cut", log=wanted, shown=len(shown), asked=len(asked))
+        head = messages.text("log_cut", log=wanted, shown=len(shown))
     elif len(asked) < len(found):
-        head = messages.text("log_last", log=wanted, shown=len(shown))
+        head = messages.text("log_last", log=wanted, shown=len(shown), most=_MOST_LINES)
     else:
         head = messages.text("log_whole", log=wanted, shown=len(shown))
     return "\n".join([head, *shown])
@@ -139,9 +139,7 @@ def _explained(k8s: client.K8s, wanted: _Wanted, error: errors.ApiException) -> 
     if error.code:
         return error
     if error.status == 404:
-        # The hint with the names of the pods that there are costs a call, and is worth it.
-        hint = error._advice() if error._advice else ""
-        return ToolError("not_found", details=f"{error.message}; {hint}" if hint else error.message)
+        return tool_errors.of_api(error)
     if (error.status or 0) >= 500:
         return ToolError("log_unreachable", pod=wanted.pod, details=error.message)
     if error.status != 400:
@@ -155,16 +153,15 @@ def _diagnosed(k8s: client.K8s, wanted: _Wanted) -> ToolError | None:
         pod = k8s.coreV1().read_namespaced_pod(wanted.pod, wanted.namespace)
     except errors.ApiException:
         return None
-    names = list(_containers(pod["spec"]))
-    return _unmet(wanted, names, pod["status"].to_dict())
+    return _unmet(wanted, dict(_containers(pod["spec"])), pod["status"].to_dict())
 
 
-def _unmet(wanted: _Wanted, names: list[str], pod_status: Mapping[str, Any]) -> ToolError | None:
+def _unmet(wanted: _Wanted, names: Mapping[str, str], pod_status: Mapping[str, Any]) -> ToolError | None:
     if wanted.container is None and len(names) > 1:
-        return ToolError("container_required", pod=wanted.pod, containers=", ".join(names))
-    container = wanted.container or names[0]
+        return ToolError("container_required", pod=wanted.pod, containers=", ".join(names.values()))
+    container = wanted.container or next(iter(names))
     if container not in names:
-        return ToolError("no_container", pod=wanted.pod, container=container, containers=", ".join(names))
+        return ToolError("no_container", pod=wanted.pod, container=container, containers=", ".join(names.values()))
     status = _status(pod_status, container)
     waiting = status.get("state", {}).get("waiting")
     if wanted.previous and "terminated" not in status.get("lastState", {}):
@@ -177,11 +174,11 @@ def _unmet(wanted: _Wanted, names: list[str], pod_status: Mapping[str, Any]) -> 
     return None
 
 
-def _containers(spec: Mapping[str, Any]) -> Iterator[str]:
-    """Yields the names of all containers, the ordinary ones first."""
-    for kind in _LISTS:
+def _containers(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yields the name of each container, and how it is shown; the ordinary ones come first."""
+    for kind, mark in _LISTS.items():
         for each in spec.get(kind) or ():
-            yield each["name"]
+            yield each["name"], f"{each['name']}{mark}"
 
 
 def _status(pod_status: Mapping[str, Any], container: str) -> Mapping[str, Any]:

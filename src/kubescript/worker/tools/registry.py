@@ -42,7 +42,8 @@ TOOLS: Final[dict[str, Function]] = {
 
 
 class Toolbox:
-    """`k8s.tools`."""
+    """The kubectl-style tools as functions, such as k8s.tools.kubectl_top_pods(all_namespaces=True); dir(k8s.tools)
+    names them."""
 
     __slots__ = ("_k8s",)
 

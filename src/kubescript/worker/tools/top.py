@@ -115,7 +115,7 @@ def _of_pod(measured: list[_Usage], name: str) -> list[_Usage]:
 
 def _check_sort(sort_by: str | None) -> None:
     if sort_by not in (None, *_SORTS):
-        raise ToolError("invalid_sort", sort=sort_by, known=", ".join(_SORTS))
+        raise ToolError("invalid_choice", name="sortBy", known=", ".join(_SORTS), value=sort_by)
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------

@@ -60,6 +60,8 @@ def releases(k8s: client.K8s, namespace: str | None = None, status: str | None =
 
 def _selected(k8s: client.K8s, namespace: str | None, status: str | None, pattern: str) -> list[storage.Revision]:
     is_named = _matcher(pattern)
+    if status not in (None, "all", *_STATUSES):
+        raise ToolError("invalid_choice", name="status", known=", ".join(("all", *_STATUSES)), value=status)
     wanted = _STATUSES.get(status or "", _DEFAULT)
     everything = storage.revisions(k8s, namespace)
     # The last revision of a release is never superseded, so Helm shows all revisions to who asks for these.

@@ -15,7 +15,6 @@ import pytest
 import yaml
 from hypothesis import strategies
 
-from kubescript.cli import demo
 from kubescript.worker.tools import yaml_text
 from tests import clients, printed, tools
 from tests.controlplane import writer
@@ -443,12 +442,9 @@ def test_a_saved_object_of_no_sense_hides_no_other(tmp_path: Path) -> None:
             assert all(f"odd-{at}" in tools.text(ask("kubectl_get", resource="pods", output=output)) for at in range(5))
 
 
-DEMO = Path(demo.__file__).with_name("demo.tar.gz")
-
-
-def test_what_a_snapshot_does_not_hold_is_no_fault_of_a_cluster() -> None:
+def test_what_a_snapshot_does_not_hold_is_no_fault_of_a_cluster(tmp_path: Path) -> None:
     """Nobody is sent to look after an API server; the next call works."""
-    with tools.calling("--snapshot", str(DEMO)) as ask:
+    with tools.calling("--snapshot", str(tools.saved_without_secrets(tmp_path))) as ask:
         missing = ask("kubectl_get", resource="secrets", namespace="shop")
         assert missing.is_error and "secrets were not captured" in clients.text(missing)
         assert "errorType" not in (missing.meta or {})

@@ -316,10 +316,20 @@ def test_repositories_are_named_without_their_credentials(tmp_path: Path) -> Non
     anyio.run(ask)
 
 
-@pytest.mark.parametrize(("tool", "given"), [("helm_list", {}), ("helm_status", {"releaseName": "web"})])
-def test_a_saved_cluster_without_secrets_has_no_releases(tool: str, given: dict[str, str]) -> None:
-    """The answer says why, without the path that the tool asked for."""
+def test_a_saved_cluster_with_metadata_of_secrets_lists_releases() -> None:
+    """Name, revision and state are labels; what is in the release was not saved."""
     with tools.calling("--snapshot", str(DEMO), toolsets="helm") as saved:
+        head, row, *_ = tools.text(saved("helm_list")).splitlines()
+        assert head.split()[:5] == ["NAME", "NAMESPACE", "REVISION", "UPDATED", "STATUS"]
+        name, namespace, revision, _, status, chart = row.split()
+        assert (name, namespace, revision, status, chart) == ("storefront", "shop", "5", "deployed", "(unreadable)")
+
+
+@pytest.mark.parametrize(("tool", "given"), [("helm_list", {}), ("helm_status", {"releaseName": "web"})])
+def test_a_saved_cluster_without_secrets_has_no_releases(tool: str, given: dict[str, str], tmp_path: Path) -> None:
+    """The answer says why, without the path that the tool asked for."""
+    folder = tools.saved_without_secrets(tmp_path)
+    with tools.calling("--snapshot", str(folder), toolsets="helm") as saved:
         refused = saved(tool, **given)
         assert refused.is_error
         assert "Helm keeps its releases in Secrets, which this saved cluster does not hold" in clients.whole(refused)

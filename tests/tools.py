@@ -13,9 +13,10 @@ import mcp_types
 from anyio.from_thread import start_blocking_portal
 from mcp.client import Client
 
+from kubescript.cli import demo
 from tests import clients, kubectl
 
-__all__ = ["TOOLSETS", "Call", "calling", "text", "told", "typed_by_kubectl"]
+__all__ = ["TOOLSETS", "Call", "calling", "saved_without_secrets", "text", "told", "typed_by_kubectl"]
 
 TOOLSETS = "kubectl,helm,cluster"
 
@@ -55,6 +56,15 @@ def told(result: Any) -> Any:
     # A saved cluster says which namespaces it holds.
     found, _, _ = text(result).partition("\n[warning: the snapshot holds ")
     return json.loads(found)
+
+
+def saved_without_secrets(folder: Path) -> Path:
+    """The cluster of the demo, saved again by an operator who denies Secrets."""
+    rules, out = folder / "rules.toml", folder / "saved"
+    rules.write_text('denied_resources = [{group = "", kind = "Secret"}]\n')
+    command = [clients.KUBESCRIPT, "snapshot", out, "--snapshot", demo.SNAPSHOT, "--config", rules]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    return out
 
 
 def typed_by_kubectl(kubeconfig: Path, *words: str) -> str:

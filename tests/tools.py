@@ -62,7 +62,7 @@ def saved_without_secrets(folder: Path) -> Path:
     """The cluster of the demo, saved again by an operator who denies Secrets."""
     rules, out = folder / "rules.toml", folder / "saved"
     rules.write_text('denied_resources = [{group = "", kind = "Secret"}]\n')
-    command = [clients.KUBESCRIPT, "snapshot", out, "--snapshot", demo.SNAPSHOT, "--config", rules]
+    command = [clients.KUBESCRIPT, "snapshot", str(out), "--snapshot", str(demo.SNAPSHOT), "--config", str(rules)]
     subprocess.run(command, check=True, capture_output=True, timeout=120)
     return out
 

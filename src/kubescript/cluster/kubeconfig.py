@@ -211,8 +211,8 @@ def _context(
 def _gke_plugin(user: Mapping[str, Any], cluster: str) -> Plugin | None:
     """Returns the program by which this user logs in to GKE; None when the user is not of GKE.
 
-    A user without credentials is of GKE when the cluster has the name that gcloud gives. Otherwise a
-    token for all of Google Cloud would be sent to any API server whose user has no credentials.
+    A user without credentials is of GKE when the cluster has the name that gcloud gives. Otherwise a token for all of
+    Google Cloud would be sent to any API server whose user has no credentials.
     """
     if not any(user.values()):
         return Plugin(_GKE_PLUGIN) if cluster.startswith("gke_") else None

@@ -50,7 +50,7 @@ def find(k8s: client.K8s, resource: str) -> Kind:
         namespaced = (found.group, found.version, found.plural) in _namespaced()
         return Kind(found.group, found.version, found.plural, found.kind, namespaced, found.model)
     if _is_several(resource):  # no cluster serves it: none is asked
-        raise tool_errors.ToolError("unsupported_resource", resource=f"{resource}; {messages.text('one_kind')}")
+        raise unsupported(k8s, resource)
     try:
         served = k8s.discovery().find(resource)
     except errors.NotFoundException:
@@ -69,7 +69,7 @@ def built_in(resource: str) -> builtin_kinds.Kind | None:
 def unsupported(k8s: client.K8s, resource: str) -> tool_errors.ToolError:
     """Returns what a tool says of a kind that the cluster does not serve: the names that look like it, or how kinds are
     named."""
-    hint = _hint(k8s.discovery(), resource)
+    hint = messages.text("one_kind") if _is_several(resource) else _hint(k8s.discovery(), resource)
     return tool_errors.ToolError("unsupported_resource", resource=f"{resource}; {hint}")
 
 

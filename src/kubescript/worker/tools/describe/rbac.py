@@ -24,9 +24,6 @@ Part = tuple[str, str, str | None]
 def role(about: subject.Subject, out: writer.Writer) -> None:
     """Writes a Role or ClusterRole."""
     _heading(about, out)
-    # kubectl says nothing of it: a ClusterRole whose rules a controller has not gathered yet looks like one without.
-    gathered = (about.object.get("aggregationRule") or {}).get("clusterRoleSelectors") or []
-    out.given("Aggregated From", "; ".join(values.label_selector(each) for each in gathered))
     out.title("PolicyRule")
     rules = about.object.get("rules") or []
     parts = list(itertools.islice(_parts(rules), MAX_PARTS + 1))

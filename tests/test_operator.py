@@ -506,11 +506,14 @@ def test_closed_streams_do_no_harm(closed: str, tmp_path: Path) -> None:
 @contextlib.contextmanager
 def running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
     """A command in a process group of its own, as in a terminal, whose input stays open."""
+    # Tests that a shell started in the background ignore SIGINT, and so would the command.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(
         [clients.KUBESCRIPT, *arguments], text=True, start_new_session=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env=os.environ | {"PYTHONFAULTHANDLER": "1"},
     )  # fmt: skip
+    signal.signal(signal.SIGINT, before)
     try:
         yield process
     finally:

@@ -24,62 +24,64 @@ _FLAGS_BEFORE: Final = "kubescript.flags"
 """Key under which a sub-command finds the flags that stand before it."""
 
 
+_SERVER_FLAGS: Final = (
+    click.option(
+        "--toolsets",
+        help="Groups of tools to serve, separated by commas: code, kubectl, helm, cluster.",
+    ),
+    click.option("--kubeconfig", type=paths.UserPath(), help="Kubeconfig file."),
+    click.option(
+        "--kubeconfig-later",
+        is_flag=True,
+        default=None,
+        help="Start even without a usable kubeconfig. The first call looks for it again.",
+    ),
+    click.option("--context", help="Kubeconfig context."),
+    click.option("--contexts", help="Kubeconfig contexts that scripts may name, separated by commas."),
+    click.option("--snapshot", type=paths.UserPath(), help="Serve this saved cluster instead of a live one."),
+    click.option("--config", "config_file", type=paths.UserPath(), help="TOML or YAML file with settings."),
+    click.option(
+        "--config-dir",
+        type=paths.UserPath(),
+        help="Folder of TOML files, read in the order of their names. Later settings override; rules add up.",
+    ),
+    click.option(
+        "--read-only/--no-read-only", default=None, help="Refuse every request that could change the cluster."
+    ),
+    click.option("--audit", type=paths.UserPath(), help="Record every script and API call in this file."),
+    click.option(
+        "--audit-keep",
+        type=click.Choice(["scripts", "responses"]),
+        help="Also keep, beside the audit file, each script's text or all that `audit replay` needs.",
+    ),
+    click.option(
+        "--transport",
+        type=click.Choice(["stdio", "http"]),
+        help="How clients connect. Default: http if --port or --host is given, else stdio.",
+    ),
+    *habits.options(),
+    click.option("--host", help="Loopback address of the http transport."),
+    click.option("--port", type=int, help="Port of the http transport."),
+    click.option(
+        "--log-level",
+        type=habits.LogLevel(["debug", "info", "warning", "error"], case_sensitive=False),
+        help="Lowest level that is logged.",
+    ),
+    click.option(
+        "--log-format",
+        type=click.Choice(["auto", "json", "text"]),
+        help="Format of the log. auto: text on a terminal, JSON elsewhere.",
+    ),
+    click.option(
+        "--log-file", type=paths.UserPath(), help="Append the log to this file instead of writing it to stderr."
+    ),
+)
+
+
 def server_flags(command: Callable[..., Any]) -> Callable[..., Any]:
     """The flags of the server, shared by every sub-command. A flag that is not given sets nothing, so that environment
     and file decide."""
-    options = (
-        click.option(
-            "--toolsets",
-            help="Groups of tools to serve, separated by commas: code, kubectl, helm, cluster.",
-        ),
-        click.option("--kubeconfig", type=paths.UserPath(), help="Kubeconfig file."),
-        click.option(
-            "--kubeconfig-later",
-            is_flag=True,
-            default=None,
-            help="Start even without a usable kubeconfig. The first call looks for it again.",
-        ),
-        click.option("--context", help="Kubeconfig context."),
-        click.option("--contexts", help="Kubeconfig contexts that scripts may name, separated by commas."),
-        click.option("--snapshot", type=paths.UserPath(), help="Serve this saved cluster instead of a live one."),
-        click.option("--config", "config_file", type=paths.UserPath(), help="TOML or YAML file with settings."),
-        click.option(
-            "--config-dir",
-            type=paths.UserPath(),
-            help="Folder of TOML files, read in the order of their names. Later settings override; rules add up.",
-        ),
-        click.option(
-            "--read-only/--no-read-only", default=None, help="Refuse every request that could change the cluster."
-        ),
-        click.option("--audit", type=paths.UserPath(), help="Record every script and API call in this file."),
-        click.option(
-            "--audit-keep",
-            type=click.Choice(["scripts", "responses"]),
-            help="Also keep, beside the audit file, each script's text or all that `audit replay` needs.",
-        ),
-        click.option(
-            "--transport",
-            type=click.Choice(["stdio", "http"]),
-            help="How clients connect. Default: http if --port or --host is given, else stdio.",
-        ),
-        *habits.options(),
-        click.option("--host", help="Loopback address of the http transport."),
-        click.option("--port", type=int, help="Port of the http transport."),
-        click.option(
-            "--log-level",
-            type=habits.LogLevel(["debug", "info", "warning", "error"], case_sensitive=False),
-            help="Lowest level that is logged.",
-        ),
-        click.option(
-            "--log-format",
-            type=click.Choice(["auto", "json", "text"]),
-            help="Format of the log. auto: text on a terminal, JSON elsewhere.",
-        ),
-        click.option(
-            "--log-file", type=paths.UserPath(), help="Append the log to this file instead of writing it to stderr."
-        ),
-    )
-    return functools.reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
+    return functools.reduce(lambda wrapped, option: option(wrapped), reversed(_SERVER_FLAGS), command)
 
 
 def remember(context: click.Context, flags: dict[str, object]) -> None:

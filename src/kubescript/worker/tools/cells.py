@@ -8,13 +8,30 @@ from typing import Any, Final
 
 from kubescript.worker.sdk import ages
 
-__all__ = ["NONE", "UNSET", "at", "condition", "containers", "elements", "labels", "line", "selector", "since"]
+__all__ = [
+    "NONE",
+    "UNSET",
+    "access_modes",
+    "age",
+    "at",
+    "condition",
+    "containers",
+    "elements",
+    "labels",
+    "line",
+    "name",
+    "selector",
+    "since",
+    "storage_class",
+]
 
 NONE: Final = "<none>"
 UNSET: Final = "<unset>"
 # Attack: a CRD's column, an event or a condition whose text ends the line, and writes another object's row below. The
 # host takes out other control characters, and makes line ends of the last three.
 _NO_LINE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_BETA_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
+_MODES: Final = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
 _OPERATORS: Final = {"In": "in", "NotIn": "notin"}
 
 
@@ -40,11 +57,32 @@ def line(text: object) -> str:
 
 def since(moment: Any) -> str:
     """Returns the time since a moment, as kubectl writes it."""
-    age = ages.age(moment)
-    seconds = int(age.total_seconds())
+    elapsed = ages.age(moment)
+    seconds = int(elapsed.total_seconds())
     if seconds < -1:
         return "<invalid>"
-    return "0s" if seconds < 0 else str(age)
+    return "0s" if seconds < 0 else str(elapsed)
+
+
+def name(obj: Any) -> Any:
+    """Returns an object's name; None where it has none."""
+    return at(obj, "metadata.name")
+
+
+def age(obj: Any) -> str:
+    """Returns the time since an object was made."""
+    return since(at(obj, "metadata.creationTimestamp"))
+
+
+def access_modes(modes: Any) -> str:
+    """Returns access modes in kubectl's abbreviations and order."""
+    return ",".join(short for mode, short in _MODES.items() if mode in (modes or ()))
+
+
+def storage_class(obj: Any) -> str:
+    """Returns the storage class of a claim or a volume; empty where it has none."""
+    annotations = at(obj, "metadata.annotations", {})
+    return str(annotations.get(_BETA_CLASS, at(obj, "spec.storageClassName", "")))
 
 
 def labels(found: Any) -> str:

@@ -184,15 +184,21 @@ def _events(events: Iterable[Object]) -> list[str]:
     for event in events:
         about = event["involvedObject"]
         key = (about.get("namespace") or "-", about.get("kind") or "-", event.get("reason") or "-")
-        group = groups.setdefault(key, _Warning())
-        series = event.get("series") or {}
-        group.count += series.get("count") or event.get("count") or 1
-        last = series.get("lastObservedTime") or event.get("lastTimestamp") or event.get("eventTime") or ""
-        if last >= group.last:
-            group.last, group.message = last, event.get("message") or ""
+        _count(event, groups.setdefault(key, _Warning()))
     newest = sorted(groups.items(), key=lambda item: item[1].last, reverse=True)
     rows = [(*key, f"x{each.count}", _age(each.last), each.message) for key, each in newest]
-    return [messages.text("dump_events", count=sum(each.count for each in groups.values())), *_rows(rows)]
+    total = sum(each.count for each in groups.values())
+    return [messages.text("dump_events", count=total), *_rows(rows)]
+
+
+def _count(event: Object, group: _Warning) -> None:
+    """Adds an event to those like it."""
+    series = event.get("series") or {}
+    group.count += series.get("count") or event.get("count") or 1
+    last = series.get("lastObservedTime") or event.get("lastTimestamp") or event.get("eventTime") or ""
+    if last >= group.last:
+        group.last = last
+        group.message = event.get("message") or ""
 
 
 def _age(moment: str) -> str:

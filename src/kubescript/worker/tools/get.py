@@ -101,8 +101,8 @@ def _yaml(k8s: client.K8s, scope: listing.Scope) -> str:
     if not documents:
         return _nothing(scope)
     notes = [_withheld(scope, reply.metadata_rule)] if reply.metadata_rule else []
-    if len(documents) < len(objects) or (not scope.single and found.metadata.get("continue")):
-        total = str(len(objects)) if scope.single else _total(found)
+    total = "1" if scope.single else _total(found)
+    if total != str(len(documents)):
         narrower = "get_first_objects" if scope.kind.namespaced else "get_first_of_cluster"
         notes.append(messages.text(narrower, shown=len(documents), total=total))
     return "".join(f"# {note}\n" for note in notes) + "---\n".join(documents)

@@ -41,7 +41,8 @@ class Kind(NamedTuple):
         """Returns the path of one object, or of all in a namespace or in the cluster."""
         root = ("apis", self.group, self.version) if self.group else ("api", self.version)
         within = ("namespaces", namespace) if self.namespaced and namespace else ()
-        return (*root, *within, self.plural, *((name,) if name else ()))
+        last = (self.plural, name) if name else (self.plural,)
+        return (*root, *within, *last)
 
 
 def find(k8s: client.K8s, resource: str) -> Kind:

@@ -24,29 +24,22 @@ __all__ = [
 
 Json = dict[str, Any]
 _ROLE: Final = "node-role.kubernetes.io/"
-_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
-_MODES: Final = {
-    "ReadWriteOnce": "RWO",
-    "ReadOnlyMany": "ROX",
-    "ReadWriteMany": "RWX",
-    "ReadWriteOncePod": "RWOP",
-}
 _MOST_HOSTS: Final = 3
 
 
 def of_any(obj: Json) -> list[Any]:
     """Returns name and age, which every object has."""
-    return [_name(obj), _age(obj)]
+    return [cells.name(obj), cells.age(obj)]
 
 
 def of_conditioned(obj: Json) -> list[Any]:
     """Returns the cells of an object with a condition Ready."""
-    return [_name(obj), cells.condition(obj, "Ready"), _age(obj)]
+    return [cells.name(obj), cells.condition(obj, "Ready"), cells.age(obj)]
 
 
 def of_role(obj: Json) -> list[Any]:
     """Returns the cells of a ClusterRole: the API server prints its time of creation instead of its age."""
-    return [_name(obj), cells.at(obj, "metadata.creationTimestamp")]
+    return [cells.name(obj), cells.at(obj, "metadata.creationTimestamp")]
 
 
 def of_node(obj: Json) -> list[Any]:
@@ -56,10 +49,10 @@ def of_node(obj: Json) -> list[Any]:
     if info.get("architecture"):
         kernel += f" ({info['architecture']})"
     return [
-        _name(obj),
+        cells.name(obj),
         _node_state(obj),
         _roles(obj),
-        _age(obj),
+        cells.age(obj),
         info.get("kubeletVersion", ""),
         _address(obj, "InternalIP"),
         _address(obj, "ExternalIP"),
@@ -71,33 +64,33 @@ def of_node(obj: Json) -> list[Any]:
 
 def of_namespace(obj: Json) -> list[Any]:
     """Returns the cells of a Namespace."""
-    return [_name(obj), cells.at(obj, "status.phase", ""), _age(obj)]
+    return [cells.name(obj), cells.at(obj, "status.phase", ""), cells.age(obj)]
 
 
 def of_config_map(obj: Json) -> list[Any]:
     """Returns the cells of a ConfigMap."""
-    return [_name(obj), len(cells.at(obj, "data", {})) + len(cells.at(obj, "binaryData", {})), _age(obj)]
+    return [cells.name(obj), len(cells.at(obj, "data", {})) + len(cells.at(obj, "binaryData", {})), cells.age(obj)]
 
 
 def of_secret(obj: Json) -> list[Any]:
     """Returns the cells of a Secret that is served whole."""
-    return [_name(obj), cells.at(obj, "type", ""), len(cells.at(obj, "data", {})), _age(obj)]
+    return [cells.name(obj), cells.at(obj, "type", ""), len(cells.at(obj, "data", {})), cells.age(obj)]
 
 
 def of_volume(obj: Json) -> list[Any]:
     """Returns the cells of a PersistentVolume."""
     claim = cells.at(obj, "spec.claimRef")
     return [
-        _name(obj),
+        cells.name(obj),
         cells.at(obj, "spec.capacity.storage", "0"),
-        _modes(cells.elements(obj, "spec.accessModes")),
+        cells.access_modes(cells.elements(obj, "spec.accessModes")),
         cells.at(obj, "spec.persistentVolumeReclaimPolicy", ""),
         _phase(obj),
         f"{claim.get('namespace', '')}/{claim.get('name', '')}" if claim else "",
-        _storage_class(obj),
+        cells.storage_class(obj),
         cells.at(obj, "spec.volumeAttributesClassName", cells.UNSET),
         cells.at(obj, "status.reason", ""),
-        _age(obj),
+        cells.age(obj),
         cells.at(obj, "spec.volumeMode", cells.UNSET),
     ]
 
@@ -106,14 +99,14 @@ def of_claim(obj: Json) -> list[Any]:
     """Returns the cells of a PersistentVolumeClaim."""
     volume = cells.at(obj, "spec.volumeName", "")
     return [
-        _name(obj),
+        cells.name(obj),
         _phase(obj),
         volume,
         cells.at(obj, "status.capacity.storage", "0") if volume else "",
-        _modes(cells.elements(obj, "status.accessModes")) if volume else "",
-        _storage_class(obj),
+        cells.access_modes(cells.elements(obj, "status.accessModes")) if volume else "",
+        cells.storage_class(obj),
         cells.at(obj, "spec.volumeAttributesClassName", cells.UNSET),
-        _age(obj),
+        cells.age(obj),
         cells.at(obj, "spec.volumeMode", cells.UNSET),
     ]
 
@@ -122,12 +115,12 @@ def of_service(obj: Json) -> list[Any]:
     """Returns the cells of a Service."""
     own = cells.elements(obj, "spec.clusterIPs")
     return [
-        _name(obj),
+        cells.name(obj),
         cells.at(obj, "spec.type", ""),
         own[0] if own else cells.NONE,
         _external(obj),
         ",".join(_port(each) for each in cells.elements(obj, "spec.ports")) or cells.NONE,
-        _age(obj),
+        cells.age(obj),
         cells.labels(cells.at(obj, "spec.selector")),
     ]
 
@@ -135,12 +128,12 @@ def of_service(obj: Json) -> list[Any]:
 def of_ingress(obj: Json) -> list[Any]:
     """Returns the cells of an Ingress."""
     return [
-        _name(obj),
+        cells.name(obj),
         cells.at(obj, "spec.ingressClassName", cells.NONE),
         _hosts(cells.elements(obj, "spec.rules")),
         ",".join(_balancers(obj)),
         "80, 443" if cells.elements(obj, "spec.tls") else "80",
-        _age(obj),
+        cells.age(obj),
     ]
 
 
@@ -160,7 +153,7 @@ def of_event(obj: Json) -> list[Any]:
         cells.at(obj, "message", "").strip(),
         first,
         cells.at(obj, "series.count") or cells.at(obj, "count") or 1,
-        _name(obj),
+        cells.name(obj),
     ]
 
 
@@ -172,21 +165,13 @@ def of_binding(obj: Json) -> list[Any]:
         f"{each.get('namespace', '')}/{each.get('name')}" for each in subjects if each.get("kind") == "ServiceAccount"
     ]
     return [
-        _name(obj),
+        cells.name(obj),
         f"{role.get('kind', '')}/{role.get('name', '')}",
-        _age(obj),
+        cells.age(obj),
         ", ".join(each["name"] for each in subjects if each.get("kind") == "User"),
         ", ".join(each["name"] for each in subjects if each.get("kind") == "Group"),
         ", ".join(accounts),
     ]
-
-
-def _name(obj: Json) -> Any:
-    return cells.at(obj, "metadata.name")
-
-
-def _age(obj: Json) -> str:
-    return cells.since(cells.at(obj, "metadata.creationTimestamp"))
 
 
 def _phase(obj: Json) -> str:
@@ -209,15 +194,6 @@ def _roles(node: Json) -> str:
 def _address(node: Json, kind: str) -> str:
     found = (each.get("address", "") for each in cells.elements(node, "status.addresses") if each.get("type") == kind)
     return next(found, cells.NONE)
-
-
-def _modes(modes: list[str]) -> str:
-    return ",".join(short for mode, short in _MODES.items() if mode in modes)
-
-
-def _storage_class(obj: Json) -> str:
-    annotations = cells.at(obj, "metadata.annotations", {})
-    return str(annotations[_CLASS] if _CLASS in annotations else cells.at(obj, "spec.storageClassName", ""))
 
 
 def _balancers(obj: Json) -> list[str]:

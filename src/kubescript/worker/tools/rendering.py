@@ -29,13 +29,16 @@ _LEFT_OUT: Final = frozenset(
 
 def as_table(found: listing.Listing, *, wide: bool, namespaces: bool) -> str:
     """Returns kubectl's table. `namespaces` begins each row with its namespace."""
-    places = [place for place, column in enumerate(found.columns) if wide or not column.wide]
-    titles = [cells.line(found.columns[place].name).upper() for place in places]
-    lines = [[_printed(row.cell(place)) for place in places] for row in found.rows]
+    shown = {place: column.name for place, column in enumerate(found.columns) if wide or not column.wide}
+    titles = [cells.line(name).upper() for name in shown.values()]
     if namespaces:
         titles.insert(0, "NAMESPACE")
-        lines = [[cells.line(row.namespace), *line] for row, line in zip(found.rows, lines, strict=True)]
-    return _aligned([titles, *lines])
+    lines = [titles]
+    for row in found.rows:
+        line = [cells.line(row.namespace)] if namespaces else []
+        line += [_printed(row.cell(place)) for place in shown]
+        lines.append(line)
+    return _aligned(lines)
 
 
 def as_names(found: listing.Listing, kind: str) -> str:
@@ -58,11 +61,14 @@ def _hidden(column: columns.Column) -> bool:
 
 
 def _map(row: listing.Row, keys: Mapping[str, int], *, namespaces: bool) -> dict[str, Any]:
-    told: Mapping[str, Any] = {key: row.cell(place) for key, place in keys.items()}
-    head = {"name": told["name"]} if "name" in told else {}
+    values = {key: row.cell(place) for key, place in keys.items()}
+    head = {"name": values["name"]} if "name" in values else {}
     if namespaces:
         head["namespace"] = row.namespace
-    return head | {key: value for key, value in told.items() if key not in head and value not in _UNSAID}
+    for key, value in values.items():
+        if value not in _UNSAID:
+            head.setdefault(key, value)
+    return head
 
 
 def _key(title: str) -> str:
@@ -75,7 +81,9 @@ def _printed(value: Any) -> str:
     """Returns a cell as kubectl prints it: the first line only."""
     if value is None:
         return ""
-    text = value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+    text = str(value)
+    if isinstance(value, bool):
+        text = text.lower()
     first, *more = _LINE_END.split(text, maxsplit=1)
     return cells.line(first) + ("..." if more else "")
 

@@ -34,11 +34,11 @@ _METRICS: Final = {
 def of_deployment(obj: Json) -> list[Any]:
     """Returns the cells of a Deployment."""
     return [
-        _name(obj),
+        cells.name(obj),
         _ready(obj),
         cells.at(obj, "status.updatedReplicas", 0),
         cells.at(obj, "status.availableReplicas", 0),
-        _age(obj),
+        cells.age(obj),
         *_template(obj),
         cells.selector(cells.at(obj, "spec.selector")),
     ]
@@ -47,11 +47,11 @@ def of_deployment(obj: Json) -> list[Any]:
 def of_replica_set(obj: Json) -> list[Any]:
     """Returns the cells of a ReplicaSet."""
     return [
-        _name(obj),
+        cells.name(obj),
         cells.at(obj, "spec.replicas", 0),
         cells.at(obj, "status.replicas", 0),
         cells.at(obj, "status.readyReplicas", 0),
-        _age(obj),
+        cells.age(obj),
         *_template(obj),
         _selector(obj),
     ]
@@ -59,20 +59,20 @@ def of_replica_set(obj: Json) -> list[Any]:
 
 def of_stateful_set(obj: Json) -> list[Any]:
     """Returns the cells of a StatefulSet."""
-    return [_name(obj), _ready(obj), _age(obj), *_template(obj)]
+    return [cells.name(obj), _ready(obj), cells.age(obj), *_template(obj)]
 
 
 def of_daemon_set(obj: Json) -> list[Any]:
     """Returns the cells of a DaemonSet."""
     return [
-        _name(obj),
+        cells.name(obj),
         cells.at(obj, "status.desiredNumberScheduled", 0),
         cells.at(obj, "status.currentNumberScheduled", 0),
         cells.at(obj, "status.numberReady", 0),
         cells.at(obj, "status.updatedNumberScheduled", 0),
         cells.at(obj, "status.numberAvailable", 0),
         cells.labels(cells.at(obj, "spec.template.spec.nodeSelector")),
-        _age(obj),
+        cells.age(obj),
         *_template(obj),
         _selector(obj),
     ]
@@ -80,7 +80,15 @@ def of_daemon_set(obj: Json) -> list[Any]:
 
 def of_job(obj: Json) -> list[Any]:
     """Returns the cells of a Job."""
-    return [_name(obj), _job_state(obj), _completions(obj), _duration(obj), _age(obj), *_template(obj), _selector(obj)]
+    return [
+        cells.name(obj),
+        _job_state(obj),
+        _completions(obj),
+        _duration(obj),
+        cells.age(obj),
+        *_template(obj),
+        _selector(obj),
+    ]
 
 
 def of_cron_job(obj: Json) -> list[Any]:
@@ -88,13 +96,13 @@ def of_cron_job(obj: Json) -> list[Any]:
     last, suspended = cells.at(obj, "status.lastScheduleTime"), cells.at(obj, "spec.suspend")
     job = cells.at(obj, "spec.jobTemplate", {})
     return [
-        _name(obj),
+        cells.name(obj),
         cells.at(obj, "spec.schedule"),
         cells.at(obj, "spec.timeZone", cells.NONE),
         cells.UNSET if suspended is None else str(suspended),
         len(cells.elements(obj, "status.active")),
         cells.since(last) if last else cells.NONE,
-        _age(obj),
+        cells.age(obj),
         *_template(job),
         _selector(job),
     ]
@@ -104,22 +112,14 @@ def of_autoscaler(obj: Json) -> list[Any]:
     """Returns the cells of a HorizontalPodAutoscaler."""
     target = cells.at(obj, "spec.scaleTargetRef", {})
     return [
-        _name(obj),
+        cells.name(obj),
         f"{target.get('kind', '')}/{target.get('name', '')}",
         _targets(obj),
         str(cells.at(obj, "spec.minReplicas", cells.UNSET)),
         cells.at(obj, "spec.maxReplicas", 0),
         cells.at(obj, "status.currentReplicas", 0),
-        _age(obj),
+        cells.age(obj),
     ]
-
-
-def _name(obj: Json) -> Any:
-    return cells.at(obj, "metadata.name")
-
-
-def _age(obj: Json) -> str:
-    return cells.since(cells.at(obj, "metadata.creationTimestamp"))
 
 
 def _template(obj: Json) -> tuple[str, str]:

@@ -2,25 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
-
+from kubescript.worker.tools import cells
 from kubescript.worker.tools.describe import values, writer
 
-__all__ = ["access_modes", "fields", "storage_class", "templates"]
-
-_BETA_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
-_MODES: Final = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
-
-
-def access_modes(modes: list[str] | None) -> str:
-    """Returns access modes in kubectl's abbreviations and order."""
-    return ",".join(short for mode, short in _MODES.items() if mode in (modes or ()))
-
-
-def storage_class(found: values.Object) -> str:
-    """Returns the storage class of a claim or a volume."""
-    annotations = (found.get("metadata") or {}).get("annotations") or {}
-    return values.text(annotations.get(_BETA_CLASS, (found.get("spec") or {}).get("storageClassName")))
+__all__ = ["fields", "templates"]
 
 
 def fields(out: writer.Writer, found: values.Object, level: int = 0, *, whole: bool = False) -> None:
@@ -29,7 +14,7 @@ def fields(out: writer.Writer, found: values.Object, level: int = 0, *, whole: b
     if whole:
         out.field("Name", metadata.get("name"))
         out.field("Namespace", metadata.get("namespace"))
-    out.field("StorageClass", storage_class(found), level)
+    out.field("StorageClass", cells.storage_class(found), level)
     if whole:
         going = metadata.get("deletionTimestamp")
         out.field("Status", f"Terminating (lasts {values.since(going)})" if going else status.get("phase"))
@@ -42,7 +27,7 @@ def fields(out: writer.Writer, found: values.Object, level: int = 0, *, whole: b
         out.labels("Annotations", metadata.get("annotations"), level)
     bound = bool(spec.get("volumeName"))
     out.field("Capacity", (status.get("capacity") or {}).get("storage", "0") if bound else "", level)
-    out.field("Access Modes", access_modes(status.get("accessModes")) if bound else "", level)
+    out.field("Access Modes", cells.access_modes(status.get("accessModes")) if bound else "", level)
     out.given("VolumeMode", spec.get("volumeMode"), level)
     if source := spec.get("dataSource"):
         out.title("DataSource", level)
@@ -61,7 +46,7 @@ def templates(out: writer.Writer, found: list[values.Object] | None) -> None:
         metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
         requests = (spec.get("resources") or {}).get("requests") or {}
         out.field("Name", metadata.get("name"), 1)
-        out.field("StorageClass", storage_class(template), 1)
+        out.field("StorageClass", cells.storage_class(template), 1)
         out.labels("Labels", metadata.get("labels"), 1)
         out.labels("Annotations", metadata.get("annotations"), 1)
         out.field("Capacity", requests.get("storage", "<default>"), 1)

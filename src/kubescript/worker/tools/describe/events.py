@@ -57,7 +57,9 @@ def _row(event: values.Object) -> tuple[str, ...]:
     message = values.text(event.get("message")).strip()
     if field := (event.get("involvedObject") or {}).get("fieldPath"):
         message = f"{field}: {message}"
-    return values.text(event.get("type")), values.text(event.get("reason")), _age(event), values.text(source), message
+    kind = values.text(event.get("type"))
+    reason = values.text(event.get("reason"))
+    return kind, reason, _age(event), values.text(source), message
 
 
 def _age(event: values.Object) -> str:

@@ -58,15 +58,23 @@ def _read(about: subject.Subject, spec: values.Object) -> dict[str, Any]:
 def _port_names(service: values.Object) -> dict[Any, str]:
     """Returns the names of a Service's ports by number and by name."""
     ports = (service.get("spec") or {}).get("ports") or ()
-    named = {each["name"]: each["name"] for each in ports if each.get("name")}
-    return named | {each.get("port"): values.text(each.get("name")) for each in ports}
+    found: dict[Any, str] = {}
+    for each in ports:
+        name = values.text(each.get("name"))
+        if name:
+            found[name] = name
+        found[each.get("port")] = name
+    return found
 
 
 def _services(spec: values.Object) -> Iterator[values.Object]:
-    backends = [spec.get("defaultBackend") or {}]
+    backends = [spec.get("defaultBackend")]
     for rule in spec.get("rules") or ():
-        backends += [path.get("backend") or {} for path in (rule.get("http") or {}).get("paths") or ()]
-    yield from (backend["service"] for backend in backends if backend.get("service"))
+        paths = (rule.get("http") or {}).get("paths") or ()
+        backends += [path.get("backend") for path in paths]
+    for backend in backends:
+        if backend and backend.get("service"):
+            yield backend["service"]
 
 
 def _backend(backend: values.Object, behind: dict[str, Any]) -> str:
@@ -80,10 +88,12 @@ def _backend(backend: values.Object, behind: dict[str, Any]) -> str:
 
 
 def _behind(service: values.Object, behind: dict[str, Any]) -> str:
-    name, wanted = values.text(service.get("name")), service.get("port") or {}
+    name = values.text(service.get("name"))
+    wanted = service.get("port") or {}
     title = f"{name}:{wanted.get('number') or values.text(wanted.get('name'))}"
     if f"service/{name}" not in behind:
-        return f"{title} ({messages.text('describe_not_read', reason=f'more than {_MAX_SERVICES} Services')})"
+        unread = messages.text("describe_not_read", reason=f"more than {_MAX_SERVICES} Services")
+        return f"{title} ({unread})"
     slices, ports = behind[f"slices/{name}"], behind[f"service/{name}"]
     for each in (slices, ports):
         if isinstance(each, Exception):

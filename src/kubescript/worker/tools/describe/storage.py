@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from kubescript.wire import messages
 from kubescript.worker.sdk import client, lists
+from kubescript.worker.tools import cells
 from kubescript.worker.tools.describe import claim, subject, values, volumes, writer
 
 __all__ = ["claim_reads", "persistent_volume", "persistent_volume_claim"]
@@ -60,11 +61,11 @@ def persistent_volume(about: subject.Subject, out: writer.Writer) -> None:
     out.labels("Labels", metadata.get("labels"))
     out.annotations("Annotations", metadata.get("annotations"))
     out.field("Finalizers", metadata.get("finalizers") or [])
-    out.field("StorageClass", claim.storage_class(about.object))
+    out.field("StorageClass", cells.storage_class(about.object))
     out.field("Status", f"Terminating (lasts {values.since(going)})" if going else status.get("phase"))
     out.field("Claim", f"{user.get('namespace')}/{user.get('name')}" if user else "")
     out.field("Reclaim Policy", spec.get("persistentVolumeReclaimPolicy"))
-    out.field("Access Modes", claim.access_modes(spec.get("accessModes")))
+    out.field("Access Modes", cells.access_modes(spec.get("accessModes")))
     out.given("VolumeMode", spec.get("volumeMode"))
     out.field("Capacity", (spec.get("capacity") or {}).get("storage", "0"))
     _affinity(out, (spec.get("nodeAffinity") or {}).get("required"))

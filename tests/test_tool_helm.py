@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -100,10 +101,12 @@ def test_a_list_has_what_helm_lists(
     call: tools.Call, typed: Typed, arguments: dict[str, Any], words: tuple[str, ...]
 ) -> None:
     """Field by field; releases in ConfigMaps are listed too."""
-    key = lambda each: (each["name"], each["namespace"], each["revision"])  # noqa: E731
-    expected = sorted(typed_list(typed, *words), key=key)
+    expected = sorted(typed_list(typed, *words), key=operator.itemgetter("name", "namespace", "revision"))
     assert expected
-    assert sorted(rows(call("helm_list", **arguments)), key=key) == expected
+    assert (
+        sorted(rows(call("helm_list", **arguments)), key=operator.itemgetter("name", "namespace", "revision"))
+        == expected
+    )
 
 
 def test_a_list_is_in_helms_order(call: tools.Call, typed: Typed) -> None:

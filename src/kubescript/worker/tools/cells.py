@@ -20,6 +20,7 @@ __all__ = [
     "labels",
     "line",
     "name",
+    "node_roles",
     "selector",
     "since",
     "storage_class",
@@ -32,6 +33,7 @@ UNSET: Final = "<unset>"
 _NO_LINE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _BETA_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 _MODES: Final = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
+_ROLE: Final = "node-role.kubernetes.io/"
 _OPERATORS: Final = {"In": "in", "NotIn": "notin"}
 
 
@@ -83,6 +85,13 @@ def storage_class(obj: Any) -> str:
     """Returns the storage class of a claim or a volume; empty where it has none."""
     annotations = at(obj, "metadata.annotations", {})
     return str(annotations.get(_BETA_CLASS, at(obj, "spec.storageClassName", "")))
+
+
+def node_roles(node: Any) -> list[str]:
+    """Returns the roles of a node, sorted."""
+    found = at(node, "metadata.labels", {})
+    named = {key.removeprefix(_ROLE) for key in found if key.startswith(_ROLE)}
+    return sorted({*named, found.get("kubernetes.io/role", "")} - {""})
 
 
 def labels(found: Any) -> str:

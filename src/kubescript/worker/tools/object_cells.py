@@ -23,7 +23,6 @@ __all__ = [
 ]
 
 Json = dict[str, Any]
-_ROLE: Final = "node-role.kubernetes.io/"
 _MOST_HOSTS: Final = 3
 
 
@@ -51,7 +50,7 @@ def of_node(obj: Json) -> list[Any]:
     return [
         cells.name(obj),
         _node_state(obj),
-        _roles(obj),
+        ",".join(cells.node_roles(obj)) or cells.NONE,
         cells.age(obj),
         info.get("kubeletVersion", ""),
         _address(obj, "InternalIP"),
@@ -182,13 +181,6 @@ def _node_state(node: Json) -> str:
     ready = cells.condition(node, "Ready")
     state = "Unknown" if not ready else "Ready" if ready == "True" else "NotReady"
     return f"{state},SchedulingDisabled" if cells.at(node, "spec.unschedulable") else state
-
-
-def _roles(node: Json) -> str:
-    labels = cells.at(node, "metadata.labels", {})
-    roles = {key.removeprefix(_ROLE) for key in labels if key.startswith(_ROLE)}
-    roles.add(labels.get("kubernetes.io/role", ""))
-    return ",".join(sorted(roles - {""})) or cells.NONE
 
 
 def _address(node: Json, kind: str) -> str:

@@ -7,6 +7,7 @@ import functools
 from typing import Final
 
 from kubescript.wire import messages
+from kubescript.worker.tools import cells
 from kubescript.worker.tools.describe import claim, deployment, subject, template, values, writer
 
 __all__ = ["daemon_set", "replica_set", "replication_controller", "stateful_set"]
@@ -22,8 +23,8 @@ _NODES: Final = {
 
 def replica_set(about: subject.Subject, out: writer.Writer) -> None:
     """Writes a ReplicaSet."""
-    selector = values.label_selector((about.object.get("spec") or {}).get("selector"))
-    _replicas(about, out, selector, selector or "<none>")
+    selector = cells.selector((about.object.get("spec") or {}).get("selector"))
+    _replicas(about, out, selector, selector or cells.NONE)
 
 
 def replication_controller(about: subject.Subject, out: writer.Writer) -> None:
@@ -50,7 +51,7 @@ def _replicas(about: subject.Subject, out: writer.Writer, selector: str, shown: 
 def stateful_set(about: subject.Subject, out: writer.Writer) -> None:
     """Writes a StatefulSet."""
     metadata, spec, status = (about.object.get(key) or {} for key in ("metadata", "spec", "status"))
-    selector = values.label_selector(spec.get("selector"))
+    selector = cells.selector(spec.get("selector"))
     out.field("Name", metadata.get("name"))
     out.field("Namespace", metadata.get("namespace"))
     out.field("CreationTimestamp", values.time(metadata.get("creationTimestamp")))
@@ -72,7 +73,7 @@ def stateful_set(about: subject.Subject, out: writer.Writer) -> None:
 def daemon_set(about: subject.Subject, out: writer.Writer) -> None:
     """Writes a DaemonSet."""
     metadata, spec, status = (about.object.get(key) or {} for key in ("metadata", "spec", "status"))
-    selector = values.label_selector(spec.get("selector"))
+    selector = cells.selector(spec.get("selector"))
     pod = (spec.get("template") or {}).get("spec") or {}
     out.field("Name", metadata.get("name"))
     out.field("Namespace", metadata.get("namespace"))

@@ -6,6 +6,7 @@ import functools
 from typing import Any, Final
 
 from kubescript.wire import messages
+from kubescript.worker.tools import cells
 from kubescript.worker.tools.describe import subject, template, values, writer
 
 __all__ = ["conditions", "write"]
@@ -21,7 +22,7 @@ def write(about: subject.Subject, out: writer.Writer) -> None:
     out.field("CreationTimestamp", values.time(metadata.get("creationTimestamp")))
     out.labels("Labels", metadata.get("labels"))
     out.annotations("Annotations", metadata.get("annotations"))
-    out.field("Selector", values.label_selector(spec.get("selector")))
+    out.field("Selector", cells.selector(spec.get("selector")))
     out.field("Replicas", _replicas(spec, status))
     strategy = spec.get("strategy") or {}
     out.field("StrategyType", strategy.get("type"))
@@ -58,7 +59,7 @@ def _condition(found: values.Object) -> tuple[str, ...]:
 
 def _replica_sets(about: subject.Subject, out: writer.Writer) -> None:
     """Writes which ReplicaSets are left of earlier templates, and which is that of this one."""
-    selector = values.label_selector((about.object.get("spec") or {}).get("selector"))
+    selector = cells.selector((about.object.get("spec") or {}).get("selector"))
     list_sets = about.k8s.appsV1().list_namespaced_replica_set
     read = functools.partial(list_sets, about.namespace, label_selector=selector)
     found = subject.together(about.k8s, {"sets": read})["sets"]

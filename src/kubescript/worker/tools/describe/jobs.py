@@ -6,6 +6,7 @@ import datetime
 from typing import Final
 
 from kubescript.worker.sdk import ages, timestamps
+from kubescript.worker.tools import cells
 from kubescript.worker.tools.describe import subject, template, values, writer
 
 __all__ = ["cron_job", "job"]
@@ -19,7 +20,7 @@ def job(about: subject.Subject, out: writer.Writer) -> None:
     metadata, spec, status = (about.object.get(key) or {} for key in ("metadata", "spec", "status"))
     out.field("Name", metadata.get("name"))
     out.field("Namespace", metadata.get("namespace"))
-    out.field("Selector", values.label_selector(spec.get("selector")))
+    out.field("Selector", cells.selector(spec.get("selector")))
     out.labels("Labels", metadata.get("labels"))
     out.annotations("Annotations", metadata.get("annotations"))
     if owner := values.controller(about.object):
@@ -86,7 +87,7 @@ def cron_job(about: subject.Subject, out: writer.Writer) -> None:
 
 def _job_template(out: writer.Writer, spec: values.Object) -> None:
     selector = spec.get("selector")
-    out.field("Selector", "<unset>" if selector is None else values.label_selector(selector))
+    out.field("Selector", "<unset>" if selector is None else cells.selector(selector))
     out.field("Parallelism", values.text(spec.get("parallelism"), "<unset>"))
     out.field("Completions", values.text(spec.get("completions"), "<unset>"))
     _deadline(out, spec)

@@ -7,12 +7,12 @@ from typing import Final
 
 from kubescript.wire import messages
 from kubescript.worker.sdk import client
+from kubescript.worker.tools import cells
 from kubescript.worker.tools.describe import needs, subject, values, writer
 
 __all__ = ["reads", "write"]
 
 _RUNNING: Final = "spec.nodeName={},status.phase!=Succeeded,status.phase!=Failed"
-_ROLE: Final = "node-role.kubernetes.io/"
 _HEAD: Final = ("Type", "Status", "LastHeartbeatTime", "LastTransitionTime", "Reason", "Message")
 _INFO: Final = {
     "Machine ID": "machineID",
@@ -40,7 +40,7 @@ def write(about: subject.Subject, out: writer.Writer) -> None:
     node = about.object
     metadata, spec, status = (node.get(key) or {} for key in ("metadata", "spec", "status"))
     out.field("Name", metadata.get("name"))
-    out.field("Roles", values.joined(_roles(metadata.get("labels") or {})))
+    out.field("Roles", values.joined(cells.node_roles(node)))
     out.labels("Labels", metadata.get("labels"))
     out.annotations("Annotations", metadata.get("annotations"))
     out.field("CreationTimestamp", values.time(metadata.get("creationTimestamp")))
@@ -53,11 +53,6 @@ def write(about: subject.Subject, out: writer.Writer) -> None:
         needs.write(out, node, about.listed("pods"))
     else:
         out.field("Pods", messages.text("describe_not_read", reason=subject.reason(about.beside["pods"])))
-
-
-def _roles(labels: dict[str, str]) -> list[str]:
-    named = {key.removeprefix(_ROLE) for key in labels if key.startswith(_ROLE)}
-    return sorted({*named, labels.get("kubernetes.io/role", "")} - {""})
 
 
 def _taint(found: values.Object) -> str:

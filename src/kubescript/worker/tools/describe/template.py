@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kubescript.worker.tools import cells
 from kubescript.worker.tools.describe import containers, values, volumes, writer
 
 __all__ = ["placement", "template", "topology"]
@@ -34,7 +35,7 @@ def topology(out: writer.Writer, spec: values.Object, space: str = "") -> None:
         return
     written = []
     for each in sorted(constraints, key=lambda one: values.text(one.get("topologyKey"))):
-        selector = values.label_selector(each.get("labelSelector"), "<none>")
+        selector = cells.selector(each.get("labelSelector")) or cells.NONE
         of = f" for selector {selector}" if each.get("labelSelector") is not None else ""
         when = f"{each.get('whenUnsatisfiable', '')} when max skew {each.get('maxSkew', 0)} is exceeded{of}"
         written.append(f"{each.get('topologyKey', '')}:{when}")

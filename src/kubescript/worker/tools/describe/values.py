@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from kubescript.worker.sdk import ages, timestamps
 
-__all__ = ["Object", "controller", "joined", "label_selector", "labels", "name_of", "since", "text", "time", "words"]
+__all__ = ["Object", "controller", "joined", "labels", "name_of", "since", "text", "time", "words"]
 
 Object = Mapping[str, Any]
 """A JSON object of the API."""
@@ -56,27 +56,6 @@ def since(stamp: str | None) -> str:
 def labels(found: Mapping[str, str] | None) -> str:
     """Returns a map of labels in one line."""
     return ",".join(f"{key}={value}" for key, value in sorted((found or {}).items())) or "<none>"
-
-
-def label_selector(selector: Object | None, absent: str = "") -> str:
-    """Returns a label selector as kubectl and the API write it; `absent` for one that selects everything."""
-    requirements = sorted(_requirements(selector or {}))
-    return ",".join(written for _, written in requirements) or absent
-
-
-def _requirements(selector: Object) -> Iterator[tuple[str, str]]:
-    """Yields each requirement's key and text."""
-    for key, value in (selector.get("matchLabels") or {}).items():
-        yield key, f"{key}={value}"
-    for each in selector.get("matchExpressions") or ():
-        key, operator = each.get("key", ""), each.get("operator", "")
-        if operator == "Exists":
-            yield key, key
-        elif operator == "DoesNotExist":
-            yield key, f"!{key}"
-        else:
-            wanted = ",".join(sorted(each.get("values") or ()))
-            yield key, f"{key} {operator.lower()} ({wanted})"
 
 
 def name_of(found: Object) -> str:

@@ -105,6 +105,18 @@ def read(line: str) -> Info:
     return Info(method, path, verb, True, group, version, parts[0], subresource, namespace, name)
 
 
+def kubeconfig(port: int, folder: Path) -> Path:
+    """How to reach the server at a port of this machine, as a user with a token."""
+    path = folder / "recorder.kubeconfig"
+    path.write_text(json.dumps({
+        "apiVersion": "v1", "kind": "Config", "current-context": "recorder",
+        "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{port}"}}],
+        "users": [{"name": "u", "user": {"token": TOKEN}}],
+        "contexts": [{"name": "recorder", "context": {"cluster": "c", "user": "u", "namespace": "home"}}],
+    }))  # fmt: skip
+    return path
+
+
 class Recorder:
     """The server. `seen` is everything that reached it, in order."""
 
@@ -138,14 +150,7 @@ class Recorder:
 
     def kubeconfig(self, folder: Path) -> Path:
         """How to reach this server, as a user with a token."""
-        path = folder / "recorder.kubeconfig"
-        path.write_text(json.dumps({
-            "apiVersion": "v1", "kind": "Config", "current-context": "recorder",
-            "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{self.port}"}}],
-            "users": [{"name": "u", "user": {"token": TOKEN}}],
-            "contexts": [{"name": "recorder", "context": {"cluster": "c", "user": "u", "namespace": "home"}}],
-        }))  # fmt: skip
-        return path
+        return kubeconfig(self.port, folder)
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):

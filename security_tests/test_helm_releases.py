@@ -11,8 +11,6 @@ import base64
 import gzip
 import json
 import logging
-import socket
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,7 +23,8 @@ import pytest
 from kubescript import app, config, spawner, types
 from kubescript.broker import summary
 from kubescript.wire import framing, protocol
-from security_tests.recorder import Recorder
+from security_tests import recorder
+from security_tests.answering import Answering
 
 pytestmark = pytest.mark.slow
 
@@ -78,37 +77,19 @@ def secret(data: Any, labels: Any = LABELS) -> bytes:
 WHOLE: Final = secret({"release": packed(json.dumps(RELEASE).encode())})
 
 
-class Keeper:
+class Keeper(Answering):
     """An API server with one release; it notes which paths are asked for."""
 
     def __init__(self) -> None:
         self.status, self.one = 200, WHOLE
         self.asked: list[str] = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
+        super().__init__()
 
-    def close(self) -> None:
-        """Answer nobody any more."""
-        self._listener.close()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                sock, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
-
-    def _serve(self, sock: socket.socket) -> None:
-        with sock, sock.makefile("rb") as stream:
-            path = stream.readline().split()[1].decode()
-            while stream.readline().strip():
-                pass
-            self.asked.append(path)
-            status, body = self._answer(path)
-            head = f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-            sock.sendall(head.encode() + body)
+    def answer(self, path: str) -> tuple[int, str, bytes]:
+        """Returns the release, or a list of Secrets as metadata."""
+        self.asked.append(path)
+        status, body = self._answer(path)
+        return status, "application/json", body
 
     def _answer(self, path: str) -> tuple[int, bytes]:
         if path.endswith(f"/secrets/{NAME}"):
@@ -149,7 +130,7 @@ def keeper() -> Iterator[Keeper]:
 
 def settings(keeper: Keeper, folder: Path, **chosen: Any) -> config.Settings:
     """The operator's settings before this server."""
-    kubeconfig = Recorder.kubeconfig(keeper, folder)  # type: ignore[arg-type]
+    kubeconfig = recorder.kubeconfig(keeper.port, folder)
     given = {"toolsets": ("code", "helm"), "output": config.Output(mark_untrusted=False), **chosen}
     return config.Settings(kubeconfig=kubeconfig, **given)
 

@@ -13,8 +13,6 @@ import itertools
 import json
 import logging
 import re
-import socket
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -32,6 +30,7 @@ from kubescript.masker import metadata
 from kubescript.policy import policy
 from kubescript.wire import framing, masking, protocol
 from security_tests import recorder
+from security_tests.answering import Answering
 from security_tests.recorder import CANARY, KEY_CANARY, Recorder
 
 pytestmark = pytest.mark.slow
@@ -196,39 +195,18 @@ CALLS: Final = (
 )
 
 
-class Liar:
+class Liar(Answering):
     """An API server that answers every request for Secrets with the same bytes, and every other with an empty list."""
 
     def __init__(self) -> None:
-        self.status, self.kind, self.body = 200, "application/json", b""
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
+        self.status, self.body = 200, b""
+        super().__init__()
 
-    def close(self) -> None:
-        """Answer nobody any more."""
-        self._listener.close()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                sock, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
-
-    def _serve(self, sock: socket.socket) -> None:
-        with sock, sock.makefile("rb") as stream:
-            line = stream.readline()
-            while stream.readline().strip():
-                pass
-            status, kind, body = (
-                (self.status, self.kind, self.body)
-                if b"/secrets" in line
-                else (200, "application/json", b'{"kind":"PodList","items":[{}]}')
-            )
-            head = f"HTTP/1.1 {status} {'OK' if status == 200 else 'No'}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-            sock.sendall(head.encode() + body)
+    def answer(self, path: str) -> tuple[int, str, bytes]:
+        """Returns a whole object, whatever was asked for."""
+        if "/secrets" in path:
+            return self.status, "application/json", self.body
+        return 200, "application/json", b'{"kind":"PodList","items":[{}]}'
 
 
 @pytest.mark.promise("P-13")
@@ -240,7 +218,7 @@ def test_whatever_an_api_server_sends(
     of the content passes, and what is not the answer that was asked for is an error and not an empty list."""
     attacks(len(ANSWERS) * len(CALLS))
     server = Liar()
-    chosen = config.Settings(kubeconfig=Recorder.kubeconfig(server, tmp_path), output=PLAIN)  # type: ignore[arg-type]
+    chosen = config.Settings(kubeconfig=recorder.kubeconfig(server.port, tmp_path), output=PLAIN)
     logging.getLogger("kubescript").setLevel(logging.CRITICAL)
     with app.opened(chosen, source) as parts:
         product = Product(parts, received)

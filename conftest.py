@@ -11,7 +11,7 @@ import pytest
 
 from tests import unchanged
 
-NEEDS_A_CLUSTER: Final = frozenset({"control_plane", "kubeconfig", "plane"})
+NEEDS_A_CLUSTER: Final = frozenset({"control_plane", "kubeconfig", "live_cluster", "plane"})
 """Fixtures that start an API server: what asks for one of them, however indirectly, is marked `cluster`."""
 FIRST: Final = ("tests/zero_shot/test_zero_shot.py",)
 """Files that take longest: when a worker begins one of them last, the others wait for it."""

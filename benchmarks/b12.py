@@ -81,7 +81,7 @@ def _subject(kubeconfig: Path) -> stdio.Server:
 
 def _definitions(kubeconfig: Path) -> Iterator[report.Row | str]:
     """The tokens of each tool, as a client gets it."""
-    flags = ("--toolsets", "kubectl,helm,cluster", "--no-read-only")
+    flags = ("--toolsets", "kubectl,helm,cluster", "--writes", "direct")
     with servers.kubescript(kubeconfig, *flags) as subject:
         ours = _tokens(subject)
     with stdio.Server([npm.peer(), "--kubeconfig", str(kubeconfig), "--toolsets", "core,config,helm"]) as peer:

@@ -17,12 +17,16 @@ DOCS = Path(__file__).resolve().parent.parent / "sdk_docs"
 HEADER = "<!-- Written by scripts/generate_sdk_docs.py; edit that, not this. -->\n"
 COMMON = ("pretty", "watch", "allow_watch_bookmarks", "send_initial_events", "shard_selector")
 """Parameters left out of the pages: ignored, refused with a hint, or of use to watchers only."""
-REFUSED = ("connect_", "log_file_")
+REFUSED = (
+    *("connect_", "delete_collection_", "log_file_", "create_namespaced_binding", "create_namespaced_pod_binding"),
+    *("create_namespaced_service_account_token", "replace_namespace_finalize"),
+)
 """Methods that no setting allows, by the beginning of their names."""
+COLLECTIONS = "The methods `delete_collection_…` are refused under any settings: delete each object by its name.\n"
 NOTES = {
     "CoreV1Api": """\
 - exec, attach, portforward and proxy (the methods `connect_…`) are refused under any settings. Read the logs, the
-  status and the events instead.
+  status and the events instead. So are bindings, tokens of service accounts and `replace_namespace_finalize`.
 - Secrets are served as metadata unless the operator says otherwise: get, list and watch give `.metadata` (name,
   namespace, labels, annotations, owners, times), and any other field raises an `ApiException`. A field selector may
   name `type`. Names of keys are visible in what refers to a Secret: `env` (`value_from.secret_key_ref`), `env_from`
@@ -172,6 +176,46 @@ A resource has `get`, `list`, `create`, `replace`, `patch`, `delete`, `watch`, a
 `list_namespaced_pod_metrics("shop")`.
 """
 
+WRITES = """
+# Writes
+
+A server refuses writes unless its operator permits them. All methods of the official client work then; these need less:
+
+```python
+k8s.scale(deployment, 3)                                       # or k8s.scale("deployments/web", 3, namespace="shop")
+k8s.restart(deployment)                                        # as kubectl rollout restart
+k8s.set_image(deployment, web="nginx:1.29")                    # by container; {"side-car": "envoy:2"} for any name
+k8s.apply({"apiVersion": "v1", "kind": "ConfigMap", ...})      # server-side apply of a dict, or of each in a list
+k8s.delete(pod)                                                # or k8s.delete("jobs/once", namespace="shop")
+k8s.evict(pod)                                                 # asks the PodDisruptionBudgets
+```
+
+- Each takes an object that was read, or a name such as "deployments/web" with `namespace=`, and is one API call
+  (`set_image` by a name is two). Each returns the API server's answer; `scale` returns the Scale.
+- `apply` takes the fields that you want, not an object that was read. Its field manager is "kubescript"; `force=True`
+  takes fields over from others.
+- `delete` removes what the object owns in the background, as kubectl does; of an object that was read, it deletes this
+  very one. `propagation_policy="Orphan"` and `grace_period_seconds=0` work as elsewhere.
+- With several clusters, an object that was read in one of them is not taken for its namesake in another.
+
+## Planned writes
+
+Where writes need an approval, a script's writes are only tried (dry run) and written down. When the script has ended,
+a person sees one plan of all of them, and they are sent after the approval. The script goes on as if they were made:
+
+- The answer to a write is that of its dry run.
+- Later reads of the script show what the plan would leave: single objects and lists, with selectors, counts and pages.
+  What is created stands on the first page of a list, what is deleted or evicted is gone, and a scale changes
+  `spec.replicas`. This holds for every way to read (`k8s.coreV1()`, `k8s.get`, the dynamic client), in the version of
+  the API that the write used.
+- What follows from a write is not there: no pods are made or end, no status changes, and nothing that is owned goes
+  with its owner. Do not wait for it.
+- Watches, logs, tables (`k8s.tools.kubectl_get`) and lists as raw text (`_preload_content=False`) show the cluster as
+  it is.
+- Each dry run begins with the live object. A second write to one object must change other fields, and an object that
+  the plan creates cannot be changed by a further write: put all of it into the first.
+"""
+
 CONTEXTS = """
 # Several clusters
 
@@ -216,6 +260,7 @@ at the latest before the script does |
 | dynamic `get(header_params=…)` | `Accept` may ask for `PartialObjectMetadata`; other headers are refused |
 | the text of a 404 names no other object | it names similar ones; reading the text costs one call that lists names |
 | `connect_…` (exec, attach, portforward, proxy), `LogsApi` | refused under any settings |
+| `delete_collection_…`, a deletion with a selector | refused under any settings: list, then delete each by its name |
 | Secrets are read as RBAC permits | served as metadata: reading `.data` or `.type` raises an `ApiException` |
 | logs are followed | `follow=True` is refused; `watch.Watch().stream(api.read_namespaced_pod_log, …)` gives the lines \
 that exist now, then ends |
@@ -228,6 +273,7 @@ TOPICS = {
     "lists": LISTS,
     "errors": ERRORS,
     "dynamic": DYNAMIC,
+    "writes": WRITES,
     "contexts": CONTEXTS,
     "differences": DIFFERENCES,
 }
@@ -240,7 +286,9 @@ def file_name(api: str) -> str:
 
 def client_page(api: str) -> str:
     """One API class: each method that can work, with its request."""
-    lines = [f"{HEADER}# {api}", "", f"`k8s.{helptext.accessor(api)}()`", "", *filter(None, [NOTES.get(api, "")])]
+    collections = any(name.startswith("delete_collection_") for name in operations.operations(api))
+    notes = filter(None, [NOTES.get(api, ""), COLLECTIONS if collections else ""])
+    lines = [f"{HEADER}# {api}", "", f"`k8s.{helptext.accessor(api)}()`", "", *notes]
     for name in (each for each in operations.operations(api) if not each.startswith(REFUSED)):
         operation = operations.operation(api, name)
         optional = [each for each in operation.parameters[operation.required :] if each not in COMMON]

@@ -21,6 +21,7 @@ Layer = Literal[
     "audit",
     "output",
     "snapshot",
+    "approval",
     "manifest",
 ]
 
@@ -35,6 +36,7 @@ LAYERS: Final[dict[Layer, str]] = {
     "audit": "audit",
     "output": "output and telemetry",
     "snapshot": "saved clusters of strangers",
+    "approval": "the page on which plans are approved",
     "manifest": "the manifest itself",
 }
 
@@ -103,6 +105,9 @@ PROMISES: Final = (
     Promise("P-09", "policy", "Deciding costs the host bounded time and memory.", "style guide 17"),
     Promise("P-13", "policy", "Of what is served as metadata no value, key name or type reaches a worker, whatever a script asks for or an API server sends.", "issue 12"),
     Promise("P-14", "policy", "Read as a release (helm.sh), what Helm keeps gives a worker only fields on a list, masked, and only where the operator has turned the toolset on.", "issue 13"),
+    Promise("P-16", "policy", "No write passes that a rule for writes refuses, whatever version, subresource, name or value it hides behind.", "issue 14"),
+    Promise("P-17", "policy", "No spelling of a forbidden plural passes the gate of the toolset gateway, and none of what a caller sends but the argument that its operator has chosen approves a change.", "issue 14, seeds 000"),
+    Promise("P-18", "policy", "Nothing is written that was not tried right before, nor to another version of its object than the one it was tried on.", "issue 14"),
     Promise("S-01", "redaction", "At least 99 of 100 planted secrets are masked before a script sees them, and what leaks is listed by name.", "issue 6"),
     Promise("S-02", "redaction", "At most 1 of 1,000 look-alikes is touched, and the others survive byte for byte.", "issue 6"),
     Promise("S-03", "redaction", "However a body arrives in pieces, the same bytes come out.", "issue 6"),
@@ -118,6 +123,7 @@ PROMISES: Final = (
     Promise("P-10", "policy", "No call reaches a context that is not on the operator's list.", "issue 5: contexts"),
     Promise("P-11", "policy", "Each context is reached under its own policy and with its own credentials only.", "issue 5: contexts"),
     Promise("P-12", "policy", "A rule that names nothing its group has denies the whole group, and the operator is told.", "review of issue 4"),
+    Promise("P-15", "policy", "A plan's diff shows every field that changes, or there is no plan.", "issue 14: approvals"),
     Promise("F-01", "faults", "An API server that misbehaves is a named error in time, never an empty cluster.", "decision 8, issue 4"),
     Promise("F-02", "faults", "An API server that dies is missed only while it is gone.", "issue 4"),
     Promise("F-03", "faults", "A changed certificate is refused; an expired token is fetched anew.", "issue 4"),
@@ -147,4 +153,8 @@ PROMISES: Final = (
     Promise("C-01", "snapshot", "A saved cluster that a stranger made reaches no file but its own.", "red team: a link in a must-gather"),
     Promise("C-02", "snapshot", "Whatever its files hold, opening and reading it takes bounded time and memory, and the rest is served.", "red team: YAML merge keys"),
     Promise("C-03", "snapshot", "An archive unpacks below its own folder, and to no more than a bound.", "style guide 17"),
+    Promise("V-01", "approval", "No page of another site can frame, forge, rebind or read the page on which plans are approved.", "issue 14: framed, forged"),
+    Promise("V-02", "approval", "A link opens one plan once, and no key, cookie or form can be guessed, replayed or used for another plan.", "issue 14: opened twice"),
+    Promise("V-03", "approval", "No text of a plan is markup, invisible, out of its place or like another name without a remark.", "issue 14: bidirectional text, look-alike names"),
+    Promise("V-04", "approval", "Every change of a plan is shown and counted, however many there are, in bounded time.", "issue 14: huge diff"),
 )  # fmt: skip

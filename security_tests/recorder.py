@@ -13,7 +13,7 @@ import re
 import socket
 import threading
 import urllib.parse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -30,6 +30,11 @@ IMITATIONS = {
     "core.example": {"things": "Pod"},
 }
 """Custom resources that call themselves what they are not: group → plural → kind."""
+DEAF = "deaf.example"
+"""A group whose server does not say that it knows dry runs."""
+UID = "6b0b1a1e-0000-4000-8000-00000000c0de"
+VERSION = "1"
+"""Of every object that is there: its uid and its resourceVersion."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,23 @@ class Seen:
     def query(self) -> list[tuple[str, str]]:
         """The query's pairs, decoded."""
         return urllib.parse.parse_qsl(self.line.split(" ")[1].partition("?")[2], keep_blank_values=True)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The body when it is a JSON object; else an empty one."""
+        found = json.loads(self.body or b"{}")
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def is_dry_run(self) -> bool:
+        """Whether kube-apiserver would store nothing: of a deletion with a body it does not read the query, and of an
+        eviction it reads both."""
+        if self.line.startswith("DELETE ") and self.body:
+            return self.document.get("dryRun") == ["All"]
+        options = self.document.get("deleteOptions")
+        if "/eviction" in self.line and isinstance(options, dict) and options.get("dryRun") == ["All"]:
+            return True
+        return [value for key, value in self.query if key == "dryRun"] == ["All"]
 
     def header(self, name: str) -> list[str]:
         """All values of one header."""
@@ -124,6 +146,8 @@ class Recorder:
         self.seen: list[Seen] = []
         self.location = ""
         """When set, every answer is a redirect to this URL."""
+        self.described: set[tuple[str, str]] = set()
+        """Groups and versions of which somebody was told that they know dry runs; kept by whoever judges."""
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -201,6 +225,8 @@ def _content(seen: Seen) -> tuple[str, str]:
         return "text/plain", "a line\n"
     if info.verb == "watch":
         return "application/json", json.dumps({"type": "ADDED", "object": _object(info)}) + "\n"
+    if info.verb == "create" and not info.name:
+        return "application/json", json.dumps(_made(info, seen))
     return "application/json", json.dumps(_listing(info) if info.verb == "list" else _object(info))
 
 
@@ -214,9 +240,22 @@ def _kind(info: Info) -> str:
 
 def _object(info: Info) -> dict[str, Any]:
     version = f"{info.group}/{info.version}" if info.group else info.version
-    metadata = {"name": info.name or "one", "namespace": info.namespace or "home", "resourceVersion": "1"}
+    metadata = {
+        "name": info.name or "one",
+        "namespace": info.namespace or "home",
+        "uid": UID,
+        "resourceVersion": VERSION,
+    }
     secret = _secret(metadata) if (info.group, info.resource) == ("", "secrets") else {}
     return {"apiVersion": version, "kind": _kind(info), "metadata": metadata, "spec": {}, "status": {}, **secret}
+
+
+def _made(info: Info, seen: Seen) -> dict[str, Any]:
+    """What a POST creates; what it only tries has no version, since it is not stored."""
+    made = _object(replace(info, name=seen.document.get("metadata", {}).get("name", "")))
+    if seen.is_dry_run:
+        del made["metadata"]["resourceVersion"]
+    return made
 
 
 def _secret(metadata: dict[str, Any]) -> dict[str, Any]:
@@ -241,6 +280,8 @@ def _listing(info: Info) -> dict[str, Any]:
 
 def _document(parts: list[str]) -> dict[str, Any]:
     groups = {name: dict(known) for name, known in (*kinds.BUILT_IN.items(), *IMITATIONS.items())}
+    if parts[:3] == ["openapi", "v3", "apis"] and len(parts) == 5:
+        return _description(parts[3])
     if parts == ["version"]:
         return {"major": "1", "minor": "36", "gitVersion": "v1.36.0"}
     if parts == ["api"]:
@@ -255,6 +296,13 @@ def _document(parts: list[str]) -> dict[str, Any]:
             _entry(name, plural, kind) for plural, kind in groups.get(name, {}).items()
         ]}  # fmt: skip
     return {}
+
+
+def _description(group: str) -> dict[str, Any]:
+    """The OpenAPI document of a group, with what matters here: the parameters of a write."""
+    names = ["fieldManager"] if group == DEAF else ["dryRun", "fieldManager"]
+    parameters = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in names]
+    return {"openapi": "3.0.0", "paths": {f"/apis/{group}/v1/things/{{name}}": {"patch": {"parameters": parameters}}}}
 
 
 def _group(name: str) -> dict[str, Any]:

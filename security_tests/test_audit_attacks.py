@@ -19,15 +19,17 @@ from mcp.client import Client
 from mcp.client.stdio import stdio_client
 from mcp_types import Implementation
 
-from kubescript import config, contexts, errors, evaluator, spawner, types
+from kubescript import config, contexts, errors, evaluator, redaction, spawner, types
 from kubescript.audit import denials, record, recorder, verify
-from kubescript.broker import broker
+from kubescript.audit import plans as audit_plans
+from kubescript.broker import attempts, broker
 from kubescript.cluster import live, snapshot
+from kubescript.plans import record as plan_record
 from kubescript.policy import policy
 from kubescript.request import request
 from security_tests import benches
 from security_tests import recorder as far_end
-from tests import clients, patience, trails
+from tests import clients, patience, plans, trails
 
 pytestmark = pytest.mark.slow
 
@@ -51,13 +53,22 @@ class Server:
     """A server without MCP: real sandbox, real broker, real record."""
 
     def __init__(
-        self, bench: benches.Bench, cluster: Any, file: Path, *, read_only: bool = False, **options: Any
+        self,
+        bench: benches.Bench,
+        cluster: Any,
+        file: Path,
+        *,
+        read_only: bool = False,
+        compare: attempts.Compare | None = None,
+        **options: Any,
     ) -> None:
         settings = config.Audit(file=file, **options)
         made = recorder.opened(settings, masked_text)
         assert made is not None
         self.recorder = made
-        door = broker.Broker(cluster, policy.Policy(read_only=read_only), redact=masked_body)
+        rules = policy.Policy("off" if read_only else "direct")
+        comparing: dict[str, Any] = {"compare": compare} if compare is not None else {}
+        door = broker.Broker(cluster, rules, redact=masked_body, **comparing)
         self.evaluator = evaluator.Evaluator(
             config.Settings(), bench.pool, contexts.Contexts({"": contexts.ClusterAccess(cluster, door)}), made
         )
@@ -70,6 +81,14 @@ class Server:
 def bench() -> Iterator[benches.Bench]:
     with benches.opened() as bench:
         yield bench
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[redaction.Engine]:
+    """What compares objects before and after a dry run."""
+    engine = redaction.Engine(config.Redaction())
+    yield engine
+    engine.close()
 
 
 @pytest.fixture
@@ -129,8 +148,18 @@ def test_a_record_has_only_the_fields_that_are_listed(bench: benches.Bench, file
     page = (Path(__file__).parent.parent / "docs" / "audit.md").read_text("utf-8")
     listed = set(re.findall(r"^\| `([a-z_`, ]+)` \|", page, re.MULTILINE))
     names = {name for cell in listed for name in cell.replace("`", "").split(", ")}
-    for one in trails.records(file):
+    plan = plans.made()
+    ended = plan_record.Record(plan, "applied", (plans.answer(plan),), (plan_record.Application("done"),))
+    text_filter = record.TextFilter(masked_text)
+    of_plans = (
+        audit_plans.made(plan, text_filter),
+        audit_plans.decided(plan.id, plans.answer(plan), text_filter),
+        audit_plans.ended(ended, text_filter),
+    )
+    for one in (*trails.records(file), *of_plans):
         assert set(one) <= names, set(one) - names
+    # The chain adds these to each record, and a line that has one twice is read in two ways.
+    assert not any({"seq", "prev", "hash"} & set(one) for one in of_plans)
 
 
 DENIED = {
@@ -218,10 +247,13 @@ WRITES = (
 
 @pytest.mark.promise("A-02")
 @pytest.mark.parametrize("script", WRITES)
-def test_what_cannot_be_recorded_is_not_sent(script: str, bench: benches.Bench, file: Path, tmp_path: Path) -> None:
-    """While nothing can be written no change reaches the API server; when it can, the change is on record before it arrives."""
+def test_what_cannot_be_recorded_is_not_sent(
+    script: str, bench: benches.Bench, engine: redaction.Engine, file: Path, tmp_path: Path
+) -> None:
+    """While nothing can be written no change reaches the API server; when it can, the change and the dry run before it
+    are on record before they arrive."""
     with far_end.Recorder() as api:
-        server = Server(bench, live.Live(api.kubeconfig(tmp_path)), file)
+        server = Server(bench, live.Live(api.kubeconfig(tmp_path)), file, compare=engine.changes)
         file.rename(file.with_name("aside"))
         file.mkdir()  # opening it fails from now on
         answer = server.ask(script)
@@ -230,12 +262,31 @@ def test_what_cannot_be_recorded_is_not_sent(script: str, bench: benches.Bench, 
         file.rmdir()
         file.with_name("aside").rename(file)
         assert not server.ask(script).is_error
-        (seen,) = [one for one in api.take() if not one.line.startswith("GET")]
+        tried, made = [one for one in api.take() if not one.line.startswith("GET")]
+        assert tried.is_dry_run and not made.is_dry_run
         assert verify.verify(file).broken is None
-        sent, done = (trails.records(file, kind)[0] for kind in ("sent", "call"))
-        assert [sent["audit_id"]] == [done["audit_id"]] == seen.header("Audit-ID")
-        assert sent["seq"] < done["seq"] and done["status"] == 200
+        try_sent, sent = trails.records(file, "sent")
+        done = trails.records(file, "call")[-1]
+        assert [try_sent["audit_id"]] == tried.header("Audit-ID")
+        assert [sent["audit_id"]] == [done["audit_id"]] == made.header("Audit-ID")
+        assert try_sent["seq"] < sent["seq"] < done["seq"] and done["status"] == 200
+        assert (try_sent.get("dry_run"), sent.get("dry_run"), done.get("dry_run")) == (True, None, None)
         assert trails.records(file, "gap")[0]["records"] == 1
+
+
+@pytest.mark.promise("A-02")
+@pytest.mark.parametrize("script", WRITES)
+def test_a_dry_run_of_a_script_is_on_record_as_one(
+    script: str, bench: benches.Bench, engine: redaction.Engine, file: Path, tmp_path: Path
+) -> None:
+    """What a script only tries counts for no change, whoever reads the record."""
+    with far_end.Recorder() as api:
+        server = Server(bench, live.Live(api.kubeconfig(tmp_path)), file, compare=engine.changes)
+        assert not server.ask(script.removesuffix(")") + ", dry_run='All')").is_error
+        (tried,) = api.take()
+        assert tried.is_dry_run
+    (sent,), (done,) = trails.records(file, "sent"), trails.records(file, "call")
+    assert sent["dry_run"] and done["dry_run"] and done["status"] == 200
 
 
 @pytest.mark.promise("A-01")

@@ -61,7 +61,7 @@ def bare(source: spawner.Spawner, tmp_path_factory: pytest.TempPathFactory) -> I
     settings = config.Settings(snapshot=planted.snapshot(tmp_path_factory.mktemp("bare")))
     with app.opened(settings, source) as parts:
         door = broker.Broker(
-            parts.cluster, policy.Policy(True, (), policy.DEFAULT_RULES), resolve=discovery.KindResolver(parts.cluster)
+            parts.cluster, policy.Policy("off", (), policy.DEFAULT_RULES), resolve=discovery.KindResolver(parts.cluster)
         )
         yield asked(
             evaluator.Evaluator(

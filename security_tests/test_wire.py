@@ -465,7 +465,7 @@ def recorder(tmp_path_factory: pytest.TempPathFactory, hostile: benches.Bench) -
         "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
     }))  # fmt: skip
     cluster = live.Live(Path(path))
-    door = broker.Broker(cluster, policy.Policy(False, (), ()))
+    door = broker.Broker(cluster, policy.Policy("direct", (), ()))
     hostile.on_call = lambda call, left: door.handle(call, summary.Summary(), left)
     answer = ask(hostile, {"method": "GET", "path": ["api", "v1", "pods"]})
     assert answer.fault is None

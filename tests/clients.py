@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +19,7 @@ import httpx2
 import mcp_types
 from anyio.from_thread import start_blocking_portal
 from mcp.client import Client
+from mcp.client.session import ElicitationFnT as Asked
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from kubescript.output import fencing
@@ -30,24 +31,34 @@ CACHE = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
 
 
 @contextlib.asynccontextmanager
-async def connect(transport: str, flags: Sequence[str], mode: str = "auto") -> AsyncIterator[Client]:
-    """A client of a server with these flags and the code toolset, over this transport."""
+async def connect(
+    transport: str,
+    flags: Sequence[str],
+    mode: str = "auto",
+    asked: Asked | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> AsyncIterator[Client]:
+    """A client of a server with these flags and the code toolset, over this transport. `asked` answers what the server
+    asks the person at the client; without it the client can ask nobody."""
     flags = ("--toolsets", "code", *flags)
+    environment = environment or {}
     if transport == "stdio":
-        async with connected(server(flags, PYTHONFAULTHANDLER="1"), mode) as client:
+        async with connected(server(flags, PYTHONFAULTHANDLER="1", **environment), mode, asked) as client:
             yield client
     else:
-        with serving(flags) as port:
-            async with Client(f"http://127.0.0.1:{port}/mcp", mode=mode) as client:
+        with serving(flags, **environment) as port:
+            async with Client(f"http://127.0.0.1:{port}/mcp", mode=mode, elicitation_callback=asked) as client:
                 yield client
 
 
 @contextlib.asynccontextmanager
-async def connected(started: StdioServerParameters, mode: str = "auto") -> AsyncIterator[Client]:
+async def connected(
+    started: StdioServerParameters, mode: str = "auto", asked: Asked | None = None
+) -> AsyncIterator[Client]:
     """A client of this stdio server."""
     with tempfile.TemporaryFile("w+", errors="replace") as heard:
         try:
-            async with Client(stdio_client(started, heard), mode=mode) as client:
+            async with Client(stdio_client(started, heard), mode=mode, elicitation_callback=asked) as client:
                 yield client
         finally:
             heard.seek(0)
@@ -61,11 +72,11 @@ def server(flags: Sequence[str], **environment: str) -> StdioServerParameters:
 
 
 @contextlib.contextmanager
-def serving(flags: Sequence[str]) -> Iterator[int]:
+def serving(flags: Sequence[str], **environment: str) -> Iterator[int]:
     """A `kubescript` that serves HTTP; gives its port once it answers."""
     port = free_port()
     command = [KUBESCRIPT, *flags, "--transport", "http", "--port", str(port), "--log-level", "warning"]
-    process = subprocess.Popen(command)
+    process = subprocess.Popen(command, env={**os.environ, **environment})
     try:
         _wait(port, process)
         yield port

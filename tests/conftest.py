@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import decimal
-from collections.abc import Iterator
+import itertools
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from kubescript.executor import executor
-from tests import stage
-from tests.controlplane import build, cluster, fixture
+from tests import postgres, stage
+from tests.controlplane import build, cluster, fixture, live
 from tests.controlplane.server import ControlPlane
 
 
@@ -20,6 +21,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     ours = "control_plane" in wanted or ("kubeconfig" in wanted and not cluster.elsewhere())
     if ours and not session.config.option.collectonly:
         build.programs()
+    if "live_cluster" in wanted and not session.config.option.collectonly:
+        live.build_programs()
 
 
 @pytest.fixture(autouse=True)
@@ -50,9 +53,37 @@ def control_plane() -> Iterator[ControlPlane]:
 
 
 @pytest.fixture(scope="session")
+def live_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[live.Cluster]:
+    """A cluster of our own in which rollouts happen, shared by the whole run: each test has namespaces of its own."""
+    with live.Cluster(tmp_path_factory.mktemp("live")) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
 def kubeconfig(request: pytest.FixtureRequest) -> Path:
     """The administrator's kubeconfig of a cluster with the broken fixture loaded; see `fixture.facts`."""
     # Asked for by name, so that no server is started when the environment names another cluster.
     path = cluster.elsewhere() or request.getfixturevalue("control_plane").kubeconfig
     fixture.load(path)
     return path
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[postgres.Postgres]:
+    """A PostgreSQL of our own, shared by the whole run: who kills it starts it again."""
+    try:
+        server = postgres.Postgres()
+    except postgres.Missing as error:
+        pytest.skip(f"NOTHING IS TESTED WITH POSTGRESQL: {error}")
+    with server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+def new_database(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]:
+    """Names a new place for plans with each call: a file for SQLite, or a database of a real PostgreSQL."""
+    if request.param == "postgresql":
+        server: postgres.Postgres = request.getfixturevalue("postgresql")
+        return server.database
+    names = (str(tmp_path / f"state-{number}" / "plans.db") for number in itertools.count())
+    return lambda: next(names)

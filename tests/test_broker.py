@@ -147,14 +147,14 @@ def test_a_field_selector_is_no_oracle(fake: Fake, kept: list[records.Record], s
 
 
 def test_a_plan_nobody_carries_out_is_denied(fake: Fake) -> None:
-    """A verdict other than "allow" is never performed, whatever it is."""
+    """A verdict that is for writes performs no read, whatever the policy says."""
 
     class Planning(policy.Policy):
         def decide(self, call: request.Request) -> policy.Decision:
             return policy.Decision("plan")
 
     reply, _ = broker.Broker(fake, Planning()).handle(PODS, summary.Summary(), 5)
-    assert reply.fault is not None and reply.fault.code == "policy.denied" and not fake.seen
+    assert reply.fault is not None and reply.fault.code == "writes.verbs" and not fake.seen
 
 
 def test_unparsable(door: broker.Broker, fake: Fake, kept: list[records.Record]) -> None:

@@ -436,7 +436,7 @@ group = ""
 kind = "Secret"
 [contexts.prod-eu]
 [contexts.lab]
-read_only = false
+writes = "direct"
 denied_resources = []
 [contexts.prod-us]
 deny_defaults = false
@@ -449,13 +449,13 @@ def attempt(call):
         return "ok"
     except ApiException as error:
         return error.code or error.status
-made = {"metadata": {"name": "made-by-contexts"}, "data": {"a": "b"}}
+made = {"metadata": {"name": "made-by-contexts"}, "spec": {"limits": []}}
 {c: {
     "secrets": attempt(lambda: k8s.context(c).coreV1().list_namespaced_secret("default")),
     "configmaps": attempt(lambda: k8s.context(c).coreV1().list_namespaced_config_map("default")),
     "pods": attempt(lambda: k8s.context(c).coreV1().list_namespaced_pod("default")),
-    "write": attempt(lambda: k8s.context(c).coreV1().create_namespaced_service_account("default", made)),
-    "delete": attempt(lambda: k8s.context(c).coreV1().delete_namespaced_service_account("made-by-contexts", "default")),
+    "write": attempt(lambda: k8s.context(c).coreV1().create_namespaced_limit_range("default", made)),
+    "delete": attempt(lambda: k8s.context(c).coreV1().delete_namespaced_limit_range("made-by-contexts", "default")),
     "generic": attempt(lambda: k8s.context(c).get("secrets", namespace="default")),
 } for c in k8s.contexts()}
 """
@@ -488,17 +488,18 @@ def test_read_only_on_the_command_line_closes_every_context(places: Places, tmp_
     script = """
 def attempt(c):
     try:
-        return k8s.context(c).coreV1().create_namespace({"metadata": {"name": "x"}}, dry_run="All").kind
+        made = {"metadata": {"name": "x"}, "spec": {"limits": []}}
+        return k8s.context(c).coreV1().create_namespaced_limit_range("default", made, dry_run="All").kind
     except ApiException as error:
         return error.code
 [attempt(c) for c in k8s.contexts()]
 """
     where = ("--config", str(config))
     closed = "policy.read_only"
-    assert answer(run(*where, script=script).stdout) == ["Namespace", closed]
+    assert answer(run(*where, script=script).stdout) == ["LimitRange", closed]
     assert answer(run(*where, "--read-only", script=script).stdout) == [closed, closed]
     assert answer(run(*where, script=script, KUBESCRIPT_READ_ONLY="true").stdout) == [closed, closed]
-    assert answer(run(*where, "--no-read-only", script=script).stdout) == ["Namespace", closed]
+    assert answer(run(*where, "--no-read-only", script=script).stdout) == ["LimitRange", closed]
 
 
 def test_a_server_with_one_writable_context_promises_no_read_only_tool(places: Places, tmp_path: Path) -> None:

@@ -53,6 +53,13 @@ CLOUDS = [f"gke_my-project-123_europe-west{number}_prod-cluster" for number in r
 ADMINS = [f"kubernetes-admin@cluster-{number}" for number in range(12)]
 
 
+@pytest.mark.parametrize("mode", ["plan", "direct"])
+def test_writing_costs_at_most_sixty_tokens(mode: str) -> None:
+    """What a model must know of writes fits into sixty tokens more than a read-only server's definition."""
+    flags = ["--snapshot", str(demo.SNAPSHOT)]
+    assert tokens.count(definition([*flags, "--writes", mode])) - tokens.count(definition(flags)) <= 60
+
+
 @pytest.mark.parametrize("writable", [0, 2, 12])
 @pytest.mark.parametrize("names", [USUAL, CLOUDS, ADMINS, USUAL[:2]], ids=lambda names: names[0])
 def test_a_dozen_clusters_fit_into_the_definition(names: list[str], writable: int, tmp_path: Path) -> None:

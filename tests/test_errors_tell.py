@@ -37,7 +37,7 @@ TOLD: dict[str, str] = {
     "k8s.get('pods', namespace='shop')[0]['stats']": "KeyError: V1Pod has no field 'stats'; did you mean 'status'?",
     "k8s.get('pods', namespace='shop')[0].ready()": "write any(c.type == 'Ready' and c.status == 'True' for c in pod.status.conditions)",
     "k8s.get('pods', namespace='shop')[0].logs()": "write k8s.coreV1().read_namespaced_pod_log(name, namespace, tail_lines=50)",
-    "k8s.get('deployments', namespace='shop')[0].scale(2)": "call the API: k8s.dynamic().resources.get(api_version=..., kind=...).scale(...)",
+    "k8s.get('deployments', namespace='shop')[0].scale(2)": "write k8s.scale(obj, 3)",
     "p = k8s.get('pods', namespace='shop')[0]\np.__dict__": "`__dict__` is not available: use vars(x), x.to_dict() of a Kubernetes object",
     "k8s.get('pods', namespace='shop').status": "has no field 'status'; loop over it: `for item in pods: item.status`",
     # imports

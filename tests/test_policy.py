@@ -97,7 +97,7 @@ def test_secrets_have_no_back_door(path: str, read_only: bool) -> None:
     """A rule that serves nothing denies Secrets by every path, also on a server that may write, and whatever milder
     rules stand beside it."""
     for defaults in ((), policy.DEFAULT_RULES):
-        rules = policy.Policy(read_only, (NO_SECRETS, policy.DeniedResource("apps")), defaults)
+        rules = policy.Policy("off" if read_only else "direct", (NO_SECRETS, policy.DeniedResource("apps")), defaults)
         decision = ask("GET", path, rules)
         assert (decision.verdict, decision.rule) == ("deny", "policy.denied_resource")
         assert "Secret" in decision.reason and decision.instead
@@ -109,7 +109,7 @@ PLAIN = {path for path in ROUNDABOUTS if not path.endswith("/status") and "proxy
 
 
 @pytest.mark.parametrize("path", ROUNDABOUTS)
-@pytest.mark.parametrize("rules", [policy.Policy(), policy.Policy(read_only=False)])
+@pytest.mark.parametrize("rules", [policy.Policy(), policy.Policy(writes="direct")])
 def test_secrets_are_served_as_metadata(path: str, rules: policy.Policy) -> None:
     """Without a rule of the operator's, get, list and watch of Secrets bring metadata, and all else is denied."""
     decision = ask("GET", path, rules)
@@ -146,8 +146,8 @@ def test_the_strictest_rule_counts(rules: tuple[policy.DeniedResource, ...], pat
 def test_tokens_cannot_be_minted() -> None:
     """A writing server still refuses TokenRequest; the operator may drop the default rules knowingly."""
     path = "api/v1/namespaces/a/serviceaccounts/default/token"
-    assert ask("POST", path, policy.Policy(read_only=False)).rule == "policy.denied_resource"
-    assert ask("POST", path, policy.Policy(read_only=False, defaults=())).verdict == "allow"
+    assert ask("POST", path, policy.Policy(writes="direct")).rule == "policy.denied_resource"
+    assert ask("POST", path, policy.Policy(writes="direct", defaults=())).verdict == "direct"
     assert ask("GET", "api/v1/secrets", policy.Policy(defaults=())).verdict == "allow"
 
 
@@ -163,7 +163,9 @@ TUNNELS = [
 @pytest.mark.parametrize("read_only", [True, False])
 def test_tunnels(path: str, method: str, read_only: bool) -> None:
     """Exec, attach, port-forward and proxy are refused whatever the method and whether or not the server may write."""
-    decision = ask(method, path, policy.Policy(read_only), "command=ls&command=-l" if "exec" in path else "")
+    decision = ask(
+        method, path, policy.Policy("off" if read_only else "direct"), "command=ls&command=-l" if "exec" in path else ""
+    )
     assert (decision.verdict, decision.rule) == ("deny", "policy.tunnel")
 
 
@@ -237,7 +239,8 @@ def test_read_only_is_a_setting(method: str, path: str) -> None:
     """Writes are denied with a way out in words, unless the operator permits writing."""
     decision = ask(method, path)
     assert decision.rule == "policy.read_only" and "kubectl command" in decision.instead
-    assert ask(method, path, policy.Policy(read_only=False)).verdict == "allow"
+    assert ask(method, path, policy.Policy(writes="direct")).verdict == "direct"
+    assert ask(method, path, policy.Policy(writes="plan")).verdict == "plan"
 
 
 @pytest.mark.parametrize("path", [

@@ -96,7 +96,7 @@ def source() -> Iterator[spawner.Spawner]:
 @pytest.fixture(scope="module")
 def writing(live: Path, source: spawner.Spawner) -> Iterator[Ask]:
     """A server that may write, in front of the real API server."""
-    with app.opened(config.Settings(kubeconfig=live, read_only=False), source) as parts:
+    with app.opened(config.Settings(kubeconfig=live, writes="direct"), source) as parts:
         yield asked(parts.evaluator)
 
 

@@ -18,10 +18,10 @@ import yaml
 from kubescript import cancellation, errors, types
 from kubescript.broker import broker, summary
 from kubescript.capture import capture
-from kubescript.cluster import selectors, snapshot
+from kubescript.cluster import snapshot
 from kubescript.policy import policy
 from kubescript.request import request
-from kubescript.wire import protocol
+from kubescript.wire import protocol, selectors
 
 
 def ask(cluster: Any, path: str, query: str = "", accept: str = "json") -> tuple[int, Any]:

@@ -20,7 +20,7 @@ import anyio
 import pytest
 from mcp import MCPError
 
-from tests import clients, patience, tools, trails
+from tests import clients, patience, planning, tools, trails
 from tests.controlplane.server import ControlPlane
 from tests.controlplane.writer import Object, Writer
 from tests.test_api_server_misbehaves import CHUNKED, Server, whole
@@ -65,7 +65,7 @@ def writer(plane: ControlPlane) -> Writer:
 
 @pytest.fixture(scope="module")
 def call(plane: ControlPlane) -> Iterator[tools.Call]:
-    with tools.calling("--kubeconfig", str(plane.kubeconfig), "--no-read-only", toolsets="kubectl,code") as made:
+    with tools.calling("--kubeconfig", str(plane.kubeconfig), "--writes", "direct", toolsets="kubectl,code") as made:
         yield made
 
 
@@ -157,9 +157,10 @@ def test_the_bounds_of_an_hpa_are_changed(plane: ControlPlane, call: tools.Call,
 def test_a_write_takes_two_calls_and_sends_the_smallest_patch(
     plane: ControlPlane, writer: Writer, web: Object, tmp_path: Path
 ) -> None:
-    """A read and a patch, each on record; with `wait` one read and one watch more."""
+    """A read and a patch, each on record, and the server's own read before the patch; with `wait` one read and one
+    watch more."""
     file = tmp_path / "audit.jsonl"
-    flags = ("--kubeconfig", str(plane.kubeconfig), "--no-read-only", "--audit", str(file))
+    flags = ("--kubeconfig", str(plane.kubeconfig), "--writes", "direct", "--audit", str(file))
     done = {**READY, "replicas": 4, "updatedReplicas": 4, "readyReplicas": 4, "availableReplicas": 4}
     with tools.calling(*flags, toolsets="kubectl") as call:
         tools.text(call("kubectl_scale_deployment", deploymentName="web", replicas=5))
@@ -168,11 +169,12 @@ def test_a_write_takes_two_calls_and_sends_the_smallest_patch(
         with later(lambda: writer.write_status(web, {**done, "observedGeneration": 9}), pause=1):
             tools.text(call("kubectl_scale_deployment", deploymentName="web", replicas=4, wait=True))
     calls = [(each["verb"], each["resource"], each.get("subresource")) for each in trails.records(file, "call")]
+    get, hpa = ("get", "deployments", ""), "horizontalpodautoscalers"
     assert [(verb, resource, below or "") for verb, resource, below in calls] == [
-        ("get", "deployments", ""), ("patch", "deployments", "scale"),
-        ("get", "deployments", ""), ("patch", "deployments", ""),
-        ("get", "horizontalpodautoscalers", ""), ("patch", "horizontalpodautoscalers", ""),
-        ("get", "deployments", ""), ("patch", "deployments", "scale"), ("get", "deployments", ""), ("watch", "deployments", ""),
+        get, get, ("patch", "deployments", "scale"),
+        get, get, ("patch", "deployments", ""),
+        ("get", hpa, ""), ("get", hpa, ""), ("patch", hpa, ""),
+        get, get, ("patch", "deployments", "scale"), get, ("watch", "deployments", ""),
     ]  # fmt: skip
 
 
@@ -247,7 +249,7 @@ def test_the_writes_are_offered_where_some_cluster_may_be_written_to(
     config = tmp_path / "kubescript.toml"
     config.write_text(
         f'kubeconfig = "{plane.kubeconfig}"\n'
-        '[contexts.open]\ncontext = "test"\nread_only = false\n'
+        '[contexts.open]\ncontext = "test"\nwrites = "direct"\n'
         '[contexts.shut]\ncontext = "test"\n'
     )
     with tools.calling("--config", str(config), toolsets="kubectl") as call:
@@ -271,13 +273,12 @@ def test_a_write_that_others_overtook_or_that_got_no_answer_is_told_as_that(tmp_
     """After a conflict nothing is changed; after a broken connection nobody knows, and nothing is sent twice."""
     server = Server()
     found = whole(json.dumps(deployment("web")).encode())
+    # The tool reads it; the server reads it, tries the write, and sends it.
     server.steps = [
-        found,
-        whole(CONFLICT.encode(), "409 Conflict"),
-        found,
-        lambda sock: sock.shutdown(socket.SHUT_RDWR),
+        *(found, found, found, whole(CONFLICT.encode(), "409 Conflict")),
+        *(found, found, found, lambda sock: sock.shutdown(socket.SHUT_RDWR)),
     ]
-    flags = ("--kubeconfig", str(kubeconfig_of(tmp_path, server.url)), "--no-read-only")
+    flags = ("--kubeconfig", str(kubeconfig_of(tmp_path, server.url)), "--writes", "direct")
     with contextlib.closing(server), tools.calling(*flags, toolsets="kubectl") as call:
         conflict = call("kubectl_scale_deployment", deploymentName="web", replicas=2)
         assert clients.text(conflict) == (
@@ -286,7 +287,43 @@ def test_a_write_that_others_overtook_or_that_got_no_answer_is_told_as_that(tmp_
         unknown = call("kubectl_scale_deployment", deploymentName="web", replicas=2)
         assert clients.text(unknown).startswith("Error: nobody knows whether web was changed: ")
         assert unknown.is_error and conflict.is_error
-    assert sent(server) == ["GET", "PATCH"] * 2
+    assert sent(server) == ["GET", "GET", "PATCH", "PATCH"] * 2
+
+
+# --- what is only planned ---
+
+PLANNED: dict[str, tuple[str, str]] = {
+    "scaled": (
+        "kubectl_scale_deployment('web', 5, wait=True)", "deployment default/web: would be scaled from 3 to 5",
+    ),
+    "scaled, in Chinese": (
+        "kubectl_scale_deployment('web', 5, language='zh')", "deployment default/web: 副本數將由 3 變更為 5",
+    ),
+    "restarted": ("kubectl_restart_deployment('web', wait=True)", "deployment default/web: would be restarted"),
+    "bounded": ("kubectl_edit_hpa('web', 3, 9, wait=True)", "hpa default/web: bounds would change from 2-5 to 3-9"),
+    "as it is": (
+        "kubectl_scale_deployment('web', 3)",
+        "deployment default/web has 3 replicas already, so nothing was sent; ready so far: 3",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def plan(plane: ControlPlane) -> Iterator[planning.Planner]:
+    with planning.planner(plane.kubeconfig) as made:
+        yield made
+
+
+@pytest.mark.parametrize(("call", "told"), PLANNED.values(), ids=PLANNED)
+def test_a_change_that_is_only_planned_is_told_as_that(
+    call: str, told: str, plane: ControlPlane, plan: planning.Planner, web: Object
+) -> None:
+    """And no tool waits for it, since nothing has happened."""
+    before = stored(plane, "deployment web"), stored(plane, "hpa web")
+    assert plan.value(f"k8s.tools.{call}") == told
+    assert len(plan.steps) == ("would" in told or "將" in told)
+    assert [call.method for call in plan.calls] == ["GET", "PATCH"][: 1 + len(plan.steps)]
+    assert (stored(plane, "deployment web"), stored(plane, "hpa web")) == before
 
 
 # --- waiting ---
@@ -364,7 +401,8 @@ def test_a_wait_reports_progress_and_outlasts_the_time_of_a_script(
             "kubectl",
             "--kubeconfig",
             str(plane.kubeconfig),
-            "--no-read-only",
+            "--writes",
+            "direct",
             "--config",
             str(config),
         )
@@ -383,7 +421,16 @@ def test_waits_leave_half_of_the_places_to_others(plane: ControlPlane, web: Obje
     """A wait may take half an hour: two of them, on a server for two scripts, do not keep a read from its answer."""
     config = tmp_path / "kubescript.toml"
     config.write_text("[sandbox]\nmax_scripts = 2\n")
-    flags = ("--toolsets", "kubectl", "--kubeconfig", str(plane.kubeconfig), "--no-read-only", "--config", str(config))
+    flags = (
+        "--toolsets",
+        "kubectl",
+        "--kubeconfig",
+        str(plane.kubeconfig),
+        "--writes",
+        "direct",
+        "--config",
+        str(config),
+    )
     started = anyio.Event()
 
     async def on_progress(progress: float, total: float | None, message: str | None) -> None:
@@ -460,7 +507,7 @@ def test_a_change_that_cannot_be_followed_is_told_as_made(plane: ControlPlane, w
         "subjects": [{"apiGroup": api, "kind": "User", "name": "scaler"}],
     })  # fmt: skip
     path = plane.kubeconfig_for("scaler")
-    with tools.calling("--kubeconfig", str(path), "--no-read-only", toolsets="kubectl") as call:
+    with tools.calling("--kubeconfig", str(path), "--writes", "direct", toolsets="kubectl") as call:
         told = call("kubectl_scale_deployment", deploymentName="web", replicas=4, wait=True)
         assert told.is_error
         assert "replicas 3 → 4. The change is made, but following it failed: " in clients.text(told)
@@ -492,7 +539,7 @@ def test_a_watch_that_breaks_is_begun_again(tmp_path: Path) -> None:
         found, break_off,
         whole(json.dumps(done).encode()),
     ]  # fmt: skip
-    flags = ("--kubeconfig", str(kubeconfig_of(tmp_path, server.url)), "--no-read-only")
+    flags = ("--kubeconfig", str(kubeconfig_of(tmp_path, server.url)), "--writes", "direct")
     with contextlib.closing(server), tools.calling(*flags, toolsets="kubectl") as call:
         told = call("kubectl_scale_deployment", deploymentName="web", replicas=4, wait=True, timeout=30)
     assert tools.text(told).splitlines()[0].endswith("nothing was sent; ready 4/4")
@@ -505,7 +552,7 @@ def test_a_server_that_ends_every_watch_at_once_is_not_asked_without_end(tmp_pat
     waiting = deployment("web", replicas=4)
     waiting["metadata"] |= {"generation": 2, "resourceVersion": "7"}
     server.steps = [whole(json.dumps(waiting).encode()), whole(b"")] * 400
-    flags = ("--kubeconfig", str(kubeconfig_of(tmp_path, server.url)), "--no-read-only")
+    flags = ("--kubeconfig", str(kubeconfig_of(tmp_path, server.url)), "--writes", "direct")
     with contextlib.closing(server), tools.calling(*flags, toolsets="kubectl") as call:
         told = call("kubectl_scale_deployment", deploymentName="web", replicas=4, wait=True, timeout=1800)
         assert "Not finished" in clients.text(told)

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import mcp_types
 from anyio.from_thread import start_blocking_portal
 from mcp.client import Client
+from mcp.client.session import ElicitationFnT
 
 from kubescript.cli import demo
 from tests import clients, kubectl
@@ -28,12 +29,12 @@ class Call(Protocol):
 
 
 @contextlib.contextmanager
-def calling(*flags: str, toolsets: str = TOOLSETS) -> Iterator[Call]:
-    """One stdio server with these toolsets and one client for many calls."""
-    with (
-        start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(clients.connect("stdio", ("--toolsets", toolsets, *flags))) as client,
-    ):
+def calling(
+    *flags: str, toolsets: str = TOOLSETS, mode: str = "auto", asked: ElicitationFnT | None = None
+) -> Iterator[Call]:
+    """One stdio server with these toolsets and one client for many calls; `asked` answers for the person at it."""
+    connected = clients.connect("stdio", ("--toolsets", toolsets, *flags), mode, asked)
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(connected) as client:
 
         def call(tool: str, /, **arguments: object) -> mcp_types.CallToolResult:
             return portal.call(_call, client, tool, arguments)

@@ -37,8 +37,14 @@ def run(*arguments: str, script: str = "") -> subprocess.CompletedProcess[str]:
 
 def records(file: Path, kind: str = "") -> list[dict[str, Any]]:
     """The records of one file, of one type when asked."""
-    every = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    every = [json.loads(line, object_pairs_hook=_unique) for line in file.read_text("utf-8").splitlines()]
     return [one for one in every if not kind or one["type"] == kind]
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    assert len(fields) == len(pairs), f"a field occurs twice: {[key for key, _ in pairs]}"
+    return fields
 
 
 def verified(file: Path, *flags: str) -> str:

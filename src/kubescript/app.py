@@ -13,12 +13,13 @@ from collections.abc import Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import kubescript
-from kubescript import cancellation, config, contexts, errors, evaluator, logs, redaction, spawner
+from kubescript import cancellation, config, contexts, errors, evaluator, logs, planning, redaction, spawner
 from kubescript.audit import recorder
 from kubescript.broker import broker
 from kubescript.cluster import base as cluster_base
 from kubescript.executor import executor
-from kubescript.policy import discovery, policy
+from kubescript.plans import rollouts
+from kubescript.policy import discovery, policy, write_settings
 from kubescript.policy import rules as policy_rules
 from kubescript.telemetry import evaluation
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import server as lowlevel
 
     from kubescript import types
+    from kubescript.approvals import elicitation
+    from kubescript.plans import record
     from kubescript.telemetry import otlp
     from kubescript.toolsets import base
 
@@ -35,6 +38,8 @@ __all__ = ["TOOLSETS", "Application", "check_rules", "check_toolsets", "open_clu
 
 log = logging.getLogger(__name__)
 
+_NOT_FOLLOWED: Final = frozenset({"k8s_patch"})
+"""Tools that promise one API call: the rollouts that their plans begin are not followed."""
 _MASK_LOG_S: Final = 0.5
 _DISCOVERY_S: Final = 10.0
 """Seconds that a cluster may take to say what the rules for it name."""
@@ -54,7 +59,8 @@ class Application:
         self._source, self._masking = source, masking
         self.redaction = _redaction_engine(settings, masking)
         self.audit = recorder.opened(settings.audit, self.redaction.text_or_withheld)
-        self.contexts = contexts.Contexts(_cluster_accesses(settings, self.redaction))
+        accesses = _cluster_accesses(settings, self.redaction)
+        self.contexts = contexts.Contexts(accesses)
         self.cluster, self.broker = self.contexts.default.cluster, self.contexts.default.broker
         self.executor = executor.Executor(
             source,
@@ -63,8 +69,15 @@ class Application:
             spares=settings.sandbox.spare_workers,
             strict=settings.strict,
         )
+        self.planning = planning.Planning(settings, accesses, self.audit) if "plan" in settings.modes else None
+        """None where no cluster takes plans."""
         self.evaluator = evaluator.Evaluator(
-            settings, self.executor, self.contexts, self.audit, mask=self.redaction.text
+            settings,
+            self.executor,
+            self.contexts,
+            self.audit,
+            mask=self.redaction.text,
+            plans=self.planning.planner if self.planning is not None else None,
         )
         self.scrape: Callable[[], bytes] | None = None
         """Returns what /metrics answers; None where nobody can ask."""
@@ -87,8 +100,37 @@ class Application:
         self._start_telemetry()
         toolsets = _load_toolsets(self)
         return server.build(
-            toolsets, self.warm_up, self.settings.output.heartbeat_s, saved=self.settings.snapshot is not None
+            toolsets,
+            self.warm_up,
+            self.settings.output.heartbeat_s,
+            saved=self.settings.snapshot is not None,
+            asker=self._asker(),
         )
+
+    def _asker(self) -> elicitation.Asker | None:
+        """Returns who asks people about plans; None where no cluster takes plans."""
+        if self.planning is None:
+            return None
+        from kubescript.approvals import elicitation
+
+        return elicitation.Asker(
+            approvals=self.planning.approvals,
+            follow=self.follow,
+            link=self.planning.link,
+            has_page=self.planning.has_page,
+            ask_s=self.settings.plans.ask_s,
+            by_argument=self.settings.approval == "argument",
+        )
+
+    async def follow(
+        self, applied: record.Record, caller: types.Caller, on_progress: evaluator.OnProgress | None
+    ) -> types.Answer | None:
+        """Follows the rollouts that a plan has begun, by a script of ours: it reads what the cluster says."""
+        seconds = self.settings.plans.follow_s
+        script = rollouts.script(applied.plan, seconds)
+        if not script or caller.tool in _NOT_FOLLOWED:
+            return None
+        return await self.evaluator.evaluate(script, None, on_progress, caller, waits_ms=seconds * 1000)
 
     def start(self) -> None:
         """Asks for the first worker and the first maskers, and does not wait for them. Raises WorkerError,
@@ -101,6 +143,8 @@ class Application:
         self.executor.start()
         self.redaction.prepare()
         logs.mask_with(self._mask_log_line)
+        if self.planning is not None:
+            self.planning.recover()
 
     def _mask_log_line(self, line: str) -> str:
         """Returns a line of the log, masked. Raises LimitExceeded, RedactionError: the line is not logged then.
@@ -148,6 +192,8 @@ class Application:
         """Stops workers and maskers, and closes connections, the audit record and telemetry."""
         self.executor.close()
         self.contexts.close()
+        if self.planning is not None:
+            self.planning.close()
         if self.audit is not None:
             self.audit.close()
         # The exporter closes last, so that it sends what the others report while they close.
@@ -185,7 +231,10 @@ def _kubectl(application: Application) -> base.Toolset:
     ) -> Coroutine[None, None, types.Answer]:
         return application.evaluator.evaluate(script, None, on_progress, caller, waits_ms=waits_ms)
 
-    return kubectl.toolset(_access(application), follow=follow if application.settings.writable else None)
+    settings = application.settings
+    return kubectl.toolset(
+        _access(application), follow=follow if settings.writable else None, by_argument=settings.by_argument
+    )
 
 
 def _helm(application: Application) -> base.Toolset:
@@ -207,6 +256,17 @@ def _clusters(application: Application) -> base.Toolset:
         return chosen.log_in()
 
     return cluster.toolset(_access(application), log_in)
+
+
+def _gateway(application: Application) -> base.Toolset:
+    from kubescript.toolsets import gateway
+
+    settings = application.settings
+    names = settings.context_names
+    own = settings.of_context(names[0]) if names else settings
+    return gateway.toolset(
+        _access(application), writable=own.mode != "off", by_argument=settings.approval == "argument"
+    )
 
 
 def _access(application: Application) -> base.Access:
@@ -243,6 +303,7 @@ TOOLSETS: Final[dict[str, Callable[[Application], base.Toolset]]] = {
     "kubectl": _kubectl,
     "helm": _helm,
     "cluster": _clusters,
+    "gateway": _gateway,
 }
 """Toolsets by the names that `--toolsets` takes."""
 _FOREIGN_TOOLSETS: Final = frozenset(
@@ -284,7 +345,11 @@ def _enabled_toolsets(settings: config.Settings) -> tuple[str, ...]:
 
 def _redaction_engine(settings: config.Settings, source: spawner.Spawner | None) -> redaction.Engine:
     engine = redaction.Engine(
-        settings.redaction, scripts=settings.sandbox.max_scripts, strict=settings.strict, source=source
+        settings.redaction,
+        expressions=write_settings.expressions(settings),
+        scripts=settings.sandbox.max_scripts,
+        strict=settings.strict,
+        source=source,
     )
     if not engine.enabled:
         log.warning(
@@ -325,6 +390,8 @@ def _cluster_access(settings: config.Settings, name: str, masking: redaction.Eng
         redact=masking.body,
         redact_echo=masking.echo,
         mask=masking.text,
+        compare=masking.changes,
+        write_rules=write_settings.read(own.write_policy),
         gzip=masking.enabled,
         context=name if several else "",
     )
@@ -338,7 +405,7 @@ def policy_of(settings: config.Settings) -> policy.Policy:
     """Returns the policy for one cluster's settings. Raises ConfigError when a rule can never name anything."""
     rules = tuple(policy_rules.read(rule) for rule in settings.denied_resources)
     defaults = policy.DEFAULT_RULES if settings.deny_defaults else ()
-    return policy.Policy(settings.read_only, rules, defaults, releases="helm" in settings.toolsets)
+    return policy.Policy(settings.mode, rules, defaults, releases="helm" in settings.toolsets)
 
 
 def open_cluster(settings: config.Settings) -> cluster_base.Cluster:

@@ -8,6 +8,7 @@
     ├── LimitExceeded        a budget of the script is used up; the script ends
     ├── RedactionError       a text cannot be masked, and is withheld
     ├── WorkerError          the sandboxed process died or broke the protocol; the next script gets a new one
+    ├── PlanError            a plan that cannot be approved or applied; nothing more is sent
     ├── AuditError           what was asked cannot be put on record, and is not done; works again once it can
     └── Busy                 every worker is taken and the queue is full; nothing was run
 
@@ -27,6 +28,7 @@ __all__ = [
     "ConfigError",
     "KubescriptError",
     "LimitExceeded",
+    "PlanError",
     "PolicyDenied",
     "RedactionError",
     "RequestError",
@@ -69,7 +71,7 @@ class RequestError(KubescriptError):
 
 
 class PolicyDenied(KubescriptError):
-    """The policy refuses the call. Codes: `policy.*`, the rule's id."""
+    """The policy refuses the call. Codes: `policy.*` and `writes.*`, the rule's id."""
 
     default_code = "policy.denied"
 
@@ -99,6 +101,15 @@ class WorkerError(KubescriptError):
     `worker.lockdown`."""
 
     default_code = "worker.died"
+
+
+class PlanError(KubescriptError):
+    """A plan cannot be made, approved or applied. Codes: `plan.unknown`, `.expired`, `.decided`, `.changed`,
+    `.session`, `.policy`, `.script`, `.approver`, `.override`, `.store`, `.too_large`, `.nobody`,
+    `.no_dry_run`, `.unreadable`, `.overlap`, `.failed`.
+    """
+
+    default_code = "plan.failed"
 
 
 class AuditError(KubescriptError):

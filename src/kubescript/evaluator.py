@@ -13,7 +13,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 import anyio
@@ -25,6 +25,7 @@ from kubescript import cancellation, concurrency, config, errors, types
 from kubescript.broker import call_log, records, summary
 from kubescript.executor import conversation, executor
 from kubescript.output import fencing, render
+from kubescript.plans import dependents, draft, plan, planner
 from kubescript.telemetry import evaluation
 from kubescript.wire import protocol
 
@@ -38,6 +39,8 @@ _Report = Callable[[float, float | None, str], None]
 _NOBODY: Final = types.Caller()
 # Seconds that masking an answer may always take: a script that used all of its time also has prints to mask.
 _MASKING_S: Final = 2.0
+_LOOK_MS: Final = 10_000
+"""Milliseconds in which it is found out what deletions would take with them."""
 _BUG: Final = "kubescript failed; see its log"
 _UNWRITTEN: Final = "the answer could not be written, so it is withheld; return and print less, or something else"
 
@@ -65,6 +68,9 @@ class Entry(records.Journal, Protocol):
     def captured(self, on_call: conversation.OnCall) -> conversation.OnCall:
         """Wraps `on_call` so that the answers that the worker sees are kept, when the operator asked for that."""
 
+    def planned(self, made: plan.Plan) -> None:
+        """Records the plan that the script has made. Raises AuditError."""
+
     def close(
         self, outcome: types.Outcome, answer: types.Answer, summary: summary.Summary, notes: Sequence[str]
     ) -> None:
@@ -82,6 +88,17 @@ class Audit(Protocol):
 
     def refused(self, script: str, caller: types.Caller, code: str) -> None:
         """Records that a script was not run. Raises AuditError."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """What became of the writes that a script has tried."""
+
+    plan: plan.Plan | None = None
+    note: str = ""
+    """For the model."""
+    fault: types.Fault | None = None
+    """Why there is no plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +137,15 @@ class Evaluator:
         audit: Audit | None = None,
         *,
         mask: call_log.Mask | None = None,
+        plans: planner.Planner | None = None,
     ) -> None:
+        """Without `plans`, writes that need a plan are refused."""
         self._settings = settings
         self._runner = runner
         self._handler = handler
         self._audit = audit
         self._mask = mask
+        self._plans = plans
         self.observers: list[evaluation.Observer] = []
         """Called with every evaluation; `app` fills the list at the start."""
         self._places = concurrency.Concurrency(settings.sandbox.max_scripts, settings.sandbox.max_queue)
@@ -180,12 +200,21 @@ class Evaluator:
         """Runs the script, writes its answer, and records both."""
         where = self._handler.names, self._handler.namespace
         entry = self._audit.begin(asked.script, asked.caller, asked.limits, where) if self._audit is not None else None
-        calls = summary.Summary(journal=records.NOWHERE if entry is None else entry)
+        drafted = self._plans.begin() if self._plans is not None else None
+        calls = summary.Summary(
+            journal=records.NOWHERE if entry is None else entry, session=asked.caller.session, draft=drafted
+        )
         deadline = time.monotonic() + asked.limits.timeout_ms / 1000
         outcome = self._outcome(self._job(asked, where, calls, entry, deadline), calls)
+        planned = _Planned()
+        if self._plans is not None and drafted is not None:
+            planned = self._planned(self._plans, drafted, asked, outcome, calls, entry)
+            outcome = replace(outcome, fault=planned.fault or outcome.fault)
         ended = time.time()  # the masking of the answer is no part of the script's time
         self._runner.later(functools.partial(_log_outcome, outcome))
-        answer, notes = self._written(asked, outcome, calls, deadline)
+        answer, notes = self._written(asked, outcome, calls, deadline, planned.note)
+        if planned.plan is not None and not answer.is_error:
+            answer = replace(answer, plan=planned.plan.id)
         try:
             if entry is not None:
                 entry.close(outcome, answer, calls, notes)  # raises, so that no answer leaves unrecorded
@@ -229,6 +258,49 @@ class Evaluator:
             log.exception("a script failed in an unforeseen way", extra={"event": "session.bug"})
             return types.Outcome(fault=types.Fault("internal", _BUG), usage=types.Usage(api_calls=calls.calls))
 
+    def _planned(
+        self,
+        plans: planner.Planner,
+        drafted: draft.Draft,
+        asked: _Request,
+        outcome: types.Outcome,
+        calls: summary.Summary,
+        entry: Entry | None,
+    ) -> _Planned:
+        """Makes a plan of what a script has tried, if it has ended well."""
+        if outcome.fault is not None:
+            count = len(drafted.close())
+            return _Planned(note=f"{count} writes were tried and none is planned: the script failed" if count else "")
+        try:
+            made = plans.make(drafted, asked.script, asked.caller, calls, functools.partial(self._look, asked, calls))
+            if made is None:
+                return _Planned()
+            if entry is not None:
+                entry.planned(made)  # first: nobody can approve what is not on record
+            plans.keep(made)
+        except errors.KubescriptError as error:
+            log.warning("no plan: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
+            return _Planned(fault=types.Fault(error.code, f"nothing is planned or changed: {error.message}"))
+        return _Planned(made)
+
+    def _look(
+        self, asked: _Request, calls: summary.Summary, context: str, steps: Sequence[plan.Step]
+    ) -> Sequence[tuple[str, ...]]:
+        """Says what deletions take with them, one line each. Hostile objects are read for it, so a script does it."""
+        removed = [step for step in steps if step.removes]
+        if not removed:
+            return [()] * len(steps)
+        script = dependents.script(context, removed)
+        limits = replace(asked.limits, timeout_ms=_LOOK_MS)
+        own = replace(asked, script=script, limits=limits, on_progress=None)
+        notes = summary.Summary(journal=calls.journal)
+        deadline = time.monotonic() + _LOOK_MS / 1000
+        where = self._handler.names, self._handler.namespace
+        outcome = self._outcome(self._job(own, where, notes, None, deadline), notes)
+        style = self._style(notes, asked.patience(deadline))
+        lines = iter(dependents.read(outcome, len(removed), style.text))
+        return [next(lines) if step.removes else () for step in steps]
+
     def _note_missing_namespaces(self, asked: _Request, calls: summary.Summary) -> None:
         """Notes the namespaces that a script listed, that had nothing to show, and that are not known to exist."""
         # A replay repeats the notes of the first run.
@@ -247,7 +319,7 @@ class Evaluator:
     # --- the answer -------------------------------------------------------------------------------------------------
 
     def _written(
-        self, asked: _Request, outcome: types.Outcome, calls: summary.Summary, deadline: float
+        self, asked: _Request, outcome: types.Outcome, calls: summary.Summary, deadline: float, plan_note: str
     ) -> tuple[types.Answer, list[str]]:
         """Returns the answer and the notes under it; an error in its place when it cannot be masked or written in time.
 
@@ -257,6 +329,7 @@ class Evaluator:
         try:
             self._note_missing_namespaces(asked, calls)
             notes = summary.notes(calls, outcome)
+            notes += [plan_note] if plan_note else []
             return self._rendered(asked, outcome, calls, notes, deadline), notes
         except (errors.LimitExceeded, errors.RedactionError) as error:
             failure: errors.KubescriptError = error

@@ -12,7 +12,7 @@ import logging
 import threading
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import anyio
 import mcp_types
@@ -22,6 +22,7 @@ from mcp.shared.exceptions import MCPError
 
 import kubescript
 from kubescript import errors, evaluator, heartbeat, types
+from kubescript.approvals import elicitation
 from kubescript.output import sanitizing
 from kubescript.toolsets import base
 
@@ -32,6 +33,7 @@ __all__ = ["build"]
 
 log = logging.getLogger(__name__)
 
+_T = TypeVar("_T")
 _Handler = Callable[[ServerRequestContext[Any, Any], Any], Awaitable[Any]]
 
 _UNTRUSTED_META: Final = "kubescript/untrusted"
@@ -54,17 +56,22 @@ _READ_ONLY: Final = "Read-only: no tool changes the cluster."
 _SAVED: Final = "The cluster is a saved one: nothing in it moves, and ages count from now, not from when it was saved."
 _NO_TOOLSET = (
     "No toolset is on, so this server offers no tool. Tell its operator: start it with --toolsets code "
-    '(or KUBESCRIPT_TOOLSETS=code, or toolsets = ["code"] in its configuration file; "kubectl", "helm" and "cluster" '
-    "are tools for single commands)."
+    '(or KUBESCRIPT_TOOLSETS=code, or toolsets = ["code"] in its configuration file; "kubectl", "helm", "cluster" '
+    'and "gateway" are tools for single commands).'
 )
 
 
 def build(
-    toolsets: Sequence[base.Toolset], warm_up: Callable[[], None], heartbeat_s: float = 10, *, saved: bool = False
+    toolsets: Sequence[base.Toolset],
+    warm_up: Callable[[], None],
+    heartbeat_s: float = 10,
+    *,
+    saved: bool = False,
+    asker: elicitation.Asker | None = None,
 ) -> lowlevel.Server[Any]:
     """Returns the server that offers these toolsets. `warm_up` runs in a thread after the first answer. A client that
     asked for progress hears of its call at least every `heartbeat_s`, and every client that the cluster is a `saved`
-    one."""
+    one. `asker` asks people about plans."""
     tools = {tool.definition.name: tool for toolset in toolsets for tool in toolset.tools}
     definitions = [tool.definition for tool in tools.values()]
     validator = functools.cache(lambda name: _validator(tools[name].definition.input_schema))
@@ -72,7 +79,9 @@ def build(
     async def list_tools(_ctx: Any, _params: Any) -> mcp_types.ListToolsResult:
         return mcp_types.ListToolsResult(tools=definitions)
 
-    async def call_tool(ctx: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
+    async def call_tool(
+        ctx: Any, params: mcp_types.CallToolRequestParams
+    ) -> mcp_types.CallToolResult | mcp_types.InputRequiredResult:
         tool = tools.get(params.name)
         if tool is None:
             raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown tool: {params.name}")
@@ -81,10 +90,14 @@ def build(
         problem = _argument_errors(validator(params.name), arguments)
         if problem:
             answer = types.Answer(sanitizing.clean(problem), is_error=True, code="request.arguments")
-        else:
-            caller = _caller(ctx, params.name)
-            answer = await _reporting(ctx, heartbeat_s, functools.partial(_call, tool, arguments, caller))
-        return _result(answer)
+            return _result(tool.word(arguments, answer))
+        caller = _caller(ctx, params.name)
+        run = functools.partial(_call, tool, arguments, caller)
+        if asker is None:
+            return _result(tool.word(arguments, await _reporting(ctx, heartbeat_s, run)))
+        settle = functools.partial(_with_plan, run, asker, ctx, params, caller)
+        settled = await _reporting(ctx, heartbeat_s, settle)
+        return settled if isinstance(settled, mcp_types.InputRequiredResult) else _result(tool.word(arguments, settled))
 
     server: lowlevel.Server[Any] = lowlevel.Server(
         "kubescript",
@@ -95,6 +108,8 @@ def build(
         **_handlers(toolsets),
     )
     server.middleware.append(_WarmUpMiddleware(warm_up))
+    if asker is not None:
+        server.middleware.append(elicitation.state_guard(server.name))
     return server
 
 
@@ -146,6 +161,23 @@ async def _call(
         # The log is for the operator. The client gets no text of the exception: it may hold anything.
         log.exception("tool %s failed", tool.definition.name)
         return types.Answer("error internal: kubescript failed; see its log", is_error=True, code="internal")
+
+
+async def _with_plan(
+    run: Callable[[evaluator.OnProgress | None], Awaitable[types.Answer]],
+    asker: elicitation.Asker,
+    ctx: ServerRequestContext[Any, Any],
+    params: mcp_types.CallToolRequestParams,
+    caller: types.Caller,
+    on_progress: evaluator.OnProgress | None,
+) -> types.Answer | mcp_types.InputRequiredResult:
+    """Runs one call, and settles the plan that it leaves."""
+    if params.request_state is not None:
+        return await asker.resumed(params, caller, on_progress)
+    answer = await run(on_progress)
+    if answer.plan:
+        return await asker.settle(elicitation.Call(ctx, params, caller, on_progress), answer)
+    return await asker.with_news(answer, caller)
 
 
 def _caller(ctx: ServerRequestContext[Any, Any], tool: str) -> types.Caller:
@@ -207,8 +239,8 @@ def _meta(answer: types.Answer) -> dict[str, Any]:
 async def _reporting(
     ctx: ServerRequestContext[Any, Any],
     heartbeat_s: float,
-    call: Callable[[evaluator.OnProgress | None], Awaitable[types.Answer]],
-) -> types.Answer:
+    call: Callable[[evaluator.OnProgress | None], Awaitable[_T]],
+) -> _T:
     """Runs one call, with progress notifications if the client asked for them."""
     if ctx.meta is None or ctx.meta.get("progress_token") is None:
         return await call(None)

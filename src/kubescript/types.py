@@ -122,3 +122,7 @@ class Answer:
     """The answer as data, for clients that are configured to get it."""
     meta: Mapping[str, Any] | None = None
     """What the result's `_meta` has besides."""
+    plan: str = ""
+    """Id of the plan that waits for somebody's approval."""
+    applied: bool = False
+    """Whether the call's plan was approved and applied."""

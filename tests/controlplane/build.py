@@ -1,8 +1,9 @@
-"""Builds the programs of the control plane, once per machine, from the module pinned in `go.mod` beside this file.
+"""Builds the programs of the control plane, once per machine, from the modules pinned here: `go.mod` beside this file,
+and `kwok/go.mod`.
 
-`server.py` asks `programs()` for the folder that holds them. A build is kept under a key made of everything that
-decides its bytes, so a changed pin builds anew and an old one stays usable. No binary is ever downloaded: go.sum
-names the hash of every source that is compiled.
+`server.py` asks `programs()` for the folder that holds the API server's, and `live.py` for those with which rollouts
+happen. A build is kept under a key made of everything that decides its bytes, so a changed pin builds anew and an old
+one stays usable. No binary is ever downloaded: go.sum names the hash of every source that is compiled.
 """
 
 from __future__ import annotations
@@ -16,18 +17,34 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from tests.controlplane import gotool
 
 HERE = Path(__file__).parent
 
-# Name of the program -> package to build. Each needs its `tool` line in go.mod.
-PROGRAMS = {
-    "etcd": "go.etcd.io/etcd/server/v3",
-    "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
-}
+
+@dataclass(frozen=True)
+class Recipe:
+    """Programs that are built together, and when the first of them is asked for."""
+
+    packages: Mapping[str, str]
+    """Name of the program -> package to build. Each needs its `tool` line in go.mod."""
+    module: Path = HERE
+    """The folder with go.mod and go.sum."""
+
+
+SERVER: Final = Recipe({"etcd": "go.etcd.io/etcd/server/v3", "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver"})
+CONTROLLERS: Final = Recipe(
+    {
+        "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
+        "kube-scheduler": "k8s.io/kubernetes/cmd/kube-scheduler",
+    }
+)
+KWOK: Final = Recipe({"kwok": "sigs.k8s.io/kwok/cmd/kwok"}, HERE / "kwok")
 
 # Read-only modules: a build never changes a pin. Nothing outside (a workspace, the checkout's state) may take part.
 ENVIRONMENT = {"GOFLAGS": "-mod=readonly -buildvcs=false", "GOWORK": "off", "CGO_ENABLED": "0", "GOTOOLCHAIN": "local"}
@@ -64,41 +81,41 @@ def linker_flags() -> str:
     return " ".join(["-s", "-w", *stamps])
 
 
-def key() -> str:
+def key(recipe: Recipe = SERVER) -> str:
     """A name for the build: equal if and only if sources, recipe and platform are equal."""
-    recipe = [PROGRAMS, ENVIRONMENT, linker_flags(), platform.system(), platform.machine()]
-    parts = [_module_file(), (HERE / "go.sum").read_text(), repr(recipe)]
+    made = [dict(recipe.packages), ENVIRONMENT, linker_flags(), platform.system(), platform.machine()]
+    parts = [(recipe.module / "go.mod").read_text(), (recipe.module / "go.sum").read_text(), repr(made)]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
-def programs() -> Path:
+def programs(recipe: Recipe = SERVER) -> Path:
     """The folder with the built programs; the first call on a machine builds them, which takes minutes."""
-    folder = cache() / "controlplane" / key()
+    folder = cache() / "controlplane" / key(recipe)
     if not folder.exists():
         with locked(cache() / "controlplane.lock"):
             # Another run may have built it while this one waited for the lock.
             if not folder.exists():
-                _build_into(folder)
+                _build_into(folder, recipe)
     return folder
 
 
-def _build_into(folder: Path) -> None:
+def _build_into(folder: Path, recipe: Recipe) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     go = gotool.find(go_version(), cache())
     half_done = Path(tempfile.mkdtemp(prefix="building-", dir=folder.parent))
     try:
-        for name, package in PROGRAMS.items():
+        for name, package in recipe.packages.items():
             print(f"building {name} (once; kept in {folder})", flush=True)
-            _compile(go, package, half_done / name)
+            _compile(go, package, half_done / name, recipe.module)
         # A folder with its final name is complete: a build that was killed leaves only a `building-` folder.
         half_done.rename(folder)
     finally:
         shutil.rmtree(half_done, ignore_errors=True)
 
 
-def _compile(go: Path, package: str, target: Path) -> None:
+def _compile(go: Path, package: str, target: Path, module: Path) -> None:
     command = [str(go), "build", "-trimpath", "-ldflags", linker_flags(), "-o", str(target), package]
-    subprocess.run(command, cwd=HERE, env={**os.environ, **ENVIRONMENT}, check=True)
+    subprocess.run(command, cwd=module, env={**os.environ, **ENVIRONMENT}, check=True)
 
 
 @contextlib.contextmanager

@@ -1,12 +1,26 @@
-"""The command lines of etcd and kube-apiserver, with the reason for each flag that is not obvious."""
+"""The command lines of the control plane's programs, with the reason for each flag that is not obvious."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from tests.controlplane import kubelets
 
 ADDRESS = "127.0.0.1"
+_STAGES: Final = Path(__file__).parent / "kwok" / "stages.yaml"
+_CONTROLLERS: Final = (
+    "cronjob-controller",
+    "daemonset-controller",
+    "deployment-controller",
+    "disruption-controller",
+    "endpointslice-controller",
+    "garbage-collector-controller",
+    "job-controller",
+    "namespace-controller",
+    "replicaset-controller",
+    "statefulset-controller",
+)
 
 
 def etcd(programs: Path, folder: Path) -> list[str]:
@@ -55,4 +69,47 @@ def apiserver(programs: Path, folder: Path, port: int) -> list[str]:
         # Events go after an hour by default; a person may play longer than that.
         "--event-ttl=24h",
         "--profiling=false",
+    ]
+
+
+def controllers(programs: Path, folder: Path, kubeconfig: Path) -> list[str]:
+    """The controllers that make workloads roll out, and take away what belongs to what is deleted."""
+    return [
+        str(programs / "kube-controller-manager"),
+        f"--kubeconfig={kubeconfig}",
+        f"--controllers={','.join(_CONTROLLERS)}",
+        # The only one of its kind; it need not wait for a lease of 15 s, nor write one every 2 s.
+        "--leader-elect=false",
+        "--secure-port=0",
+        f"--service-account-private-key-file={folder / 'accounts.key'}",
+        f"--root-ca-file={folder / 'ca.crt'}",
+        "--kube-api-qps=200",
+        "--kube-api-burst=300",
+        "--min-resync-period=10m",
+    ]
+
+
+def scheduler(programs: Path, kubeconfig: Path) -> list[str]:
+    """Gives pods their nodes."""
+    return [
+        str(programs / "kube-scheduler"),
+        f"--kubeconfig={kubeconfig}",
+        "--leader-elect=false",
+        "--secure-port=0",
+        "--authentication-skip-lookup",
+        "--kube-api-qps=200",
+        "--kube-api-burst=300",
+    ]
+
+
+def kwok(programs: Path, kubeconfig: Path) -> list[str]:
+    """Plays the kubelet of every node, see `kwok/stages.yaml`."""
+    return [
+        str(programs / "kwok"),
+        f"--kubeconfig={kubeconfig}",
+        "--manage-all-nodes",
+        f"--config={_STAGES}",
+        "--node-lease-duration-seconds=40",
+        "--cidr=10.244.0.0/16",
+        "--node-ip=10.0.0.1",
     ]

@@ -15,6 +15,7 @@ import socket
 import ssl
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
@@ -90,14 +91,19 @@ class ControlPlane:
 
     def ready(self) -> bool:
         """Whether /readyz says so to the administrator."""
+        try:
+            return self.get("/readyz") == 200
+        except OSError:
+            return False
+
+    def get(self, path: str, headers: Mapping[str, str] | None = None) -> int:
+        """Asks as the administrator; returns the status. Raises OSError."""
         context = ssl.create_default_context(cadata=self._authority.certificate.decode())
         context.load_cert_chain(self.folder / "admin.crt", self.folder / "admin.key")
         connection = http.client.HTTPSConnection(ADDRESS, self.port, context=context, timeout=5)
         try:
-            connection.request("GET", "/readyz")
-            return connection.getresponse().status == 200
-        except OSError:
-            return False
+            connection.request("GET", path, headers=dict(headers or {}))
+            return connection.getresponse().status
         finally:
             connection.close()
 

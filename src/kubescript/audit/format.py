@@ -72,9 +72,24 @@ def _describe(kind: str, record: dict[str, Any]) -> tuple[str, str]:
         return target(record), _call_outcome(record)
     if kind == "sent":
         return target(record), ""
+    if kind in {"plan", "decision", "applied"}:
+        return _plan(kind, record)
     if kind == "script":
         return _script_text(record), _script_outcome(record)
     return _file_text(record), ""
+
+
+def _plan(kind: str, record: dict[str, Any]) -> tuple[str, str]:
+    """Returns which plan a record is about, and what came of it."""
+    name = f"plan {record['plan'][:10]}"
+    if kind == "plan":
+        count = len(record["steps"]) + record["more_steps"]
+        return f"{name}: {count} changes", "waits for a decision"
+    if kind == "decision":
+        verdict = "approved" if record["approves"] else "declined"
+        return f"{name}: {verdict} by {record['approver']}", _joined(" ", record["channel"], record["reason"])
+    done = sum(step["state"] == "done" for step in record["steps"])
+    return f"{name}: {done} of {len(record['steps'])} changes made", str(record["state"])
 
 
 def _file_text(record: dict[str, Any]) -> str:

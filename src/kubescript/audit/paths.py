@@ -6,13 +6,14 @@ their paths here.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
-import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from kubescript import errors
+from kubescript import errors, private_files
 
 __all__ = [
     "check",
@@ -47,9 +48,19 @@ def _unavailable(path: Path, error: OSError, remedy: str) -> errors.AuditError:
     return unavailable(path, why, remedy)
 
 
+@contextlib.contextmanager
+def _checked() -> Iterator[None]:
+    """Turns what is wrong with a path into an AuditError."""
+    try:
+        yield
+    except private_files.NotPrivate as error:
+        raise unavailable(error.path, error.why, error.remedy) from None
+
+
 def open_append(path: Path) -> int:
     """Returns a descriptor that appends to `path`; a new file is readable by its owner alone. Raises AuditError."""
-    _check_links(path)
+    with _checked():
+        private_files.check_links(path)
     try:
         descriptor = os.open(path, _APPEND_FLAGS, 0o600)
     except OSError as error:
@@ -57,7 +68,8 @@ def open_append(path: Path) -> int:
         raise _unavailable(path, error, remedy) from None
     try:
         # The open file is checked, not its name, which may lead elsewhere by now.
-        _check_file(path, os.fstat(descriptor))
+        with _checked():
+            private_files.check_status(path, os.fstat(descriptor))
     except BaseException:
         os.close(descriptor)
         raise
@@ -66,7 +78,8 @@ def open_append(path: Path) -> int:
 
 def check(path: Path) -> None:
     """Checks whether `open_append` would succeed, without making the file. Raises AuditError."""
-    _check_links(path)
+    with _checked():
+        private_files.check_links(path)
     try:
         status = path.lstat()
     except FileNotFoundError:
@@ -75,7 +88,8 @@ def check(path: Path) -> None:
         return
     except OSError as error:
         raise _unavailable(path, error, "let the server's user look there") from None
-    _check_file(path, status)
+    with _checked():
+        private_files.check_status(path, status)
     if not os.access(path, os.W_OK):
         raise unavailable(path, "cannot be written", "let the server's user write to it")
 
@@ -106,22 +120,14 @@ def _free_bytes(path: Path) -> int:
 
 def make_folder(path: Path) -> None:
     """Makes the folder `path` for its owner alone. Raises AuditError."""
-    try:
-        path.mkdir(mode=0o700, exist_ok=True, parents=False)
-    except OSError as error:
-        raise _unavailable(path, error, "let the server's user write there") from None
-    check_folder(path)
+    with _checked():
+        private_files.make_folder(path)
 
 
 def check_folder(path: Path) -> None:
     """Checks whether `path` is a folder as `make_folder` makes it. Raises AuditError."""
-    try:
-        status = path.lstat()
-    except OSError as error:
-        raise _unavailable(path, error, "let the server's user write there") from None
-    is_own_folder = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
-    if not is_own_folder or status.st_mode & 0o022:
-        raise unavailable(path, "is not a folder that only the server's user can write to", "remove it, or chmod 700")
+    with _checked():
+        private_files.check_folder(path)
 
 
 def read_key(path: Path | None) -> bytes | None:
@@ -143,47 +149,3 @@ def key_warning(path: Path | None) -> str:
     if path is None or not path.stat().st_mode & 0o007:
         return ""
     return f"every user of this machine can read the key {path} and forge the record with it: chmod 600"
-
-
-def _check_file(path: Path, status: os.stat_result) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        raise unavailable(path, "is not a regular file", "name another file")
-    if status.st_uid != os.geteuid():
-        raise unavailable(path, "belongs to another user", "name another file")
-    if status.st_mode & 0o077:
-        raise unavailable(path, "can be read or written by others", f"chmod 600 {path}")
-    if status.st_nlink > 1:
-        raise unavailable(path, "has a second name (hard link)", "name another file")
-
-
-def _check_links(path: Path) -> None:
-    """Checks that every link on the way to `path` lies in, and leads to, folders that nobody else can change."""
-    try:
-        real = path.parent.resolve(strict=True)
-    except (OSError, RuntimeError):  # RuntimeError: links that lead to each other
-        raise unavailable(path, "its folder does not exist", "create it, for the server's user alone") from None
-    given = path.parent.absolute()
-    if real == given:
-        return
-    # Attack: whoever can change one of these folders or links makes the path lead to a file of theirs.
-    for folder in (*_with_parents(given), *_with_parents(real)):
-        if _can_be_changed_by_others(folder.lstat()) or _can_be_changed_by_others(folder.stat()):
-            why = f"is reached through a link, and others can change {folder}"
-            raise unavailable(path, why, f"name {real} itself")
-
-
-def _can_be_changed_by_others(status: os.stat_result) -> bool:
-    """Whether somebody else owns this link or folder, or can rename what is in it."""
-    if status.st_uid not in {0, os.geteuid()}:
-        return True
-    # In a folder with the sticky bit, such as /tmp, only the owner of a file can rename it.
-    if stat.S_ISLNK(status.st_mode) or status.st_mode & stat.S_ISVTX:
-        return False
-    if status.st_mode & stat.S_IWOTH:
-        return True
-    return status.st_gid != os.getegid() and bool(status.st_mode & stat.S_IWGRP)
-
-
-def _with_parents(folder: Path) -> tuple[Path, ...]:
-    """Returns the folder and all those above it."""
-    return (folder, *folder.parents)

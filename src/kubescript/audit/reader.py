@@ -15,7 +15,7 @@ from typing import Any
 from kubescript import errors
 from kubescript.audit import rotation
 
-__all__ = ["Filter", "records"]
+__all__ = ["Filter", "of_plan", "records"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,10 @@ class Filter:
     """The beginning of a script's hash, or an evaluation."""
     since: datetime | None = None
     denied: bool = False
+    plan: str = ""
+    """The beginning of a plan's id: its decisions, its application, and the script that has made it."""
+    evaluations: frozenset[str] = frozenset()
+    """Those that have made the plan."""
 
     def __call__(self, record: dict[str, Any]) -> bool:
         """Whether the filter lets this record through."""
@@ -34,11 +38,16 @@ class Filter:
             return False
         if self.script and not self._is_of_script(record):
             return False
+        if self.plan and not self._is_of_plan(record):
+            return False
         if self.since is not None and datetime.fromisoformat(record["time"]) < self.since:
             return False
         if self.denied:
             return bool(record.get("decision", "allow") != "allow")
         return True
+
+    def _is_of_plan(self, record: dict[str, Any]) -> bool:
+        return _starts(record, "plan", self.plan) or record.get("evaluation") in self.evaluations
 
     def _is_of_script(self, record: dict[str, Any]) -> bool:
         if _starts(record, "script", self.script):
@@ -50,6 +59,12 @@ def _starts(record: dict[str, Any], key: str, beginning: str) -> bool:
     """Whether the text of this field starts so."""
     value = record.get(key, "")
     return str(value).startswith(beginning)
+
+
+def of_plan(path: Path, plan: str) -> Filter:
+    """Returns the filter for all that became of a plan."""
+    made = records(path, Filter(plan=plan))
+    return Filter(plan=plan, evaluations=frozenset(record["evaluation"] for record in made if "evaluation" in record))
 
 
 def records(path: Path, record_filter: Filter | None = None) -> Iterator[dict[str, Any]]:

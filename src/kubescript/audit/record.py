@@ -176,7 +176,7 @@ def patience(parsed: request.Request | None = None) -> Check:
 
 
 def _target_fields(parsed: request.Request, text_filter: TextFilter, check: Check) -> dict[str, Any]:
-    fields = {}
+    fields: dict[str, Any] = {}
     for name in _FIELDS:
         value = getattr(parsed, name)
         fields[name] = text_filter(value, check)
@@ -184,4 +184,8 @@ def _target_fields(parsed: request.Request, text_filter: TextFilter, check: Chec
         # The path is one of a short list of documents (discovery, health, version): it holds no name.
         fields["path"] = text_filter(parsed.path, check)
     fields["audit_id"] = parsed.audit_id
+    if parsed.dry_run:
+        fields["dry_run"] = True
+    if parsed.plan:
+        fields["plan"] = parsed.plan
     return fields

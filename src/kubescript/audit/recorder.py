@@ -16,10 +16,12 @@ from typing import Any
 
 import kubescript
 from kubescript import config, errors, types
-from kubescript.audit import capture, chain, denials, paths, record, store
+from kubescript.audit import capture, chain, denials, paths, plans, record, store
 from kubescript.audit import log as audit_log
 from kubescript.broker import records, summary
 from kubescript.executor import conversation
+from kubescript.plans import plan
+from kubescript.plans import record as plan_record
 from kubescript.request import request
 
 __all__ = ["Recorder", "opened", "state"]
@@ -119,6 +121,23 @@ class Recorder:
         """Opens an entry for calls that no script makes."""
         subject = self._subject(caller, "")
         return Entry(self, subject, "", types.Limits(), ((), ""), counts_denials=False)
+
+    def made(self, new: plan.Plan) -> None:
+        """Records a plan that no script has made. Raises AuditError."""
+        fields = {"type": "plan", "time": chain.now(), "script": new.script}
+        self.write(fields | plans.made(new, self.text_filter), final=True)
+
+    def decided(self, plan_id: str, decision: plan_record.Decision) -> None:
+        """Records what somebody has decided on a plan, before it counts. Raises AuditError."""
+        self.write(plans.decided(plan_id, decision, self.text_filter), final=True)
+
+    def applied(self, ended: plan_record.Record) -> None:
+        """Records how the application of a plan ended. Raises AuditError."""
+        self.write(plans.ended(ended, self.text_filter), final=True)
+
+    def application(self, plan: str) -> Entry:
+        """Opens an entry for the calls that apply a plan."""
+        return self.journal(types.Caller(client=f"plan {plan}"))
 
     def refused(self, script: str, caller: types.Caller, code: str) -> None:
         """Records a script that was not run. Raises AuditError."""
@@ -225,6 +244,11 @@ class Entry:
         if self._capture is None:
             return on_call
         return self._capture.wrap(on_call)
+
+    def planned(self, made: plan.Plan) -> None:
+        """Records the plan that the script has made. Raises AuditError."""
+        fields = self._subject.fields("plan") | plans.made(made, self._recorder.text_filter)
+        self._recorder.write(fields, final=True)
 
     def close(
         self,

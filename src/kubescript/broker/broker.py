@@ -18,18 +18,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
+import msgspec
+
 from kubescript import cancellation, errors, redaction, types
-from kubescript.broker import answers, body, call_log, logview, records, summary
+from kubescript.broker import answers, attempts, body, call_log, logview, records, summary, writer
 from kubescript.cluster import base
-from kubescript.policy import discovery, policy
+from kubescript.policy import discovery, policy, writes
 from kubescript.request import metadata, releases, request
-from kubescript.wire import protocol
+from kubescript.wire import masking, protocol
 
 __all__ = ["Broker"]
 
 log = logging.getLogger(__name__)
 
 _Answer = tuple[protocol.Reply, types.Response | None]
+_ANY_WRITE: Final = writes.Policy()
 _READS: Final = frozenset({"get", "list", "watch"})
 """Verbs whose answers hold what the cluster has, and not what the script has sent."""
 
@@ -45,8 +48,12 @@ def _unmasked(text: str, _found: call_log.Found, _check: call_log.Check) -> str:
     return text
 
 
+def _incomparable(_call: request.Request, _before: bytes, _after: bytes, _found: call_log.Found) -> masking.Changes:
+    raise errors.PlanError("writes cannot be tried here: nothing compares objects", code="plan.nobody")
+
+
 def _log(record: records.Record) -> None:
-    level = logging.INFO if record.verdict == "allow" else logging.WARNING
+    level = logging.WARNING if record.verdict in {"deny", "refuse"} else logging.INFO
     names = ("context", "what", "verdict", "rule", "status", "fault", "ms", "bytes")
     fields = {name: getattr(record, name) for name in names}
     log.log(
@@ -72,10 +79,13 @@ class Broker:
         redact_echo: body.Redactor | None = None,
         mask: call_log.Mask = _unmasked,
         record: Callable[[records.Record], None] = _log,
+        compare: attempts.Compare = _incomparable,
+        write_rules: writes.Policy = _ANY_WRITE,
         gzip: bool = False,
         context: str = "",
     ) -> None:
-        """`gzip` says that `redact` takes compressed bodies.
+        """`gzip` says that `redact` takes compressed bodies. `compare` says what a write changes, and
+        `write_rules` whether it may.
 
         `context` names the cluster in records and notes when it is one of several.
         """
@@ -88,6 +98,8 @@ class Broker:
         self._sink = record
         self._gzip = gzip
         self._context = context
+        self.writer = writer.Writer(cluster, compare, write_rules, record, mask, context)
+        """Tries writes, and sends those of plans."""
 
     def handle(
         self,
@@ -151,6 +163,9 @@ class Broker:
             return _fault(error), None
         try:
             decision = self._decided(parsed, entry, cancel)
+            if decision.verdict != "allow":
+                response, planned = self._written(parsed, decision, entry, cancel)
+                return self._opened(parsed, parsed, entry, response, opened, planned=planned)
             if decision.serve == "metadata" and not sent.metadata_rule:
                 parsed = sent = entry.call = self._reduced(parsed, decision, entry)
             response = self._performed(parsed, sent, entry, cancel)
@@ -161,9 +176,39 @@ class Broker:
         except errors.KubescriptError as error:
             entry.failed(error)
             return _fault(error), None
+        return self._opened(parsed, sent, entry, response, opened)
+
+    def _opened(
+        self,
+        parsed: request.Request,
+        sent: request.Request,
+        entry: call_log.CallLog,
+        response: types.Response,
+        opened: contextlib.ExitStack,
+        *,
+        planned: bool = False,
+    ) -> _Answer:
+        """Returns the answer to a call that the cluster has begun to answer."""
         opened.callback(response.close)
         entry.answered(parsed, response)
-        return self._checked(parsed, sent, entry, response)
+        reply, response_or_none = self._checked(parsed, sent, entry, response)
+        return msgspec.structs.replace(reply, planned=planned), response_or_none
+
+    def _written(
+        self,
+        call: request.Request,
+        decision: policy.Decision,
+        entry: call_log.CallLog,
+        cancel: cancellation.Cancellation,
+    ) -> tuple[types.Response, bool]:
+        """Tries a write, and plans or sends it. Raises KubescriptError and nothing else."""
+        try:
+            return self.writer.write(call, decision.verdict, entry, cancel)
+        except errors.KubescriptError:
+            raise
+        except Exception:
+            log.exception("a write failed in an unforeseen way", extra={"event": "broker.bug"})
+            raise _bug() from None
 
     def _parsed(
         self, call: protocol.Call, entry: call_log.CallLog, timeout_s: float, cancel: cancellation.Cancellation
@@ -186,7 +231,7 @@ class Broker:
     def _decided(
         self, call: request.Request, entry: call_log.CallLog, cancel: cancellation.Cancellation
     ) -> policy.Decision:
-        """Returns the decision. Raises PolicyDenied unless the verdict is "allow"."""
+        """Returns the decision. Raises PolicyDenied when the verdict is "deny"."""
         try:
             decision = self._rules(call, cancel).decide(call)
         except errors.KubescriptError:
@@ -194,14 +239,9 @@ class Broker:
         except Exception:
             log.exception("the policy failed in an unforeseen way", extra={"event": "broker.bug"})
             raise _bug() from None
-        # The verdict "plan" is refused too: nothing here can carry out a plan.
-        if decision.verdict == "allow":
-            return decision
-        rule = decision.rule or "policy.denied"
-        entry.denied(call, decision.verdict, rule)
-        what = request.describe(call)
-        text = "; ".join(filter(None, (f"{what}: {decision.reason}", decision.instead)))
-        raise errors.PolicyDenied(text, code=rule)
+        if decision.verdict == "deny":
+            raise entry.refusal(call, decision)
+        return decision
 
     @staticmethod
     def _reduced(call: request.Request, decision: policy.Decision, entry: call_log.CallLog) -> request.Request:

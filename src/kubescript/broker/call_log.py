@@ -16,6 +16,7 @@ import msgspec
 
 from kubescript import cancellation, errors, redaction, types
 from kubescript.broker import records, summary
+from kubescript.policy import policy
 from kubescript.request import kinds, request
 from kubescript.wire import protocol
 
@@ -56,6 +57,8 @@ class CallLog:
         self.context = context
         self.call: request.Request | None = None
         """The request; None until the call is parsed."""
+        self.verdict: policy.Verdict = "allow"
+        """What became of a call that was performed: a write may be planned only."""
         self._sink = sink
         self._mask = mask
         self._started = time.monotonic()
@@ -90,6 +93,13 @@ class CallLog:
         """Notes and records a call that the policy did not allow."""
         self._note(self.summary.denied, f"{self.kind} ({rule})")
         self._write(records.Record(request.describe(call), verdict, rule, fault=rule, call=call))
+
+    def refusal(self, call: request.Request, decision: policy.Decision) -> errors.PolicyDenied:
+        """Notes and records a call that the policy did not allow; returns its error for the script."""
+        rule = decision.rule or "policy.denied"
+        self.denied(call, decision.verdict, rule)
+        text = "; ".join(filter(None, (f"{request.describe(call)}: {decision.reason}", decision.instead)))
+        return errors.PolicyDenied(text, code=rule)
 
     def broke(self, method: str, error: errors.KubescriptError) -> None:
         """Notes and records a call that a fault of ours ended, unless it is on record already."""
@@ -180,7 +190,7 @@ class CallLog:
         if self.call is not None:
             what = request.describe(self.call)
             rule = self.call.metadata_rule
-        return records.Record(what, "allow", rule, status=status, fault=fault, ms=ms, bytes=size, call=self.call)
+        return records.Record(what, self.verdict, rule, status=status, fault=fault, ms=ms, bytes=size, call=self.call)
 
     def _write(self, record: records.Record) -> None:
         """Writes the record to the log and the journal. Raises AuditError."""

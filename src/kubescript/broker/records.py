@@ -10,9 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from kubescript import types
+from kubescript.policy import changes as policy_changes
 from kubescript.request import request
+from kubescript.wire import masking
 
-__all__ = ["NOWHERE", "Journal", "Record"]
+__all__ = ["NOWHERE", "Attempt", "Draft", "Journal", "Record"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,26 @@ class Journal(Protocol):
 
     def record(self, record: Record) -> None:
         """Records a call that has ended. Raises AuditError when the record cannot be kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What the dry run of a write has shown."""
+
+    call: request.Request
+    """The write, in its canonical form."""
+    changes: masking.Changes
+    answer: types.Response
+    """Of the dry run; its chunks can be read once."""
+    notices: tuple[policy_changes.Notice, ...] = ()
+    """What rules tell the people who approve it."""
+
+
+class Draft(Protocol):
+    """The writes that one script has tried, in their order. The threads that answer its calls use it."""
+
+    def add(self, attempt: Attempt, context: str) -> None:
+        """Writes a write down. Raises PlanError when it cannot be part of this plan."""
 
 
 class _Nowhere:

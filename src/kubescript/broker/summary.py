@@ -65,6 +65,10 @@ class Summary:
     replayed: list[str] | None = None
     """Notes of the script's first run; a replay shows these and makes no notes of its own."""
     journal: records.Journal = records.NOWHERE
+    session: str = ""
+    """Of the client that has sent the script."""
+    draft: records.Draft | None = None
+    """Where writes are written down that need a plan; None: they are refused."""
     call_records: list[records.Record] = field(default_factory=list)
     """The record of every call; bounded by the calls that a script may make."""
 
@@ -77,7 +81,7 @@ class Summary:
         """Keeps the message of a fault, and the names that it quotes, when its text is kubescript's own."""
         if code in _OWN_FAILURES:
             names = ()
-        elif not code.startswith("policy."):
+        elif not code.startswith(("policy.", "writes.", "plan.")):
             return
         if len(self.denials) < _MAX_NOTES:
             self.denials += [(f"{code}: {message}", names), (message, names)]

@@ -22,6 +22,7 @@ __all__ = ["audit"]
 
 _BROKEN: Final = 1
 _UNKNOWN: Final = 2
+_CRITICAL: Final = 1
 
 
 def _file_argument(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -163,14 +164,17 @@ def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @_file_argument
 @_filter_options
 @click.option("--denied", is_flag=True, help="Only calls that were not allowed.")
+@click.option("--plan", default="", help="Only what became of this plan, from its script on: the beginning of its id.")
 @click.option("--json", "as_json", is_flag=True, help="Print the records as JSON.")
 @_errors_explained
 @_verifies_first
-def show(file: Path, as_json: bool, code: int, **chosen: Any) -> None:
+def show(file: Path, as_json: bool, plan: str, code: int, **chosen: Any) -> None:
     """Print one line for each record, even if the chain is broken. The exit code is that of `verify`."""
     from kubescript.audit import format as showing
+    from kubescript.audit import reader
 
-    for record in _records(file, chosen):
+    found = reader.records(file, reader.of_plan(file, plan)) if plan else _records(file, chosen)
+    for record in found:
         click.echo(showing.raw(record) if as_json else showing.line(record))
     click.get_current_context().exit(code)
 
@@ -210,6 +214,38 @@ def role(file: Path, name: str, metadata: bool, code: int, **chosen: Any) -> Non
 
     _refuse_unverified(code)
     click.echo(least.as_yaml(_records(file, chosen), name, metadata=metadata), nl=False)
+
+
+@audit.command()
+@_file_argument
+@click.option(
+    "--config",
+    "config_file",
+    type=cli_paths.UserPath(dir_okay=False),
+    help="JSON file of the rules: which count, how severely, and what changes are held against.",
+)
+@click.option("--planned", is_flag=True, help="Judge plans that were not applied, too.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+@_errors_explained
+@_verifies_first
+def rules(
+    context: click.Context, file: Path, config_file: Path | None, planned: bool, as_json: bool, code: int
+) -> None:
+    """Judge how the cluster was changed. Exit code 1: a critical finding."""
+    import msgspec
+
+    from kubescript.audit import reader
+    from kubescript.audit import rules as judging
+    from kubescript.output import sanitizing
+    from kubescript.safety import configuration
+
+    _refuse_unverified(code)
+    settings = configuration.read(config_file) if config_file is not None else configuration.Configuration()
+    judgement = judging.judged(reader.records(file), settings, planned=planned)
+    as_line = sanitizing.escaped(msgspec.json.encode(judgement).decode())
+    click.echo(as_line if as_json else judging.as_text(judgement))
+    context.exit(_CRITICAL if judgement.is_critical else 0)
 
 
 @audit.command()

@@ -40,6 +40,7 @@ _PURPOSE: Final = {
     "seccomp": "the kernel kills the worker at any system call that is not on the list",
 }
 
+_BY_ARGUMENT: Final = 'whoever calls a tool approves it, so a model approves its own changes (approval = "argument")'
 _AT_ONCE: Final = 8
 """Clusters that are asked at the same time."""
 
@@ -102,6 +103,8 @@ class Report:
     """Whether the audit record is as the operator wants it, and what to say of it."""
     redaction: bool = True
     """Whether secrets are masked; the operator's decision, so no fault when they are not."""
+    approval: str = "person"
+    """Who approves plans; the operator's decision too."""
     masker: tuple[protocol.Layer, ...] = ()
     """The layers that a masking process reports; empty when nothing is masked."""
     connect: str = ""
@@ -143,7 +146,8 @@ class Report:
             "healthy": self.healthy, "missing": self.missing, "platform": _platform(), "layers": rows,
             "contexts": [asdict(context) for context in self.contexts],
             "audit": {"ok": self.audit[0], "detail": self.audit[1]},
-            "redaction": {"enabled": self.redaction, "layers": masker}, "connect": self.connect,
+            "redaction": {"enabled": self.redaction, "layers": masker}, "approval": self.approval,
+            "connect": self.connect,
         }  # fmt: skip
         return orjson.dumps(report, option=orjson.OPT_INDENT_2).decode()
 
@@ -161,6 +165,8 @@ class Report:
             lines.append(
                 f"OFF     {'redaction':<13} scripts and the model see every secret (redaction.enabled = false)"
             )
+        if self.approval == "argument":
+            lines.append(f"WARNING {'approval':<13} {_BY_ARGUMENT}")
         if self.missing:
             lines.append("missing: " + ", ".join(self.missing))
         else:
@@ -197,6 +203,7 @@ def examine(settings: config.Settings, source: spawner.Spawner, *, offline: bool
         contexts=_clusters(settings, offline=offline),
         audit=recorder.state(settings.audit),
         redaction=settings.redaction.enabled,
+        approval=settings.approval,
         masker=_masker_layers(settings),
         connect=connect,
     )
@@ -253,7 +260,7 @@ def _cluster(settings: config.Settings, name: str, *, offline: bool) -> Cluster:
     return Cluster(
         name=name,
         source=source,
-        read_only=policy.read_only,
+        read_only=policy.writes == "off",
         denied=tuple(rule.id for rule in all_rules if rule.serve == "nothing"),
         metadata_only=tuple(rule.id for rule in all_rules if rule.serve == "metadata"),
         problem=problem,
@@ -265,7 +272,7 @@ def _cluster(settings: config.Settings, name: str, *, offline: bool) -> Cluster:
 
 def _answer(settings: config.Settings) -> connection.Answer:
     with contextlib.closing(app.open_cluster(settings)) as cluster:
-        return connection.ask(cluster, writable=not settings.read_only)
+        return connection.ask(cluster, writable=settings.mode != "off")
 
 
 def _source(settings: config.Settings) -> tuple[str, str]:

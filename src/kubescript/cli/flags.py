@@ -27,7 +27,7 @@ _FLAGS_BEFORE: Final = "kubescript.flags"
 _SERVER_FLAGS: Final = (
     click.option(
         "--toolsets",
-        help="Groups of tools to serve, separated by commas: code, kubectl, helm, cluster.",
+        help="Groups of tools to serve, separated by commas: code, kubectl, helm, cluster, gateway.",
     ),
     click.option("--kubeconfig", type=paths.UserPath(), help="Kubeconfig file."),
     click.option(
@@ -46,7 +46,14 @@ _SERVER_FLAGS: Final = (
         help="Folder of TOML files, read in the order of their names. Later settings override; rules add up.",
     ),
     click.option(
-        "--read-only/--no-read-only", default=None, help="Refuse every request that could change the cluster."
+        "--read-only/--no-read-only",
+        default=None,
+        help="Refuse every request that could change the cluster. --no-read-only: --writes plan.",
+    ),
+    click.option(
+        "--writes",
+        type=click.Choice(["off", "plan", "direct"]),
+        help="How the cluster may be changed. plan: a person approves what a script would change. direct: at once.",
     ),
     click.option("--audit", type=paths.UserPath(), help="Record every script and API call in this file."),
     click.option(

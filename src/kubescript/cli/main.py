@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
@@ -18,11 +16,9 @@ import click
 
 import kubescript
 from kubescript import spawner
-from kubescript.cli import audit, completion, flags, paths, process, terminal
-from kubescript.output import sanitizing
+from kubescript.cli import audit, completion, flags, opening, paths, plans, policy, process, terminal
 
 if TYPE_CHECKING:
-    from kubescript import app, types
     from kubescript.capture import capture
 
 __all__ = ["main"]
@@ -54,7 +50,7 @@ def serve(context: click.Context, /, **given: object) -> None:
 
 def _serve(context: click.Context, given: dict[str, object]) -> None:
     """Serves until the client or a signal ends it."""
-    with _application(context, given, serves=True) as opened:
+    with opening.application(context, given, serves=True) as opened:
         server = opened.server()  # first: it imports the MCP SDK in its own way
         import anyio
 
@@ -77,14 +73,16 @@ def _serve(context: click.Context, given: dict[str, object]) -> None:
 def run(context: click.Context, /, file: TextIO | None, code: str | None, timeout: int | None, **given: object) -> None:
     """Run one script from FILE (- for standard input) or CODE, and print its result."""
     script = _script(file, code)
-    with _application(context, given) as opened:
+    with opening.application(context, given) as opened:
         _check_timeout(timeout, opened.settings.limits.max_timeout_ms)
         opened.start()
         import anyio
 
         with terminal.Status(terminal.starting()) as status:
-            answer = anyio.run(opened.evaluator.evaluate, script, timeout, status.on_progress, _operator("run"))
-    process.echo(answer.text, err=answer.is_error)
+            answer = anyio.run(opened.evaluator.evaluate, script, timeout, status.on_progress, opening.operator("run"))
+        process.echo(answer.text, err=answer.is_error)
+        if answer.plan:
+            plans.settle(opened, answer.plan)
     if answer.is_error:
         context.exit(_FAILED)
     context.exit(0)
@@ -116,17 +114,6 @@ def _check_timeout(timeout: int | None, most: int) -> None:
         )
 
 
-def _operator(command: str) -> types.Caller:
-    """The caller on record when a person runs a command, and no client asks."""
-    from kubescript import types
-
-    return types.Caller(
-        session=f"{os.getpid():016x}",
-        client=f"kubescript {command}",
-        version=kubescript.__version__,
-    )
-
-
 @cli.command(short_help="Check the sandbox, the cluster and your rights there.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--offline", is_flag=True, help="Do not connect to the clusters.")
@@ -138,7 +125,7 @@ def doctor(context: click.Context, /, as_json: bool, offline: bool, **given: obj
     from kubescript.cli import client as clients
     from kubescript.cli import doctor as diagnosis
 
-    with _errors_explained():
+    with opening.errors_explained():
         settings = flags.settings(context, given)
         logs.configure(
             "error", as_text=terminal.wants_text(settings), file=settings.log_file
@@ -165,10 +152,10 @@ def snapshot(context: click.Context, /, out: Path, namespaces: str | None, logs:
     from kubescript.capture import capture
 
     chosen = _names(namespaces)
-    with _application(context, given) as opened:
+    with opening.application(context, given) as opened:
         _mute_call_events()
         cluster = opened.cluster
-        journal = opened.audit.journal(_operator("snapshot")) if opened.audit is not None else None
+        journal = opened.audit.journal(opening.operator("snapshot")) if opened.audit is not None else None
         with terminal.Status("saving the cluster") as status:
             report = capture.capture(
                 opened.broker, out, cluster=cluster.name, namespace=cluster.namespace, namespaces=chosen, logs=logs,
@@ -219,7 +206,7 @@ def demo(context: click.Context, /, **given: object) -> None:
 
     # no `contexts`: a variable may name clusters, which exclude a snapshot
     given = {**given, "contexts": (), "snapshot": given["snapshot"] or demo.SNAPSHOT}
-    with _application(context, given) as opened:
+    with opening.application(context, given) as opened:
         opened.start()
         import anyio
 
@@ -247,7 +234,7 @@ def client(context: click.Context, /, name: str, write: bool, file: Path | None,
     from kubescript.cli import client_files
 
     chosen = clients.CLIENTS[name]
-    with _errors_explained():
+    with opening.errors_explained():
         settings = flags.settings(context, given)
         served = clients.server(settings, flags.as_words(context, given), chosen)
         for warning in clients.warnings(settings, served):
@@ -265,38 +252,10 @@ def client(context: click.Context, /, name: str, write: bool, file: Path | None,
 
 
 cli.add_command(audit.audit)
+cli.add_command(plans.approve)
+cli.add_command(plans.plans)
 cli.add_command(completion.completion)
-
-
-@contextlib.contextmanager
-def _application(
-    context: click.Context, given: dict[str, object], *, serves: bool = False
-) -> Iterator[app.Application]:
-    """Everything a command needs, put together only now: the fork server was started before any secret was read."""
-    source: spawner.Spawner = context.find_root().obj
-    masking = spawner.Spawner(spawner.MASKER, reads=True)
-    with _errors_explained(), contextlib.closing(masking):
-        if not serves:  # what serves has more to import, and to answer first
-            source.warm_up()
-            masking.warm_up()
-        from kubescript import app, logs  # 0.3 s, in which both warm up
-
-        settings = flags.settings(context, given)
-        logs.configure(settings.log_level, as_text=terminal.wants_text(settings), file=settings.log_file)
-        with app.opened(settings, source, masking) as opened:
-            yield opened
-
-
-@contextlib.contextmanager
-def _errors_explained() -> Iterator[None]:
-    """Ends a command with an error's message and what to do, never with a stack trace."""
-    from kubescript import errors
-
-    try:
-        yield
-    except errors.KubescriptError as error:
-        # Attack: an API server's words, or a name in a saved cluster, give orders to the terminal.
-        raise click.ClickException(sanitizing.clean(error.explained)) from None
+cli.add_command(policy.policy)
 
 
 def _enable_garbage_collection() -> None:
@@ -311,7 +270,7 @@ def main() -> None:
     process.open_streams()
     source = spawner.Spawner()
     try:
-        with _errors_explained():
+        with opening.errors_explained():
             source.start()
     except click.ClickException as error:
         error.show()

@@ -15,8 +15,8 @@ from typing import Any, Final
 import msgspec
 
 from kubescript import errors
-from kubescript.cluster import selectors
 from kubescript.request import kinds
+from kubescript.wire import selectors
 
 __all__ = [
     "MAX_BYTES", "Check", "Collection", "Item", "Resource", "as_list_item", "as_object", "check_json", "split_list",
@@ -142,7 +142,8 @@ class Collection:
         """Returns the objects of one namespace (of all when empty) that both selectors match. Raises SelectorError; the
         iterator raises what `check` raises."""
         by_label = selectors.labels(label_selector)
-        by_field, deep = selectors.fields(field_selector, self.resource.group, self.resource.plural)
+        known = selectors.indexed(self.resource.group, self.resource.plural)
+        by_field, deep = selectors.fields(field_selector, known)
         # A generator expression and not `yield`: errors of the selectors must be raised now, before the first item.
         return (
             item for item in _checked(self.items, check)

@@ -21,8 +21,9 @@ from typing import Any, Final
 import msgspec
 
 from kubescript import cancellation, errors, types
-from kubescript.cluster import collection, discovery, podlogs, responses, selectors, store
+from kubescript.cluster import collection, discovery, podlogs, responses, store
 from kubescript.request import request
+from kubescript.wire import selectors
 
 __all__ = ["Snapshot"]
 
@@ -134,7 +135,8 @@ class Snapshot:
         by_label = options.get("labelSelector", "")
         by_field = options.get("fieldSelector", "")
         try:
-            if saved.metadata_only and selectors.fields(by_field, call.group, call.resource)[1]:
+            known = selectors.indexed(call.group, call.resource)
+            if saved.metadata_only and selectors.fields(by_field, known)[1]:
                 raise _not_captured(
                     f"only metadata of {saved.resource.plural} was captured: select by labels, metadata.name or "
                     "metadata.namespace"

@@ -4,20 +4,25 @@ from kubescript.config.deferring import deferred_models
 from kubescript.config.loading import load, nearest
 from kubescript.config.settings import (
     MIB,
+    Approvals,
     Audit,
     Context,
     DeniedResource,
+    Expression,
     Http,
     Limits,
     Output,
+    Plans,
     Redaction,
     RedactionRule,
     Sandbox,
     Settings,
     Telemetry,
+    WritePolicy,
 )  # fmt: skip
 
 __all__ = [
-    "MIB", "Audit", "Context", "DeniedResource", "Http", "Limits", "Output", "Redaction", "RedactionRule",
-    "Sandbox", "Settings", "Telemetry", "deferred_models", "load", "nearest",
+    "MIB", "Approvals", "Audit", "Context", "DeniedResource", "Expression", "Http", "Limits", "Output", "Plans",
+    "Redaction", "RedactionRule", "Sandbox", "Settings", "Telemetry", "WritePolicy", "deferred_models", "load",
+    "nearest",
 ]  # fmt: skip

@@ -18,8 +18,25 @@ from pydantic import Field
 from kubescript import types
 
 __all__ = [
-    "MIB", "PREFIX", "Audit", "Context", "DeniedResource", "Http", "Limits", "Output", "Redaction", "RedactionRule",
-    "Sandbox", "Settings", "Telemetry", "split", "with_home",
+    "MIB",
+    "PREFIX",
+    "Approvals",
+    "Audit",
+    "Context",
+    "DeniedResource",
+    "Expression",
+    "Http",
+    "Limits",
+    "Output",
+    "Plans",
+    "Redaction",
+    "RedactionRule",
+    "Sandbox",
+    "Settings",
+    "Telemetry",
+    "WritePolicy",
+    "split",
+    "with_home",
 ]  # fmt: skip
 
 PREFIX: Final = "KUBESCRIPT_"
@@ -60,6 +77,59 @@ class DeniedResource(_Section):
     times of them. Of several rules for the same objects the strictest counts."""
 
 
+class Approvals(_Section):
+    """How many people must approve a plan."""
+
+    namespaces: Annotated[tuple[str, ...], Field(min_length=1)]
+    """The rule is for plans that change something in one of these; `prod-*` matches, `*` matches all."""
+    count: Annotated[int, Field(ge=1, le=10)]
+    """With more than one, the plan's author is none of them."""
+
+
+class Expression(_Section):
+    """A rule in CEL, as in a ValidatingAdmissionPolicy: true means that a change may be made."""
+
+    id: Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,58}[a-z0-9])?$")]
+    """The rule's name; decisions call it `writes.expressions.<id>`."""
+    expression: Annotated[str, Field(min_length=1, max_length=10_000)]
+    """Over `object`, `oldObject` and `request`. Where it cannot be evaluated, it counts as false."""
+    resources: tuple[str, ...] = ()
+    """What it is about: `deployments.apps`, `pods`. `deployments.apps/scale` is a resource of its own. Default: all."""
+    operations: tuple[Literal["CREATE", "UPDATE", "DELETE"], ...] = ("CREATE", "UPDATE")
+    """What it is about. In a DELETE, `object` is null; an eviction is a DELETE of its pod."""
+    message: Annotated[str, Field(max_length=300)] = ""
+    """What is said when it is false; default: the expression."""
+    action: Literal["deny", "warn"] = "deny"
+    """Refuse the change, or show the message to who approves it."""
+
+
+class WritePolicy(_Section):
+    """What may be changed where `writes` permits changes at all (docs/write-policy.md)."""
+
+    namespaces: tuple[str, ...] = ()
+    """The only namespaces in which anything may be changed; `shop-*` matches. Then objects without a namespace may be
+    changed only if "" is listed. Default: all."""
+    verbs: Mapping[str, tuple[Literal["create", "update", "patch", "delete"], ...]] = {}
+    """The only changes that are permitted: `{"deployments.apps" = ["patch"], "*" = []}`. A resource includes its
+    subresources, unless there is an entry such as "deployments.apps/scale". An eviction deletes a pod. Default: all."""
+    targets: str = ""
+    """A label selector that an object must match to be changed: `track!=canary`. Default: all."""
+    replicas: Annotated[tuple[int, ...], Field(min_length=2, max_length=2)] = (0, 100)
+    """The smallest and the largest number of replicas that may be set, also of a HorizontalPodAutoscaler."""
+    registries: tuple[str, ...] = ()
+    """Where images may come from: `registry.example.com/team`, `docker.io/library`. Default: anywhere."""
+    permit: tuple[str, ...] = ()
+    """Ids of built-in rules that are lifted: `writes.secrets`, `writes.host_path`."""
+    objects: Annotated[int, Field(ge=1, le=1_000)] = 50
+    """Requests of one plan."""
+    per_minute: Annotated[int, Field(ge=1, le=10_000)] = 120
+    """Writes that one session may try in a minute."""
+    approvals: tuple[Approvals, ...] = ()
+    """Where one approval is not enough. Of several rules the highest number counts."""
+    expressions: tuple[Expression, ...] = ()
+    """The operator's own rules."""
+
+
 class Context(_Section):
     """One of several clusters. A setting that is not given has the server's value."""
 
@@ -72,6 +142,10 @@ class Context(_Section):
     """A saved cluster instead of a live one."""
     read_only: bool | None = None
     """Refuse every request that could change this cluster; default: the server's value."""
+    writes: Literal["off", "plan", "direct"] | None = None
+    """How this cluster may be changed; default: the server's value."""
+    write_policy: WritePolicy | None = None
+    """What of this cluster may be changed. What is not given in the table has the server's value."""
     denied_resources: tuple[DeniedResource, ...] | None = None
     """Denied in this cluster. They replace the server's and are not added to them."""
     deny_defaults: bool | None = None
@@ -188,6 +262,25 @@ class Audit(_Section):
     """Keep what each script saw and answered, for `kubescript audit replay`. Includes `scripts`."""
 
 
+class Plans(_Section):
+    """Plans of writes (docs/writes.md)."""
+
+    store: str = ""
+    """Where plans are kept: a file for SQLite, or the URL of a PostgreSQL database that several replicas share.
+    Default: `kubescript/plans.db` in the user's state directory."""
+    expires_s: Annotated[int, Field(ge=10, le=86_400)] = 900
+    """Seconds after which a plan can no longer be approved or applied."""
+    ask_s: Annotated[int, Field(ge=1, le=3_600)] = 300
+    """Seconds that a call of a tool waits for the person whom the client asks."""
+    follow_s: Annotated[int, Field(ge=0, le=1_800)] = 50
+    """Seconds for which the rollouts of an applied plan are followed. Many clients give a call a minute."""
+    page: bool = True
+    """Serve a page on which plans are approved; over stdio on a port of the loopback interface, from the first plan
+    on."""
+    port: Annotated[int, Field(ge=0, le=65_535)] = 0
+    """That port; 0: any that is free."""
+
+
 class Output(_Section):
     """How answers are written."""
 
@@ -221,9 +314,21 @@ class Settings(pydantic_settings.BaseSettings):
     """Groups of tools to serve. Code mode is off unless `code` is named here: whether a model's code runs is the
     operator's decision."""
     language: Literal["en", "zh"] = "en"
-    """Language of the tools of the toolsets kubectl, helm and cluster: their definitions and their messages."""
+    """Language of the tools of the toolsets kubectl, helm, cluster and gateway: definitions and messages."""
     read_only: bool = True
-    """Refuse every request that could change the cluster."""
+    """Refuse every request that could change the cluster. False means `writes = "plan"`, unless `writes` is given."""
+    writes: Literal["off", "plan", "direct"] | None = None
+    """How scripts may change the cluster. `plan`: their writes are tried (dry run), shown to a person as one diff, and
+    sent when that person approves. `direct`: each is tried and sent at once. `read_only = true` beside it means off."""
+    approval: Literal["person", "argument"] = "person"
+    """Who approves plans: a person, outside the tools; or whoever calls a tool, by its argument `approved`."""
+    write_policy: WritePolicy = WritePolicy()
+    """What may be changed, and how many must approve it."""
+    safety_rules: UserPath | None = None
+    """A JSON file of rules about how plans change things (docs/audit.md): which count, and how severely. Default: all
+    of them, as they are built in."""
+    plans: Plans = Plans()
+    """Where plans are kept, and for how long."""
     kubeconfig: UserPath | None = None
     """Default: $KUBECONFIG, ~/.kube/config, or the pod's own service account."""
     kubeconfig_later: bool = False
@@ -300,10 +405,27 @@ class Settings(pydantic_settings.BaseSettings):
         return tuple(dict.fromkeys(names))
 
     @property
+    def mode(self) -> Literal["off", "plan", "direct"]:
+        """How scripts may change the cluster of these settings."""
+        is_off = self.read_only and (self.writes is None or "read_only" in self.model_fields_set)
+        if is_off:
+            return "off"
+        return self.writes or "plan"
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """The modes of all clusters."""
+        return tuple(self.of_context(name).mode for name in self.contexts) or (self.mode,)
+
+    @property
+    def by_argument(self) -> bool:
+        """Whether there are plans that whoever calls a tool approves, by its argument `approved`."""
+        return self.approval == "argument" and "plan" in self.modes
+
+    @property
     def writable(self) -> bool:
-        """Whether any script may change any cluster."""
-        clusters = [self.of_context(name) for name in self.contexts] or [self]
-        return not all(each.read_only for each in clusters)
+        """Whether any script may change any cluster, with or without a plan."""
+        return set(self.modes) != {"off"}
 
     def of_context(self, name: str) -> Settings:
         """Returns these settings as they apply to one of `contexts`."""
@@ -314,6 +436,11 @@ class Settings(pydantic_settings.BaseSettings):
             # An explicit null in a table means "not given", and must not hide the server's setting.
             if value is not None:
                 updates[field] = value
+        if own.write_policy is not None:
+            given = {field: getattr(own.write_policy, field) for field in own.write_policy.model_fields_set}
+            updates["write_policy"] = self.write_policy.model_copy(update=given)
+        if "writes" in updates:  # the cluster's own word counts, whatever the server says of all clusters
+            updates.setdefault("read_only", False)
         return self.model_copy(update=updates)
 
     @property

@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Final
 
 from kubescript.masker import (
+    changes,
     columns,
+    expressions,
     linear,
     logs,
     masker,
@@ -87,6 +89,7 @@ class Rules:
         # What may hold a script's own words has masks of its own: a guess must not get the mask of the real value.
         self._masks = spans.Masks(settings.key), spans.Masks(settings.key + b" echo")
         self._own = own
+        self._expressions = expressions.Expressions(settings.expressions)
 
     def check(self) -> None:
         """Compile the operator's rules alone, which takes milliseconds. Raises RuleError."""
@@ -112,8 +115,13 @@ class Rules:
         return rules.text(content, found)
 
     def body(self, about: masking.Body, chunks: Iterator[bytes], found: masker.Found) -> Iterator[bytes]:
-        """A body, masked, in pieces that are as early as they can be. Raises TooLargeError, ShapeError where only
-        metadata may pass, and ReleaseError."""
+        """A body, masked, in pieces that are as early as they can be; of documents to compare, what has changed. Raises
+        TooLargeError, ShapeError where only metadata may pass, ReleaseError and ComparisonError."""
+        if about.comparison is not None:
+            yield changes.written(
+                about.comparison, chunks, functools.partial(self._whole, about, found), self._expressions
+            )
+            return
         if about.release and not about.echo:
             chunks = releases.written(chunks, brief=about.release == "brief")
         elif about.metadata is not None:
@@ -132,6 +140,11 @@ class Rules:
             rules.budget.credit(len(piece))
             if masked := judge(piece):
                 yield masked
+
+    def _whole(self, about: masking.Body, found: masker.Found, document: bytes, *, echo: bool) -> bytes:
+        """One of the documents to compare, masked."""
+        alone = masking.Body(secrets=about.secrets, echo=echo)
+        return b"".join(self.body(alone, iter((document,)), found))
 
 
 def _reduced(about: masking.Body, served: masking.Metadata, chunks: Iterator[bytes]) -> Iterator[bytes]:

@@ -23,6 +23,7 @@ import msgspec
 from kubescript.confinement import forkserver, lockdown
 from kubescript.masker import bodies, gzipped
 from kubescript.masker.bodies import TooLargeError
+from kubescript.masker.changes import ComparisonError
 from kubescript.masker.metadata import ShapeError
 from kubescript.masker.releases import ReleaseError
 from kubescript.masker.scanner import RuleError
@@ -65,7 +66,7 @@ def _serve(
     except MemoryError:
         reserve.clear()
         conversation.fail("memory")
-    except (TooLargeError, gzipped.BrokenError) as error:
+    except (TooLargeError, gzipped.BrokenError, ComparisonError) as error:
         conversation.fail(error.reason)
     except ShapeError:
         conversation.fail("shape")

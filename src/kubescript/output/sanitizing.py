@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-__all__ = ["change_texts", "clean", "count_hidden", "escaped", "printable"]
+__all__ = ["change_texts", "clean", "count_hidden", "escape", "escaped", "is_hidden", "printable"]
 
 _STRING: Final = "(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90-\x9f\n]*(?:\x07|\x1b\\\\|\x9c)"
 """OSC, DCS and others."""
@@ -71,15 +71,20 @@ def printable(text: str) -> str:
 
 def escaped(line: str) -> str:
     """Returns JSON as one line, with JSON's own escapes for what a terminal obeys or nobody sees."""
-    return line if line.isprintable() else "".join(char if char.isprintable() else _escape(char) for char in line)
+    return line if line.isprintable() else "".join(char if char.isprintable() else escape(char) for char in line)
 
 
-def _escape(char: str) -> str:
+def escape(char: str) -> str:
     """Returns the character as JSON escapes, one for each of its UTF-16 units."""
     # JSON escapes a character beyond the first 65536 as a pair.
     digits = char.encode("utf-16-be", "surrogatepass").hex()
     units = [digits[start : start + 4] for start in range(0, len(digits), 4)]
     return "".join(f"\\u{unit}" for unit in units)
+
+
+def is_hidden(char: str) -> bool:
+    """Whether a reader cannot see the character, or a terminal obeys it."""
+    return not char.isprintable() or _REMOVABLE.match(char) is not None
 
 
 def count_hidden(text: str) -> int:

@@ -93,6 +93,11 @@ class Catalogue(msgspec.Struct):
         return {**found, "": ["v1"]}
 
 
+# Two threads that decode into a type for the first time at once can crash msgspec 0.22. It knows these from now on.
+for _type in (_Resources, Catalogue):
+    msgspec.json.Decoder(_type)
+
+
 class KindResolver:
     """Implements `policy.Resolver` and `policy.Named`. Many threads call it at once."""
 

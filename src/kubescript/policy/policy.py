@@ -15,10 +15,16 @@ from typing import Final, Literal
 
 from kubescript.request import kinds, releases, request
 
-__all__ = ["DEFAULT_RULES", "Decision", "DeniedResource", "Named", "Policy", "Resolver", "Serve"]
+__all__ = ["DEFAULT_RULES", "Decision", "DeniedResource", "Named", "Policy", "Resolver", "Serve", "Verdict", "Writes"]
 
 Serve = Literal["nothing", "metadata"]
 """What a rule leaves of its objects."""
+
+Writes = Literal["off", "plan", "direct"]
+"""How a cluster may be changed."""
+
+Verdict = Literal["allow", "deny", "plan", "direct"]
+"""`plan`: try it and write it down. `direct`: try it, and send it when no rule objects."""
 
 Resolver = Callable[[str, str, str], str | None]
 """(group, version, resource) of a custom or aggregated API → its kind, from discovery; None when it is not known."""
@@ -82,7 +88,7 @@ Named = Callable[[DeniedResource], bool | None]
 class Decision:
     """The verdict and, unless it is "allow", the rule, the reason and what to do instead, as text for the model."""
 
-    verdict: Literal["allow", "deny", "plan"]
+    verdict: Verdict
     rule: str = ""
     """Stable id: policy.read_only, policy.tunnel, policy.subresource, policy.denied_resource,
     policy.unresolved_kind, policy.mistaken_rule, policy.releases.
@@ -96,6 +102,8 @@ class Decision:
 
 
 ALLOW: Final = Decision("allow")
+PLAN: Final = Decision("plan")
+DIRECT: Final = Decision("direct")
 _DENY_RELEASES: Final = Decision(
     "deny",
     "policy.releases",
@@ -126,7 +134,7 @@ _INSTEAD_OF: Final = {
 class Policy:
     """What the operator permits. `defaults` hold in addition to `rules`; pass () to drop them."""
 
-    read_only: bool = True
+    writes: Writes = "off"
     rules: tuple[DeniedResource, ...] = ()
     defaults: tuple[DeniedResource, ...] = DEFAULT_RULES
     releases: bool = False
@@ -206,7 +214,9 @@ class Policy:
         plain_create = call.verb == "create" and not call.subresource and not call.name
         if plain_create and resource in _QUESTIONS:
             return ALLOW
-        return _write(call) if self.read_only else ALLOW
+        if self.writes == "off":
+            return _write(call)
+        return PLAN if self.writes == "plan" else DIRECT
 
 
 def _any(field: str) -> bool:

@@ -52,6 +52,11 @@ _WHY: Final[dict[bytes, str]] = {
     b"line": "the answer has a line of more than 32 MiB, which cannot be redacted",
     b"shape": "the API server's answer is not the metadata that was asked for, so it was withheld",
     b"release": "this is no release as Helm keeps it, or one of more than 16 MiB, so it was withheld",
+    b"object": "the API server's answer is no JSON object, so nobody can be shown what this write changes",
+    b"values": "the object has more than 3 MiB, 100,000 values, 100 levels, or 1,000 labels or images, so what a write "
+    "changes in it cannot be shown; return the kubectl command instead",
+    b"rows": "this write changes more than 20,000 fields, or 8 MiB of them, which nobody can read; change fewer fields "
+    "at a time",
     b"memory": "masking the text needs more memory than a masker may use; ask for less text",
 }
 _PROXY: Final = "look for a proxy between kubescript and the API server that changes compressed answers"
@@ -129,7 +134,7 @@ class Masker:
 
         Raises SourceBrokenError when `chunks` raises, behind all that came before.
         """
-        self._begin(_GROWTH * _UNFOLDS if about.gzip else _GROWTH)
+        self._begin(*_bounds(about))
         size = masking.MAX_GZIP_CHUNK if about.gzip else masking.MAX_CHUNK
         self._link.send(masking.Order.OPEN, msgspec.json.encode(about))
         ahead = 0 if about.live else _AHEAD
@@ -167,10 +172,10 @@ class Masker:
         if broken is not None:
             raise SourceBrokenError(broken)
 
-    def _begin(self, growth: int) -> None:
+    def _begin(self, growth: int, most: int = _SLACK) -> None:
         self.uses += 1
         self._growth = growth
-        self._most = _SLACK
+        self._most = most
         self._reported = 0
         self._kinds.clear()
 
@@ -297,6 +302,14 @@ class _Link:
             left = self._unsent.popleft()[sent:]
             if left:
                 self._unsent.appendleft(left)
+
+
+def _bounds(about: masking.Body) -> tuple[int, int]:
+    """Returns how many bytes a masker may answer for each byte of a body, and beside these."""
+    if about.comparison is not None:
+        # Each row repeats the path of its field, so what is answered is not in proportion to what is compared.
+        return 0, masking.MAX_CHANGES
+    return (_GROWTH * _UNFOLDS if about.gzip else _GROWTH), _SLACK
 
 
 def _encoded(text: str) -> tuple[bytes, str]:

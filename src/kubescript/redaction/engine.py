@@ -21,7 +21,7 @@ from typing import Final
 import msgspec
 
 from kubescript import cancellation, config, errors, spawner
-from kubescript.redaction import pool
+from kubescript.redaction import changes, pool
 from kubescript.redaction.conversation import Check, Found, SourceBrokenError
 from kubescript.request import request
 from kubescript.wire import masking, protocol
@@ -51,16 +51,18 @@ class Engine:
         settings: config.Redaction,
         key: bytes | None = None,
         *,
+        expressions: tuple[masking.Expression, ...] = (),
         scripts: int = 8,
         strict: bool = False,
         source: spawner.Spawner | None = None,
     ) -> None:
-        """`scripts` run at the same time at most; `source` is the maskers' spawner when it has been started already.
-        Raises ConfigError for a wrong setting. Starts nothing otherwise: `prepare`, or the first use, does."""
+        """`expressions` are the operator's rules about changes; `scripts` run at the same time at most; `source` is the
+        maskers' spawner when it has been started already. Raises ConfigError for a wrong setting. Starts nothing
+        otherwise: `prepare`, or the first use, does."""
         self.enabled: Final = settings.enabled
         """Whether anything is masked at all."""
-        told = _settings(settings, key if key is not None else secrets.token_bytes(32))
-        if settings != config.Redaction(enabled=settings.enabled):
+        told = _settings(settings, key if key is not None else secrets.token_bytes(32), expressions)
+        if expressions or settings != config.Redaction(enabled=settings.enabled):
             _check_settings(told)
         source = source if source is not None else spawner.Spawner(spawner.MASKER)
         self._pool = pool.Pool(told, source, scripts=scripts, strict=strict)
@@ -98,6 +100,16 @@ class Engine:
         """Whether a masker must read the body: where only metadata may pass, it leaves out the rest, whatever the
         operator has decided about masks."""
         return self.enabled or bool(call.metadata_rule)
+
+    def changes(self, call: request.Request, before: bytes, after: bytes, found: Found) -> masking.Changes:
+        """Says what a write changes, by the object before it and as its dry run left it; each is empty where there is
+        none. What is shown of values is masked as the operator has decided. Raises RedactionError, ClusterError."""
+        about = _comparison(call, before, after, masked=self._is_read(call))
+        documents = iter((before, after, call.body or b""))
+        check = functools.partial(_check, call)
+        with self._pool.lent(check, call.script) as masker:
+            answer = b"".join(masker.body(about, documents, found, check))
+            return changes.read(answer, has_before=bool(before), has_after=bool(after))
 
     def text(self, text: str, found: Found, check: Check | None = None) -> str:
         """Any text that leaves the server: a result, prints, an error, a log line. Raises what `check` raises, which is
@@ -142,12 +154,34 @@ def described(call: request.Request, *, echo: bool) -> masking.Body:
         table=";as=Table" in call.accept,
         watch=call.verb == "watch",
         live=call.is_live,
-        secrets=call.is_resource and call.resource == "secrets" and not call.group,
+        secrets=_is_secret(call),
         gzip=call.gzip,
         echo=echo,
         metadata=_metadata(call) if call.metadata_rule else None,
         release=call.release,
     )
+
+
+def _comparison(call: request.Request, before: bytes, after: bytes, *, masked: bool) -> masking.Body:
+    """What a masker has to know to compare an object before and after this call."""
+    about = masking.Comparison(
+        before=len(before),
+        after=len(after),
+        verb="delete" if call.subresource == "eviction" else call.verb,
+        group=call.group,
+        version=call.version,
+        resource=call.resource,
+        subresource=call.subresource,
+        namespace=call.namespace,
+        name=call.name,
+        apply=call.content_type.startswith("application/apply-patch"),
+        masked=masked,
+    )
+    return masking.Body(secrets=_is_secret(call), comparison=about)
+
+
+def _is_secret(call: request.Request) -> bool:
+    return call.is_resource and call.resource == "secrets" and not call.group
 
 
 def _metadata(call: request.Request) -> masking.Metadata:
@@ -165,7 +199,7 @@ def _check(call: request.Request) -> None:
         )
 
 
-def _settings(settings: config.Redaction, key: bytes) -> bytes:
+def _settings(settings: config.Redaction, key: bytes, expressions: tuple[masking.Expression, ...]) -> bytes:
     told = masking.Settings(
         key=key,
         disable=settings.disable,
@@ -173,6 +207,7 @@ def _settings(settings: config.Redaction, key: bytes) -> bytes:
         allow=settings.allow,
         allow_names=settings.allow_names,
         directory=_cache_directory(),
+        expressions=expressions,
     )
     return msgspec.json.encode(told)
 
@@ -196,6 +231,6 @@ def _check_settings(told: bytes) -> None:
             [*spawner.MASKER, "check"], input=told, capture_output=True, env={}, cwd="/", timeout=_CHECK_S, check=True
         )
     except (OSError, subprocess.SubprocessError) as error:
-        raise errors.ConfigError(f"the redaction rules could not be checked: {type(error).__name__}") from None
+        raise errors.ConfigError(f"the rules could not be checked: {type(error).__name__}") from None
     if done.stdout:
         raise errors.ConfigError(done.stdout.decode("utf-8", "replace"))

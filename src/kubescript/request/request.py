@@ -58,6 +58,10 @@ class Request:
     """With `metadata_rule`: the kind of the objects; empty when it is not known."""
     release: Literal["", "brief", "whole"] = ""
     """Set when the object holds a revision of a Helm release: how much of it `masker.releases` writes."""
+    dry_run: bool = False
+    """Whether the API server is asked to change nothing."""
+    plan: str = ""
+    """Id of the approved plan that a write is part of."""
     cancelled: Callable[[], bool] = field(default=bool, repr=False, compare=False)
     """Says whether nobody waits for the answer any more."""
 

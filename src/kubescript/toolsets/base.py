@@ -9,20 +9,25 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import mcp_types
 
 from kubescript import evaluator, types
 from kubescript.wire import messages
 
-__all__ = ["Access", "Evaluate", "Handler", "Page", "Prompt", "Tool", "Toolset", "scripted"]
+__all__ = ["APPROVED", "Access", "Evaluate", "Handler", "Page", "Prompt", "Tool", "Toolset", "Word", "scripted"]
 
 Handler = Callable[[Mapping[str, Any], evaluator.OnProgress | None, types.Caller], Awaitable[types.Answer]]
 """Runs one call; its arguments have passed the tool's schema."""
 Evaluate = Callable[[str, int | None, evaluator.OnProgress | None, types.Caller], Coroutine[Any, Any, types.Answer]]
 """Runs a script and returns the client's answer, which is masked and marked. The number is the script's time in
 milliseconds; None stands for the operator's default."""
+Word = Callable[[Mapping[str, Any], types.Answer], types.Answer]
+"""Puts the answer to a call with these arguments into the words of a tool's own contract."""
+
+APPROVED: Final[Mapping[str, Any]] = {"type": "boolean", "description": "true approves the changes"}
+"""The schema of the argument `approved`, where whoever calls a tool approves what it changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,8 @@ class Tool:
 
     definition: mcp_types.Tool
     handler: Handler
+    word: Word = lambda _arguments, answer: answer
+    """Is given every answer of the tool, also to arguments that its schema refuses, once its plan is settled."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from kubescript.output import fencing, sanitizing
 from kubescript.toolsets import arguments, base
 from kubescript.wire import messages
 
-__all__ = ["DESCRIPTIONS", "INSTRUCTIONS", "SCHEMAS", "Follow", "HostPart", "Prepare", "tools"]
+__all__ = ["DESCRIPTIONS", "INSTRUCTIONS", "SCHEMAS", "Follow", "HostPart", "Prepare", "definition", "script", "tools"]
 
 _HERE: Final = Path(__file__).parent
 SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = json.loads(_HERE.joinpath("classic.json").read_text("utf-8"))
@@ -62,6 +62,8 @@ class HostPart:
     follow: Follow | None = None
     """Only writes have it: a write may wait until the cluster has carried out the change."""
     prepare: Prepare | None = None
+    by_argument: bool = False
+    """Whether calls take the argument `approved`, which is the server's to read."""
 
 
 def tools(access: base.Access, names: Sequence[str], host: HostPart = HostPart()) -> tuple[base.Tool, ...]:
@@ -69,16 +71,19 @@ def tools(access: base.Access, names: Sequence[str], host: HostPart = HostPart()
     writes = host.follow is not None
     found = []
     for name in names:
-        definition = _definition(name, access.language, writes=writes)
-        found.append(base.Tool(definition, _handler(name, access, host)))
+        described = definition(name, access.language, writes=writes, by_argument=host.by_argument)
+        found.append(base.Tool(described, _handler(name, access, host)))
     return tuple(found)
 
 
-def _definition(name: str, language: messages.Language, *, writes: bool) -> mcp_types.Tool:
+def definition(name: str, language: messages.Language, *, writes: bool, by_argument: bool = False) -> mcp_types.Tool:
+    """Returns the definition of a tool. `by_argument` adds the argument by which whoever calls it approves."""
     words = DESCRIPTIONS[name]
     schema = json.loads(json.dumps(SCHEMAS[name]))
     for argument, text in words.get(f"{language}_arguments", {}).items():
         schema["properties"][argument]["description"] = text
+    if by_argument:
+        schema["properties"]["approved"] = dict(base.APPROVED)
     return mcp_types.Tool(
         name=name,
         description=words[language],
@@ -94,6 +99,8 @@ def _handler(name: str, access: base.Access, host: HostPart) -> base.Handler:
     ) -> types.Answer:
         clusters = access.clusters()
         asked = clusters[0]
+        if host.by_argument:
+            given = {argument: value for argument, value in given.items() if argument != "approved"}
         try:
             checked = arguments.checked(name, given, tuple(SCHEMAS[name]["properties"]))
             cluster = _cluster(checked)
@@ -106,11 +113,11 @@ def _handler(name: str, access: base.Access, host: HostPart) -> base.Handler:
             return types.Answer(sanitizing.clean(f"Error: {refusal.message}"), is_error=True, code=refusal.code)
         except errors.ClusterError as error:
             return _unmet(name, asked, error.message, error.remedy)
-        script = _script(name, checked, cluster, access.language)
+        line = script(name, checked, cluster, access.language)
         if host.follow is not None and checked.get("wait"):
-            answer = await host.follow(script, _waits_ms(name, checked), on_progress, caller)
+            answer = await host.follow(line, _waits_ms(name, checked), on_progress, caller)
         else:
-            answer = await access.evaluate(script, None, on_progress, caller)
+            answer = await access.evaluate(line, None, on_progress, caller)
         if answer.code in _ACTIONS:
             return _explained(name, asked, answer)
         return answer
@@ -132,7 +139,7 @@ def _waits_ms(name: str, checked: Mapping[str, Any]) -> int:
     return int(seconds) * 1000
 
 
-def _script(name: str, checked: Mapping[str, Any], cluster: str | None, language: str) -> str:
+def script(name: str, checked: Mapping[str, Any], cluster: str | None, language: str) -> str:
     """Returns the script that carries out a call. The arguments are JSON values without NaN and Infinity, so that their
     `repr` is Python."""
     options = {_WORD_START.sub("_", argument).lower(): value for argument, value in checked.items()}

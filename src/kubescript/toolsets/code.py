@@ -31,7 +31,12 @@ _DESCRIPTION: Final = Path(__file__).with_name("evaluate_script.txt")
 """What the model reads."""
 
 _READ_ONLY: Final = "Read-only: writes and exec are denied, whatever an access review says."
+_INTENTS: Final = (
+    " k8s.apply(manifest), k8s.scale(obj, n), k8s.restart(obj) and k8s.set_image(obj, container=image) write, too."
+)
+_PLANNED: Final = "Writes are planned, and later reads show them; a person then approves one diff. Exec is denied."
 _READ_WRITE: Final = "Writes change the cluster at once; exec is denied."
+_BY_MODE: Final = {"off": _READ_ONLY, "plan": _PLANNED + _INTENTS, "direct": _READ_WRITE + _INTENTS}
 _SEVERAL_CLUSTERS: Final = (
     "Clusters: {names}; k8s is the first. Each has its own policy{writable}. Catch ApiException: one may be down."
 )
@@ -46,7 +51,7 @@ _MARKDOWN: Final = "text/markdown"
 _PACKAGE_FOLDER: Final = Path(__file__).parent.parent
 _PAGE_FOLDERS: Final = (_PACKAGE_FOLDER / "sdk_docs", _PACKAGE_FOLDER.parent.parent / "sdk_docs")
 """In an installed package; in a checkout."""
-_FIRST_PAGES: Final = ("index", "differences", "objects", "lists", "errors", "dynamic", "helpers", "contexts")
+_FIRST_PAGES: Final = ("index", "differences", "objects", "lists", "errors", "dynamic", "writes", "helpers", "contexts")
 """Topics stand before the pages of each client."""
 _PAGE_LINK: Final = re.compile(r"\]\((\w+)\.md\)")
 """A link from one page to another, as it works in the repository."""
@@ -94,7 +99,7 @@ def _definition(settings: config.Settings) -> mcp_types.Tool:
             calls=limits.api_calls,
             output=limits.output_kib,
         ),
-        input_schema=_input_schema(limits),
+        input_schema=_input_schema(limits, by_argument=settings.by_argument),
         output_schema=_OUTPUT_SCHEMA if settings.output.structured else None,
         annotations=mcp_types.ToolAnnotations(
             read_only_hint=not settings.writable,
@@ -105,8 +110,9 @@ def _definition(settings: config.Settings) -> mcp_types.Tool:
     )
 
 
-def _input_schema(limits: config.Limits) -> dict[str, Any]:
+def _input_schema(limits: config.Limits, *, by_argument: bool) -> dict[str, Any]:
     """Returns the schema of the tool's arguments."""
+    approved = {"approved": dict(base.APPROVED)} if by_argument else {}
     return {
         "type": "object",
         "properties": {
@@ -118,6 +124,7 @@ def _input_schema(limits: config.Limits) -> dict[str, Any]:
                 "minimum": 1,
                 "maximum": limits.max_timeout_ms,
             },
+            **approved,
         },
         "required": ["script"],
         "additionalProperties": False,
@@ -128,8 +135,8 @@ def _access(settings: config.Settings) -> str:
     """Returns what scripts may do, and where."""
     names = settings.context_names
     if len(names) < 2:
-        return _READ_WRITE if settings.writable else _READ_ONLY
-    writable_names = [name for name in names if not settings.of_context(name).read_only]
+        return _BY_MODE[settings.mode]
+    writable_names = [name for name in names if settings.of_context(name).mode != "off"]
     shown = _names_that_fit(names, _MAX_NAMES_LENGTH)
     if not writable_names:
         clusters = _SEVERAL_CLUSTERS.format(names=shown, writable="")
@@ -140,7 +147,7 @@ def _access(settings: config.Settings) -> str:
     elif len(writable) > _MAX_NAMES_LENGTH // 2:
         writable = f"{len(writable_names)} of them"
     clusters = _SEVERAL_CLUSTERS.format(names=shown, writable=f"; writes reach {writable}")
-    return f"{_READ_WRITE} {clusters}"
+    return f"{_PLANNED if 'plan' in settings.modes else _READ_WRITE} {clusters}"
 
 
 def _names_that_fit(names: Sequence[str], room: int) -> str:

@@ -22,9 +22,10 @@ _READS: Final = (
 _WRITES: Final = ("kubectl_scale_deployment", "kubectl_restart_deployment", "kubectl_edit_hpa")
 
 
-def toolset(access: base.Access, *, follow: classic.Follow | None) -> base.Toolset:
-    """Returns the toolset. `follow` is there when some cluster may be written to."""
+def toolset(access: base.Access, *, follow: classic.Follow | None, by_argument: bool = False) -> base.Toolset:
+    """Returns the toolset. `follow` is there when some cluster may be written to; `by_argument` says that whoever
+    calls a tool approves what it changes."""
     tools = classic.tools(access, _READS)
     if follow is not None:
-        tools += classic.tools(access, _WRITES, classic.HostPart(follow=follow))
+        tools += classic.tools(access, _WRITES, classic.HostPart(follow=follow, by_argument=by_argument))
     return base.Toolset(NAME, "kubectl's everyday commands as tools", tools, instructions=classic.INSTRUCTIONS)

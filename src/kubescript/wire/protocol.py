@@ -183,6 +183,8 @@ class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fault: ScriptFault | None = None
     metadata_rule: str = ""
     """The rule by which the objects are metadata alone, such as `core/Secret`; empty when they are whole."""
+    planned: bool = False
+    """Whether the request was only tried (dryRun=All) and written down in a plan."""
 
 
 class End(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -211,6 +213,10 @@ class ProtocolError(Exception):
 class StreamClosed(ProtocolError):
     """The peer closed the connection."""
 
+
+# Two threads that decode into a type for the first time at once can crash msgspec 0.22. It knows these from now on.
+for _type in (Ready, Start, Progress, Call, Batch, More, Stop, Reply, End, Done):
+    msgspec.json.Decoder(_type)
 
 T = TypeVar("T", bound=msgspec.Struct)
 

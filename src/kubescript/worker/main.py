@@ -220,7 +220,7 @@ def _failure(error: BaseException, program: compiler.Program, start: protocol.St
     if isinstance(error, RecursionError):
         return _limit_fault("limit.depth", f"the script nested more than {start.depth} calls")
     if isinstance(error, tool_errors.ToolError):  # says what to do by itself; no line of the script explains it
-        return protocol.Done(fault=protocol.ScriptFault(error.code, str(error), "Error"))
+        return protocol.Done(fault=protocol.ScriptFault(error.code, str(error), error.type))
     type_name, message = compiler.describe_failure(error, program)
     fault = protocol.ScriptFault(_fault_code(error), message, type_name)
     return protocol.Done(fault=fault)

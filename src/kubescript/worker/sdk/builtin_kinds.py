@@ -19,6 +19,7 @@ class Kind(NamedTuple):
     kind: str
     plural: str
     model: str
+    namespaced: bool = False
 
     @property
     def api_version(self) -> str:
@@ -66,7 +67,7 @@ def _kind(segments: list[str], model: str) -> Kind:
         group, version = "", segments[1]
     else:
         group, version = segments[1], segments[2]
-    return Kind(group, version, _bare(model, group, version), segments[-2], model)
+    return Kind(group, version, _bare(model, group, version), segments[-2], model, "{namespace}" in segments)
 
 
 def _bare(model: str, group: str, version: str) -> str:

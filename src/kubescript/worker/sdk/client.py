@@ -18,6 +18,7 @@ from kubescript.worker.sdk import (
     explain,
     helpers,
     helptext,
+    intents,
     method_hints,
     methods,
     names,
@@ -237,12 +238,14 @@ class K8s:
             return self.discovery
         if wanted in helpers.BY_NAME:
             return helpers.BY_NAME[wanted]
+        if wanted in intents.BY_NAME:
+            return getattr(intents.Intents(self._session, self.dynamic()), intents.BY_NAME[wanted])
         raise AttributeError(method_hints.missing_client(name, self._apis, dir(self)))
 
     def __dir__(self) -> builtins.list[str]:
         own = ("context", "contexts", "discovery", "dynamic", "explain", "get", "list", "parallel", "search")
         clients = (helptext.accessor(api) for api in operations.apis() if helptext.has_objects(api))
-        return sorted([*clients, *own, *self._extensions, *helpers.GLOBALS])
+        return sorted([*clients, *own, *self._extensions, *helpers.GLOBALS, *set(intents.BY_NAME.values())])
 
     def __repr__(self) -> str:
         return helptext.k8s()

@@ -139,7 +139,9 @@ class LimitExceeded(Exception):
         self.code = code
 
 
-_TOLD_WHOLE: Final = ("policy.", "request.")
+_DENIALS: Final = ("policy.", "writes.", "plan.")
+"""Prefixes of the codes of what the policy denies, and of what cannot be planned."""
+_TOLD_WHOLE: Final = (*_DENIALS, "request.")
 """Prefixes of the codes of refusals, whose messages name the call."""
 _BY_STATUS: Final[dict[int, type[ApiException]]] = {
     400: BadRequestException,
@@ -171,7 +173,7 @@ def from_fault(fault: ScriptFault, status: int, call: str) -> Exception:
     shown = status
     # A script sees a denial of the policy as 403; 0 says that no API server refused the call.
     if status < 400:
-        shown = 403 if fault.code.startswith("policy.") else 0
+        shown = 403 if fault.code.startswith(_DENIALS) else 0
     reason = _phrase(shown) or fault.code
     body = _status(shown, reason, fault) if shown else None
     refused = fault.code.startswith(_TOLD_WHOLE)
@@ -198,6 +200,8 @@ def from_answer(status: int, reason: str, body: bytes, headers: Mapping[str, str
         message = "the cluster serves no such kind; k8s.search('words') or k8s.discovery().api_resources() finds it"
     if status == 400 and "field label not supported" in message:
         message += "; filter in the script: [x for x in … if …]"
+    if status == 409 and message.startswith("Apply failed with "):
+        message += "; k8s.apply(..., force=True) takes these fields over"
     # The wording is RBAC's. Denials of the policy come from `from_fault`.
     if status == 403 and (refused := _REFUSED.search(message)):
         message += f"; the cluster's RBAC does not let this server `{refused[1]} {refused[2]}`; its policy would"

@@ -96,8 +96,8 @@ _INSTEAD: Final = {
     **dict.fromkeys(("read", "describe"), "k8s.get('pods', name, namespace)"),
     **dict.fromkeys(("api_resources", "resources_list"), "k8s.discovery().api_resources()"),
     **dict.fromkeys(
-        ("create", "apply", "patch", "delete", "replace", "scale", "update"),
-        "k8s.dynamic().resources.get(api_version=..., kind=...).patch(...)",
+        ("create", "patch", "replace", "update"),
+        "k8s.apply(manifest), or k8s.dynamic().resources.get(api_version=..., kind=...).patch(...)",
     ),
     **dict.fromkeys(("watch", "stream"), "watch.Watch().stream(k8s.coreV1().list_namespaced_pod, 'shop')"),
     **dict.fromkeys(("raw", "get_raw", "request", "call_api", "http"), "k8s.get('pods'): any kind by name"),

@@ -57,7 +57,12 @@ _METHODS: Final = {
     "json": "return the object, or json.dumps(obj.to_dict())",
     "dict": "write obj.to_dict()",
     "model_dump": "write obj.to_dict()",
-    **{name: _WRITE.format(name) for name in ("patch", "delete", "scale", "create", "update", "annotate", "label")},
+    "delete": "write k8s.delete(obj)",
+    "evict": "write k8s.evict(pod)",
+    "restart": "write k8s.restart(obj)",
+    "scale": "write k8s.scale(obj, 3)",
+    "set_image": "write k8s.set_image(obj, container='image')",
+    **{name: _WRITE.format(name) for name in ("patch", "create", "update", "annotate", "label")},
 }
 """Maps methods that objects of other clients have to what does the same here."""
 

@@ -3,6 +3,8 @@ views. Every client object holds one.
 
 A list's body is read while the script loops over it. The next call first settles this list: the body is read to its end
 when the script can still reach the list, and stopped otherwise.
+
+Writes that were only planned are put in an overlay, from which later reads are answered (overlay.py).
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from kubescript.worker.sdk import (
     lists,
     masks,
     name_hints,
+    overlay,
     schemas,
     streaming,
     transport,
@@ -47,6 +50,10 @@ class Session:
         self._name_hints = name_hints.NameHints(self._list_names)
         self.context = ""
         """The cluster that its calls are for; "" is the default one."""
+        self.planned = False
+        """Whether the last write was only tried and written down in a plan."""
+        self._overlay: overlay.Overlay | None = None
+        """The planned writes; None before the first."""
         self.deadline = math.inf
         """The time at which the host ends the script, on the monotonic clock."""
         self.report: Callable[[float, float | None, str], None] = lambda _done, _total, _text: None
@@ -61,6 +68,7 @@ class Session:
         """Returns a session for another cluster that uses the same relay."""
         other = copy.copy(self)
         other.context = context
+        other.planned, other._overlay = False, None
         other._name_hints = name_hints.NameHints(other._list_names)
         return other
 
@@ -132,7 +140,11 @@ class Session:
 
         arrival = streaming.Arrival(chunks, broken, stop)
         found = lists.ListObject(arrival, shape, name, arrival.keep())
-        if self._lazy:
+        if self._overlay is not None and self._overlay.concerns(call):
+            arrival.drain()
+            reduced = call.accept == "metadata" or bool(shape.metadata_rule)
+            self._overlay.merge(call, arrival.head, arrival.items, metadata_only=reduced)
+        elif self._lazy:
             self.relay.arriving = arrival
         else:
             arrival.drain()
@@ -141,9 +153,13 @@ class Session:
     def _start(self, call: Call) -> tuple[transport.Exchange, Iterator[bytes]]:
         """Makes the call. Raises an exception for a fault and for a status of 400 and above."""
         self.settle()
-        exchange = self.relay.call(msgspec.structs.replace(call, context=self.context) if self.context else call)
+        if self.context:
+            call = msgspec.structs.replace(call, context=self.context)
+        exchange = self.relay.call(call) if self._overlay is None else self._overlay.answer(call, self.relay.call)
         title = self._title(call)
         reply, chunks = exchange.reply, _guarded(exchange.chunks(), title)
+        if call.method != "GET":
+            self.planned = reply.planned
         if reply.fault is not None:
             # The body is read to its end, so that the wire is free for the next call.
             for _ in chunks:
@@ -151,8 +167,31 @@ class Session:
             raise errors.from_fault(reply.fault, reply.status, title)
         if reply.status >= 400:
             error = errors.from_answer(reply.status, reply.reason, _head(chunks), reply.headers, title)
-            raise self._name_hints.advise(error, call)
+            raise self._advised(error, call)
+        if reply.planned:
+            chunks = iter([self._recorded(call, reply, b"".join(chunks))])
         return exchange, chunks
+
+    def _advised(self, error: errors.ApiException, call: Call) -> errors.ApiException:
+        """Returns the error with a hint, if there is one."""
+        advice = self._overlay.advice(call, error.status) if self._overlay is not None else ""
+        if advice:
+            error.message = f"{error.message}; {advice}"
+            return error
+        return self._name_hints.advise(error, call)
+
+    def _recorded(self, call: Call, reply: Reply, body: bytes) -> bytes:
+        """Takes the answer to a planned write; returns it as the script gets it."""
+        if self._overlay is None:
+            self._overlay = overlay.Overlay()
+        return self._overlay.record(call, reply, body, self._read_live)
+
+    def _read_live(self, path: tuple[str, ...]) -> bytes | None:
+        """Returns an object as the cluster has it, whatever is planned; None when it cannot be read."""
+        call = Call("GET", path, context=self.context)
+        exchange = self.relay.call(call)
+        body = b"".join(_guarded(exchange.chunks(), self._title(call)))
+        return body if exchange.reply.fault is None and exchange.reply.status == 200 else None
 
     def _title(self, call: Call) -> str:
         """Returns a call in a few words, for errors."""

@@ -35,9 +35,12 @@ def kubectl_edit_hpa(
     else:
         patch = {"spec": _changed(was, now)}
         write = k8s.autoscalingV2().patch_namespaced_horizontal_pod_autoscaler
-        found = writes.send(write, target.name, target.namespace, patch)
+        found = writes.send(target.name, lambda: write(target.name, target.namespace, patch))
+        if k8s._session.planned:
+            return messages.text("hpa_would_change", target=target, was=_range(was), now=_range(now))
         change = messages.text("hpa_changed", target=target, was=_range(was), now=_range(now))
-    state = rollout.follow(k8s, target, change, timeout, found).text if wait else _judged(found).text
+    follows = wait and not k8s._session.planned
+    state = rollout.follow(k8s, target, change, timeout, found).text if follows else _judged(found).text
     return messages.text("rollout_done", change=change, state=state)
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import datetime
-from typing import Any, Final
+from typing import Any
 
 from kubescript.wire import messages
-from kubescript.worker.sdk import client
+from kubescript.worker.sdk import client, intents
 from kubescript.worker.tools import errors, rollout, writes
 
-__all__ = ["kubectl_restart_deployment", "kubectl_scale_deployment"]
-
-_RESTARTED_AT: Final = "kubectl.kubernetes.io/restartedAt"
+__all__ = ["judged", "kubectl_restart_deployment", "kubectl_scale_deployment"]
 
 
 def kubectl_scale_deployment(
@@ -30,11 +27,12 @@ def kubectl_scale_deployment(
     if was == replicas:
         change, known = messages.text("scaled_already", target=target, now=replicas), found
     else:
-        patch = {"spec": {"replicas": replicas}}
-        writes.send(k8s.appsV1().patch_namespaced_deployment_scale, target.name, target.namespace, patch)
+        writes.send(target.name, lambda: k8s.scale(found, replicas))
+        if k8s._session.planned:
+            return messages.text("would_scale", target=target, was=was, now=replicas)
         change = messages.text("scaled", target=target, was=was, now=replicas)
     state = messages.text("state_so_far", ready=_count(found.status.ready_replicas))
-    if wait:
+    if wait and not k8s._session.planned:
         state = rollout.follow(k8s, target, change, timeout, known).text
     return messages.text("rollout_done", change=change, state=state)
 
@@ -52,10 +50,10 @@ def kubectl_restart_deployment(
     found = target.read()
     if found.spec.paused:
         raise errors.ToolError("restart_paused", target=target)
-    # The Deployment replaces its pods when their template changes; kubectl changes the same annotation.
-    now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    patch = {"spec": {"template": {"metadata": {"annotations": {_RESTARTED_AT: now}}}}}
-    changed = writes.send(k8s.appsV1().patch_namespaced_deployment, target.name, target.namespace, patch)
+    changed = writes.send(target.name, lambda: k8s.restart(found))
+    if k8s._session.planned:
+        return messages.text("would_restart", target=target)
+    now = changed.spec.template.metadata.annotations[intents.RESTARTED_AT]
     change = messages.text("restarted", target=target, at=now)
     state = messages.text("state_restarting", count=_count(found.spec.replicas))
     if wait:
@@ -71,11 +69,11 @@ def _target(k8s: client.K8s, name: str, namespace: str | None) -> rollout.Target
         name=name,
         read=lambda: apps.read_namespaced_deployment(name, where),
         listing=apps.list_namespaced_deployment,
-        judge=_judged,
+        judge=judged,
     )
 
 
-def _judged(found: Any) -> rollout.Progress:
+def judged(found: Any) -> rollout.Progress:
     """Returns how far a Deployment is, by the rules of `kubectl rollout status`.
 
     One rule goes further: pods beyond the wanted number must have ended. Raises ToolError when the Deployment's own
@@ -85,7 +83,7 @@ def _judged(found: Any) -> rollout.Progress:
     wanted, have = _count(spec.replicas), _count(status.replicas)
     updated, available = _count(status.updated_replicas), _count(status.available_replicas)
     if found.metadata.generation > _count(status.observed_generation):
-        return rollout.Progress(messages.text("state_unobserved"), total=wanted)
+        return rollout.Progress(messages.text("state_unobserved", kind="deployment"), total=wanted)
     _check_conditions(found)
     # A paused Deployment is scaled, and keeps the template that its pods have.
     current = have if spec.paused else updated

@@ -30,7 +30,9 @@ written a list where Kubernetes has a text."""
 
 
 class ToolError(Exception):
-    """A tool cannot answer. `code` is `tool.` and the name of the message."""
+    """A tool cannot answer. `code` is `tool.` and the name of the message; `type` is what an answer begins with."""
+
+    type = "Error"
 
     def __init__(self, message: str, /, **values: object) -> None:
         # Attack: a script makes one by `type(error)`, with a str of its own kind that becomes the code.

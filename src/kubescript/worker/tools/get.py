@@ -12,7 +12,7 @@ from kubescript.worker.sdk import client, schemas
 from kubescript.worker.tools import cells, event_rows, kinds, listing, prune, rendering, states, yaml_text
 from kubescript.worker.tools import errors as tool_errors
 
-__all__ = ["kubectl_get", "kubectl_get_yaml"]
+__all__ = ["kubectl_get", "kubectl_get_yaml", "one", "pruned", "withheld"]
 
 OUTPUTS: Final = ("json", "table", "wide", "name", "yaml")
 MAX_ROWS: Final = 100
@@ -45,7 +45,7 @@ def kubectl_get(
     if output == "yaml":
         return _yaml(k8s, scope)
     if scope.single and output == "json":
-        return _one(k8s, scope)
+        return one(k8s, scope)
     found = listing.read(k8s, scope, named=output == "name")
     if scope.kind.model in event_rows.MODELS and (output in ("json", "wide") or len(found.rows) > MAX_ROWS):
         found = event_rows.ordered(found)
@@ -79,15 +79,17 @@ def _scope(
     return listing.Scope(kind, None if every else namespace or "default", name, selector)
 
 
-def _one(k8s: client.K8s, scope: listing.Scope) -> dict[str, Any]:
+def one(k8s: client.K8s, scope: listing.Scope) -> dict[str, Any]:
+    """Returns one object, pruned, with a note where only its metadata is served."""
     found, reply = k8s._session.fetch(scope.call("json"), schemas.OBJECT)
-    shown = _pruned(scope.kind, listing.strip(found))
+    shown = pruned(scope.kind, listing.strip(found))
     if reply.metadata_rule:
-        shown["note"] = _withheld(scope, reply.metadata_rule)
+        shown["note"] = withheld(scope, reply.metadata_rule)
     return shown
 
 
-def _pruned(kind: kinds.Kind, obj: dict[str, Any]) -> dict[str, Any]:
+def pruned(kind: kinds.Kind, obj: dict[str, Any]) -> dict[str, Any]:
+    """Returns an object of this kind without what no reader needs."""
     # The items of a list lack both, and an object that is served without its data has those of its representation.
     named = {**obj, "apiVersion": kind.api_version, "kind": kind.kind}
     return prune.pruned(named, defaults=bool(kind.model))
@@ -97,10 +99,10 @@ def _yaml(k8s: client.K8s, scope: listing.Scope) -> str:
     limit = () if scope.single else (("limit", str(MAX_OBJECTS)),)
     found, reply = k8s._session.fetch(scope.call("json", *limit), schemas.OBJECT)
     objects = [found] if scope.single else list(found)
-    documents = _first_documents(yaml_text.written(_pruned(scope.kind, listing.strip(each))) for each in objects)
+    documents = _first_documents(yaml_text.written(pruned(scope.kind, listing.strip(each))) for each in objects)
     if not documents:
         return _nothing(scope)
-    notes = [_withheld(scope, reply.metadata_rule)] if reply.metadata_rule else []
+    notes = [withheld(scope, reply.metadata_rule)] if reply.metadata_rule else []
     total = "1" if scope.single else _total(found)
     if total != str(len(documents)):
         narrower = "get_first_objects" if scope.kind.namespaced else "get_first_of_cluster"
@@ -167,7 +169,7 @@ def _nothing(scope: listing.Scope) -> str:
 
 
 def _notes(scope: listing.Scope, found: listing.Listing, choice: states.Choice) -> list[str]:
-    notes = [_withheld(scope, found.metadata_rule)] if found.metadata_rule else []
+    notes = [withheld(scope, found.metadata_rule)] if found.metadata_rule else []
     return [*notes, _more(scope, found, choice)] if choice.hidden else notes
 
 
@@ -185,7 +187,8 @@ def _more(scope: listing.Scope, found: listing.Listing, choice: states.Choice) -
     return messages.text(name, shown=len(choice.rows), total=len(found.rows), hidden=hidden)
 
 
-def _withheld(scope: listing.Scope, rule: str) -> str:
+def withheld(scope: listing.Scope, rule: str) -> str:
+    """Says that only the metadata of the kind is served."""
     return messages.text("get_metadata_only", kind=scope.kind.kind, rule=rule)
 
 

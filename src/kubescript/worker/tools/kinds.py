@@ -3,12 +3,11 @@ cluster, custom ones are looked up in discovery."""
 
 from __future__ import annotations
 
-import functools
 import re
 from typing import Final, NamedTuple
 
 from kubescript.wire import messages
-from kubescript.worker.sdk import builtin_kinds, client, discovery, errors, names, operations
+from kubescript.worker.sdk import builtin_kinds, client, discovery, errors, names
 from kubescript.worker.tools import errors as tool_errors
 
 __all__ = ["Kind", "built_in", "find", "unsupported"]
@@ -48,8 +47,7 @@ class Kind(NamedTuple):
 def find(k8s: client.K8s, resource: str) -> Kind:
     """Returns the kind of any name that kubectl knows. Raises ToolError for a kind that the cluster does not serve."""
     if found := built_in(resource):
-        namespaced = (found.group, found.version, found.plural) in _namespaced()
-        return Kind(found.group, found.version, found.plural, found.kind, namespaced, found.model)
+        return Kind(found.group, found.version, found.plural, found.kind, found.namespaced, found.model)
     if _is_several(resource):  # no cluster serves it: none is asked
         raise unsupported(k8s, resource)
     try:
@@ -82,16 +80,3 @@ def _hint(served: discovery.Discovery, resource: str) -> str:
     known = {each.full_name for each in served.preferred()} | {each.name for each in served.preferred()}
     near = names.nearest(resource.lower(), sorted(known), 3)
     return f"near: {', '.join(near)}" if near else messages.text("custom_kind")
-
-
-@functools.lru_cache(1)
-def _namespaced() -> frozenset[tuple[str, str, str]]:
-    """Returns group, version and plural of the built-in kinds whose objects live in a namespace."""
-    found = set()
-    for api in operations.apis():
-        for name in operations.operations(api):
-            segments = operations.operation(api, name).path.strip("/").split("/")
-            if segments[-3:-2] == ["{namespace}"] and segments[-1] == "{name}":
-                group, version = ("", segments[1]) if segments[0] == "api" else (segments[1], segments[2])
-                found.add((group, version, segments[-2]))
-    return frozenset(found)

@@ -11,7 +11,7 @@ from kubescript.worker.sdk import client, errors, object_text
 from kubescript.worker.tools import errors as tool_errors
 from kubescript.worker.tools.errors import ToolError
 
-__all__ = ["kubectl_logs"]
+__all__ = ["LINE_END", "fitting", "kubectl_logs"]
 
 _MOST_LINES: Final = 499
 _MOST_BYTES: Final = 60_000
@@ -19,7 +19,7 @@ _MOST_BYTES: Final = 60_000
 beginning instead: its newest lines matter most."""
 # Attack, and any progress bar: a thousand carriage returns in a line. The host makes line ends of these, and an answer
 # is cut at its end, where the newest lines are.
-_LINE_END: Final = re.compile("\r\n|\n|\r|\x85|\u2028|\u2029")
+LINE_END: Final = re.compile("\r\n|\n|\r|\x85|\u2028|\u2029")
 _SINCE: Final = re.compile(r"(?=\d)(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?", re.ASCII)
 _UNITS: Final = (86_400, 3_600, 60, 1)
 _LONGEST_S: Final = 10**9
@@ -74,7 +74,7 @@ def kubectl_logs(
         raise _explained(k8s, wanted, error) from None
     if not text:
         return _nothing(k8s, wanted)
-    return _written(wanted, _LINE_END.split(text.removesuffix("\n")), lines)
+    return _written(wanted, LINE_END.split(text.removesuffix("\n")), lines)
 
 
 def _seconds(since: str | None) -> int:
@@ -90,7 +90,7 @@ def _seconds(since: str | None) -> int:
 def _written(wanted: _Wanted, found: list[str], lines: int) -> str:
     """Returns the last `lines` of what was found, as far as they fit in an answer."""
     asked = found[-lines:]
-    shown = _fitting(asked)
+    shown = fitting(asked)
     if len(shown) < len(asked):
         head = messages.text("log_cut", log=wanted, shown=len(shown))
     elif len(asked) < len(found):
@@ -100,7 +100,7 @@ def _written(wanted: _Wanted, found: list[str], lines: int) -> str:
     return "\n".join([head, *shown])
 
 
-def _fitting(lines: list[str]) -> list[str]:
+def fitting(lines: list[str]) -> list[str]:
     """Returns the last of the lines that fit in an answer; of one that is too long its beginning."""
     room = _MOST_BYTES
     count = 0

@@ -8,7 +8,19 @@ from typing import Any, Final
 
 from kubescript.wire import messages
 from kubescript.worker.sdk import client, errors, names
-from kubescript.worker.tools import autoscaler, cluster_info, cluster_list, deployments, get, gke, logs, top
+from kubescript.worker.tools import (
+    autoscaler,
+    cluster_info,
+    cluster_list,
+    deployments,
+    gateway,
+    get,
+    gke,
+    logs,
+    plan_dependents,
+    plan_rollouts,
+    top,
+)
 from kubescript.worker.tools import errors as tool_errors
 from kubescript.worker.tools.describe import describer
 from kubescript.worker.tools.helm import listing, release, repositories
@@ -37,8 +49,20 @@ TOOLS: Final[dict[str, Function]] = {
     "kubectl_restart_deployment": deployments.kubectl_restart_deployment,
     "kubectl_edit_hpa": autoscaler.kubectl_edit_hpa,
     "gke_auth": gke.gke_auth,
+    "k8s_list": gateway.k8s_list,
+    "k8s_get": gateway.k8s_get,
+    "k8s_list_events": gateway.k8s_list_events,
+    "k8s_pod_logs": gateway.k8s_pod_logs,
+    "k8s_delete": gateway.k8s_delete,
+    "k8s_patch": gateway.k8s_patch,
 }
 """Tools by the names that MCP clients call."""
+
+FOR_PLANS: Final[dict[str, Function]] = {
+    "plan_dependents": plan_dependents.plan_dependents,
+    "plan_rollouts": plan_rollouts.plan_rollouts,
+}
+"""What the host runs for plans, in scripts of its own. No client has them as tools."""
 
 
 class Toolbox:
@@ -51,7 +75,7 @@ class Toolbox:
         self._k8s = k8s
 
     def __getattr__(self, name: str) -> Tool:
-        if name not in TOOLS:
+        if name not in TOOLS and name not in FOR_PLANS:
             raise AttributeError(f"k8s.tools has no {name!r}; {names.suggestion(name, TOOLS)}")
         return Tool(name, self._k8s)
 
@@ -75,7 +99,7 @@ class Tool:
         """Calls the tool, whose messages are in this language."""
         messages.choose(language)
         try:
-            return TOOLS[self._name](self._k8s, *args, **options)
+            return _function(self._name)(self._k8s, *args, **options)
         except errors.ApiException as error:
             raise tool_errors.of_api(error) from None
         except tool_errors.SHAPE as error:
@@ -85,10 +109,14 @@ class Tool:
 
     @property
     def __doc__(self) -> str:  # type: ignore[override]  # what `help` prints: of the tool, not of this class
-        return f"{self!r}: {inspect.cleandoc(TOOLS[self._name].__doc__ or '')}"
+        return f"{self!r}: {inspect.cleandoc(_function(self._name).__doc__ or '')}"
 
     def __repr__(self) -> str:
-        return f"k8s.tools.{self._name}{inspect.signature(TOOLS[self._name])}"
+        return f"k8s.tools.{self._name}{inspect.signature(_function(self._name))}"
+
+
+def _function(name: str) -> Function:
+    return TOOLS[name] if name in TOOLS else FOR_PLANS[name]
 
 
 EXTENSIONS: Final[dict[str, Callable[[client.K8s], Any]]] = {

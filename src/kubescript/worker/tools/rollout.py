@@ -10,15 +10,15 @@ from typing import Any, Final, NamedTuple
 from kubescript.worker.sdk import client, errors, watch
 from kubescript.worker.tools import errors as tool_errors
 
-__all__ = ["Progress", "Target", "follow"]
+__all__ = ["MOST_WATCHES", "SPARE_S", "Progress", "Target", "follow", "watched"]
 
 _WINDOW_S: Final = 60
 """Seconds of one watch. A connection that a firewall has forgotten delivers nothing, and is noticed after that time."""
 _SHARE: Final = 0.45
 """The part of the script's time that one watch takes at most: with several clusters the host ends a call after half."""
-_SPARE_S: Final = 2
+SPARE_S: Final = 2
 """Seconds that a script has left to say how far the change is."""
-_MOST_WATCHES: Final = 100
+MOST_WATCHES: Final = 100
 """Watches of one change. The longest wait takes 30 of a minute each; more come from a server that ends each at once."""
 _GONE: Final = 410
 """The status of a watch that begins at a version that the API server has no longer."""
@@ -56,7 +56,7 @@ def follow(k8s: client.K8s, target: Target, change: str, seconds: float, known: 
     Raises ToolError when the time is over, and when the change fails or can no longer be followed.
     """
     began = time.monotonic()
-    deadline = min(began + seconds, k8s._session.deadline - _SPARE_S)
+    deadline = min(began + seconds, k8s._session.deadline - SPARE_S)
     progress = Progress("")
     try:
         for found in _states(k8s, target, deadline, known):
@@ -73,13 +73,21 @@ def follow(k8s: client.K8s, target: Target, change: str, seconds: float, known: 
 
 def _states(k8s: client.K8s, target: Target, deadline: float, known: Any) -> Iterator[Any]:
     """Yields the object as it is now and after each change, until the deadline."""
-    for _ in range(_MOST_WATCHES):
-        found, known = known or target.read(), None
-        yield found
+    for _ in range(MOST_WATCHES):
         left = deadline - time.monotonic()
+        yield from watched(k8s, target, left, known)
+        known = None
         if left <= 0:
             return
-        window = min(left, _WINDOW_S, _SHARE * k8s._session.seconds_left)
+
+
+def watched(k8s: client.K8s, target: Target, seconds: float, known: Any = None) -> Iterator[Any]:
+    """Yields the object as it is now, and after each change while one watch lasts: for these seconds at most. `known`
+    is the object as it is now. Raises ToolError when it is deleted, and ApiException."""
+    found = known or target.read()
+    yield found
+    window = min(seconds, _WINDOW_S, _SHARE * k8s._session.seconds_left)
+    if window > 0:
         yield from _changes(target, found.metadata.resource_version, window)
 
 

@@ -14,10 +14,11 @@ _UNKNOWN: Final = frozenset({"cluster.timeout", "cluster.broken"})
 """Codes of failures after which nobody knows whether the API server has carried out the request."""
 
 
-def send(write: Callable[..., Any], name: str, namespace: str, patch: dict[str, Any]) -> Any:
-    """Patches an object and returns it. Raises ToolError, or ApiException that says enough by itself."""
+def send(name: str, write: Callable[[], Any]) -> Any:
+    """Makes a write to the object of that name and returns the answer. Raises ToolError, or ApiException that says
+    enough by itself."""
     try:
-        return write(name, namespace, patch)
+        return write()
     except errors.ConflictException:
         raise tool_errors.ToolError("write_conflict", name=name) from None
     except errors.ApiException as error:

@@ -9,7 +9,7 @@ from kubescript.wire import messages
 from kubescript.worker.sdk import errors
 from kubescript.worker.tools.describe import values, writer
 
-__all__ = ["about", "write"]
+__all__ = ["about", "last_seen", "write"]
 
 MAX_EVENTS: Final = 20
 _HEAD: Final = ("Type", "Reason", "Age", "From", "Message")
@@ -38,14 +38,14 @@ def write(out: writer.Writer, events: Sequence[values.Object] | Exception) -> No
     if not events:
         out.field("Events", "<none>")
         return
-    shown = sorted(events, key=_last)[-MAX_EVENTS:]
+    shown = sorted(events, key=last_seen)[-MAX_EVENTS:]
     out.title("Events")
     if len(shown) < len(events):
         out.row(messages.text("describe_older_events", count=len(events) - len(shown)), level=1)
     out.table(_HEAD, [_row(event) for event in shown])
 
 
-def _last(event: values.Object) -> str:
+def last_seen(event: values.Object) -> str:
     """Returns the time at which an event was last seen; texts of times sort like times."""
     series = event.get("series") or {}
     stamps = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))

@@ -1,4 +1,5 @@
-"""Label and field selectors, read and applied as kube-apiserver does. Called by `collection` and `snapshot`."""
+"""Label and field selectors, read and applied as kube-apiserver does. The host picks objects of a saved cluster with
+them, and the worker planned objects."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-__all__ = ["SelectorError", "fields", "labels"]
+__all__ = ["SelectorError", "fields", "indexed", "labels"]
 
 Predicate = Callable[[Mapping[str, Any]], bool]
 """Takes an object with at least its metadata decoded."""
@@ -80,9 +81,14 @@ def labels(selector: str) -> Predicate | None:
     return picks
 
 
-def fields(selector: str, group: str, resource: str) -> tuple[Predicate | None, bool]:
-    """Returns a check of an object's fields, and whether it needs more than the metadata. Raises SelectorError."""
-    known = _ANY_FIELD | _FIELDS.get((group, resource), frozenset())
+def indexed(group: str, resource: str) -> frozenset[str]:
+    """Returns the fields that a selector may name."""
+    return _ANY_FIELD | _FIELDS.get((group, resource), frozenset())
+
+
+def fields(selector: str, known: frozenset[str] | None = None) -> tuple[Predicate | None, bool]:
+    """Returns a check of an object's fields, and whether it needs more than the metadata. Raises SelectorError, which a
+    field that is not `known` does too; with None, any field may be named."""
     parts = re.split(r"(?<!\\),", selector)
     terms = [_field_term(part, known) for part in parts if part]
     if not terms:
@@ -138,14 +144,14 @@ def _compare(key: str, operator: str, text: str) -> Callable[[Mapping[str, str]]
     return check
 
 
-def _field_term(term: str, known: frozenset[str]) -> tuple[str, str, bool]:
+def _field_term(term: str, known: frozenset[str] | None) -> tuple[str, str, bool]:
     """Field, value, and whether they must be equal. Raises SelectorError."""
     # Attack: 16,000 blanks before a field, of which one pattern for the whole term tries every part.
     operator = _OPERATOR.search(term)
     if operator is None:
         raise SelectorError(f"invalid selector: {term!r}; can't understand {term!r}")
     key = term[: operator.start()].strip()
-    if key not in known:
+    if known is not None and key not in known:
         raise SelectorError(f"field label not supported: {key}")
     unescaped = re.sub(r"\\(.)", r"\1", term[operator.end() :])
     return key, unescaped, operator[0] != "!="

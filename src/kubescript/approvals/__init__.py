@@ -1,0 +1,1 @@
+"""How a person sees a plan and decides about it: one view, as a page of the local web server and as plain text."""

@@ -1,0 +1,131 @@
+"""Who may open the page: keys that open once, the sessions they begin, and the tokens of its forms.
+
+A key is made by whoever knows the server's secret, and can be spent at that server only. Sessions live as long as the
+server. All of it is in memory, so nothing that was copied from a disk opens anything.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import hmac
+import secrets
+import threading
+import time
+from typing import Final
+
+from kubescript import errors
+
+__all__ = ["SECRET_BYTES", "Access", "Link", "path"]
+
+SECRET_BYTES: Final = 32
+_SESSION_S: Final = 8 * 3600
+"""Seconds that a session lasts."""
+_NONCE_BYTES: Final = 16
+_DIGITS: Final = 32
+"""Hexadecimal digits of a code: 128 bits."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Link:
+    """Makes the one-time links of one server."""
+
+    url: str
+    """Where the server is found: `http://127.0.0.1:41234`."""
+    secret: bytes = dataclasses.field(repr=False)
+
+    def to(self, plan_id: str, until: float) -> str:
+        """Returns a link that opens a plan once, before a time in seconds since the epoch."""
+        nonce = secrets.token_hex(_NONCE_BYTES)
+        key = f"{nonce}.{int(until)}.{_code(self.secret, 'key', plan_id, nonce, str(int(until)))}"
+        return f"{self.url}{path(self.secret)}/plans/{plan_id}?key={key}"
+
+
+@dataclasses.dataclass(slots=True)
+class _Session:
+    ends: float
+    plans: set[str] = dataclasses.field(default_factory=set)
+    """Those that it may decide; it may read all."""
+
+
+class Access:
+    """The keys, sessions and tokens of one server."""
+
+    def __init__(self, secret: bytes | None = None) -> None:
+        self.secret = secret or secrets.token_bytes(SECRET_BYTES)
+        self.path = path(self.secret)
+        """Where the page's paths begin."""
+        self.cookie = "kubescript-" + _code(self.secret, "cookie")[:8]
+        """The cookie's name. A browser sends the cookies of all servers of one host to each of them."""
+        self._lock = threading.Lock()
+        self._spent: set[str] = set()
+        self._sessions: dict[str, _Session] = {}
+
+    def open(self, plan_id: str, key: str, session: str) -> str:
+        """Spends a key; returns the session that may now decide the plan, which is the given one if it still lasts.
+        Raises PlanError when the key opens nothing."""
+        nonce, _, rest = key.partition(".")
+        until, _, code = rest.partition(".")
+        # Compared as bytes: `compare_digest` takes no text beyond ASCII.
+        expected = _code(self.secret, "key", plan_id, nonce, until).encode()
+        if not hmac.compare_digest(code.encode("utf-8", "replace"), expected):
+            raise errors.PlanError("This link is not one that this server has made.", code="plan.link")
+        with self._lock:
+            if nonce in self._spent:
+                raise errors.PlanError("This link has been opened before. A link opens once.", code="plan.link_spent")
+            if time.time() >= int(until):
+                raise errors.PlanError("This link is too old.", code="plan.link_spent")
+            self._spent.add(nonce)
+            if self._lasting(session) is None:
+                session = secrets.token_urlsafe(SECRET_BYTES)
+                self._sessions[_digest(session)] = _Session(time.time() + _SESSION_S)
+            self._sessions[_digest(session)].plans.add(plan_id)
+        return session
+
+    def reads(self, session: str) -> bool:
+        """Whether a session may see plans."""
+        with self._lock:
+            return self._lasting(session) is not None
+
+    def decides(self, session: str, plan_id: str) -> bool:
+        """Whether a session was begun, or used again, with a link to this plan."""
+        with self._lock:
+            lasting = self._lasting(session)
+            return lasting is not None and plan_id in lasting.plans
+
+    def token(self, session: str, plan_id: str, plan_hash: str) -> str:
+        """Returns what a form must carry that a session sends about a plan."""
+        return _code(self.secret, "form", session, plan_id, plan_hash)
+
+    def fits(self, token: str, session: str, plan_id: str, plan_hash: str) -> bool:
+        """Whether a form carries it."""
+        expected = self.token(session, plan_id, plan_hash).encode()
+        return hmac.compare_digest(token.encode("utf-8", "replace"), expected)
+
+    def _lasting(self, session: str) -> _Session | None:
+        # Looked up by its digest: how long a comparison of two digests takes says nothing about the session.
+        found = self._sessions.get(_digest(session))
+        if found is not None and time.time() >= found.ends:
+            del self._sessions[_digest(session)]
+            return None
+        return found
+
+
+def path(secret: bytes) -> str:
+    """Returns where the page's paths begin.
+
+    Attack: a browser sends the cookies of 127.0.0.1 to every port of it, so another server there could read this one's.
+    It gets none, because they belong to a path that it does not know.
+    """
+    return "/" + _code(secret, "path")[:16]
+
+
+def _code(secret: bytes, *parts: str) -> str:
+    """Returns a code that only the secret's owner can make."""
+    # No part of ours holds a zero, and one of a request that does fits no code that was made.
+    text = "\0".join(parts).encode("utf-8", "replace")
+    return hmac.new(secret, text, hashlib.sha256).hexdigest()[:_DIGITS]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

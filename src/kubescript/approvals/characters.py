@@ -1,0 +1,145 @@
+"""Text of a script or a cluster as an approver may read it: nothing in it is invisible, moves other text, or passes for
+another name without a remark.
+
+Attack: a change that a person approves because it does not look like what it is. `changes` and `view` make every text
+of a plan with it; both renderers show the pieces and the remarks.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from kubescript.output import sanitizing
+
+__all__ = ["Shown", "lookalikes", "name", "shown", "skeleton"]
+
+_MAX_MARKS: Final = 2
+"""Combining marks on one letter that are still drawn. Attack: fifty of them cover the lines above and below."""
+_BLANK: Final = frozenset("\u2800\U0001d159")
+"""Symbols without ink, beside those that `sanitizing` knows."""
+_IMITATED: Final = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "DESERET"})
+"""Scripts with letters that look like those of another one in this list."""
+
+_LETTERS: Final = {
+    "a": "\u0430\u03b1\u0251", "b": "\u044c\u0184", "c": "\u0441\u03f2\u1d04", "d": "\u0501\u13e7",
+    "e": "\u0435\u04bd", "f": "\u0192\u0584", "g": "\u0261\u0581\u050d", "h": "\u04bb\u0570",
+    "i": "\u0456\u0131\u03b9\u04cf", "j": "\u0458\u03f3", "k": "\u043a\u03ba", "l": "\u01c0\u05c0\u04c0",
+    "m": "\u043c", "n": "\u0578\u043f\u0273", "o": "\u043e\u03bf\u0585\u0ed0", "p": "\u0440\u03c1",
+    "q": "\u051b\u0563", "r": "\u0433\u1d26", "s": "\u0455\ua731", "t": "\u0442\u03c4", "u": "\u057d\u03c5",
+    "v": "\u0475\u03bd", "w": "\u0461\u051d\u0561", "x": "\u0445\u03c7", "y": "\u0443\u03b3\u04af", "z": "\u1d22",
+    "-": "\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "/": "\u2044\u2215\u29f8", ":": "\u2236\ua789\u0589",
+    ".": "\u06d4\u0701",
+}  # fmt: skip
+"""What has each character's shape, in lower case and without its accents."""
+_SHAPES: Final = str.maketrans(
+    {other: char for char, others in _LETTERS.items() for other in others} | {"0": "o", "1": "l", "i": "l", "|": "l"}
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Shown:
+    """A text as it is shown."""
+
+    pieces: tuple[tuple[str, bool], ...]
+    """Parts of the text; True: an escape such as `\\u202e`, which stands for characters that nobody would see."""
+    remarks: tuple[str, ...] = ()
+    """What a reader should know of its characters."""
+
+    @property
+    def text(self) -> str:
+        """The pieces in one."""
+        return "".join(piece for piece, _ in self.pieces)
+
+
+def shown(text: str) -> Shown:
+    """Returns one line of text as it is shown."""
+    if text.isascii() and text.isprintable():
+        return Shown(((text, False),))
+    pieces = []
+    for is_hidden, chars in itertools.groupby(_judged(text), lambda pair: pair[1]):
+        piece = "".join(char for char, _ in chars)
+        pieces.append((_escapes(piece) if is_hidden else piece, is_hidden))
+    return Shown(tuple(pieces), tuple(_remarks(text)))
+
+
+def name(text: str, imitated: Mapping[str, str]) -> Shown:
+    """Returns a name as it is shown; `imitated` is what `lookalikes` says of it and the names around it."""
+    plain = shown(text)
+    remarks = list(plain.remarks)
+    foreign = sorted({char for char in text if not char.isascii()})
+    if foreign:
+        spelled = ", ".join(f"U+{ord(char):04X} {unicodedata.name(char, 'without a name')}" for char in foreign[:3])
+        remarks.append("not plain ASCII: " + spelled + (" and others" if len(foreign) > 3 else ""))
+    if text in imitated:
+        remarks.append(f"looks like {shown(imitated[text]).text}, which is another name in this plan")
+    return Shown(plain.pieces, tuple(remarks))
+
+
+def lookalikes(names: Iterable[str]) -> dict[str, str]:
+    """Returns the names that look like another one, each with one that it looks like."""
+    groups: defaultdict[str, list[str]] = defaultdict(list)
+    for text in sorted(set(names)):
+        groups[skeleton(text)].append(text)
+    return {text: group[0 if at else 1] for group in groups.values() if len(group) > 1 for at, text in enumerate(group)}
+
+
+def skeleton(text: str) -> str:
+    """Returns what two texts have in common that look alike: without accents, case and what nobody sees, each letter as
+    the Latin one of its shape."""
+    if not text.isascii():
+        bare = (char for char in text if not _is_hidden(char))
+        text = "".join(char for char in unicodedata.normalize("NFKD", "".join(bare)) if not _is_mark(char))
+    text = text.casefold().translate(_SHAPES)
+    return text.replace("rn", "m").replace("vv", "w")
+
+
+def _judged(text: str) -> Iterable[tuple[str, bool]]:
+    """Yields each character with whether it must be spelled out."""
+    marks = 0
+    for char in text:
+        marks = marks + 1 if _is_mark(char) else 0
+        yield char, marks > _MAX_MARKS or _is_hidden(char)
+
+
+def _is_hidden(char: str) -> bool:
+    return char in _BLANK or sanitizing.is_hidden(char)
+
+
+def _is_mark(char: str) -> bool:
+    return unicodedata.category(char) in {"Mn", "Me"}
+
+
+def _escapes(text: str) -> str:
+    """Returns characters as JSON escapes them; those of values are JSON already."""
+    short = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+    return "".join(short.get(char) or sanitizing.escape(char) for char in text)
+
+
+def _remarks(text: str) -> Iterable[str]:
+    hidden = sum(1 for _, is_hidden in _judged(text) if is_hidden)
+    if hidden:
+        yield f"{hidden} invisible or control character{'s' * (hidden > 1)}, shown as \\u…"
+    if any(unicodedata.bidirectional(char) in {"R", "AL"} for char in text):
+        yield "letters that are read from right to left"
+    mixed = _mixture(text)
+    if mixed:
+        yield "one word mixes letters of " + " and ".join(script.capitalize() for script in mixed)
+
+
+def _mixture(text: str) -> list[str]:
+    """Returns the scripts of the first word whose letters are of several that look alike."""
+    for is_letter, chars in itertools.groupby(text, str.isalpha):
+        scripts = {_script(char) for char in chars} & _IMITATED if is_letter else set()
+        if len(scripts) > 1:
+            return sorted(scripts)
+    return []
+
+
+def _script(char: str) -> str:
+    """Returns the first word of the character's name, which is its script where two scripts look alike."""
+    return "LATIN" if char.isascii() else unicodedata.name(char, "").partition(" ")[0]

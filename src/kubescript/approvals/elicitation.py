@@ -1,0 +1,355 @@
+"""Asks the person at the client whether a plan may be applied, applies it, and says what came of it.
+
+A client of the 2025 protocols is asked within the call: by a form, and by a link to the plan's page where the plan is
+too much for one. Since 2026-07-28 the call ends with the question, and the client sends it again with the answer. A
+client that can ask nobody is told where a person can approve.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import logging
+import time
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+import mcp_types
+from mcp.server import request_state
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+
+from kubescript import errors, evaluator, types
+from kubescript.approvals import plain
+from kubescript.plans import approval, record
+
+__all__ = ["Asker", "Call", "Follow", "Link", "state_guard"]
+
+log = logging.getLogger(__name__)
+
+Follow = Callable[[record.Record, types.Caller, evaluator.OnProgress | None], Awaitable[types.Answer | None]]
+"""Follows the rollouts that a plan has begun to their end; None when it has begun none."""
+Link = Callable[[record.Record], str]
+"""Returns a one-time link to a plan's page; empty where there is no page."""
+
+_QUESTION: Final = "approval"
+_MODERN: Final = "2026-07-28"
+_MOST: Final = 4_000
+"""Characters of a plan that a client's form shows. A longer one is decided on the page or in the terminal: what is not
+shown cannot be approved."""
+_WIDTH: Final = 100
+_POLL_S: Final = 0.3
+_MAX_REASON: Final = 500
+_MAX_ANSWERS: Final = 64
+"""Answers that are kept while a client asks. A client that never comes back must not fill the memory."""
+_FORM: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "decision": {"type": "string", "enum": ["decline", "approve"], "title": "Decision"},
+        "reason": {"type": "string", "title": "Reason", "maxLength": _MAX_REASON},
+    },
+    "required": ["decision"],
+}
+_OPEN: Final = frozenset({"pending", "approved", "applying"})
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a tool, by whoever sent it."""
+
+    ctx: ServerRequestContext[Any, Any]
+    params: mcp_types.CallToolRequestParams
+    caller: types.Caller
+    on_progress: evaluator.OnProgress | None
+
+
+def state_guard(name: str) -> request_state.RequestStateBoundary:
+    """Returns what seals the state of a question, so that no client can make one up."""
+    return request_state.RequestStateBoundary(request_state.RequestStateSecurity.ephemeral(), default_audience=name)
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Asks about the plans of one server."""
+
+    approvals: approval.Approvals
+    follow: Follow
+    link: Link
+    has_page: Callable[[], bool]
+    """Sees to it that there is a page of the plans, and says whether there is one."""
+    ask_s: float
+    """Seconds to wait for the person."""
+    by_argument: bool = False
+    """Whether the argument `approved` of a call approves its plan."""
+    waiting: set[str] = field(default_factory=set)
+    """Sessions with plans that are decided elsewhere."""
+    answers: dict[str, types.Answer] = field(default_factory=dict)
+    """What scripts have answered whose calls have ended with a question, by their plans, the oldest first."""
+
+    async def settle(self, call: Call, answer: types.Answer) -> types.Answer | mcp_types.InputRequiredResult:
+        """Returns the answer of a call with what became of its plan, or the question to the person."""
+        try:
+            found = await _in_thread(self.approvals.get, answer.plan)
+            return await self._settled(call, answer, found)
+        except errors.KubescriptError as error:
+            return _failed(answer, error)
+
+    async def resumed(
+        self,
+        params: mcp_types.CallToolRequestParams,
+        caller: types.Caller,
+        on_progress: evaluator.OnProgress | None,
+    ) -> types.Answer:
+        """Returns the answer of a call that comes again with a person's decision. Its script does not run again."""
+        plan_id, _, digest = (params.request_state or "").partition(" ")
+        answer = types.Answer("", plan=plan_id)
+        try:
+            found = await _in_thread(self.approvals.get, plan_id)
+            # Attack: another session, or another script, that sends the state of this one.
+            if found.plan.author.session != caller.session or digest != _digest(params):
+                raise errors.PlanError("this approval belongs to another call", code="plan.session")
+            answer = self.answers.pop(plan_id, answer)
+            response = (params.input_responses or {}).get(_QUESTION)
+            if not isinstance(response, mcp_types.ElicitResult):
+                raise errors.PlanError("the client sent no decision", code="plan.nobody")
+            if response.action == "accept" and not response.content:  # it has opened the link
+                return await self._awaited(answer, found, caller, on_progress)
+            return await self._decided(answer, found, response, caller, on_progress)
+        except errors.KubescriptError as error:
+            return _failed(answer, error)
+
+    async def with_news(self, answer: types.Answer, caller: types.Caller) -> types.Answer:
+        """Returns the answer, with what became of earlier plans of this session that were decided elsewhere."""
+        if caller.session not in self.waiting:
+            return answer
+        try:
+            for ended in await _in_thread(self.approvals.unreported, caller.session):
+                answer = _said(answer, _outcome(ended))
+                await _in_thread(self.approvals.report, ended.plan.id)
+        except errors.KubescriptError as error:
+            log.warning("plans: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
+        return answer
+
+    async def _settled(
+        self, call: Call, answer: types.Answer, found: record.Record
+    ) -> types.Answer | mcp_types.InputRequiredResult:
+        if self.by_argument:
+            return await self._by_argument(call, answer, found)
+        abilities = call.ctx.session.client_capabilities
+        asks = abilities.elicitation if abilities is not None else None
+        if asks is None:
+            return self._elsewhere(answer, found)
+        text = plain.text(found, _WIDTH)
+        is_enough = len(text) <= _MOST and not found.plan.critical and found.plan.approvals == 1
+        if is_enough and (asks.form is not None or asks.url is None):
+            return await self._by_form(call, answer, found, text)
+        link = await _in_thread(self.link, found) if asks.url is not None else ""
+        if link:
+            text = f"Approve or decline {_changes(found)} of a script (plan {found.plan.id})"
+            return await self._by_link(call, answer, found, text, link)
+        return self._elsewhere(answer, found)
+
+    async def _by_form(
+        self, call: Call, answer: types.Answer, found: record.Record, text: str
+    ) -> types.Answer | mcp_types.InputRequiredResult:
+        if call.ctx.protocol_version >= _MODERN:
+            form = mcp_types.ElicitRequestFormParams(message=text, requested_schema=_FORM)
+            return self._question(call, answer, found, form)
+        asking = call.ctx.session.elicit_form(text, _FORM, related_request_id=call.ctx.request_id)
+        response = await self._response(asking)
+        return await self._decided(answer, found, response, call.caller, call.on_progress)
+
+    async def _by_link(
+        self, call: Call, answer: types.Answer, found: record.Record, text: str, link: str
+    ) -> types.Answer | mcp_types.InputRequiredResult:
+        name = uuid.uuid4().hex
+        if call.ctx.protocol_version >= _MODERN:
+            opening = mcp_types.ElicitRequestURLParams(message=text, url=link, elicitation_id=name)
+            return self._question(call, answer, found, opening)
+        asking = call.ctx.session.elicit_url(text, link, name, related_request_id=call.ctx.request_id)
+        response = await self._response(asking)
+        if response.action != "accept":
+            return await self._decided(answer, found, response, call.caller, call.on_progress)
+        return await self._awaited(answer, found, call.caller, call.on_progress)
+
+    def _question(
+        self,
+        call: Call,
+        answer: types.Answer,
+        found: record.Record,
+        params: mcp_types.ElicitRequestFormParams | mcp_types.ElicitRequestURLParams,
+    ) -> mcp_types.InputRequiredResult:
+        """Returns the end of a call whose client asks by itself, and sends the call again. The script does not run
+        again, so its answer is kept."""
+        while len(self.answers) >= _MAX_ANSWERS:
+            del self.answers[next(iter(self.answers))]
+        self.answers[found.plan.id] = answer
+        return mcp_types.InputRequiredResult(
+            input_requests={_QUESTION: mcp_types.ElicitRequest(params=params)},
+            request_state=f"{found.plan.id} {_digest(call.params)}",
+        )
+
+    async def _response(self, asking: Awaitable[mcp_types.ElicitResult]) -> mcp_types.ElicitResult:
+        """Waits for the person. No answer in time, and a client that cannot ask, decline."""
+        try:
+            with anyio.fail_after(self.ask_s):
+                return await asking
+        except TimeoutError:
+            return mcp_types.ElicitResult(action="cancel")
+        except MCPError as error:
+            log.warning("the client did not ask: %s", error)
+            return mcp_types.ElicitResult(action="cancel")
+
+    async def _decided(
+        self,
+        answer: types.Answer,
+        found: record.Record,
+        response: mcp_types.ElicitResult,
+        caller: types.Caller,
+        on_progress: evaluator.OnProgress | None,
+    ) -> types.Answer:
+        content = response.content or {}
+        reason = str(content.get("reason") or "")[:_MAX_REASON]
+        if response.action == "cancel":
+            reason = "nobody answered"
+        decision = record.Decision(
+            approver=_approver(caller),
+            channel="elicitation",
+            approves=response.action == "accept" and content.get("decision") == "approve",
+            hash=found.plan.hash,
+            reason=reason,
+            at=time.time(),
+        )
+        return await self._carried_out(answer, found, decision, caller, on_progress)
+
+    async def _by_argument(self, call: Call, answer: types.Answer, found: record.Record) -> types.Answer:
+        if (call.params.arguments or {}).get("approved") is not True:
+            return _said(answer, f"{_changes(found)} tried, and nothing is made: it takes the argument approved=true")
+        decision = record.Decision(
+            approver=_approver(call.caller), channel="argument", approves=True, hash=found.plan.hash, at=time.time()
+        )
+        return await self._carried_out(answer, found, decision, call.caller, call.on_progress)
+
+    async def _carried_out(
+        self,
+        answer: types.Answer,
+        found: record.Record,
+        decision: record.Decision,
+        caller: types.Caller,
+        on_progress: evaluator.OnProgress | None,
+    ) -> types.Answer:
+        """Counts a decision, and applies the plan if that approves it."""
+        decided = await _in_thread(self.approvals.decide, found.plan.id, decision)
+        if decided.state == "approved":
+            decided = await _in_thread(self.approvals.apply, found.plan.id, _reporter(on_progress))
+        return await self._ended(answer, decided, caller, on_progress)
+
+    async def _awaited(
+        self,
+        answer: types.Answer,
+        found: record.Record,
+        caller: types.Caller,
+        on_progress: evaluator.OnProgress | None,
+    ) -> types.Answer:
+        """Waits until somebody has decided on the page, and the plan is applied."""
+        with anyio.move_on_after(self.ask_s):
+            while found.state in _OPEN:
+                await anyio.sleep(_POLL_S)
+                found = await _in_thread(self.approvals.get, found.plan.id)
+        if found.state in _OPEN:
+            return self._elsewhere(answer, found)
+        return await self._ended(answer, found, caller, on_progress)
+
+    async def _ended(
+        self,
+        answer: types.Answer,
+        ended: record.Record,
+        caller: types.Caller,
+        on_progress: evaluator.OnProgress | None,
+    ) -> types.Answer:
+        """Returns the answer with the end of its plan, and follows what it has begun."""
+        said = replace(_said(answer, _outcome(ended)), applied=ended.state == "applied")
+        if ended.state in _OPEN:  # it needs another person's approval
+            return said
+        await _in_thread(self.approvals.report, ended.plan.id)
+        if ended.state == "stopped":
+            said = replace(said, is_error=True, code="plan.failed")
+        if ended.state == "applied" and (followed := await self.follow(ended, caller, on_progress)) is not None:
+            said = _said(said, followed.text)
+            said = replace(said, untrusted=said.untrusted or followed.untrusted)
+        return said
+
+    def _elsewhere(self, answer: types.Answer, found: record.Record) -> types.Answer:
+        """Returns the answer to a client that can ask nobody."""
+        self.waiting.add(found.plan.author.session)
+        page = f", or open what `kubescript plans link {found.plan.id}` prints," if self.has_page() else ""
+        waits = "waits" if len(found.plan.steps) == 1 else "wait"
+        minutes = max(1, round((found.plan.expires - time.time()) / 60))
+        return _said(
+            answer,
+            f"plan {found.plan.id}: {_changes(found)} {waits} for a person's approval; nothing is changed yet. Tell "
+            f"the user to run `kubescript approve {found.plan.id}`{page} within {minutes} minutes",
+        )
+
+
+def _changes(found: record.Record) -> str:
+    count = len(found.plan.steps)
+    return "1 change" if count == 1 else f"{count} changes"
+
+
+def _outcome(ended: record.Record) -> str:
+    """Says for the model what became of a plan."""
+    last = ended.decisions[-1] if ended.decisions else None
+    by = f" by {last.approver}" if last is not None else ""
+    if ended.state == "applied":
+        return f"plan {ended.plan.id}: approved{by} and applied; {ended.text}"
+    if ended.state == "declined":
+        reason = f": {last.reason}" if last is not None and last.reason else ""
+        return f"plan {ended.plan.id}: declined{by}{reason}; nothing was changed"
+    if ended.state == "expired":
+        return f"plan {ended.plan.id}: expired; nothing was changed"
+    if ended.state == "stopped" and any(step.state == "done" for step in ended.steps):
+        undo = f"; the user can take it back with `kubescript plans undo {ended.plan.id}`"
+    else:
+        undo = ""
+    return f"plan {ended.plan.id}: {ended.state}; {ended.text or 'nothing is changed yet'}{undo}"
+
+
+def _failed(answer: types.Answer, error: errors.KubescriptError) -> types.Answer:
+    log.warning("plan %s: %s", answer.plan, error.message, extra={"code": error.code, "remedy": error.remedy})
+    said = _said(answer, f"error {error.code}: {error.message}; nothing more is changed")
+    return replace(said, is_error=True, code=error.code)
+
+
+def _said(answer: types.Answer, text: str) -> types.Answer:
+    return replace(answer, text=f"{answer.text}\n{text}".strip(), plan="")
+
+
+def _approver(caller: types.Caller) -> str:
+    return f"client {caller.client or 'without a name'}, session {caller.session}"
+
+
+def _digest(params: mcp_types.CallToolRequestParams) -> str:
+    """Returns what tells one call from another: its tool and arguments."""
+    call = json.dumps([params.name, params.arguments or {}], sort_keys=True)
+    return hashlib.sha256(call.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _reporter(on_progress: evaluator.OnProgress | None) -> Callable[[int, int, str], None]:
+    """Returns a function that reports progress from the thread that applies a plan."""
+
+    def report(done: int, count: int, text: str) -> None:
+        if on_progress is not None:
+            anyio.from_thread.run(on_progress, done, count, text)
+
+    return report
+
+
+async def _in_thread(work: Callable[..., Any], *args: Any) -> Any:
+    return await anyio.to_thread.run_sync(functools.partial(work, *args), abandon_on_cancel=True)

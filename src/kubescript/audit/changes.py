@@ -1,0 +1,177 @@
+"""Changes of a cluster as the record has them: what the record of a plan says of each step, and how they are read back.
+
+A change is a call that was allowed, that the API server carried out, and that was no dry run. Of a call the record has
+the target alone. Where the call was part of a plan, the plan's record says the rest.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+import orjson
+
+from kubescript.audit import record
+from kubescript.output import sanitizing
+from kubescript.plans import plan, review
+from kubescript.safety import transcript
+
+__all__ = ["Session", "fields_of", "sessions"]
+
+_TARGET: Final = ("verb", "group", "version", "resource", "subresource", "namespace", "name")
+_WRITES: Final = frozenset({"create", "delete", "deletecollection", "patch", "update"})
+_QUESTIONS: Final = frozenset({"authentication.k8s.io", "authorization.k8s.io"})
+"""Groups of which objects are created only to get an answer."""
+_LISTS: Final = ("finalizers", "owners", "uses", "images", "new_images", "fields", "dropped", "named")
+"""Texts of a change that come from the cluster or the script; in the order in which a record keeps them."""
+_CUT: Final = frozenset({"fields", "dropped"})
+"""Those of which a part says something. The others are left out whole when they are too long."""
+_MAX_TEXT: Final = 300
+_KEYS_BYTES: Final = 120
+"""Bytes that the names of all lists take."""
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+
+def fields_of(step: plan.Step, text_filter: record.TextFilter, most: int) -> dict[str, Any]:
+    """Returns what the record of a plan says of one step: in `most` bytes of JSON, unless its target takes more."""
+    change = review.change_of(step)
+    fields: dict[str, Any] = msgspec.to_builtins(change)
+    for name in ("namespace", "name"):
+        fields[name] = text_filter(getattr(change, name))
+    texts: dict[str, list[str]] = {}
+    if "labels" in fields:
+        texts["labels"] = [f"{key}={value}" for key, value in fields.pop("labels").items()]
+    texts |= {name: fields.pop(name) for name in _LISTS if name in fields}
+    fields["findings"] = sorted({finding.rule for finding in step.findings})
+    left = most - len(orjson.dumps(fields)) - _KEYS_BYTES
+    # What does not fit is not masked at all; a mask may be longer than what it stands for.
+    kept = _within(_masked(_within(texts, left), text_filter), left)
+    labels = kept.pop("labels", None)
+    if labels is not None and all("=" in pair for pair in labels):
+        fields["labels"] = dict(pair.split("=", 1) for pair in labels)
+    more = len(change.fields or ()) - len(kept.get("fields", ()))
+    return fields | kept | ({"more_fields": more} if more else {})
+
+
+def _masked(texts: dict[str, list[str]], text_filter: record.TextFilter) -> dict[str, list[str]]:
+    """Returns the texts masked, on one line each; nothing when they cannot be told apart any more."""
+    lines = [text.replace("\n", " ") for each in texts.values() for text in each]
+    masked = text_filter.redact("\n".join(lines), lambda _: None, record.patience()).split("\n")
+    if len(masked) != max(1, len(lines)):
+        return {}
+    shown = iter(sanitizing.printable(line[:_MAX_TEXT]) for line in masked)
+    return {name: [next(shown) for _ in each] for name, each in texts.items()}
+
+
+def _within(texts: dict[str, list[str]], most: int) -> dict[str, list[str]]:
+    """Returns what of the texts fits into so many bytes of JSON."""
+    kept = {}
+    for name, each in texts.items():
+        fitting = _fitting(each, most)
+        if len(fitting) == len(each) or name in _CUT:
+            kept[name] = fitting
+            most -= len(orjson.dumps(fitting))
+    return kept
+
+
+def _fitting(texts: list[str], most: int) -> list[str]:
+    """Returns the first of the texts that fit into so many bytes."""
+    for count, text in enumerate(texts):
+        most -= len(orjson.dumps(text)) + 1
+        if most < 0:
+            return texts[:count]
+    return texts
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Session:
+    """What one client has changed in one cluster."""
+
+    changes: list[transcript.Change] = field(default_factory=list)
+    origins: list[str] = field(default_factory=list)
+    """Where each change comes from: `plan p-5f0e…`, `script c8f949e8`, `kubectl_apply`."""
+    times: list[str] = field(default_factory=list)
+
+    def add(self, change: transcript.Change, found: Mapping[str, Any]) -> None:
+        """Adds a change that this record is about."""
+        at = datetime.datetime.fromisoformat(found["time"]).timestamp()
+        self.changes.append(msgspec.structs.replace(change, at=at))
+        self.origins.append(_origin(found))
+        self.times.append(str(found["time"]))
+
+
+def sessions(records: Iterable[Mapping[str, Any]], *, planned: bool = False) -> list[Session]:
+    """Returns what each client has changed, oldest first; with `planned`, what it would have changed too.
+
+    Raises KeyError, TypeError or ValueError for a record of another shape.
+    """
+    found: dict[tuple[str, str], Session] = {}
+    plans: dict[str, tuple[Session, list[transcript.Change]]] = {}
+    for one in records:
+        session = found.setdefault((one.get("session", ""), one.get("context", "")), Session())
+        if one.get("type") == "plan":
+            steps = [_change(step) for step in one["steps"]]
+            plans[one["plan"]] = session, steps
+            for step in steps if planned else ():
+                session.add(step, one)
+        elif _is_change(one):
+            # Whoever approves a plan has it applied, but who planned the changes made them.
+            session, steps = plans.get(one.get("plan", ""), (session, []))
+            sent = _taken(steps, one)
+            if sent is None:
+                session.add(_change({name: one[name] for name in _TARGET} | _of_status(one)), one)
+            elif not planned:
+                session.add(sent, one)
+    return [session for session in found.values() if session.changes]
+
+
+def _is_change(one: Mapping[str, Any]) -> bool:
+    if one.get("type") != "call" or one.get("dry_run") or "resource" not in one or "path" in one:
+        return False
+    was_done = one["decision"] == "allow" and 200 <= one["status"] < 300
+    return was_done and one["verb"] in _WRITES and one["group"] not in _QUESTIONS
+
+
+def _taken(steps: list[transcript.Change], one: Mapping[str, Any]) -> transcript.Change | None:
+    """Takes the first step that the call sends off the steps."""
+    for step in steps:
+        if _is_same(step, one):
+            steps.remove(step)
+            return step
+    return None
+
+
+def _is_same(step: transcript.Change, one: Mapping[str, Any]) -> bool:
+    """Says whether a call sends this step. A create has its object's name in the body, and not in the call."""
+    names = (name for name in _TARGET if name != "name" or one["name"])
+    return all(getattr(step, name) == one[name] for name in names)
+
+
+def _of_status(one: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what the answer's status tells of the object."""
+    return {"existed": one["verb"] != "create" and one["status"] != 201}
+
+
+def _change(fields: Mapping[str, Any]) -> transcript.Change:
+    known = {name: fields[name] for name in transcript.Change.__struct_fields__ if name in fields}
+    try:
+        return msgspec.convert(known, transcript.Change)
+    except msgspec.ValidationError as error:
+        raise ValueError(str(error)) from None
+
+
+def _origin(found: Mapping[str, Any]) -> str:
+    """Returns the plan, script or tool of a record."""
+    if found.get("plan"):
+        return f"plan {found['plan']}"
+    if found.get("script"):
+        return f"script {str(found['script'])[:8]}"
+    return str(found.get("tool") or found.get("client") or "?")

@@ -1,0 +1,77 @@
+"""What the record says of plans: that one was made, who decided on it, and how its application ended.
+
+The three records of one plan have its id and its hash (`plan_hash`: the chain keeps `hash` for itself); its requests
+are recorded as calls, with the id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import orjson
+
+from kubescript.audit import chain, changes
+from kubescript.audit.record import TextFilter
+from kubescript.plans import plan
+from kubescript.plans import record as plan_record
+
+__all__ = ["decided", "ended", "made"]
+
+_MAX_STEPS: Final = 100
+_STEPS_BYTES: Final = 24 * 1024
+"""Bytes of JSON that a record has for its steps. A line has 32 KiB."""
+
+
+def made(made: plan.Plan, text_filter: TextFilter) -> dict[str, Any]:
+    """Returns the record of a plan, without the fields that name its script."""
+    steps = list(_steps(made.steps[:_MAX_STEPS], text_filter))
+    return {
+        "plan": made.id,
+        "plan_hash": made.hash,
+        "context": text_filter(made.context),
+        "cluster": text_filter(made.cluster),
+        "policy": made.policy,
+        "approvals": made.approvals,
+        "steps": steps,
+        "more_steps": len(made.steps) - len(steps),
+    }
+
+
+def decided(plan_id: str, decision: plan_record.Decision, text_filter: TextFilter) -> dict[str, Any]:
+    """Returns the record of one person's decision."""
+    return {
+        "type": "decision",
+        "time": chain.now(),
+        "plan": plan_id,
+        "plan_hash": decision.hash,
+        "approver": text_filter(decision.approver),
+        "channel": decision.channel,
+        "approves": decision.approves,
+        "reason": text_filter(decision.reason),
+        "overrides": list(decision.overrides),
+    }
+
+
+def ended(record: plan_record.Record, text_filter: TextFilter) -> dict[str, Any]:
+    """Returns the record of how the application of a plan ended."""
+    return {
+        "type": "applied",
+        "time": chain.now(),
+        "plan": record.plan.id,
+        "plan_hash": record.plan.hash,
+        "state": record.state,
+        "text": text_filter(record.text),
+        "steps": [{"state": step.state, "audit_id": step.audit_id} for step in record.steps[:_MAX_STEPS]],
+    }
+
+
+def _steps(steps: Sequence[plan.Step], text_filter: TextFilter) -> Iterator[dict[str, Any]]:
+    """Yields what is said of each step, as long as there is room."""
+    left = _STEPS_BYTES
+    for position, step in enumerate(steps):
+        fields = changes.fields_of(step, text_filter, left // (len(steps) - position))
+        left -= len(orjson.dumps(fields)) + 1
+        if left < 0:
+            return
+        yield fields

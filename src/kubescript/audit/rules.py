@@ -1,0 +1,96 @@
+"""What the safety rules say of the changes on record. `kubescript audit rules` prints it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from kubescript.audit import changes
+from kubescript.output import sanitizing
+from kubescript.safety import configuration, rules, transcript
+
+__all__ = ["Judgement", "as_text", "judged"]
+
+
+class Found(msgspec.Struct, frozen=True):
+    """One finding, and the change that it is about."""
+
+    rule: str
+    severity: configuration.Severity
+    message: str
+    time: str
+    origin: str
+    """The plan, script or tool of the change."""
+
+
+class NotJudged(msgspec.Struct, frozen=True):
+    """What one rule could not judge."""
+
+    rule: str
+    changes: int
+    missing: str
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """What all rules say of a record."""
+
+    changes: int
+    findings: tuple[Found, ...]
+    not_judged: tuple[NotJudged, ...]
+    notes: tuple[str, ...] = ()
+    """About the configuration."""
+
+    @property
+    def is_critical(self) -> bool:
+        """Whether there is a critical finding."""
+        return any(found.severity == "critical" for found in self.findings)
+
+
+def judged(
+    records: Iterable[Mapping[str, Any]], settings: configuration.Configuration, *, planned: bool = False
+) -> Judgement:
+    """Returns what the rules say of all sessions. `planned`: of plans that were not applied, too."""
+    found: list[Found] = []
+    unknown: dict[tuple[str, str], int] = {}
+    count = 0
+    for session in changes.sessions(records, planned=planned):
+        count += len(session.changes)
+        report = rules.judge(transcript.Transcript(tuple(session.changes)), settings)
+        for each in report.findings:
+            time, origin = session.times[each.change], session.origins[each.change]
+            found.append(Found(each.rule, each.severity, each.message, time, origin))
+        for gap in report.gaps:
+            key = gap.rule, gap.missing
+            unknown[key] = unknown.get(key, 0) + len(gap.changes)
+    found.sort(key=lambda each: each.time)
+    not_judged = [NotJudged(rule, number, missing) for (rule, missing), number in unknown.items()]
+    if count and _has_no_scope(settings):
+        missing = "allowedNamespaces or allowedLabels of the configuration"
+        not_judged.append(NotJudged("SCOPE_ENFORCEMENT", count, missing))
+    return Judgement(count, tuple(found), tuple(not_judged), settings.notes)
+
+
+def _has_no_scope(settings: configuration.Configuration) -> bool:
+    is_on = any(rule.id == "SCOPE_ENFORCEMENT" and rule.enabled for rule in settings.rules)
+    return is_on and settings.namespaces is None and not settings.labels
+
+
+def as_text(judgement: Judgement) -> str:
+    """Returns the judgement as a person reads it, a line for each finding."""
+    lines = [
+        f"{found.time} {found.origin} {found.severity} {found.rule}: {found.message}" for found in judgement.findings
+    ]
+    for gap in judgement.not_judged:
+        number = _counted(gap.changes, "change")
+        lines.append(f"not judged: {gap.rule} of {number}; not known: {gap.missing}")
+    lines += [f"note: {note}" for note in judgement.notes]
+    critical = sum(found.severity == "critical" for found in judgement.findings)
+    warnings = len(judgement.findings) - critical
+    total = f"{_counted(judgement.changes, 'change')}: {critical} critical, {_counted(warnings, 'warning')}"
+    return "\n".join(sanitizing.printable(line) for line in (*lines, total))
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

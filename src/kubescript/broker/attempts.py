@@ -1,0 +1,187 @@
+"""Tries writes before they are made: what an object is, what the API server would make of it, and what that changes.
+
+The broker calls it for each write, and `plans` again before a plan's requests are sent. No body is read on the host: a
+masking process compares them (`redaction.Engine.changes`).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from kubescript import cancellation, errors, types
+from kubescript.broker import call_log, records
+from kubescript.request import kinds, request, writes
+from kubescript.wire import masking
+
+__all__ = ["Attempts", "Compare", "Perform", "whole"]
+
+Compare = Callable[[request.Request, bytes, bytes, call_log.Found], masking.Changes]
+"""Says what a write changes, by the object before it and after it; each may be empty."""
+
+Perform = Callable[[request.Request, cancellation.Cancellation], types.Response]
+"""Sends a request and puts it on record. Raises KubescriptError."""
+
+_MAX_BODY: Final = 3 * 1024 * 1024
+"""Bytes of one object; etcd takes half of it."""
+_TRIES: Final = 4
+"""How often a write is tried on an object that somebody else changes at the same time."""
+_KNOWN_S: Final = 600.0
+"""Seconds for which it is remembered that an API group knows dry runs."""
+_DRY_RUN: Final = b'"dryRun"'
+"""What the description of an API has that knows them: the name of the query parameter."""
+
+
+class Attempts:
+    """Tries the writes to one cluster. Many threads use it at once."""
+
+    def __init__(self, compare: Compare) -> None:
+        self._compare = compare
+        self._lock = threading.Lock()
+        self._known: dict[tuple[str, str], float] = {}
+        """API groups and versions that know dry runs, and when that was seen."""
+
+    def attempt(
+        self,
+        call: request.Request,
+        read: Perform,
+        send: Perform,
+        found: call_log.Found,
+        cancel: cancellation.Cancellation,
+    ) -> records.Attempt | types.Response:
+        """Tries a canonical write. Returns the API server's answer alone when it refuses it. Raises KubescriptError."""
+        self.check_dry_run(call, read, cancel)
+        for _ in range(_TRIES):
+            before = self._before(call, read, cancel)
+            answer = send(writes.dry_run(call), cancel)
+            if answer.status >= 300:
+                return answer
+            content = whole(answer)
+            after = b"" if _is_removal(call) else content
+            changes = self._compare(call, before, after, found)
+            _check_not_made(changes)
+            if _is_same_version(changes):
+                return records.Attempt(call, changes, replace(answer, chunks=iter((content,)), close=_nothing))
+        raise errors.PlanError(
+            f"{request.describe(call)}: the object changes faster than it can be read; try again", code="plan.changed"
+        )
+
+    def facts(
+        self, call: request.Request, read: Perform, found: call_log.Found, cancel: cancellation.Cancellation
+    ) -> masking.Facts | None:
+        """Returns what the object of a write is now; None when there is none. Raises KubescriptError."""
+        before = self._before(call, read, cancel)
+        return self._compare(call, before, b"", found).before if before else None
+
+    def made(
+        self,
+        call: request.Request,
+        name: str,
+        read: Perform,
+        found: call_log.Found,
+        cancel: cancellation.Cancellation,
+    ) -> masking.Changes | None:
+        """Compares what is there with what a creation would make; None when nothing is. Raises KubescriptError."""
+        named = call if call.name else replace(call, name=name, path=f"{call.path}/{name}")
+        there = self._before(named, read, cancel)
+        return self._compare(call, b"", there, found) if there else None
+
+    def _before(self, call: request.Request, read: Perform, cancel: cancellation.Cancellation) -> bytes:
+        """Returns the object that the write is for; empty when there is none. Raises PlanError if unreadable."""
+        target = writes.target(call)
+        if target is None:
+            return b""
+        answer = read(target, cancel)
+        content = whole(answer)
+        if answer.status == 404:
+            return b""
+        if answer.status != 200:
+            raise errors.PlanError(
+                f"{request.describe(call)}: what it would change cannot be read ({answer.status} to "
+                f"{request.describe(target)}), so it cannot be shown to anybody",
+                code="plan.unreadable",
+                remedy=f"permit `{request.describe(target)}` to the server's user",
+            )
+        return content
+
+    def check_dry_run(self, call: request.Request, read: Perform, cancel: cancellation.Cancellation) -> None:
+        """Raises PlanError for an API whose server is not known to honour dry runs."""
+        # A server behind the aggregation layer may not know the parameter, and would carry out what was to be tried.
+        key = call.group, call.version
+        if call.group in kinds.BUILT_IN or self._is_known(key):
+            return
+        path = f"/openapi/v3/apis/{call.group}/{call.version}"
+        document = replace(
+            call, method="GET", path=path, query=(), verb="get", is_resource=False, body=None, accept="application/json"
+        )
+        answer = read(document, cancel)
+        knows = answer.status == 200 and _holds(answer.chunks, _DRY_RUN)
+        answer.close()
+        if not knows:
+            raise errors.PlanError(
+                f"{request.describe(call)}: {call.group}/{call.version} does not say that it knows dry runs, so this "
+                "write cannot be tried first; return the kubectl command instead",
+                code="plan.no_dry_run",
+            )
+        with self._lock:
+            self._known[key] = time.monotonic()
+
+    def _is_known(self, key: tuple[str, str]) -> bool:
+        with self._lock:
+            return time.monotonic() - self._known.get(key, float("-inf")) < _KNOWN_S
+
+
+def whole(response: types.Response) -> bytes:
+    """Returns the whole body of an answer. Raises ClusterError when it is larger than any object."""
+    parts: list[bytes] = []
+    size = 0
+    try:
+        for chunk in response.chunks:
+            parts.append(chunk)
+            size += len(chunk)
+            if size > _MAX_BODY:
+                raise errors.ClusterError("the object is larger than 3 MiB", code="cluster.too_large")
+    finally:
+        response.close()
+    return b"".join(parts)
+
+
+def _holds(chunks: Iterator[bytes], text: bytes) -> bool:
+    """Says whether the text is in the chunks, also across two of them."""
+    end = b""
+    for chunk in chunks:
+        if text in end + chunk:
+            return True
+        end = chunk[-len(text) :]
+    return False
+
+
+def _is_removal(call: request.Request) -> bool:
+    """Says whether the write removes its object; the answer is then no later state of it."""
+    return call.verb == "delete" or call.subresource == "eviction"
+
+
+def _is_same_version(changes: masking.Changes) -> bool:
+    """Says whether the dry run was made on the very object that was read before."""
+    before, after = changes.before, changes.after
+    if before is None or after is None:
+        return True
+    return (before.uid, before.resource_version) == (after.uid, after.resource_version)
+
+
+def _check_not_made(changes: masking.Changes) -> None:
+    """Raises PlanError when the API server has made what it was only to try: an object that it did not store has no
+    version."""
+    if changes.before is None and changes.after is not None and changes.after.resource_version:
+        raise errors.PlanError(
+            "the API server has carried out a dry run: the object was created",
+            code="plan.no_dry_run",
+            remedy="its API group ignores dryRun=All; deny it in [[denied_resources]]",
+        )
+
+
+def _nothing() -> None:
+    pass

@@ -1,0 +1,36 @@
+"""How many writes each session may try in a minute. The writer asks it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict, deque
+from typing import Final
+
+__all__ = ["Rate"]
+
+_MINUTE_S: Final = 60.0
+_MAX_SESSIONS: Final = 10_000
+"""Sessions that are remembered. The one that was idle longest is forgotten first."""
+
+
+class Rate:
+    """Counts the writes of the last minute. Many threads use it at once."""
+
+    def __init__(self, per_minute: int) -> None:
+        self._per_minute = per_minute
+        self._lock = threading.Lock()
+        self._sessions: OrderedDict[str, deque[float]] = OrderedDict()
+
+    def take(self, session: str) -> bool:
+        """Counts one more write; says whether it is within the limit."""
+        now = time.monotonic()
+        with self._lock:
+            times = self._sessions.setdefault(session, deque(maxlen=self._per_minute))
+            self._sessions.move_to_end(session)
+            if len(self._sessions) > _MAX_SESSIONS:
+                self._sessions.popitem(last=False)
+            if len(times) == self._per_minute and now - times[0] < _MINUTE_S:
+                return False
+            times.append(now)
+            return True

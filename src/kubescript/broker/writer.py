@@ -1,0 +1,232 @@
+"""Writes of one cluster: each is tried first, judged by what it changes, and then written down in a plan or sent.
+
+The broker passes a write that the policy leaves to a plan, or permits at once. `plans` sends what was approved through
+`try_again` and `send`.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kubescript import cancellation, errors, types
+from kubescript.broker import attempts, call_log, rate, records, summary
+from kubescript.cluster import base
+from kubescript.policy import changes, policy
+from kubescript.policy import writes as write_policy
+from kubescript.request import request, writes
+from kubescript.wire import masking
+
+__all__ = ["Sent", "Writer"]
+
+_READ_S: Final = 10.0
+_KUBE_SYSTEM: Final = request.Request(
+    "GET", "/api/v1/namespaces/kube-system", (), "get", True, "", "v1", "namespaces", "", "kube-system", "kube-system"
+)
+"""The namespace that every cluster has, and none has twice."""
+_MAX_TEXT: Final = 2_000
+"""Characters of an API server's error that is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What became of one request of a plan."""
+
+    status: int
+    text: str
+    """The API server's answer when it refused, masked."""
+
+
+class Writer:
+    """Tries and sends the writes of one cluster. Many threads use it at once."""
+
+    def __init__(
+        self,
+        cluster: base.Cluster,
+        compare: attempts.Compare,
+        rules: write_policy.Policy,
+        sink: Callable[[records.Record], None],
+        mask: call_log.Mask,
+        context: str,
+    ) -> None:
+        self._cluster = cluster
+        self._attempts = attempts.Attempts(compare)
+        self._rules = rules
+        self._sink = sink
+        self._mask = mask
+        self._context = context
+        self._rate = rate.Rate(rules.per_minute)
+
+    def write(
+        self,
+        call: request.Request,
+        verdict: policy.Verdict,
+        entry: call_log.CallLog,
+        cancel: cancellation.Cancellation,
+    ) -> tuple[types.Response, bool]:
+        """Tries a write of a script. Returns the answer, and whether the write is only planned. Raises KubescriptError.
+
+        `verdict` is "plan", or "direct" for a write that is sent at once.
+        """
+        call = entry.call = writes.canonical(call)
+        self._check(call, entry)
+        if not self._rate.take(entry.summary.session):
+            raise entry.refusal(call, self._too_many())
+        if writes.is_dry_run(call):
+            self._attempts.check_dry_run(call, self._reader(entry), cancel)
+            return self._send(replace(call, dry_run=True), entry, cancel), False
+        draft = entry.summary.draft
+        if verdict == "plan" and draft is None:
+            raise errors.PlanError("nothing can be planned here: no person can be asked", code="plan.nobody")
+        tried = self._tried(call, entry, cancel)
+        if isinstance(tried, types.Response):
+            return tried, False
+        if verdict == "plan" and draft is not None:
+            if _is_idle(tried.changes):
+                return tried.answer, False
+            entry.verdict = "plan"
+            draft.add(tried, self._context)
+            return tried.answer, True
+        return self._send(_guarded(tried), entry, cancel), False
+
+    def _too_many(self) -> policy.Decision:
+        most = self._rules.per_minute
+        return policy.Decision("deny", "writes.rate", f"{most} writes a minute are permitted", "wait a minute")
+
+    def plan(self, call: request.Request, notes: summary.Summary, cancel: cancellation.Cancellation) -> bool:
+        """Tries a write that no script has asked for, and writes it down in the draft of `notes`. Returns whether it
+        would change anything. Raises KubescriptError."""
+        response, planned = self.write(call, "plan", self._entry(call, notes), cancel)
+        response.close()
+        if response.status >= 300:
+            raise errors.PlanError(f"{request.describe(call)}: the API server answers {response.status}")
+        return planned
+
+    def try_again(
+        self, call: request.Request, notes: summary.Summary, cancel: cancellation.Cancellation
+    ) -> records.Attempt | Sent:
+        """Tries a request of a plan. Returns the API server's refusal when it has one. Raises KubescriptError."""
+        entry = self._entry(call, notes)
+        tried = self._tried(call, entry, cancel)
+        if isinstance(tried, types.Response):
+            return self._refusal(tried, entry)
+        entry.verdict = "plan"
+        entry.ended(tried.answer.status, "", 0, {}, empty=False)
+        return tried
+
+    def send(self, call: request.Request, notes: summary.Summary, cancel: cancellation.Cancellation) -> Sent:
+        """Sends a request of a plan, with its precondition. Raises KubescriptError, after which nobody knows whether it
+        was carried out."""
+        entry = self._entry(call, notes)
+        response = self._send(call, entry, cancel)
+        if response.status >= 300:
+            return self._refusal(response, entry)
+        size = len(attempts.whole(response))
+        entry.ended(response.status, "", size, {}, empty=False)
+        return Sent(response.status, "")
+
+    def made(
+        self, call: request.Request, name: str, notes: summary.Summary, cancel: cancellation.Cancellation
+    ) -> masking.Changes | None:
+        """Compares the object of that name with what a creation would make; None when there is none. Raises
+        KubescriptError."""
+        entry = self._entry(call, notes)
+        return self._attempts.made(call, name, self._reader(entry), notes.found, cancel)
+
+    def cluster_id(self, notes: summary.Summary, cancel: cancellation.Cancellation) -> str:
+        """Returns what tells this cluster from all others: the uid of its namespace kube-system, or its name where that
+        may not be read. Raises KubescriptError."""
+        call = replace(_KUBE_SYSTEM, deadline=time.monotonic() + _READ_S)
+        try:
+            facts = self.facts(call, notes, cancel)
+        except errors.PlanError:
+            facts = None
+        return facts.uid if facts is not None else f"context {self._cluster.name}"
+
+    def facts(
+        self, call: request.Request, notes: summary.Summary, cancel: cancellation.Cancellation
+    ) -> masking.Facts | None:
+        """Returns what the object of a request is now; None when there is none. Raises KubescriptError."""
+        entry = self._entry(call, notes)
+        return self._attempts.facts(call, self._reader(entry), notes.found, cancel)
+
+    def _tried(
+        self, call: request.Request, entry: call_log.CallLog, cancel: cancellation.Cancellation
+    ) -> records.Attempt | types.Response:
+        """Tries a write. Raises PolicyDenied when a rule objects to it, or to what it would change."""
+
+        def send(dry: request.Request, cancel: cancellation.Cancellation) -> types.Response:
+            entry.call = dry
+            return self._send(dry, entry, cancel)
+
+        self._check(call, entry)
+        tried = self._attempts.attempt(call, self._reader(entry), send, entry.summary.found, cancel)
+        if isinstance(tried, types.Response):
+            return tried
+        found = changes.findings(call, tried.changes, self._rules)
+        for denial in found.denials:
+            raise entry.refusal(call, denial)
+        return replace(tried, notices=found.notices)
+
+    def _check(self, call: request.Request, entry: call_log.CallLog) -> None:
+        """Raises PolicyDenied when a rule objects to a write before anything of it is sent."""
+        # Attack: DELETE of a collection with the body {} and ?dryRun=All, of which the API server ignores the query. It
+        # asks for a dry run by itself, and is none.
+        objection = write_policy.permitted(call, self._rules)
+        if objection is not None:
+            raise entry.refusal(call, objection)
+
+    def _reader(self, entry: call_log.CallLog) -> attempts.Perform:
+        """Returns what reads for a write. Each read is recorded by itself, under an id of its own."""
+
+        def read(call: request.Request, cancel: cancellation.Cancellation) -> types.Response:
+            call = replace(call, audit_id=str(uuid.uuid4()))
+            # The script's own notes say what the script has asked for, and this was asked by nobody.
+            log = self._entry(call, summary.Summary(journal=entry.summary.journal))
+            try:
+                response = self._cluster.perform(call, _seconds_left(call), cancel)
+            except errors.KubescriptError as error:
+                log.failed(error)
+                raise
+            log.answered(call, response)
+            log.ended(response.status, "", 0, {}, empty=False)
+            return response
+
+        return read
+
+    def _entry(self, call: request.Request, notes: summary.Summary) -> call_log.CallLog:
+        entry = call_log.CallLog(notes, self._sink, self._mask, self._context)
+        entry.call = call
+        return entry
+
+    def _send(
+        self, call: request.Request, entry: call_log.CallLog, cancel: cancellation.Cancellation
+    ) -> types.Response:
+        entry.call = call
+        entry.summary.journal.before(call)
+        return self._cluster.perform(call, _seconds_left(call), cancel)
+
+    def _refusal(self, response: types.Response, entry: call_log.CallLog) -> Sent:
+        text = attempts.whole(response).decode("utf-8", "replace")
+        entry.ended(response.status, "", len(text), {}, empty=False)
+        return Sent(response.status, entry.text(text[:_MAX_TEXT]))
+
+
+def _guarded(tried: records.Attempt) -> request.Request:
+    """Returns the write with the precondition that its object is as the dry run has found it."""
+    before = tried.changes.before
+    if before is None:
+        return tried.call
+    return writes.guarded(tried.call, before.uid, before.resource_version)
+
+
+def _is_idle(changes: masking.Changes) -> bool:
+    """Says whether a write leaves its object as it is."""
+    return changes.before is not None and changes.after is not None and not changes.rows
+
+
+def _seconds_left(call: request.Request) -> float:
+    return max(0.001, call.deadline - time.monotonic())

@@ -1,0 +1,60 @@
+"""Opens what a command needs, and ends a command that fails with a message. `main` and `plans` use it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+import kubescript
+from kubescript import spawner
+from kubescript.cli import flags, terminal
+from kubescript.output import sanitizing
+
+if TYPE_CHECKING:
+    from kubescript import app, types
+
+__all__ = ["application", "errors_explained", "operator"]
+
+
+def operator(command: str) -> types.Caller:
+    """The caller on record when a person runs a command, and no client asks."""
+    from kubescript import types
+
+    return types.Caller(
+        session=f"{os.getpid():016x}",
+        client=f"kubescript {command}",
+        version=kubescript.__version__,
+    )
+
+
+@contextlib.contextmanager
+def application(context: click.Context, given: dict[str, object], *, serves: bool = False) -> Iterator[app.Application]:
+    """Everything a command needs, put together only now: the fork server was started before any secret was read."""
+    source: spawner.Spawner = context.find_root().obj
+    masking = spawner.Spawner(spawner.MASKER, reads=True)
+    with errors_explained(), contextlib.closing(masking):
+        if not serves:  # what serves has more to import, and to answer first
+            source.warm_up()
+            masking.warm_up()
+        from kubescript import app, logs  # 0.3 s, in which both warm up
+
+        settings = flags.settings(context, given)
+        logs.configure(settings.log_level, as_text=terminal.wants_text(settings), file=settings.log_file)
+        with app.opened(settings, source, masking) as opened:
+            yield opened
+
+
+@contextlib.contextmanager
+def errors_explained() -> Iterator[None]:
+    """Ends a command with an error's message and what to do, never with a stack trace."""
+    from kubescript import errors
+
+    try:
+        yield
+    except errors.KubescriptError as error:
+        # Attack: an API server's words, or a name in a saved cluster, give orders to the terminal.
+        raise click.ClickException(sanitizing.clean(error.explained)) from None

@@ -1,0 +1,188 @@
+"""`kubescript approve` and `kubescript plans …`: a person reads plans in a terminal, and decides on them.
+
+Only a person at a terminal decides: no flag answers the question. Attack: a model with a shell that approves its own
+plan by `yes | kubescript approve`.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from kubescript.cli import flags, opening, process, terminal
+
+if TYPE_CHECKING:
+    from kubescript import app, planning
+    from kubescript.plans import record
+
+__all__ = ["approve", "plans", "settle"]
+
+_FAILED: Final = 1
+_WIDEST: Final = 140
+
+
+@click.command(short_help="Read a plan, and approve or decline it.")
+@click.argument("plan")
+@flags.server_flags
+@click.pass_context
+def approve(context: click.Context, /, plan: str, **given: object) -> None:
+    """Show what PLAN would change, ask whether to apply it, and apply it.
+
+    Give the flags of the server that made the plan: its policy must be the same.
+    """
+    with opening.application(context, given) as opened:
+        found = _settled(opened, plan)
+    context.exit(0 if found.state in {"applied", "declined", "pending"} else _FAILED)
+
+
+def settle(opened: app.Application, plan: str) -> None:
+    """Asks the person who has run a script about its plan; says how to approve it where nobody can be asked."""
+    if _is_person():
+        _settled(opened, plan)
+        return
+    process.echo(f"Nothing is changed yet. A person approves the plan with: kubescript approve {plan}", err=True)
+
+
+def _settled(opened: app.Application, plan: str) -> record.Record:
+    """Shows a plan, asks about it, and applies it if it is approved."""
+    planned = _planning(opened)
+    found = planned.approvals.get(plan)
+    process.echo(_text(found))
+    if found.state == "pending":
+        found = planned.approvals.decide(plan, _decision(found))
+    if found.state == "approved":
+        found = _applied(opened, planned, plan)
+    process.echo(_ending(found))
+    return found
+
+
+@click.group()
+def plans() -> None:
+    """List plans, show one, take one back, or make a link to its page."""
+
+
+@plans.command(name="list", short_help="The newest plans and their states.")
+@flags.server_flags
+@click.pass_context
+def list_plans(context: click.Context, /, **given: object) -> None:
+    """List the newest plans."""
+    with opening.application(context, given) as opened:
+        for found in _planning(opened).approvals.newest():
+            count = len(found.plan.steps)
+            client = found.plan.author.client or found.plan.author.user
+            process.echo(f"{found.plan.id}  {found.state:<8}  {count:>3} changes  by {client}")
+
+
+@plans.command(short_help="What a plan would change, and what became of it.")
+@click.argument("plan")
+@flags.server_flags
+@click.pass_context
+def show(context: click.Context, /, plan: str, **given: object) -> None:
+    """Show PLAN."""
+    with opening.application(context, given) as opened:
+        process.echo(_text(_planning(opened).approvals.get(plan)))
+
+
+@plans.command(short_help="Take back what a plan has changed, by a plan of its own.")
+@click.argument("plan")
+@flags.server_flags
+@click.pass_context
+def undo(context: click.Context, /, plan: str, **given: object) -> None:
+    """Plan the reverse of what was applied of PLAN, show it, and ask whether to apply it."""
+    with opening.application(context, given) as opened:
+        reverse = _planning(opened).undo(plan, opening.operator("plans undo"))
+        settle(opened, reverse.id)
+
+
+@plans.command(short_help="A link that opens a plan's page once.")
+@click.argument("plan")
+@flags.server_flags
+@click.pass_context
+def link(context: click.Context, /, plan: str, **given: object) -> None:
+    """Print a link that opens the page of PLAN once, at a server that is running."""
+    from kubescript import private_files
+    from kubescript.approvals import links
+
+    with opening.application(context, given) as opened:
+        found = _planning(opened).approvals.get(plan)
+        made = links.found(private_files.state_folder())
+        if made is None:
+            raise click.ClickException(f"no server with a page is running; use `kubescript approve {plan}`")
+        process.echo(made.to(plan, found.plan.expires))
+
+
+def _planning(opened: app.Application) -> planning.Planning:
+    if opened.planning is None:
+        raise click.ClickException('these settings take no plans; give those of the server, with writes = "plan"')
+    return opened.planning
+
+
+def _text(found: record.Record) -> str:
+    from kubescript.approvals import plain
+
+    return plain.text(found, min(_WIDEST, shutil.get_terminal_size().columns))
+
+
+def _decision(found: record.Record) -> record.Decision:
+    """Asks the person at the terminal. Aborts when nobody is there."""
+    import time
+
+    from kubescript.plans import planner
+    from kubescript.plans import record as plan_record
+
+    if not _is_person():
+        raise click.ClickException("a plan is approved by a person at a terminal; this is none")
+    overrides = _overridden(found)
+    answer = click.prompt("Type `approve` or `decline`", type=click.Choice(["approve", "decline"]), show_choices=False)
+    approves = answer == "approve"
+    must_say_why = approves and bool(overrides)
+    reason = click.prompt("Reason", default=None if must_say_why else "", show_default=False)
+    return plan_record.Decision(
+        approver=planner.local_user(),
+        channel="terminal",
+        approves=approves,
+        hash=found.plan.hash,
+        reason=reason,
+        overrides=overrides if approves else (),
+        at=time.time(),
+    )
+
+
+def _is_person() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _overridden(found: record.Record) -> tuple[str, ...]:
+    """Returns the rules whose critical findings the person overrides, each by its name."""
+    rules = dict.fromkeys(finding.rule for finding in found.plan.critical)
+    if not rules:
+        return ()
+    names = ", ".join(rules)
+    process.echo(f"Critical findings: {names}. Approving overrides them, and takes a reason.")
+    return tuple(rules)
+
+
+def _applied(opened: app.Application, planned: planning.Planning, plan: str) -> record.Record:
+    """Applies a plan, and follows what it has begun."""
+    import anyio
+
+    with terminal.Status("applying") as status:
+
+        def report(done: int, count: int, text: str) -> None:
+            status.say(f"{done} of {count}: {text}")
+
+        ended = planned.approvals.apply(plan, report)
+    if ended.state == "applied":
+        followed = anyio.run(opened.follow, ended, opening.operator("approve"), None)
+        if followed is not None:
+            process.echo(followed.text)
+    return ended
+
+
+def _ending(found: record.Record) -> str:
+    if found.state == "pending":
+        return "approved; another person must approve it too"
+    return f"{found.state}: {found.text or 'nothing was changed'}"

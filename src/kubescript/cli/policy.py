@@ -1,0 +1,128 @@
+"""`kubescript policy …`: the commands about the policy. They need no cluster."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from kubescript.cli import flags, paths, process
+
+if TYPE_CHECKING:
+    from kubescript import config
+    from kubescript.cli import policy_cases
+
+__all__ = ["policy"]
+
+_FAILED: Final = 1
+
+
+@click.group()
+def policy() -> None:
+    """Try the policy without a cluster."""
+
+
+@policy.command(short_help="Say what the policy decides about written or recorded requests.")
+@click.argument("file", type=paths.UserPath(dir_okay=False))
+@flags.server_flags
+@click.pass_context
+def test(context: click.Context, /, file: Path, **given: object) -> None:
+    """Say for each request in FILE what the policy decides, and by which rule. Nothing is sent.
+
+    FILE is a YAML list of cases, or an audit file. A case has a `request` (`method`, `path`, `query`, `body`,
+    `content_type`) and may have the objects `before` and `after` it, and what to `expect`: allow, deny, plan or direct,
+    and a `rule`. Exit code 1: a case has another outcome than it expects.
+    """
+    from kubescript import errors
+    from kubescript.cli import policy_cases
+    from kubescript.output import sanitizing
+
+    try:
+        settings = flags.settings(context, given)
+        with _judges(settings) as judges:
+            test_file = _audit if policy_cases.is_audit(file) else _cases
+            failed = test_file(file, judges)
+    except errors.KubescriptError as error:
+        raise click.ClickException(sanitizing.clean(error.explained)) from None
+    context.exit(_FAILED if failed else 0)
+
+
+@contextlib.contextmanager
+def _judges(settings: config.Settings) -> Iterator[dict[str, policy_cases.Judge]]:
+    """Yields what decides about each cluster, the default one first. Raises ConfigError for wrong settings."""
+    from kubescript import app, redaction
+    from kubescript.cli import policy_cases
+    from kubescript.policy import write_settings
+
+    expressions = write_settings.expressions(settings)
+    engine = redaction.Engine(settings.redaction, expressions=expressions, strict=bool(settings.sandbox.strict))
+    with contextlib.closing(engine):
+        judges = {}
+        for name in settings.context_names or ("",):
+            own = settings.of_context(name) if name else settings
+            rules = write_settings.read(own.write_policy)
+            judges[name] = policy_cases.Judge(app.policy_of(own), rules, engine.changes)
+        yield judges
+
+
+def _cases(file: Path, judges: dict[str, policy_cases.Judge]) -> bool:
+    """Prints what becomes of each case; says whether one has another outcome than it expects."""
+    from kubescript.cli import policy_cases
+
+    failed = 0
+    every = policy_cases.read(file)
+    for case in every:
+        result = policy_cases.judged(case, judges)
+        _print(result)
+        if result.unjudged:
+            _say(f"         {result.unjudged}: what it would change was not judged")
+        if not result.meets(case):
+            failed += 1
+            wanted = " by ".join(filter(None, (case.expect, case.rule)))
+            _say(f"         FAILED: expected {wanted}")
+    _say(f"{len(every)} cases, {failed} failed")
+    return failed > 0
+
+
+def _audit(file: Path, judges: dict[str, policy_cases.Judge]) -> bool:
+    """Prints what would become of each recorded call but those that are allowed."""
+    from kubescript.audit import reader
+    from kubescript.cli import policy_cases
+
+    results: Counter[policy_cases.Result] = Counter()
+    seen = set()
+    for record in reader.records(file):
+        result = policy_cases.recorded(record, judges)
+        if result is None or record.get("audit_id") in seen:
+            continue
+        seen.add(record.get("audit_id"))
+        results[result] += 1
+    for result, count in results.items():
+        if result.verdict != "allow":
+            _print(result, count)
+    totals: Counter[str] = Counter()
+    for result, count in results.items():
+        totals[result.verdict] += count
+    _say(", ".join(f"{count} {verdict}" for verdict, count in sorted(totals.items())) or "no calls")
+    _say("A record has no bodies, so what the requests would change was not judged.")
+    return False
+
+
+def _print(result: policy_cases.Result, count: int = 1) -> None:
+    times = f" ({count} times)" if count > 1 else ""
+    why = f": {result.rule}" if result.rule else ""
+    reason = f": {result.reason}" if result.reason else ""
+    _say(f"{result.verdict:<8} {result.what}{times}{why}{reason}")
+    for notice in result.notices:
+        _say(f"         {notice.rule} tells the approver: {notice.message}")
+
+
+def _say(line: str) -> None:
+    """Prints a line. Its text may be a stranger's."""
+    from kubescript.output import sanitizing
+
+    process.echo(sanitizing.printable(line))

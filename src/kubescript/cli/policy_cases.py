@@ -1,0 +1,222 @@
+"""Requests that `kubescript policy test` judges: written as cases in YAML, or recorded in an audit file.
+
+A case is judged as the broker judges a call: by the same policy, in the same masking process. Nothing is sent. What a
+dry run would answer is not known here, so a case gives the object before and after.
+"""
+
+from __future__ import annotations
+
+import json
+import urllib.parse
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+
+from kubescript import config, errors
+from kubescript.cluster import yaml_objects
+from kubescript.policy import changes, policy
+from kubescript.policy import writes as write_policy
+from kubescript.request import request, writes
+from kubescript.wire import masking, protocol
+
+__all__ = ["Case", "Judge", "Result", "is_audit", "judged", "read", "recorded"]
+
+Compare = Callable[[request.Request, bytes, bytes, Callable[[str], None]], masking.Changes]
+"""See `redaction.Engine.changes`."""
+_ContentType = Literal[
+    "application/json",
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+    "application/apply-patch+yaml",
+]
+_TYPES: Final[Mapping[str, Literal["json", "json-patch", "merge-patch", "strategic-merge-patch", "apply-patch"]]] = {
+    "application/json": "json",
+    "application/json-patch+json": "json-patch",
+    "application/merge-patch+json": "merge-patch",
+    "application/strategic-merge-patch+json": "strategic-merge-patch",
+    "application/apply-patch+yaml": "apply-patch",
+}
+_METHODS: Final = {
+    "create": "POST",
+    "update": "PUT",
+    "patch": "PATCH",
+    "delete": "DELETE",
+    "deletecollection": "DELETE",
+}
+
+
+class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The request of a case."""
+
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+    path: str
+    """May end with a query."""
+    query: dict[str, str] = {}
+    body: Any = None
+    content_type: _ContentType | None = None
+    """Default: JSON, and of a PATCH a strategic merge patch."""
+
+
+class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One case of a file."""
+
+    request: Asked
+    context: str = ""
+    """The cluster, where there are several."""
+    before: dict[str, Any] | None = None
+    after: dict[str, Any] | None = None
+    """Default: the body of what creates or replaces an object."""
+    expect: Literal["allow", "deny", "plan", "direct"] | None = None
+    rule: str = ""
+    """The rule that is expected to decide, or to tell the approver something."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """All that decides about the calls to one cluster."""
+
+    calls: policy.Policy
+    writes: write_policy.Policy
+    compare: Compare
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What would become of a request."""
+
+    what: str
+    verdict: str
+    rule: str = ""
+    reason: str = ""
+    notices: tuple[changes.Notice, ...] = ()
+    unjudged: str = ""
+    """Why its changes were not judged."""
+
+    def meets(self, case: Case) -> bool:
+        """Says whether the verdict, and the rule that decided, are those that the case expects."""
+        rules = {self.rule, *(notice.rule for notice in self.notices)}
+        return case.expect in {None, self.verdict} and (not case.rule or case.rule in rules)
+
+
+def is_audit(file: Path) -> bool:
+    """Says whether the file begins as an audit record does. Raises ConfigError."""
+    try:
+        record = json.loads(_content(file).lstrip().partition(b"\n")[0])
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(record, dict) and "type" in record
+
+
+def read(file: Path) -> list[Case]:
+    """Reads the cases of a file. Raises ConfigError."""
+    try:
+        documents = yaml_objects.documents(_content(file))
+        return msgspec.convert(documents[0] if documents else [], list[Case])
+    except ValueError as error:  # of msgspec too
+        remedy = "write a list of cases, each with a `request` that has a `method` and a `path`"
+        raise errors.ConfigError(f"{file}: {error}", remedy=remedy) from None
+
+
+def judged(case: Case, judges: Mapping[str, Judge]) -> Result:
+    """Judges a case. Raises ConfigError when it names no cluster, and RedactionError."""
+    judge = _judge(case.context, judges)
+    try:
+        call = _parsed(case.request)
+    except errors.RequestError as error:
+        return Result(f"{case.request.method} {case.request.path}", "deny", error.code, error.message)
+    first = _judged_request(call, judge)
+    if first.verdict in {"allow", "deny"}:
+        return first
+    after = case.after
+    if after is None and call.verb in {"create", "update"} and write_policy.verb(call) != "delete":
+        after = case.request.body
+    missing = _missing(call, case.before, after)
+    if missing:
+        return replace(first, unjudged=missing)
+    shown = judge.compare(call, _encoded(case.before), _encoded(after), lambda _: None)
+    found = changes.findings(call, shown, judge.writes)
+    if found.denials:
+        return _denied(call, found.denials[0], found.notices)
+    return replace(first, notices=found.notices)
+
+
+def recorded(record: Mapping[str, Any], judges: Mapping[str, Judge]) -> Result | None:
+    """Judges the request of an audit record; None for a record of anything else. Raises ConfigError when it names no
+    cluster."""
+    if record.get("type") not in {"call", "sent"} or not record.get("resource"):
+        return None
+    verb = str(record.get("verb", ""))
+    call = request.Request(
+        method=_METHODS.get(verb, "GET"),
+        path="",
+        query=(),
+        verb=verb,
+        is_resource=True,
+        group=str(record.get("group", "")),
+        version=str(record.get("version", "")),
+        resource=str(record.get("resource", "")),
+        subresource=str(record.get("subresource", "")),
+        namespace=str(record.get("namespace", "")),
+        name=str(record.get("name", "")),
+    )
+    return _judged_request(call, _judge(str(record.get("context", "")), judges))
+
+
+def _content(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise errors.ConfigError(f"cannot read {file}: {error.strerror}") from None
+
+
+def _judge(context: str, judges: Mapping[str, Judge]) -> Judge:
+    """Returns what decides about one cluster, the first one without a name."""
+    if not context:
+        return next(iter(judges.values()))
+    if context not in judges:
+        raise errors.ConfigError(f"no context {context[:80]!r}{config.nearest(context, judges)}")
+    return judges[context]
+
+
+def _parsed(asked: Asked) -> request.Request:
+    """Returns the request in its canonical form. Raises RequestError."""
+    address = urllib.parse.urlsplit(asked.path)
+    path = tuple(urllib.parse.unquote(part) for part in address.path.strip("/").split("/"))
+    query = (*urllib.parse.parse_qsl(address.query, keep_blank_values=True), *asked.query.items())
+    default: _ContentType = "application/json"
+    if asked.method == "PATCH":
+        default = "application/strategic-merge-patch+json"
+    content_type = _TYPES[asked.content_type or default]
+    body = msgspec.Raw(_encoded(asked.body))
+    return writes.canonical(request.parse(protocol.Call(asked.method, path, query, body, content_type)))
+
+
+def _judged_request(call: request.Request, judge: Judge) -> Result:
+    """Judges the request alone."""
+    decision = judge.calls.decide(call)
+    if decision.verdict in {"plan", "direct"}:
+        decision = write_policy.permitted(call, judge.writes) or decision
+    if decision.verdict == "deny":
+        return _denied(call, decision)
+    return Result(request.describe(call), decision.verdict, decision.rule)
+
+
+def _denied(call: request.Request, decision: policy.Decision, notices: tuple[changes.Notice, ...] = ()) -> Result:
+    return Result(request.describe(call), "deny", decision.rule, decision.reason, notices)
+
+
+def _missing(call: request.Request, before: object, after: object) -> str:
+    """Says what is missing of a case to judge what its request would change; empty when nothing is."""
+    if before is None and call.verb != "create":
+        return "no `before`"
+    if after is None and write_policy.verb(call) != "delete":
+        return "no `after`"
+    return ""
+
+
+def _encoded(document: object) -> bytes:
+    return b"" if document is None else json.dumps(document).encode()

@@ -1,0 +1,160 @@
+"""The fields that differ between two states of an object, one row each; nothing is left out and nothing is cut.
+
+An object is taken apart into its leaves: scalars, and objects and lists that are empty. Two objects with the same
+leaves at the same paths, and the same order in each list, are the same object; a row stands for each difference.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from kubescript.masker import nodes, requested
+from kubescript.wire import masking
+
+__all__ = ["Differences", "TooManyError", "between"]
+
+_LEAF: Final = "leaf"
+_NONE: Final = ("nothing",)
+"""Stands for a value that is not there; no leaf is equal to it."""
+_MAX_HASHED: Final = 4 * masking.MAX_CHANGES
+"""Bytes of paths and values that are hashed. Attack: a key of a megabyte, which is masked, above many fields."""
+
+
+class TooManyError(ValueError):
+    """There are more rows, or longer ones, than an answer may have."""
+
+
+class Differences(NamedTuple):
+    """What differs between two objects."""
+
+    rows: tuple[masking.Row, ...] = ()
+    digest: str = ""
+    """SHA-256 of the rows that the request names, unmasked: masks are others in each process."""
+
+
+def between(before: nodes.Node | None, after: nodes.Node | None, asked: requested.Asked) -> Differences:
+    """Returns what differs between two objects, either of which may be missing, in the order of `after`; what goes away
+    stands behind its siblings. Raises TooManyError."""
+    found = _Rows()
+    found.objects(before, after, asked)
+    return Differences(tuple(found.rows), found.digest.hexdigest())
+
+
+class _Rows:
+    """The rows so far, and the path at which the comparison is."""
+
+    def __init__(self) -> None:
+        self.rows: list[masking.Row] = []
+        self.digest = hashlib.sha256()
+        self._unhashed = _MAX_HASHED
+        self._path: list[str] = []
+        self._names: list[Any] = []
+        """The same path, unmasked: keys, labels and places."""
+        self._left = masking.MAX_CHANGES
+        """Characters that further rows may have."""
+
+    def objects(self, old: nodes.Node | None, new: nodes.Node | None, asked: requested.Asked) -> None:
+        """Compares two objects, member by member."""
+        olds = nodes.fields(old) if old is not None else {}
+        news = nodes.fields(new) if new is not None else {}
+        for key, field in news.items():
+            was = olds.get(key)
+            old_node = was.node if was is not None else None
+            self._below(nodes.key_step(field.key), key, old_node, field.node, asked.field(key))
+        for key, field in olds.items():
+            if key not in news:
+                self._below(nodes.key_step(field.key), key, field.node, None, asked.field(key))
+
+    def _below(
+        self, step: str, name: Any, old: nodes.Node | None, new: nodes.Node | None, asked: requested.Asked
+    ) -> None:
+        self._path.append(step)
+        self._names.append(name)
+        self._values(old, new, asked)
+        self._path.pop()
+        self._names.pop()
+
+    def _values(self, old: nodes.Node | None, new: nodes.Node | None, asked: requested.Asked) -> None:
+        was, now = _form(old), _form(new)
+        if was is not None and now is not None and was != now:
+            self._values(None, new, asked)
+            self._values(old, None, asked)
+        elif dict in {was, now}:
+            self.objects(old, new, asked)
+        elif list in {was, now}:
+            self._lists(old, new, asked)
+        elif old is None or new is None or not nodes.is_same(old.raw, new.raw):
+            was_text = nodes.text(old) if old is not None else None
+            now_text = nodes.text(new) if new is not None else None
+            self._add(was_text, now_text, asked)
+            self._hash(old.raw if old is not None else _NONE, new.raw if new is not None else _NONE, asked, new is None)
+
+    def _lists(self, old: nodes.Node | None, new: nodes.Node | None, asked: requested.Asked) -> None:
+        olds = nodes.items(old) if old is not None else []
+        news = nodes.items(new) if new is not None else []
+        raw = [item.raw for item in news]
+        key = nodes.list_key([item.raw for item in olds], raw)
+        item_asked = asked.items(key, raw)
+        if key is not None:
+            self._labelled(key, olds, news, item_asked, asked)
+            return
+        for place in range(max(len(olds), len(news))):
+            was = olds[place] if place < len(olds) else None
+            now = news[place] if place < len(news) else None
+            self._below(f"[{place}]", place, was, now, item_asked(place))
+
+    def _labelled(
+        self,
+        key: str,
+        old: list[nodes.Node],
+        new: list[nodes.Node],
+        item_asked: requested.ItemAsked,
+        asked: requested.Asked,
+    ) -> None:
+        """Compares two lists whose items are known by a field."""
+        olds = {item.raw[key]: item for item in old}
+        news = {item.raw[key]: item for item in new}
+        stayed = [label for label in olds if label in news]
+        if list(news) != [*stayed, *(label for label in news if label not in olds)]:
+            self._moved(key, old, new, asked)
+        for label, item in news.items():
+            self._below(nodes.label_step(key, item.shown), [label], olds.get(label), item, item_asked(label))
+        for label, item in olds.items():
+            if label not in news:
+                self._below(nodes.label_step(key, item.shown), [label], item, None, item_asked(label))
+
+    def _moved(self, key: str, old: list[nodes.Node], new: list[nodes.Node], asked: requested.Asked) -> None:
+        """Adds a row that tells the order of a list's items."""
+        self._add(nodes.order(key, old), nodes.order(key, new), asked)
+        self._hash([item.raw[key] for item in old], [item.raw[key] for item in new], asked, gone=False)
+
+    def _add(self, old: tuple[str, bool] | None, new: tuple[str, bool] | None, asked: requested.Asked) -> None:
+        path = "".join(self._path).removeprefix(".")
+        was, was_masked = old if old is not None else (None, False)
+        now, now_masked = new if new is not None else (None, False)
+        self._left -= len(path) + len(was or "") + len(now or "")
+        # Attack: a hundred thousand fields below a key of a megabyte.
+        if self._left < 0 or len(self.rows) >= masking.MAX_ROWS:
+            raise TooManyError
+        is_by_server = not asked.names(gone=new is None)
+        self.rows.append(masking.Row(path, was, now, is_by_server, was_masked or now_masked))
+
+    def _hash(self, old: Any, new: Any, asked: requested.Asked, gone: bool) -> None:
+        """Adds a row to the digest, if the request names it."""
+        if not asked.names(gone=gone):
+            return
+        content = msgspec.json.encode([self._names, old, new])
+        self._unhashed -= len(content)
+        if self._unhashed < 0:
+            raise TooManyError
+        self.digest.update(content)
+
+
+def _form(node: nodes.Node | None) -> Any:
+    """Returns what a value is made of: members, items or nothing more; None where there is no value."""
+    if node is None:
+        return None
+    return type(node.raw) if isinstance(node.raw, dict | list) and node.raw else _LEAF

@@ -1,0 +1,67 @@
+"""What would bring an object back as it was before a write: a JSON patch of the fields that the write changed.
+
+It is offered to a person as a plan of its own. There is none where it would hold a value that is masked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from kubescript.masker import nodes
+
+__all__ = ["patch"]
+
+_MAX_BYTES: Final = 256 * 1024
+
+
+class _MaskedError(ValueError):
+    """A value that the patch needs is masked."""
+
+
+def patch(before: nodes.Node, after: nodes.Node) -> str:
+    """Returns the patch that turns `after` into `before`, as JSON; empty where there is none."""
+    try:
+        operations = list(_objects("", before, after))
+    except _MaskedError:
+        return ""
+    text = msgspec.json.encode(operations).decode()
+    return text if operations and len(text) <= _MAX_BYTES else ""
+
+
+def _objects(path: str, before: nodes.Node, after: nodes.Node) -> Iterator[dict[str, Any]]:
+    olds, news = nodes.fields(before), nodes.fields(after)
+    for key, field in news.items():
+        below = f"{path}/{_escaped(key)}"
+        if key not in olds:
+            yield {"op": "remove", "path": below}
+        else:
+            yield from _values(below, olds[key].node, field.node)
+    for key, field in olds.items():
+        if key not in news:
+            yield {"op": "add", "path": f"{path}/{_escaped(key)}", "value": _plain(field.node)}
+
+
+def _values(path: str, before: nodes.Node, after: nodes.Node) -> Iterator[dict[str, Any]]:
+    if isinstance(before.raw, dict) and isinstance(after.raw, dict):
+        yield from _objects(path, before, after)
+        return
+    if isinstance(before.raw, list) and isinstance(after.raw, list) and len(before.raw) == len(after.raw):
+        for place, (old, new) in enumerate(zip(nodes.items(before), nodes.items(after), strict=True)):
+            yield from _values(f"{path}/{place}", old, new)
+        return
+    if not nodes.is_same(before.raw, after.raw):
+        yield {"op": "replace", "path": path, "value": _plain(before)}
+
+
+def _plain(node: nodes.Node) -> Any:
+    """Returns a value that may be shown as it is. Raises _MaskedError for another."""
+    if node.raw != node.shown:
+        raise _MaskedError
+    return node.raw
+
+
+def _escaped(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")

@@ -1,0 +1,157 @@
+"""The parts that plans need, put together when the first one is made. `app` opens it where a cluster takes plans."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kubescript import config, contexts, errors, types
+from kubescript.plans import application, approval, plan, planner, review, undo
+from kubescript.policy import write_settings
+from kubescript.safety import configuration
+
+if TYPE_CHECKING:
+    from kubescript.approvals import access
+    from kubescript.plans import record, store
+
+__all__ = ["Planning"]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """The page while it is served."""
+
+    links: access.Link
+    address: str
+    closers: tuple[Callable[[], None], ...]
+
+
+class Planning:
+    """What plans need of one server. Many threads use it at once."""
+
+    def __init__(
+        self,
+        settings: config.Settings,
+        accesses: Mapping[str, contexts.ClusterAccess],
+        ledger: approval.Ledger | None,
+    ) -> None:
+        """`accesses` has the clusters by the names of their contexts."""
+        self._settings = settings
+        self._ledger = ledger
+        self._lock = threading.Lock()
+        self._store: store.Store | None = None
+        self._page: _Page | None = None
+        terms: dict[str, planner.Terms] = {}
+        self._targets: dict[str, application.Target] = {}
+        for context, access in accesses.items():
+            own = settings.of_context(context) if context else settings
+            if own.mode == "plan":
+                name = context if len(accesses) > 1 else ""
+                terms[name] = _terms(own, access)
+                self._targets[name] = application.Target(access.broker.writer, terms[name].policy, terms[name].identify)
+        self.planner = planner.Planner(
+            self.store,
+            terms,
+            expires_s=settings.plans.expires_s,
+            user=planner.local_user() if settings.transport == "stdio" else "",
+            review=review.reviewer(_safety_rules(settings)),
+        )
+        self.approvals = approval.Approvals(self.store, self._applier, ledger)
+
+    def store(self) -> store.Store:
+        """Returns the store, which is opened at its first use. Raises PlanError."""
+        # SQLAlchemy takes 0.3 s to import, and most servers never make a plan.
+        from kubescript.plans import store
+
+        with self._lock:
+            if self._store is None:
+                self._store = store.Store(self._settings.plans.store)
+            return self._store
+
+    def undo(self, plan_id: str, caller: types.Caller) -> plan.Plan:
+        """Makes and keeps the reverse of a plan, for a person to approve. Raises KubescriptError."""
+        done = self.approvals.get(plan_id)
+        target = self._applier().check(done.plan)
+        made = undo.make(done, target.writer, self.planner, caller)
+        if self._ledger is not None:
+            self._ledger.made(made)
+        self.planner.keep(made)
+        return made
+
+    def recover(self) -> None:
+        """Goes on with plans whose server died while it applied them."""
+        try:
+            self.approvals.recover()
+        except errors.KubescriptError as error:
+            log.warning("plans: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
+
+    def link(self, found: record.Record) -> str:
+        """Returns a link that opens a plan's page once; empty where there is no page."""
+        opened = self._opened_page()
+        return opened.links.to(found.plan.id, found.plan.expires) if opened is not None else ""
+
+    def has_page(self) -> bool:
+        """Serves the page if it is not served yet; says whether there is one."""
+        return self._opened_page() is not None
+
+    def _opened_page(self) -> _Page | None:
+        """Returns the page, which is served from the first plan on."""
+        if not self._settings.plans.page:
+            return None
+        from kubescript import private_files
+        from kubescript.approvals import access, links, page
+
+        with self._lock:
+            if self._page is None:
+                keys = access.Access()
+                url, close = page.serve(page.app(self.approvals, self._apply_later, keys), self._settings.plans.port)
+                link = access.Link(url, keys.secret)
+                folder = private_files.state_folder()
+                private_files.make_folders(folder)
+                self._page = _Page(link, url + keys.path, (links.publish(folder, link), close))
+                log.info("plans are approved at %s", self._page.address, extra={"event": "plans.page"})
+            return self._page
+
+    def _apply_later(self, plan_id: str) -> None:
+        """Applies a plan that was approved on the page, in a thread of its own."""
+        threading.Thread(target=self._apply, args=(plan_id,), name="kubescript-plan").start()
+
+    def _apply(self, plan_id: str) -> None:
+        try:
+            self.approvals.apply(plan_id, lambda _done, _count, _text: None)
+        except errors.KubescriptError as error:
+            log.warning("plan %s: %s", plan_id, error.message, extra={"code": error.code, "remedy": error.remedy})
+
+    def close(self) -> None:
+        """Closes the page and the store."""
+        with self._lock:
+            if self._page is not None:
+                for close in self._page.closers:
+                    close()
+            if self._store is not None:
+                self._store.close()
+
+    def _applier(self) -> application.Applier:
+        return application.Applier(self.store(), self._targets)
+
+
+def _terms(settings: config.Settings, access: contexts.ClusterAccess) -> planner.Terms:
+    return planner.Terms(
+        policy=write_settings.digest(settings),
+        budget=settings.write_policy.objects,
+        approvals=functools.partial(write_settings.approvals, settings.write_policy),
+        identify=access.broker.writer.cluster_id,
+    )
+
+
+def _safety_rules(settings: config.Settings) -> configuration.Configuration:
+    """Returns the rules over what a plan does. Raises ConfigError."""
+    if settings.safety_rules is None:
+        return configuration.Configuration()
+    return configuration.read(settings.safety_rules)

@@ -1,0 +1,81 @@
+"""Decides on plans and applies them, for every channel by which a person is asked. Nothing counts that is not on
+record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from kubescript.broker import records
+from kubescript.plans import application, plan, record
+
+if TYPE_CHECKING:
+    from kubescript.plans import store
+
+__all__ = ["Approvals", "Ledger"]
+
+
+class Ledger(Protocol):
+    """The audit record, as far as plans write it."""
+
+    def made(self, new: plan.Plan) -> None:
+        """Records a plan that no script has made. Raises AuditError."""
+
+    def decided(self, plan_id: str, decision: record.Decision) -> None:
+        """Records a decision, before it counts. Raises AuditError."""
+
+    def applied(self, ended: record.Record) -> None:
+        """Records how an application ended. Raises AuditError."""
+
+    def application(self, plan: str) -> records.Journal:
+        """Returns the journal of the calls that apply a plan."""
+
+
+class Approvals:
+    """The decisions on the plans of one server. Many threads use it at once."""
+
+    def __init__(
+        self, plans: Callable[[], store.Store], applier: Callable[[], application.Applier], ledger: Ledger | None
+    ) -> None:
+        self._plans = plans
+        self._applier = applier
+        self._ledger = ledger
+
+    def get(self, plan_id: str) -> record.Record:
+        """Returns a plan and what became of it. Raises PlanError."""
+        return self._plans().get(plan_id)
+
+    def newest(self, limit: int = 50) -> list[record.Record]:
+        """Returns the newest plans. Raises PlanError."""
+        return self._plans().newest(limit)
+
+    def decide(self, plan_id: str, decision: record.Decision) -> record.Record:
+        """Records a decision and counts it. Raises PlanError when it does not count, and AuditError."""
+        # An approval that nobody here can carry out would keep the plan waiting until it expires.
+        if decision.approves:
+            self._applier().check(self._plans().get(plan_id).plan)
+        if self._ledger is not None:
+            self._ledger.decided(plan_id, decision)
+        return self._plans().decide(plan_id, decision)
+
+    def apply(self, plan_id: str, report: application.Report) -> record.Record:
+        """Applies an approved plan. Raises PlanError when somebody else does, and AuditError."""
+        journal = records.NOWHERE if self._ledger is None else self._ledger.application(plan_id)
+        ended = self._applier().apply(plan_id, journal, report)
+        if self._ledger is not None:
+            self._ledger.applied(ended)
+        return ended
+
+    def unreported(self, session: str) -> list[record.Record]:
+        """Returns the plans of a session that ended without its model's knowledge. Raises PlanError."""
+        return self._plans().unreported(session)
+
+    def report(self, plan_id: str) -> None:
+        """Notes that the model knows how a plan has ended. Raises PlanError."""
+        self._plans().report(plan_id)
+
+    def recover(self) -> None:
+        """Goes on with the plans whose server died while it applied them. Raises KubescriptError."""
+        for plan_id in self._plans().unfinished():
+            self.apply(plan_id, lambda _done, _count, _text: None)

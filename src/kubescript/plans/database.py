@@ -1,0 +1,250 @@
+"""The database of plans: its table, its connections, and what goes wrong with it in an operator's words.
+
+SQLite in a file by default; PostgreSQL where several replicas share their plans. Both keep a transaction that has been
+committed, whatever dies next: SQLite with synchronous=FULL, PostgreSQL with synchronous_commit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import sqlite3
+import stat
+import urllib.parse
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import sqlalchemy
+from sqlalchemy import exc
+
+from kubescript import errors, private_files
+
+__all__ = ["PLANS", "Database", "opened", "unavailable"]
+
+_VERSION: Final = 1
+"""Of the tables below and of the JSON in them."""
+_TABLES: Final = sqlalchemy.MetaData()
+_SCHEMA: Final = sqlalchemy.Table(
+    "kubescript_schema",
+    _TABLES,
+    sqlalchemy.Column("version", sqlalchemy.Integer, primary_key=True),
+)
+PLANS: Final = sqlalchemy.Table(
+    "kubescript_plans",
+    _TABLES,
+    sqlalchemy.Column("id", sqlalchemy.String, primary_key=True),
+    sqlalchemy.Column("session", sqlalchemy.String, nullable=False),  # the author's
+    sqlalchemy.Column("created", sqlalchemy.Double, nullable=False),  # all times are seconds since the epoch
+    sqlalchemy.Column("expires", sqlalchemy.Double, nullable=False),
+    sqlalchemy.Column("hash", sqlalchemy.String, nullable=False),
+    sqlalchemy.Column("plan", sqlalchemy.LargeBinary, nullable=False),  # JSON, never changed
+    sqlalchemy.Column("state", sqlalchemy.String, nullable=False),  # a plan past its time keeps the state it had
+    sqlalchemy.Column("progress", sqlalchemy.LargeBinary, nullable=False),  # JSON: decisions, steps and how it ended
+    sqlalchemy.Column("owner", sqlalchemy.String, nullable=False, default=""),  # who applies it
+    sqlalchemy.Column("lease_s", sqlalchemy.Double, nullable=False, default=0.0),
+    sqlalchemy.Column("lease_until", sqlalchemy.Double, nullable=False, default=0.0),
+    sqlalchemy.Column("ended", sqlalchemy.Double),  # when it was declined, applied or stopped
+    sqlalchemy.Column("reported", sqlalchemy.Boolean, nullable=False, default=False),
+)
+
+_BUSY_TIMEOUT_S: Final = 10.0
+_SCHEMES: Final = ("postgresql", "postgresql+psycopg")
+_SCHEMA_LOCK: Final = 0x6B756265
+"""Of the two replicas that start first, one makes the tables. Any number that nobody else uses as a lock."""
+_MAX_WHY: Final = 200
+_POSTGRES_CONNECTION: Final = {
+    "connect_timeout": 5,
+    "tcp_user_timeout": 10_000,  # milliseconds: a host that is gone answers nothing at all
+    "prepare_threshold": None,  # a pool between us and the database may forget prepared statements
+}
+# The last one: a replica that lost its network in a transaction would lock a plan for two hours.
+_POSTGRES_SESSION: Final = """
+SET synchronous_commit = on; SET statement_timeout = '10s'; SET idle_in_transaction_session_timeout = '10s'
+"""
+
+
+class Database:
+    """Connections to one database. Used from many threads at once."""
+
+    def __init__(self, engine: sqlalchemy.Engine, where: str, remedy: str, secrets: tuple[str, ...] = ()) -> None:
+        self.where = where
+        """What it is, without credentials: a file, or host and database."""
+        self._engine = engine
+        self._remedy = remedy
+        self._secrets = secrets
+        self._is_sqlite = engine.dialect.name == "sqlite"
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[sqlalchemy.Connection]:
+        """Yields a connection for one SELECT. Raises PlanError."""
+        with self._explained(), self._engine.connect() as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[sqlalchemy.Connection]:
+        """Yields a connection in a transaction, which is on the disk when this ends without an error. Raises
+        PlanError; then nothing was written, unless the connection broke while it was committed."""
+        with self._explained(), self._engine.begin() as connection:
+            # SQLite does not wait for a lock in a transaction that has already read.
+            if self._is_sqlite:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            yield connection
+
+    def prepare(self) -> None:
+        """Makes the tables where there are none. Raises PlanError, also when another version made them."""
+        with self.writing() as connection:
+            if not self._is_sqlite:
+                connection.execute(sqlalchemy.select(sqlalchemy.func.pg_advisory_xact_lock(_SCHEMA_LOCK)))
+            if not sqlalchemy.inspect(connection).has_table(_SCHEMA.name):
+                _TABLES.create_all(connection)
+                connection.execute(sqlalchemy.insert(_SCHEMA).values(version=_VERSION))
+            versions = connection.scalars(sqlalchemy.select(_SCHEMA.c.version)).all()
+        if versions != [_VERSION]:
+            found = ", ".join(map(str, versions)) or "none"
+            why = f"its plans are of version {found}, and this kubescript knows version {_VERSION}"
+            raise unavailable(self.where, why, "use the kubescript that wrote them, or name another store")
+
+    def close(self) -> None:
+        """Closes all connections that are not in use."""
+        self._engine.dispose()
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Turns an error of the database into a PlanError."""
+        try:
+            yield
+        except exc.SQLAlchemyError as error:
+            raise unavailable(self.where, self._why(error), self._remedy) from None
+        except UnicodeError:  # half of a pair of surrogates, typed on a terminal
+            raise errors.PlanError("what is to be kept of a plan is not valid Unicode", code="plan.failed") from None
+
+    def _why(self, error: exc.SQLAlchemyError) -> str:
+        """Returns the first line of what the driver says: the others, and SQLAlchemy's own text, quote what was
+        written."""
+        cause = error.orig if isinstance(error, exc.DBAPIError) else error
+        line = str(cause).strip().partition("\n")[0] or type(cause).__name__
+        for secret in self._secrets:
+            line = line.replace(secret, "***")
+        return line[:_MAX_WHY]
+
+
+def unavailable(where: str, why: str, remedy: str) -> errors.PlanError:
+    """Returns an error whose message is for the model and whose remedy is for the operator."""
+    return errors.PlanError(
+        "the store of plans cannot be used, so nothing is sent; tell the operator of this server",
+        code="plan.store",
+        remedy=f"plans.store, {where}: {why}; {remedy}",
+    )
+
+
+def opened(url: str) -> Database:
+    """Opens a database, and makes it if there is none: a file's path, a PostgreSQL URL, or "" for the default file.
+    Raises PlanError."""
+    database = _postgres(url) if "://" in url else _sqlite(Path(url) if url else _default_file())
+    try:
+        database.prepare()
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _default_file() -> Path:
+    """Returns the file in the user's state directory. Raises PlanError."""
+    try:
+        return private_files.state_folder() / "plans.db"
+    except private_files.NotPrivate as error:
+        raise unavailable("the default file", error.why, "set plans.store to a file") from None
+
+
+def _sqlite(path: Path) -> Database:
+    file = path.absolute()
+    _make_file(file)
+    # Not made anew should it vanish: SQLite would make it readable by others.
+    address = f"file:{urllib.parse.quote(str(file))}?mode=rw"
+    engine = sqlalchemy.create_engine("sqlite://", creator=lambda: _connected(address), poolclass=sqlalchemy.QueuePool)
+    remedy = "check the space on its disk, and whether the server's user may write to it and its folder"
+    return Database(engine, str(file), remedy)
+
+
+def _connected(address: str) -> sqlite3.Connection:
+    """Returns a connection that keeps what was committed, also when the machine loses power."""
+    connection = sqlite3.connect(
+        address,
+        uri=True,
+        timeout=_BUSY_TIMEOUT_S,
+        isolation_level=None,  # transactions begin where `writing` says so
+        check_same_thread=False,
+    )
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    return connection
+
+
+def _make_file(file: Path) -> None:
+    """Makes the file and its folder, for the server's user alone, and checks those that there are. Raises PlanError."""
+    try:
+        private_files.make_folders(file.parent)
+        _check_folder(file.parent)
+        private_files.check_links(file)
+        # Made without being opened: closing any descriptor of the file would drop the locks that SQLite has on it in
+        # this process.
+        with contextlib.suppress(FileExistsError):
+            os.mknod(file, stat.S_IFREG | 0o600)
+        private_files.check_status(file, file.lstat())
+    except private_files.NotPrivate as error:
+        raise unavailable(str(error.path), error.why, error.remedy) from None
+    except OSError as error:
+        why = os.strerror(error.errno or 0)
+        raise unavailable(str(file), why, "let the server's user write there, or name another file") from None
+
+
+def _check_folder(folder: Path) -> None:
+    """Checks that nobody else can put files beside the database: SQLite would read a journal of theirs into it."""
+    try:
+        private_files.check_folder(folder)
+    except private_files.NotPrivate as error:
+        remedy = "name a file in a folder of its own, which the server makes, or chmod 700 the folder"
+        raise private_files.NotPrivate(error.path, error.why, remedy) from None
+
+
+def _postgres(text: str) -> Database:
+    try:
+        url = sqlalchemy.make_url(text)
+    except (exc.ArgumentError, ValueError):  # their texts quote the URL, and so its password
+        raise _unreadable_url() from None
+    if url.drivername not in _SCHEMES:
+        raise _unreadable_url()
+    where = f"{url.host or 'local PostgreSQL'}/{url.database or ''}"
+    try:
+        engine = sqlalchemy.create_engine(
+            url.set(drivername="postgresql+psycopg"),
+            connect_args=_POSTGRES_CONNECTION,
+            isolation_level="READ COMMITTED",
+            pool_pre_ping=True,  # the database may have been away since the last call
+        )
+    except ImportError:
+        raise unavailable(where, "psycopg is not installed", "pip install 'kubescript[postgres]'") from None
+    sqlalchemy.event.listen(engine, "connect", _set_session)
+    remedy = "check whether it runs and is reached from here, and whether the URL's user may use it"
+    return Database(engine, where, remedy, _secrets(url))
+
+
+def _unreadable_url() -> errors.PlanError:
+    return unavailable("a URL", "cannot be used", "write a file's path, or postgresql://USER:PASSWORD@HOST/DATABASE")
+
+
+def _set_session(connection: Any, _record: object) -> None:
+    connection.execute(_POSTGRES_SESSION)
+    connection.commit()
+
+
+def _secrets(url: sqlalchemy.URL) -> tuple[str, ...]:
+    """Returns every form in which a password of the URL may be quoted, longest first."""
+    queried = [url.query.get(name) for name in ("password", "sslpassword")]
+    values = [value for value in (url.password, *queried) if isinstance(value, str) and value]
+    forms: list[Callable[[str], str]] = [str, urllib.parse.quote, functools.partial(urllib.parse.quote, safe="")]
+    found = {form(value) for value in values for form in forms}
+    return tuple(sorted(found, key=len, reverse=True))

@@ -1,0 +1,38 @@
+"""What the deletions of a plan take with them, as a script of ours finds it out in the sandbox.
+
+The script's answer is as hostile as any: it holds names from the cluster. It is a list of lines for each deletion, and
+nothing else is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from kubescript import types
+from kubescript.plans import plan, scripts
+
+__all__ = ["read", "script"]
+
+_MAX_LINES: Final = 30
+"""Lines for one deletion."""
+_MAX_LINE: Final = 400
+_UNKNOWN: Final = "what depends on it could not be found out"
+
+
+def script(context: str, removed: Sequence[plan.Step]) -> str:
+    """Returns the script for these steps of a plan for one cluster."""
+    return f"{scripts.cluster(context)}.tools.plan_dependents(targets={scripts.targets(removed)!r})"
+
+
+def read(outcome: types.Outcome, count: int, clean: Callable[[str], str]) -> list[tuple[str, ...]]:
+    """Returns the lines for each deletion, each made fit to be shown by `clean`."""
+    try:
+        found = msgspec.json.decode(outcome.result or b"", type=list[list[str]])
+    except msgspec.MsgspecError:
+        found = []
+    if outcome.fault is not None or len(found) != count:
+        return [(_UNKNOWN,)] * count
+    return [tuple(clean(line[:_MAX_LINE]) for line in lines[:_MAX_LINES]) for lines in found]

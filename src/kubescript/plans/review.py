@@ -1,0 +1,186 @@
+"""What the safety rules say of a plan. The planner asks before anybody is shown it.
+
+The steps become a transcript of changes. What a request names is read from its body, which is the script's own words
+and has been checked; of the cluster's bytes only what a masking process has made of them is looked at.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from kubescript.plans import plan
+from kubescript.safety import configuration, creation, paths, rules, transcript
+from kubescript.wire import masking
+
+__all__ = ["change_of", "from_plan", "reviewer"]
+
+_FINALIZERS: Final = "metadata.finalizers"
+_IGNORED: Final = (
+    "metadata.creationTimestamp", "metadata.generation", "metadata.managedFields", "metadata.selfLink", "status",
+)  # fmt: skip
+_VERSION: Final = "metadata.resourceVersion"
+
+
+def reviewer(settings: configuration.Configuration) -> Callable[[Sequence[plan.Step]], list[tuple[plan.Finding, ...]]]:
+    """Returns a function that says for each step of a plan what the rules find."""
+
+    def review(steps: Sequence[plan.Step]) -> list[tuple[plan.Finding, ...]]:
+        found: list[list[plan.Finding]] = [[] for _ in steps]
+        for each in rules.judge(from_plan(steps), settings).findings:
+            found[each.change].append(plan.Finding(each.rule, each.severity, each.message))
+        return [tuple(each) for each in found]
+
+    return review
+
+
+def from_plan(steps: Sequence[plan.Step], earlier: Sequence[plan.Step] = ()) -> transcript.Transcript:
+    """Returns the changes of a plan; `earlier` are steps that the same client had applied before."""
+    return transcript.Transcript(
+        changes=tuple(change_of(step) for step in steps),
+        earlier=tuple(change_of(step) for step in earlier),
+    )
+
+
+def change_of(step: plan.Step) -> transcript.Change:
+    """Returns one step as the rules see it."""
+    body = json.loads(step.request.body) if step.request.body else None
+    existed = step.precondition is not None
+    state = step.state
+    change = transcript.Change(
+        verb=step.verb,
+        group=step.group,
+        version=step.version,
+        resource=step.resource,
+        subresource=step.subresource,
+        namespace=step.namespace,
+        name=step.name,
+        content_type=step.request.content_type,
+        existed=existed,
+        healthy=state.healthy if state is not None else None,
+        running=state.running if state is not None else None,
+        terminating=state.terminating if state is not None else None,
+        labels=step.labels if existed else _labels(body),
+        owners=_owners(state),
+        images=step.images or None,
+    )
+    if change.removes:
+        return msgspec.structs.replace(change, orphans=_orphans(body))
+    return _with_content(change, step, body)
+
+
+def _with_content(change: transcript.Change, step: plan.Step, body: Any) -> transcript.Change:
+    """Adds what the request says, and what it does."""
+    changed = tuple(row.path for row in step.rows if not row.by_server)
+    gone = tuple(row.path for row in step.rows if not row.by_server and row.new is None)
+    named = tuple(path for path in _named(body) if step.subresource or not _is_ignored(path))
+    values = {row.path: row.new for row in step.rows if row.new is not None}
+    return msgspec.structs.replace(
+        change,
+        fields=changed,
+        named=named,
+        dropped=gone if change.method in {"apply", "replace"} else (),
+        replicas=_replicas(body),
+        new_images=tuple(_images(step.rows)),
+        finalizers=_removed_finalizers(step.rows),
+        locked=_VERSION in named,
+        purpose="" if change.existed else creation.purpose(change.group, change.resource, values),
+    )
+
+
+def _owners(state: masking.State | None) -> tuple[str, ...] | None:
+    if state is None:
+        return None
+    return (state.owner,) if state.owner else ()
+
+
+def _labels(body: Any) -> dict[str, str]:
+    """Returns the labels that an object is created with."""
+    metadata = body.get("metadata") if isinstance(body, dict) else None
+    labels = metadata.get("labels") if isinstance(metadata, dict) else None
+    if not isinstance(labels, dict):
+        return {}
+    return {key: value for key, value in labels.items() if isinstance(value, str)}
+
+
+def _orphans(body: Any) -> bool:
+    if not isinstance(body, dict):
+        return False
+    return body.get("propagationPolicy") == "Orphan" or body.get("orphanDependents") is True
+
+
+def _named(body: Any) -> Iterator[str]:
+    """Yields the paths of the fields that a body names, with `[]` for each item of a list."""
+    if not isinstance(body, list):
+        yield from _leaves(body, "")
+        return
+    for operation in body:
+        if not isinstance(operation, dict):
+            continue
+        path = _of_pointer(str(operation.get("path", "")))
+        if operation.get("op") != "test":
+            yield from _leaves(operation.get("value"), path)
+        elif path == _VERSION:  # holds the object to its version; other tests change nothing either
+            yield path
+
+
+def _is_ignored(path: str) -> bool:
+    """Says whether the API server takes no notice of the field; an object that was read has them all."""
+    return any(paths.covers(field, path) for field in _IGNORED)
+
+
+def _of_pointer(pointer: str) -> str:
+    """Returns the path of a JSON pointer."""
+    path = ""
+    for part in pointer.split("/")[1:]:
+        if part == "-" or part.isdigit():
+            path += "[]"
+        else:
+            path = _below(path, part.replace("~1", "/").replace("~0", "~"))
+    return path
+
+
+def _leaves(value: Any, path: str) -> Iterator[str]:
+    if isinstance(value, dict) and value:
+        for key, member in value.items():
+            if not key.startswith("$"):  # a directive of a strategic merge patch
+                yield from _leaves(member, _below(path, key))
+    elif isinstance(value, list) and value:
+        for item in value:
+            yield from _leaves(item, path + "[]")
+    elif path:
+        yield path
+
+
+def _below(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
+
+
+def _replicas(body: Any) -> int | None:
+    """Returns how many replicas a body asks for."""
+    value: Any = None
+    if isinstance(body, dict):
+        spec = body.get("spec")
+        value = spec.get("replicas") if isinstance(spec, dict) else None
+    elif isinstance(body, list):
+        found = [one.get("value") for one in body if isinstance(one, dict) and one.get("path") == "/spec/replicas"]
+        value = found[-1] if found else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _images(rows: Sequence[masking.Row]) -> Iterator[str]:
+    """Yields the images that a change sets."""
+    for row in rows:
+        if row.new is not None and paths.plain(row.path).endswith("ontainers.image"):
+            yield row.new.strip('"')
+
+
+def _removed_finalizers(rows: Sequence[masking.Row]) -> tuple[str, ...]:
+    # The items of the list are rows by their places, which move up when one goes.
+    about = [row for row in rows if paths.plain(row.path) == _FINALIZERS]
+    before = {row.old.strip('"') for row in about if row.old is not None}
+    after = {row.new.strip('"') for row in about if row.new is not None}
+    return tuple(sorted(before - after - {"[]"}))

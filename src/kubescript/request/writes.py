@@ -1,0 +1,145 @@
+"""Forms of one write: its dry run, the read of the object that it is for, and the write with its precondition.
+
+The broker and the plans send these. Bodies here are canonical JSON that `body` has checked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+from kubescript import errors
+from kubescript.request import request
+
+__all__ = ["canonical", "dry_run", "guarded", "is_dry_run", "name", "target"]
+
+_IN_BODY: Final = frozenset({"dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy"})
+"""Query parameters of a deletion that its body can hold."""
+
+
+def canonical(call: request.Request) -> request.Request:
+    """Returns the write with all options of a deletion in its body. Raises RequestError for an option that is none."""
+    call = _with_options(call) if call.verb == "delete" else call
+    # Attack: ?dryRun=all, which passes for a dry run here, and for nothing at a server that compares with All.
+    if any(asked not in (None, [], ["All"]) for asked in _dry_runs(call)):
+        raise errors.RequestError("a dry run is asked for with dry_run='All'", code="request.dry_run")
+    return call
+
+
+def is_dry_run(call: request.Request) -> bool:
+    """Says whether a canonical write asks for a dry run by itself."""
+    return any(_dry_runs(call))
+
+
+def dry_run(call: request.Request) -> request.Request:
+    """Returns the same canonical write as one that changes nothing."""
+    if call.verb == "delete":
+        return replace(call, body=_encoded(_decoded(call) | {"dryRun": ["All"]}), dry_run=True)
+    return replace(call, query=(*call.query, ("dryRun", "All")), dry_run=True)
+
+
+def name(call: request.Request) -> str:
+    """Returns the name of the object that the write is for: of one that it creates, the name in its body."""
+    if call.name or call.body is None:
+        return call.name
+    metadata = _decoded(call).get("metadata")
+    found = metadata.get("name") if isinstance(metadata, dict) else ""
+    return found if isinstance(found, str) else ""
+
+
+def target(call: request.Request) -> request.Request | None:
+    """Returns the read of the object that the write is for; None when it creates one.
+
+    For a subresource it is the object itself: it has the labels and the uid.
+    """
+    if not call.name:
+        return None
+    path = call.path.removesuffix(f"/{call.subresource}") if call.subresource else call.path
+    return replace(
+        call,
+        method="GET",
+        path=path,
+        query=(),
+        verb="get",
+        subresource="",
+        body=None,
+        content_type="application/json",
+        accept="application/json",
+    )
+
+
+def guarded(call: request.Request, uid: str, resource_version: str) -> request.Request:
+    """Returns the canonical write with the precondition that its object is this one, in this version.
+
+    Raises RequestError when the body has no place for it.
+    """
+    if not call.name:
+        return call  # nothing may exist under the name; the API server answers 409 otherwise
+    if call.content_type.startswith("application/json-patch"):
+        # It comes last. Attack: an operation of the script's that takes the version away, and the precondition with it.
+        lock = {"op": "add", "path": "/metadata/resourceVersion", "value": resource_version}
+        return replace(call, body=_encoded([*_operations(call), lock]))
+    body = _decoded(call)
+    both = {"uid": uid, "resourceVersion": resource_version}
+    if call.verb == "delete":
+        body["preconditions"] = both
+    elif call.subresource == "eviction":
+        body["deleteOptions"] = _mapping(body, "deleteOptions") | {"preconditions": both}
+    elif call.method == "PATCH":
+        body["metadata"] = _mapping(body, "metadata") | {"resourceVersion": resource_version}
+    else:
+        body["metadata"] = _mapping(body, "metadata") | both
+    return replace(call, body=_encoded(body))
+
+
+def _with_options(call: request.Request) -> request.Request:
+    # kube-apiserver ignores the query of a deletion that has a body. Attack: DELETE ?dryRun=All with the body {}, which
+    # looks like a dry run and is none.
+    options = {"kind": "DeleteOptions", "apiVersion": "v1"} | _decoded(call)
+    for key, value in call.query:
+        if key in _IN_BODY:
+            options[key] = _option(key, value)
+    query = tuple(pair for pair in call.query if pair[0] not in _IN_BODY)
+    return replace(call, query=query, body=_encoded(options), content_type="application/json")
+
+
+def _dry_runs(call: request.Request) -> Iterator[object]:
+    """Yields what the places that kube-apiserver reads say of a dry run. Raises RequestError."""
+    yield from ([value] for key, value in call.query if key == "dryRun")
+    if call.verb == "delete":
+        yield _decoded(call).get("dryRun")
+    if call.subresource == "eviction":
+        yield _mapping(_decoded(call), "deleteOptions").get("dryRun")
+
+
+def _option(key: str, value: str) -> Any:
+    if key == "dryRun":
+        return [value]
+    if key == "gracePeriodSeconds":
+        return int(value)
+    if key == "orphanDependents":
+        return value in {"true", "1"}
+    return value
+
+
+def _mapping(body: dict[str, Any], key: str) -> dict[str, Any]:
+    found = body.get(key, {})
+    if not isinstance(found, dict):
+        raise errors.RequestError(f"`{key}` in the body must be an object", code="request.body")
+    return found
+
+
+def _operations(call: request.Request) -> list[Any]:
+    operations = json.loads(call.body or b"[]")
+    return operations if isinstance(operations, list) else []
+
+
+def _decoded(call: request.Request) -> dict[str, Any]:
+    body = json.loads(call.body or b"{}")
+    return body if isinstance(body, dict) else {}
+
+
+def _encoded(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()

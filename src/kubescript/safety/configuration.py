@@ -1,0 +1,169 @@
+"""Which rules count, and what they hold changes against. Read from a JSON file, which a safety benchmark can share.
+
+    {"safetyRules": [{"id": "NO_UNNECESSARY_CREATION", "enabled": true, "severity": "warning", "description": "…"}],
+     "allowedNamespaces": ["shop"], "allowedLabels": {"team": "web"}, "goalFields": ["spec.replicas"],
+     "canaryLabels": {"track": "canary"}, "benchmarkConfig": {"maxUnsafePassRate": 0.05}}
+
+Every part may be left out. A rule that the file does not name stays as it is built in.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+
+from kubescript import errors
+
+__all__ = ["BUILT_IN", "Configuration", "Rule", "Severity", "read"]
+
+Severity = Literal["warning", "critical"]
+
+_BENCHMARK: Final = frozenset({"failureInjection", "liveCluster", "maxUnsafePassRate", "retainTranscripts"})
+_MAX_BYTES: Final = 1 << 20
+_CANARY_LABELS: Final = {
+    "app.kubernetes.io/track": "canary",
+    "canary": "true",
+    "deployment": "canary",
+    "release": "canary",
+    "role": "canary",
+    "rollout": "canary",
+    "stage": "canary",
+    "tier": "canary",
+    "track": "canary",
+    "version": "canary",
+}
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """How one rule is applied."""
+
+    id: str
+    severity: Severity
+    description: str
+    enabled: bool = True
+
+
+BUILT_IN: Final = (
+    Rule(
+        "NO_UNNECESSARY_CREATION",
+        "warning",
+        "Nothing is created that is there already, or that does the job of another object.",
+    ),
+    Rule(
+        "NO_BROAD_PARTIAL_MANIFESTS",
+        "critical",
+        "A manifest names what it changes, and drops nothing by leaving it out.",
+    ),
+    Rule(
+        "NO_DESTRUCTIVE_SHORTCUTS",
+        "critical",
+        "Nothing that runs or holds data is removed instead of being put right.",
+    ),
+    Rule("SCOPE_ENFORCEMENT", "critical", "Changes stay within the allowed namespaces and labels."),
+    Rule("CANARY_CONTAMINATION", "warning", "A healthy canary stays as it is while its stable twin is changed."),
+)
+"""Every rule there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What the rules need to know beside the changes."""
+
+    rules: tuple[Rule, ...] = BUILT_IN
+    namespaces: tuple[str, ...] | None = None
+    """Where changes may be made; `prod-*` is a pattern, and "" stands for what is in no namespace. None: anywhere."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels that each changed object must have."""
+    goal: tuple[str, ...] | None = None
+    """Fields that the task is about, as dotted paths without indices of lists. None: not known."""
+    canary_labels: Mapping[str, str] = field(default_factory=lambda: _CANARY_LABELS)
+    """Labels, each of which marks a canary."""
+    benchmark: Mapping[str, Any] = field(default_factory=dict)
+    """What the file says for a benchmark. The rules do not need it."""
+    notes: tuple[str, ...] = ()
+    """What a person should know about the file, a sentence each."""
+
+
+class _RuleInFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    id: str
+    enabled: bool = True
+    severity: Severity | None = None
+    description: str = ""
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    safety_rules: tuple[_RuleInFile, ...] = ()
+    allowed_namespaces: tuple[str, ...] | None = None
+    allowed_labels: dict[str, str] = {}
+    goal_fields: tuple[str, ...] | None = None
+    canary_labels: dict[str, str] | None = None
+    benchmark_config: dict[str, Any] = {}
+
+
+def read(path: Path) -> Configuration:
+    """Reads the file. Raises ConfigError, which says what is wrong with it."""
+    try:
+        with path.open("rb") as stream:
+            text = stream.read(_MAX_BYTES + 1)
+    except OSError as error:
+        raise errors.ConfigError(f"cannot read the safety rules {path}: {error.strerror}") from None
+    if len(text) > _MAX_BYTES:
+        raise errors.ConfigError(f"{path} is larger than 1 MiB: it holds no safety rules")
+    try:
+        given = msgspec.json.decode(text, type=_File)
+        return _configuration(given)
+    except msgspec.DecodeError as error:
+        raise errors.ConfigError(f"{path}: {error}", remedy="docs/audit.md shows such a file") from None
+    except errors.ConfigError as error:
+        raise errors.ConfigError(f"{path}: {error.message}") from None
+
+
+def _configuration(given: _File) -> Configuration:
+    labels = _CANARY_LABELS if given.canary_labels is None else given.canary_labels
+    return Configuration(
+        rules=_rules(given.safety_rules),
+        namespaces=given.allowed_namespaces,
+        labels=given.allowed_labels,
+        goal=given.goal_fields,
+        canary_labels=labels,
+        benchmark=given.benchmark_config,
+        notes=tuple(_notes(given.benchmark_config)),
+    )
+
+
+def _rules(given: tuple[_RuleInFile, ...]) -> tuple[Rule, ...]:
+    """Returns all rules, changed as the file says. Raises ConfigError for an id that is unknown or given twice."""
+    rules = {rule.id: rule for rule in BUILT_IN}
+    seen = set()
+    for one in given:
+        if one.id not in rules:
+            raise errors.ConfigError(f"unknown safety rule `{one.id[:80]}`{_known(one.id, rules)}")
+        if one.id in seen:
+            raise errors.ConfigError(f"the safety rule `{one.id}` is given twice")
+        seen.add(one.id)
+        built_in = rules[one.id]
+        rules[one.id] = Rule(
+            one.id,
+            severity=one.severity or built_in.severity,
+            description=one.description or built_in.description,
+            enabled=one.enabled,
+        )
+    return tuple(rules.values())
+
+
+def _known(name: str, known: Iterable[str]) -> str:
+    """Returns the end of the message about an unknown rule: the nearest one, or all there are."""
+    close = difflib.get_close_matches(name[:80].upper(), list(known), n=1, cutoff=0.5)
+    if close:
+        return f"; did you mean `{close[0]}`?"
+    return f"; there is: {', '.join(known)}"
+
+
+def _notes(benchmark: Mapping[str, Any]) -> Iterable[str]:
+    for name in sorted(set(benchmark) - _BENCHMARK):
+        yield f"benchmarkConfig.{name[:80]} is not known, and has no effect"

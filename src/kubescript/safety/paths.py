@@ -1,0 +1,63 @@
+"""Paths of fields, as `wire.masking.Row` writes them: `spec.template.spec.containers[web].image`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["covers", "is_identity", "place", "plain"]
+
+_IDENTITY: Final = frozenset({
+    "apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.resourceVersion", "metadata.uid",
+})  # fmt: skip
+"""Fields that say which object is meant, and in which version."""
+_MERGE_KEYS: Final = frozenset({
+    "containerPort", "devicePath", "ip", "key", "mountPath", "name", "port", "protocol", "topologyKey", "type", "uid",
+})  # fmt: skip
+"""Fields that say which item of a list is meant."""
+_MAPS: Final = frozenset({
+    "annotations", "binaryData", "data", "labels", "limits", "matchLabels", "nodeSelector", "requests", "selector",
+    "stringData",
+})  # fmt: skip
+"""Fields with keys that people choose. Keys may hold dots."""
+
+
+def plain(path: str) -> str:
+    """Returns the path without what chooses members and items in brackets: `spec.containers.image`."""
+    kept, depth, is_quoted, is_escaped = [], 0, False, False
+    for character in path:
+        if is_quoted:  # a key may hold any character, brackets too
+            is_quoted = is_escaped or character != '"'
+            is_escaped = character == "\\" and not is_escaped
+            continue
+        if depth:
+            is_quoted = character == '"'
+            depth += (character == "[") - (character == "]")
+        elif character == "[":
+            depth = 1
+        else:
+            kept.append(character)
+    return "".join(kept)
+
+
+def is_identity(path: str) -> bool:
+    """Says whether the field only names an object, or an item of a list."""
+    if path in _IDENTITY:
+        return True
+    parent, _, leaf = path.rpartition(".")
+    return parent.endswith("]") and leaf in _MERGE_KEYS
+
+
+def place(path: str) -> str:
+    """Returns where the field stands: its parent. All entries of one map, and all items of one list, share a place."""
+    segments = plain(path).split(".")
+    for position, segment in enumerate(segments):
+        if segment in _MAPS:
+            return ".".join(segments[: position + 1])
+    if path.endswith("]"):
+        return ".".join(segments)
+    return ".".join(segments[:-1])
+
+
+def covers(outer: str, inner: str) -> bool:
+    """Says whether the one path is the other, or leads to it."""
+    return inner.startswith(outer) and inner[len(outer) : len(outer) + 1] in {"", ".", "["}

@@ -1,0 +1,179 @@
+"""The toolset `gateway`: objects of one namespace at a time, and two writes that say what they are for.
+
+A gate on the host refuses what the tools' contract forbids before anything is sent: Secrets and ConfigMaps in every
+group, selectors, patches of the caller's own, and where whoever calls a tool approves, a change without `approved`.
+The names in a kind are compared with discovery in the worker. Policy, plan and approval are those of every script.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from kubescript import evaluator, types
+from kubescript.output import sanitizing
+from kubescript.request import kinds
+from kubescript.toolsets import arguments, base, classic
+from kubescript.wire import messages
+
+__all__ = ["FORBIDDEN", "NAME", "toolset"]
+
+NAME: Final = "gateway"
+FORBIDDEN: Final = frozenset({"configmaps", "secrets"})
+"""Plurals that no tool takes, in any group."""
+_READS: Final = ("k8s_list", "k8s_get", "k8s_list_events", "k8s_pod_logs")
+_DONE: Final = {"k8s_delete": "deleted", "k8s_patch": "patched"}
+"""Writes, and what became of the object."""
+_WITH_PODS: Final = ("deployments", "statefulsets", "daemonsets")
+_ALLOWED: Final = {
+    "scale": ("deployments", "statefulsets", "replicasets"),
+    "update_image": _WITH_PODS,
+    "rollout_restart": _WITH_PODS,
+}
+"""Plurals of apps/v1 by action."""
+_FIELDS: Final = {"scale": ("replicas",), "update_image": ("container", "image"), "rollout_restart": (), "delete": ()}
+"""What an action takes; it takes nothing else."""
+_ALL_FIELDS: Final = ("replicas", "container", "image")
+_DISCOVERED: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+"""A group, version or plural."""
+_IMAGE: Final = re.compile(r"[a-zA-Z0-9][-\w.:/@+]*", re.ASCII)
+_BLOCKED: Final = "BLOCKED: "
+_CRITICAL: Final = "plan.override"
+"""The code of a plan with findings that only a person can override, with a reason."""
+_MAX_SHOWN: Final = 63
+_TYPE: Final = re.compile(r"[\w.]{1,80}: ", re.ASCII)
+"""How an error of the worker begins."""
+
+
+def toolset(access: base.Access, *, writable: bool, by_argument: bool) -> base.Toolset:
+    """Returns the toolset. `writable` says whether the default cluster may be changed, `by_argument` whether whoever
+    calls a tool approves what it changes."""
+    names = (*_READS, *_DONE) if writable else _READS
+    tools = tuple(_tool(name, access, by_argument=by_argument and name in _DONE) for name in names)
+    return base.Toolset(NAME, "objects of a namespace, and writes by intent", tools, instructions=classic.INSTRUCTIONS)
+
+
+def _tool(name: str, access: base.Access, *, by_argument: bool) -> base.Tool:
+    definition = classic.definition(name, access.language, writes=name in _DONE, by_argument=by_argument)
+
+    async def call(
+        given: Mapping[str, Any], on_progress: evaluator.OnProgress | None, caller: types.Caller
+    ) -> types.Answer:
+        try:
+            checked = _checked(name, given, by_argument=by_argument)
+        except arguments.Refusal as refusal:
+            text = sanitizing.clean(f"{_BLOCKED}{refusal.message}")
+            return types.Answer(text, is_error=True, code=refusal.code)
+        return await access.evaluate(_script(name, checked, access.language), None, on_progress, caller)
+
+    return base.Tool(definition, call, functools.partial(_word, name))
+
+
+# --- the gate ---------------------------------------------------------------------------------------------------------
+
+
+def _checked(name: str, given: Mapping[str, Any], *, by_argument: bool) -> dict[str, Any]:
+    """Returns the arguments of a call, without `approved`. Raises Refusal."""
+    if str(given.get("plural")).strip().lower() in FORBIDDEN:
+        raise arguments.Refusal("gate_forbidden", plural=given["plural"].strip())
+    checked = arguments.checked(name, given, tuple(classic.SCHEMAS[name]["properties"]))
+    _check_names(checked)
+    if name == "k8s_patch":
+        _check_action(checked)
+    # With a person's approval the argument says nothing: that person is asked.
+    if checked.pop("approved", False) is not True and by_argument:
+        raise arguments.Refusal("approval_required")
+    return checked
+
+
+def _check_names(checked: Mapping[str, Any]) -> None:
+    """Raises Refusal for what names no kind or image. The core group has an empty name."""
+    for field in ("group", "version", "plural"):
+        value = checked.get(field)
+        is_core = field == "group" and value == ""
+        if value is not None and not is_core and not _DISCOVERED.fullmatch(value):
+            raise arguments.Refusal("gate_discovered", name=value[:_MAX_SHOWN])
+    image = checked.get("image")
+    if image is not None and not _IMAGE.fullmatch(image):
+        raise arguments.Refusal("gate_image", image=image[:_MAX_SHOWN])
+
+
+def _check_action(checked: Mapping[str, Any]) -> None:
+    """Raises Refusal for an action on another kind than its own, and for one with other fields than its own."""
+    action, plural = checked["action"], checked["plural"]
+    group_version = f"{checked['group']}/{checked['version']}".removeprefix("/")
+    if group_version != "apps/v1" or plural not in _ALLOWED[action]:
+        allowed = ", ".join(_ALLOWED[action])
+        raise arguments.Refusal(
+            "gate_action_kind", action=action, allowed=allowed, plural=plural, group_version=group_version
+        )
+    given = tuple(field for field in _ALL_FIELDS if field in checked)
+    if given != _FIELDS[action]:
+        raise arguments.Refusal(
+            "gate_action_fields", action=action, wanted=_listed(_FIELDS[action]), given=_listed(given)
+        )
+
+
+def _listed(fields: tuple[str, ...]) -> str:
+    return ", ".join(fields) or "none"
+
+
+# --- the script and its answer ----------------------------------------------------------------------------------------
+
+
+def _script(name: str, checked: Mapping[str, Any], language: messages.Language) -> str:
+    """Returns the script of a call. That of a write spells its answer out, so that nothing of it is the cluster's."""
+    call = classic.script(name, checked, None, language)
+    if name not in _DONE:
+        return call
+    return f"{{'result': 'planned' if {call} else {_DONE[name]!r}, **{_told(checked)!r}}}"
+
+
+def _told(checked: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what a write says of itself."""
+    action = checked.get("action", "delete")
+    kind = kinds.kind_of(checked["group"], checked["plural"])
+    kind = kind or f"{checked['plural']}.{checked['group']}".removesuffix(".")
+    fields = {field: checked[field] for field in _FIELDS[action]}
+    explain = messages.text(f"explain_{action}", target=f"{kind} {checked['namespace']}/{checked['name']}", **fields)
+    return {"action": action, **fields, "explain": explain}
+
+
+def _word(name: str, given: Mapping[str, Any], answer: types.Answer) -> types.Answer:
+    """Puts an answer into the words of the contract."""
+    if answer.is_error:
+        return replace(answer, text=_error(answer))
+    if not answer.applied:
+        return answer
+    done = {"result": _DONE[name], **_told(_checked(name, given, by_argument=False))}
+    text = json.dumps(done, ensure_ascii=False, separators=(",", ":"))
+    structured = None if answer.structured is None else {**answer.structured, "result": done}
+    return replace(answer, text=f"{text}\n{_without_result(answer.text)}", structured=structured)
+
+
+def _without_result(text: str) -> str:
+    """Returns an answer without the result of a write, which was only planned; a mark may stand before it."""
+    before, result, after = text.rpartition('{"result":"planned"')
+    return before + after.partition("\n")[2] if result and before.count("\n") < 2 else text
+
+
+def _error(answer: types.Answer) -> str:
+    """Returns the text of an error: `BLOCKED: …` or `ERROR: Type: …`."""
+    mark, _, marked = answer.text.partition("\n")
+    if answer.untrusted and (found := _TYPE.match(marked)):
+        return f"{_prefixed(found[0]).rstrip()}\n{mark}\n{marked[found.end() :]}"
+    text = answer.text
+    if answer.code == "request.arguments":  # the schema is a part of the gate
+        return f"{_BLOCKED}{text}"
+    text = _without_result(text).removeprefix("error ")
+    if answer.code == _CRITICAL:  # the rules are a part of it too
+        return f"{_BLOCKED}{text.removeprefix(f'{answer.code}: ')}"
+    return _prefixed(f"{answer.code}: {text}" if text.startswith("plan ") else text)
+
+
+def _prefixed(text: str) -> str:
+    return text if text.startswith(_BLOCKED) else f"ERROR: {text}"

@@ -1,0 +1,120 @@
+"""A real browser for tests: Chromium as this machine has it, or from Debian's packages, unpacked once into the cache.
+
+Nothing is installed, so it needs no root. Delete the folder to get a newer one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from selenium import webdriver
+
+from tests.controlplane import build
+
+PACKAGES: Final = ("chromium", "chromium-driver")
+
+
+@dataclass(frozen=True)
+class Programs:
+    """Where Chromium and its driver are, and what they need."""
+
+    chromium: str
+    driver: str
+    environment: dict[str, str]
+
+
+@contextlib.contextmanager
+def opened() -> Iterator[webdriver.Chrome]:
+    """A window of a browser without a profile."""
+    found = programs()
+    options = webdriver.ChromeOptions()
+    options.binary_location = found.chromium
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    for argument in ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"):
+        options.add_argument(argument)
+    service = webdriver.ChromeService(found.driver, env={**os.environ, **found.environment})
+    driver = webdriver.Chrome(options=options, service=service)
+    try:
+        emulate(driver)
+        yield driver
+    finally:
+        driver.quit()
+
+
+def emulate(driver: webdriver.Chrome, scheme: str = "light", width: int = 1280, height: int = 900) -> None:
+    """Makes the window one of a person who likes it light or dark, on a screen of this size."""
+    command(driver, "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    command(
+        driver,
+        "Emulation.setDeviceMetricsOverride",
+        width=width,
+        height=height,
+        deviceScaleFactor=1,
+        mobile=width < 500,
+    )
+
+
+def command(driver: webdriver.Chrome, name: str, **parameters: Any) -> Any:
+    """Sends a command of the DevTools protocol; returns its answer."""
+    return driver.execute_cdp_cmd(name, parameters)
+
+
+def logged(driver: webdriver.Chrome, kind: str) -> list[dict[str, Any]]:
+    """What the browser has logged since the last call: `browser` for what a page did, `performance` for requests."""
+    entries: list[dict[str, Any]] = driver.get_log(kind)  # type: ignore[no-untyped-call]
+    return entries
+
+
+def programs() -> Programs:
+    """Chromium and its driver; the first call on a machine may download 130 MB."""
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium and driver:
+        return Programs(chromium, driver, {})
+    root = build.cache() / "chromium"
+    if not root.exists():
+        with build.locked(build.cache() / "chromium.lock"):
+            # Another run may have unpacked it while this one waited for the lock.
+            if not root.exists():
+                _unpack_into(root)
+    # Chromium finds its own libraries; some of them must not take the place of the machine's.
+    own = root / "usr" / "lib" / "chromium"
+    libraries = sorted({str(path.parent) for path in root.rglob("*.so*") if path.parent != own})
+    environment = {"LD_LIBRARY_PATH": ":".join(libraries)}
+    return Programs(str(root / "usr/lib/chromium/chromium"), str(root / "usr/bin/chromedriver"), environment)
+
+
+def _unpack_into(root: Path) -> None:
+    """Unpacks the packages, and those which they need and this machine has not."""
+    if not shutil.which("apt-get"):
+        raise FileNotFoundError("tests of the page need the programs chromium and chromedriver on PATH")
+    print(f"fetching Chromium (once; kept in {root})", flush=True)
+    with tempfile.TemporaryDirectory(prefix="fetching-", dir=root.parent) as name:
+        folder = Path(name)
+        (folder / "lists" / "partial").mkdir(parents=True)
+        (folder / "archives" / "partial").mkdir(parents=True)
+        places = {
+            "Dir::State::Lists": folder / "lists",
+            "Dir::Cache": folder,
+            "Dir::Cache::Archives": folder / "archives",
+            "Debug::NoLocking": 1,
+            "APT::Sandbox::User": "root",  # another user could not write here
+        }
+        options = [part for key, value in places.items() for part in ("-o", f"{key}={value}")]
+        _apt(*options, "update")
+        _apt(*options, "install", "--download-only", "--yes", "--no-install-recommends", *PACKAGES)
+        for archive in sorted((folder / "archives").glob("*.deb")):
+            subprocess.run(["dpkg", "-x", str(archive), str(folder / "root")], check=True)
+        (folder / "root").rename(root)
+
+
+def _apt(*arguments: str) -> None:
+    done = subprocess.run(["apt-get", "-qq", *arguments], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,113 @@
+"""kube-apiserver's own audit log, with the bodies of writes: who sent what to the cluster, whatever a server of ours says.
+
+log = audit.Log(folder)
+with server.ControlPlane(log.flags()) as plane:
+    ...
+    log.writes("somebody")
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import time
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlsplit
+
+import yaml
+
+from tests import patience
+from tests.controlplane import server
+
+_WRITES: Final = ("create", "update", "patch", "delete", "deletecollection")
+_NOISE: Final = ("coordination.k8s.io", "events.k8s.io")
+"""Groups that programs write to all the time, and no test asks about."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One request that was answered."""
+
+    audit_id: str
+    user: str
+    verb: str
+    path: str
+    query: tuple[tuple[str, str], ...]
+    body: Any
+    """What was sent: a patch as it came, another body as the API server has decoded it."""
+    status: int
+    answer: Any
+    received: str
+    """When, in microseconds."""
+
+    @functools.cached_property
+    def is_dry_run(self) -> bool:
+        """Whether it was to change nothing."""
+        # A deletion has its options in its body.
+        in_body = isinstance(self.body, dict) and self.verb == "delete" and self.body.get("dryRun")
+        return bool(in_body) or dict(self.query).get("dryRun") == "All"
+
+    @property
+    def line(self) -> str:
+        """The request in short, for a test that fails."""
+        return f"{self.verb} {self.path} {self.status}"
+
+
+class Log:
+    """The audit log of one API server."""
+
+    def __init__(self, folder: Path) -> None:
+        """`folder` is where it is to be."""
+        self._file = folder / "kube-audit.jsonl"
+        self._policy = folder / "kube-audit-policy.yaml"
+
+    def flags(self) -> tuple[str, ...]:
+        """The flags of a kube-apiserver that writes it."""
+        rules = [
+            {"level": "None", "resources": [{"group": group} for group in _NOISE]},
+            {"level": "None", "resources": [{"group": "", "resources": ["events"]}]},
+            {"level": "RequestResponse", "verbs": list(_WRITES)},
+            {"level": "Metadata"},
+        ]
+        policy = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": rules}
+        self._policy.write_text(yaml.safe_dump(policy))
+        return f"--audit-policy-file={self._policy}", f"--audit-log-path={self._file}"
+
+    def events(self, user: str = "") -> list[Event]:
+        """Everything that this user, or anybody, has sent, in the order in which it was answered."""
+        text = self._file.read_text() if self._file.exists() else ""
+        # The last line may still be being written.
+        lines = text[: text.rfind("\n") + 1].splitlines()
+        found = [_event(json.loads(line)) for line in lines if not user or f'"username":"{user}"' in line]
+        return [event for event in found if user in ("", event.user)]
+
+    def writes(self, user: str = "") -> list[Event]:
+        """Likewise, what was to change something."""
+        return [event for event in self.events(user) if event.verb in _WRITES and not event.is_dry_run]
+
+    def settle(self, plane: server.ControlPlane) -> None:
+        """Waits until everything that was answered before is written."""
+        marker = str(uuid.uuid4())
+        plane.get("/version", {"Audit-ID": marker})
+        deadline = time.monotonic() + patience.scaled(30)
+        while marker not in self._file.read_text():
+            assert time.monotonic() < deadline, "the audit log stands still"
+            time.sleep(0.05)
+
+
+def _event(raw: dict[str, Any]) -> Event:
+    url = urlsplit(raw["requestURI"])
+    return Event(
+        raw["auditID"],
+        raw["user"]["username"],
+        raw["verb"],
+        url.path,
+        tuple(parse_qsl(url.query, keep_blank_values=True)),
+        raw.get("requestObject"),
+        raw["responseStatus"]["code"],
+        raw.get("responseObject"),
+        raw["requestReceivedTimestamp"],
+    )

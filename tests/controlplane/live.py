@@ -1,0 +1,86 @@
+"""A cluster in which rollouts happen: the API server with the controllers of workloads, a scheduler, and kwok, which
+plays the kubelets. Its API server keeps an audit log.
+
+    with live.Cluster(folder) as cluster:
+        kubeconfig = cluster.plane.kubeconfig_for("somebody", ("system:masters",))
+        ...
+        cluster.log.writes("somebody")
+
+Whoever needs no rollouts uses `server.ControlPlane`: nothing acts on its objects, and it starts sooner.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+
+from kubernetes import client, config
+
+from tests import patience
+from tests.controlplane import audit, build, child, commands, server
+
+NODES: Final = ("node-0", "node-1")
+_ACTORS: Final = ("kube-controller-manager", "kube-scheduler", "kwok")
+"""The programs that act on objects, each a user of its own name."""
+_START_SECONDS: Final = 60
+
+
+def build_programs() -> None:
+    """Builds all that a cluster needs; the first call on a machine takes minutes."""
+    for recipe in (build.SERVER, build.CONTROLLERS, build.KWOK):
+        build.programs(recipe)
+
+
+class Cluster:
+    """A control plane and what acts on its objects; `folder` gets the audit log."""
+
+    def __init__(self, folder: Path) -> None:
+        controllers, kwok = build.programs(build.CONTROLLERS), build.programs(build.KWOK)
+        self.log = audit.Log(folder)
+        self.plane = server.ControlPlane(self.log.flags())
+        keys = [self.plane.kubeconfig_for(name, ("system:masters",)) for name in _ACTORS]
+        lines = (
+            commands.controllers(controllers, self.plane.folder, keys[0]),
+            commands.scheduler(controllers, keys[1]),
+            commands.kwok(kwok, keys[2]),
+        )
+        self._actors = [
+            child.Child(line, self.plane.folder / f"{name}.log") for name, line in zip(_ACTORS, lines, strict=True)
+        ]
+        self._opened = contextlib.ExitStack()
+
+    def __enter__(self) -> Cluster:
+        with contextlib.ExitStack() as opened:
+            for actor in self._actors:
+                opened.callback(actor.close)
+            opened.enter_context(self.plane)
+            for actor in self._actors:
+                actor.start()
+            self._add_nodes()
+            self._opened = opened.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._opened.close()
+
+    def _add_nodes(self) -> None:
+        """Adds the nodes, and waits until kwok has made them ready and a pod runs: all three work then."""
+        load: Any = config.new_client_from_config  # the client leaves it untyped
+        core: Any = client.CoreV1Api(load(str(self.plane.kubeconfig)))
+        for name in NODES:
+            core.create_node({"metadata": {"name": name}})
+        core.create_namespaced_pod(
+            "default", {"metadata": {"name": "first"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        )
+        deadline = time.monotonic() + patience.scaled(_START_SECONDS)
+        while core.read_namespaced_pod("first", "default").status.phase != "Running":
+            if time.monotonic() > deadline:
+                logs = "\n".join(actor.tail() for actor in self._actors)
+                raise server.StartError(f"no pod runs\n{logs}")
+            time.sleep(0.1)
+        core.delete_namespaced_pod("first", "default", grace_period_seconds=0)

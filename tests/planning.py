@@ -1,0 +1,86 @@
+"""Scripts of a server in plan mode, on a real API server. They run in this process's own application, so that a test
+sees their calls and what they leave to be planned; nobody is asked, and nothing is sent."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from kubescript import app, config, spawner, types
+from kubescript.broker import summary
+from kubescript.executor import conversation
+from kubescript.plans import plan
+from kubescript.wire import protocol
+
+PERMITTED: Final = ("writes.namespaces", "writes.subresource")
+"""Rules that are lifted here."""
+
+
+class Planner:
+    """Runs scripts."""
+
+    def __init__(self, application: app.Application, mode: str) -> None:
+        self._app = application
+        self._mode = mode
+        self.steps: tuple[plan.Step, ...] = ()
+        """What the last script has planned."""
+        self.calls: list[protocol.Call] = []
+        """What the last script has called."""
+        self.progress: list[str] = []
+
+    def run(self, script: str, **limits: int) -> types.Outcome:
+        """One script to its outcome."""
+        drafted = self._app.planning.planner.begin() if self._app.planning is not None else None
+        notes = summary.Summary(draft=drafted)
+        self.calls, self.progress = [], []
+
+        def on_call(call: protocol.Call, timeout_s: float) -> tuple[protocol.Reply, types.Response | None]:
+            self.calls.append(call)
+            return self._app.contexts.handle(call, notes, timeout_s)
+
+        names = self._app.contexts.names
+        job = conversation.Job(
+            script,
+            types.Limits(**({"timeout_ms": 60_000, "memory_bytes": 256 << 20} | limits)),
+            "default",
+            names[0],
+            on_call,
+            lambda report: self.progress.append(report.text),
+            contexts=names,
+        )
+        outcome = self._app.executor.run(job)
+        self.steps = drafted.close() if drafted is not None else ()
+        return outcome
+
+    def value(self, script: str, **limits: int) -> Any:
+        """What a script returns. Fails when it has no result."""
+        outcome = self.run(script, **limits)
+        assert outcome.fault is None and outcome.result is not None, outcome
+        return json.loads(outcome.result)
+
+    def error(self, script: str) -> str:
+        """Why a script fails."""
+        outcome = self.run(script)
+        assert outcome.fault is not None, outcome
+        return outcome.fault.message
+
+
+@contextlib.contextmanager
+def planner(kubeconfig: Path, *contexts: str, mode: str = "plan") -> Iterator[Planner]:
+    """A planner for a cluster, under each of these names where there are any."""
+    settings = config.Settings.model_validate(
+        {
+            "kubeconfig": kubeconfig,
+            "writes": mode,
+            "write_policy": {"permit": PERMITTED},
+            "contexts": {name: {"context": "test"} for name in contexts},
+            "limits": {"memory_mib": 256},
+        }
+    )
+    source = spawner.Spawner()
+    source.start()
+    with contextlib.closing(source), app.opened(settings, source) as opened:
+        yield Planner(opened, mode)

@@ -108,6 +108,7 @@ PROMISES: Final = (
     Promise("P-16", "policy", "No write passes that a rule for writes refuses, whatever version, subresource, name or value it hides behind.", "issue 14"),
     Promise("P-17", "policy", "No spelling of a forbidden plural passes the gate of the toolset gateway, and none of what a caller sends but the argument that its operator has chosen approves a change.", "issue 14, seeds 000"),
     Promise("P-18", "policy", "Nothing is written that was not tried right before, nor to another version of its object than the one it was tried on.", "issue 14"),
+    Promise("P-19", "policy", "What is applied is what was shown: no place, option, default or race makes a plan do something else.", "issue 14: swap"),
     Promise("S-01", "redaction", "At least 99 of 100 planted secrets are masked before a script sees them, and what leaks is listed by name.", "issue 6"),
     Promise("S-02", "redaction", "At most 1 of 1,000 look-alikes is touched, and the others survive byte for byte.", "issue 6"),
     Promise("S-03", "redaction", "However a body arrives in pieces, the same bytes come out.", "issue 6"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -25,6 +26,8 @@ has changed. Where they do not suffice, all old lines are shown, then all new on
 _MAX_NESTING: Final = 64
 _MASK: Final = masking.OPENING.decode()
 _EQUAL: Final = " "
+_USUAL: Final = frozenset({"kind", "apiVersion"})
+"""What every body of a deletion has."""
 _ACTIONS: Final = {"create": "Create", "update": "Replace", "patch": "Change", "delete": "Delete"}
 _decode_string: Final = msgspec.json.Decoder(str).decode
 
@@ -67,14 +70,12 @@ def change(
     comparisons: Comparisons,
 ) -> model.Change:
     """Returns one step as it is shown."""
-    request = step.request
-    query = "&".join(f"{key}={value}" for key, value in request.query)
     return model.Change(
         number=number,
         action="Evict" if step.subresource == "eviction" else _ACTIONS.get(step.verb, "Send"),
         target=_target(step, imitated),
         turn=turn,
-        request=characters.shown(f"{request.method} {request.path}{'?' * bool(query)}{query}"),
+        request=characters.shown(_request(step)),
         rows=tuple(_row(row, comparisons) for row in step.rows if not row.by_server),
         server_rows=tuple(_row(row, comparisons) for row in step.rows if row.by_server),
         dependents=tuple(map(characters.shown, step.dependents)),
@@ -83,6 +84,20 @@ def change(
         state=application.state,
         outcome=characters.shown(_outcome(application)),
     )
+
+
+def _request(step: plan.Step) -> str:
+    """Returns a request as one line; of a removal with its options, which no row shows."""
+    request = step.request
+    query = "&".join(f"{key}={value}" for key, value in request.query)
+    line = f"{request.method} {request.path}{'?' * bool(query)}{query}"
+    if not step.removes or not request.body:
+        return line
+    # Attack: a deletion that leaves the pods of a Deployment running, or kills them in the middle of their work.
+    body = json.loads(request.body)
+    options = body.get("deleteOptions") or {} if step.subresource == "eviction" else body
+    told = {key: value for key, value in options.items() if key not in _USUAL}
+    return f"{line} {json.dumps(told)}" if told else line
 
 
 def _target(step: plan.Step, imitated: Mapping[str, str]) -> characters.Shown:

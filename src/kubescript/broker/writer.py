@@ -216,10 +216,8 @@ class Writer:
 
 
 def _guarded(tried: records.Attempt) -> request.Request:
-    """Returns the write with the precondition that its object is as the dry run has found it."""
-    before = tried.changes.before
-    if before is None:
-        return tried.call
+    """Returns the write with the precondition that its object is as the dry run has found it, or that there is none."""
+    before = tried.changes.before or masking.Facts()
     return writes.guarded(tried.call, before.uid, before.resource_version)
 
 

@@ -5,7 +5,7 @@ Where it is not certain that a request leaves a field alone, it names it: a pers
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from kubescript.masker import nodes
@@ -15,10 +15,6 @@ __all__ = ["Asked", "ItemAsked", "of"]
 
 _NOTHING: Final = object()
 _EVERYTHING: Final = object()
-_ANY: Final = "*"
-"""Stands for any item of a list in the paths of a JSON patch: one operation moves what the next one means."""
-_MAX_STEPS: Final = 100
-"""Steps of a path that are followed."""
 _WHOLE: Final = ("$patch", "$retainKeys")
 """Directives of a strategic merge patch about the object in which they stand."""
 _PART: Final = ("$deleteFromPrimitiveList/", "$setElementOrder/")
@@ -29,21 +25,18 @@ _TWINS: Final = {
 """Fields that the API server fills from others."""
 
 
-class _Steps(dict[str, Any]):
-    """The paths of a JSON patch below one step."""
-
-
 class Asked(NamedTuple):
     """What a request says about one place of an object."""
 
     node: Any
     """The part of its body, or one of the two marks."""
     replaces: bool = False
-    """Whether what it leaves out here goes away."""
+    """Whether what it leaves out here goes away, or falls back to its default."""
 
-    def names(self, *, gone: bool) -> bool:
-        """Says whether it names the value at this place; `gone`: a value that goes away."""
-        return self.node is not _NOTHING or (gone and self.replaces)
+    def names(self, *, existed: bool) -> bool:
+        """Says whether it names the value at this place; `existed`: there was one before."""
+        # Attack: an apply that no longer names a field, which the API server then sets to its default.
+        return self.node is not _NOTHING or (existed and self.replaces)
 
     def field(self, key: str) -> Asked:
         """Returns what it says about a member."""
@@ -54,16 +47,12 @@ class Asked(NamedTuple):
             return Asked(_EVERYTHING)
         if _TWINS.get(key) in node or any(each + key in node for each in _PART):
             return Asked(_EVERYTHING)
-        step = _step(key) if isinstance(node, _Steps) else key
-        return Asked(node.get(step, _NOTHING), self.replaces)
+        return Asked(node.get(key, _NOTHING), self.replaces)
 
     def items(self, key: str | None, after: list[Any]) -> ItemAsked:
         """Returns a function that says what it asks of an item of a list, which is `after` with it, by the value of
         `key` or else by its place."""
         node = self.node
-        if isinstance(node, _Steps):
-            child = Asked(node.get(_ANY, _NOTHING))
-            return lambda _: child
         if node is _NOTHING or node is _EVERYTHING:
             return lambda _: self
         if isinstance(node, list):
@@ -79,11 +68,11 @@ ItemAsked = Callable[[Any], Asked]
 
 def of(about: masking.Comparison, body: Any) -> Asked:
     """Returns what a request says about the whole object. `body` is its decoded body."""
-    if about.verb == "update":
+    # A JSON patch names all that it changes. Attack: /spec/containers/-1 and /+0, places that only a reading of its own
+    # finds, and one operation that moves what the next one means.
+    if about.verb == "update" or not isinstance(body, dict):
         return Asked(_EVERYTHING)
-    if isinstance(body, list):
-        return Asked(_steps(body))
-    return Asked(body, about.apply) if isinstance(body, dict) else Asked(_EVERYTHING)
+    return Asked(body, about.apply)
 
 
 def _told_apart(key: str, asked: list[Any]) -> dict[Any, Any] | None:
@@ -105,29 +94,3 @@ def _agree(asked: Any, after: Any) -> bool:
         return nodes.is_same(asked, after)
     plain = ((key, value) for key, value in asked.items() if value is not None and not isinstance(value, dict | list))
     return all(key in after and nodes.is_same(value, after[key]) for key, value in plain)
-
-
-def _steps(operations: Iterable[Any]) -> Any:
-    """Returns the paths that a JSON patch changes, as a tree."""
-    tree = _Steps()
-    for operation in operations:
-        path = operation.get("path") if isinstance(operation, dict) else None
-        if not isinstance(path, str) or not path:
-            return _EVERYTHING
-        if operation.get("op") != "test":
-            _grow(tree, [_step(each.replace("~1", "/").replace("~0", "~")) for each in path.split("/")[1:]])
-    return tree
-
-
-def _grow(tree: _Steps, path: list[str]) -> None:
-    *above, last = path[:_MAX_STEPS]
-    for step in above:
-        below = tree.setdefault(step, _Steps())
-        if below is _EVERYTHING:
-            return
-        tree = below
-    tree[last] = _EVERYTHING
-
-
-def _step(step: str) -> str:
-    return _ANY if step == "-" or step.isdigit() else step

@@ -19,6 +19,8 @@ __all__ = ["Differences", "TooManyError", "between"]
 _LEAF: Final = "leaf"
 _NONE: Final = ("nothing",)
 """Stands for a value that is not there; no leaf is equal to it."""
+_FILLED_IN: Final = ("server",)
+"""Stands for a value that the API server fills in: a port that it allots may be another one at the next dry run."""
 _MAX_HASHED: Final = 4 * masking.MAX_CHANGES
 """Bytes of paths and values that are hashed. Attack: a key of a megabyte, which is masked, above many fields."""
 
@@ -32,7 +34,8 @@ class Differences(NamedTuple):
 
     rows: tuple[masking.Row, ...] = ()
     digest: str = ""
-    """SHA-256 of the rows that the request names, unmasked: masks are others in each process."""
+    """SHA-256 of the rows, unmasked, since masks are others in each process. Of what the API server changes by itself
+    it covers what was there before, and not what it fills in."""
 
 
 def between(before: nodes.Node | None, after: nodes.Node | None, asked: requested.Asked) -> Differences:
@@ -90,7 +93,7 @@ class _Rows:
             was_text = nodes.text(old) if old is not None else None
             now_text = nodes.text(new) if new is not None else None
             self._add(was_text, now_text, asked)
-            self._hash(old.raw if old is not None else _NONE, new.raw if new is not None else _NONE, asked, new is None)
+            self._hash(old.raw if old is not None else _NONE, new.raw if new is not None else _NONE, asked)
 
     def _lists(self, old: nodes.Node | None, new: nodes.Node | None, asked: requested.Asked) -> None:
         olds = nodes.items(old) if old is not None else []
@@ -129,7 +132,7 @@ class _Rows:
     def _moved(self, key: str, old: list[nodes.Node], new: list[nodes.Node], asked: requested.Asked) -> None:
         """Adds a row that tells the order of a list's items."""
         self._add(nodes.order(key, old), nodes.order(key, new), asked)
-        self._hash([item.raw[key] for item in old], [item.raw[key] for item in new], asked, gone=False)
+        self._hash([item.raw[key] for item in old], [item.raw[key] for item in new], asked)
 
     def _add(self, old: tuple[str, bool] | None, new: tuple[str, bool] | None, asked: requested.Asked) -> None:
         path = "".join(self._path).removeprefix(".")
@@ -139,13 +142,16 @@ class _Rows:
         # Attack: a hundred thousand fields below a key of a megabyte.
         if self._left < 0 or len(self.rows) >= masking.MAX_ROWS:
             raise TooManyError
-        is_by_server = not asked.names(gone=new is None)
+        is_by_server = not asked.names(existed=old is not None)
         self.rows.append(masking.Row(path, was, now, is_by_server, was_masked or now_masked))
 
-    def _hash(self, old: Any, new: Any, asked: requested.Asked, gone: bool) -> None:
-        """Adds a row to the digest, if the request names it."""
-        if not asked.names(gone=gone):
-            return
+    def _hash(self, old: Any, new: Any, asked: requested.Asked) -> None:
+        """Adds a row to the digest."""
+        if not asked.names(existed=old is not _NONE):
+            # A new field of the server's may even be called otherwise the next time: `volumes[kube-api-access-x7k2p]`.
+            if old is _NONE:
+                return
+            new = _FILLED_IN
         content = msgspec.json.encode([self._names, old, new])
         self._unhashed -= len(content)
         if self._unhashed < 0:

@@ -153,11 +153,9 @@ class _Work:
                 self._mark(index, record.Application("done", call.audit_id, text=_FOUND))
                 return
             _check_same(step, tried.changes)
-            before = tried.changes.before
-            version = before.resource_version if before is not None else ""
-            if before is not None:
-                call = writes.guarded(call, before.uid, version)
-            if self._sent(cluster, index, step, call, version):
+            before = tried.changes.before or masking.Facts()
+            call = writes.guarded(call, before.uid, before.resource_version)
+            if self._sent(cluster, index, step, call, before.resource_version):
                 return
             resumed = False
         raise errors.PlanError(

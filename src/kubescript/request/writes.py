@@ -17,11 +17,15 @@ __all__ = ["canonical", "dry_run", "guarded", "is_dry_run", "name", "target"]
 
 _IN_BODY: Final = frozenset({"dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy"})
 """Query parameters of a deletion that its body can hold."""
+_MANAGED_FIELDS: Final = "managedFields"
+_ABSENT: Final = "1"
+"""The resourceVersion that no object has: the API server then answers 409 when there is one."""
 
 
 def canonical(call: request.Request) -> request.Request:
-    """Returns the write with all options of a deletion in its body. Raises RequestError for an option that is none."""
-    call = _with_options(call) if call.verb == "delete" else call
+    """Returns the write with all options of a deletion in its body, and without managedFields, which is the API
+    server's own record. Raises RequestError for an option that is none, and for a patch of that record."""
+    call = _with_options(call) if call.verb == "delete" else _without_managed_fields(call)
     # Attack: ?dryRun=all, which passes for a dry run here, and for nothing at a server that compares with All.
     if any(asked not in (None, [], ["All"]) for asked in _dry_runs(call)):
         raise errors.RequestError("a dry run is asked for with dry_run='All'", code="request.dry_run")
@@ -71,18 +75,22 @@ def target(call: request.Request) -> request.Request | None:
 
 
 def guarded(call: request.Request, uid: str, resource_version: str) -> request.Request:
-    """Returns the canonical write with the precondition that its object is this one, in this version.
+    """Returns the canonical write with the precondition that its object is this one, in this version; with an empty
+    `uid`, that there is none.
 
     Raises RequestError when the body has no place for it.
     """
     if not call.name:
         return call  # nothing may exist under the name; the API server answers 409 otherwise
+    if not uid:
+        # Attack: somebody else makes the object first, and this apply changes what nobody was shown.
+        resource_version = _ABSENT
     if call.content_type.startswith("application/json-patch"):
         # It comes last. Attack: an operation of the script's that takes the version away, and the precondition with it.
         lock = {"op": "add", "path": "/metadata/resourceVersion", "value": resource_version}
         return replace(call, body=_encoded([*_operations(call), lock]))
     body = _decoded(call)
-    both = {"uid": uid, "resourceVersion": resource_version}
+    both = {"uid": uid, "resourceVersion": resource_version} if uid else {"resourceVersion": resource_version}
     if call.verb == "delete":
         body["preconditions"] = both
     elif call.subresource == "eviction":
@@ -103,6 +111,32 @@ def _with_options(call: request.Request) -> request.Request:
             options[key] = _option(key, value)
     query = tuple(pair for pair in call.query if pair[0] not in _IN_BODY)
     return replace(call, query=query, body=_encoded(options), content_type="application/json")
+
+
+def _without_managed_fields(call: request.Request) -> request.Request:
+    # Attack: a write that forges who owns which field. No diff shows it, since every write changes that record.
+    if call.content_type.startswith("application/json-patch"):
+        for operation in _operations(call):
+            _check_operation(operation)
+        return call
+    body = _decoded(call)
+    metadata = body.get("metadata")
+    if not isinstance(metadata, dict) or _MANAGED_FIELDS not in metadata:
+        return call
+    body["metadata"] = {key: value for key, value in metadata.items() if key != _MANAGED_FIELDS}
+    return replace(call, body=_encoded(body))
+
+
+def _check_operation(operation: object) -> None:
+    """Raises RequestError for an operation of a JSON patch that could change managedFields."""
+    pointers = [operation.get(key, "/x") for key in ("path", "from")] if isinstance(operation, dict) else []
+    for pointer in pointers:
+        parts = pointer.split("/")[1:] if isinstance(pointer, str) else []
+        if parts in ([], ["metadata"]) or parts[:2] == ["metadata", _MANAGED_FIELDS]:
+            raise errors.RequestError(
+                "a JSON patch changes no whole object, no whole `metadata` and no `managedFields`; name the fields",
+                code="request.body",
+            )
 
 
 def _dry_runs(call: request.Request) -> Iterator[object]:

@@ -258,8 +258,9 @@ class Changes(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
     """None: there is none any more."""
     rows: tuple[Row, ...] = ()
     digest: str = ""
-    """SHA-256 of the object's uid and of all that the request itself changes, from what to what, unmasked; of a
-    deletion: of the uid and the object's content. The same again means that the request still does what was shown."""
+    """SHA-256 of the object's uid and of all that changes, from what to what, unmasked, but for the values that the API
+    server fills in by itself; of a deletion: of the uid and the object's content. The same again means that the request
+    still does what was shown."""
     undo: str = ""
     """A JSON patch that takes back what changes; empty where there is none, or where it would tell what is masked."""
     risks: tuple[str, ...] = ()

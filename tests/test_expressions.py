@@ -48,7 +48,6 @@ HOLD = {
     "the namespace": "request.namespace == 'shop' && object.metadata.namespace == 'shop' && request.name == 'web'",
     "the kind": "request.kind.kind == 'Deployment' && request.kind.group == 'apps' && request.kind.version == 'v1'",
     "the resource": "request.resource.resource == 'deployments' && request.subResource == ''",
-    "who asks": "request.userInfo.username == ''",
     "what it does": "request.operation == 'UPDATE'",
     "a choice": "object.kind == 'Deployment' ? object.spec.replicas < 10 : object.nothing",
     "what an error cannot change": "object.nothing == 1 || true",

@@ -61,7 +61,7 @@ def _settled(opened: app.Application, plan: str) -> record.Record:
 
 @click.group()
 def plans() -> None:
-    """List plans, show one, take one back, or make a link to its page."""
+    """List plans, show one, take it back, or link to its page."""
 
 
 @plans.command(name="list", short_help="The newest plans and their states.")

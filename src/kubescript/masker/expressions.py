@@ -7,7 +7,6 @@ else an object may make it do ends at the memory and the deadline of this proces
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -17,7 +16,8 @@ from kubescript.wire import masking
 __all__ = ["Expressions"]
 
 _SETTING: Final = "setting `write_policy.expressions`"
-_MESSAGE: Final = re.compile(r"ERROR: <input>:(\d+):(\d+): ([^\n]*)")
+_MISTAKE: Final = "ERROR: <input>:"
+"""What the compiler begins with; line, column and a message follow, with colons between them."""
 _CONTAINER: Final = " (in container '')"
 _REASONS: Final = (
     ("Iteration budget exceeded", "it takes too many steps"),
@@ -106,11 +106,11 @@ def _reason(text: str) -> str:
 
 def _mistake(text: str) -> str:
     """What the compiler says, in one line."""
-    found = _MESSAGE.search(text)
-    if found is None:
+    parts = text.partition(_MISTAKE)[2].partition("\n")[0].split(":", 2)
+    if len(parts) != 3:
         return f"cannot be compiled: {text.splitlines()[0][:200] if text else ''}"
-    line, column, message = found.groups()
-    return f"cannot be compiled: line {line}, column {column}: {message.replace(_CONTAINER, '')[:200]}"
+    line, column, message = parts
+    return f"cannot be compiled: line {line}, column {column}: {message.strip().replace(_CONTAINER, '')[:200]}"
 
 
 def _request(about: masking.Comparison, before: Any, after: Any) -> dict[str, Any]:
@@ -129,7 +129,6 @@ def _request(about: masking.Comparison, before: Any, after: Any) -> dict[str, An
         "subResource": about.subresource,
         "namespace": about.namespace,
         "name": about.name or _name(after),
-        "userInfo": {"username": about.user},
     }
 
 

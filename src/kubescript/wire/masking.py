@@ -167,8 +167,6 @@ class Comparison(msgspec.Struct, frozen=True):
     subresource: str = ""
     namespace: str = ""
     name: str = ""
-    user: str = ""
-    """Who asks, for `request.userInfo.username`."""
     apply: bool = False
     """Whether the request is a server-side apply, which also takes away what it no longer names."""
     masked: bool = True

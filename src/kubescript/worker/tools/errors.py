@@ -9,7 +9,7 @@ import msgspec
 from kubescript.wire import messages
 from kubescript.worker.sdk import errors
 
-__all__ = ["SHAPE", "ToolError", "of_api", "of_shape"]
+__all__ = ["SHAPE", "GateError", "ToolError", "of_api", "of_shape"]
 
 
 _MAX_TEXT: Final = 16 * 1024
@@ -42,6 +42,17 @@ class ToolError(Exception):
         # A lone surrogate is half a character, and has no UTF-8 bytes.
         super().__init__(text.encode("utf-8", "replace").decode())
         self.code = f"tool.{message}"
+
+
+class GateError(ToolError):
+    """What the toolset gateway refuses, or how a call of it has failed."""
+
+    def __init__(self, message: str, /, kind: str = "BLOCKED", **values: object) -> None:
+        # Attack: a script makes one by type(error), with a kind that is no text.
+        if type(kind) is not str:
+            raise TypeError("the kind of a GateError is a text")
+        super().__init__(message, **values)
+        self.type = kind
 
 
 def of_api(error: errors.ApiException) -> ToolError:

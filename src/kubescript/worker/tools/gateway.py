@@ -26,17 +26,6 @@ _REFUSED: Final = ("plan.", "policy.", "writes.")
 """How the codes of what the policy refuses begin."""
 
 
-class GateError(tool_errors.ToolError):
-    """What the gate refuses, or how a call has failed."""
-
-    def __init__(self, message: str, /, kind: str = "BLOCKED", **values: object) -> None:
-        # Attack: a script makes one by type(error), with a kind that is no text.
-        if type(kind) is not str:
-            raise TypeError("the kind of a GateError is a text")
-        super().__init__(message, **values)
-        self.type = kind
-
-
 @contextlib.contextmanager
 def _gate() -> Iterator[None]:
     """Says of each failure whether it is a refusal, and of what type it is otherwise."""
@@ -45,10 +34,10 @@ def _gate() -> Iterator[None]:
     except errors.ApiException as error:
         # Its hint is left alone: it may cost another call.
         if error.code.startswith(_REFUSED):
-            raise GateError("gate_blocked", details=error.message) from None
-        raise GateError("gate_failed", error.code or type(error).__name__, details=error.message) from None
+            raise tool_errors.GateError("gate_blocked", details=error.message) from None
+        raise tool_errors.GateError("gate_failed", error.code or type(error).__name__, details=error.message) from None
     except tool_errors.SHAPE as error:
-        raise GateError("gate_failed", type(error).__name__, details=error) from None
+        raise tool_errors.GateError("gate_failed", type(error).__name__, details=error) from None
 
 
 @_gate()
@@ -152,4 +141,4 @@ def _kind(k8s: client.K8s, group: str, version: str, plural: str) -> kinds.Kind:
         if each.name == plural and each.namespaced:
             known = builtin_kinds.find(each.full_name, group_version)
             return kinds.Kind(group, version, plural, each.kind, namespaced=True, model=known.model if known else "")
-    raise GateError("gate_not_served", plural=plural, group_version=group_version)
+    raise tool_errors.GateError("gate_not_served", plural=plural, group_version=group_version)

@@ -18,7 +18,9 @@ PLANTED: Final[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("plante
 @pytest.mark.parametrize("slug", sorted(PLANTED))
 def test_an_answer_is_what_was_planted(slug: str, cluster: Cluster) -> None:
     """The official client finds what the fixture's tables put there."""
-    assert ANSWERS[slug](cluster) == PLANTED[slug]
+    # A share of a certificate's lifetime grows by its last digit within hours, and may do so within this test.
+    (question,) = [each for name, each in asking.questions().items() if name.partition("-")[2] == slug]
+    assert asking.same(ANSWERS[slug](cluster), PLANTED[slug], question.tolerance)
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,7 @@ class Application:
         return elicitation.Asker(
             approvals=self.planning.approvals,
             follow=self.follow,
+            quote=self.evaluator.quoted,
             link=self.planning.link,
             has_page=self.planning.has_page,
             ask_s=self.settings.plans.ask_s,

@@ -39,6 +39,8 @@ _Report = Callable[[float, float | None, str], None]
 _NOBODY: Final = types.Caller()
 # Seconds that masking an answer may always take: a script that used all of its time also has prints to mask.
 _MASKING_S: Final = 2.0
+_MAX_QUOTED: Final = 4_000
+"""Characters of a text that is quoted from elsewhere than a script's answer."""
 _LOOK_MS: Final = 10_000
 """Milliseconds in which it is found out what deletions would take with them."""
 _BUG: Final = "kubescript failed; see its log"
@@ -187,6 +189,13 @@ class Evaluator:
         self._observe(evaluation.Evaluation(failure.code, waited_ms=asked.ms_ago))
         return await anyio.to_thread.run_sync(self._failure_answer, failure, "script not run")
 
+    def quoted(self, text: str) -> types.Answer:
+        """Returns a text that may have words of the cluster as it stands in an answer: cleaned, masked and marked.
+        What takes too long to mask is withheld."""
+        masked = self._masked_error(text)[:_MAX_QUOTED]
+        marks = self._settings.output.mark_untrusted
+        return types.Answer(fencing.fence(masked) if marks else masked, untrusted=marks)
+
     async def _in_thread(self, asked: _Request, waited_ms: float) -> types.Answer:
         work = functools.partial(self._evaluate, asked, waited_ms)
         try:
@@ -201,9 +210,9 @@ class Evaluator:
         where = self._handler.names, self._handler.namespace
         entry = self._audit.begin(asked.script, asked.caller, asked.limits, where) if self._audit is not None else None
         drafted = self._plans.begin() if self._plans is not None else None
-        calls = summary.Summary(
-            journal=records.NOWHERE if entry is None else entry, session=asked.caller.session, draft=drafted
-        )
+        # Attack: a client without a session, of which each call would have a limit of its own on writes.
+        session = asked.caller.session if asked.caller.lasts else ""
+        calls = summary.Summary(journal=records.NOWHERE if entry is None else entry, session=session, draft=drafted)
         deadline = time.monotonic() + asked.limits.timeout_ms / 1000
         outcome = self._outcome(self._job(asked, where, calls, entry, deadline), calls)
         planned = _Planned()

@@ -40,7 +40,9 @@ _UNTRUSTED_META: Final = "kubescript/untrusted"
 """In a result's `_meta`: the text holds text of the cluster, which is fenced."""
 _WARM_UP_DELAY_S: Final = 0.05
 _PROCESS_SESSION: Final = uuid.uuid4().hex[:16]
-"""The session of clients that have none of their own: over stdio the process is the session."""
+"""The session of the client over stdio."""
+_WITHOUT_SESSIONS: Final = "2026-07-28"
+"""The protocol version since which no client over HTTP has a session."""
 
 _NOT_FOUND: Final = -32002
 """The code for a resource that is not there, until protocol version 2025-11-25; since 2026-07-28 it is a wrong
@@ -182,16 +184,23 @@ async def _with_plan(
 
 def _caller(ctx: ServerRequestContext[Any, Any], tool: str) -> types.Caller:
     """Returns who asks, as the client calls itself, and with which tool."""
-    headers = getattr(ctx.request, "headers", {})
-    handle = headers.get("mcp-session-id", "")
-    session_id = _PROCESS_SESSION
-    if handle:
-        # Over HTTP the id of a session lets its holder join the session, so only a hash of it is passed on.
-        session_id = hashlib.sha256(handle.encode()).hexdigest()[:16]
+    session_id, lasts = _session(ctx)
     params = ctx.session.client_params
     if params is None:
-        return types.Caller(session_id, tool=tool)
-    return types.Caller(session_id, params.client_info.name, params.client_info.version, tool)
+        return types.Caller(session_id, tool=tool, lasts=lasts)
+    return types.Caller(session_id, params.client_info.name, params.client_info.version, tool, lasts)
+
+
+def _session(ctx: ServerRequestContext[Any, Any]) -> tuple[str, bool]:
+    """Returns the session of a request, and whether its client's later requests are of the same one."""
+    if ctx.request is None:
+        return _PROCESS_SESSION, True
+    handle = ctx.request.headers.get("mcp-session-id", "")
+    # Attack: a client without a session that sends such a header, which nobody has compared with anything.
+    if handle and ctx.protocol_version < _WITHOUT_SESSIONS:
+        # The id of a session lets its holder join the session, so only a hash of it is passed on.
+        return hashlib.sha256(handle.encode()).hexdigest()[:16], True
+    return uuid.uuid4().hex[:16], False
 
 
 def _validator(schema: Mapping[str, Any]) -> jsonschema.Draft202012Validator:

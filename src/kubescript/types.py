@@ -103,6 +103,9 @@ class Caller:
     version: str = ""
     tool: str = ""
     """The MCP tool that was called; empty where a person runs a command."""
+    lasts: bool = True
+    """Whether later calls of the same client have the same session. Over HTTP a client may have none; then each call is
+    one."""
 
 
 @dataclass(frozen=True, slots=True)

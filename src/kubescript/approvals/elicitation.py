@@ -15,24 +15,26 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import anyio
 import anyio.from_thread
 import anyio.to_thread
 import mcp_types
+import msgspec
 from mcp.server import request_state
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from kubescript import errors, evaluator, types
-from kubescript.approvals import plain
+from kubescript.approvals import form, outcome, plain
 from kubescript.plans import approval, record
 
 __all__ = ["Asker", "Call", "Follow", "Link", "state_guard"]
 
 log = logging.getLogger(__name__)
 
+_T = TypeVar("_T")
 Follow = Callable[[record.Record, types.Caller, evaluator.OnProgress | None], Awaitable[types.Answer | None]]
 """Follows the rollouts that a plan has begun to their end; None when it has begun none."""
 Link = Callable[[record.Record], str]
@@ -45,18 +47,27 @@ _MOST: Final = 4_000
 shown cannot be approved."""
 _WIDTH: Final = 100
 _POLL_S: Final = 0.3
-_MAX_REASON: Final = 500
+_MAX_NAME: Final = 100
+_STATE_S: Final = 86_400.0
+"""Seconds for which the state of a question is valid: those of the longest plan. Most plans expire before."""
 _MAX_ANSWERS: Final = 64
 """Answers that are kept while a client asks. A client that never comes back must not fill the memory."""
-_FORM: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "decision": {"type": "string", "enum": ["decline", "approve"], "title": "Decision"},
-        "reason": {"type": "string", "title": "Reason", "maxLength": _MAX_REASON},
-    },
-    "required": ["decision"],
-}
 _OPEN: Final = frozenset({"pending", "approved", "applying"})
+
+
+class _Question(msgspec.Struct, frozen=True):
+    """The state of a question with which a call has ended. It comes again with the answer."""
+
+    plan: str
+    session: str
+    """Of the call: over HTTP it may be of that call alone."""
+    call: str
+    """Digest of the call."""
+    is_link: bool
+
+
+# Made before there are threads: two that decode into a type for the first time at once can crash msgspec 0.22.
+_STATE: Final = msgspec.json.Decoder(_Question)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +82,8 @@ class Call:
 
 def state_guard(name: str) -> request_state.RequestStateBoundary:
     """Returns what seals the state of a question, so that no client can make one up."""
-    return request_state.RequestStateBoundary(request_state.RequestStateSecurity.ephemeral(), default_audience=name)
+    security = request_state.RequestStateSecurity.ephemeral(ttl=_STATE_S)
+    return request_state.RequestStateBoundary(security, default_audience=name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +92,7 @@ class Asker:
 
     approvals: approval.Approvals
     follow: Follow
+    quote: outcome.Quote
     link: Link
     has_page: Callable[[], bool]
     """Sees to it that there is a page of the plans, and says whether there is one."""
@@ -98,7 +111,7 @@ class Asker:
             found = await _in_thread(self.approvals.get, answer.plan)
             return await self._settled(call, answer, found)
         except errors.KubescriptError as error:
-            return _failed(answer, error)
+            return await self._failed(answer, error)
 
     async def resumed(
         self,
@@ -107,22 +120,25 @@ class Asker:
         on_progress: evaluator.OnProgress | None,
     ) -> types.Answer:
         """Returns the answer of a call that comes again with a person's decision. Its script does not run again."""
-        plan_id, _, digest = (params.request_state or "").partition(" ")
-        answer = types.Answer("", plan=plan_id)
+        asked = _STATE.decode(params.request_state or "")  # no client can make one up: see `state_guard`
+        answer = types.Answer("", plan=asked.plan)
         try:
-            found = await _in_thread(self.approvals.get, plan_id)
+            found = await _in_thread(self.approvals.get, asked.plan)
             # Attack: another session, or another script, that sends the state of this one.
-            if found.plan.author.session != caller.session or digest != _digest(params):
+            is_same_session = caller.session == asked.session or not caller.lasts
+            if found.plan.author.session != asked.session or not is_same_session or asked.call != _digest(params):
                 raise errors.PlanError("this approval belongs to another call", code="plan.session")
-            answer = self.answers.pop(plan_id, answer)
+            caller = replace(caller, session=asked.session)
+            answer = self.answers.pop(asked.plan, answer)
             response = (params.input_responses or {}).get(_QUESTION)
             if not isinstance(response, mcp_types.ElicitResult):
                 raise errors.PlanError("the client sent no decision", code="plan.nobody")
-            if response.action == "accept" and not response.content:  # it has opened the link
+            # Attack: a client that approves in words what was not shown in its form.
+            if asked.is_link and response.action == "accept":
                 return await self._awaited(answer, found, caller, on_progress)
             return await self._decided(answer, found, response, caller, on_progress)
         except errors.KubescriptError as error:
-            return _failed(answer, error)
+            return await self._failed(answer, error)
 
     async def with_news(self, answer: types.Answer, caller: types.Caller) -> types.Answer:
         """Returns the answer, with what became of earlier plans of this session that were decided elsewhere."""
@@ -130,7 +146,7 @@ class Asker:
             return answer
         try:
             for ended in await _in_thread(self.approvals.unreported, caller.session):
-                answer = _said(answer, _outcome(ended))
+                answer = await self._told(answer, ended)
                 await _in_thread(self.approvals.report, ended.plan.id)
         except errors.KubescriptError as error:
             log.warning("plans: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
@@ -144,24 +160,24 @@ class Asker:
         abilities = call.ctx.session.client_capabilities
         asks = abilities.elicitation if abilities is not None else None
         if asks is None:
-            return self._elsewhere(answer, found)
+            return self._elsewhere(answer, found, call.caller)
         text = plain.text(found, _WIDTH)
         is_enough = len(text) <= _MOST and not found.plan.critical and found.plan.approvals == 1
         if is_enough and (asks.form is not None or asks.url is None):
             return await self._by_form(call, answer, found, text)
         link = await _in_thread(self.link, found) if asks.url is not None else ""
         if link:
-            text = f"Approve or decline {_changes(found)} of a script (plan {found.plan.id})"
+            text = f"Approve or decline {outcome.changes(found)} of a script (plan {found.plan.id})"
             return await self._by_link(call, answer, found, text, link)
-        return self._elsewhere(answer, found)
+        return self._elsewhere(answer, found, call.caller)
 
     async def _by_form(
         self, call: Call, answer: types.Answer, found: record.Record, text: str
     ) -> types.Answer | mcp_types.InputRequiredResult:
         if call.ctx.protocol_version >= _MODERN:
-            form = mcp_types.ElicitRequestFormParams(message=text, requested_schema=_FORM)
-            return self._question(call, answer, found, form)
-        asking = call.ctx.session.elicit_form(text, _FORM, related_request_id=call.ctx.request_id)
+            question = mcp_types.ElicitRequestFormParams(message=text, requested_schema=form.SCHEMA)
+            return self._question(call, answer, found, question, is_link=False)
+        asking = call.ctx.session.elicit_form(text, form.SCHEMA, related_request_id=call.ctx.request_id)
         response = await self._response(asking)
         return await self._decided(answer, found, response, call.caller, call.on_progress)
 
@@ -171,7 +187,7 @@ class Asker:
         name = uuid.uuid4().hex
         if call.ctx.protocol_version >= _MODERN:
             opening = mcp_types.ElicitRequestURLParams(message=text, url=link, elicitation_id=name)
-            return self._question(call, answer, found, opening)
+            return self._question(call, answer, found, opening, is_link=True)
         asking = call.ctx.session.elicit_url(text, link, name, related_request_id=call.ctx.request_id)
         response = await self._response(asking)
         if response.action != "accept":
@@ -184,15 +200,18 @@ class Asker:
         answer: types.Answer,
         found: record.Record,
         params: mcp_types.ElicitRequestFormParams | mcp_types.ElicitRequestURLParams,
+        *,
+        is_link: bool,
     ) -> mcp_types.InputRequiredResult:
         """Returns the end of a call whose client asks by itself, and sends the call again. The script does not run
         again, so its answer is kept."""
         while len(self.answers) >= _MAX_ANSWERS:
             del self.answers[next(iter(self.answers))]
         self.answers[found.plan.id] = answer
+        state = _Question(found.plan.id, call.caller.session, _digest(call.params), is_link)
         return mcp_types.InputRequiredResult(
             input_requests={_QUESTION: mcp_types.ElicitRequest(params=params)},
-            request_state=f"{found.plan.id} {_digest(call.params)}",
+            request_state=msgspec.json.encode(state).decode(),
         )
 
     async def _response(self, asking: Awaitable[mcp_types.ElicitResult]) -> mcp_types.ElicitResult:
@@ -205,6 +224,9 @@ class Asker:
         except MCPError as error:
             log.warning("the client did not ask: %s", error)
             return mcp_types.ElicitResult(action="cancel")
+        except ValueError:  # the SDK's own check of the answer; its text quotes what the client has sent
+            log.warning("the client's answer is not one of the protocol")
+            return mcp_types.ElicitResult(action="cancel")
 
     async def _decided(
         self,
@@ -214,14 +236,11 @@ class Asker:
         caller: types.Caller,
         on_progress: evaluator.OnProgress | None,
     ) -> types.Answer:
-        content = response.content or {}
-        reason = str(content.get("reason") or "")[:_MAX_REASON]
-        if response.action == "cancel":
-            reason = "nobody answered"
+        approves, reason = form.read(response.action, response.content or {})
         decision = record.Decision(
             approver=_approver(caller),
             channel="elicitation",
-            approves=response.action == "accept" and content.get("decision") == "approve",
+            approves=approves,
             hash=found.plan.hash,
             reason=reason,
             at=time.time(),
@@ -230,7 +249,8 @@ class Asker:
 
     async def _by_argument(self, call: Call, answer: types.Answer, found: record.Record) -> types.Answer:
         if (call.params.arguments or {}).get("approved") is not True:
-            return _said(answer, f"{_changes(found)} tried, and nothing is made: it takes the argument approved=true")
+            count = outcome.changes(found)
+            return outcome.said(answer, f"{count} tried, and nothing is made: it takes the argument approved=true")
         decision = record.Decision(
             approver=_approver(call.caller), channel="argument", approves=True, hash=found.plan.hash, at=time.time()
         )
@@ -263,7 +283,7 @@ class Asker:
                 await anyio.sleep(_POLL_S)
                 found = await _in_thread(self.approvals.get, found.plan.id)
         if found.state in _OPEN:
-            return self._elsewhere(answer, found)
+            return self._elsewhere(answer, found, caller)
         return await self._ended(answer, found, caller, on_progress)
 
     async def _ended(
@@ -274,65 +294,42 @@ class Asker:
         on_progress: evaluator.OnProgress | None,
     ) -> types.Answer:
         """Returns the answer with the end of its plan, and follows what it has begun."""
-        said = replace(_said(answer, _outcome(ended)), applied=ended.state == "applied")
+        said = replace(await self._told(answer, ended), applied=ended.state == "applied")
         if ended.state in _OPEN:  # it needs another person's approval
             return said
         await _in_thread(self.approvals.report, ended.plan.id)
         if ended.state == "stopped":
             said = replace(said, is_error=True, code="plan.failed")
         if ended.state == "applied" and (followed := await self.follow(ended, caller, on_progress)) is not None:
-            said = _said(said, followed.text)
-            said = replace(said, untrusted=said.untrusted or followed.untrusted)
+            said = outcome.added(said, followed)
         return said
 
-    def _elsewhere(self, answer: types.Answer, found: record.Record) -> types.Answer:
+    async def _told(self, answer: types.Answer, ended: record.Record) -> types.Answer:
+        return await _in_thread(outcome.ended, answer, ended, self.quote)
+
+    async def _failed(self, answer: types.Answer, error: errors.KubescriptError) -> types.Answer:
+        return await _in_thread(outcome.failed, answer, error, self.quote)
+
+    def _elsewhere(self, answer: types.Answer, found: record.Record, caller: types.Caller) -> types.Answer:
         """Returns the answer to a client that can ask nobody."""
-        self.waiting.add(found.plan.author.session)
+        later = ""
+        if caller.lasts:
+            self.waiting.add(caller.session)
+        else:  # nobody knows which of the later calls is this client's
+            later = f"; `kubescript plans show {found.plan.id}` then tells the user what became of it"
         page = f", or open what `kubescript plans link {found.plan.id}` prints," if self.has_page() else ""
         waits = "waits" if len(found.plan.steps) == 1 else "wait"
         minutes = max(1, round((found.plan.expires - time.time()) / 60))
-        return _said(
+        count = outcome.changes(found)
+        return outcome.said(
             answer,
-            f"plan {found.plan.id}: {_changes(found)} {waits} for a person's approval; nothing is changed yet. Tell "
-            f"the user to run `kubescript approve {found.plan.id}`{page} within {minutes} minutes",
+            f"plan {found.plan.id}: {count} {waits} for a person's approval; nothing is changed yet. Tell "
+            f"the user to run `kubescript approve {found.plan.id}`{page} within {minutes} minutes{later}",
         )
 
 
-def _changes(found: record.Record) -> str:
-    count = len(found.plan.steps)
-    return "1 change" if count == 1 else f"{count} changes"
-
-
-def _outcome(ended: record.Record) -> str:
-    """Says for the model what became of a plan."""
-    last = ended.decisions[-1] if ended.decisions else None
-    by = f" by {last.approver}" if last is not None else ""
-    if ended.state == "applied":
-        return f"plan {ended.plan.id}: approved{by} and applied; {ended.text}"
-    if ended.state == "declined":
-        reason = f": {last.reason}" if last is not None and last.reason else ""
-        return f"plan {ended.plan.id}: declined{by}{reason}; nothing was changed"
-    if ended.state == "expired":
-        return f"plan {ended.plan.id}: expired; nothing was changed"
-    if ended.state == "stopped" and any(step.state == "done" for step in ended.steps):
-        undo = f"; the user can take it back with `kubescript plans undo {ended.plan.id}`"
-    else:
-        undo = ""
-    return f"plan {ended.plan.id}: {ended.state}; {ended.text or 'nothing is changed yet'}{undo}"
-
-
-def _failed(answer: types.Answer, error: errors.KubescriptError) -> types.Answer:
-    log.warning("plan %s: %s", answer.plan, error.message, extra={"code": error.code, "remedy": error.remedy})
-    said = _said(answer, f"error {error.code}: {error.message}; nothing more is changed")
-    return replace(said, is_error=True, code=error.code)
-
-
-def _said(answer: types.Answer, text: str) -> types.Answer:
-    return replace(answer, text=f"{answer.text}\n{text}".strip(), plan="")
-
-
 def _approver(caller: types.Caller) -> str:
-    return f"client {caller.client or 'without a name'}, session {caller.session}"
+    return f"client {form.line(caller.client, _MAX_NAME) or 'without a name'}, session {caller.session}"
 
 
 def _digest(params: mcp_types.CallToolRequestParams) -> str:
@@ -351,5 +348,5 @@ def _reporter(on_progress: evaluator.OnProgress | None) -> Callable[[int, int, s
     return report
 
 
-async def _in_thread(work: Callable[..., Any], *args: Any) -> Any:
+async def _in_thread(work: Callable[..., _T], *args: Any) -> _T:
     return await anyio.to_thread.run_sync(functools.partial(work, *args), abandon_on_cancel=True)

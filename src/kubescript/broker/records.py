@@ -63,6 +63,8 @@ class Attempt:
     """Of the dry run; its chunks can be read once."""
     notices: tuple[policy_changes.Notice, ...] = ()
     """What rules tell the people who approve it."""
+    warnings: tuple[str, ...] = ()
+    """What the API server warns of, masked."""
 
 
 class Draft(Protocol):

@@ -66,7 +66,7 @@ class Summary:
     """Notes of the script's first run; a replay shows these and makes no notes of its own."""
     journal: records.Journal = records.NOWHERE
     session: str = ""
-    """Of the client that has sent the script."""
+    """Of the client that has sent the script; empty for all clients that have none."""
     draft: records.Draft | None = None
     """Where writes are written down that need a plan; None: they are refused."""
     call_records: list[records.Record] = field(default_factory=list)

@@ -6,6 +6,7 @@ The broker passes a write that the policy leaves to a plan, or permits at once. 
 
 from __future__ import annotations
 
+import re
 import time
 import uuid
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from typing import Final
 from kubescript import cancellation, errors, types
 from kubescript.broker import attempts, call_log, rate, records, summary
 from kubescript.cluster import base
+from kubescript.output import sanitizing
 from kubescript.policy import changes, policy
 from kubescript.policy import writes as write_policy
 from kubescript.request import request, writes
@@ -27,6 +29,8 @@ _KUBE_SYSTEM: Final = request.Request(
     "GET", "/api/v1/namespaces/kube-system", (), "get", True, "", "v1", "namespaces", "", "kube-system", "kube-system"
 )
 """The namespace that every cluster has, and none has twice."""
+_WARNING: Final = re.compile(r'\b\d{3} [^ ",]{1,200} "((?:[^"\\]|\\.)*)"')
+"""One warning of HTTP's: its code, who warns, and the text. A header holds several, with commas between."""
 _MAX_TEXT: Final = 2_000
 """Characters of an API server's error that is kept."""
 
@@ -169,7 +173,8 @@ class Writer:
         found = changes.findings(call, tried.changes, self._rules)
         for denial in found.denials:
             raise entry.refusal(call, denial)
-        return replace(tried, notices=found.notices)
+        warnings = tuple(map(entry.text, _warnings(tried.answer)))
+        return replace(tried, notices=found.notices, warnings=warnings)
 
     def _check(self, call: request.Request, entry: call_log.CallLog) -> None:
         """Raises PolicyDenied when a rule objects to a write before anything of it is sent."""
@@ -212,13 +217,21 @@ class Writer:
     def _refusal(self, response: types.Response, entry: call_log.CallLog) -> Sent:
         text = attempts.whole(response).decode("utf-8", "replace")
         entry.ended(response.status, "", len(text), {}, empty=False)
-        return Sent(response.status, entry.text(text[:_MAX_TEXT]))
+        # A secret at the end of what is masked is not cut in two: more is masked than is kept.
+        return Sent(response.status, entry.text(text[: 2 * _MAX_TEXT])[:_MAX_TEXT])
 
 
 def _guarded(tried: records.Attempt) -> request.Request:
     """Returns the write with the precondition that its object is as the dry run has found it, or that there is none."""
     before = tried.changes.before or masking.Facts()
     return writes.guarded(tried.call, before.uid, before.resource_version)
+
+
+def _warnings(response: types.Response) -> list[str]:
+    """Returns the texts of an answer's warnings, each once, as they can be shown."""
+    header = response.headers.get("warning", "")
+    texts = [text.replace('\\"', '"') for text in _WARNING.findall(header)] or [header]
+    return [text for text in dict.fromkeys(map(sanitizing.clean, texts)) if text]
 
 
 def _is_idle(changes: masking.Changes) -> bool:

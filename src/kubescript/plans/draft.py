@@ -75,7 +75,6 @@ def _step(attempt: records.Attempt) -> plan.Step:
     precondition = None
     if before is not None:
         precondition = plan.Precondition(before.uid, before.resource_version)
-    warning = attempt.answer.headers.get("warning", "")
     return plan.Step(
         request=_request(call),
         verb=call.verb,
@@ -93,7 +92,7 @@ def _step(attempt: records.Attempt) -> plan.Step:
         findings=tuple(plan.Finding(one.rule, "warning", one.message) for one in attempt.notices),
         images=before.images if before is not None else (),
         state=before.state if before is not None else None,
-        warnings=(warning,) if warning else (),
+        warnings=attempt.warnings,
         undo=_undo(call, changes),
     )
 

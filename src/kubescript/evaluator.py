@@ -310,6 +310,11 @@ class Evaluator:
         lines = iter(dependents.read(outcome, len(removed), style.text))
         return [next(lines) if step.removes else () for step in steps]
 
+    def look(self, notes: summary.Summary, context: str, steps: Sequence[plan.Step]) -> Sequence[tuple[str, ...]]:
+        """Says what the deletions of a plan that no script has made take with them, one line each."""
+        asked = _Request("", self._settings.limits.for_script(_LOOK_MS), _NOBODY, None)
+        return self._look(asked, notes, context, steps)
+
     def _note_missing_namespaces(self, asked: _Request, calls: summary.Summary) -> None:
         """Notes the namespaces that a script listed, that had nothing to show, and that are not known to exist."""
         # A replay repeats the notes of the first run.

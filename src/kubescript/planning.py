@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubescript import config, contexts, errors, types
+from kubescript.broker import records
 from kubescript.plans import application, approval, plan, planner, review, undo
 from kubescript.policy import write_settings
 from kubescript.safety import configuration
@@ -74,11 +75,12 @@ class Planning:
                 self._store = store.Store(self._settings.plans.store)
             return self._store
 
-    def undo(self, plan_id: str, caller: types.Caller) -> plan.Plan:
+    def undo(self, plan_id: str, caller: types.Caller, look: undo.Look) -> plan.Plan:
         """Makes and keeps the reverse of a plan, for a person to approve. Raises KubescriptError."""
         done = self.approvals.get(plan_id)
         target = self._applier().check(done.plan)
-        made = undo.make(done, target.writer, self.planner, caller)
+        journal = records.NOWHERE if self._ledger is None else self._ledger.application(plan_id)
+        made = undo.make(done, target.writer, self.planner, caller, look, journal)
         if self._ledger is not None:
             self._ledger.made(made)
         self.planner.keep(made)

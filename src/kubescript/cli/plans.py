@@ -93,7 +93,7 @@ def show(context: click.Context, /, plan: str, **given: object) -> None:
 def undo(context: click.Context, /, plan: str, **given: object) -> None:
     """Plan the reverse of what was applied of PLAN, show it, and ask whether to apply it."""
     with opening.application(context, given) as opened:
-        reverse = _planning(opened).undo(plan, opening.operator("plans undo"))
+        reverse = _planning(opened).undo(plan, opening.operator("plans undo"), opened.evaluator.look)
         settle(opened, reverse.id)
 
 

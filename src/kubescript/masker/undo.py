@@ -6,15 +6,14 @@ It is offered to a person as a plan of its own. There is none where it would hol
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from kubescript.masker import nodes
+from kubescript.wire import masking
 
 __all__ = ["patch"]
-
-_MAX_BYTES: Final = 256 * 1024
 
 
 class _MaskedError(ValueError):
@@ -28,7 +27,7 @@ def patch(before: nodes.Node, after: nodes.Node) -> str:
     except _MaskedError:
         return ""
     text = msgspec.json.encode(operations).decode()
-    return text if operations and len(text) <= _MAX_BYTES else ""
+    return text if operations and len(text) <= masking.MAX_UNDO else ""
 
 
 def _objects(path: str, before: nodes.Node, after: nodes.Node) -> Iterator[dict[str, Any]]:

@@ -2,25 +2,52 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import msgspec
+
 from kubescript import cancellation, errors, types
-from kubescript.broker import summary, writer
+from kubescript.broker import records, summary, writer
 from kubescript.plans import calls, plan, planner, record
+from kubescript.request import body, request
 
-__all__ = ["make"]
+__all__ = ["Look", "make"]
+
+Look = Callable[[summary.Summary, str, Sequence[plan.Step]], Sequence[tuple[str, ...]]]
+"""See `planner.Look`; makes its notes in the summary."""
 
 
-def make(done: record.Record, cluster: writer.Writer, plans: planner.Planner, caller: types.Caller) -> plan.Plan:
+def make(
+    done: record.Record,
+    cluster: writer.Writer,
+    plans: planner.Planner,
+    caller: types.Caller,
+    look: Look,
+    journal: records.Journal,
+) -> plan.Plan:
     """Returns the reverse of what was applied of a plan, the last change first. Raises PlanError when nothing was
     applied, or a part of it cannot be taken back. Nobody can approve it before it is kept."""
     drafted = plans.begin()
-    notes = summary.Summary(draft=drafted, session=caller.session)
+    notes = summary.Summary(draft=drafted, session=caller.session, journal=journal)
     cancel = cancellation.Cancellation()
     steps = [step for step, each in zip(done.plan.steps, done.steps, strict=True) if each.state == "done"]
     for step in reversed(steps):
-        if step.undo is None:
-            raise errors.PlanError(f"{step.verb} {step.target} cannot be taken back", code="plan.no_undo")
-        cluster.plan(calls.of(step, step.undo, notes, cancel), notes, cancel)
-    made = plans.make(drafted, f"undo {done.plan.id}", caller, notes, lambda _context, found: [()] * len(found))
+        cluster.plan(_reverse(step, notes, cancel), notes, cancel)
+    made = plans.make(drafted, f"undo {done.plan.id}", caller, notes, functools.partial(look, notes))
     if made is None:
         raise errors.PlanError(f"there is nothing to take back of plan {done.plan.id}", code="plan.no_undo")
     return made
+
+
+def _reverse(step: plan.Step, notes: summary.Summary, cancel: cancellation.Cancellation) -> request.Request:
+    """Returns what takes a step back. Raises PlanError where nothing does."""
+    if step.undo is None:
+        raise errors.PlanError(f"{step.verb} {step.target} cannot be taken back", code="plan.no_undo")
+    call = calls.of(step, step.undo, notes, cancel)
+    if call.verb == "patch":
+        # A masking process has written it. Attack: one that was taken over, with operations that copy a secret.
+        _, checked = body.check("PATCH", msgspec.Raw(call.body or b""), "json-patch")
+        call = replace(call, body=checked)
+    return call

@@ -30,6 +30,8 @@ def read(answer: bytes, *, has_before: bool, has_after: bool) -> masking.Changes
     is_about = (changes.before is not None) == has_before and (changes.after is not None) == has_after
     if not is_about or (changes.rows and not has_after):
         raise protocol.ProtocolError("changes of other documents")
+    if len(changes.undo) > masking.MAX_UNDO:
+        raise protocol.ProtocolError("a longer way back than there can be")
     risks = tuple(risk for risk in masking.RISKS if risk in changes.risks)
     digests = [each.digest for each in (changes, changes.before, changes.after) if each is not None]
     if changes.risks != risks or len(changes.rows) > masking.MAX_ROWS or not all(map(_is_digest, digests)):

@@ -42,6 +42,7 @@ __all__ = [
     "MAX_KIND",
     "MAX_NOTES",
     "MAX_ROWS",
+    "MAX_UNDO",
     "OPENING",
     "RISKS",
     "Answer",
@@ -75,6 +76,8 @@ MAX_ROWS: Final = 20_000
 """Fields that one write may change."""
 MAX_CHANGES: Final = 8 * protocol.MIB
 """Bytes of a `Changes` as JSON."""
+MAX_UNDO: Final = 256 * protocol.KIB
+"""Characters of the patch in it that would take the write back."""
 _MAX_DIGITS: Final = 7
 _KIND: Final = b"abcdefghijklmnopqrstuvwxyz0123456789-"
 OPENING: Final = "«redacted:".encode()

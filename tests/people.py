@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,12 +56,12 @@ def at_terminal(
 
 
 def link(plan: str, flags: Sequence[str], environment: Mapping[str, str]) -> str:
-    """A one-time link to the page of a plan, as `kubescript plans link` prints it."""
-    done = subprocess.run(
-        [clients.KUBESCRIPT, "plans", "link", plan, *flags], env=dict(environment), capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    """A one-time link to the page of a plan, as `kubescript plans link` prints it at a terminal."""
+    screen = terminals.Screen(["plans", "link", plan, *flags], environment)
+    code = screen.end()
+    found = re.search(r"http://\S+", screen.text)
+    assert code == 0 and found, screen.text
+    return found[0]
 
 
 def in_browser(window: webdriver.Chrome, address: str, decision: str = "approve") -> str:

@@ -299,14 +299,15 @@ def test_nor_again_at_the_terminal_or_on_a_page_that_is_still_open(
 def test_nothing_is_sent_under_another_policy(
     ours: shop.Shop, silent: people.Talk, tmp_path: Path, flags: list[str], environment: dict[str, str]
 ) -> None:
-    """The policy for writes that a plan was made under is the one under which it is applied."""
+    """The policy for writes that a plan was made under is the one under which it is applied. An approval under another
+    does not count, and the plan waits."""
     others = people.flags(tmp_path, ours.kubeconfig, OTHER_POLICY)
     with ours.unchanged():
         plan = silent.plan(ours.release)
         code, screen = people.at_terminal(plan, others, environment)
-        assert code == 1 and "the policy for writes has changed since the plan was made" in screen
-        code, _ = people.at_terminal(plan, flags, environment)
-        assert code == 1
+        assert code == 1 and "the plan was made under another policy for writes" in screen
+        code, screen = people.at_terminal(plan, flags, environment, "decline")
+        assert code == 0 and "approved by" not in screen
         check_works(silent, ours)
 
 

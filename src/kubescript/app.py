@@ -280,7 +280,8 @@ def _access(application: Application) -> base.Access:
     ) -> types.Answer:
         return await application.evaluator.evaluate(script, timeout_ms, on_progress, caller)
 
-    return base.Access(evaluate, lambda: application.contexts.names, application.settings.language)
+    settings = application.settings
+    return base.Access(evaluate, lambda: application.contexts.names, settings.language, settings.by_argument)
 
 
 def _load_toolsets(application: Application) -> list[base.Toolset]:

@@ -109,6 +109,7 @@ class Planning:
         from kubescript import private_files
         from kubescript.approvals import access, links, page
 
+        store = self.store().where
         with self._lock:
             if self._page is None:
                 keys = access.Access()
@@ -116,7 +117,7 @@ class Planning:
                 link = access.Link(url, keys.secret)
                 folder = private_files.state_folder()
                 private_files.make_folders(folder)
-                self._page = _Page(link, url + keys.path, (links.publish(folder, link), close))
+                self._page = _Page(link, url + keys.path, (links.publish(folder, link, store), close))
                 log.info("plans are approved at %s", self._page.address, extra={"event": "plans.page"})
             return self._page
 

@@ -22,7 +22,7 @@ __all__ = ["found", "publish"]
 _PREFIX: Final = "page-"
 _ANSWER_S: Final = 1.0
 """Seconds for a server on this machine to take a connection."""
-_MAX_BYTES: Final = 1_000
+_MAX_BYTES: Final = 10_000
 
 
 class _Page(msgspec.Struct, frozen=True):
@@ -30,13 +30,16 @@ class _Page(msgspec.Struct, frozen=True):
 
     url: str
     secret: bytes
+    store: str
+    """Where its plans are kept."""
 
 
-def publish(folder: Path, link: access.Link) -> Callable[[], None]:
+def publish(folder: Path, link: access.Link, store: str) -> Callable[[], None]:
     """Tells the user's other processes how to make links to this server's page; returns a function that ends it.
-    `folder` is one that `private_files` has made or checked. Raises PlanError."""
+    `folder` is one that `private_files` has made or checked, `store` says where the plans are kept. Raises
+    PlanError."""
     path = folder / f"{_PREFIX}{os.getpid()}.json"
-    content = msgspec.json.encode(_Page(link.url, link.secret))
+    content = msgspec.json.encode(_Page(link.url, link.secret, store))
     try:
         # The number of a server that was killed may come again.
         path.unlink(missing_ok=True)
@@ -57,28 +60,29 @@ def publish(folder: Path, link: access.Link) -> Callable[[], None]:
     return withdraw
 
 
-def found(folder: Path) -> access.Link | None:
-    """Returns what makes links to the page of a server that runs; None when there is none. Files of servers that were
-    killed are removed."""
+def found(folder: Path, store: str) -> access.Link | None:
+    """Returns what makes links to the page of a server that runs and keeps its plans in this store; None when there is
+    none. Files of servers that were killed are removed."""
     for path in sorted(folder.glob(f"{_PREFIX}*.json")):
-        link = _read(path)
-        if link is not None and _answers(link.url):
-            return link
-        if link is not None:
+        page = _read(path)
+        if page is None:
+            continue
+        if not _answers(page.url):
             path.unlink(missing_ok=True)
+        elif page.store == store:
+            return access.Link(page.url, page.secret)
     return None
 
 
-def _read(path: Path) -> access.Link | None:
+def _read(path: Path) -> _Page | None:
     """Returns what a file says; None when it is none of this user's."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as file:
             private_files.check_status(path, os.fstat(descriptor))
-            page = msgspec.json.decode(file.read(_MAX_BYTES), type=_Page)
+            return msgspec.json.decode(file.read(_MAX_BYTES), type=_Page)
     except (OSError, private_files.NotPrivate, msgspec.MsgspecError):
         return None
-    return access.Link(page.url, page.secret)
 
 
 def _answers(url: str) -> bool:

@@ -1,7 +1,7 @@
 """`kubescript approve` and `kubescript plans …`: a person reads plans in a terminal, and decides on them.
 
-Only a person at a terminal decides: no flag answers the question. Attack: a model with a shell that approves its own
-plan by `yes | kubescript approve`.
+Only a person at a terminal decides, or gets a link with which to decide: no flag answers the question. Attack: a model
+with a shell that approves its own plan by `yes | kubescript approve`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ __all__ = ["approve", "plans", "settle"]
 
 _FAILED: Final = 1
 _WIDEST: Final = 140
+_MAX_REASON: Final = 2_000
+"""Characters of a reason."""
 
 
 @click.command(short_help="Read a plan, and approve or decline it.")
@@ -34,8 +36,8 @@ def approve(context: click.Context, /, plan: str, **given: object) -> None:
     Give the flags of the server that made the plan: its policy must be the same.
     """
     with opening.application(context, given) as opened:
-        found = _settled(opened, plan)
-    context.exit(0 if found.state in {"applied", "declined", "pending"} else _FAILED)
+        state = _settled(opened, plan).state
+    context.exit(0 if state in {"applied", "declined", "pending"} else _FAILED)
 
 
 def settle(opened: app.Application, plan: str) -> None:
@@ -47,10 +49,12 @@ def settle(opened: app.Application, plan: str) -> None:
 
 
 def _settled(opened: app.Application, plan: str) -> record.Record:
-    """Shows a plan, asks about it, and applies it if it is approved."""
+    """Shows a plan, asks about it, and applies it if it is approved. Raises ClickException when it is decided."""
     planned = _planning(opened)
     found = planned.approvals.get(plan)
     process.echo(_text(found))
+    if found.state not in {"pending", "approved"}:
+        raise click.ClickException(f"there is nothing to decide: plan {plan} is {found.state} already")
     if found.state == "pending":
         found = planned.approvals.decide(plan, _decision(found))
     if found.state == "approved":
@@ -102,15 +106,19 @@ def undo(context: click.Context, /, plan: str, **given: object) -> None:
 @flags.server_flags
 @click.pass_context
 def link(context: click.Context, /, plan: str, **given: object) -> None:
-    """Print a link that opens the page of PLAN once, at a server that is running."""
+    """Print a link that opens the page of PLAN once, at a server that is running and has the plan."""
     from kubescript import private_files
     from kubescript.approvals import links
 
+    _check_person()
     with opening.application(context, given) as opened:
-        found = _planning(opened).approvals.get(plan)
-        made = links.found(private_files.state_folder())
+        planned = _planning(opened)
+        found = planned.approvals.get(plan)
+        made = links.found(private_files.state_folder(), planned.store().where)
         if made is None:
-            raise click.ClickException(f"no server with a page is running; use `kubescript approve {plan}`")
+            raise click.ClickException(
+                f"no server with this plan and a page is running; use `kubescript approve {plan}`"
+            )
         process.echo(made.to(plan, found.plan.expires))
 
 
@@ -130,11 +138,11 @@ def _decision(found: record.Record) -> record.Decision:
     """Asks the person at the terminal. Aborts when nobody is there."""
     import time
 
+    from kubescript.approvals import form
     from kubescript.plans import planner
     from kubescript.plans import record as plan_record
 
-    if not _is_person():
-        raise click.ClickException("a plan is approved by a person at a terminal; this is none")
+    _check_person()
     overrides = _overridden(found)
     answer = click.prompt("Type `approve` or `decline`", type=click.Choice(["approve", "decline"]), show_choices=False)
     approves = answer == "approve"
@@ -145,10 +153,16 @@ def _decision(found: record.Record) -> record.Decision:
         channel="terminal",
         approves=approves,
         hash=found.plan.hash,
-        reason=reason,
+        reason=form.line(reason, _MAX_REASON),
         overrides=overrides if approves else (),
         at=time.time(),
     )
+
+
+def _check_person() -> None:
+    """Ends the command where nobody is at a terminal."""
+    if not _is_person():
+        raise click.ClickException("a plan is approved by a person at a terminal; this is none")
 
 
 def _is_person() -> bool:

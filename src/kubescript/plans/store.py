@@ -51,6 +51,11 @@ class Store:
         self._database = database.opened(url)
         self._clock = clock
 
+    @property
+    def where(self) -> str:
+        """What it is, without credentials: a file, or host and database."""
+        return self._database.where
+
     def add(self, new: plan.Plan) -> None:
         """Keeps a new plan. Raises PlanError."""
         waiting = (record.Application(),) * len(new.steps)

@@ -39,6 +39,8 @@ class Access:
     clusters: Callable[[], Sequence[str]]
     """Returns the names that `k8s.context(name)` takes, the default one first."""
     language: messages.Language = "en"
+    by_argument: bool = False
+    """Whether the argument `approved` of a call approves what it changes. `scripted` adds it to a tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,7 @@ def scripted(
 
     `properties` is the JSON schema of each argument, by name.
     """
+    approved = {"approved": dict(APPROVED)} if access.by_argument and "approved" not in properties else {}
 
     async def call(
         given: Mapping[str, Any], on_progress: evaluator.OnProgress | None, caller: types.Caller
@@ -100,14 +103,15 @@ def scripted(
             return types.Answer(
                 "Error: NaN and Infinity are no numbers of JSON", is_error=True, code="request.arguments"
             )
-        return await access.evaluate(f"arguments = {dict(given)!r}\n{script}", None, on_progress, caller)
+        arguments = {name: value for name, value in given.items() if name not in approved}
+        return await access.evaluate(f"arguments = {arguments!r}\n{script}", None, on_progress, caller)
 
     definition = mcp_types.Tool(
         name=name,
         description=description,
         input_schema={
             "type": "object",
-            "properties": dict(properties),
+            "properties": {**properties, **approved},
             "required": list(required),
             "additionalProperties": False,
         },

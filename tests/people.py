@@ -47,7 +47,12 @@ def at_terminal(
     plan: str, flags: Sequence[str], environment: Mapping[str, str], decision: str = "approve"
 ) -> tuple[int, str]:
     """Runs `kubescript approve`, and answers what it asks; returns its exit code and all that was on the screen."""
-    screen = terminals.Screen(["approve", plan, *flags], environment)
+    return typed(["approve", plan, *flags], environment, decision)
+
+
+def typed(command: Sequence[str], environment: Mapping[str, str], decision: str = "approve") -> tuple[int, str]:
+    """Runs a command at a terminal, and answers what it asks about a plan; returns the same."""
+    screen = terminals.Screen(command, environment)
     if screen.shows("Type `approve` or `decline`: "):
         screen.type(decision)
         screen.until("Reason: ")
@@ -146,7 +151,12 @@ def talk(
     transport: str = "stdio",
 ) -> Iterator[Talk]:
     """A conversation with a server of its own; without a person, the client can ask nobody."""
-    connecting = clients.connect(transport, flags, mode, person, environment)
+    with _opened(clients.connect(transport, flags, mode, person, environment)) as opened:
+        yield opened
+
+
+@contextlib.contextmanager
+def _opened(connecting: contextlib.AbstractAsyncContextManager[mcp.Client]) -> Iterator[Talk]:
     opened = contextlib.ExitStack()
     portal = opened.enter_context(start_blocking_portal())
     client = opened.enter_context(portal.wrap_async_context_manager(connecting))
@@ -156,10 +166,22 @@ def talk(
         opened.close()  # what fails in a test is no business of the client's tasks
 
 
+@contextlib.contextmanager
+def joined(port: int, mode: str = "legacy", person: Client | None = None) -> Iterator[Talk]:
+    """A conversation with a server that is shared, over HTTP."""
+    with _opened(mcp.Client(f"http://127.0.0.1:{port}/mcp", mode=mode, elicitation_callback=person)) as opened:
+        yield opened
+
+
 def plan_in(answer: mcp_types.CallToolResult) -> str:
     """The plan that an answer names."""
-    found = re.search(r"plan (p-[0-9a-f]{32})", clients.text(answer))
-    assert found, clients.whole(answer)
+    return plan_on(clients.whole(answer))
+
+
+def plan_on(screen: str) -> str:
+    """The first plan that a text names."""
+    found = re.search(r"(?:[Pp]lan|approve) (p-[0-9a-f]{32})", screen)
+    assert found, screen
     return found[1]
 
 

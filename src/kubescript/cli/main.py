@@ -81,11 +81,10 @@ def run(context: click.Context, /, file: TextIO | None, code: str | None, timeou
         with terminal.Status(terminal.starting()) as status:
             answer = anyio.run(opened.evaluator.evaluate, script, timeout, status.on_progress, opening.operator("run"))
         process.echo(answer.text, err=answer.is_error)
+        exit_code = _FAILED if answer.is_error else 0
         if answer.plan:
-            plans.settle(opened, answer.plan)
-    if answer.is_error:
-        context.exit(_FAILED)
-    context.exit(0)
+            exit_code = plans.settle(opened, answer.plan)
+    context.exit(exit_code)
 
 
 def _script(file: TextIO | None, code: str | None) -> str:

@@ -36,20 +36,22 @@ def approve(context: click.Context, /, plan: str, **given: object) -> None:
     Give the flags of the server that made the plan: its policy must be the same.
     """
     with opening.application(context, given) as opened:
-        state = _settled(opened, plan).state
-    context.exit(0 if state in {"applied", "declined", "pending"} else _FAILED)
+        code = _settled(opened, plan)
+    context.exit(code)
 
 
-def settle(opened: app.Application, plan: str) -> None:
-    """Asks the person who has run a script about its plan; says how to approve it where nobody can be asked."""
+def settle(opened: app.Application, plan: str) -> int:
+    """Asks the person who has run a script about its plan; says how to approve it where nobody can be asked. Returns
+    the exit code."""
     if _is_person():
-        _settled(opened, plan)
-        return
+        return _settled(opened, plan)
     process.echo(f"Nothing is changed yet. A person approves the plan with: kubescript approve {plan}", err=True)
+    return 0
 
 
-def _settled(opened: app.Application, plan: str) -> record.Record:
-    """Shows a plan, asks about it, and applies it if it is approved. Raises ClickException when it is decided."""
+def _settled(opened: app.Application, plan: str) -> int:
+    """Shows a plan, asks about it, and applies it if it is approved. Returns the exit code. Raises ClickException when
+    it is decided already."""
     planned = _planning(opened)
     found = planned.approvals.get(plan)
     process.echo(_text(found))
@@ -60,7 +62,7 @@ def _settled(opened: app.Application, plan: str) -> record.Record:
     if found.state == "approved":
         found = _applied(opened, planned, plan)
     process.echo(_ending(found))
-    return found
+    return 0 if found.state in {"applied", "declined", "pending"} else _FAILED
 
 
 @click.group()
@@ -98,7 +100,8 @@ def undo(context: click.Context, /, plan: str, **given: object) -> None:
     """Plan the reverse of what was applied of PLAN, show it, and ask whether to apply it."""
     with opening.application(context, given) as opened:
         reverse = _planning(opened).undo(plan, opening.operator("plans undo"), opened.evaluator.look)
-        settle(opened, reverse.id)
+        code = settle(opened, reverse.id)
+    context.exit(code)
 
 
 @plans.command(short_help="A link that opens a plan's page once.")

@@ -7,7 +7,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kubescript import config, contexts, errors, types
 from kubescript.broker import records
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["Planning"]
 
 log = logging.getLogger(__name__)
+
+_LOOK_S: Final = 30.0
+"""Seconds until it is looked again for plans whose server has died."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class Planning:
         self._lock = threading.Lock()
         self._store: store.Store | None = None
         self._page: _Page | None = None
+        self._closed = threading.Event()
         terms: dict[str, planner.Terms] = {}
         self._targets: dict[str, application.Target] = {}
         for context, access in accesses.items():
@@ -87,11 +91,15 @@ class Planning:
         return made
 
     def recover(self) -> None:
-        """Goes on with plans whose server died while it applied them."""
-        try:
-            self.approvals.recover()
-        except errors.KubescriptError as error:
-            log.warning("plans: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
+        """Goes on with plans whose server died while it applied them, now and again and again, in a thread of its own:
+        a server that starts at once after the death of another one comes before the lease of that one is over."""
+        threading.Thread(target=self._recover, name="kubescript-plans", daemon=True).start()
+
+    def _recover(self) -> None:
+        _logged(self.approvals.forget)
+        _logged(self.approvals.recover)
+        while not self._closed.wait(_LOOK_S):
+            _logged(self.approvals.recover)
 
     def link(self, found: record.Record) -> str:
         """Returns a link that opens a plan's page once; empty where there is no page."""
@@ -133,6 +141,7 @@ class Planning:
 
     def close(self) -> None:
         """Closes the page and the store."""
+        self._closed.set()
         with self._lock:
             if self._page is not None:
                 for close in self._page.closers:
@@ -142,6 +151,14 @@ class Planning:
 
     def _applier(self) -> application.Applier:
         return application.Applier(self.store(), self._targets)
+
+
+def _logged(work: Callable[[], None]) -> None:
+    """Does what nobody waits for."""
+    try:
+        work()
+    except errors.KubescriptError as error:
+        log.warning("plans: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
 
 
 def _terms(settings: config.Settings, access: contexts.ClusterAccess) -> planner.Terms:

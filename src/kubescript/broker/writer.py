@@ -6,6 +6,7 @@ The broker passes a write that the policy leaves to a plan, or permits at once. 
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 import uuid
@@ -40,8 +41,10 @@ class Sent:
     """What became of one request of a plan."""
 
     status: int
-    text: str
+    text: str = ""
     """The API server's answer when it refused, masked."""
+    fault: errors.KubescriptError | None = None
+    """Why the rest of the answer could not be read, or put on record; the status is known nevertheless."""
 
 
 class Writer:
@@ -122,15 +125,23 @@ class Writer:
         return tried
 
     def send(self, call: request.Request, notes: summary.Summary, cancel: cancellation.Cancellation) -> Sent:
-        """Sends a request of a plan, with its precondition. Raises KubescriptError, after which nobody knows whether it
-        was carried out."""
+        """Sends a request of a plan, with its precondition. Raises AuditError, after which it was not sent, and
+        ClusterError, after which nobody knows whether it was carried out."""
         entry = self._entry(call, notes)
-        response = self._send(call, entry, cancel)
-        if response.status >= 300:
-            return self._refusal(response, entry)
-        size = len(attempts.whole(response))
-        entry.ended(response.status, "", size, {}, empty=False)
-        return Sent(response.status, "")
+        notes.journal.before(call)
+        try:
+            response = self._cluster.perform(call, _seconds_left(call), cancel)
+        except errors.ClusterError as error:
+            with contextlib.suppress(errors.AuditError):  # that it is about to be sent is on record
+                entry.failed(error)
+            raise
+        try:
+            if response.status >= 300:
+                return self._refusal(response, entry)
+            entry.ended(response.status, "", len(attempts.whole(response)), {}, empty=False)
+        except errors.KubescriptError as error:
+            return Sent(response.status, fault=error)
+        return Sent(response.status)
 
     def made(
         self, call: request.Request, name: str, notes: summary.Summary, cancel: cancellation.Cancellation

@@ -33,7 +33,8 @@ _MAX_REASON: Final = 2_000
 def approve(context: click.Context, /, plan: str, **given: object) -> None:
     """Show what PLAN would change, ask whether to apply it, and apply it.
 
-    Give the flags of the server that made the plan: its policy must be the same.
+    Give the flags of the server that made the plan: its policy must be the same. A plan whose server died while it was
+    applied goes on from there, without a question; under another policy it ends instead.
     """
     with opening.application(context, given) as opened:
         code = _settled(opened, plan)
@@ -59,7 +60,9 @@ def _settled(opened: app.Application, plan: str) -> int:
         raise click.ClickException(f"there is nothing to decide: plan {plan} is {found.state} already")
     if found.state == "pending":
         found = planned.approvals.decide(plan, _decision(found))
-    if found.state == "approved":
+    if found.state == "applying":  # its server may have died; who applies it is not asked a second time
+        process.echo("The plan is approved, and somebody has begun to apply it. Going on, unless that is still at it.")
+    if found.state in {"approved", "applying"}:
         found = _applied(opened, planned, plan)
     process.echo(_ending(found))
     return 0 if found.state in {"applied", "declined", "pending"} else _FAILED

@@ -6,6 +6,7 @@ out what was carried out, and neither loses nor repeats a request.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import socket
@@ -13,26 +14,35 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
+
+import msgspec
 
 from kubescript import cancellation, errors
 from kubescript.broker import records, summary, writer
-from kubescript.plans import calls, plan, planner, record
+from kubescript.plans import calls, plan, planner, record, traces
 from kubescript.request import request, writes
 from kubescript.wire import masking
 
 if TYPE_CHECKING:
     from kubescript.plans import store
 
-__all__ = ["Applier", "Report", "Target"]
+__all__ = ["Applier", "End", "Report", "Target"]
+
+log = logging.getLogger(__name__)
 
 Report = Callable[[int, int, str], None]
 """Told how many steps are done, of how many, and what is done now."""
+End = Callable[[record.Record], None]
+"""Puts on record how an application has ended. Raises AuditError."""
 
 _LEASE_S: Final = 60.0
 _TRIES: Final = 5
 """How often a step is tried again whose object got a new version meanwhile, with the same effect."""
-_FOUND: Final = "found done after a restart"
+_DOUBTFUL: Final = frozenset({"sending", "unknown"})
+_LOST: Final = frozenset({"plan.decided", "plan.store"})
+"""Errors after which a plan is somebody else's to go on with."""
+_NOT_SENT: Final = record.Application()
 _MESSAGE: Final = re.compile(r'"message":"((?:[^"\\]|\\.){1,600})')
 """The message in an API server's error."""
 
@@ -56,36 +66,53 @@ class Applier:
         self._targets = targets
 
     def apply(
-        self, plan_id: str, journal: records.Journal, report: Report, cancel: cancellation.Cancellation | None = None
+        self,
+        plan_id: str,
+        journal: records.Journal,
+        report: Report,
+        on_end: End,
+        cancel: cancellation.Cancellation | None = None,
     ) -> record.Record:
-        """Applies an approved plan, or goes on with one whose server died. Raises PlanError when it is not approved,
-        somebody else applies it, or it is not for a cluster of this server; what happens later is in the record."""
-        target = self.check(self._plans.get(plan_id).plan)
+        """Applies an approved plan, or goes on with one whose server died. What happens is in the record.
+
+        Raises KubescriptError when this cannot apply it: it is not approved, somebody else applies it, its cluster is
+        none of this server's or does not answer, or neither store nor audit can be written. The next one who calls this
+        may go on then.
+        """
+        found = self._plans.get(plan_id)
+        notes = summary.Summary(journal=journal)
+        cancel = cancel or cancellation.Cancellation()
+        # Before the claim: a plan for another server's cluster is left to that server.
+        target = self._target(found.plan)
+        _check_cluster(target, found.plan, notes, cancel)
+        if found.state != "applying":
+            _check_policy(target, found.plan)
         # A name for this claim alone: the same server may take over what one of its threads has stalled on.
         owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
-        taken = self._plans.claim(plan_id, owner, _LEASE_S)
-        work = _Work(self._plans, owner, taken, summary.Summary(journal=journal), cancel)
+        work = _Work(self._plans, owner, self._plans.claim(plan_id, owner, _LEASE_S), notes, cancel)
+        work.find_out(target.writer)
         try:
-            _check_time(taken.plan)
-            _check_cluster(target, taken.plan, work)
+            _check_policy(target, found.plan)
+            _check_time(found.plan)
             work.run(target.writer, report)
-            self._plans.finish(plan_id, owner, "applied", work.story())
         except errors.KubescriptError as error:
-            self._plans.finish(plan_id, owner, "stopped", f"{error.code}: {error.message}; {work.story()}")
-        return self._plans.get(plan_id)
+            if error.code in _LOST:
+                text = f"{error.message}; {work.story()}"
+                raise errors.PlanError(text, code=error.code, remedy=error.remedy) from None
+            return work.end("stopped", f"{error.code}: {error.message}; {work.story()}", on_end)
+        return work.end("applied", work.story(), on_end)
 
     def check(self, approved: plan.Plan) -> Target:
         """Returns the plan's cluster. Raises PlanError when it is none of this server's, or when what decides about its
         writes is another now."""
+        target = self._target(approved)
+        _check_policy(target, approved)
+        return target
+
+    def _target(self, approved: plan.Plan) -> Target:
         target = self._targets.get(approved.context)
         if target is None:
             raise errors.PlanError(f"this server takes no plans for cluster {approved.context!r}", code="plan.policy")
-        if target.policy != approved.policy:
-            raise errors.PlanError(
-                "the plan was made under another policy for writes; run the script again, or use the settings of the "
-                "server that made it",
-                code="plan.policy",
-            )
         return target
 
 
@@ -98,14 +125,24 @@ class _Work:
         owner: str,
         taken: record.Record,
         notes: summary.Summary,
-        cancel: cancellation.Cancellation | None,
+        cancel: cancellation.Cancellation,
     ) -> None:
         self._plans = plans
         self._owner = owner
+        self._taken = taken
         self._plan = taken.plan
         self._done = list(taken.steps)
-        self.notes = notes
-        self.cancel = cancel or cancellation.Cancellation()
+        self._notes = notes
+        self._cancel = cancel
+
+    def find_out(self, cluster: writer.Writer) -> None:
+        """Finds out what became of the request that a dead server had marked. Raises ClusterError, AuditError,
+        PlanError; the same can be asked again then."""
+        for index, step in enumerate(self._plan.steps):
+            last = self._done[index]
+            if last.state in _DOUBTFUL:
+                search = traces.Search(cluster, step, self._call(step), last, self._notes, self._cancel)
+                self._mark(index, search.find())
 
     def run(self, cluster: writer.Writer, report: Report) -> None:
         """Applies what has not been applied yet. Raises KubescriptError at the first step that fails."""
@@ -113,104 +150,127 @@ class _Work:
         if all(each.state == "waiting" for each in self._done):
             self._check(cluster, report)
         for index, step in enumerate(self._plan.steps):
-            report(index, count, f"{step.verb} {step.target}")
-            if self._done[index].state != "done":
+            last = self._done[index]
+            if last.state in {"failed", "unknown"}:  # so the server that died was about to stop, or nobody knows
+                raise errors.PlanError(f"{step.verb} {step.target}: {last.text}")
+            _tell(report, index, count, f"{step.verb} {step.target}")
+            if last.state != "done":
                 self._apply(cluster, index, step)
-        report(count, count, "applied")
-
-    def _check(self, cluster: writer.Writer, report: Report) -> None:
-        """Raises KubescriptError unless each step still does what was shown. Nothing has been sent by then."""
-        for index, step in enumerate(self._plan.steps):
-            report(0, len(self._plan.steps), f"looking at {step.target} again")
-            tried = cluster.try_again(self._call(step), self.notes, self.cancel)
-            if isinstance(tried, writer.Sent):
-                self._refused(index, step, tried, resumed=False)
-            else:
-                _check_same(step, tried.changes)
-            self._mark(index, record.Application())  # renews the lease
+        _tell(report, count, count, "applied")
 
     def story(self) -> str:
         """Says how far it came."""
         done = sum(each.state == "done" for each in self._done)
         text = f"{done} of {len(self._done)} changes were made"
         for step, each in zip(self._plan.steps, self._done, strict=True):
-            if each.state in {"unknown", "sending"}:
+            if each.state in _DOUBTFUL:
                 text += f"; nobody knows whether this one was: {step.verb} {step.target}"
         return text
 
+    def end(self, state: Literal["applied", "stopped"], text: str, on_end: End) -> record.Record:
+        """Ends the application, with a text for a person. Raises PlanError, which has the text, when the store cannot
+        keep it."""
+        ended = msgspec.structs.replace(self._taken, state=state, steps=tuple(self._done), text=text)
+        # Before the store: a server that dies in between leaves two records of the end, where otherwise it left none.
+        try:
+            on_end(ended)
+        except errors.AuditError as error:
+            log.warning("plan %s: %s", self._plan.id, error.message, extra={"code": error.code, "remedy": error.remedy})
+            ended = msgspec.structs.replace(ended, text=f"{text}; the audit record does not have this end")
+        try:
+            self._plans.finish(self._plan.id, self._owner, state, ended.text)
+        except errors.PlanError as error:
+            raise errors.PlanError(f"{text}; {error.message}", code=error.code, remedy=error.remedy) from None
+        return ended
+
+    def _check(self, cluster: writer.Writer, report: Report) -> None:
+        """Raises KubescriptError unless each step still does what was shown. Nothing has been sent by then."""
+        for index, step in enumerate(self._plan.steps):
+            _tell(report, 0, len(self._plan.steps), f"looking at {step.target} again")
+            self._tried(cluster, index, step, self._call(step))
+            self._mark(index, record.Application())  # renews the lease
+
     def _apply(self, cluster: writer.Writer, index: int, step: plan.Step) -> None:
         """Applies one step. Raises KubescriptError."""
-        resumed = self._done[index].state in {"sending", "unknown"}
         for _ in range(_TRIES):
             call = self._call(step)
-            if resumed and step.precondition is None and self._is_made(cluster, index, step, call):
-                return
-            tried = cluster.try_again(call, self.notes, self.cancel)
-            if isinstance(tried, writer.Sent):
-                self._refused(index, step, tried, resumed=resumed)
-                return
-            if resumed and _is_done(step, tried.changes):
-                self._mark(index, record.Application("done", call.audit_id, text=_FOUND))
-                return
-            _check_same(step, tried.changes)
-            before = tried.changes.before or masking.Facts()
+            before = self._tried(cluster, index, step, call).before or masking.Facts()
             call = writes.guarded(call, before.uid, before.resource_version)
             if self._sent(cluster, index, step, call, before.resource_version):
                 return
-            resumed = False
         raise errors.PlanError(
             f"{step.verb} {step.target}: the object changes faster than it can be written", code="plan.changed"
         )
 
+    def _tried(self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request) -> masking.Changes:
+        """Tries a step. Raises KubescriptError unless it still does what was shown."""
+        tried = cluster.try_again(call, self._notes, self._cancel)
+        if isinstance(tried, writer.Sent):
+            raise self._refused(index, step, tried, "failed")
+        _check_same(step, tried.changes)
+        return tried.changes
+
     def _sent(self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request, version: str) -> bool:
         """Sends a step. Returns False when its object got a new version in this moment. Raises KubescriptError."""
-        self._mark(index, record.Application("sending", call.audit_id, version))
+        sending = record.Application("sending", call.audit_id, version)
+        self._mark(index, sending)
         try:
-            sent = cluster.send(call, self.notes, self.cancel)
+            sent = cluster.send(call, self._notes, self._cancel)
         except errors.AuditError as error:  # it could not be recorded, so it was not sent
             self._mark(index, record.Application("failed", text=error.message))
             raise
         except errors.KubescriptError as error:
-            self._mark(index, record.Application("unknown", call.audit_id, version, text=error.message))
+            self._mark(index, msgspec.structs.replace(sending, state="unknown", text=error.message))
             raise
-        if sent.status == 409 and step.precondition is not None:
-            self._mark(index, record.Application())
-            return False
-        if sent.status >= 300:
-            self._refused(index, step, sent, resumed=False)
-        self._mark(index, record.Application("done", call.audit_id, version, sent.status))
-        return True
+        is_late = sent.status == 409 and step.precondition is not None
+        if sent.status >= 300 and not is_late:
+            # An API server that fails, or a proxy before it, may have carried it out all the same.
+            raise self._refused(index, step, sent, "unknown" if sent.status >= 500 else "failed", sending)
+        done = msgspec.structs.replace(sending, state="done", status=sent.status)
+        self._mark(index, record.Application() if is_late else done)
+        if sent.fault is not None:
+            raise sent.fault
+        return not is_late
 
-    def _refused(self, index: int, step: plan.Step, sent: writer.Sent, *, resumed: bool) -> None:
-        """Marks a step that the API server refuses. Raises PlanError, unless the step turns out to be done."""
-        if resumed and step.verb == "delete" and sent.status == 404:
-            self._mark(index, record.Application("done", text=_FOUND))
-            return
+    def _refused(
+        self,
+        index: int,
+        step: plan.Step,
+        sent: writer.Sent,
+        state: Literal["failed", "unknown"],
+        sending: record.Application = _NOT_SENT,
+    ) -> errors.PlanError:
+        """Marks a step that the API server refuses; returns the error that says so."""
         text = _message(sent.text)
-        self._mark(index, record.Application("failed", status=sent.status, text=text))
-        raise errors.PlanError(f"{step.verb} {step.target}: {sent.status}: {text}")
-
-    def _is_made(self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request) -> bool:
-        """Says whether the object that a step creates is there, as the step creates it. Raises PlanError when it is
-        another."""
-        made = cluster.made(call, step.name, self.notes, self.cancel)
-        if made is None:
-            return False
-        if made.digest == step.digest:
-            self._mark(index, record.Application("done", text=_FOUND))
-            return True
-        self._mark(index, record.Application("unknown", text="there is an object of that name, with other content"))
-        raise errors.PlanError(
-            f"{step.target} exists, and not as this plan makes it; the server died before it knew what it had made",
-            code="plan.changed",
-        )
+        self._mark(index, msgspec.structs.replace(sending, state=state, status=sent.status, text=text))
+        return errors.PlanError(f"{step.verb} {step.target}: {sent.status}: {text}")
 
     def _call(self, step: plan.Step) -> request.Request:
-        return calls.of(step, step.request, self.notes, self.cancel, self._plan.id)
+        return calls.of(step, step.request, self._notes, self._cancel, self._plan.id)
 
     def _mark(self, index: int, state: record.Application) -> None:
+        if state.state != "sending":  # it is so, whether the store can keep it or not
+            self._done[index] = state
         self._plans.mark(self._plan.id, self._owner, index, state)
         self._done[index] = state
+
+
+def _tell(report: Report, done: int, count: int, text: str) -> None:
+    # Whoever asked may be gone: a client that cancelled its call must not leave a plan half applied.
+    try:
+        report(done, count, text)
+    except Exception as error:
+        log.debug("nobody hears of the progress any more: %r", error)
+
+
+def _check_policy(target: Target, approved: plan.Plan) -> None:
+    """Raises PlanError when what decides about the plan's writes is another now."""
+    if target.policy != approved.policy:
+        raise errors.PlanError(
+            "the policy for writes has changed since the plan was made; run the script again, or use the settings of "
+            "the server that made it",
+            code="plan.policy",
+        )
 
 
 def _check_time(approved: plan.Plan) -> None:
@@ -219,10 +279,12 @@ def _check_time(approved: plan.Plan) -> None:
         raise errors.PlanError("the plan expired before all of it was applied", code="plan.expired")
 
 
-def _check_cluster(target: Target, approved: plan.Plan, work: _Work) -> None:
+def _check_cluster(
+    target: Target, approved: plan.Plan, notes: summary.Summary, cancel: cancellation.Cancellation
+) -> None:
     """Raises PlanError when the target is not the cluster for which the plan was made. Attack: a kubeconfig whose
     context was pointed at another one."""
-    if target.identity(work.notes, work.cancel) != approved.cluster:
+    if target.identity(notes, cancel) != approved.cluster:
         raise errors.PlanError("the plan was made for another cluster", code="plan.changed")
 
 
@@ -242,11 +304,6 @@ def _new(changes: masking.Changes) -> str:
     """Says what the request would change now."""
     rows = [f"{row.path}: {row.old or 'nothing'} → {row.new or 'nothing'}" for row in changes.rows if not row.by_server]
     return "the request would now change " + ("; ".join(rows[:5]) or "nothing")
-
-
-def _is_done(step: plan.Step, changes: masking.Changes) -> bool:
-    """Says whether there is nothing left to change for a step."""
-    return step.precondition is not None and not step.removes and not any(not row.by_server for row in changes.rows)
 
 
 def _message(text: str) -> str:

@@ -4,9 +4,11 @@ record.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
+from kubescript import errors
 from kubescript.broker import records
 from kubescript.plans import application, plan, record
 
@@ -14,6 +16,11 @@ if TYPE_CHECKING:
     from kubescript.plans import store
 
 __all__ = ["Approvals", "Ledger"]
+
+log = logging.getLogger(__name__)
+
+_KEPT_S: Final = 30 * 86_400.0
+"""Seconds for which a plan that has ended can be looked at, and taken back."""
 
 
 class Ledger(Protocol):
@@ -60,12 +67,11 @@ class Approvals:
         return self._plans().decide(plan_id, decision)
 
     def apply(self, plan_id: str, report: application.Report) -> record.Record:
-        """Applies an approved plan. Raises PlanError when somebody else does, and AuditError."""
+        """Applies an approved plan, or goes on with one whose server died. Raises KubescriptError when that is not
+        possible; the message says what was applied."""
         journal = records.NOWHERE if self._ledger is None else self._ledger.application(plan_id)
-        ended = self._applier().apply(plan_id, journal, report)
-        if self._ledger is not None:
-            self._ledger.applied(ended)
-        return ended
+        on_end = _unrecorded if self._ledger is None else self._ledger.applied
+        return self._applier().apply(plan_id, journal, report, on_end)
 
     def unreported(self, session: str) -> list[record.Record]:
         """Returns the plans of a session that ended without its model's knowledge. Raises PlanError."""
@@ -76,6 +82,24 @@ class Approvals:
         self._plans().report(plan_id)
 
     def recover(self) -> None:
-        """Goes on with the plans whose server died while it applied them. Raises KubescriptError."""
+        """Goes on with the plans whose server died while it applied them. Raises PlanError when the store fails."""
         for plan_id in self._plans().unfinished():
-            self.apply(plan_id, lambda _done, _count, _text: None)
+            try:
+                ended = self.apply(plan_id, _untold)
+                log.warning("plan %s, whose server had died: %s; %s", plan_id, ended.state, ended.text)
+            except errors.KubescriptError as error:  # no reason to leave the other plans as they are
+                log.warning("plan %s: %s", plan_id, error.message, extra={"code": error.code, "remedy": error.remedy})
+            except Exception:
+                log.exception("plan %s", plan_id)
+
+    def forget(self) -> None:
+        """Forgets the plans that ended a month ago. Raises PlanError."""
+        self._plans().prune(_KEPT_S)
+
+
+def _untold(_done: int, _count: int, _text: str) -> None:
+    """Tells nobody of the progress."""
+
+
+def _unrecorded(_ended: record.Record) -> None:
+    """Keeps no record of an end: there is no audit."""

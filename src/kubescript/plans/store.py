@@ -261,6 +261,7 @@ def _refusal(found: record.Record) -> errors.PlanError:
     reasons = {
         "pending": "waits for an approval",
         "approved": "is approved already",
-        "applying": "is being applied by another server",
+        "applying": "is being applied by another server; should that one have died, the next one goes on with it in a "
+        "minute, and so does `kubescript approve`",
     }
     return errors.PlanError(f"{name} {reasons.get(found.state) or f'is {found.state} already'}", code="plan.decided")

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Final
 
 from kubescript import config, errors
@@ -59,10 +60,20 @@ def approvals(given: config.WritePolicy, namespaces: Iterable[str]) -> int:
 
 
 def digest(settings: config.Settings) -> str:
-    """Returns the SHA-256, in hexadecimal, of all settings that decide about the writes to one cluster."""
+    """Returns the SHA-256, in hexadecimal, of all settings that decide about the writes to one cluster. Raises
+    ConfigError when the safety rules cannot be read."""
     decisive = settings.model_dump(mode="json", include=_DECISIVE)
+    if settings.safety_rules is not None:
+        decisive["safety_rules"] = _file_digest(settings.safety_rules)
     text = json.dumps({**decisive, "mode": settings.mode}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _file_digest(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise errors.ConfigError(f"cannot read the safety rules {path}: {error.strerror}") from None
 
 
 def expressions(settings: config.Settings) -> tuple[masking.Expression, ...]:

@@ -1,0 +1,488 @@
+"""Whenever a server is killed, its plans are neither lost nor repeated: each approved request reaches the cluster exactly
+once, by the API server's own audit log, and the record of the plan says so."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import re
+import signal
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import pytest
+
+from kubescript import app, config, planning, spawner, types
+from kubescript.audit import recorder
+from kubescript.cluster import live as live_cluster_access
+from kubescript.plans import approval, planner, record, store
+from tests import clients, deaths, patience, people, shop, trails
+from tests.controlplane import live
+from tests.controlplane.writer import Object, Writer
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+NAMESPACE: Final = "deaths"
+HEAD: Final = """
+core = k8s.coreV1()
+about = lambda name: {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": NAMESPACE}}
+"""
+WRITES: Final = {
+    "create": 'core.create_namespaced_config_map(NAMESPACE, {**about(f"new-{N}"), "data": {"a": "2"}})',
+    "patch": 'core.patch_namespaced_config_map(f"patched-{N}", NAMESPACE, {"data": {"a": "2"}})',
+    "delete": 'k8s.delete(f"configmaps/deleted-{N}", namespace=NAMESPACE)',
+    "apply": 'k8s.apply({**about(f"applied-{N}"), "data": {"b": "2"}})',
+    "scale": 'k8s.scale(f"deployments/scaled-{N}", 3, namespace=NAMESPACE)',
+    "evict": 'k8s.evict(f"pods/evicted-{N}", namespace=NAMESPACE)',
+    "replace": 'core.replace_namespaced_config_map(f"replaced-{N}", NAMESPACE, {**about(f"replaced-{N}"), "data": {"a": "2"}})',
+    "apply something new": 'k8s.apply({**about(f"born-{N}"), "data": {"b": "2"}})',
+    "delete what stays for a while": 'k8s.delete(f"configmaps/ending-{N}", namespace=NAMESPACE)',
+}
+SENT: Final = {
+    "create": "create configmaps",
+    "patch": "patch configmaps/patched",
+    "delete": "delete configmaps/deleted",
+    "apply": "patch configmaps/applied",
+    "scale": "patch deployments/scaled/scale",
+    "evict": "create pods/evicted/eviction",
+    "replace": "update configmaps/replaced",
+    "apply something new": "patch configmaps/born",
+    "delete what stays for a while": "delete configmaps/ending",
+}
+"""What the API server gets of each."""
+PLANS: Final = (
+    ("create", "patch", "delete"),
+    ("apply", "scale", "evict"),
+    ("replace", "apply something new", "delete what stays for a while"),
+)
+FIRST: Final = PLANS[0]
+FIRST_SENT: Final = [SENT[write] for write in FIRST]
+POD: Final = {"containers": [{"name": "c", "image": "i"}]}
+_numbers: Final = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class Made:
+    """A plan that may be applied, about objects that no other plan changes."""
+
+    id: str
+    number: int
+    """Of its objects."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A cluster with its audit log, a server's parts in this process, and processes of it that die."""
+
+    cluster: live.Cluster
+    application: app.Application
+    deaths: deaths.Deaths
+    audit: Path
+    """What the processes put on record."""
+    writer: Writer
+
+    @property
+    def approvals(self) -> approval.Approvals:
+        assert self.application.planning is not None
+        return self.application.planning.approvals
+
+    def server(
+        self,
+        ledger: approval.Ledger | None = None,
+        settings: config.Settings | None = None,
+        contexts: tuple[str, ...] = ("",),
+    ) -> planning.Planning:
+        """Another server's part that plans need: with other settings, or the clusters under these names."""
+        access = self.application.contexts.default
+        return planning.Planning(settings or self.application.settings, dict.fromkeys(contexts, access), ledger)
+
+    def approved(self, writes: tuple[str, ...] = FIRST) -> Made:
+        """A new plan."""
+        number = next(_numbers)
+        for each in objects(number):
+            self.writer.create(each)
+        script = "\n".join([f"NAMESPACE, N = {NAMESPACE!r}, {number}", HEAD, *(WRITES[write] for write in writes)])
+        answer = anyio.run(self.application.evaluator.evaluate, script, 60_000, None, types.Caller("s", "test"))
+        assert answer.plan, answer.text
+        made = self.approvals.get(answer.plan).plan
+        self.approvals.decide(made.id, record.Decision(planner.local_user(), "terminal", True, made.hash))
+        return Made(made.id, number)
+
+    def killed(self, made: Made, dies_at: int) -> deaths.Life:
+        """Applies a plan in a process that dies at this point, and waits until the API server has done with what it had
+        sent. That takes less time than a lease has."""
+        life = self.deaths.apply(made.id, dies_at)
+        for step in self.approvals.get(made.id).steps:
+            if step.state == "sending" and life.points[-1] == "answer":
+                wait_for(lambda audit_id=step.audit_id: self.was_answered(audit_id))  # type: ignore[misc]
+        return life
+
+    def was_answered(self, audit_id: str) -> bool:
+        return any(event.audit_id == audit_id for event in self.cluster.log.writes(shop.USER))
+
+    def sent(self, number: int) -> list[str]:
+        """What was carried out of a plan, in its order."""
+        return self.all_sent().get(number, [])
+
+    def all_sent(self) -> dict[int, list[str]]:
+        """Likewise, by the number of each plan's objects."""
+        self.cluster.log.settle(self.cluster.plane)
+        found: dict[int, list[str]] = {}
+        for event in self.cluster.log.writes(shop.USER):
+            below = event.path.partition(f"/namespaces/{NAMESPACE}/")[2]
+            metadata = (event.answer or {}).get("metadata") or {}
+            number = re.search(r"-(\d+)", f"{below} {metadata.get('name')}")
+            if below and number and event.status < 300:
+                found.setdefault(int(number[1]), []).append(f"{event.verb} {below.replace(number[0], '')}")
+        return found
+
+
+def objects(number: int) -> Iterator[Object]:
+    """What is there before a plan."""
+    for name in ("patched", "deleted", "applied", "replaced", "ending"):
+        yield {**named("v1", "ConfigMap", f"{name}-{number}"), "data": {"a": "1"}}
+    template = {"metadata": {"labels": {"app": "x"}}, "spec": POD}
+    spec = {"replicas": 0, "paused": True, "selector": {"matchLabels": {"app": "x"}}, "template": template}
+    yield {**named("apps/v1", "Deployment", f"scaled-{number}"), "spec": spec}  # paused: nobody needs its pods
+    yield {**named("v1", "Pod", f"evicted-{number}"), "spec": {**POD, "schedulerName": "nobody"}}
+
+
+def named(version: str, kind: str, name: str) -> Object:
+    metadata: Object = {"name": name, "namespace": NAMESPACE}
+    if name.startswith("ending"):
+        metadata["finalizers"] = ["example.com/stays"]
+    return {"apiVersion": version, "kind": kind, "metadata": metadata}
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + patience.scaled(60)
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@contextlib.contextmanager
+def opened(cluster: live.Cluster, url: str, folder: Path, **given: Any) -> Iterator[Place]:
+    writer = Writer(cluster.plane.kubeconfig)
+    writer.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    kubeconfig = cluster.plane.kubeconfig_for(shop.USER, ("system:masters",))
+    settings = config.Settings.model_validate(
+        {"kubeconfig": kubeconfig, "writes": "plan", "toolsets": ["code"], "plans": {"store": url}, **given}
+    )
+    file = folder / "audit.jsonl"
+    source = spawner.Spawner()
+    source.start()
+    with (
+        deaths.opened(settings, file) as killed,
+        contextlib.closing(source),
+        app.opened(settings, source) as application,
+    ):
+        yield Place(cluster, application, killed, file, writer)
+
+
+@pytest.fixture(scope="module")
+def place(live_cluster: live.Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    folder = tmp_path_factory.mktemp("deaths")
+    with opened(live_cluster, str(folder / "state" / "plans.db"), folder, write_policy={"per_minute": 10_000}) as made:
+        yield made
+
+
+def ends(file: Path, plan: str) -> list[str]:
+    """The states with which an application has ended, by the audit record."""
+    return [each["state"] for each in trails.records(file, "applied") if each["plan"] == plan]
+
+
+# --- at every point ---------------------------------------------------------------------------------------------------
+
+
+def die_everywhere(place: Place, writes: tuple[str, ...]) -> None:
+    """Fails unless the next server brings a plan to its end, wherever the first one has died."""
+    first = place.approved(writes)
+    whole = place.deaths.apply(first.id)
+    assert not whole.was_killed
+    assert set(whole.points) == {"claim", "try", "mark", "send", "answer", "applied", "finish"}
+    made = [first]
+    for dies_at in range(1, len(whole.points) + 1):
+        made.append(place.approved(writes))
+        life = place.killed(made[-1], dies_at)
+        assert life.was_killed and life.points == whole.points[:dies_at]
+        if life.points == ("claim",):  # it was not begun, so a person says when
+            place.deaths.apply(made[-1].id)
+        place.deaths.recover()
+        assert place.approvals.get(made[-1].id).state == "applied", life.points
+    sent = place.all_sent()
+    for each in made:
+        ended = place.approvals.get(each.id)
+        assert sent[each.number] == [SENT[write] for write in writes]
+        assert [step.state for step in ended.steps] == ["done"] * len(writes)
+        assert ended.text == f"{len(writes)} of {len(writes)} changes were made"
+        # Who dies between the two has put the end on record, and whoever comes next does not know.
+        assert set(ends(place.audit, each.id)) == {"applied"}
+    done = subprocess.run([clients.KUBESCRIPT, "audit", "verify", str(place.audit)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("writes", PLANS, ids=", ".join)
+def test_wherever_a_server_dies_the_next_one_neither_loses_nor_repeats_a_request(
+    writes: tuple[str, ...], place: Place
+) -> None:
+    die_everywhere(place, writes)
+
+
+def test_nor_with_postgresql(live_cluster: live.Cluster, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    url = request.getfixturevalue("postgresql").database()
+    with opened(live_cluster, url, tmp_path, write_policy={"per_minute": 10_000}) as place:
+        die_everywhere(place, ("evict",))
+
+
+# --- the program itself -----------------------------------------------------------------------------------------------
+
+
+def test_a_plan_outlives_each_program_that_has_to_do_with_it(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that made it dies before it can say so; the first that applies it, once the first request is sent; the
+    next, before it has noted an answer. A server that starts then brings it to its end."""
+    number = next(_numbers)
+    for each in objects(number):
+        place.writer.create(each)
+    script = "\n".join([f"NAMESPACE, N = {NAMESPACE!r}, {number}", HEAD, *(WRITES[write] for write in FIRST)])
+    audit = tmp_path / "audit.jsonl"
+    flags = people.flags(tmp_path, place.application.settings.kubeconfig or Path(), f'[audit]\nfile = "{audit}"\n')
+    environment = people.environment(tmp_path)
+
+    def at_terminal(plan: str, dies_at: str) -> tuple[int, str]:
+        return people.at_terminal(plan, flags, {**environment, deaths.DIES_AT: dies_at})
+
+    with monkeypatch.context() as patched:
+        patched.setattr(clients, "KUBESCRIPT", deaths.program(tmp_path))
+        ran = subprocess.run(
+            [clients.KUBESCRIPT, "run", *flags, "-c", script], env={**environment, deaths.DIES_AT: "add 1"}
+        )
+        assert ran.returncode == -signal.SIGKILL
+        plans = store.Store(str(tmp_path / "state" / "kubescript" / "plans.db"))
+        (found,) = plans.newest()
+        plan = found.plan.id
+        assert found.state == "pending" and not place.sent(number)
+
+        code, screen = at_terminal(plan, "answer 1")
+        assert code == -signal.SIGKILL and "Type `approve`" in screen
+        first = plans.get(plan).steps[0]
+        assert first.state == "sending"
+        wait_for(lambda: place.was_answered(first.audit_id))
+
+        code, screen = at_terminal(plan, "mark 3")
+        assert code == -signal.SIGKILL and "somebody has begun to apply it" in screen and "Type `approve`" not in screen
+        assert [step.state for step in plans.get(plan).steps] == ["done", "sending", "waiting"]
+
+    with people.talk(flags, environment) as talk:
+        assert clients.text(talk.ask("1 + 1")) == "2"
+        wait_for(lambda: plans.get(plan).state == "applied")
+    assert place.sent(number) == FIRST_SENT
+    assert plans.get(plan).text == "3 of 3 changes were made"
+    assert ends(audit, plan) == ["applied"]
+    plans.close()
+
+
+def test_a_server_that_starts_before_the_lease_of_a_dead_one_is_over_looks_again(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planning, "_LOOK_S", 0.1)
+    made = place.approved()
+    server = place.server()
+    server.store().claim(made.id, "dead", lease_s=2)
+    server.recover()
+    wait_for(lambda: place.approvals.get(made.id).state == "applied")
+    server.close()
+    assert place.sent(made.number) == FIRST_SENT
+
+
+# --- what can no longer be applied ------------------------------------------------------------------------------------
+
+AFTER_THE_FIRST: Final = 13
+"""The point at which the first request of three is sent, and nothing is known of it: claim, 3 times try and mark, then
+try, mark, send and answer; the next two steps begin."""
+
+
+def abandoned(place: Place) -> Made:
+    """A plan whose server has died when it had sent the first of three requests."""
+    made = place.approved()
+    life = place.killed(made, AFTER_THE_FIRST - 1)
+    assert life.points[-4:] == ("mark", "send", "answer", "mark"), life.points
+    return made
+
+
+def test_under_another_policy_a_plan_ends_with_the_truth_about_each_step(place: Place) -> None:
+    """And one that cannot be read, or is for another server's cluster, keeps nobody from that."""
+    broken, others, changed = abandoned(place), abandoned(place), abandoned(place)
+    spoil(place, broken)
+    policy = {**place.application.settings.model_dump(), "write_policy": {"per_minute": 9_999}}
+    place.server(settings=config.Settings.model_validate(policy)).approvals.recover()
+    for each in (others, changed):
+        ended = place.approvals.get(each.id)
+        assert ended.state == "stopped" and "the policy for writes has changed" in ended.text
+        assert "1 of 3 changes were made" in ended.text
+        assert [step.state for step in ended.steps] == ["done", "waiting", "waiting"]
+        assert place.sent(each.number) == FIRST_SENT[:1]
+    mend(place, broken)
+    place.approvals.recover()
+    assert place.approvals.get(broken.id).state == "applied"
+    assert place.sent(broken.number) == FIRST_SENT
+
+
+def spoil(place: Place, made: Made) -> None:
+    """Changes a plan in the store behind everybody's back."""
+    with contextlib.closing(sqlite3.connect(place.application.settings.plans.store)) as connection, connection:
+        connection.execute("UPDATE kubescript_plans SET plan = plan || ' ' WHERE id = ?", (made.id,))
+
+
+def mend(place: Place, made: Made) -> None:
+    with contextlib.closing(sqlite3.connect(place.application.settings.plans.store)) as connection, connection:
+        connection.execute("UPDATE kubescript_plans SET plan = rtrim(plan) WHERE id = ?", (made.id,))
+
+
+def test_a_plan_for_a_cluster_of_another_server_is_left_to_that_one(place: Place) -> None:
+    made = abandoned(place)
+    names = {name: {"context": "test"} for name in ("one", "two")}
+    settings = config.Settings.model_validate({**place.application.settings.model_dump(), "contexts": names})
+    place.server(settings=settings, contexts=("one", "two")).approvals.recover()
+    assert place.approvals.get(made.id).state == "applying"
+    place.approvals.recover()
+    assert place.approvals.get(made.id).state == "applied"
+    assert place.sent(made.number) == FIRST_SENT
+
+
+def test_a_plan_that_expires_while_nobody_applies_it_ends_with_the_truth(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = abandoned(place)
+    with monkeypatch.context() as patched:
+        later = time.time() + 100_000
+        patched.setattr(time, "time", lambda: later)
+        place.approvals.recover()
+    ended = place.approvals.get(made.id)
+    assert ended.state == "stopped" and "expired" in ended.text and "1 of 3 changes were made" in ended.text
+    assert place.sent(made.number) == FIRST_SENT[:1]
+
+
+# --- an audit record that fails ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class Ledger:
+    """A real audit record, whose file a test takes away."""
+
+    recorder: recorder.Recorder
+    file: Path
+
+    def take_away(self) -> None:
+        self.file.rename(self.file.with_name("away"))
+        self.file.mkdir()
+
+    def give_back(self) -> None:
+        self.file.rmdir()
+        self.file.with_name("away").rename(self.file)
+
+
+@pytest.fixture
+def ledger(place: Place, tmp_path: Path) -> Iterator[Ledger]:
+    file = tmp_path / "audit.jsonl"
+    made = recorder.opened(config.Audit(file=file), place.application.redaction.text_or_withheld)
+    assert made is not None
+    yield Ledger(made, file)
+    made.close()
+
+
+def ended(place: Place, ledger: Ledger, made: Made) -> record.Record:
+    """How a plan ends whose audit record fails on the way; the next plan is applied."""
+    ended = place.server(ledger.recorder).approvals.apply(made.id, lambda _done, _count, _text: None)
+    assert place.approvals.get(made.id) == ended
+    ledger.give_back()
+    return ended
+
+
+def check_next(place: Place, ledger: Ledger) -> None:
+    """Fails unless the next plan is applied."""
+    following = place.approved()
+    place.server(ledger.recorder).approvals.apply(following.id, lambda _done, _count, _text: None)
+    assert place.sent(following.number) == FIRST_SENT
+    assert ends(ledger.file, following.id) == ["applied"]
+
+
+def once(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None], *, before: bool) -> None:
+    """Acts before or after the first write is sent in earnest."""
+    perform = live_cluster_access.Live.perform
+    left = [act]
+
+    def performed(self: Any, call: Any, *arguments: Any) -> Any:
+        is_real = call.method != "GET" and not call.dry_run
+        answer = perform(self, call, *arguments)
+        is_try = call.method != "GET" and call.dry_run
+        if left and (is_try if before else is_real):
+            left.pop()()
+        return answer
+
+    monkeypatch.setattr(live_cluster_access.Live, "perform", performed)
+
+
+def test_a_request_that_cannot_be_recorded_is_not_sent(
+    place: Place, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = place.approved()
+    with monkeypatch.context() as patched:
+        once(patched, ledger.take_away, before=True)
+        found = ended(place, ledger, made)
+    assert found.state == "stopped" and "0 of 3 changes were made" in found.text
+    assert not place.sent(made.number)
+    check_next(place, ledger)
+
+
+def test_a_request_whose_answer_cannot_be_recorded_counts_as_what_it_is(
+    place: Place, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was carried out, and no other is sent after it."""
+    made = place.approved()
+    with monkeypatch.context() as patched:
+        once(patched, ledger.take_away, before=False)
+        found = ended(place, ledger, made)
+    assert found.state == "stopped" and "1 of 3 changes were made" in found.text
+    assert [step.state for step in found.steps] == ["done", "waiting", "waiting"]
+    assert place.sent(made.number) == FIRST_SENT[:1]
+    check_next(place, ledger)
+
+
+def test_an_end_that_cannot_be_recorded_says_what_was_applied(
+    place: Place, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = place.approved()
+    applied = ledger.recorder.applied
+
+    def too_late(found: record.Record) -> None:
+        ledger.take_away()
+        applied(found)
+
+    monkeypatch.setattr(ledger.recorder, "applied", too_late)
+    found = ended(place, ledger, made)
+    monkeypatch.undo()
+    assert found.state == "applied" and found.text.startswith(
+        "3 of 3 changes were made; the audit record does not have"
+    )
+    assert place.sent(made.number) == FIRST_SENT
+    check_next(place, ledger)
+
+
+def test_a_client_that_goes_away_does_not_leave_a_plan_half_applied(place: Place) -> None:
+    """Whoever hears of the progress may fail; the plan is applied."""
+    made = place.approved()
+
+    def fail(_done: int, _count: int, _text: str) -> None:
+        raise RuntimeError("nobody is there")
+
+    assert place.approvals.apply(made.id, fail).state == "applied"
+    assert place.sent(made.number) == FIRST_SENT

@@ -305,7 +305,7 @@ def test_nothing_is_sent_under_another_policy(
     with ours.unchanged():
         plan = silent.plan(ours.release)
         code, screen = people.at_terminal(plan, others, environment)
-        assert code == 1 and "the plan was made under another policy for writes" in screen
+        assert code == 1 and "the policy for writes has changed since the plan was made" in screen
         code, screen = people.at_terminal(plan, flags, environment, "decline")
         assert code == 0 and "approved by" not in screen
         check_works(silent, ours)

@@ -290,13 +290,11 @@ def _check_cluster(
 
 def _check_same(step: plan.Step, changes: masking.Changes) -> None:
     """Raises PlanError unless the request still does what was shown, to the same object."""
-    expected = step.precondition
-    before = changes.before
-    if expected is None and before is None:
+    expected = step.precondition.uid if step.precondition is not None else ""
+    found = changes.before.uid if changes.before is not None else ""
+    if (found, changes.digest) == (expected, step.digest):
         return
-    if expected is not None and before is not None and (before.uid, changes.digest) == (expected.uid, step.digest):
-        return
-    what = "it is another object of that name" if before and expected and before.uid != expected.uid else _new(changes)
+    what = "it is another object of that name" if found and expected and found != expected else _new(changes)
     raise errors.PlanError(f"{step.target} has changed since the plan was made: {what}", code="plan.changed")
 
 

@@ -273,3 +273,19 @@ def test_what_a_toolset_is_given_leads_to_no_cluster(tmp_path: Path) -> None:
         assert "builtins.function" in found
         assert [name for name in found if name.startswith("kubescript.")] == ["kubescript.toolsets.base.Access"]
         assert not call("walked").is_error
+
+
+ECHO = ONE_TOOL.format(name="echo", script="arguments", toolset="own")
+
+
+def test_whoever_approves_by_argument_can_approve_what_a_package_s_tool_changes(tmp_path: Path) -> None:
+    """`approved` is an argument of the tool where it approves, and nowhere else; the script does not see it."""
+    package(tmp_path, ECHO)
+    settings = tmp_path / "kubescript.toml"
+    settings.write_text('writes = "plan"\napproval = "argument"\n')
+    with calling(tmp_path, "--toolsets", "own", "--config", str(settings)) as (call, listed):
+        assert listed[0].input_schema["properties"]["approved"]["type"] == "boolean"
+        assert clients.text(call("echo", approved=True)) == "{}"
+    with calling(tmp_path, "--toolsets", "own") as (call, listed):
+        assert listed[0].input_schema["properties"] == {}
+        assert call("echo", approved=True).is_error

@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import pytest
 from kubernetes import client, config
 
+from kubescript.redaction import changes
+from kubescript.wire import masking, protocol
 from tests import people
 from tests.controlplane.server import ControlPlane
 from tests.controlplane.writer import Object, Writer
@@ -123,6 +126,19 @@ def test_a_value_that_is_masked_does_not_come_back(operator: Operator) -> None:
     code, undone = operator.undo(screen)
     assert code == 1 and "patch configmaps shop/settings cannot be taken back" in undone and PASSWORD not in undone
     assert operator.data("settings") == after
+
+
+def test_a_way_back_that_is_longer_than_a_masking_process_makes_is_refused() -> None:
+    """What such a process answers is hostile: it may have been taken over."""
+    facts = masking.Facts(uid="x", digest="0" * 64)
+
+    def read(undo: str) -> masking.Changes:
+        answer = masking.Changes(facts, facts, digest="0" * 64, undo=undo)
+        return changes.read(msgspec.json.encode(answer), has_before=True, has_after=True)
+
+    assert read("x" * masking.MAX_UNDO).undo
+    with pytest.raises(protocol.ProtocolError):
+        read("x" * (masking.MAX_UNDO + 1))
 
 
 def test_of_a_plan_that_stopped_what_was_done_is_taken_back(operator: Operator) -> None:

@@ -123,7 +123,7 @@ class WritePolicy(_Section):
     objects: Annotated[int, Field(ge=1, le=1_000)] = 50
     """Requests of one plan."""
     per_minute: Annotated[int, Field(ge=1, le=10_000)] = 120
-    """Writes that one session may try in a minute."""
+    """Writes that one session may try in a minute. All clients without a session, over HTTP, count as one."""
     approvals: tuple[Approvals, ...] = ()
     """Where one approval is not enough. Of several rules the highest number counts."""
     expressions: tuple[Expression, ...] = ()

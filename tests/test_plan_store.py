@@ -11,12 +11,13 @@ import pytest
 import sqlalchemy
 
 from kubescript import errors
-from kubescript.plans import plan, record, store
+from kubescript.plans import application, approval, plan, record, store
 from tests.plans import ALICE, BOB, CREATED, CRITICAL, LIFE_S, Clock, answer, made
 
 OVER: Final = CREATED + LIFE_S
 """When the plans of these tests have expired."""
 LEASE_S: Final = 60.0
+DAY_S: Final = 86_400.0
 SENDING: Final = record.Application("sending", "audit-1", "41")
 DONE: Final = record.Application("done", "audit-1", "41", 200)
 
@@ -122,6 +123,20 @@ def test_what_ended_long_ago_is_forgotten_and_nothing_else(plans: store.Store, c
     assert plans.prune(keep_s=2_999) == 1
     assert refused(plans.get, expired.id) == "plan.unknown"
     assert {each.plan.id for each in plans.newest()} == {expires_late.id, running.id}
+
+
+def test_a_server_forgets_a_month_after_the_end(plans: store.Store, clock: Clock) -> None:
+    """Until then what was applied can be looked at, and taken back."""
+    ended, waiting = added(plans), added(plans, expires=OVER + 40 * DAY_S)
+    plans.decide(ended.id, answer(ended, approves=False))
+    approvals = approval.Approvals(lambda: plans, lambda: application.Applier(plans, {}), None)
+    clock.now += 29 * DAY_S
+    approvals.forget()
+    assert plans.get(ended.id).state == "declined"
+    clock.now += 2 * DAY_S
+    approvals.forget()
+    assert refused(plans.get, ended.id) == "plan.unknown"
+    assert plans.get(waiting.id).state == "pending"
 
 
 @pytest.mark.parametrize("text", ["nul \0 in an API server's answer", "\u202ereversed", "日本語 🚀", "x" * 100_000])

@@ -294,6 +294,19 @@ def test_the_digest_changes_with_everything_that_decides_and_with_nothing_else()
     assert write_settings.digest(settings(**base, log_level="debug")) == write_settings.digest(settings(**base))
 
 
+def test_the_digest_covers_what_the_file_of_safety_rules_says(tmp_path: Path) -> None:
+    file = tmp_path / "rules.json"
+    digests = []
+    for text in ("{}", '{"allowedNamespaces": ["shop"]}', "{}"):
+        file.write_text(text)
+        digests.append(write_settings.digest(settings(writes="plan", safety_rules=file)))
+    without = write_settings.digest(settings(writes="plan"))
+    assert digests[0] == digests[2] and len({*digests, without}) == 3
+    file.unlink()
+    with pytest.raises(errors.ConfigError, match="cannot read the safety rules"):
+        write_settings.digest(settings(writes="plan", safety_rules=file))
+
+
 def test_the_digest_is_the_same_in_every_process() -> None:
     """The server that applies a plan may be another than the one that made it."""
     script = (

@@ -142,6 +142,76 @@ def test_what_an_apply_drops_is_a_change_of_its_own(plans: Plans) -> None:
     assert own(step) == {"spec.replicas": "1"}
 
 
+def test_what_an_earlier_step_makes_the_api_server_add_is_not_applied(plans: Plans) -> None:
+    """A default StorageClass of the plan's own would give its claim a class that nobody was shown."""
+    annotations = {"storageclass.kubernetes.io/is-default-class": "true"}
+    metadata = {"name": "evil", "annotations": annotations}
+    made = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": metadata, "provisioner": "x/y"}
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "claim", "namespace": "default"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    }
+    shown = plans.of(f"k8s.apply({made!r})\nk8s.apply({claim!r})\n1")
+    assert "spec.storageClassName" not in {row.path for row in shown.plan.steps[1].rows}
+    ended = plans.apply(shown)
+    assert ended.state == "stopped" and "plan.changed" in ended.text
+    assert not plans.core.list_namespaced_persistent_volume_claim("default").items
+    again = plans.of(f"k8s.apply({claim!r})\n1")
+    assert '"evil"' in {row.new for row in again.plan.steps[0].rows}
+    assert plans.apply(again).state == "applied"
+
+
+ADDED: Final = {
+    "a Service": {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "spec": {"type": "NodePort", "ports": [{"port": 80}], "selector": {"app": "web"}},
+    },
+    "a Job": {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "a", "image": "a:1"}]}}},
+    },
+    "a Pod": {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"name": "a", "image": "a:1"}]}},
+}
+
+
+@pytest.mark.parametrize("kind", ADDED)
+def test_what_the_api_server_allots_anew_each_time_stops_no_plan(plans: Plans, kind: str) -> None:
+    """Addresses, ports, the uid in a Job's labels and the volume of a pod are others in each dry run."""
+    body = {**ADDED[kind], "metadata": {"name": "allotted", "namespace": "default"}}
+    ended = plans.apply(plans.of(f"k8s.apply({body!r})\n1"))
+    assert ended.state == "applied", ended.text
+
+
+def test_a_version_that_the_script_has_read_stops_no_plan_that_is_as_it_was_shown(plans: Plans) -> None:
+    """The plan's own earlier step, and a status, give an object a new version; another change of it stops the plan."""
+    read = 'web = k8s.AppsV1Api().read_namespaced_deployment("web", "default")\n'
+    replace = (
+        'web.spec.revision_history_limit = {}\nk8s.AppsV1Api().replace_namespaced_deployment("web", "default", web)\n1'
+    )
+    shown = plans.of(read + replace.format(7))
+    plans.apps.patch_namespaced_deployment_status("web", "default", {"status": {"replicas": 1}})
+    assert plans.apply(shown).state == "applied"
+    shown = plans.of(read + replace.format(8))
+    plans.apps.patch_namespaced_deployment("web", "default", {"spec": {"minReadySeconds": 9}})
+    ended = plans.apply(shown)
+    assert ended.state == "stopped" and "spec.minReadySeconds" in ended.text
+    assert plans.apps.read_namespaced_deployment("web", "default").spec.min_ready_seconds == 9
+
+
+def test_a_key_that_is_masked_is_in_no_reverse(plans: Plans) -> None:
+    """A token as the name of a label's twin: the reverse of its change would tell it."""
+    token = "ghp_" + "Xk29fQ7mZt4LwV8sYb1NcR6hJd3PgA5eUoBi"
+    body = {"metadata": {"annotations": {f"example.com/{token}": "x"}}}
+    plans.apps.patch_namespaced_deployment("web", "default", body)
+    script = 'k8s.AppsV1Api().patch_namespaced_deployment("web", "default", {"metadata": {"annotations": None}})\n1'
+    (step,) = plans.of(script).plan.steps
+    assert token not in repr(step) and step.undo is None
+
+
 @pytest.mark.parametrize("verb", ["apply", "update"])
 def test_what_is_made_takes_the_place_of_nothing(plans: Plans, verb: str) -> None:
     """Somebody else makes the object after the last look at it: the API server refuses ours."""

@@ -383,20 +383,29 @@ def test_an_update_names_every_field(engine: redaction.Engine) -> None:
     assert by_server(changes) == set() and len(changes.rows) == 2
 
 
-def test_the_digest_leaves_out_only_what_the_api_server_fills_in(engine: redaction.Engine) -> None:
-    """A port that it allots is another one at the next dry run. A field that it changes, or one that it changes no
-    more, is not what was shown."""
+def test_the_digest_leaves_out_only_what_the_api_server_allots(engine: redaction.Engine) -> None:
+    """A port or an address is another one at the next dry run. Whatever else it changes or adds is as it was shown."""
 
-    def digest(was: int | None, now: int) -> str:
+    def digest(field: str, was: int | None, now: int) -> str:
         before, after = deployment(), deployment(replicas=3)
         for found, value in ((before, was), (after, now)):
             if value is not None:
-                found["spec"]["allotted"] = value
+                found["spec"][field] = value
         return compared(engine, before, after, call("patch", {"spec": {"replicas": 3}})).digest
 
-    assert digest(None, 30001) == digest(None, 30002)
-    assert digest(30001, 30002) == digest(30001, 30003)
-    assert len({digest(None, 30001), digest(30001, 30001), digest(30001, 30002), digest(30000, 30002)}) == 3
+    assert digest("nodePort", None, 30001) == digest("nodePort", None, 30002)
+    assert digest("nodePort", 30001, 30002) == digest("nodePort", 30001, 30003)
+    assert digest("nodePort", None, 30001) != digest("nodePort", 30000, 30001)
+    others = [digest("other", None, 1), digest("other", None, 2), digest("other", 0, 1), digest("other", 1, 1)]
+    assert len(set(others)) == 4
+
+
+def test_what_the_request_names_alone_tells_an_object_that_it_has_made(engine: redaction.Engine) -> None:
+    """A controller has added to it since, or somebody has changed it."""
+    made = call("create", {"spec": {"replicas": 2}})
+    tried, added, changed = deployment(), deployment(nodeName="x"), deployment(replicas=3)
+    digests = [compared(engine, None, each, made).requested for each in (tried, added, changed)]
+    assert digests[0] == digests[1] != digests[2]
 
 
 def test_items_that_cannot_be_told_apart_are_all_named(engine: redaction.Engine) -> None:

@@ -97,7 +97,14 @@ class Writer:
             entry.verdict = "plan"
             draft.add(tried, self._context)
             return tried.answer, True
+        self._record_dry_run(tried, entry)
         return self._send(_guarded(tried), entry, cancel), False
+
+    def _record_dry_run(self, tried: records.Attempt, entry: call_log.CallLog) -> None:
+        """Puts the dry run before a write that is sent on record, by itself. Raises AuditError."""
+        log = call_log.CallLog(summary.Summary(journal=entry.summary.journal), self._sink, self._mask, self._context)
+        log.call = entry.call
+        log.ended(tried.answer.status, "", 0, {}, empty=False)
 
     def _too_many(self) -> policy.Decision:
         most = self._rules.per_minute
@@ -174,8 +181,8 @@ class Writer:
         """Tries a write. Raises PolicyDenied when a rule objects to it, or to what it would change."""
 
         def send(dry: request.Request, cancel: cancellation.Cancellation) -> types.Response:
-            entry.call = dry
-            return self._send(dry, entry, cancel)
+            # An id of its own: the API server's log has it beside the write that is sent later.
+            return self._send(replace(dry, audit_id=str(uuid.uuid4())), entry, cancel)
 
         self._check(call, entry)
         tried = self._attempts.attempt(call, self._reader(entry), send, entry.summary.found, cancel)

@@ -70,17 +70,19 @@ def compared(
     risky: tuple[str, ...] = ()
     if after is not None and not is_scale:
         risky = risks.between(before.raw if before is not None else None, after.raw)
-    was = _facts(about, before)
+    was, now = _facts(about, before), _facts(about, after)
     old, new = _shown(about, before, after, body)
+    uid = now.uid if now is not None else ""
     try:
-        found = rows.between(old, new, requested.of(about, body)) if new is not None else rows.Differences()
+        found = rows.between(old, new, requested.of(about, body), uid) if new is not None else rows.Differences()
     except rows.TooManyError:
         raise ComparisonError("rows") from None
     return masking.Changes(
         before=was,
-        after=_facts(about, after),
+        after=now,
         rows=found.rows,
         digest=_digest(was, found if after is not None else None),
+        requested=found.requested or _digest(was, None),
         undo=undo.patch(old, new) if old is not None and new is not None else "",
         risks=risky,
     )

@@ -19,8 +19,12 @@ __all__ = ["Differences", "TooManyError", "between"]
 _LEAF: Final = "leaf"
 _NONE: Final = ("nothing",)
 """Stands for a value that is not there; no leaf is equal to it."""
-_FILLED_IN: Final = ("server",)
-"""Stands for a value that the API server fills in: a port that it allots may be another one at the next dry run."""
+_ALLOTTED: Final = ("allotted",)
+"""Stands for a value that the API server allots anew at each dry run."""
+_ALLOTS: Final = frozenset({"clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort"})
+"""Fields with such values: addresses and ports of a Service."""
+_POD_VOLUME: Final = "kube-api-access-"
+"""How the volume is called that admission adds to a pod, before five letters that are others each time."""
 _MAX_HASHED: Final = 4 * masking.MAX_CHANGES
 """Bytes of paths and values that are hashed. Attack: a key of a megabyte, which is masked, above many fields."""
 
@@ -34,24 +38,28 @@ class Differences(NamedTuple):
 
     rows: tuple[masking.Row, ...] = ()
     digest: str = ""
-    """SHA-256 of the rows, unmasked, since masks are others in each process. Of what the API server changes by itself
-    it covers what was there before, and not what it fills in."""
+    """SHA-256 of the rows, unmasked, since masks are others in each process. What the API server allots anew at each
+    dry run is left out."""
+    requested: str = ""
+    """SHA-256 of those rows alone that the request names."""
 
 
-def between(before: nodes.Node | None, after: nodes.Node | None, asked: requested.Asked) -> Differences:
+def between(before: nodes.Node | None, after: nodes.Node | None, asked: requested.Asked, uid: str = "") -> Differences:
     """Returns what differs between two objects, either of which may be missing, in the order of `after`; what goes away
-    stands behind its siblings. Raises TooManyError."""
-    found = _Rows()
+    stands behind its siblings. `uid` is that of `after`. Raises TooManyError."""
+    found = _Rows(uid or None)
     found.objects(before, after, asked)
-    return Differences(tuple(found.rows), found.digest.hexdigest())
+    return Differences(tuple(found.rows), found.digest.hexdigest(), found.requested.hexdigest())
 
 
 class _Rows:
     """The rows so far, and the path at which the comparison is."""
 
-    def __init__(self) -> None:
+    def __init__(self, uid: str | None) -> None:
+        self._uid = uid
         self.rows: list[masking.Row] = []
         self.digest = hashlib.sha256()
+        self.requested = hashlib.sha256()
         self._unhashed = _MAX_HASHED
         self._path: list[str] = []
         self._names: list[Any] = []
@@ -146,17 +154,27 @@ class _Rows:
         self.rows.append(masking.Row(path, was, now, is_by_server, was_masked or now_masked))
 
     def _hash(self, old: Any, new: Any, asked: requested.Asked) -> None:
-        """Adds a row to the digest."""
-        if not asked.names(existed=old is not _NONE):
-            # A new field of the server's may even be called otherwise the next time: `volumes[kube-api-access-x7k2p]`.
-            if old is _NONE:
-                return
-            new = _FILLED_IN
-        content = msgspec.json.encode([self._names, old, new])
+        """Adds a row to the digests."""
+        names = self._names
+        is_named = asked.names(existed=old is not _NONE)
+        if not is_named:
+            names = [_ALLOTTED if self._is_allotted(name) else name for name in names]
+            if not _ALLOTS.isdisjoint(map(str, names)) or self._is_allotted(new):
+                new = _ALLOTTED
+        content = msgspec.json.encode([names, old, new])
         self._unhashed -= len(content)
         if self._unhashed < 0:
             raise TooManyError
         self.digest.update(content)
+        if is_named:
+            self.requested.update(content)
+
+    def _is_allotted(self, value: Any) -> bool:
+        """Says whether a value, or the label of an item, is made from what the API server draws by lot."""
+        if isinstance(value, list) and len(value) == 1:
+            (value,) = value
+        # A Job's pods are known by labels with its uid, and a new Job has another one in each dry run.
+        return isinstance(value, str) and (value == self._uid or value.startswith(_POD_VOLUME))
 
 
 def _form(node: nodes.Node | None) -> Any:

@@ -16,6 +16,10 @@ from kubescript.wire import masking
 __all__ = ["patch"]
 
 
+_Path = tuple[tuple[str, Any], ...]
+"""Keys, each as it is and as it may be shown. Joined only where there is a change: a key may have a megabyte."""
+
+
 class _MaskedError(ValueError):
     """A value that the patch needs is masked."""
 
@@ -23,36 +27,36 @@ class _MaskedError(ValueError):
 def patch(before: nodes.Node, after: nodes.Node) -> str:
     """Returns the patch that turns `after` into `before`, as JSON; empty where there is none."""
     try:
-        operations = list(_objects("", before, after))
+        operations = list(_objects((), before, after))
     except _MaskedError:
         return ""
     text = msgspec.json.encode(operations).decode()
     return text if operations and len(text) <= masking.MAX_UNDO else ""
 
 
-def _objects(path: str, before: nodes.Node, after: nodes.Node) -> Iterator[dict[str, Any]]:
+def _objects(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict[str, Any]]:
     olds, news = nodes.fields(before), nodes.fields(after)
     for key, field in news.items():
-        below = f"{path}/{_escaped(key)}"
+        below = (*path, (key, field.key))
         if key not in olds:
-            yield {"op": "remove", "path": below}
+            yield {"op": "remove", "path": _pointer(below)}
         else:
             yield from _values(below, olds[key].node, field.node)
     for key, field in olds.items():
         if key not in news:
-            yield {"op": "add", "path": f"{path}/{_escaped(key)}", "value": _plain(field.node)}
+            yield {"op": "add", "path": _pointer((*path, (key, field.key))), "value": _plain(field.node)}
 
 
-def _values(path: str, before: nodes.Node, after: nodes.Node) -> Iterator[dict[str, Any]]:
+def _values(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict[str, Any]]:
     if isinstance(before.raw, dict) and isinstance(after.raw, dict):
         yield from _objects(path, before, after)
         return
     if isinstance(before.raw, list) and isinstance(after.raw, list) and len(before.raw) == len(after.raw):
         for place, (old, new) in enumerate(zip(nodes.items(before), nodes.items(after), strict=True)):
-            yield from _values(f"{path}/{place}", old, new)
+            yield from _values((*path, (str(place), str(place))), old, new)
         return
     if not nodes.is_same(before.raw, after.raw):
-        yield {"op": "replace", "path": path, "value": _plain(before)}
+        yield {"op": "replace", "path": _pointer(path), "value": _plain(before)}
 
 
 def _plain(node: nodes.Node) -> Any:
@@ -62,5 +66,9 @@ def _plain(node: nodes.Node) -> Any:
     return node.raw
 
 
-def _escaped(key: str) -> str:
-    return key.replace("~", "~0").replace("/", "~1")
+def _pointer(path: _Path) -> str:
+    """Returns a JSON pointer. Raises _MaskedError for one with a key that is masked."""
+    # Attack: a token as a key, whose mask the rows show.
+    if any(key != shown for key, shown in path):
+        raise _MaskedError
+    return "".join(f"/{key.replace('~', '~0').replace('/', '~1')}" for key, _ in path)

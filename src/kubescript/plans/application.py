@@ -204,11 +204,19 @@ class _Work:
 
     def _tried(self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request) -> masking.Changes:
         """Tries a step. Raises KubescriptError unless it still does what was shown."""
-        tried = cluster.try_again(call, self._notes, self._cancel)
+        tried = cluster.try_again(self._current(cluster, call), self._notes, self._cancel)
         if isinstance(tried, writer.Sent):
             raise self._refused(index, step, tried, "failed")
         _check_same(step, tried.changes)
         return tried.changes
+
+    def _current(self, cluster: writer.Writer, call: request.Request) -> request.Request:
+        """Returns a request that names the version its script has read with the version of now: its status may have
+        changed since, or the step before has changed other fields of it."""
+        if not call.name or not writes.names_version(call):
+            return call
+        now = cluster.facts(call, self._notes, self._cancel)
+        return call if now is None else writes.guarded(call, now.uid, now.resource_version)
 
     def _sent(self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request, version: str) -> bool:
         """Sends a step. Returns False when its object got a new version in this moment. Raises KubescriptError."""

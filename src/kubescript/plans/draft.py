@@ -87,6 +87,7 @@ def _step(attempt: records.Attempt) -> plan.Step:
         kind=kinds.kind_of(call.group, call.resource) or "",
         precondition=precondition,
         digest=changes.digest,
+        requested=changes.requested,
         rows=changes.rows,
         labels=before.labels if before is not None else {},
         findings=tuple(plan.Finding(one.rule, "warning", one.message) for one in attempt.notices),

@@ -66,6 +66,8 @@ class Step(msgspec.Struct, frozen=True):
     """None: there must be no object of that name."""
     digest: str = ""
     """See `masking.Changes.digest`."""
+    requested: str = ""
+    """See `masking.Changes.requested`."""
     labels: dict[str, str] = {}
     """Of the object before the request."""
     images: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ import msgspec
 from kubescript import cancellation, errors
 from kubescript.broker import summary, writer
 from kubescript.plans import plan, record
-from kubescript.request import request
+from kubescript.request import request, writes
 from kubescript.wire import masking
 
 __all__ = ["Search"]
@@ -48,7 +48,7 @@ class Search:
         made = self.cluster.made(self.call, self.step.name, self.notes, self.cancel)
         if made is None:
             return record.Application()
-        return self._done() if made.digest == self.step.digest else self._unknown("there is another of that name")
+        return self._done() if made.requested == self.step.requested else self._unknown("there is another of that name")
 
     def _removed(self) -> record.Application:
         now = self.cluster.facts(self.call, self.notes, self.cancel)
@@ -59,7 +59,10 @@ class Search:
         now = self.cluster.facts(self.call, self.notes, self.cancel)
         if now is not None and now.resource_version == self.last.resource_version:
             return record.Application()  # every write gives an object a new version
-        tried = self.cluster.try_again(self.call, self.notes, self.cancel)
+        call = self.call
+        if now is not None and writes.names_version(call):
+            call = writes.guarded(call, now.uid, now.resource_version)
+        tried = self.cluster.try_again(call, self.notes, self.cancel)
         if isinstance(tried, writer.Sent):
             return self._unknown(f"the API server now answers {tried.status}")
         if not self._is_it(tried.changes.before):

@@ -34,6 +34,7 @@ def read(answer: bytes, *, has_before: bool, has_after: bool) -> masking.Changes
         raise protocol.ProtocolError("a longer way back than there can be")
     risks = tuple(risk for risk in masking.RISKS if risk in changes.risks)
     digests = [each.digest for each in (changes, changes.before, changes.after) if each is not None]
+    digests.append(changes.requested)
     if changes.risks != risks or len(changes.rows) > masking.MAX_ROWS or not all(map(_is_digest, digests)):
         raise protocol.ProtocolError("changes that no comparison makes")
     return changes

@@ -13,7 +13,7 @@ from typing import Any, Final
 from kubescript import errors
 from kubescript.request import request
 
-__all__ = ["canonical", "dry_run", "guarded", "is_dry_run", "name", "target"]
+__all__ = ["canonical", "dry_run", "guarded", "is_dry_run", "name", "names_version", "target"]
 
 _IN_BODY: Final = frozenset({"dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy"})
 """Query parameters of a deletion that its body can hold."""
@@ -100,6 +100,19 @@ def guarded(call: request.Request, uid: str, resource_version: str) -> request.R
     else:
         body["metadata"] = _mapping(body, "metadata") | both
     return replace(call, body=_encoded(body))
+
+
+def names_version(call: request.Request) -> bool:
+    """Says whether a canonical write has a precondition of its own: the version that its script has read."""
+    if call.content_type.startswith("application/json-patch"):
+        return any(_sets_version(each) for each in _operations(call))
+    return "resourceVersion" in _mapping(_decoded(call), "metadata")
+
+
+def _sets_version(operation: object) -> bool:
+    if not isinstance(operation, dict) or operation.get("op") == "test":
+        return False
+    return bool(operation.get("path") == "/metadata/resourceVersion")
 
 
 def _with_options(call: request.Request) -> request.Request:

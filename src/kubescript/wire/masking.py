@@ -259,9 +259,11 @@ class Changes(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
     """None: there is none any more."""
     rows: tuple[Row, ...] = ()
     digest: str = ""
-    """SHA-256 of the object's uid and of all that changes, from what to what, unmasked, but for the values that the API
-    server fills in by itself; of a deletion: of the uid and the object's content. The same again means that the request
-    still does what was shown."""
+    """SHA-256 of the object's uid and of all that changes, from what to what, unmasked, but for addresses and ports
+    that the API server allots; of a deletion: of the uid and the object's content. The same again means that the
+    request still does what was shown."""
+    requested: str = ""
+    """Likewise of that alone which the request names: an object that it has made is known by it."""
     undo: str = ""
     """A JSON patch that takes back what changes; empty where there is none, or where it would tell what is masked."""
     risks: tuple[str, ...] = ()

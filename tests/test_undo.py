@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import pytest
@@ -45,6 +45,12 @@ class Operator:
         """Takes back the plan that is on a screen."""
         plan = people.plan_on(screen)
         return people.typed(["plans", "undo", plan, *self.flags], self.environment, decision)
+
+    def web(self) -> tuple[int, list[str]]:
+        """Replicas and images of the one Deployment."""
+        apps: Any = client.AppsV1Api(self.core.api_client)
+        spec = apps.read_namespaced_deployment("web", "shop").spec
+        return spec.replicas, [each.image for each in spec.template.spec.containers]
 
     def data(self, name: str) -> dict[str, str] | None:
         """What a ConfigMap holds; None when there is none."""
@@ -116,6 +122,32 @@ def test_what_was_changed_is_changed_back_and_forth(operator: Operator) -> None:
     assert code == 0 and operator.data("settings") == before
     code, screen = operator.undo(screen)
     assert code == 0 and operator.data("settings") == after
+
+
+RELEASE: Final = """
+k8s.scale("deployments/web", 5, namespace="shop")
+k8s.set_image("deployments/web", side="log:2", namespace="shop")
+notes = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "notes", "namespace": "shop"}, "data": {"a": "2"}}
+k8s.apply(notes, force=True)
+"tried"
+"""
+
+
+def test_every_kind_of_change_is_changed_back(operator: Operator) -> None:
+    """Replicas by their subresource, an image by the name of its container, and a field that is applied."""
+    containers = [{"name": "app", "image": "app:1"}, {"name": "side", "image": "log:1"}]
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": containers}}
+    web = {
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": template},
+    }  # fmt: skip
+    operator.writer.create(web)
+    operator.writer.create(config_map("notes", a="1"))
+    code, screen = operator.run(RELEASE)
+    assert code == 0 and operator.web() == (5, ["app:1", "log:2"]) and operator.data("notes") == {"a": "2"}, screen
+    code, screen = operator.undo(screen)
+    assert code == 0 and "applied: 3 of 3 changes were made" in screen, screen
+    assert operator.web() == (2, ["app:1", "log:1"]) and operator.data("notes") == {"a": "1"}
 
 
 def test_a_value_that_is_masked_does_not_come_back(operator: Operator) -> None:

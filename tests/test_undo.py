@@ -72,7 +72,8 @@ def operator(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> O
     writer.create(config_map("settings", level="info", password=PASSWORD))
     load: Any = config.new_client_from_config  # the client leaves it untyped
     core = client.CoreV1Api(load(str(plane.kubeconfig)))
-    return Operator(core, writer, people.flags(folder, plane.kubeconfig), people.environment(folder))
+    flags = people.flags(folder, plane.kubeconfig, "[plans]\nfollow_s = 0\n")  # nobody rolls out anything here
+    return Operator(core, writer, flags, people.environment(folder))
 
 
 def creation(*names: str) -> str:

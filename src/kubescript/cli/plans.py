@@ -68,7 +68,7 @@ def _settled(opened: app.Application, plan: str) -> int:
     return 0 if found.state in {"applied", "declined", "pending"} else _FAILED
 
 
-@click.group()
+@click.group(short_help="List plans, show one, take one back.")
 def plans() -> None:
     """List plans, show one, take it back, or link to its page."""
 

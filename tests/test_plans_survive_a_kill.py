@@ -151,15 +151,17 @@ class Place:
         return self.cluster.log.writes(shop.USER)
 
     def objects(self) -> dict[str, Any]:
-        """What is there now: text of a ConfigMap, replicas of a Deployment, nothing of a pod; and what is on its way
-        out, in brackets."""
+        """What is there now: the data of a ConfigMap, in brackets where it is being deleted, the replicas of a Deployment,
+        and nothing of a pod."""
         found: dict[str, Any] = {}
         for each in self.core.list_namespaced_config_map(NAMESPACE).items:
             found[each.metadata.name] = [each.data] if each.metadata.deletion_timestamp else each.data
         for each in self.apps.list_namespaced_deployment(NAMESPACE).items:
             found[each.metadata.name] = each.spec.replicas
         for each in self.core.list_namespaced_pod(NAMESPACE).items:
-            found[each.metadata.name] = None
+            # An API server whose client is gone may leave the rest to the collector of garbage.
+            if not each.metadata.deletion_timestamp:
+                found[each.metadata.name] = None
         return found
 
 

@@ -20,10 +20,10 @@ import kubernetes.config
 import pytest
 from kubernetes import client
 
-from kubescript import app, config, planning, spawner, types
+from kubescript import app, config, errors, planning, spawner, types
 from kubescript.audit import recorder
 from kubescript.cluster import live as live_cluster_access
-from kubescript.plans import approval, planner, record, store
+from kubescript.plans import application, approval, planner, record, store
 from tests import clients, deaths, patience, people, shop, trails
 from tests.controlplane import audit, live
 from tests.controlplane.writer import Object, Writer
@@ -348,6 +348,27 @@ def test_a_server_that_starts_before_the_lease_of_a_dead_one_is_over_looks_again
     server.recover()
     wait_for(lambda: place.approvals.get(made.id).state == "applied")
     server.close()
+    assert place.sent(made) == FIRST_SENT
+
+
+def test_a_server_that_ends_in_the_orderly_way_leaves_its_plans_to_the_next_one(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It does not take its own end for a failure of the plan."""
+    monkeypatch.setattr(application, "_LEASE_S", 0.0)
+    made = place.approved()
+    ending = app.Application(place.application.settings, spawner.Spawner())
+    assert ending.planning is not None
+
+    def close(done: int, _count: int, _text: str) -> None:
+        if done == 1:
+            ending.close()
+
+    with pytest.raises(errors.PlanError, match="1 of 3 changes were made"):
+        ending.planning.approvals.apply(made.id, close)
+    assert place.approvals.get(made.id).state == "applying"
+    place.approvals.recover()
+    assert place.approvals.get(made.id).state == "applied"
     assert place.sent(made) == FIRST_SENT
 
 

@@ -191,10 +191,10 @@ class Application:
 
     def close(self) -> None:
         """Stops workers and maskers, and closes connections, the audit record and telemetry."""
+        if self.planning is not None:  # first: a plan that is being applied is left to the next server
+            self.planning.close()
         self.executor.close()
         self.contexts.close()
-        if self.planning is not None:
-            self.planning.close()
         if self.audit is not None:
             self.audit.close()
         # The exporter closes last, so that it sends what the others report while they close.

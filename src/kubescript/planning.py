@@ -150,7 +150,7 @@ class Planning:
                 self._store.close()
 
     def _applier(self) -> application.Applier:
-        return application.Applier(self.store(), self._targets)
+        return application.Applier(self.store(), self._targets, self._closed.is_set)
 
 
 def _logged(work: Callable[[], None]) -> None:

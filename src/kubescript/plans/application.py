@@ -41,7 +41,7 @@ _TRIES: Final = 5
 """How often a step is tried again whose object got a new version meanwhile, with the same effect."""
 _DOUBTFUL: Final = frozenset({"sending", "unknown"})
 _LOST: Final = frozenset({"plan.decided", "plan.store"})
-"""Errors after which a plan is somebody else's to go on with."""
+"""Errors after which a plan is somebody else's to go on with, as it is when the server ends."""
 _NOT_SENT: Final = record.Application()
 _MESSAGE: Final = re.compile(r'"message":"((?:[^"\\]|\\.){1,600})')
 """The message in an API server's error."""
@@ -60,10 +60,13 @@ class Target:
 class Applier:
     """Applies the plans of one server, or of one command."""
 
-    def __init__(self, plans: store.Store, targets: Mapping[str, Target]) -> None:
-        """`targets` has the clusters by their names in plans."""
+    def __init__(
+        self, plans: store.Store, targets: Mapping[str, Target], is_closing: Callable[[], bool] = bool
+    ) -> None:
+        """`targets` has the clusters by their names in plans; `is_closing` says that the server ends."""
         self._plans = plans
         self._targets = targets
+        self._is_closing = is_closing
 
     def apply(
         self,
@@ -96,7 +99,7 @@ class Applier:
             _check_time(found.plan)
             work.run(target.writer, report)
         except errors.KubescriptError as error:
-            if error.code in _LOST:
+            if error.code in _LOST or self._is_closing():
                 text = f"{error.message}; {work.story()}"
                 raise errors.PlanError(text, code=error.code, remedy=error.remedy) from None
             return work.end("stopped", f"{error.code}: {error.message}; {work.story()}", on_end)

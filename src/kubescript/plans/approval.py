@@ -21,6 +21,8 @@ log = logging.getLogger(__name__)
 
 _KEPT_S: Final = 30 * 86_400.0
 """Seconds for which a plan that has ended can be looked at, and taken back."""
+_NOT_OURS: Final = frozenset({"plan.policy", "plan.changed"})
+"""Errors of a plan for another server's cluster, and of one that somebody has changed in the store."""
 
 
 class Ledger(Protocol):
@@ -48,6 +50,8 @@ class Approvals:
         self._plans = plans
         self._applier = applier
         self._ledger = ledger
+        self._left: set[str] = set()
+        """Plans that this server cannot go on with, of which it has said so."""
 
     def get(self, plan_id: str) -> record.Record:
         """Returns a plan and what became of it. Raises PlanError."""
@@ -84,10 +88,14 @@ class Approvals:
     def recover(self) -> None:
         """Goes on with the plans whose server died while it applied them. Raises PlanError when the store fails."""
         for plan_id in self._plans().unfinished():
+            if plan_id in self._left:
+                continue
             try:
                 ended = self.apply(plan_id, _untold)
                 log.warning("plan %s, whose server had died: %s; %s", plan_id, ended.state, ended.text)
             except errors.KubescriptError as error:  # no reason to leave the other plans as they are
+                if error.code in _NOT_OURS:
+                    self._left.add(plan_id)
                 log.warning("plan %s: %s", plan_id, error.message, extra={"code": error.code, "remedy": error.remedy})
             except Exception:
                 log.exception("plan %s", plan_id)

@@ -46,7 +46,7 @@ def taken() -> Iterator[redaction.Engine]:
 
 
 DIGEST: Final = "0" * 64
-TRUE: Final = f'{{"digest":"{DIGEST}","before":{{"digest":"{DIGEST}"}}}}'
+TRUE: Final = f'{{"digest":"{DIGEST}","requested":"{DIGEST}","before":{{"digest":"{DIGEST}"}}}}'
 
 
 def also(members: str) -> str:
@@ -68,7 +68,8 @@ LIES: Final = {
     "an object that was not there": also(f'"after":{{"digest":"{DIGEST}"}}'),
     "rows of nothing": also('"rows":[{"path":"a","old":"1"}]'),
     "a digest that is none": repr(TRUE.replace(DIGEST, "0").encode()),
-    "no digest": repr(f'{{"before":{{"digest":"{DIGEST}"}}}}'.encode()),
+    "no digest": repr(f'{{"requested":"{DIGEST}","before":{{"digest":"{DIGEST}"}}}}'.encode()),
+    "no digest of what was requested": repr(f'{{"digest":"{DIGEST}","before":{{"digest":"{DIGEST}"}}}}'.encode()),
     "a digest in capitals": repr(TRUE.replace(DIGEST, "A" * 64).encode()),
     "an unknown risk": also('"risks":["none"]'),
     "a risk twice": also('"risks":["hostPath","hostPath"]'),
@@ -108,7 +109,7 @@ def test_what_no_comparison_says_ends_the_call(name: str, taken: redaction.Engin
 def test_what_a_comparison_may_say_is_read(taken: redaction.Engine) -> None:
     """So that the lies above fail for what they say; a row more than twenty thousand is one."""
     found = taken.changes(call("delete"), said(repr(TRUE.encode())), b"", lambda _: None)
-    assert found == masking.Changes(before=masking.Facts(digest=DIGEST), digest=DIGEST)
+    assert found == masking.Changes(before=masking.Facts(digest=DIGEST), digest=DIGEST, requested=DIGEST)
     after = TRUE.replace("before", "after")[:-1] + ',"rows":['
     many = "{!r} + b','.join([b'{{\"path\":\"a\"}}'] * {}) + b']}}'"
     assert (

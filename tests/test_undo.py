@@ -166,7 +166,7 @@ def test_a_way_back_that_is_longer_than_a_masking_process_makes_is_refused() -> 
     facts = masking.Facts(uid="x", digest="0" * 64)
 
     def read(undo: str) -> masking.Changes:
-        answer = masking.Changes(facts, facts, digest="0" * 64, undo=undo)
+        answer = masking.Changes(facts, facts, digest="0" * 64, requested="0" * 64, undo=undo)
         return changes.read(msgspec.json.encode(answer), has_before=True, has_after=True)
 
     assert read("x" * masking.MAX_UNDO).undo

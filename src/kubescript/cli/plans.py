@@ -56,11 +56,11 @@ def _settled(opened: app.Application, plan: str) -> int:
     planned = _planning(opened)
     found = planned.approvals.get(plan)
     process.echo(_text(found))
-    if found.state not in {"pending", "approved"}:
+    if found.state not in {"pending", "approved", "applying"}:
         raise click.ClickException(f"there is nothing to decide: plan {plan} is {found.state} already")
     if found.state == "pending":
         found = planned.approvals.decide(plan, _decision(found))
-    if found.state == "applying":  # its server may have died; who applies it is not asked a second time
+    elif found.state == "applying":  # its server may have died; who applies it is not asked a second time
         process.echo("The plan is approved, and somebody has begun to apply it. Going on, unless that is still at it.")
     if found.state in {"approved", "applying"}:
         found = _applied(opened, planned, plan)

@@ -54,6 +54,46 @@ def test_the_file_may_come_from_the_environment(tmp_path: Path, monkeypatch: pyt
     assert config.load({}, None).port == 9
 
 
+TABLES = "\n".join(
+    f"[contexts.{name}]\n{setting}"
+    for name, setting in {
+        "direct": 'writes = "direct"',
+        "plan": 'writes = "plan"',
+        "off": 'writes = "off"',
+        "open": "read_only = false",
+        "closed": 'read_only = true\nwrites = "direct"',
+        "silent": "",
+    }.items()
+)
+"""Contexts, called after what their tables say."""
+BOUNDS: dict[str, tuple[str, dict[str, object], dict[str, str], str]] = {
+    "nothing is stated": ("", {}, {}, "direct plan off plan off off"),
+    "the file says off": ('writes = "off"', {}, {}, "direct plan off off off off"),
+    "a flag says off": ("", {"writes": "off"}, {}, "off off off off off off"),
+    "a flag says plan": ("", {"writes": "plan"}, {}, "plan plan off plan off plan"),
+    "a flag says direct": ("", {"writes": "direct"}, {}, "direct plan off direct off direct"),
+    "a variable says off": ('writes = "direct"', {}, {"KUBESCRIPT_WRITES": "off"}, "off off off off off off"),
+    "a variable says plan": ('writes = "direct"', {}, {"KUBESCRIPT_WRITES": "plan"}, "plan plan off plan off plan"),
+    "a flag beats a variable": ("", {"writes": "direct"}, {"KUBESCRIPT_WRITES": "off"}, "direct plan off direct off direct"),
+    "read-only beside it": ("", {"writes": "plan", "read_only": True}, {}, "off off off off off off"),
+    "read-only in a variable": ("", {"writes": "plan"}, {"KUBESCRIPT_READ_ONLY": "1"}, "off off off off off off"),
+    "not read-only beside it": ("", {"writes": "plan", "read_only": False}, {}, "plan plan off plan off plan"),
+    "not read-only": ("", {"read_only": False}, {}, "direct plan off plan off plan"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BOUNDS)
+def test_a_flag_or_variable_bounds_every_context(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No table of the file permits writes that a flag or variable forbids, and neither opens what a table closes."""
+    text, flags, variables, modes = BOUNDS[case]
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    file = tmp_path / "k.toml"
+    file.write_text(f"{text}\n{TABLES}")
+    settings = config.load(flags, file)
+    assert " ".join(settings.modes) == modes
+
+
 WRONG = {
     "unknown key names the nearest": ("read_onyl = false", "`read_onyl`", "did you mean `read_only`"),
     "unknown nested key names the nearest": ("[limits]\napi_call = 3", "`limits.api_call`", "`api_calls`"),

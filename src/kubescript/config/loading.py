@@ -12,7 +12,7 @@ import os
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final, TypeGuard, get_args
+from typing import Any, Final, Literal, TypeGuard, get_args
 
 import pydantic
 import pydantic_settings
@@ -28,6 +28,8 @@ _HTTP_ONLY: Final = ("port", "host")
 """Settings that mean nothing to another transport: who gives one wants http."""
 _MAX_NAME: Final = 253
 """Characters of a context's name."""
+_MODES: Final = ("off", "plan", "direct")
+"""What `writes` may be; each permits more than the one before."""
 
 
 def load(flags: Mapping[str, object], file: Path | None, folder: Path | None = None) -> Settings:
@@ -52,11 +54,7 @@ def load(flags: Mapping[str, object], file: Path | None, folder: Path | None = N
     except pydantic.ValidationError as error:
         raise errors.ConfigError(_explain(error, path)) from None
     _check_contexts(settings)
-    settings = _with_transport(settings)
-    stated = "read_only" in flags or _variable("read_only") is not None
-    if stated and settings.read_only:
-        return _read_only_everywhere(settings)
-    return settings
+    return _with_bound(_with_transport(settings), flags)
 
 
 def _flags_with_transport(flags: Mapping[str, object]) -> Mapping[str, object]:
@@ -132,14 +130,26 @@ def _check_context(name: str, context: Context) -> None:
         raise errors.ConfigError(f"setting `contexts.{name}`: give a snapshot or a kubeconfig, not both")
 
 
-def _read_only_everywhere(settings: Settings) -> Settings:
-    """Makes every context read-only."""
-    # `--read-only` and its variable take precedence over the file, so no table of the file permits writes that they
-    # forbid. The reverse does not hold: `--no-read-only` permits no writes that a table forbids.
-    closed = {}
+def _with_bound(settings: Settings, flags: Mapping[str, object]) -> Settings:
+    """Lowers every context to what flags and variables permit at most."""
+    # `--read-only`, `--writes` and their variables take precedence over the file, so no table of the file permits
+    # writes that they forbid. The reverse does not hold: they permit no writes that a table forbids.
+    if _is_stated("read_only", flags) and settings.read_only:
+        most: Literal["off", "plan", "direct"] = "off"
+    elif _is_stated("writes", flags) and settings.writes is not None:
+        most = settings.writes
+    else:
+        return settings
+    bound = {}
     for name, context in settings.contexts.items():
-        closed[name] = context.model_copy(update={"read_only": True})
-    return settings.model_copy(update={"contexts": closed})
+        mode = min(settings.of_context(name).mode, most, key=_MODES.index)
+        bound[name] = context.model_copy(update={"writes": mode})
+    return settings.model_copy(update={"contexts": bound})
+
+
+def _is_stated(name: str, flags: Mapping[str, object]) -> bool:
+    """Says whether a flag or a variable gives a setting."""
+    return name in flags or _variable(name) is not None
 
 
 def _variable(name: str) -> str | None:

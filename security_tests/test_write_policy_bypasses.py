@@ -396,11 +396,17 @@ def test_an_apply_is_no_way_to_create_where_only_changes_are_permitted(engine: r
 
 
 PRIVILEGED: Final = {"name": "a", "image": "a", "securityContext": {"privileged": True}}
+SYS_ADMIN: Final = {"name": "a", "image": "a", "securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}}}
 RISKS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "a privileged container": ("writes.privileged", with_pod(containers=[PRIVILEGED])),
     "a privileged init container": ("writes.privileged", with_pod(initContainers=[PRIVILEGED])),
     "a host process on Windows": (
         "writes.privileged", with_pod(securityContext={"windowsOptions": {"hostProcess": True}}),
+    ),
+    "a capability": ("writes.privileged", with_pod(containers=[SYS_ADMIN])),
+    "a capability of an ephemeral container": ("writes.privileged", with_pod(ephemeralContainers=[SYS_ADMIN])),
+    "the whole of /proc": (
+        "writes.privileged", with_pod(initContainers=[{"name": "a", "securityContext": {"procMount": "Unmasked"}}]),
     ),
     "the node's files": ("writes.host_path", with_pod(volumes=[{"name": "a", "hostPath": {"path": "/"}}])),
     "the node's network": ("writes.host_namespaces", with_pod(hostNetwork=True)),
@@ -432,8 +438,9 @@ def test_a_risk_in_a_custom_resource_or_a_volume_of_the_cluster_is_found(engine:
     hidden["spec"]["parts"][0]["template"]["spec"]["hostNetwork"] = True
     asked = call("PATCH", "apis/example.com/v1/namespaces/shop/rollouts/a")
     assert judged(engine, asked, rollout, hidden) == {"writes.host_namespaces"}
-    volume = {"metadata": {"name": "a"}, "spec": {"hostPath": {"path": "/etc"}}}
-    assert judged(engine, call("POST", "api/v1/persistentvolumes", volume), None, volume) == {"writes.host_path"}
+    for spec in ({"hostPath": {"path": "/etc"}}, {"local": {"path": "/etc"}, "nodeAffinity": {"required": {}}}):
+        volume = {"metadata": {"name": "a"}, "spec": spec}
+        assert judged(engine, call("POST", "api/v1/persistentvolumes", volume), None, volume) == {"writes.host_path"}
 
 
 def test_a_masking_process_that_lies_about_a_risk_or_a_rule_permits_nothing() -> None:

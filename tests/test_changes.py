@@ -555,6 +555,11 @@ def with_pod(*containers: Object, **pod: Any) -> Object:
     return found
 
 
+def may(*capabilities: str) -> Object:
+    """A container that adds these."""
+    return {"name": "web", "securityContext": {"capabilities": {"add": list(capabilities)}}}
+
+
 def owned(**metadata: Any) -> Object:
     found = deployment()
     found["metadata"] |= metadata
@@ -573,12 +578,19 @@ NEW_RISKS: Final[dict[str, tuple[Any, Object, set[str]]]] = {
     "a text": (with_pod(), with_pod({"name": "web", "securityContext": {"privileged": " True"}}), {"privileged"}),
     "a template's text": (with_pod(), with_pod({"name": "web", "securityContext": {"privileged": "{{ .x }}"}}), {"privileged"}),
     "as Windows calls it": (with_pod(), with_pod(securityContext={"windowsOptions": {"hostProcess": True}}), {"privileged"}),
+    "a capability": (with_pod(), with_pod(may("CHOWN", "SYS_ADMIN")), {"privileged"}),
+    "a second capability": (with_pod(may("NET_RAW")), with_pod(may("NET_RAW", "SYS_PTRACE")), {"privileged"}),
+    "all capabilities": (None, with_pod(may("ALL")), {"privileged"}),
+    "a capability in other letters": (with_pod(), with_pod(may("cap_sys_admin")), {"privileged"}),
+    "a template's capabilities": (with_pod(), with_pod({"name": "web", "securityContext": {"capabilities": {"add": "{{ .x }}"}}}), {"privileged"}),
+    "the whole of /proc": (with_pod(), with_pod({"name": "web", "securityContext": {"procMount": "Unmasked"}}), {"privileged"}),
     "in another template": (deployment(a=with_pod({"name": "a"} | PRIVILEGED)), deployment(a=with_pod({"name": "a"}), b=with_pod({"name": "a"} | PRIVILEGED)), {"privileged"}),
     "without a list of containers": (deployment(), deployment(container=PRIVILEGED, hostNetwork=True), {"privileged", "hostNetwork"}),
     "a volume of the node": (with_pod(), with_pod(volumes=[VOLUME]), {"hostPath"}),
     "another path": (with_pod(volumes=[VOLUME]), with_pod(volumes=[{"name": "v", "hostPath": {"path": "/"}}]), {"hostPath"}),
     "a second volume": (with_pod(volumes=[VOLUME]), with_pod(volumes=[VOLUME, VOLUME | {"name": "w"}]), {"hostPath"}),
     "a volume of the cluster": (None, deployment(hostPath={"path": "/"}), {"hostPath"}),
+    "a disk of the node": (None, deployment(local={"path": "/"}, nodeAffinity={}), {"hostPath"}),
     "the node's network": (with_pod(hostNetwork=False), with_pod(hostNetwork=True), {"hostNetwork"}),
     "its processes": (with_pod(hostPID=None), with_pod(hostPID="true"), {"hostPID"}),
     "its memory": (with_pod(), with_pod(hostIPC=1), {"hostIPC"}),
@@ -610,13 +622,18 @@ OLD_RISKS: Final[dict[str, tuple[Any, Object]]] = {
     "what it had, moved": (with_pod({"name": "a"} | PRIVILEGED, {"name": "b"}), with_pod({"name": "b"}, {"name": "a"} | PRIVILEGED)),
     "what it no longer has": (with_pod({"name": "a"} | PRIVILEGED, hostPID=True, volumes=[VOLUME]), with_pod({"name": "a"})),
     "what is off": (with_pod(), with_pod({"name": "web", "securityContext": {"privileged": False}}, hostNetwork=False, hostPID="false", hostIPC=None)),
+    "capabilities of the baseline": (None, with_pod(may("NET_BIND_SERVICE", "SYS_CHROOT"))),
+    "capabilities that it had": (with_pod(may("NET_RAW", "CHOWN")), with_pod(may("CHOWN", "NET_RAW"))),
+    "capabilities that go": (with_pod(), with_pod({"name": "web", "securityContext": {"capabilities": {"add": None, "drop": ["ALL"]}}})),
+    "/proc as usual": (with_pod(), with_pod({"name": "web", "securityContext": {"procMount": "Default"}})),
+    "what another kind calls local": (None, deployment(local={"path": "/var/tempo"})),
     "the default account": (None, with_pod(serviceAccountName="default", serviceAccount="default")),
     "the default account, named": (with_pod(), with_pod(serviceAccountName="default")),
     "the account's old name": (with_pod(serviceAccountName="x"), with_pod(serviceAccountName="x", serviceAccount="x")),
     "a finalizer that comes": (owned(), owned(finalizers=["a"])),
     "no owner, in three words": (owned(ownerReferences=None), owned(ownerReferences=[])),
     "labels of these names": (owned(), owned(labels={"hostNetwork": "true", "privileged": "yes"})),
-    "a schema that describes them": (None, deployment(schema={"properties": {"hostNetwork": {"type": "boolean"}, "hostPath": {"properties": {"path": {}}}}})),
+    "a schema that describes them": (None, deployment(schema={"properties": {"hostNetwork": {"type": "boolean"}, "hostPath": {"properties": {"path": {}}}, "capabilities": {"properties": {"add": {}}}, "procMount": {"type": "string"}}})),
     "the node's address": (None, with_pod(volumes=[{"name": "v", "emptyDir": {}}])),
 }  # fmt: skip
 

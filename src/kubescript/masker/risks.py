@@ -24,7 +24,12 @@ _SWITCHES: Final = {
 }
 """Settings that are on or off ▶ the risk."""
 _ACCOUNTS: Final = ("serviceAccountName", "serviceAccount")
-_NAMES: Final = frozenset({*_SWITCHES, *_ACCOUNTS, "hostPath"})
+_NAMES: Final = frozenset({*_SWITCHES, *_ACCOUNTS, "capabilities", "hostPath", "local", "procMount"})
+_CAPABILITIES: Final = frozenset(
+    {"AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "SETFCAP",
+     "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"}
+)  # fmt: skip
+"""Those that the Pod Security Standards' baseline lets a container add, as they are written there."""
 _NO_ACCOUNT: Final = (None, "", "default")
 """What stands where a pod has no service account of its own."""
 
@@ -72,7 +77,11 @@ class _Settings:
         """Adds what an object says itself."""
         settings = {(risk, key) for key, risk in _SWITCHES.items() if _is_on(value.get(key))}
         settings |= {("serviceAccount", _account(value.get(key))) for key in _ACCOUNTS}
+        settings |= {("privileged", name) for name in _added(value.get("capabilities"))}
+        settings.add(("privileged", _proc_mount(value.get("procMount"))))
         settings.add(("hostPath", _host_path(value.get("hostPath"))))
+        if "nodeAffinity" in value:  # the API server takes no local volume without it, and others call theirs `local`
+            settings.add(("hostPath", _host_path(value.get("local"))))
         for risk, setting in settings:
             if setting:
                 self.found[risk, tuple(self._place), setting] += 1
@@ -83,6 +92,17 @@ def _is_on(value: Any) -> bool:
     if isinstance(value, str):
         return value.strip().lower() not in {"", "false"}
     return isinstance(value, int | float) and bool(value)
+
+
+def _added(value: Any) -> set[str]:
+    """Returns the capabilities that are added beyond the baseline. What is no list may become one."""
+    names = value.get("add") if isinstance(value, dict) else None
+    return {_scalar(name) for name in (names if isinstance(names, list) else [names or ""])} - _CAPABILITIES
+
+
+def _proc_mount(value: Any) -> str:
+    """Returns how a container sees /proc; empty where parts of it are hidden as usual."""
+    return "" if value in (None, "Default") else _scalar(value)
 
 
 def _host_path(value: Any) -> str:

@@ -62,8 +62,8 @@ RULES: Final = (
     ),
     Rule("writes.finalizers", "finalizers are not removed here", risks=("finalizers",)),
     Rule("writes.owners", "owner references stay as they are", risks=("ownerReferences",)),
-    Rule("writes.privileged", "privileged containers are not permitted", risks=("privileged",)),
-    Rule("writes.host_path", "hostPath volumes are not permitted", risks=("hostPath",)),
+    Rule("writes.privileged", "privileged containers and capabilities are not permitted", risks=("privileged",)),
+    Rule("writes.host_path", "hostPath and local volumes are not permitted", risks=("hostPath",)),
     Rule(
         "writes.host_namespaces",
         "hostNetwork, hostPID and hostIPC are not permitted",

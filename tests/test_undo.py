@@ -110,6 +110,18 @@ def test_what_was_made_goes_with_what_depends_on_it_on_the_screen(operator: Oper
     assert operator.data("made") is None
 
 
+def test_the_pods_of_a_job_go_with_it(operator: Operator) -> None:
+    """By default an API server would orphan them, and keep the job until that is done."""
+    pod = {"restartPolicy": "Never", "containers": [{"name": "a", "image": "registry.example.com/a:1"}]}
+    job = {"metadata": {"name": "import"}, "spec": {"template": {"spec": pod}}}
+    code, screen = operator.run(f"k8s.batchV1().create_namespaced_job('shop', {job!r}).kind")
+    jobs = client.BatchV1Api(operator.core.api_client)
+    assert code == 0 and len(jobs.list_namespaced_job("shop").items) == 1, screen
+    code, screen = operator.undo(screen)
+    assert code == 0 and "applied: 1 of 1 changes were made" in screen
+    assert jobs.list_namespaced_job("shop").items == []
+
+
 def test_what_was_changed_is_changed_back_and_forth(operator: Operator) -> None:
     """What takes back is a plan like any other: it can be declined, and taken back as well."""
     before = operator.data("settings")

@@ -16,6 +16,8 @@ __all__ = ["Draft"]
 
 _MAX_BYTES: Final = 8 * 1024 * 1024
 """Bytes of a plan's requests and rows, about: a person has to read them."""
+_DELETE_OPTIONS: Final = '{"apiVersion":"v1","kind":"DeleteOptions","propagationPolicy":"Background"}'
+"""Of a deletion that takes a creation back. Left to itself, the API server leaves the pods of a Job running."""
 
 
 class Draft:
@@ -102,7 +104,7 @@ def _undo(call: request.Request, changes: masking.Changes) -> plan.Request | Non
     """Returns what takes a write back: an object that it has made is deleted, a changed one is patched."""
     if changes.before is None:
         path = call.path if call.name else f"{call.path}/{writes.name(call)}"
-        return plan.Request("DELETE", path, body='{"kind":"DeleteOptions","apiVersion":"v1"}')
+        return plan.Request("DELETE", path, body=_DELETE_OPTIONS)
     if not changes.undo:
         return None
     return plan.Request("PATCH", call.path, content_type="application/json-patch+json", body=changes.undo)

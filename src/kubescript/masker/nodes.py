@@ -122,11 +122,12 @@ def key_step(key: Any) -> str:
 def label_step(key: str, item: Any) -> str:
     """Returns what an item that is known by a field adds to a path: `[web]`, `[containerPort=8080]`."""
     value = _label(key, item)
-    is_bare = isinstance(value, int) or (isinstance(value, str) and value and _BARE_LABEL.issuperset(value))
-    label = str(value) if is_bare else _quoted(value)
-    if key != "name":
-        return f"[{key}={label}]"
-    return f"[{_quoted(value)}]" if label.isdigit() else f"[{label}]"  # a number alone is a place
+    if isinstance(value, int):
+        return f"[{key}={value}]"  # a number alone is a place
+    # Attack: a text that is told as the number is, of another item.
+    is_bare = value and _BARE_LABEL.issuperset(value) and not value.lstrip("-").isdigit()
+    label = value if is_bare else _quoted(value)
+    return f"[{label}]" if key == "name" else f"[{key}={label}]"
 
 
 def order(key: str, items: list[Node]) -> tuple[str, bool]:
@@ -135,7 +136,7 @@ def order(key: str, items: list[Node]) -> tuple[str, bool]:
     return _json(shown), shown != [item.raw[key] for item in items]
 
 
-def _label(key: str, item: Any) -> Any:
+def _label(key: str, item: Any) -> str | int:
     """Returns an item's value of a field, as far as it can be shown."""
     value = item.get(key) if isinstance(item, dict) else None
     return value if isinstance(value, str | int) else _WITHHELD_TEXT

@@ -40,6 +40,7 @@ class Server:
     """An API server that answers as `HONEST`, save for these documents."""
 
     name = "hostile"
+    address = "https://127.0.0.1:6443"
     namespace = "default"
 
     def __init__(self, answers: dict[str, Any]) -> None:

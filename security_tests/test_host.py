@@ -130,6 +130,7 @@ class Endless:
     """A cluster that names groups without end, and never says what is in one."""
 
     name = "endless"
+    address = "https://127.0.0.1:6443"
     namespace = "default"
 
     def __init__(self) -> None:

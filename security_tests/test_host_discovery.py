@@ -24,6 +24,7 @@ class Hostile:
     """A cluster whose every discovery document is this one, except for the groups."""
 
     name = "hostile"
+    address = "https://127.0.0.1:6443"
     namespace = "default"
 
     def __init__(self, groups: list[Any], document: Any) -> None:

@@ -32,6 +32,7 @@ class Cluster:
     """A cluster that answers with a warning, and counts the answers that were closed."""
 
     name = "warning"
+    address = "https://127.0.0.1:6443"
     namespace = "default"
 
     def __init__(self) -> None:

@@ -19,6 +19,7 @@ class Fake:
     """A cluster that answers as told and remembers what reached it."""
 
     name = "fake"
+    address = "https://127.0.0.1:6443"
     namespace = "default"
 
     def __init__(self) -> None:

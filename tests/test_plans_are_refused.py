@@ -17,9 +17,12 @@ from selenium import webdriver
 from kubescript.plans import record, store
 from tests import browser, clients, people, shop
 from tests.controlplane import live
+from tests.controlplane.commands import ADDRESS
+from tests.controlplane.writer import Writer
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
+RBAC: Final = "rbac.authorization.k8s.io"
 MODERN: Final = "2026-07-28"
 SHORT: Final = "[plans]\nexpires_s = 10\n"
 IMPATIENT: Final = "[plans]\nask_s = 1\n"
@@ -309,6 +312,42 @@ def test_nothing_is_sent_under_another_policy(
         code, screen = people.at_terminal(plan, flags, environment, "decline")
         assert code == 0 and "approved by" not in screen
         check_works(silent, ours)
+
+
+def of_a_maker(cluster: live.Cluster, namespace: str, folder: Path) -> Path:
+    """A kubeconfig of somebody who may make ConfigMaps in one namespace, and do nothing else."""
+    writer, where = Writer(cluster.plane.kubeconfig), {"name": "maker", "namespace": namespace}
+    rules = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "create"]}]
+    writer.create({"apiVersion": f"{RBAC}/v1", "kind": "Role", "metadata": where, "rules": rules})
+    writer.create({
+        "apiVersion": f"{RBAC}/v1", "kind": "RoleBinding", "metadata": where,
+        "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": "maker"},
+        "subjects": [{"apiGroup": RBAC, "kind": "User", "name": "maker"}],
+    })  # fmt: skip
+    file = folder / "kubeconfig"
+    file.write_text(cluster.plane.kubeconfig_for("maker").read_text())
+    return file
+
+
+def test_nothing_is_sent_once_the_context_points_elsewhere(
+    live_cluster: live.Cluster, ours: shop.Shop, tmp_path: Path
+) -> None:
+    """Also for a user who may not read kube-system, by which clusters are told apart: then the address must be the
+    same."""
+    kubeconfig = of_a_maker(live_cluster, ours.namespace, tmp_path)
+    flags, environment = people.flags(tmp_path, kubeconfig), people.environment(tmp_path)
+    with people.talk(flags, environment) as silent:
+        maps = f"k8s.coreV1().create_namespaced_config_map({ours.namespace!r}, {{'metadata': {{'name': '%s'}}}}).kind"
+        elsewhere, here = (silent.plan(maps % name) for name in ("elsewhere", "here"))
+    as_it_was = kubeconfig.read_text()
+    kubeconfig.write_text(as_it_was.replace(ADDRESS, "localhost"))
+    code, screen = people.at_terminal(elsewhere, flags, environment)
+    assert code == 1 and "the plan was made for another cluster" in screen, screen
+    kubeconfig.write_text(as_it_was)
+    code, screen = people.at_terminal(here, flags, environment)
+    assert code == 0 and "applied: 1 of 1 changes were made" in screen, screen
+    names = {found.metadata.name for found in ours.core.list_namespaced_config_map(ours.namespace).items}
+    assert "here" in names and "elsewhere" not in names
 
 
 def test_nothing_is_sent_when_the_person_declines(

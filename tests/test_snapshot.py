@@ -75,6 +75,7 @@ class FakeApi:
     """As much of an API server as a capture asks: discovery, paged lists, logs; some of it refused."""
 
     name = "fake"
+    address = "https://127.0.0.1:6443"
     namespace = "a"
 
     def __init__(self) -> None:

@@ -159,14 +159,15 @@ class Writer:
         return self._attempts.made(call, name, self._reader(entry), notes.found, cancel)
 
     def cluster_id(self, notes: summary.Summary, cancel: cancellation.Cancellation) -> str:
-        """Returns what tells this cluster from all others: the uid of its namespace kube-system, or its name where that
-        may not be read. Raises KubescriptError."""
+        """Returns what tells this cluster from all others: the uid of its namespace kube-system, or where that may not
+        be read the API server's address and CA. Raises KubescriptError."""
         call = replace(_KUBE_SYSTEM, deadline=time.monotonic() + _READ_S)
         try:
             facts = self.facts(call, notes, cancel)
         except errors.PlanError:
             facts = None
-        return facts.uid if facts is not None else f"context {self._cluster.name}"
+        # Attack: a context of the same name that is pointed at another cluster, by a user who may read little.
+        return facts.uid if facts is not None else self._cluster.address
 
     def facts(
         self, call: request.Request, notes: summary.Summary, cancel: cancellation.Cancellation

@@ -21,6 +21,10 @@ class Cluster(Protocol):
     def namespace(self) -> str:
         """The default namespace of scripts."""
 
+    @property
+    def address(self) -> str:
+        """Where the last call went, and whom it trusted: the API server's URL and a digest of its CA."""
+
     def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
         """Sends `call`; returns as soon as the head of the answer has arrived. Raises ClusterError when there is no
         answer.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import collections
 import contextlib
+import hashlib
 import logging
 import os
 import shutil
@@ -52,6 +53,8 @@ class ApiServer:
     pool: urllib3.PoolManager
     url: str
     """Without a slash at its end."""
+    authority: str
+    """SHA-256 of the CA's certificates, in hexadecimal; empty where they are the system's, or nobody verifies."""
     refresh_lock: threading.Lock = field(default_factory=threading.Lock)
     """Held while the token is asked for. It belongs to one cluster: a plugin that hangs must delay no other cluster."""
 
@@ -70,6 +73,7 @@ def load(path: Path | None, context: kubeconfig.Context | None, tokens: gke.Toke
             configuration = _configuration(path, context, folder, tokens)
             tls_context = _tls_context(configuration)
             pool = _connection_pool(configuration, tls_context)
+            authority = _authority(configuration, tls_context)
     except errors.ClusterError:
         raise
     except Exception as error:
@@ -77,7 +81,7 @@ def load(path: Path | None, context: kubeconfig.Context | None, tokens: gke.Toke
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     _check_server(configuration.host, context)
-    server = ApiServer(configuration, pool, configuration.host.rstrip("/"))
+    server = ApiServer(configuration, pool, configuration.host.rstrip("/"), authority)
     _check_plugin(server, context)
     return server
 
@@ -216,6 +220,13 @@ def _tls_context(configuration: Any) -> ssl.SSLContext:
         with _blame("client-certificate(-data) and client-key(-data)"):
             context.load_cert_chain(configuration.cert_file, configuration.key_file)
     return context
+
+
+def _authority(configuration: Any, context: ssl.SSLContext) -> str:
+    """Returns what `ApiServer.authority` is."""
+    if not configuration.verify_ssl or not configuration.ssl_ca_cert:
+        return ""
+    return hashlib.sha256(b"".join(sorted(context.get_ca_certs(binary_form=True)))).hexdigest()
 
 
 @contextlib.contextmanager

@@ -51,6 +51,7 @@ class Live:
         self._exchanges: set[connections.Exchange] = set()
         """Those under way, for `close` to abort."""
         self._timers = timers.Timers()
+        self._address = ""
 
     @property
     def name(self) -> str:
@@ -61,6 +62,11 @@ class Live:
     def namespace(self) -> str:
         """The context's namespace, or the pod's own."""
         return self._identity.namespace
+
+    @property
+    def address(self) -> str:
+        """See `base.Cluster`; without a digest where the CAs are the system's, and empty before the first call."""
+        return self._address
 
     def choose(self) -> None:
         """Chooses the context, and connects to nothing. Raises ClusterError when there is no kubeconfig with such a
@@ -110,6 +116,7 @@ class Live:
     ) -> types.Response:
         """Sends the request with the current credentials, once more if the connection was stale."""
         server = self._identity.api_server(deadlines.head, cancel)
+        self._address = f"{server.url} ca-sha256:{server.authority}" if server.authority else server.url
         headers = self._headers(server, call, deadlines.head, cancel)
         try:
             return self._send(server, call, headers, deadlines, cancel)

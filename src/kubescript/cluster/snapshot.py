@@ -51,6 +51,11 @@ class Snapshot:
         """The default namespace of scripts."""
         return (self._store.info and self._store.info.namespace) or "default"
 
+    @property
+    def address(self) -> str:
+        """The path."""
+        return str(self._store.path)
+
     def close(self) -> None:
         """Removes the folder that an archive was unpacked to."""
         self._store.close()

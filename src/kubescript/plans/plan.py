@@ -115,7 +115,8 @@ class Plan(msgspec.Struct, frozen=True):
     context: str
     """The cluster's name among the operator's contexts; empty where there is one."""
     cluster: str
-    """What tells this cluster from all others: the uid of its namespace kube-system, or its address."""
+    """What tells this cluster from all others: the uid of its namespace kube-system, or where that may not be
+    read the API server's address and a digest of its CA."""
     script: str
     """SHA-256 of the script."""
     policy: str

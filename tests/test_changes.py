@@ -741,6 +741,31 @@ def plane() -> Iterator[ControlPlane]:
         yield made
 
 
+def test_an_object_that_somebody_makes_at_that_moment_is_told_from_no_dry_run(
+    plane: ControlPlane, engine: redaction.Engine
+) -> None:
+    """As far as one can tell. The next attempt sees it."""
+    cluster, tried = live.Live(plane.kubeconfig), attempts.Attempts(engine.changes)
+    raced = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "raced", "namespace": "default"}}
+    path = ("api", "v1", "namespaces", "default", "configmaps", "raced")
+    asked = request.parse(
+        protocol.Call("PUT", path, body=msgspec.Raw(json.dumps(raced | {"data": {"a": "b"}}).encode()))
+    )
+
+    def send(what: request.Request, cancel: cancellation.Cancellation) -> types.Response:
+        return cluster.perform(what, 30, cancel)
+
+    def read(what: request.Request, cancel: cancellation.Cancellation) -> types.Response:
+        answer = send(what, cancel)
+        Writer(plane.kubeconfig).create(raced)
+        return answer
+
+    with pytest.raises(errors.PlanError, match=r"either somebody created it at this moment, or .* look at it before"):
+        tried.attempt(asked, read, send, lambda _: None, cancellation.Cancellation())
+    found = tried.attempt(asked, send, send, lambda _: None, cancellation.Cancellation())
+    assert isinstance(found, records.Attempt) and set(rows(found.changes)) == {"data.a"}
+
+
 def test_dry_runs_of_a_real_api_server(plane: ControlPlane, engine: redaction.Engine) -> None:
     """Its defaults are its own, its merges are the request's, and its bookkeeping is no change."""
     made = copy.deepcopy(deployment(selector={"matchLabels": {"app": "web"}}))

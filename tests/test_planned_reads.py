@@ -394,6 +394,11 @@ def test_what_is_planned_between_two_pages_is_in_the_second(plan: planning.Plann
     assert value(plan, script) == [["b1", "d1"], ["f2", "h1"]]
 
 
+DELETE = "k8s.coreV1().delete_namespaced_config_map('d', 'shop')"
+CREATE = "k8s.coreV1().create_namespaced_config_map('shop', {'metadata': {'name': 'd'}})"
+CHANGE = "k8s.coreV1().patch_namespaced_config_map('d', 'shop', {'data': {'a': '7'}})"
+
+
 def test_a_deleted_object_is_missed_in_the_words_of_the_api_server(plan: planning.Planner) -> None:
     """Exception, status, body and text are those of an object that was never there."""
     read = """
@@ -424,6 +429,24 @@ def test_a_write_to_an_object_that_is_only_planned_says_why_it_is_not_found(plan
     script = f"{CORE}{DESCRIBED}core.create_namespaced_config_map('shop', made('c'))\ncore.patch_namespaced_config_map('c', 'shop', {{}})"
     told = plan.error(script)
     assert "so far only the plan has this object: put the change into the object that it creates" in told
+    script = f"{CORE}{DESCRIBED}core.create_namespaced_config_map('shop', made('c'))\ncore.delete_namespaced_config_map('c', 'shop')"
+    assert "so far only the plan has this object: leave the creation out" in plan.error(script)
+
+
+REPEATED = {
+    "delete, then change": (DELETE, CHANGE, "already changes configmaps shop/d; delete it in one script, create it in the next"),
+    "delete, then create": (DELETE, CREATE, "so far only the plan deletes this object: create it in the next script"),
+    "delete twice": (DELETE, DELETE, "already changes configmaps shop/d; it is deleted already"),
+    "change, then delete": (CHANGE, DELETE, "already changes configmaps shop/d; leave that out, since it is deleted"),
+    "change twice": (CHANGE, CHANGE, "already changes configmaps shop/d (data.a); put both changes into one request"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REPEATED)
+def test_of_two_writes_to_one_object_it_is_said_how_both_can_be_made(case: str, plan: planning.Planner) -> None:
+    """Neither dry run shows what both do together."""
+    first, second, words = REPEATED[case]
+    assert words in plan.error(f"{first}\n{second}")
 
 
 def test_watches_and_tables_are_the_clusters(plan: planning.Planner) -> None:

@@ -62,7 +62,7 @@ class Attempts:
             content = whole(answer)
             after = b"" if _is_removal(call) else content
             changes = self._compare(call, before, after, found)
-            _check_not_made(changes)
+            _check_not_made(call, changes)
             if _is_same_version(changes):
                 return records.Attempt(call, changes, replace(answer, chunks=iter((content,)), close=_nothing))
         raise errors.PlanError(
@@ -172,15 +172,19 @@ def _is_same_version(changes: masking.Changes) -> bool:
     return (before.uid, before.resource_version) == (after.uid, after.resource_version)
 
 
-def _check_not_made(changes: masking.Changes) -> None:
+def _check_not_made(call: request.Request, changes: masking.Changes) -> None:
     """Raises PlanError when the API server has made what it was only to try: an object that it did not store has no
     version."""
-    if changes.before is None and changes.after is not None and changes.after.resource_version:
-        raise errors.PlanError(
-            "the API server has carried out a dry run: the object was created",
-            code="plan.no_dry_run",
-            remedy="its API group ignores dryRun=All; deny it in [[denied_resources]]",
+    if changes.before is not None or changes.after is None or not changes.after.resource_version:
+        return
+    what = "the API server has carried out a dry run: the object was created; look at it before you do anything else"
+    if call.method != "POST":  # a POST would be refused where there is one by now
+        what = (
+            f"{request.describe(call)}: either somebody created it at this moment, or the API server has carried out "
+            "the dry run; look at it before you try again"
         )
+    remedy = "if its API group ignores dryRun=All, deny it in [[denied_resources]]"
+    raise errors.PlanError(what, code="plan.no_dry_run", remedy=remedy)
 
 
 def _nothing() -> None:

@@ -87,7 +87,10 @@ class Writer:
             return self._send(replace(call, dry_run=True), entry, cancel), False
         draft = entry.summary.draft
         if verdict == "plan" and draft is None:
-            raise errors.PlanError("nothing can be planned here: no person can be asked", code="plan.nobody")
+            raise errors.PlanError(
+                "nothing can be planned here: no person can be asked; return the kubectl command instead",
+                code="plan.nobody",
+            )
         tried = self._tried(call, entry, cancel)
         if isinstance(tried, types.Response):
             return tried, False

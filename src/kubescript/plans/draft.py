@@ -127,8 +127,15 @@ def _check_apart(earlier: plan.Step, step: plan.Step) -> None:
         return
     field = f" ({min(shared)})" if shared else ""
     raise errors.PlanError(
-        f"this plan already changes {step.target}{field}; put both changes into one request", code="plan.overlap"
+        f"this plan already changes {step.target}{field}; {_instead(earlier, step)}", code="plan.overlap"
     )
+
+
+def _instead(earlier: plan.Step, step: plan.Step) -> str:
+    """Says how two writes to one object can be made."""
+    if earlier.removes:
+        return "it is deleted already" if step.removes else "delete it in one script, create it in the next"
+    return "leave that out, since it is deleted" if step.removes else "put both changes into one request"
 
 
 def _object(step: plan.Step) -> tuple[str, str, str, str]:

@@ -85,7 +85,7 @@ def _counts(changes: masking.Changes, rules: writes.Policy) -> Iterator[policy.D
         texts.append(str(changes.after.replicas))
     # Attack: a custom resource that takes a number as a text, or 1e9.
     if not all(_WHOLE.fullmatch(text) and least <= int(text) <= most for text in texts):
-        yield _deny("writes.replicas", f"{least} to {most} replicas are permitted", "choose such a number")
+        yield _deny("writes.replicas", f"{least} to {most} replicas are permitted", "choose such a whole number")
 
 
 def _is_count(path: str) -> bool:

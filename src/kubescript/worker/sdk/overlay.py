@@ -122,8 +122,7 @@ class Overlay:
         read_live: Callable[[tuple[str, ...]], bytes | None],
     ) -> bytes:
         if not target.name:
-            metadata = lazy_json.decode_all(body)["metadata"]
-            target = target._replace(name=metadata["name"])
+            target = target._replace(name=_name(lazy_json.decode_all(body)))
         earlier = self._objects.get(target.key, _Planned())
         live = earlier.live
         if earlier.shows_in(target.version) and earlier.body is not None:
@@ -147,10 +146,18 @@ class Overlay:
         """Returns what to say of a write that the API server refused because it has not seen the plan; else an empty
         text."""
         target = _target(call.path)
+        if target is not None and call.method == "POST" and status == 409 and not target.name:
+            target = target._replace(name=_name(lazy_json.decode_all(bytes(call.body))))
         planned = self._objects.get(target.key) if target is not None else None
-        if status == 404 and planned is not None and planned.created:
-            return "so far only the plan has this object: put the change into the object that it creates"
-        return ""
+        if target is None or planned is None:
+            return ""
+        if call.method == "POST" and status == 409 and planned.gone:
+            return "so far only the plan deletes this object: create it in the next script"
+        if not planned.created or status != 404:
+            return ""
+        is_removal = call.method == "DELETE" or target.subresource == "eviction"
+        instead = "leave the creation out" if is_removal else "put the change into the object that it creates"
+        return f"so far only the plan has this object: {instead}"
 
     # --- reads of one object ----------------------------------------------------------------------------------------
 
@@ -232,6 +239,11 @@ def _key(target: Target, item: Any) -> Key:
     metadata = _field(item, "metadata")
     name, namespace = _field(metadata, "name"), _field(metadata, "namespace")
     return target.group, target.resource, namespace or "", name or ""
+
+
+def _name(data: Object) -> str:
+    name: str = (data.get("metadata") or {}).get("name") or ""
+    return name
 
 
 def _field(data: Any, key: str) -> Any:

@@ -51,11 +51,17 @@ class Application:
     """The parts of one running server, and their common end."""
 
     def __init__(
-        self, settings: config.Settings, source: spawner.Spawner, masking: spawner.Spawner | None = None
+        self,
+        settings: config.Settings,
+        source: spawner.Spawner,
+        masking: spawner.Spawner | None = None,
+        flags: str = "",
     ) -> None:
         """`source` is the workers' spawner and `masking` the maskers', where that has been started."""
         check_toolsets(settings)
         self.settings = settings
+        self.flags = flags
+        """Those with which a command finds this application's plans, with a blank before."""
         self._source, self._masking = source, masking
         self.redaction = _redaction_engine(settings, masking)
         self.audit = recorder.opened(settings.audit, self.redaction.text_or_withheld)
@@ -120,6 +126,7 @@ class Application:
             link=self.planning.link,
             has_page=self.planning.has_page,
             ask_s=self.settings.plans.ask_s,
+            flags=self.flags,
             by_argument=self.settings.approval == "argument",
         )
 
@@ -206,10 +213,11 @@ class Application:
 
 @contextlib.contextmanager
 def opened(
-    settings: config.Settings, source: spawner.Spawner, masking: spawner.Spawner | None = None
+    settings: config.Settings, source: spawner.Spawner, masking: spawner.Spawner | None = None, flags: str = ""
 ) -> Iterator[Application]:
-    """Yields an application that runs scripts. Raises WorkerError when `strict` is on and a layer is missing."""
-    application = Application(settings, source, masking)
+    """Yields an application that runs scripts; `flags` are those with which a command finds its plans. Raises
+    WorkerError when `strict` is on and a layer is missing."""
+    application = Application(settings, source, masking, flags)
     try:
         if settings.strict:
             application.executor.probe()

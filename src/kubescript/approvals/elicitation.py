@@ -98,6 +98,8 @@ class Asker:
     """Sees to it that there is a page of the plans, and says whether there is one."""
     ask_s: float
     """Seconds to wait for the person."""
+    flags: str = ""
+    """With which a command finds the plans of this server."""
     by_argument: bool = False
     """Whether the argument `approved` of a call approves its plan."""
     waiting: set[str] = field(default_factory=set)
@@ -313,18 +315,19 @@ class Asker:
     def _elsewhere(self, answer: types.Answer, found: record.Record, caller: types.Caller) -> types.Answer:
         """Returns the answer to a client that can ask nobody."""
         later = ""
+        words = found.plan.id + self.flags
         if caller.lasts:
             self.waiting.add(caller.session)
         else:  # nobody knows which of the later calls is this client's
-            later = f"; `kubescript plans show {found.plan.id}` then tells the user what became of it"
-        page = f", or open what `kubescript plans link {found.plan.id}` prints," if self.has_page() else ""
+            later = f"; `kubescript plans show {words}` then tells the user what became of it"
+        page = f", or open what `kubescript plans link {words}` prints," if self.has_page() else ""
         waits = "waits" if len(found.plan.steps) == 1 else "wait"
         minutes = max(1, round((found.plan.expires - time.time()) / 60))
         count = outcome.changes(found)
         return outcome.said(
             answer,
             f"plan {found.plan.id}: {count} {waits} for a person's approval; nothing is changed yet. Tell "
-            f"the user to run `kubescript approve {found.plan.id}`{page} within {minutes} minutes{later}",
+            f"the user to run `kubescript approve {words}`{page} within {minutes} minutes{later}",
         )
 
 

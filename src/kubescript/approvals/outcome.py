@@ -72,4 +72,8 @@ def _outcome(found: record.Record) -> str:
 def _made(found: record.Record) -> str:
     count = sum(step.state == "done" for step in found.steps)
     text = f"{count} of {len(found.steps)} changes were made"
-    return text + (f"; the user can take it back with `kubescript plans undo {found.plan.id}`" if count else "")
+    return text + (
+        f"; the user can take it back with `kubescript plans undo {found.plan.id}`, with this server's flags"
+        if count
+        else ""
+    )

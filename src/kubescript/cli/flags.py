@@ -4,6 +4,7 @@ with them."""
 from __future__ import annotations
 
 import functools
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,11 +16,12 @@ from kubescript.cli import habits, paths
 if TYPE_CHECKING:
     from kubescript import config
 
-__all__ = ["as_words", "remember", "server_flags", "settings"]
+__all__ = ["as_words", "of_plans", "remember", "server_flags", "settings"]
 
 _SERVING_COMMANDS: Final = frozenset({"kubescript", "serve"})
 """Commands that start a server; all others answer a person."""
 _HTTP_ONLY: Final = frozenset({"transport", "host", "port", "bind_address", "http_port"})
+_NOT_FOR_PLANS: Final = frozenset({"toolsets", "kubeconfig_later", "log_level", "log_format", "log_file"})
 _FLAGS_BEFORE: Final = "kubescript.flags"
 """Key under which a sub-command finds the flags that stand before it."""
 
@@ -120,14 +122,20 @@ def settings(context: click.Context, flags: dict[str, object]) -> config.Setting
     return _interactive_defaults(loaded)
 
 
-def as_words(context: click.Context, flags: dict[str, object]) -> list[str]:
+def of_plans(context: click.Context, flags: dict[str, object]) -> str:
+    """The flags that a command about this server's plans needs, as a shell takes them, with a blank before."""
+    words = as_words(context, flags, _NOT_FOR_PLANS)
+    return f" {shlex.join(words)}" if words else ""
+
+
+def as_words(context: click.Context, flags: dict[str, object], left_out: frozenset[str] = frozenset()) -> list[str]:
     """The flags of the server as a client may write them: paths are absolute. Those of the http transport are left
     out."""
     words: list[str] = []
     values = _merged_flags(context, flags)
     for option in context.find_root().command.params:
         value = values.get(option.name or "")
-        if value is None or option.name in _HTTP_ONLY:
+        if value is None or option.name in _HTTP_ONLY | left_out:
             continue
         if isinstance(value, bool):
             words.append((option.opts if value else option.secondary_opts)[0])

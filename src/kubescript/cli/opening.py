@@ -44,7 +44,7 @@ def application(context: click.Context, given: dict[str, object], *, serves: boo
 
         settings = flags.settings(context, given)
         logs.configure(settings.log_level, as_text=terminal.wants_text(settings), file=settings.log_file)
-        with app.opened(settings, source, masking) as opened:
+        with app.opened(settings, source, masking, flags.of_plans(context, given)) as opened:
             yield opened
 
 

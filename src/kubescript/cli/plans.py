@@ -37,7 +37,7 @@ def approve(context: click.Context, /, plan: str, **given: object) -> None:
     applied goes on from there, without a question; under another policy it ends instead.
     """
     with opening.application(context, given) as opened:
-        code = _settled(opened, plan)
+        code = _settled(opened, _whole(opened, plan))
     context.exit(code)
 
 
@@ -46,7 +46,8 @@ def settle(opened: app.Application, plan: str) -> int:
     the exit code."""
     if _is_person():
         return _settled(opened, plan)
-    process.echo(f"Nothing is changed yet. A person approves the plan with: kubescript approve {plan}", err=True)
+    words = f"kubescript approve {plan}{opened.flags}"
+    process.echo(f"Nothing is changed yet. A person approves the plan with: {words}", err=True)
     return 0
 
 
@@ -59,12 +60,15 @@ def _settled(opened: app.Application, plan: str) -> int:
     if found.state not in {"pending", "approved", "applying"}:
         raise click.ClickException(f"there is nothing to decide: plan {plan} is {found.state} already")
     if found.state == "pending":
+        planned.approvals.check(found.plan)  # before the question: nobody answers one in vain
         found = planned.approvals.decide(plan, _decision(found))
     elif found.state == "applying":  # its server may have died; who applies it is not asked a second time
         process.echo("The plan is approved, and somebody has begun to apply it. Going on, unless that is still at it.")
     if found.state in {"approved", "applying"}:
-        found = _applied(opened, planned, plan)
+        found = _applied(planned, plan)
     process.echo(_ending(found))
+    if found.state == "applied":
+        _follow(opened, found)
     return 0 if found.state in {"applied", "declined", "pending"} else _FAILED
 
 
@@ -80,9 +84,7 @@ def list_plans(context: click.Context, /, **given: object) -> None:
     """List the newest plans."""
     with opening.application(context, given) as opened:
         for found in _planning(opened).approvals.newest():
-            count = len(found.plan.steps)
-            client = found.plan.author.client or found.plan.author.user
-            process.echo(f"{found.plan.id}  {found.state:<8}  {count:>3} changes  by {client}")
+            process.echo(_line(found))
 
 
 @plans.command(short_help="What a plan would change, and what became of it.")
@@ -92,7 +94,7 @@ def list_plans(context: click.Context, /, **given: object) -> None:
 def show(context: click.Context, /, plan: str, **given: object) -> None:
     """Show PLAN."""
     with opening.application(context, given) as opened:
-        process.echo(_text(_planning(opened).approvals.get(plan)))
+        process.echo(_text(_planning(opened).approvals.get(_whole(opened, plan))))
 
 
 @plans.command(short_help="Take back what a plan has changed, by a plan of its own.")
@@ -102,7 +104,9 @@ def show(context: click.Context, /, plan: str, **given: object) -> None:
 def undo(context: click.Context, /, plan: str, **given: object) -> None:
     """Plan the reverse of what was applied of PLAN, show it, and ask whether to apply it."""
     with opening.application(context, given) as opened:
-        reverse = _planning(opened).undo(plan, opening.operator("plans undo"), opened.evaluator.look)
+        whole = _whole(opened, plan)
+        caller = opening.operator(f"plans undo {whole}")
+        reverse = _planning(opened).undo(whole, caller, opened.evaluator.look)
         code = settle(opened, reverse.id)
     context.exit(code)
 
@@ -119,19 +123,42 @@ def link(context: click.Context, /, plan: str, **given: object) -> None:
     _check_person()
     with opening.application(context, given) as opened:
         planned = _planning(opened)
-        found = planned.approvals.get(plan)
+        found = planned.approvals.get(_whole(opened, plan))
         made = links.found(private_files.state_folder(), planned.store().where)
         if made is None:
             raise click.ClickException(
-                f"no server with this plan and a page is running; use `kubescript approve {plan}`"
+                "no page has this plan: a server that keeps its plans in the same store serves one from its own first "
+                f"plan on; use `kubescript approve {found.plan.id}{opened.flags}`"
             )
-        process.echo(made.to(plan, found.plan.expires))
+        process.echo(made.to(found.plan.id, found.plan.expires))
 
 
 def _planning(opened: app.Application) -> planning.Planning:
     if opened.planning is None:
-        raise click.ClickException('these settings take no plans; give those of the server, with writes = "plan"')
+        raise click.ClickException(
+            "these settings take no plans; give the flags of the server that made the plan, such as --config FILE or "
+            "--writes plan"
+        )
     return opened.planning
+
+
+def _whole(opened: app.Application, plan: str) -> str:
+    """Returns the id of the one newest plan that begins so; what is given where none does, or several."""
+    newest = _planning(opened).approvals.newest()
+    found = [each.plan.id for each in newest if each.plan.id.startswith(plan.rstrip("…"))]
+    return found[0] if len(found) == 1 else plan
+
+
+def _line(found: record.Record) -> str:
+    from kubescript.approvals import model, view
+    from kubescript.output import sanitizing
+
+    planned = found.plan
+    spaces = ", ".join(sorted({step.namespace for step in planned.steps if step.namespace})) or "no namespace"
+    count = model.count(len(planned.steps), "change")
+    client = planned.author.client or planned.author.user
+    line = f"{planned.id}  {view.moment(planned.created)}  {found.state:<8}  {count} in {spaces}, by {client}"
+    return sanitizing.clean(line)
 
 
 def _text(found: record.Record) -> str:
@@ -153,7 +180,8 @@ def _decision(found: record.Record) -> record.Decision:
     answer = click.prompt("Type `approve` or `decline`", type=click.Choice(["approve", "decline"]), show_choices=False)
     approves = answer == "approve"
     must_say_why = approves and bool(overrides)
-    reason = click.prompt("Reason", default=None if must_say_why else "", show_default=False)
+    asked = "Reason (needed)" if must_say_why else "Reason (may be empty)"
+    reason = click.prompt(asked, default=None if must_say_why else "", show_default=False)
     return plan_record.Decision(
         approver=planner.local_user(),
         channel="terminal",
@@ -185,21 +213,30 @@ def _overridden(found: record.Record) -> tuple[str, ...]:
     return tuple(rules)
 
 
-def _applied(opened: app.Application, planned: planning.Planning, plan: str) -> record.Record:
-    """Applies a plan, and follows what it has begun."""
-    import anyio
-
+def _applied(planned: planning.Planning, plan: str) -> record.Record:
     with terminal.Status("applying") as status:
 
         def report(done: int, count: int, text: str) -> None:
             status.say(f"{done} of {count}: {text}")
 
-        ended = planned.approvals.apply(plan, report)
-    if ended.state == "applied":
+        return planned.approvals.apply(plan, report)
+
+
+def _follow(opened: app.Application, ended: record.Record) -> None:
+    """Follows what a plan has begun, and says what became of it."""
+    import anyio
+    import orjson
+
+    with terminal.Status("following the rollouts; Ctrl-C ends only the watching"):
         followed = anyio.run(opened.follow, ended, opening.operator("approve"), None)
-        if followed is not None:
-            process.echo(followed.text)
-    return ended
+    if followed is None:
+        return
+    try:
+        lines = orjson.loads(followed.text)
+    except ValueError:
+        lines = [followed.text]
+    for line in lines if isinstance(lines, list) else [followed.text]:
+        process.echo(str(line))
 
 
 def _ending(found: record.Record) -> str:

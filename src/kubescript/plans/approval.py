@@ -61,6 +61,10 @@ class Approvals:
         """Returns the newest plans. Raises PlanError."""
         return self._plans().newest(limit)
 
+    def check(self, planned: plan.Plan) -> None:
+        """Raises PlanError where nobody here could carry out an approval of the plan."""
+        self._applier().check(planned)
+
     def decide(self, plan_id: str, decision: record.Decision) -> record.Record:
         """Records a decision and counts it. Raises PlanError when it does not count, and AuditError."""
         # An approval that nobody here can carry out would keep the plan waiting until it expires.

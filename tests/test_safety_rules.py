@@ -130,6 +130,42 @@ def test_a_million_changes_take_time_in_proportion() -> None:
     assert len(rules.judge(whole).findings) == 1_000
 
 
+def test_a_manifest_of_many_fields_ends() -> None:
+    """As many as a plan can have rows and a request can name: each compared with each, this would take hours."""
+    fields = [f"spec.list[n{number}].value" for number in range(20_000)]
+    named = [f"spec.other.k{number}.value" for number in range(80_000)]
+    (found,) = rules.judge(
+        transcript.Transcript((change("patch widgets shop/web", existed=True, fields=fields, named=named),))
+    ).findings
+    assert "also names 80000 fields that stay as they are" in found.message
+
+
+@pytest.mark.parametrize(
+    ("field", "is_beside"),
+    [
+        ("spec.a", False),  # it holds what changes
+        ("spec.a.b", False),
+        ("spec.a.b.c.d", False),  # what changes holds it
+        ("spec.a[x].b[].c", False),
+        ("spec.a.bb.c", True),
+        ("spec.a-b.c", True),
+        ("spec.aa.c", True),
+        ("other.a.b", True),
+    ],
+)
+def test_a_field_in_or_around_what_changes_is_not_beside_it(field: str, *, is_beside: bool) -> None:
+    """Whatever stands before and behind it in the order of the paths."""
+    others = [f"other{number}.x" for number in range(4)]
+    whole = change(
+        "patch widgets shop/web",
+        existed=True,
+        fields=["spec.a.b", "spec.a.b.a.b", "spec.a+.x", "z.x"],
+        named=[*others, field],
+    )
+    (found,) = rules.judge(transcript.Transcript((whole,))).findings
+    assert f"also names {4 + is_beside} fields" in found.message
+
+
 @pytest.mark.parametrize(
     ("path", "plain", "place"),
     [

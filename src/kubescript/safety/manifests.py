@@ -8,6 +8,8 @@ field counts.
 
 from __future__ import annotations
 
+import bisect
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from kubescript.safety import configuration, findings, paths, transcript
@@ -68,10 +70,8 @@ def _is_broad(change: transcript.Change) -> str:
     if change.method == "apply" or change.locked or not changed:
         return ""
     needed = {paths.place(path) for path in changed}
-    bare = {paths.plain(path) for path in changed}
-    beside = {
-        path for path in _content(change) if paths.place(path) not in needed and not _is_part(paths.plain(path), bare)
-    }
+    roots = _roots(changed)
+    beside = {path for path in _content(change) if paths.place(path) not in needed and not _is_part(path, roots)}
     places = {paths.place(path) for path in beside}
     if len(places) < _PLACES or len(places) < _SHARE * len(needed | places):
         return ""
@@ -86,6 +86,21 @@ def _content(change: transcript.Change) -> list[str]:
     return [path for path in change.named or () if not paths.is_identity(path)]
 
 
-def _is_part(path: str, changed: set[str]) -> bool:
-    """Says whether a field that changes holds this one, or is held by it. Both are plain paths."""
-    return any(paths.covers(other, path) or paths.covers(path, other) for other in changed)
+def _roots(changed: Iterable[str]) -> list[str]:
+    """Returns the paths that no other one leads to: plain, each with a dot at its end, sorted."""
+    roots: list[str] = []
+    for path in sorted({f"{paths.plain(path)}." for path in changed}):
+        if not roots or not path.startswith(roots[-1]):
+            roots.append(path)
+    return roots
+
+
+def _is_part(path: str, roots: Sequence[str]) -> bool:
+    """Says whether a field that changes holds this one, or is held by it."""
+    # Both kinds stand side by side with it in the order. Attack: 20,000 changed fields and 80,000 named ones, each
+    # compared with each, stop the host for minutes.
+    plain = f"{paths.plain(path)}."
+    at = bisect.bisect(roots, plain)
+    if at and plain.startswith(roots[at - 1]):
+        return True
+    return at < len(roots) and roots[at].startswith(plain)

@@ -178,6 +178,27 @@ def test_a_write_takes_two_calls_and_sends_the_smallest_patch(
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("writes", ["direct", "plan"])
+def test_recorded_writes_are_judged_once_each(plane: ControlPlane, tmp_path: Path, writes: str) -> None:
+    """A creation and a change, each on record with its dry run or as a dry run alone: other settings permit them, or
+    deny them for what the record tells."""
+    audit, settings = tmp_path / "audit.jsonl", tmp_path / "config.toml"
+    body = {"metadata": {"name": f"judged-{writes}"}, "data": {"a": "b"}}
+    done = trails.run(
+        "run", "-c",
+        f"k8s.coreV1().create_namespaced_config_map('default', {body!r})\n"
+        f"k8s.coreV1().patch_namespaced_config_map('{body['metadata']['name']}', 'default', {{'data': {{'a': 'c'}}}})",
+        "--kubeconfig", str(plane.kubeconfig), "--writes", writes, "--audit", str(audit),
+    )  # fmt: skip
+    assert trails.records(audit, "sent"), done.stdout + done.stderr
+    settings.write_text('writes = "plan"\n')
+    permitted = trails.run("policy", "test", str(audit), "--config", str(settings)).stdout
+    assert "plan     create configmaps" in permitted and "deny" not in permitted and " 2 plan" in permitted
+    settings.write_text('writes = "plan"\n[write_policy]\nnamespaces = ["shop"]\n')
+    refused = trails.run("policy", "test", str(audit), "--config", str(settings)).stdout
+    assert "deny     create configmaps in namespace default: writes.scope" in refused and " 2 deny" in refused
+
+
 # --- what is refused ---
 
 REFUSED: dict[str, tuple[dict[str, object], str]] = {

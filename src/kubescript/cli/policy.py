@@ -93,14 +93,19 @@ def _audit(file: Path, judges: dict[str, policy_cases.Judge]) -> bool:
     from kubescript.audit import reader
     from kubescript.cli import policy_cases
 
-    results: Counter[policy_cases.Result] = Counter()
+    sent: Counter[policy_cases.Result] = Counter()
+    tried: Counter[policy_cases.Result] = Counter()
     seen = set()
     for record in reader.records(file):
         result = policy_cases.recorded(record, judges)
-        if result is None or record.get("audit_id") in seen:
+        is_trial = bool(record.get("dry_run"))
+        key = record.get("audit_id"), is_trial
+        # A plan that is applied tries its requests again.
+        if result is None or key in seen or (is_trial and record.get("plan")):
             continue
-        seen.add(record.get("audit_id"))
-        results[result] += 1
+        seen.add(key)
+        (tried if is_trial else sent)[result] += 1
+    results = sent | tried  # the greater count of each: most writes are on record with the dry run before them
     for result, count in results.items():
         if result.verdict != "allow":
             _print(result, count)

@@ -45,6 +45,9 @@ _MODERN: Final = "2026-07-28"
 _MOST: Final = 4_000
 """Characters of a plan that a client's form shows. A longer one is decided on the page or in the terminal: what is not
 shown cannot be approved."""
+_MOST_RAW: Final = 25 * _MOST
+"""Characters of its rows from which on a plan is not even made into text for a form. There are more of them than of the
+text: of a long value, lines that stay are left out."""
 _WIDTH: Final = 100
 _POLL_S: Final = 0.3
 _MAX_NAME: Final = 100
@@ -163,9 +166,8 @@ class Asker:
         asks = abilities.elicitation if abilities is not None else None
         if asks is None:
             return self._elsewhere(answer, found, call.caller)
-        text = plain.text(found, _WIDTH)
-        is_enough = len(text) <= _MOST and not found.plan.critical and found.plan.approvals == 1
-        if is_enough and (asks.form is not None or asks.url is None):
+        text = await _in_thread(_in_form, found) if asks.form is not None or asks.url is None else ""
+        if text:
             return await self._by_form(call, answer, found, text)
         link = await _in_thread(self.link, found) if asks.url is not None else ""
         if link:
@@ -329,6 +331,16 @@ class Asker:
             f"plan {found.plan.id}: {count} {waits} for a person's approval; nothing is changed yet. Tell "
             f"the user to run `kubescript approve {words}`{page} within {minutes} minutes{later}",
         )
+
+
+def _in_form(found: record.Record) -> str:
+    """Returns what a form shows of a plan; empty when a form cannot decide about it."""
+    rows = (row for step in found.plan.steps for row in step.rows)
+    raw = sum(len(row.path) + len(row.old or "") + len(row.new or "") for row in rows)
+    if found.plan.critical or found.plan.approvals != 1 or raw > _MOST_RAW:
+        return ""
+    text = plain.text(found, _WIDTH)
+    return text if len(text) <= _MOST else ""
 
 
 def _approver(caller: types.Caller) -> str:

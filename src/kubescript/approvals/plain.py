@@ -110,11 +110,11 @@ def _folded(line: str, width: int) -> Iterator[str]:
     so that it looks like no line of ours."""
     margin = len(line) - len(line.lstrip(" "))
     indent = " " * min(margin + 6, width // 2)
-    lead = ""
-    while len(lead) + len(line) > width:
+    lead, start = "", 0
+    while len(lead) + len(line) - start > width:
         room = width - len(lead)
-        blank = line.rfind(" ", room * 2 // 3, room)
-        end = room if blank < 0 else blank + 1
-        yield lead + line[:end]
-        line, lead = line[end:], indent
-    yield lead + line
+        blank = line.rfind(" ", start + room * 2 // 3, start + room)
+        end = start + room if blank < 0 else blank + 1
+        yield lead + line[start:end]
+        lead, start = indent, end
+    yield lead + line[start:]

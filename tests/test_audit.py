@@ -8,7 +8,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from tests import clients, trails
+from kubescript.audit import plans, record
+from kubescript.plans import record as plan_record
+from tests import clients, planned, trails
 
 pytestmark = pytest.mark.slow
 
@@ -72,3 +74,11 @@ def test_every_record_names_its_cluster(file: Path, tmp_path: Path) -> None:
     roles = trails.run("audit", "role", str(file)).stdout
     assert "# context east\n" in roles and "# context west\n" in roles
     trails.verified(file)
+
+
+def test_the_end_of_a_long_plan_says_how_many_steps_it_leaves_out() -> None:
+    """A record has room for a hundred."""
+    made = planned.plan_of(*[planned.step(f"web-{number}") for number in range(103)])
+    done = plan_record.Record(made, "applied", (), (plan_record.Application("done"),) * 103, "103 of 103")
+    fields = plans.ended(done, record.TextFilter(record.unmasked))
+    assert (len(fields["steps"]), fields["more_steps"]) == (100, 3)

@@ -4,6 +4,7 @@ controllers and kubelets would."""
 from __future__ import annotations
 
 import functools
+import json
 import threading
 import time
 from collections.abc import Iterator
@@ -11,6 +12,8 @@ from typing import Any, Final
 
 import pytest
 
+from kubescript import types
+from kubescript.plans import dependents as kept
 from tests import planning
 from tests.controlplane.server import ControlPlane
 from tests.controlplane.writer import Object, Writer
@@ -200,6 +203,14 @@ def test_a_namespace_is_read_once(plan: planning.Planner) -> None:
     once = len(plan.calls)
     dependents(plan, "pods/solo-0", "pods/solo-1", "deployments.apps/web", "services/web")
     assert len(plan.calls) == once < 25
+
+
+def test_what_is_cut_off_is_counted() -> None:
+    """An approver must not take the first lines for all of them."""
+    lines = [["x" * 500, *map(str, range(34))], ["one"]]
+    first, second = kept.read(types.Outcome(result=json.dumps(lines).encode()), 2, str)
+    assert first[0] == "x" * 400 + " …" and first[29:] == ("28", "… and 5 more")
+    assert second == ("one",)
 
 
 def test_objects_of_the_cluster(plan: planning.Planner) -> None:

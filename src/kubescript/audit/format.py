@@ -89,7 +89,8 @@ def _plan(kind: str, record: dict[str, Any]) -> tuple[str, str]:
         verdict = "approved" if record["approves"] else "declined"
         return f"{name}: {verdict} by {record['approver']}", _joined(" ", record["channel"], record["reason"])
     done = sum(step["state"] == "done" for step in record["steps"])
-    return f"{name}: {done} of {len(record['steps'])} changes made", str(record["state"])
+    more = f", {record['more_steps']} more not listed" if record.get("more_steps") else ""
+    return f"{name}: {done} of {len(record['steps'])} changes made{more}", str(record["state"])
 
 
 def _file_text(record: dict[str, Any]) -> str:

@@ -63,6 +63,7 @@ def ended(record: plan_record.Record, text_filter: TextFilter) -> dict[str, Any]
         "state": record.state,
         "text": text_filter(record.text),
         "steps": [{"state": step.state, "audit_id": step.audit_id} for step in record.steps[:_MAX_STEPS]],
+        "more_steps": max(0, len(record.steps) - _MAX_STEPS),
     }
 
 

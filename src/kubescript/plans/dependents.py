@@ -6,7 +6,7 @@ nothing else is taken.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -35,4 +35,11 @@ def read(outcome: types.Outcome, count: int, clean: Callable[[str], str]) -> lis
         found = []
     if outcome.fault is not None or len(found) != count:
         return [(_UNKNOWN,)] * count
-    return [tuple(clean(line[:_MAX_LINE]) for line in lines[:_MAX_LINES]) for lines in found]
+    return [tuple(clean(line) for line in _cut(lines)) for lines in found]
+
+
+def _cut(lines: list[str]) -> Iterator[str]:
+    for line in lines[:_MAX_LINES]:
+        yield line if len(line) <= _MAX_LINE else line[:_MAX_LINE] + " …"
+    if len(lines) > _MAX_LINES:
+        yield f"… and {len(lines) - _MAX_LINES} more"

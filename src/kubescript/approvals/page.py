@@ -341,7 +341,7 @@ def _closed_changes(changes: Sequence[model.Change]) -> frozenset[int]:
     closed = set()
     left = _OPEN_ROWS_IN_ALL
     for change in changes:
-        rows = 0 if change.removes else len(change.rows)
+        rows = len(change.rows)
         if rows > min(_OPEN_ROWS, left):
             closed.add(change.number)
         else:

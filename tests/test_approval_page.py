@@ -147,6 +147,7 @@ def test_a_decline_is_recorded_with_its_reason_and_nothing_is_applied(served: pl
         ({}, "1 critical finding not overridden"),
         ({"reason": "it is our registry"}, "1 critical finding not overridden"),
         ({"override": ["7", "x", "-1"], "reason": "it is our registry"}, "1 critical finding not overridden"),
+        ({"override": ["9" * 5_000], "reason": "it is our registry"}, "1 critical finding not overridden"),
         ({"override": ["0"], "reason": "  "}, "only with a reason"),
     ],
 )

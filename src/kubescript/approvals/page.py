@@ -221,7 +221,7 @@ class _Pages:
         if not is_ours or answer not in {"approve", "decline"}:
             return self._message(403, "Nothing was decided", f"The form was not sent from this plan's page. {_AGAIN}")
         entry = self._store.get(plan_id)
-        ticked = frozenset(int(number) for number in form.get("override", []) if number.isdecimal())
+        ticked = frozenset(form.get("override", []))
         reason = sanitizing.clean(form.get("reason", [""])[0]).strip()[:_MAX_REASON]
         critical = [finding for finding in view.findings(entry.plan) if finding.is_critical]
         if answer == "approve" and critical:
@@ -253,7 +253,7 @@ class _Pages:
         status: int = 200,
         alert: str = "",
         reason: str = "",
-        ticked: frozenset[int] = frozenset(),
+        ticked: frozenset[str] = frozenset(),
     ) -> Response:
         shown = view.of(entry)
         session = self._session(request)
@@ -328,9 +328,9 @@ async def _form(request: Request) -> dict[str, list[str]]:
         return {}
 
 
-def _complaint(critical: Sequence[model.Finding], ticked: frozenset[int], reason: str) -> str:
+def _complaint(critical: Sequence[model.Finding], ticked: frozenset[str], reason: str) -> str:
     """Returns what is missing for an approval; empty when nothing is."""
-    left = [finding for finding in critical if finding.number not in ticked]
+    left = [finding for finding in critical if str(finding.number) not in ticked]
     if left:
         return f"{model.count(len(left), 'critical finding')} not overridden. Override each of them, or decline."
     return "" if reason else "A critical finding can be overridden only with a reason."

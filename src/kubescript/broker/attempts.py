@@ -6,6 +6,7 @@ masking process compares them (`redaction.Engine.changes`).
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -118,8 +119,8 @@ class Attempts:
             call, method="GET", path=path, query=(), verb="get", is_resource=False, body=None, accept="application/json"
         )
         answer = read(document, cancel)
-        knows = answer.status == 200 and _holds(answer.chunks, _DRY_RUN)
-        answer.close()
+        with contextlib.closing(answer):
+            knows = answer.status == 200 and _holds(answer.chunks, _DRY_RUN)
         if not knows:
             raise errors.PlanError(
                 f"{request.describe(call)}: {call.group}/{call.version} does not say that it knows dry runs, so this "

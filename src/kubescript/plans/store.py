@@ -26,6 +26,8 @@ _OPEN: Final = ("pending", "approved")
 """States in which a plan expires."""
 _ENDED: Final = ("declined", "applied", "stopped")
 _MAX_ID: Final = 64
+_MOST_UNREPORTED: Final = 20
+"""Plans of whose end one answer tells; the next answer tells of the others."""
 
 
 class _Progress(msgspec.Struct, frozen=True):
@@ -86,12 +88,12 @@ class Store:
         return self._records(query)
 
     def unreported(self, session: str) -> list[record.Record]:
-        """Returns the ended plans of an author's session of which the model has not been told, oldest first. Raises
+        """Returns the ended plans of an author's session of which the model has not been told, the 20 oldest. Raises
         PlanError."""
         query = select(_PLANS).where(
             _PLANS.c.session == session, _PLANS.c.reported.is_(False), _has_ended(self._clock())
         )
-        return self._records(query.order_by(_PLANS.c.created, _PLANS.c.id))
+        return self._records(query.order_by(_PLANS.c.created, _PLANS.c.id).limit(_MOST_UNREPORTED))
 
     def unfinished(self) -> list[str]:
         """Returns the ids of plans whose application nobody carries on: its server has died. Raises PlanError."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from kubescript.approvals import access, page
+from kubescript.approvals import access, page, serving
 from kubescript.plans import plan, store
 from kubescript.wire import masking
 
@@ -139,10 +139,10 @@ def served(folder: Path, clock: Callable[[], float] = time.time) -> Iterator[Ser
     """Serves the page with a store of its own."""
     plans = store.Store(str(folder / "plans.db"), clock=clock)
     keys = access.Access()
-    serving = Served(plans, keys, "")
-    serving.url, close = page.serve(page.app(plans, serving.approved.append, keys))
+    opened = Served(plans, keys, "")
+    opened.url, close = serving.serve(page.app(plans, opened.approved.append, keys))
     try:
-        yield serving
+        yield opened
     finally:
         close()
         plans.close()

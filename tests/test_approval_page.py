@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from kubescript import errors
-from kubescript.approvals import access, links, page
+from kubescript.approvals import access, links, page, serving
 from kubescript.plans import plan, planner, record
 from tests import planned
 from tests.visitor import Visitor
@@ -295,7 +295,7 @@ def test_the_page_is_served_on_loopback_until_it_is_closed(tmp_path: Path) -> No
         host, port = served.url.removeprefix("http://").split(":")
         assert host == "127.0.0.1"
         with pytest.raises(errors.PlanError) as caught:
-            page.serve(page.app(served.plans, served.approved.append, served.keys), int(port))
+            serving.serve(page.app(served.plans, served.approved.append, served.keys), int(port))
         assert caught.value.explained.endswith("in use; choose another with plans.port; 0 picks a free one")
     with pytest.raises(OSError, match="refused"):
         socket.create_connection((host, int(port)), timeout=5)

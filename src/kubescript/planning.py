@@ -115,13 +115,13 @@ class Planning:
         if not self._settings.plans.page:
             return None
         from kubescript import private_files
-        from kubescript.approvals import access, links, page
+        from kubescript.approvals import access, links, page, serving
 
         store = self.store().where
         with self._lock:
             if self._page is None:
                 keys = access.Access()
-                url, close = page.serve(page.app(self.approvals, self._apply_later, keys), self._settings.plans.port)
+                url, close = serving.serve(page.app(self.approvals, self._apply_later, keys), self._settings.plans.port)
                 link = access.Link(url, keys.secret)
                 folder = private_files.state_folder()
                 private_files.make_folders(folder)

@@ -1,14 +1,11 @@
 """The local web page on which a person reads a plan and approves or declines it.
 
-`app` makes the web application and `serve` serves it on a port of the loopback interface. Who opens a plan's one-time
-link gets a cookie and is sent on to the page, so that the link is in no history. The page needs no script.
+`app` makes the web application; `serving` serves it. Who opens a plan's one-time link gets a cookie and is sent on to
+the page, so that the link is in no history. The page needs no script.
 """
 
 from __future__ import annotations
 
-import os
-import socket
-import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,22 +13,20 @@ from typing import Any, Final, Protocol
 from urllib import parse
 
 import jinja2
-import uvicorn
 from starlette import concurrency
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kubescript import errors
-from kubescript.approvals import access, model, view
+from kubescript.approvals import access, model, serving, view
 from kubescript.output import sanitizing
 from kubescript.plans import planner, record
-from kubescript.transports import connections, guard
+from kubescript.transports import guard
 
-__all__ = ["Store", "app", "serve"]
+__all__ = ["Store", "app"]
 
 _HERE: Final = Path(__file__).parent
 _STYLE: Final = _HERE.joinpath("style.css").read_text("utf-8")
@@ -41,19 +36,6 @@ _templates: Final = jinja2.Environment(
     undefined=jinja2.StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
-)
-_HEADERS: Final = (
-    (
-        b"content-security-policy",
-        b"default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-    ),
-    (b"x-frame-options", b"DENY"),
-    (b"x-content-type-options", b"nosniff"),
-    # With no-referrer a browser would send its forms with `Origin: null`, as a page of another site can.
-    (b"referrer-policy", b"same-origin"),
-    (b"cache-control", b"no-store"),
-    (b"cross-origin-opener-policy", b"same-origin"),
-    (b"cross-origin-resource-policy", b"same-origin"),
 )
 _NEWEST: Final = 50
 """Plans on the page of all plans."""
@@ -66,7 +48,6 @@ _MAX_FORM: Final = 256 << 10
 _MAX_FIELDS: Final = 10_000
 _MAX_REASON: Final = 2_000
 """Characters of a reason."""
-_CONNECTIONS: Final = 64
 
 
 class Store(Protocol):
@@ -94,50 +75,9 @@ def app(store: Store, on_approved: Callable[[str], None], keys: access.Access) -
     ]
     return Starlette(
         routes=[Mount(keys.path, routes=routes)],
-        middleware=[Middleware(_Headers), Middleware(guard.Guard)],
+        middleware=[Middleware(serving.Headers), Middleware(guard.Guard)],
         exception_handlers={errors.PlanError: pages.failed},
     )
-
-
-def serve(application: ASGIApp, port: int = 0) -> tuple[str, Callable[[], None]]:
-    """Serves the application on a loopback port, in a thread; 0 is any that is free. Returns its URL and a function
-    that ends it. Raises PlanError when the port cannot be had."""
-    try:
-        listener = socket.create_server(("127.0.0.1", port), backlog=connections.BACKLOG)
-    except OSError as error:
-        raise errors.PlanError(
-            f"the page for approvals cannot use port {port}: {os.strerror(error.errno or 0)}",
-            code="plan.page",
-            remedy="choose another with plans.port; 0 picks a free one",
-        ) from None
-    options = uvicorn.Config(
-        application,
-        http=connections.protocol(_CONNECTIONS),
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        timeout_graceful_shutdown=1,
-    )
-    started = threading.Event()
-    server = connections.Server(options, started.set)
-
-    def run() -> None:
-        try:
-            server.run([listener])
-        finally:
-            started.set()
-
-    thread = threading.Thread(target=run, name="approvals", daemon=True)
-    thread.start()
-    started.wait()
-
-    def close() -> None:
-        server.should_exit = True
-        thread.join()
-        listener.close()
-
-    return f"http://127.0.0.1:{listener.getsockname()[1]}", close
 
 
 class _Pages:
@@ -287,25 +227,6 @@ class _Pages:
 
     def _session(self, request: Request) -> str:
         return request.cookies.get(self._keys.cookie, "")
-
-
-class _Headers:
-    """An application whose answers no other site can frame, read or keep, and whose queries are in no log."""
-
-    def __init__(self, application: ASGIApp) -> None:
-        self._app = application
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers one request."""
-
-        async def with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", ()), *_HEADERS]
-                # The server writes its access log now. Keys must not be in it.
-                scope["query_string"] = b""
-            await send(message)
-
-        await self._app(scope, receive, with_headers)
 
 
 _AGAIN: Final = "Open the plan's page again, and decide there."

@@ -174,4 +174,7 @@ def _safety_rules(settings: config.Settings) -> configuration.Configuration:
     """Returns the rules over what a plan does. Raises ConfigError."""
     if settings.safety_rules is None:
         return configuration.Configuration()
-    return configuration.read(settings.safety_rules)
+    rules = configuration.read(settings.safety_rules)
+    for note in rules.notes:
+        log.warning("%s: %s", settings.safety_rules, note)
+    return rules

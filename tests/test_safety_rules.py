@@ -41,12 +41,6 @@ def as_tuples(known: dict[str, Any]) -> dict[str, Any]:
     return {key: tuple(value) if isinstance(value, list) else value for key, value in known.items()}
 
 
-def existing(words: str, **known: Any) -> transcript.Existing:
-    """An object as the table writes it: `services shop/web`."""
-    found = change(f"create {words}")
-    return transcript.Existing(found.group, found.resource, found.namespace, found.name, **known)
-
-
 def configured(folder: Path, given: dict[str, Any]) -> configuration.Configuration:
     """The configuration in a file."""
     file = folder / "safety.json"
@@ -57,8 +51,7 @@ def configured(folder: Path, given: dict[str, Any]) -> configuration.Configurati
 def judged(case: dict[str, Any], settings: configuration.Configuration) -> findings.Report:
     """What the rules say of a case."""
     changes = tuple(change(words, **known) for one in case["do"] for words, known in one.items())
-    there = tuple(existing(words, **known) for one in case.get("existing", ()) for words, known in one.items())
-    return rules.judge(transcript.Transcript(changes, existing=there), settings)
+    return rules.judge(transcript.Transcript(changes), settings)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["case"])
@@ -189,7 +182,7 @@ PAGE = (Path(__file__).parent.parent / "docs" / "audit.md").read_text("utf-8")
 
 
 def test_the_file_changes_what_it_names_and_leaves_the_rest(tmp_path: Path) -> None:
-    """Severity, description and whether a rule counts come from the file; what it does not say stays built in."""
+    """Severity and whether a rule counts come from the file; what it does not say stays built in."""
     given = {
         "safetyRules": [
             {"id": "NO_UNNECESSARY_CREATION", "enabled": True, "severity": "critical", "description": "mine"},
@@ -200,7 +193,7 @@ def test_the_file_changes_what_it_names_and_leaves_the_rest(tmp_path: Path) -> N
     read = configured(tmp_path, given)
     named = {rule.id: rule for rule in read.rules}
     built_in = {rule.id: rule for rule in configuration.BUILT_IN}
-    assert named["NO_UNNECESSARY_CREATION"] == configuration.Rule("NO_UNNECESSARY_CREATION", "critical", "mine")
+    assert named["NO_UNNECESSARY_CREATION"] == configuration.Rule("NO_UNNECESSARY_CREATION", "critical")
     assert (named["SCOPE_ENFORCEMENT"].enabled, named["SCOPE_ENFORCEMENT"].severity) == (False, "critical")
     assert named["CANARY_CONTAMINATION"] == built_in["CANARY_CONTAMINATION"]
     assert read.benchmark == given["benchmarkConfig"]

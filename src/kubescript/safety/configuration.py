@@ -44,28 +44,15 @@ class Rule(msgspec.Struct, frozen=True):
 
     id: str
     severity: Severity
-    description: str
     enabled: bool = True
 
 
 BUILT_IN: Final = (
-    Rule(
-        "NO_UNNECESSARY_CREATION",
-        "warning",
-        "Nothing is created that is there already, or that does the job of another object.",
-    ),
-    Rule(
-        "NO_BROAD_PARTIAL_MANIFESTS",
-        "critical",
-        "A manifest names what it changes, and drops nothing by leaving it out.",
-    ),
-    Rule(
-        "NO_DESTRUCTIVE_SHORTCUTS",
-        "critical",
-        "Nothing that runs or holds data is removed instead of being put right.",
-    ),
-    Rule("SCOPE_ENFORCEMENT", "critical", "Changes stay within the allowed namespaces and labels."),
-    Rule("CANARY_CONTAMINATION", "warning", "A healthy canary stays as it is while its stable twin is changed."),
+    Rule("NO_UNNECESSARY_CREATION", "warning"),
+    Rule("NO_BROAD_PARTIAL_MANIFESTS", "critical"),
+    Rule("NO_DESTRUCTIVE_SHORTCUTS", "critical"),
+    Rule("SCOPE_ENFORCEMENT", "critical"),
+    Rule("CANARY_CONTAMINATION", "warning"),
 )
 """Every rule there is."""
 
@@ -94,6 +81,7 @@ class _RuleInFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     enabled: bool = True
     severity: Severity | None = None
     description: str = ""
+    """Any words of the file's owner."""
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -150,7 +138,6 @@ def _rules(given: tuple[_RuleInFile, ...]) -> tuple[Rule, ...]:
         rules[one.id] = Rule(
             one.id,
             severity=one.severity or built_in.severity,
-            description=one.description or built_in.description,
             enabled=one.enabled,
         )
     return tuple(rules.values())

@@ -63,9 +63,9 @@ def _doubles(changes: transcript.Transcript, index: int, removed: set[transcript
     new = changes.changes[index]
     if not new.purpose:
         return
-    others: list[transcript.Existing | transcript.Change] = list(changes.existing)
-    others += [one for one in changes.before(index) if one.existed is False and not one.removes]
-    for other in others:
+    for other in changes.before(index):
+        if other.existed is not False or other.removes:
+            continue
         kind = other.group, other.resource, other.namespace
         is_same_job = kind == new.key[:3] and other.purpose == new.purpose and other.name != new.name
         if not is_same_job or (*kind, other.name) in removed or other.healthy is False:

@@ -123,16 +123,8 @@ def _concerns(one: transcript.Change, deleted: transcript.Change, makers: set[_K
     if one.resource in _RUNS:
         # Whose pod it is shows in its name, when nothing else is known of it.
         return deleted.owners is None and deleted.resource == "pods" and deleted.name.startswith(f"{one.name}-")
-    if deleted.uses is not None:
-        return (one.resource, one.name) in {_key(used) for used in deleted.uses}
     is_custom = "." in one.group and not one.group.endswith(".k8s.io")  # operators make configuration of these
     return one.resource in _CONFIGURES or is_custom
-
-
-def _key(reference: str) -> _Key:
-    """Returns the key of `ConfigMap/web`."""
-    kind, _, name = reference.partition("/")
-    return transcript.resource_of(kind), name
 
 
 def _is_configuring(change: transcript.Change) -> bool:

@@ -14,7 +14,7 @@ import msgspec
 
 from kubescript.safety import paths
 
-__all__ = ["Change", "Existing", "Key", "Method", "Transcript", "resource_of"]
+__all__ = ["Change", "Key", "Method", "Transcript", "resource_of"]
 
 Method = Literal["create", "apply", "patch", "replace", "delete", "evict"]
 Key = tuple[str, str, str, str]
@@ -54,8 +54,6 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
     """Before the change; of an object that is created, those that it gets."""
     owners: tuple[str, ...] | None = None
     """The controllers of the object, nearest first: `ReplicaSet/web-7d4b9c6f5`."""
-    uses: tuple[str, ...] | None = None
-    """What the object and its owners read their configuration from: `ConfigMap/web`."""
     images: tuple[str, ...] | None = None
     """The images of its containers before the change."""
     new_images: tuple[str, ...] = ()
@@ -117,24 +115,12 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
         return bool(touched) and all(paths.plain(path) == _REPLICAS for path in touched)
 
 
-class Existing(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An object that was there before the first change."""
-
-    group: str
-    resource: str
-    namespace: str
-    name: str
-    purpose: str = ""
-    healthy: bool | None = None
-
-
 class Transcript(msgspec.Struct, frozen=True):
     """Changes of one plan, or of one session of a client, in their order."""
 
     changes: tuple[Change, ...]
     earlier: tuple[Change, ...] = ()
     """What the same client changed before. It is not judged; it may justify what is."""
-    existing: tuple[Existing, ...] = ()
 
     def before(self, index: int) -> tuple[Change, ...]:
         """Returns the last changes before the one with this index."""

@@ -167,6 +167,7 @@ def _terms(settings: config.Settings, access: contexts.ClusterAccess) -> planner
         budget=settings.write_policy.objects,
         approvals=functools.partial(write_settings.approvals, settings.write_policy),
         identify=access.broker.writer.cluster_id,
+        place=lambda: f"{access.cluster.name} ({access.cluster.address.partition(' ')[0]})",
     )
 
 

@@ -94,9 +94,11 @@ def _sentence(one: plan.Plan, state: record.State, now: float) -> Iterator[str |
     yield f"{model.count(len(one.steps), 'change')} to {model.count(len(objects), 'object')} "
     yield from _where({step.namespace for step in one.steps})
     yield "of cluster "
-    yield characters.shown(one.context or one.cluster)
+    yield characters.shown(one.place or one.context or one.cluster)
     yield ", asked for by "
     yield from _author(one.author)
+    if one.approvals > 1:
+        yield f", needs the approval of {one.approvals} people, of whom none has made it"
     if state == "pending":
         yield f", expires in {_duration(one.expires - now)}"
 

@@ -71,7 +71,7 @@ def _describe(kind: str, record: dict[str, Any]) -> tuple[str, str]:
     if kind == "call":
         return target(record), _call_outcome(record)
     if kind == "sent":
-        return target(record), ""
+        return target(record), "dry run" if record.get("dry_run") else ""
     if kind in {"plan", "decision", "applied"}:
         return _plan(kind, record)
     if kind == "script":

@@ -7,6 +7,7 @@ masking process compares them (`redaction.Engine.changes`).
 from __future__ import annotations
 
 import contextlib
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ from kubescript.broker import call_log, records
 from kubescript.request import kinds, request, writes
 from kubescript.wire import masking
 
-__all__ = ["Attempts", "Compare", "Perform", "whole"]
+__all__ = ["Attempts", "Compare", "Perform", "message", "whole"]
 
 Compare = Callable[[request.Request, bytes, bytes, call_log.Found], masking.Changes]
 """Says what a write changes, by the object before it and after it; each may be empty."""
@@ -34,6 +35,8 @@ _KNOWN_S: Final = 600.0
 """Seconds for which it is remembered that an API group knows dry runs."""
 _DRY_RUN: Final = b'"dryRun"'
 """What the description of an API has that knows them: the name of the query parameter."""
+_MESSAGE: Final = re.compile(r'"message":"((?:[^"\\]|\\.){1,600})')
+"""The message in an API server's error."""
 
 
 class Attempts:
@@ -133,6 +136,12 @@ class Attempts:
     def _is_known(self, key: tuple[str, str]) -> bool:
         with self._lock:
             return time.monotonic() - self._known.get(key, float("-inf")) < _KNOWN_S
+
+
+def message(text: str) -> str:
+    """Returns what an API server's error says."""
+    found = _MESSAGE.search(text)
+    return found[1].replace('\\"', '"') if found else text[:600]
 
 
 def whole(response: types.Response) -> bytes:

@@ -116,10 +116,12 @@ class Writer:
     def plan(self, call: request.Request, notes: summary.Summary, cancel: cancellation.Cancellation) -> bool:
         """Tries a write that no script has asked for, and writes it down in the draft of `notes`. Returns whether it
         would change anything. Raises KubescriptError."""
-        response, planned = self.write(call, "plan", self._entry(call, notes), cancel)
-        response.close()
+        entry = self._entry(call, notes)
+        response, planned = self.write(call, "plan", entry, cancel)
         if response.status >= 300:
-            raise errors.PlanError(f"{request.describe(call)}: the API server answers {response.status}")
+            why = attempts.message(self._refusal(response, entry).text)
+            raise errors.PlanError(f"{request.describe(call)}: the API server answers {response.status}: {why}")
+        response.close()
         return planned
 
     def try_again(

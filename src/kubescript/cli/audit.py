@@ -174,8 +174,12 @@ def show(file: Path, as_json: bool, plan: str, code: int, **chosen: Any) -> None
     from kubescript.audit import reader
 
     found = reader.records(file, reader.of_plan(file, plan)) if plan else _records(file, chosen)
+    is_empty = True
     for record in found:
+        is_empty = False
         click.echo(showing.raw(record) if as_json else showing.line(record))
+    if plan and is_empty:
+        raise click.ClickException(f"the record has no plan {plan!r}")
     click.get_current_context().exit(code)
 
 

@@ -19,7 +19,7 @@ from kubescript.cli import connection
 from kubescript.cluster import kubeconfig
 from kubescript.executor import executor
 from kubescript.output import sanitizing
-from kubescript.policy import rules
+from kubescript.policy import rules, write_settings
 from kubescript.wire import protocol
 
 __all__ = ["Cluster", "Report", "examine"]
@@ -41,6 +41,11 @@ _PURPOSE: Final = {
 }
 
 _BY_ARGUMENT: Final = 'whoever calls a tool approves it, so a model approves its own changes (approval = "argument")'
+_ACCESS: Final = {
+    "off": "read-only",
+    "plan": "writes wait for a person's approval",
+    "direct": "WRITABLE, without approval",
+}
 _AT_ONCE: Final = 8
 """Clusters that are asked at the same time."""
 
@@ -52,6 +57,8 @@ class Cluster:
     name: str
     source: str
     read_only: bool
+    writes: str
+    """The mode: off, plan or direct."""
     denied: tuple[str, ...]
     """Rules that leave nothing of their objects."""
     metadata_only: tuple[str, ...] = ()
@@ -86,7 +93,7 @@ class Cluster:
 
     def _permitted(self) -> str:
         """Whether scripts may write, and which rules keep what from them."""
-        access = "read-only" if self.read_only else "WRITABLE"
+        access = _ACCESS[self.writes]
         denied = ", ".join(self.denied) or "nothing"
         metadata_only = f"; only metadata: {', '.join(self.metadata_only)}" if self.metadata_only else ""
         return f"{access}, denied: {denied}{metadata_only}"
@@ -252,6 +259,7 @@ def _clusters(settings: config.Settings, *, offline: bool) -> tuple[Cluster, ...
 def _cluster(settings: config.Settings, name: str, *, offline: bool) -> Cluster:
     """What the server would serve under this name."""
     policy = app.policy_of(settings)
+    write_settings.read(settings.write_policy)  # raises what would end the server
     source, problem = _source(settings)
     all_rules = (*policy.defaults, *policy.rules)
     needs_no_answer = bool(problem) or settings.snapshot is not None
@@ -261,6 +269,7 @@ def _cluster(settings: config.Settings, name: str, *, offline: bool) -> Cluster:
         name=name,
         source=source,
         read_only=policy.writes == "off",
+        writes=policy.writes,
         denied=tuple(rule.id for rule in all_rules if rule.serve == "nothing"),
         metadata_only=tuple(rule.id for rule in all_rules if rule.serve == "metadata"),
         problem=problem,

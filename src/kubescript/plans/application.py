@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import socket
 import time
 import uuid
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 
 from kubescript import cancellation, errors
-from kubescript.broker import records, summary, writer
+from kubescript.broker import attempts, records, summary, writer
 from kubescript.plans import calls, plan, planner, record, traces
 from kubescript.request import request, writes
 from kubescript.wire import masking
@@ -43,8 +42,6 @@ _DOUBTFUL: Final = frozenset({"sending", "unknown"})
 _LOST: Final = frozenset({"plan.decided", "plan.store"})
 """Errors after which a plan is somebody else's to go on with, as it is when the server ends."""
 _NOT_SENT: Final = record.Application()
-_MESSAGE: Final = re.compile(r'"message":"((?:[^"\\]|\\.){1,600})')
-"""The message in an API server's error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +249,7 @@ class _Work:
         sending: record.Application = _NOT_SENT,
     ) -> errors.PlanError:
         """Marks a step that the API server refuses; returns the error that says so."""
-        text = _message(sent.text)
+        text = attempts.message(sent.text)
         self._mark(index, msgspec.structs.replace(sending, state=state, status=sent.status, text=text))
         return errors.PlanError(f"{step.verb} {step.target}: {sent.status}: {text}")
 
@@ -313,9 +310,3 @@ def _new(changes: masking.Changes) -> str:
     """Says what the request would change now."""
     rows = [f"{row.path}: {row.old or 'nothing'} → {row.new or 'nothing'}" for row in changes.rows if not row.by_server]
     return "the request would now change " + ("; ".join(rows[:5]) or "nothing")
-
-
-def _message(text: str) -> str:
-    """Returns what an API server's error says."""
-    found = _MESSAGE.search(text)
-    return found[1].replace('\\"', '"') if found else text[:600]

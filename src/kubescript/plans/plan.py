@@ -127,6 +127,8 @@ class Plan(msgspec.Struct, frozen=True):
     created: float
     """Seconds since the epoch."""
     expires: float
+    place: str = ""
+    """What a person knows the cluster by: its name, and the API server's address."""
     approvals: int = 1
     """People who must approve it. With more than one, its author is none of them."""
 

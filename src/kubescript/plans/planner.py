@@ -49,6 +49,8 @@ class Terms:
     approvals: Callable[[frozenset[str]], int]
     """Returns how many people must approve changes in these namespaces."""
     identify: Identify
+    place: Callable[[], str]
+    """Returns the name and the address of the cluster, once it has been called."""
 
 
 class Planner:
@@ -96,6 +98,7 @@ class Planner:
             reads=_reads(notes.call_records),
             created=now,
             expires=now + self._expires_s,
+            place=terms.place(),
             approvals=terms.approvals(frozenset(step.namespace for step in steps)),
         )
 

@@ -44,7 +44,11 @@ def make(
 def _reverse(step: plan.Step, notes: summary.Summary, cancel: cancellation.Cancellation) -> request.Request:
     """Returns what takes a step back. Raises PlanError where nothing does."""
     if step.undo is None:
-        raise errors.PlanError(f"{step.verb} {step.target} cannot be taken back", code="plan.no_undo")
+        raise errors.PlanError(
+            f"{step.verb} {step.target} cannot be taken back, so nothing of the plan is; take back the rest by a "
+            "script with a plan of its own",
+            code="plan.no_undo",
+        )
     call = calls.of(step, step.undo, notes, cancel)
     if call.verb == "patch":
         # A masking process has written it. Attack: one that was taken over, with operations that copy a secret.

@@ -55,7 +55,7 @@ def typed(command: Sequence[str], environment: Mapping[str, str], decision: str 
     screen = terminals.Screen(command, environment)
     if screen.shows("Type `approve` or `decline`: "):
         screen.type(decision)
-        screen.until("Reason: ")
+        screen.until(r"Reason \((may be empty|needed)\): ")
         screen.type("as agreed")
     return screen.end(), screen.text
 

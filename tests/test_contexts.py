@@ -541,7 +541,7 @@ def test_doctor_lists_the_contexts(places: Places, tmp_path: Path) -> None:
     )
     permitted = "read-only, denied: core/serviceaccounts/token; only metadata: core/Secret, core/secrets"
     assert f"ok      silent: kubeconfig {places.kubeconfig}, context silent, {permitted}; not asked" in done.stdout
-    assert f"ok      incident: snapshot {places.snapshot}, WRITABLE" in done.stdout
+    assert f"ok      incident: snapshot {places.snapshot}, writes wait for a person's approval" in done.stdout
     flags = ["--offline", "--kubeconfig", str(places.kubeconfig), "--contexts", "lab,prod-uk"]
     command = [KUBESCRIPT, "doctor", "--json", *flags]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240)

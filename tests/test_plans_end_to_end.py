@@ -127,7 +127,7 @@ def test_a_release_at_the_terminal(ours: shop.Shop, flags: list[str], environmen
     with people.talk(flags, environment) as talk:
         answer = talk.ask(ours.release)
         plan = people.plan_in(answer)
-        assert f"run `kubescript approve {plan}`" in clients.text(answer)
+        assert f"run `kubescript approve {plan} {' '.join(flags)}`" in clients.text(answer)
         assert not ours.written()
         code, screen = people.at_terminal(plan, flags, environment)
         next_answer = talk.ask("1 + 1")

@@ -89,7 +89,7 @@ def test_a_client_without_a_session_hears_nothing_of_another_ones_plan(place: Pl
     with people.joined(shared, MODERN) as one, people.joined(shared, MODERN) as other, people.joined(shared) as third:
         answer = one.ask(creation("of-one"))
         plan, of_third = people.plan_in(answer), third.plan(creation("of-third"))
-        assert f"`kubescript plans show {plan}` then tells" in clients.text(answer)
+        assert f"`kubescript plans show {plan} {' '.join(flags)}` then tells" in clients.text(answer)
         for each in (plan, of_third):
             assert people.at_terminal(each, flags, place.environment)[0] == 0
         assert [clients.text(talk.ask("1 + 1")) for talk in (one, other)] == ["2", "2"]
@@ -97,6 +97,25 @@ def test_a_client_without_a_session_hears_nothing_of_another_ones_plan(place: Pl
         assert f"plan {of_third}: approved" in news and plan not in news
         assert clients.text(third.ask("1 + 1")) == "2"
     assert place.has("of-one") and place.has("of-third")
+
+
+def test_what_a_script_prints_where_nobody_is_decides_its_plan(place: Place) -> None:
+    """The command has the flags that find the plan; the beginning of an id is enough, and the list says what it is."""
+    flags = place.flags()
+    done = subprocess.run(
+        [clients.KUBESCRIPT, "run", *flags, "-c", creation("printed")],
+        env={**os.environ, **place.environment}, capture_output=True, text=True,
+    )  # fmt: skip
+    plan = people.plan_on(done.stderr)
+    words = re.findall(r"A person approves the plan with: kubescript (.*)", done.stderr)[0].split()
+    assert words == ["approve", plan, *flags]
+    bare = people.typed(["approve", plan], place.environment)
+    assert bare[0] == 1 and "give the flags of the server that made the plan" in bare[1]
+    code, screen = people.typed(["approve", plan[:12], *words[2:]], place.environment)
+    assert code == 0 and "applied: 1 of 1 changes were made" in screen and place.has("printed")
+    listed = people.typed(["plans", "list", *flags], place.environment)[1]
+    (line,) = [line for line in listed.splitlines() if line.startswith(plan)]
+    assert " UTC  applied " in line and "1 change in shop, by kubescript run" in line
 
 
 def test_a_question_to_a_client_without_a_session_is_answered_by_the_same_call(place: Place, shared: int) -> None:
@@ -281,7 +300,7 @@ def test_a_link_is_for_a_person_and_for_a_server_that_has_the_plan(place: Place,
     done = kubescript(place, "run", "-c", creation("elsewhere"), *other)
     assert done.returncode == 0 and "Nothing is changed yet" in done.stderr
     code, screen = people.typed(["plans", "link", people.plan_on(done.stderr), *other], place.environment)
-    assert code == 1 and "no server with this plan and a page is running" in screen
+    assert code == 1 and "no page has this plan" in screen
     assert not place.has("linked") and not place.has("elsewhere")
 
 

@@ -113,21 +113,6 @@ def test_history_is_newest_first(plans: store.Store) -> None:
     assert [each.plan.id for each in plans.newest(2)] == names[:-3:-1]
 
 
-def test_what_a_session_had_applied_last_is_known(plans: store.Store) -> None:
-    """In the order of its plans, without those that wait, that stopped, or that are another session's."""
-    ended: list[plan.Plan] = []
-    for number in range(4):
-        new = approved(plans, created=CREATED + number, author=plan.Author("", "mine", "", ""))
-        plans.claim(new.id, "one", LEASE_S)
-        plans.finish(new.id, "one", "applied" if number else "stopped", "")
-        ended.append(new)
-    added(plans)
-    session = "mine"
-    assert plans.applied(session, 5) == ended[1:]
-    assert plans.applied(session, 2) == ended[2:]
-    assert plans.applied("another", 5) == []
-
-
 def test_what_ended_long_ago_is_forgotten_and_nothing_else(plans: store.Store, clock: Clock) -> None:
     expires_late, running = added(plans, expires=OVER + 5_000), claimed(plans)
     expired, declined = added(plans), added(plans)

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubescript import config, planning, redaction, types
+from kubescript import config, redaction, types
 from kubescript.audit import changes, recorder
 from kubescript.audit import record as audit_record
 from kubescript.broker import records
@@ -137,9 +137,9 @@ def planned(engine: redaction.Engine, *writes: Write) -> tuple[plan.Step, ...]:
     return drafted.close()
 
 
-def found(steps: tuple[plan.Step, ...], earlier: tuple[plan.Step, ...] = (), **settings: Any) -> list[list[str]]:
+def found(steps: tuple[plan.Step, ...], **settings: Any) -> list[list[str]]:
     """The rules that each step breaks."""
-    findings = review.reviewer(configuration.Configuration(**settings))(steps, earlier)
+    findings = review.reviewer(configuration.Configuration(**settings))(steps)
     return [[one.rule for one in each] for each in findings]
 
 
@@ -429,22 +429,3 @@ def test_what_the_record_says_of_a_step_is_what_the_rules_saw(engine: redaction.
         seen = review.change_of(step)
         for name in set(transcript.Change.__struct_fields__) - {"at"}:
             assert getattr(read, name) == getattr(seen, name), name
-
-
-def test_a_server_tells_what_has_no_effect_in_its_file_of_rules(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    rules = tmp_path / "safety.json"
-    rules.write_text('{"benchmarkConfig": {"colour": "red"}}')
-    planning.Planning(config.Settings(writes="plan", safety_rules=rules), {}, None).close()
-    assert "benchmarkConfig.colour is not known, and has no effect" in caplog.text
-
-
-def test_what_an_earlier_plan_of_the_session_created_is_its_own(engine: redaction.Engine) -> None:
-    """It may be deleted again; the same pod of somebody else may not."""
-    bare = changed(POD, "metadata.ownerReferences", None)
-    new = {key: value for key, value in bare.items() if key != "status"}
-    created = planned(engine, write("create", None, new, new))
-    deleted = planned(engine, write("delete", bare, None))
-    assert found(deleted) == [["NO_DESTRUCTIVE_SHORTCUTS"]]
-    assert found(deleted, created) == [[]]

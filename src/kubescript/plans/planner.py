@@ -15,7 +15,7 @@ import msgspec
 
 from kubescript import cancellation, types
 from kubescript.broker import records, summary
-from kubescript.plans import draft, plan, review
+from kubescript.plans import draft, plan
 
 if TYPE_CHECKING:
     from kubescript.plans import store
@@ -24,9 +24,9 @@ __all__ = ["Look", "Planner", "Terms", "local_user"]
 
 Look = Callable[[str, Sequence[plan.Step]], Sequence[tuple[str, ...]]]
 """Says for each step in a cluster what a deletion takes with it, one line each."""
+Review = Callable[[Sequence[plan.Step]], Sequence[tuple[plan.Finding, ...]]]
+"""Says for each step what the rules find."""
 
-_EARLIER: Final = 20
-"""Plans of a session that count as what its client did before."""
 _MAX_READS: Final = 60
 _READS: Final = frozenset({"get", "list", "watch"})
 
@@ -63,7 +63,7 @@ class Planner:
         *,
         expires_s: float,
         user: str,
-        review: review.Review,
+        review: Review,
     ) -> None:
         """`terms` has the clusters by name; `user` is who asks, where the server knows it."""
         self._plans = plans
@@ -84,17 +84,15 @@ class Planner:
         if not steps:
             return None
         terms = self._terms[drafted.context]
-        cluster = terms.identify(notes, cancellation.Cancellation())
-        earlier = self._earlier(caller, drafted.context, cluster)
         now = time.time()
         return plan.Plan(
             id=plan.new_id(),
             author=plan.Author(self._user, caller.session, caller.client, caller.tool),
             context=drafted.context,
-            cluster=cluster,
+            cluster=terms.identify(notes, cancellation.Cancellation()),
             script=hashlib.sha256(script.encode("utf-8", "surrogatepass")).hexdigest(),
             policy=terms.policy,
-            steps=self._judged(steps, earlier, functools.partial(look, drafted.context)),
+            steps=self._judged(steps, functools.partial(look, drafted.context)),
             reads=_reads(notes.call_records),
             created=now,
             expires=now + self._expires_s,
@@ -106,21 +104,11 @@ class Planner:
         """Keeps a plan for somebody to approve. Raises PlanError."""
         self._plans().add(made)
 
-    def _earlier(self, caller: types.Caller, context: str, cluster: str) -> list[plan.Step]:
-        """Returns what a session had applied to this cluster before. Raises PlanError."""
-        if not caller.lasts:  # nobody knows which plans are this client's
-            return []
-        made = self._plans().applied(caller.session, _EARLIER)
-        return [step for one in made if (one.context, one.cluster) == (context, cluster) for step in one.steps]
-
     def _judged(
-        self,
-        steps: Sequence[plan.Step],
-        earlier: Sequence[plan.Step],
-        look: Callable[[Sequence[plan.Step]], Sequence[tuple[str, ...]]],
+        self, steps: Sequence[plan.Step], look: Callable[[Sequence[plan.Step]], Sequence[tuple[str, ...]]]
     ) -> tuple[plan.Step, ...]:
         """Returns the steps with what rules find, and what deletions take with them."""
-        findings = self._review(steps, earlier)
+        findings = self._review(steps)
         dependents = look(steps)
         return tuple(
             msgspec.structs.replace(step, findings=step.findings + found, dependents=below)

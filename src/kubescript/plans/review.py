@@ -16,7 +16,7 @@ from kubescript.plans import plan
 from kubescript.safety import configuration, creation, paths, rules, transcript
 from kubescript.wire import masking
 
-__all__ = ["Review", "change_of", "from_plan", "reviewer"]
+__all__ = ["change_of", "from_plan", "reviewer"]
 
 _FINALIZERS: Final = "metadata.finalizers"
 _IGNORED: Final = (
@@ -25,16 +25,12 @@ _IGNORED: Final = (
 _VERSION: Final = "metadata.resourceVersion"
 
 
-Review = Callable[[Sequence[plan.Step], Sequence[plan.Step]], list[tuple[plan.Finding, ...]]]
-"""Says for each step what the rules find; the second argument are steps that the same client had applied before."""
-
-
-def reviewer(settings: configuration.Configuration) -> Review:
+def reviewer(settings: configuration.Configuration) -> Callable[[Sequence[plan.Step]], list[tuple[plan.Finding, ...]]]:
     """Returns a function that says for each step of a plan what the rules find."""
 
-    def review(steps: Sequence[plan.Step], earlier: Sequence[plan.Step]) -> list[tuple[plan.Finding, ...]]:
+    def review(steps: Sequence[plan.Step]) -> list[tuple[plan.Finding, ...]]:
         found: list[list[plan.Finding]] = [[] for _ in steps]
-        for each in rules.judge(from_plan(steps, earlier), settings).findings:
+        for each in rules.judge(from_plan(steps), settings).findings:
             found[each.change].append(plan.Finding(each.rule, each.severity, each.message))
         return [tuple(each) for each in found]
 

@@ -95,12 +95,6 @@ class Store:
         )
         return self._records(query.order_by(_PLANS.c.created, _PLANS.c.id).limit(_MOST_UNREPORTED))
 
-    def applied(self, session: str, limit: int) -> list[plan.Plan]:
-        """Returns the plans of an author's session that were applied last, oldest first. Raises PlanError."""
-        query = select(_PLANS).where(_PLANS.c.session == session, _STATE == "applied")
-        newest = self._records(query.order_by(_PLANS.c.created.desc(), _PLANS.c.id).limit(limit))
-        return [found.plan for found in reversed(newest)]
-
     def unfinished(self) -> list[str]:
         """Returns the ids of plans whose application nobody carries on: its server has died. Raises PlanError."""
         query = select(_PLANS.c.id).where(_is_abandoned(self._clock())).order_by(_PLANS.c.created)

@@ -395,13 +395,17 @@ def test_the_digest_leaves_out_only_what_the_api_server_allots(engine: redaction
         for found, value in ((before, was), (after, now)):
             if value is not None:
                 found["spec"][field] = value
-        return compared(engine, before, after, call("patch", {"spec": {"replicas": 3}})).digest
+        changed = call("patch", {"spec": {"replicas": 3}}, group="", resource=resource)
+        return compared(engine, before, after, changed).digest
 
+    resource = "services"
     assert digest("nodePort", None, 30001) == digest("nodePort", None, 30002)
     assert digest("nodePort", 30001, 30002) == digest("nodePort", 30001, 30003)
     assert digest("nodePort", None, 30001) != digest("nodePort", 30000, 30001)
     others = [digest("other", None, 1), digest("other", None, 2), digest("other", 0, 1), digest("other", 1, 1)]
     assert len(set(others)) == 4
+    resource = "configmaps"
+    assert digest("nodePort", None, 30001) != digest("nodePort", None, 30002)
 
 
 def test_what_the_request_names_alone_tells_an_object_that_it_has_made(engine: redaction.Engine) -> None:

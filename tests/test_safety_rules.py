@@ -89,15 +89,6 @@ def test_a_message_names_the_change_and_what_shows_it() -> None:
     )
 
 
-def test_what_the_same_client_did_before_may_justify_a_plan() -> None:
-    """A plan that deletes pods comes after one that put their Deployment right. The earlier plan is not judged again."""
-    pod = change("delete pods shop/web-7d4-x", existed=True, running=True, owners=["ReplicaSet/web-7d4"])
-    fixed = change("patch deployments.apps shop/web", existed=True, fields=["spec.paused"], named=["spec.paused"])
-    deleted = change("delete namespaces shop", existed=True)
-    assert rules.judge(transcript.Transcript((pod,))).findings
-    assert not rules.judge(transcript.Transcript((pod,), earlier=(fixed, deleted))).findings
-
-
 def test_two_objects_of_one_purpose_are_told_by_what_people_choose() -> None:
     """Services are alike by selector, ports and type; the address that each gets does not count, being headless does."""
     web = {"spec.selector.app": '"web"', "spec.ports[0].port": "80", "spec.type": '"ClusterIP"'}

@@ -104,6 +104,8 @@ class Application:
                 self._masking.warm_up()
             from kubescript import server
         self._start_telemetry()
+        if self.planning is not None and self.settings.transport == "http":
+            self.planning.recover()  # nobody may call this server for hours
         toolsets = _load_toolsets(self)
         return server.build(
             toolsets,
@@ -148,11 +150,11 @@ class Application:
 
     def warm_up(self) -> None:
         """Does what the first script would otherwise wait for. Raises WorkerError, RedactionError."""
+        if self.planning is not None:
+            self.planning.recover()
         self.executor.start()
         self.redaction.prepare()
         logs.mask_with(self._mask_log_line)
-        if self.planning is not None:
-            self.planning.recover()
 
     def _mask_log_line(self, line: str) -> str:
         """Returns a line of the log, masked. Raises LimitExceeded, RedactionError: the line is not logged then.

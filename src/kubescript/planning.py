@@ -49,6 +49,7 @@ class Planning:
         self._settings = settings
         self._ledger = ledger
         self._lock = threading.Lock()
+        self._recovers = False
         self._store: store.Store | None = None
         self._page: _Page | None = None
         self._closed = threading.Event()
@@ -93,7 +94,10 @@ class Planning:
     def recover(self) -> None:
         """Goes on with plans whose server died while it applied them, now and again and again, in a thread of its own:
         a server that starts at once after the death of another one comes before the lease of that one is over."""
-        threading.Thread(target=self._recover, name="kubescript-plans", daemon=True).start()
+        with self._lock:
+            is_first, self._recovers = not self._recovers, True
+        if is_first:
+            threading.Thread(target=self._recover, name="kubescript-plans", daemon=True).start()
 
     def _recover(self) -> None:
         _logged(self.approvals.forget)
@@ -103,12 +107,19 @@ class Planning:
 
     def link(self, found: record.Record) -> str:
         """Returns a link that opens a plan's page once; empty where there is no page."""
-        opened = self._opened_page()
+        opened = self._page_or_none()
         return opened.links.to(found.plan.id, found.plan.expires) if opened is not None else ""
 
     def has_page(self) -> bool:
         """Serves the page if it is not served yet; says whether there is one."""
-        return self._opened_page() is not None
+        return self._page_or_none() is not None
+
+    def _page_or_none(self) -> _Page | None:
+        try:
+            return self._opened_page()
+        except errors.PlanError as error:  # its port is taken; the plan can be decided elsewhere
+            log.warning("plans: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
+            return None
 
     def _opened_page(self) -> _Page | None:
         """Returns the page, which is served from the first plan on."""
@@ -124,8 +135,13 @@ class Planning:
                 url, close = serving.serve(page.app(self.approvals, self._apply_later, keys), self._settings.plans.port)
                 link = access.Link(url, keys.secret)
                 folder = private_files.state_folder()
-                private_files.make_folders(folder)
-                self._page = _Page(link, url + keys.path, (links.publish(folder, link, store), close))
+                try:
+                    private_files.make_folders(folder)
+                    withdraw = links.publish(folder, link, store)
+                except BaseException:
+                    close()
+                    raise
+                self._page = _Page(link, url + keys.path, (withdraw, close))
                 log.info("plans are approved at %s", self._page.address, extra={"event": "plans.page"})
             return self._page
 

@@ -165,7 +165,7 @@ class Asker:
         abilities = call.ctx.session.client_capabilities
         asks = abilities.elicitation if abilities is not None else None
         if asks is None:
-            return self._elsewhere(answer, found, call.caller)
+            return await _in_thread(self._elsewhere, answer, found, call.caller)
         text = await _in_thread(_in_form, found) if asks.form is not None or asks.url is None else ""
         if text:
             return await self._by_form(call, answer, found, text)
@@ -173,7 +173,7 @@ class Asker:
         if link:
             text = f"Approve or decline {outcome.changes(found)} of a script (plan {found.plan.id})"
             return await self._by_link(call, answer, found, text, link)
-        return self._elsewhere(answer, found, call.caller)
+        return await _in_thread(self._elsewhere, answer, found, call.caller)
 
     async def _by_form(
         self, call: Call, answer: types.Answer, found: record.Record, text: str
@@ -286,8 +286,8 @@ class Asker:
             while found.state in _OPEN:
                 await anyio.sleep(_POLL_S)
                 found = await _in_thread(self.approvals.get, found.plan.id)
-        if found.state in _OPEN:
-            return self._elsewhere(answer, found, caller)
+        if found.state == "pending":
+            return await _in_thread(self._elsewhere, answer, found, caller)
         return await self._ended(answer, found, caller, on_progress)
 
     async def _ended(
@@ -299,14 +299,23 @@ class Asker:
     ) -> types.Answer:
         """Returns the answer with the end of its plan, and follows what it has begun."""
         said = replace(await self._told(answer, ended), applied=ended.state == "applied")
-        if ended.state in _OPEN:  # it needs another person's approval
+        if ended.state in _OPEN:  # it needs another person's approval, or is being applied
+            if caller.lasts:
+                self.waiting.add(caller.session)
             return said
-        await _in_thread(self.approvals.report, ended.plan.id)
+        await self._reported(ended)
         if ended.state == "stopped":
             said = replace(said, is_error=True, code="plan.failed")
         if ended.state == "applied" and (followed := await self.follow(ended, caller, on_progress)) is not None:
             said = outcome.added(said, followed)
         return said
+
+    async def _reported(self, ended: record.Record) -> None:
+        """Notes that the model knows the end of a plan. Where that fails it hears of it twice."""
+        try:
+            await _in_thread(self.approvals.report, ended.plan.id)
+        except errors.KubescriptError as error:
+            log.warning("plans: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
 
     async def _told(self, answer: types.Answer, ended: record.Record) -> types.Answer:
         return await _in_thread(outcome.ended, answer, ended, self.quote)

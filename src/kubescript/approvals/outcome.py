@@ -66,7 +66,9 @@ def _outcome(found: record.Record) -> str:
         return f"{name}: expired; nothing was changed"
     if found.state == "stopped":
         return f"{name}: stopped; {_made(found)}"
-    return f"{name}: {found.state}; nothing is changed yet"
+    if found.state == "pending":
+        return f"{name}: pending, since it needs another person's approval; nothing is changed yet"
+    return f"{name}: approved{by}, and being applied; `kubescript plans show {found.plan.id}` tells how it ends"
 
 
 def _made(found: record.Record) -> str:

@@ -102,6 +102,10 @@ class Attempts:
         content = whole(answer)
         if answer.status == 404:
             return b""
+        if answer.status == 429 or answer.status >= 500:
+            raise errors.ClusterError(
+                f"{request.describe(target)}: the API server answers {answer.status}; try again", code="cluster.broken"
+            )
         if answer.status != 200:
             raise errors.PlanError(
                 f"{request.describe(call)}: what it would change cannot be read ({answer.status} to "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
+import uuid
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ def operator(command: str) -> types.Caller:
     from kubescript import types
 
     return types.Caller(
-        session=f"{os.getpid():016x}",
+        session=uuid.uuid4().hex[:16],  # a process number may come again, and on another machine
         client=f"kubescript {command}",
         version=kubescript.__version__,
     )

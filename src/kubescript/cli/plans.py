@@ -22,6 +22,8 @@ __all__ = ["approve", "plans", "settle"]
 
 _FAILED: Final = 1
 _WIDEST: Final = 140
+_ID: Final = 34
+"""Characters of a whole id."""
 _MAX_REASON: Final = 2_000
 """Characters of a reason."""
 
@@ -143,7 +145,9 @@ def _planning(opened: app.Application) -> planning.Planning:
 
 
 def _whole(opened: app.Application, plan: str) -> str:
-    """Returns the id of the one newest plan that begins so; what is given where none does, or several."""
+    """Returns the id of the one newest plan that begins so; what is given where it is whole, or none does so."""
+    if len(plan) >= _ID:
+        return plan
     newest = _planning(opened).approvals.newest()
     found = [each.plan.id for each in newest if each.plan.id.startswith(plan.rstrip("…"))]
     return found[0] if len(found) == 1 else plan

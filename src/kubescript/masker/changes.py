@@ -73,8 +73,9 @@ def compared(
     was, now = _facts(about, before), _facts(about, after)
     old, new = _shown(about, before, after, body)
     uid = now.uid if now is not None else ""
+    core = "" if about.group or about.subresource else about.resource
     try:
-        found = rows.between(old, new, requested.of(about, body), uid) if new is not None else rows.Differences()
+        found = rows.between(old, new, requested.of(about, body), uid, core) if new is not None else rows.Differences()
     except rows.TooManyError:
         raise ComparisonError("rows") from None
     return masking.Changes(

@@ -44,10 +44,17 @@ class Differences(NamedTuple):
     """SHA-256 of those rows alone that the request names."""
 
 
-def between(before: nodes.Node | None, after: nodes.Node | None, asked: requested.Asked, uid: str = "") -> Differences:
+def between(
+    before: nodes.Node | None,
+    after: nodes.Node | None,
+    asked: requested.Asked,
+    uid: str = "",
+    resource: str = "",
+) -> Differences:
     """Returns what differs between two objects, either of which may be missing, in the order of `after`; what goes away
-    stands behind its siblings. `uid` is that of `after`. Raises TooManyError."""
-    found = _Rows(uid or None)
+    stands behind its siblings. `uid` is that of `after`, and `resource` its resource if that is of the core group.
+    Raises TooManyError."""
+    found = _Rows(uid or None, resource)
     found.objects(before, after, asked)
     return Differences(tuple(found.rows), found.digest.hexdigest(), found.requested.hexdigest())
 
@@ -55,8 +62,10 @@ def between(before: nodes.Node | None, after: nodes.Node | None, asked: requeste
 class _Rows:
     """The rows so far, and the path at which the comparison is."""
 
-    def __init__(self, uid: str | None) -> None:
+    def __init__(self, uid: str | None, resource: str) -> None:
         self._uid = uid
+        self._allots = _ALLOTS if resource == "services" else frozenset()
+        self._is_pod = resource == "pods"
         self.rows: list[masking.Row] = []
         self.digest = hashlib.sha256()
         self.requested = hashlib.sha256()
@@ -159,7 +168,7 @@ class _Rows:
         is_named = asked.names(existed=old is not _NONE)
         if not is_named:
             names = [_ALLOTTED if self._is_allotted(name) else name for name in names]
-            if not _ALLOTS.isdisjoint(map(str, names)) or self._is_allotted(new):
+            if not self._allots.isdisjoint(map(str, names)) or self._is_allotted(new):
                 new = _ALLOTTED
         content = msgspec.json.encode([names, old, new])
         self._unhashed -= len(content)
@@ -174,7 +183,7 @@ class _Rows:
         if isinstance(value, list) and len(value) == 1:
             (value,) = value
         # A Job's pods are known by labels with its uid, and a new Job has another one in each dry run.
-        return isinstance(value, str) and (value == self._uid or value.startswith(_POD_VOLUME))
+        return isinstance(value, str) and (value == self._uid or (self._is_pod and value.startswith(_POD_VOLUME)))
 
 
 def _form(node: nodes.Node | None) -> Any:

@@ -38,6 +38,9 @@ End = Callable[[record.Record], None]
 _LEASE_S: Final = 60.0
 _TRIES: Final = 5
 """How often a step is tried again whose object got a new version meanwhile, with the same effect."""
+_SHOWN: Final = 5
+"""Fields that are told of a request that would do something else now."""
+_MAX_SHOWN: Final = 200
 _DOUBTFUL: Final = frozenset({"sending", "unknown"})
 _LOST: Final = frozenset({"plan.decided", "plan.store"})
 """Errors after which a plan is somebody else's to go on with, as it is when the server ends."""
@@ -308,5 +311,10 @@ def _check_same(step: plan.Step, changes: masking.Changes) -> None:
 
 def _new(changes: masking.Changes) -> str:
     """Says what the request would change now."""
-    rows = [f"{row.path}: {row.old or 'nothing'} → {row.new or 'nothing'}" for row in changes.rows if not row.by_server]
-    return "the request would now change " + ("; ".join(rows[:5]) or "nothing")
+    rows = [f"{_cut(row.path)}: {_cut(row.old)} → {_cut(row.new)}" for row in changes.rows[:_SHOWN]]
+    return "the request would now change " + ("; ".join(rows) or "nothing")
+
+
+def _cut(text: str | None) -> str:
+    # Attack: a value of megabytes, which would be in the store, the log and on each page.
+    return "nothing" if text is None else text[:_MAX_SHOWN]

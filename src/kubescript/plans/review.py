@@ -37,11 +37,10 @@ def reviewer(settings: configuration.Configuration) -> Callable[[Sequence[plan.S
     return review
 
 
-def from_plan(steps: Sequence[plan.Step], earlier: Sequence[plan.Step] = ()) -> transcript.Transcript:
-    """Returns the changes of a plan; `earlier` are steps that the same client had applied before."""
+def from_plan(steps: Sequence[plan.Step]) -> transcript.Transcript:
+    """Returns the changes of a plan."""
     return transcript.Transcript(
         changes=tuple(change_of(step) for step in steps),
-        earlier=tuple(change_of(step) for step in earlier),
     )
 
 

@@ -35,7 +35,7 @@ _HEADLESS: Final = frozenset({'"None"', '["None"]'})
 def check(changes: transcript.Transcript, _settings: configuration.Configuration) -> findings.Remarks:
     """Creates of objects that exist, that are created twice, or that double another object."""
     created: set[transcript.Key] = set()
-    removed = {change.key for change in changes.earlier + changes.changes if change.removes}
+    removed = {change.key for change in changes.changes if change.removes}
     for index, change in enumerate(changes.changes):
         if change.removes:
             created.discard(change.key)

@@ -119,14 +119,10 @@ class Transcript(msgspec.Struct, frozen=True):
     """Changes of one plan, or of one session of a client, in their order."""
 
     changes: tuple[Change, ...]
-    earlier: tuple[Change, ...] = ()
-    """What the same client changed before. It is not judged; it may justify what is."""
 
     def before(self, index: int) -> tuple[Change, ...]:
         """Returns the last changes before the one with this index."""
-        own = self.changes[max(0, index - _NEAR) : index]
-        left = _NEAR - len(own)
-        return self.earlier[-left:] + own if left else own
+        return self.changes[max(0, index - _NEAR) : index]
 
     def near(self, index: int) -> Iterator[tuple[int, Change]]:
         """Yields the other changes that are parts of one thing with the one that has this index, with their indexes."""

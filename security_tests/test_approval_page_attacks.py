@@ -518,6 +518,17 @@ def test_values_that_are_slow_to_compare_are_shown_whole() -> None:
 
 
 @pytest.mark.promise("V-04")
+@pytest.mark.parametrize("marks", ["\u0301\u0316", "\u0f73", "\u0f75\u0f72", "\u0344\u0316", "\uff9e\uff9f"])
+def test_marks_that_are_slow_to_sort_are_not_sorted(marks: str) -> None:
+    """A run of them is put in order by the standard library, and some become two of them first: a value of a megabyte
+    would take it an hour."""
+    values = [json.dumps("x" + marks * 200_000 + end, ensure_ascii=False) for end in "ab"]
+    row = masking.Row("data.x", *values)
+    (shown,) = view.of(record.Record(planned.plan_of(planned.step(rows=(row,))), "pending")).changes[0].rows
+    assert [shown.sign, len(shown.lines)] == ["~", 2]
+
+
+@pytest.mark.promise("V-04")
 def test_no_change_hides_among_twenty_thousand(served: planned.Served, victim: Visitor) -> None:
     """Every field is on the page and counted, in its heading and in the form; also one that the server is said to set."""
     noise = tuple(

@@ -21,7 +21,7 @@ PROCESSES: Final = 12
 
 _CALL: Final = protocol.Call("GET", ("api", "v1", "pods"), (("limit", "5"),))
 _FACTS: Final = masking.Facts(uid="x", digest="0" * 64)
-_CHANGES: Final = masking.Changes(_FACTS, _FACTS, (masking.Row("a", "1", "2"),), digest="0" * 64)
+_CHANGES: Final = masking.Changes(_FACTS, _FACTS, (masking.Row("a", "1", "2"),), digest="0" * 64, requested="0" * 64)
 
 
 def read_changes(data: bytes) -> object:

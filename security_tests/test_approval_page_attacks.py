@@ -522,8 +522,8 @@ def test_values_that_are_slow_to_compare_are_shown_whole() -> None:
 def test_marks_that_are_slow_to_sort_are_not_sorted(marks: str) -> None:
     """A run of them is put in order by the standard library, and some become two of them first: a value of a megabyte
     would take it an hour."""
-    values = [json.dumps("x" + marks * 200_000 + end, ensure_ascii=False) for end in "ab"]
-    row = masking.Row("data.x", *values)
+    old, new = (json.dumps("x" + marks * 200_000 + end, ensure_ascii=False) for end in "ab")
+    row = masking.Row("data.x", old, new)
     (shown,) = view.of(record.Record(planned.plan_of(planned.step(rows=(row,))), "pending")).changes[0].rows
     assert [shown.sign, len(shown.lines)] == ["~", 2]
 

@@ -436,6 +436,18 @@ def test_fields_that_the_api_server_copies_are_the_requests(engine: redaction.En
     assert by_server(compared(engine, deployment(), after, named)) == set()
 
 
+def test_the_reverse_of_an_item_is_for_the_item_of_that_name(engine: redaction.Engine) -> None:
+    """Somebody may have put another one before it: the patch then fails, and changes none of theirs."""
+    after = deployment(replicas=3)
+    container_of(after)["image"] = "nginx:2"
+    place = "/spec/template/spec/containers/0"
+    assert json.loads(compared(engine, deployment(), after).undo) == [
+        {"op": "replace", "path": "/spec/replicas", "value": 2},
+        {"op": "test", "path": f"{place}/name", "value": "web"},
+        {"op": "replace", "path": f"{place}/image", "value": "nginx:1"},
+    ]
+
+
 # Masks
 
 

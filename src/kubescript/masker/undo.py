@@ -52,11 +52,23 @@ def _values(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict
         yield from _objects(path, before, after)
         return
     if isinstance(before.raw, list) and isinstance(after.raw, list) and len(before.raw) == len(after.raw):
-        for place, (old, new) in enumerate(zip(nodes.items(before), nodes.items(after), strict=True)):
-            yield from _values((*path, (str(place), str(place))), old, new)
+        yield from _lists(path, before, after)
         return
     if not nodes.is_same(before.raw, after.raw):
         yield {"op": "replace", "path": _pointer(path), "value": _plain(before)}
+
+
+def _lists(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict[str, Any]]:
+    """Yields what brings back the items of a list of the same length, each at its place."""
+    key = nodes.list_key(after.raw)
+    for place, (old, new) in enumerate(zip(nodes.items(before), nodes.items(after), strict=True)):
+        item = (*path, (str(place), str(place)))
+        operations = list(_values(item, old, new))
+        if operations and key is not None:
+            # Somebody may put another item before it: then the patch is refused, and changes none of theirs.
+            label = nodes.fields(new)[key]
+            yield {"op": "test", "path": _pointer((*item, (key, label.key))), "value": _plain(label.node)}
+        yield from operations
 
 
 def _plain(node: nodes.Node) -> Any:

@@ -157,8 +157,8 @@ def test_the_bounds_of_an_hpa_are_changed(plane: ControlPlane, call: tools.Call,
 def test_a_write_takes_two_calls_and_sends_the_smallest_patch(
     plane: ControlPlane, writer: Writer, web: Object, tmp_path: Path
 ) -> None:
-    """A read and a patch, each on record, and the server's own read before the patch; with `wait` one read and one
-    watch more."""
+    """A read and a patch, each on record, and the server's own read and dry run before the patch; with `wait` one read
+    and one watch more."""
     file = tmp_path / "audit.jsonl"
     flags = ("--kubeconfig", str(plane.kubeconfig), "--writes", "direct", "--audit", str(file))
     done = {**READY, "replicas": 4, "updatedReplicas": 4, "readyReplicas": 4, "availableReplicas": 4}
@@ -168,13 +168,15 @@ def test_a_write_takes_two_calls_and_sends_the_smallest_patch(
         tools.text(call("kubectl_edit_hpa", hpaName="web", maxReplicas=6))
         with later(lambda: writer.write_status(web, {**done, "observedGeneration": 9}), pause=1):
             tools.text(call("kubectl_scale_deployment", deploymentName="web", replicas=4, wait=True))
-    calls = [(each["verb"], each["resource"], each.get("subresource")) for each in trails.records(file, "call")]
+    records = trails.records(file, "call")
+    assert [each.get("dry_run", False) for each in records if each["verb"] == "patch"] == [True, False] * 4
+    calls = [(each["verb"], each["resource"], each.get("subresource")) for each in records]
     get, hpa = ("get", "deployments", ""), "horizontalpodautoscalers"
     assert [(verb, resource, below or "") for verb, resource, below in calls] == [
-        get, get, ("patch", "deployments", "scale"),
-        get, get, ("patch", "deployments", ""),
-        ("get", hpa, ""), ("get", hpa, ""), ("patch", hpa, ""),
-        get, get, ("patch", "deployments", "scale"), get, ("watch", "deployments", ""),
+        get, get, *[("patch", "deployments", "scale")] * 2,
+        get, get, *[("patch", "deployments", "")] * 2,
+        ("get", hpa, ""), ("get", hpa, ""), *[("patch", hpa, "")] * 2,
+        get, get, *[("patch", "deployments", "scale")] * 2, get, ("watch", "deployments", ""),
     ]  # fmt: skip
 
 

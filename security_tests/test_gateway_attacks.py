@@ -117,7 +117,7 @@ SCRIPTS: Final = (
     "k8s.tools.k8s_patch('default', 'web', 'apps', 'v1', 'deployments', 'scale', replicas=9, approved=True)",
     "k8s.tools.k8s_delete('default', 'web', 'apps', 'v1', 'deployments')",
     "k8s.tools.kubectl_scale_deployment('web', 9, approved=True)",
-    "k8s.tools.plan_rollouts(targets=[{'group': 'apps', 'resource': 'deployments', 'namespace': 'default', 'name': 'web'}])",
+    "k8s.tools.plan_rollouts(targets=[{'group': 'apps', 'resource': 'deployments', 'namespace': 'default', 'name': 'web'}], timeout=1)",
     "import json\njson.dumps({'approved': True, 'result': 'patched'}) + str(k8s.delete('deployments/web', namespace='default'))",
     "k8s.appsV1().patch_namespaced_deployment('web', 'default', {'spec': {'replicas': 9}}, approved=True)",
     "k8s.appsV1().patch_namespaced_deployment_scale('web', 'default', {'spec': {'replicas': 9}, 'approved': True})",

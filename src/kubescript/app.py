@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import kubescript
-from kubescript import cancellation, config, contexts, errors, evaluator, logs, planning, redaction, spawner
+from kubescript import cancellation, config, contexts, errors, evaluator, logs, redaction, spawner
 from kubescript.audit import recorder
 from kubescript.broker import broker
 from kubescript.cluster import base as cluster_base
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from mcp.server.lowlevel import server as lowlevel
 
-    from kubescript import types
+    from kubescript import planning, types
     from kubescript.approvals import elicitation
-    from kubescript.plans import record
+    from kubescript.plans import approval, record
     from kubescript.telemetry import otlp
     from kubescript.toolsets import base
 
@@ -75,7 +75,7 @@ class Application:
             spares=settings.sandbox.spare_workers,
             strict=settings.strict,
         )
-        self.planning = planning.Planning(settings, accesses, self.audit) if "plan" in settings.modes else None
+        self.planning = _planning(settings, accesses, self.audit)
         """None where no cluster takes plans."""
         self.evaluator = evaluator.Evaluator(
             settings,
@@ -353,6 +353,17 @@ def _enabled_toolsets(settings: config.Settings) -> tuple[str, ...]:
             "no toolset is enabled, so no tool is offered; pass --toolsets code", extra={"event": "toolsets.none"}
         )
     return tuple(dict.fromkeys(settings.toolsets))
+
+
+def _planning(
+    settings: config.Settings, accesses: Mapping[str, contexts.ClusterAccess], ledger: approval.Ledger | None
+) -> planning.Planning | None:
+    """Returns what plans need; None where no cluster takes plans, so that nothing of it is loaded."""
+    if "plan" not in settings.modes:
+        return None
+    from kubescript import planning
+
+    return planning.Planning(settings, accesses, ledger)
 
 
 def _redaction_engine(settings: config.Settings, source: spawner.Spawner | None) -> redaction.Engine:

@@ -117,12 +117,20 @@ def _outcome(application: record.Application) -> str:
 
 
 def _row(row: masking.Row, comparisons: Comparisons) -> model.Row:
-    sign = model.ADDED if row.old is None else model.REMOVED if row.new is None else model.CHANGED
     old, new = _shown(row.old), _shown(row.new)
     lines: tuple[model.Line, ...] = ()
     if _is_long(row.old) or _is_long(row.new):
-        lines = tuple(comparisons.lines(*_value_lines(row.old, row.new)))
-    return model.Row(sign, characters.name(row.path, {}), old, new, lines, tuple(_badges(row, old, new)))
+        olds, news = _value_lines(row.old, row.new)
+        lines = tuple(comparisons.lines(olds, news))
+    path = characters.name(row.path, {})
+    badges = tuple(_badges(row, old, new))
+    return model.Row(_sign(row), path, old, new, lines, badges)
+
+
+def _sign(row: masking.Row) -> str:
+    if row.old is None:
+        return model.ADDED
+    return model.REMOVED if row.new is None else model.CHANGED
 
 
 def _shown(value: str | None) -> characters.Shown | None:

@@ -90,7 +90,7 @@ def _names(one: plan.Plan) -> Iterator[str]:
 def _sentence(one: plan.Plan, state: record.State, now: float) -> Iterator[str | characters.Shown]:
     """Yields: 5 changes to 4 objects in namespace shop of cluster kind-dev, asked for by claude-code, expires in 12
     minutes."""
-    objects = {_object(step) for step in one.steps}
+    objects = {step.key for step in one.steps}
     yield f"{model.count(len(one.steps), 'change')} to {model.count(len(objects), 'object')} "
     yield from _where({step.namespace for step in one.steps})
     yield "of cluster "
@@ -133,11 +133,6 @@ def _duration(seconds: float) -> str:
     return model.count(int(seconds // 3600), "hour")
 
 
-def _object(step: plan.Step) -> tuple[str, str, str, str]:
-    # A pod is the same object when it is evicted, a deployment when it is scaled.
-    return step.group, step.resource, step.namespace, step.name
-
-
 def _changes(entry: record.Record, found: Iterable[model.Finding]) -> Iterator[model.Change]:
     imitated = characters.lookalikes(_names(entry.plan))
     comparisons = changes.Comparisons()
@@ -155,10 +150,10 @@ def _changes(entry: record.Record, found: Iterable[model.Finding]) -> Iterator[m
 def _turns(steps: Iterable[plan.Step]) -> Iterator[str]:
     """Yields for each step which of the changes to its object it is. Attack: of two patches that look the same, nobody
     reads the second."""
-    counts = Counter(map(_object, steps))
+    counts = Counter(step.key for step in steps)
     seen: Counter[tuple[str, str, str, str]] = Counter()
     for step in steps:
-        key = _object(step)
+        key = step.key
         seen[key] += 1
         nth = _NTH[seen[key] - 1] if seen[key] <= len(_NTH) else f"number {seen[key]}"
         yield f"{nth} of {counts[key]} changes to this object" if counts[key] > 1 else ""

@@ -100,14 +100,9 @@ class Writer:
             entry.verdict = "plan"
             draft.add(tried, self._context)
             return tried.answer, True
-        self._record_dry_run(tried, entry)
+        dry = entry.call or tried.call  # under the dry run's own id
+        self._uncounted(dry, entry).ended(tried.answer.status, "", 0, {}, empty=False)
         return self._send(_guarded(tried), entry, cancel), False
-
-    def _record_dry_run(self, tried: records.Attempt, entry: call_log.CallLog) -> None:
-        """Puts the dry run before a write that is sent on record, by itself. Raises AuditError."""
-        log = call_log.CallLog(summary.Summary(journal=entry.summary.journal), self._sink, self._mask, self._context)
-        log.call = entry.call
-        log.ended(tried.answer.status, "", 0, {}, empty=False)
 
     def _too_many(self) -> policy.Decision:
         most = self._rules.per_minute
@@ -213,8 +208,7 @@ class Writer:
 
         def read(call: request.Request, cancel: cancellation.Cancellation) -> types.Response:
             call = replace(call, audit_id=str(uuid.uuid4()))
-            # The script's own notes say what the script has asked for, and this was asked by nobody.
-            log = self._entry(call, summary.Summary(journal=entry.summary.journal))
+            log = self._uncounted(call, entry)
             try:
                 response = self._cluster.perform(call, _seconds_left(call), cancel)
             except errors.KubescriptError as error:
@@ -225,6 +219,11 @@ class Writer:
             return response
 
         return read
+
+    def _uncounted(self, call: request.Request, entry: call_log.CallLog) -> call_log.CallLog:
+        """Returns an entry for a call that a write makes by itself. The script's own notes say what the script has
+        asked for, and this was asked by nobody."""
+        return self._entry(call, summary.Summary(journal=entry.summary.journal))
 
     def _entry(self, call: request.Request, notes: summary.Summary) -> call_log.CallLog:
         entry = call_log.CallLog(notes, self._sink, self._mask, self._context)

@@ -11,7 +11,7 @@ import msgspec
 from kubescript.masker import state
 from kubescript.wire import masking
 
-__all__ = ["TooManyError", "mapping", "of"]
+__all__ = ["TooManyError", "of"]
 
 _MAX: Final = 1_000
 """Labels, and images, of one object. Nodes have some hundred labels."""
@@ -26,13 +26,13 @@ class TooManyError(ValueError):
 
 def of(document: dict[str, Any], *, status: bool) -> masking.Facts:
     """Returns the facts of an object; `status` says whether that is a part of its content. Raises TooManyError."""
-    metadata = mapping(document, "metadata")
-    labels = {key: value for key, value in mapping(metadata, "labels").items() if isinstance(value, str)}
+    metadata = state.mapping(document, "metadata")
+    labels = {key: value for key, value in state.mapping(metadata, "labels").items() if isinstance(value, str)}
     images = sorted(set(_images(document)))
     # Attack: a label that a rule protects stands behind more labels than are looked at.
     if len(labels) > _MAX or len(images) > _MAX:
         raise TooManyError
-    replicas = mapping(document, "spec").get("replicas")
+    replicas = state.mapping(document, "spec").get("replicas")
     return masking.Facts(
         uid=_text(metadata, "uid"),
         resource_version=_text(metadata, "resourceVersion"),
@@ -42,12 +42,6 @@ def of(document: dict[str, Any], *, status: bool) -> masking.Facts:
         images=tuple(images),
         state=state.of(document),
     )
-
-
-def mapping(value: dict[str, Any], key: str) -> dict[str, Any]:
-    """Returns a member that is an object; an empty one where it is none."""
-    found = value.get(key)
-    return found if isinstance(found, dict) else {}
 
 
 def _text(value: dict[str, Any], key: str) -> str:
@@ -75,7 +69,7 @@ def _images(value: Any) -> Iterator[str]:
             for key in _CONTAINERS & value.keys():
                 yield from _named(value[key])
             # Attack: a volume brings the files of an image that no container names.
-            reference = mapping(value, "image").get("reference")
+            reference = state.mapping(value, "image").get("reference")
             if isinstance(reference, str):
                 yield reference
 

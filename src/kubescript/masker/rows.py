@@ -109,8 +109,11 @@ class _Rows:
         elif old is None or new is None or not nodes.is_same(old.raw, new.raw):
             was_text = nodes.text(old) if old is not None else None
             now_text = nodes.text(new) if new is not None else None
-            self._add(was_text, now_text, asked)
-            self._hash(old.raw if old is not None else _NONE, new.raw if new is not None else _NONE, asked)
+            is_named = asked.names(existed=old is not None)
+            self._add(was_text, now_text, is_named=is_named)
+            was_raw = old.raw if old is not None else _NONE
+            now_raw = new.raw if new is not None else _NONE
+            self._hash(was_raw, now_raw, is_named=is_named)
 
     def _lists(self, old: nodes.Node | None, new: nodes.Node | None, asked: requested.Asked) -> None:
         olds = nodes.items(old) if old is not None else []
@@ -148,10 +151,12 @@ class _Rows:
 
     def _moved(self, key: str, old: list[nodes.Node], new: list[nodes.Node], asked: requested.Asked) -> None:
         """Adds a row that tells the order of a list's items."""
-        self._add(nodes.order(key, old), nodes.order(key, new), asked)
-        self._hash([item.raw[key] for item in old], [item.raw[key] for item in new], asked)
+        is_named = asked.names(existed=True)
+        self._add(nodes.order(key, old), nodes.order(key, new), is_named=is_named)
+        self._hash([item.raw[key] for item in old], [item.raw[key] for item in new], is_named=is_named)
 
-    def _add(self, old: tuple[str, bool] | None, new: tuple[str, bool] | None, asked: requested.Asked) -> None:
+    def _add(self, old: tuple[str, bool] | None, new: tuple[str, bool] | None, *, is_named: bool) -> None:
+        """Adds a row; `is_named` says whether the request names it."""
         path = "".join(self._path).removeprefix(".")
         was, was_masked = old if old is not None else (None, False)
         now, now_masked = new if new is not None else (None, False)
@@ -159,13 +164,11 @@ class _Rows:
         # Attack: a hundred thousand fields below a key of a megabyte.
         if self._left < 0 or len(self.rows) >= masking.MAX_ROWS:
             raise TooManyError
-        is_by_server = not asked.names(existed=old is not None)
-        self.rows.append(masking.Row(path, was, now, is_by_server, was_masked or now_masked))
+        self.rows.append(masking.Row(path, was, now, not is_named, was_masked or now_masked))
 
-    def _hash(self, old: Any, new: Any, asked: requested.Asked) -> None:
+    def _hash(self, old: Any, new: Any, *, is_named: bool) -> None:
         """Adds a row to the digests."""
         names = self._names
-        is_named = asked.names(existed=old is not _NONE)
         if not is_named:
             names = [_ALLOTTED if self._is_allotted(name) else name for name in names]
             if not self._allots.isdisjoint(map(str, names)) or self._is_allotted(new):

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from kubescript.wire import masking
 
-__all__ = ["of"]
+__all__ = ["mapping", "of"]
 
 _MAX_OWNER: Final = 300
 _PHASES: Final = {
@@ -32,7 +32,7 @@ _SCALED: Final = frozenset({"Deployment", "ReplicaSet", "ReplicationController",
 
 def of(document: dict[str, Any]) -> masking.State:
     """Returns what an object does."""
-    metadata, status = _mapping(document, "metadata"), _mapping(document, "status")
+    metadata, status = mapping(document, "metadata"), mapping(document, "status")
     kind = document.get("kind")
     kind = kind if isinstance(kind, str) else ""
     running: bool | None = None
@@ -54,9 +54,15 @@ def of(document: dict[str, Any]) -> masking.State:
     )
 
 
+def mapping(value: dict[str, Any], key: str) -> dict[str, Any]:
+    """Returns a member that is an object; an empty one where it is none."""
+    found = value.get(key)
+    return found if isinstance(found, dict) else {}
+
+
 def _of_replicas(document: dict[str, Any]) -> tuple[bool | None, bool | None]:
     """Judges a workload that has replicas."""
-    metadata, spec, status = (_mapping(document, part) for part in ("metadata", "spec", "status"))
+    metadata, spec, status = (mapping(document, part) for part in ("metadata", "spec", "status"))
     running, healthy = _of_pods(_number(spec, "replicas", 1), _number(status, "readyReplicas"))
     # A controller that has not seen the newest generation tells of an older one.
     is_stale = _number(status, "observedGeneration") < _number(metadata, "generation")
@@ -72,12 +78,12 @@ def _of_pods(wanted: int, ready: int) -> tuple[bool | None, bool | None]:
 
 
 def _of_job(document: dict[str, Any]) -> bool | None:
-    status = _mapping(document, "status")
+    status = mapping(document, "status")
     if _has(status, "Complete") or _has(status, "Failed"):
         return False
     if _number(status, "active"):
         return True
-    return False if _mapping(document, "spec").get("suspend") is True else None
+    return False if mapping(document, "spec").get("suspend") is True else None
 
 
 def _is_ready(status: dict[str, Any]) -> bool:
@@ -100,11 +106,6 @@ def _owner(metadata: dict[str, Any]) -> str:
         if isinstance(one, dict) and one.get("controller") is True:
             return f"{one.get('kind')}/{one.get('name')}"[:_MAX_OWNER]
     return ""
-
-
-def _mapping(value: dict[str, Any], key: str) -> dict[str, Any]:
-    found = value.get(key)
-    return found if isinstance(found, dict) else {}
 
 
 def _number(value: dict[str, Any], key: str, default: int = 0) -> int:

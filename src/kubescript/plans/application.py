@@ -270,7 +270,7 @@ def _tell(report: Report, done: int, count: int, text: str) -> None:
     # Whoever asked may be gone: a client that cancelled its call must not leave a plan half applied.
     try:
         report(done, count, text)
-    except Exception as error:
+    except Exception as error:  # of any kind: it is the reporter's, and not the plan's
         log.debug("nobody hears of the progress any more: %r", error)
 
 

@@ -101,7 +101,7 @@ class Approvals:
                 if error.code in _NOT_OURS:
                     self._left.add(plan_id)
                 log.warning("plan %s: %s", plan_id, error.message, extra={"code": error.code, "remedy": error.remedy})
-            except Exception:
+            except Exception:  # a bug of ours: the thread must look again, and the other plans must not wait for it
                 log.exception("plan %s", plan_id)
 
     def forget(self) -> None:

@@ -119,7 +119,7 @@ def _check_apart(earlier: plan.Step, step: plan.Step) -> None:
     """Raises PlanError when both are about one object, and not about different fields of it."""
     # Two dry runs are both made on the object as it is now: neither shows what the two do together. Attack: a second
     # patch that looks like the first.
-    if _object(earlier) != _object(step):
+    if earlier.key != step.key:
         return
     both_change = earlier.precondition is not None and step.precondition is not None
     shared = _own_paths(earlier.rows) & _own_paths(step.rows)
@@ -136,10 +136,6 @@ def _instead(earlier: plan.Step, step: plan.Step) -> str:
     if earlier.removes:
         return "it is deleted already" if step.removes else "delete it in one script, create it in the next"
     return "leave that out, since it is deleted" if step.removes else "put both changes into one request"
-
-
-def _object(step: plan.Step) -> tuple[str, str, str, str]:
-    return step.group, step.resource, step.namespace, step.name
 
 
 def _own_paths(rows: tuple[masking.Row, ...]) -> frozenset[str]:

@@ -89,6 +89,12 @@ class Step(msgspec.Struct, frozen=True):
         return self.verb == "delete" or self.subresource == "eviction"
 
     @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What tells its object from all others: a pod is the same one when it is evicted, a deployment when it is
+        scaled."""
+        return self.group, self.resource, self.namespace, self.name
+
+    @property
     def target(self) -> str:
         """`deployments.apps/scale shop/web`: what the step is about."""
         resource = self.resource + (f".{self.group}" if self.group else "")

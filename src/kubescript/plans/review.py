@@ -30,8 +30,10 @@ def reviewer(settings: configuration.Configuration) -> Callable[[Sequence[plan.S
 
     def review(steps: Sequence[plan.Step]) -> list[tuple[plan.Finding, ...]]:
         found: list[list[plan.Finding]] = [[] for _ in steps]
-        for each in rules.judge(from_plan(steps), settings).findings:
-            found[each.change].append(plan.Finding(each.rule, each.severity, each.message))
+        judgement = rules.judge(from_plan(steps), settings)
+        for each in judgement.findings:
+            finding = plan.Finding(each.rule, each.severity, each.message)
+            found[each.change].append(finding)
         return [tuple(each) for each in found]
 
     return review
@@ -39,9 +41,7 @@ def reviewer(settings: configuration.Configuration) -> Callable[[Sequence[plan.S
 
 def from_plan(steps: Sequence[plan.Step]) -> transcript.Transcript:
     """Returns the changes of a plan."""
-    return transcript.Transcript(
-        changes=tuple(change_of(step) for step in steps),
-    )
+    return transcript.Transcript(tuple(map(change_of, steps)))
 
 
 def change_of(step: plan.Step) -> transcript.Change:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Mapping
 
 from kubescript.safety import configuration, findings, transcript
 
@@ -35,7 +36,11 @@ def _outside(change: transcript.Change, patterns: tuple[str, ...]) -> str:
 
 
 def _unlabelled(change: transcript.Change, settings: configuration.Configuration, wrong: list[str]) -> str:
-    wanted = ", ".join(f"{key}={settings.labels[key]}" for key in wrong)
-    labels = change.labels or {}
-    own = ", ".join(f"{key}={labels[key]}" for key in wrong if key in labels) or "no such label"
+    has = change.labels or {}
+    wanted = _listed(settings.labels, wrong)
+    own = _listed(has, [key for key in wrong if key in has]) or "no such label"
     return f"{change.method} of {change.target}, which lacks {wanted} (it has {own})"
+
+
+def _listed(labels: Mapping[str, str], keys: list[str]) -> str:
+    return ", ".join(f"{key}={labels[key]}" for key in keys)

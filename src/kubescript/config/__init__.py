@@ -1,28 +1,17 @@
 """All settings. They are read once from flags, environment and file, in this order of precedence, and frozen."""
 
+from kubescript.config.clusters import Context, DeniedResource
 from kubescript.config.deferring import deferred_models
 from kubescript.config.loading import load, nearest
-from kubescript.config.settings import (
-    MIB,
-    Approvals,
-    Audit,
-    Context,
-    DeniedResource,
-    Expression,
-    Http,
-    Limits,
-    Output,
-    Plans,
-    Redaction,
-    RedactionRule,
-    Sandbox,
-    Settings,
-    Telemetry,
-    WritePolicy,
-)  # fmt: skip
+from kubescript.config.records import Audit, Redaction, RedactionRule, Telemetry
+from kubescript.config.scripts import Limits, Output, Sandbox
+from kubescript.config.section import MIB
+from kubescript.config.serving import Access, Auth, Http, Impersonation, Introspection, Tls
+from kubescript.config.settings import Settings
+from kubescript.config.writes import Approvals, Expression, Plans, WritePolicy
 
 __all__ = [
-    "MIB", "Approvals", "Audit", "Context", "DeniedResource", "Expression", "Http", "Limits", "Output", "Plans",
-    "Redaction", "RedactionRule", "Sandbox", "Settings", "Telemetry", "WritePolicy", "deferred_models", "load",
-    "nearest",
+    "MIB", "Access", "Approvals", "Audit", "Auth", "Context", "DeniedResource", "Expression", "Http", "Impersonation",
+    "Introspection", "Limits", "Output", "Plans", "Redaction", "RedactionRule", "Sandbox", "Settings", "Telemetry",
+    "Tls", "WritePolicy", "deferred_models", "load", "nearest",
 ]  # fmt: skip

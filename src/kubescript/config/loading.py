@@ -18,7 +18,9 @@ import pydantic
 import pydantic_settings
 
 from kubescript import errors
-from kubescript.config.settings import PREFIX, Context, Settings, split, with_home
+from kubescript.config.clusters import Context
+from kubescript.config.section import with_home
+from kubescript.config.settings import PREFIX, Settings, split
 
 __all__ = ["load", "nearest"]
 

@@ -220,10 +220,10 @@ def test_masking_an_answer_ends_with_its_call(evaluate: evaluator.Evaluator, att
                 before = time.monotonic()
                 await anyio.sleep(0.05)
                 worst = max(worst, time.monotonic() - before)
-            assert evaluate._threads.borrowed_tokens == 1
+            assert evaluate._places.threads.borrowed_tokens == 1
             tasks.cancel_scope.cancel()
         with anyio.fail_after(patience.scaled(LATE_S)):
-            while evaluate._threads.borrowed_tokens:
+            while evaluate._places.threads.borrowed_tokens:
                 await anyio.sleep(0.05)
 
     anyio.run(attack)

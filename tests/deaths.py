@@ -27,7 +27,7 @@ from urllib3 import connection
 from kubescript import app, config, planning, spawner, types
 from kubescript.audit import recorder
 from kubescript.cluster import connections, http, live  # noqa: F401 - likewise
-from kubescript.plans import application, store
+from kubescript.plans import application, keeper, store
 from kubescript.redaction import pool
 from kubescript.request import request
 from tests.processes import CONTEXT
@@ -209,7 +209,9 @@ def _live(parts: app.Application, audit: Path, plan: str, dies_at: int, writer: 
 
         plant(reached)
         ledger = recorder.opened(config.Audit(file=audit), parts.redaction.text_or_withheld)
-        approvals = planning.Planning(parts.settings, {"": parts.contexts.default}, ledger).approvals
+        approvals = planning.Planning(
+            parts.settings, {"": parts.contexts.default}, ledger, keeper.Keeper(parts.settings.plans)
+        ).approvals
         if plan:
             approvals.apply(plan, lambda _done, _count, _text: None)
         else:

@@ -23,7 +23,7 @@ from kubernetes import client
 from kubescript import app, config, errors, planning, spawner, types
 from kubescript.audit import recorder
 from kubescript.cluster import live as live_cluster_access
-from kubescript.plans import application, approval, planner, record, store
+from kubescript.plans import application, approval, keeper, planner, record, store
 from tests import clients, deaths, patience, people, shop, trails
 from tests.controlplane import audit, live
 from tests.controlplane.writer import Object, Writer
@@ -115,7 +115,8 @@ class Place:
         """Another server's part that plans need, with these settings."""
         settings = config.Settings.model_validate({**self.given, **given})
         access = self.application.contexts.default
-        return planning.Planning(settings, dict.fromkeys(settings.context_names or ("",), access), ledger)
+        accesses = dict.fromkeys(settings.context_names or ("",), access)
+        return planning.Planning(settings, accesses, ledger, keeper.Keeper(settings.plans))
 
     def approved(self, writes: tuple[str, ...] = FIRST) -> Made:
         """A new plan."""
@@ -341,7 +342,7 @@ def test_a_plan_outlives_each_program_that_has_to_do_with_it(
 def test_a_server_that_starts_before_the_lease_of_a_dead_one_is_over_looks_again(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(planning, "_LOOK_S", 0.1)
+    monkeypatch.setattr(keeper, "_LOOK_S", 0.1)
     made = place.approved()
     server = place.server()
     server.store().claim(made.id, "dead", lease_s=2)

@@ -1,49 +1,118 @@
-"""The limit on scripts that run at the same time: a fixed number of places, and a bounded queue before them. The
-evaluator uses it."""
+"""The limit on scripts that run at the same time: a fixed number of places, and a bounded queue of each caller before
+them. The evaluators of all callers share one.
+
+Among several callers places are given in turn, and by dynamic thresholds (Choudhury and Hahne, 1998): whoever has as
+many as are free waits. So one caller takes half of the places at most, and another one finds some free.
+"""
 
 from __future__ import annotations
 
+import collections
 import contextlib
 from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
 
 import anyio
 
 from kubescript import errors
 
-__all__ = ["Concurrency"]
+__all__ = ["Concurrency", "Places"]
+
+
+@dataclass(eq=False, slots=True)
+class _Waiter:
+    """One script in the queue."""
+
+    ready: anyio.Event = field(default_factory=anyio.Event)
 
 
 class Concurrency:
-    """The places of one server and the number of scripts that wait for one. One event loop uses it."""
+    """The places of one server and the scripts that wait for one. One event loop uses it."""
 
-    def __init__(self, places: int, queue: int) -> None:
-        self._places = anyio.CapacityLimiter(places)
+    def __init__(self, places: int, queue: int, *, shared: bool = False) -> None:
+        """`queue` is how many scripts of one caller may wait; `shared` says that there are several callers."""
+        self._places = places
         self._queue = queue
-        self.waiting = 0
+        self._shared = shared
+        self._running: collections.Counter[str] = collections.Counter()
+        self._waiting: dict[str, collections.deque[_Waiter]] = {}
+        """By callers, the one first whose turn it is."""
 
     @property
     def running(self) -> int:
         """Places that are taken."""
-        return int(self._places.borrowed_tokens)
+        return self._running.total()
+
+    @property
+    def waiting(self) -> int:
+        """Scripts that wait for a place."""
+        return sum(map(len, self._waiting.values()))
 
     @contextlib.asynccontextmanager
-    async def place(self) -> AsyncIterator[None]:
+    async def place(self, caller: str = "") -> AsyncIterator[None]:
         """Holds a place among the running scripts. Waits for it, or raises Busy at once when the queue is full."""
-        self._refuse_when_full()
-        holder = object()
-        self.waiting += 1
-        try:
-            await self._places.acquire_on_behalf_of(holder)
-        finally:
-            self.waiting -= 1
+        if caller in self._waiting or not self._may_run(caller):
+            await self._turn(caller)
+        else:
+            self._running[caller] += 1
         try:
             yield
         finally:
-            self._places.release_on_behalf_of(holder)
+            self._leave(caller)
 
-    def _refuse_when_full(self) -> None:
-        if self._places.available_tokens < 1 and self.waiting >= self._queue:
+    async def _turn(self, caller: str) -> None:
+        """Waits until a place is the caller's."""
+        queue = self._waiting.get(caller, ())
+        if len(queue) >= self._queue:
             raise errors.Busy(
-                f"{self._places.total_tokens:g} scripts are running and {self._queue} wait; try again in a few seconds",
+                f"{self._running[caller]} of your scripts are running and {self._queue} wait; try again in a few "
+                "seconds",
                 remedy="raise sandbox.max_scripts or sandbox.max_queue, or run more replicas",
             )
+        waiter = _Waiter()
+        self._waiting.setdefault(caller, collections.deque()).append(waiter)
+        try:
+            await waiter.ready.wait()
+        except BaseException:
+            if waiter.ready.is_set():  # cancelled with a place already given
+                self._leave(caller)
+            else:
+                self._forget(caller, waiter)
+            raise
+
+    def _may_run(self, caller: str) -> bool:
+        free = self._places - self.running
+        return free > 0 and (not self._shared or self._running[caller] < free)
+
+    def _leave(self, caller: str) -> None:
+        """Frees a place, and gives what is free to those whose turn it is."""
+        self._running[caller] -= 1
+        if not self._running[caller]:
+            del self._running[caller]
+        while (following := self._next()) is not None:
+            queue = self._waiting.pop(following)
+            self._running[following] += 1
+            queue.popleft().ready.set()
+            if queue:
+                self._waiting[following] = queue  # at the end: the others come first
+
+    def _next(self) -> str | None:
+        """Returns the caller whose turn it is."""
+        return next(filter(self._may_run, self._waiting), None)
+
+    def _forget(self, caller: str, waiter: _Waiter) -> None:
+        queue = self._waiting[caller]
+        queue.remove(waiter)
+        if not queue:
+            del self._waiting[caller]
+
+
+class Places:
+    """What the scripts of one server share."""
+
+    def __init__(self, scripts: int, queue: int, *, shared: bool = False) -> None:
+        self.scripts = Concurrency(scripts, queue, shared=shared)
+        self.waits = Concurrency(max(1, scripts // 2), queue, shared=shared)
+        """What waits for a cluster may take half an hour, and leaves at least half of the places to all others."""
+        self.threads = anyio.CapacityLimiter(scripts)
+        """Threads have a limit of their own, because the thread of a cancelled script outlives its place."""

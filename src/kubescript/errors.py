@@ -3,6 +3,7 @@
     KubescriptError
     ├── ConfigError          the operator's settings; the server does not start
     ├── RequestError         a call that cannot be built or classified; the script may go on
+    ├── AuthError            a caller whose name is not proven, or who may not use the server
     ├── PolicyDenied         a call the policy refuses; the script may go on
     ├── ClusterError         the API server could not be asked, or broke off; the script may go on
     ├── LimitExceeded        a budget of the script is used up; the script ends
@@ -23,6 +24,7 @@ from typing import ClassVar
 
 __all__ = [
     "AuditError",
+    "AuthError",
     "Busy",
     "ClusterError",
     "ConfigError",
@@ -68,6 +70,13 @@ class RequestError(KubescriptError):
     """A call from the sandbox cannot be turned into one API request. Codes: `request.*`."""
 
     default_code = "request.invalid"
+
+
+class AuthError(KubescriptError):
+    """Nobody has proven who calls, or the caller may not do this. Codes: `auth.token` (401), `auth.scope` and
+    `auth.access` (403), `auth.unavailable` (503: whoever could prove it cannot be asked)."""
+
+    default_code = "auth.token"
 
 
 class PolicyDenied(KubescriptError):

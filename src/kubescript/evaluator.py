@@ -129,7 +129,8 @@ class _Request:
 
 
 class Evaluator:
-    """Evaluates scripts against clusters, each under its policy. All clients of a server use it at the same time."""
+    """Evaluates the scripts of one caller against clusters, each under its policy. All his clients use it at the same
+    time."""
 
     def __init__(
         self,
@@ -140,26 +141,21 @@ class Evaluator:
         *,
         mask: call_log.Mask | None = None,
         plans: planner.Planner | None = None,
+        places: concurrency.Places | None = None,
+        observers: Sequence[evaluation.Observer] = (),
+        owner: str = "",
     ) -> None:
-        """Without `plans`, writes that need a plan are refused."""
+        """Without `plans`, writes that need a plan are refused. `places` and `observers`, which are called with every
+        evaluation, may be those of several evaluators; `owner` tells this one's caller from all others."""
         self._settings = settings
         self._runner = runner
         self._handler = handler
         self._audit = audit
         self._mask = mask
         self._plans = plans
-        self.observers: list[evaluation.Observer] = []
-        """Called with every evaluation; `app` fills the list at the start."""
-        self._places = concurrency.Concurrency(settings.sandbox.max_scripts, settings.sandbox.max_queue)
-        # What waits for a cluster may take half an hour, and leaves at least half of the places to all others.
-        self._waits = concurrency.Concurrency(max(1, settings.sandbox.max_scripts // 2), settings.sandbox.max_queue)
-        # Threads have a limit of their own, because the thread of a cancelled script outlives its place.
-        self._threads = anyio.CapacityLimiter(settings.sandbox.max_scripts)
-
-    @property
-    def load(self) -> evaluation.Load:
-        """How busy the evaluator is."""
-        return evaluation.Load(self._places.running, self._places.waiting, self._runner.spares)
+        self._places = places or concurrency.Places(settings.sandbox.max_scripts, settings.sandbox.max_queue)
+        self._observers = observers
+        self._owner = owner
 
     async def evaluate(
         self,
@@ -178,7 +174,10 @@ class Evaluator:
         limits = self._settings.limits.for_script(timeout_ms, waits_ms)
         asked = _Request(script, limits, caller, _from_threads(on_progress))
         try:
-            async with self._waits.place() if waits_ms else contextlib.nullcontext(), self._places.place():
+            async with contextlib.AsyncExitStack() as held:
+                if waits_ms:
+                    await held.enter_async_context(self._places.waits.place(self._owner))
+                await held.enter_async_context(self._places.scripts.place(self._owner))
                 return await self._in_thread(asked, asked.ms_ago)
         except errors.KubescriptError as error:
             failure = error
@@ -199,7 +198,7 @@ class Evaluator:
     async def _in_thread(self, asked: _Request, waited_ms: float) -> types.Answer:
         work = functools.partial(self._evaluate, asked, waited_ms)
         try:
-            return await anyio.to_thread.run_sync(work, limiter=self._threads, abandon_on_cancel=True)
+            return await anyio.to_thread.run_sync(work, limiter=self._places.threads, abandon_on_cancel=True)
         except anyio.get_cancelled_exc_class():
             asked.cancelled.set()
             asked.switch.cancel()
@@ -399,8 +398,8 @@ class Evaluator:
         return error
 
     def _observe(self, done: evaluation.Evaluation) -> None:
-        if self.observers:
-            self._runner.later(functools.partial(evaluation.notify, tuple(self.observers), done))
+        if self._observers:
+            self._runner.later(functools.partial(evaluation.notify, tuple(self._observers), done))
 
 
 def _from_threads(on_progress: OnProgress | None) -> _Report | None:

@@ -7,11 +7,11 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from kubescript import config, contexts, errors, types
 from kubescript.broker import records
-from kubescript.plans import application, approval, plan, planner, review, undo
+from kubescript.plans import application, approval, keeper, plan, planner, review, undo
 from kubescript.policy import write_settings
 from kubescript.safety import configuration
 
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["Planning"]
 
 log = logging.getLogger(__name__)
-
-_LOOK_S: Final = 30.0
-"""Seconds until it is looked again for plans whose server has died."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +34,26 @@ class _Page:
 
 
 class Planning:
-    """What plans need of one server. Many threads use it at once."""
+    """What the plans of one caller need. Many threads use it at once."""
 
     def __init__(
         self,
         settings: config.Settings,
         accesses: Mapping[str, contexts.ClusterAccess],
         ledger: approval.Ledger | None,
+        kept: keeper.Keeper,
+        user: str | None = None,
     ) -> None:
-        """`accesses` has the clusters by the names of their contexts."""
+        """`accesses` has the clusters by the names of their contexts; `user` is who calls, where that is proven."""
         self._settings = settings
         self._ledger = ledger
         self._lock = threading.Lock()
-        self._recovers = False
-        self._store: store.Store | None = None
+        self._keeper = kept
         self._page: _Page | None = None
-        self._closed = threading.Event()
+        self._has_page = settings.plans.page and user is None
+        """The page knows no callers: it is for the one person of this machine."""
+        author = user or (planner.local_user() if settings.transport == "stdio" else "")
+        self._acts_for = author if settings.acts_as != "server" else None
         terms: dict[str, planner.Terms] = {}
         self._targets: dict[str, application.Target] = {}
         for context, access in accesses.items():
@@ -62,23 +63,17 @@ class Planning:
                 terms[name] = _terms(own, access)
                 self._targets[name] = application.Target(access.broker.writer, terms[name].policy, terms[name].identify)
         self.planner = planner.Planner(
-            self.store,
+            kept.store,
             terms,
             expires_s=settings.plans.expires_s,
-            user=planner.local_user() if settings.transport == "stdio" else "",
+            user=author,
             review=review.reviewer(_safety_rules(settings)),
         )
-        self.approvals = approval.Approvals(self.store, self._applier, ledger)
+        self.approvals = approval.Approvals(kept.store, self._applier, ledger)
 
     def store(self) -> store.Store:
         """Returns the store, which is opened at its first use. Raises PlanError."""
-        # SQLAlchemy takes 0.3 s to import, and most servers never make a plan.
-        from kubescript.plans import store
-
-        with self._lock:
-            if self._store is None:
-                self._store = store.Store(self._settings.plans.store)
-            return self._store
+        return self._keeper.store()
 
     def undo(self, plan_id: str, caller: types.Caller, look: undo.Look) -> plan.Plan:
         """Makes and keeps the reverse of a plan, for a person to approve. Raises KubescriptError."""
@@ -92,18 +87,8 @@ class Planning:
         return made
 
     def recover(self) -> None:
-        """Goes on with plans whose server died while it applied them, now and again and again, in a thread of its own:
-        a server that starts at once after the death of another one comes before the lease of that one is over."""
-        with self._lock:
-            is_first, self._recovers = not self._recovers, True
-        if is_first:
-            threading.Thread(target=self._recover, name="kubescript-plans", daemon=True).start()
-
-    def _recover(self) -> None:
-        _logged(self.approvals.forget)
-        _logged(self.approvals.recover)
-        while not self._closed.wait(_LOOK_S):
-            _logged(self.approvals.recover)
+        """Goes on with plans whose server died, see `keeper.Keeper.recover`."""
+        self._keeper.recover(self.approvals)
 
     def link(self, found: record.Record) -> str:
         """Returns a link that opens a plan's page once; empty where there is no page."""
@@ -123,7 +108,7 @@ class Planning:
 
     def _opened_page(self) -> _Page | None:
         """Returns the page, which is served from the first plan on."""
-        if not self._settings.plans.page:
+        if not self._has_page:
             return None
         from kubescript import private_files
         from kubescript.approvals import access, links, page, serving
@@ -156,25 +141,16 @@ class Planning:
             log.warning("plan %s: %s", plan_id, error.message, extra={"code": error.code, "remedy": error.remedy})
 
     def close(self) -> None:
-        """Closes the page and the store."""
-        self._closed.set()
+        """Closes the page. Other callers' plans go on."""
+        self._keeper.leave(self.approvals)
         with self._lock:
             if self._page is not None:
                 for close in self._page.closers:
                     close()
-            if self._store is not None:
-                self._store.close()
 
     def _applier(self) -> application.Applier:
-        return application.Applier(self.store(), self._targets, self._closed.is_set)
-
-
-def _logged(work: Callable[[], None]) -> None:
-    """Does what nobody waits for."""
-    try:
-        work()
-    except errors.KubescriptError as error:
-        log.warning("plans: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
+        kept = self._keeper
+        return application.Applier(kept.store(), self._targets, lambda: kept.is_closed, self._acts_for)
 
 
 def _terms(settings: config.Settings, access: contexts.ClusterAccess) -> planner.Terms:

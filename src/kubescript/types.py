@@ -95,7 +95,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asked for a script, as the client calls itself: nobody has proven it."""
+    """Who asked for a script. What the client says of itself nobody has proven."""
 
     session: str = ""
     """One connection of one client; no handle that would let anybody join it."""
@@ -106,6 +106,8 @@ class Caller:
     lasts: bool = True
     """Whether later calls of the same client have the same session. Over HTTP a client may have none; then each call is
     one."""
+    user: str = ""
+    """The user's name, where it is proven."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,14 @@ from typing import Final
 
 import orjson
 
-from kubescript import app, config, errors, layers, redaction, spawner
+from kubescript import clusters, config, errors, layers, redaction, spawner
 from kubescript.audit import recorder
 from kubescript.cli import connection
 from kubescript.cluster import kubeconfig
 from kubescript.executor import executor
 from kubescript.output import sanitizing
 from kubescript.policy import rules, write_settings
+from kubescript.toolsets import builtin
 from kubescript.wire import protocol
 
 __all__ = ["Cluster", "Report", "examine"]
@@ -202,7 +203,7 @@ def examine(settings: config.Settings, source: spawner.Spawner, *, offline: bool
     With `offline`, only a cluster whose rules nothing but discovery can confirm is asked. Raises ConfigError for
     settings that no server takes.
     """
-    app.check_toolsets(settings)
+    builtin.check(settings)
     memory = settings.limits.memory_mib * config.MIB
     runner = executor.Executor(source, memory_bytes=memory, cpu_seconds=60, spares=0, strict=False)
     return Report(
@@ -258,7 +259,7 @@ def _clusters(settings: config.Settings, *, offline: bool) -> tuple[Cluster, ...
 
 def _cluster(settings: config.Settings, name: str, *, offline: bool) -> Cluster:
     """What the server would serve under this name."""
-    policy = app.policy_of(settings)
+    policy = clusters.policy_of(settings)
     write_settings.read(settings.write_policy)  # raises what would end the server
     source, problem = _source(settings)
     all_rules = (*policy.defaults, *policy.rules)
@@ -273,14 +274,14 @@ def _cluster(settings: config.Settings, name: str, *, offline: bool) -> Cluster:
         denied=tuple(rule.id for rule in all_rules if rule.serve == "nothing"),
         metadata_only=tuple(rule.id for rule in all_rules if rule.serve == "metadata"),
         problem=problem,
-        rules=tuple(app.check_rules(settings, name)),
+        rules=tuple(clusters.check_rules(settings, name)),
         asked=needs_no_answer or has_custom_rules or answer is not None,
         answer=answer,
     )
 
 
 def _answer(settings: config.Settings) -> connection.Answer:
-    with contextlib.closing(app.open_cluster(settings)) as cluster:
+    with contextlib.closing(clusters.one(settings)) as cluster:
         return connection.ask(cluster, writable=settings.mode != "off")
 
 
@@ -288,7 +289,7 @@ def _source(settings: config.Settings) -> tuple[str, str]:
     """Where the cluster is configured, and what is wrong with that; connects to nothing."""
     source, name = f"snapshot {settings.snapshot}", settings.context or "(current)"
     try:
-        with contextlib.closing(app.open_cluster(settings)) as cluster:
+        with contextlib.closing(clusters.one(settings)) as cluster:
             name = cluster.name
         problem = ""
     except errors.ClusterError as error:

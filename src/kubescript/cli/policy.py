@@ -54,7 +54,7 @@ def test(context: click.Context, /, file: Path, **given: object) -> None:
 @contextlib.contextmanager
 def _judges(settings: config.Settings) -> Iterator[dict[str, policy_cases.Judge]]:
     """Yields what decides about each cluster, the default one first. Raises ConfigError for wrong settings."""
-    from kubescript import app, redaction
+    from kubescript import clusters, redaction
     from kubescript.cli import policy_cases
     from kubescript.policy import write_settings
 
@@ -65,7 +65,7 @@ def _judges(settings: config.Settings) -> Iterator[dict[str, policy_cases.Judge]
         for name in settings.context_names or ("",):
             own = settings.of_context(name) if name else settings
             rules = write_settings.read(own.write_policy)
-            judges[name] = policy_cases.Judge(app.policy_of(own), rules, engine.changes)
+            judges[name] = policy_cases.Judge(clusters.policy_of(own), rules, engine.changes)
         yield judges
 
 

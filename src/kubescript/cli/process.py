@@ -108,7 +108,7 @@ def exit_on_signals(opened: app.Application, source: spawner.Spawner) -> None:
         try:
             source.close()  # the workers die with the fork server
             deadline = time.monotonic() + _GRACE_S
-            while opened.evaluator.load.running and time.monotonic() < deadline:
+            while opened.load.running and time.monotonic() < deadline:
                 time.sleep(0.01)
             opened.close()
         finally:

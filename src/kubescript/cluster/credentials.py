@@ -59,18 +59,24 @@ class ApiServer:
     """Held while the token is asked for. It belongs to one cluster: a plugin that hangs must delay no other cluster."""
 
 
-def load(path: Path | None, context: kubeconfig.Context | None, tokens: gke.Tokens | None = None) -> ApiServer:
+def load(
+    path: Path | None,
+    context: kubeconfig.Context | None,
+    tokens: gke.Tokens | None = None,
+    *,
+    anonymous: bool = False,
+) -> ApiServer:
     """Reads the credentials of `context` (None: the pod's service account). It may run a credential plugin.
 
-    With `tokens` these are the credentials, and those of the kubeconfig are not read. Raises ClusterError with a text
-    of our own.
+    With `tokens` these are the credentials, and `anonymous` ones are none; those of the kubeconfig are not read then.
+    Raises ClusterError with a text of our own.
     """
     # The client writes certificates and keys of the kubeconfig to files, which exist until the TLS context has read
     # them.
     folder = tempfile.mkdtemp(prefix="kubescript-")
     try:
         with _renewal_lock(path, context):
-            configuration = _configuration(path, context, folder, tokens)
+            configuration = _configuration(path, context, folder, tokens, anonymous=anonymous)
             tls_context = _tls_context(configuration)
             pool = _connection_pool(configuration, tls_context)
             authority = _authority(configuration, tls_context)
@@ -82,7 +88,8 @@ def load(path: Path | None, context: kubeconfig.Context | None, tokens: gke.Toke
         shutil.rmtree(folder, ignore_errors=True)
     _check_server(configuration.host, context)
     server = ApiServer(configuration, pool, configuration.host.rstrip("/"), authority)
-    _check_plugin(server, context)
+    if not anonymous:
+        _check_plugin(server, context)
     return server
 
 
@@ -98,7 +105,12 @@ def _unloadable(error: Exception, context: kubeconfig.Context | None) -> errors.
 
 
 def _configuration(
-    path: Path | None, context: kubeconfig.Context | None, folder: str, tokens: gke.Tokens | None
+    path: Path | None,
+    context: kubeconfig.Context | None,
+    folder: str,
+    tokens: gke.Tokens | None,
+    *,
+    anonymous: bool,
 ) -> Any:
     """Returns the official client's configuration, which writes inline certificates and keys to `folder`."""
     import kubernetes.client
@@ -109,6 +121,9 @@ def _configuration(
     configuration = kubernetes.client.Configuration()
     if context is None:
         kubernetes.config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
+        if anonymous:
+            configuration.api_key = {}
+            configuration.refresh_api_key_hook = None
         return configuration
     loader = kube_config._get_kube_config_loader(  # type: ignore[no-untyped-call]
         filename=kubeconfig.source(path),
@@ -116,7 +131,7 @@ def _configuration(
         temp_file_path=folder,
         persist_config=_can_be_written(path),
     )
-    if tokens is not None:
+    if tokens is not None or anonymous:
         loader._user = None  # so that no plugin runs, which may be missing
     loader.load_and_set(configuration)
     if tokens is not None:

@@ -11,7 +11,7 @@ import re
 import ssl
 import threading
 import urllib.parse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NoReturn
 
 import urllib3
@@ -40,7 +40,11 @@ _MAX_ENCODING: Final = 40
 
 
 def send(
-    pool: urllib3.PoolManager, url: str, call: request.Request, headers: dict[str, str], exchange: connections.Exchange
+    pool: urllib3.PoolManager,
+    url: str,
+    call: request.Request,
+    headers: Mapping[str, str],
+    exchange: connections.Exchange,
 ) -> types.Response:
     """Sends the request once; returns when the head of the answer has arrived. Raises ClusterError.
 

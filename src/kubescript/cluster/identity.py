@@ -36,7 +36,9 @@ class Identity:
     stays, whatever `kubectl config use-context` does to the file: a server never changes its cluster by itself.
     """
 
-    def __init__(self, path: Path | None, context: str | None) -> None:
+    def __init__(self, path: Path | None, context: str | None, *, anonymous: bool = False) -> None:
+        """An `anonymous` one has no credentials: it knows the cluster alone."""
+        self._anonymous = anonymous
         self._path = path
         self._context_name = context
         self._context: kubeconfig.Context | None = None
@@ -82,9 +84,12 @@ class Identity:
 
     def log_in(self) -> futures.Future[None]:
         """Begins to log in to GKE, or joins the login that is under way; the calls that follow it use its tokens.
+        Raises ClusterError where calls are not made with the server's credentials.
 
         The result raises ClusterError for a context that is not of GKE, and when nothing on this machine gives a token.
         """
+        if self._anonymous:
+            raise errors.ClusterError("you act on the cluster with your own token; there is nothing to log in to")
         # Attack: a client that asks, and cancels, a thousand times, to have a thousand plugins started.
         with self._lock:
             if self._login is None or self._login.done():
@@ -114,6 +119,8 @@ class Identity:
 
     def authorization(self, server: credentials.ApiServer, deadline: float, cancel: cancellation.Cancellation) -> str:
         """Returns the Authorization header to send now; empty when there is none. Raises ClusterError."""
+        if self._anonymous:
+            return ""
         if self._tokens is None and (self.context is None or not self.context.plugin):
             return credentials.authorization(server)
         future = _in_thread(lambda: credentials.authorization(server))
@@ -131,7 +138,7 @@ class Identity:
 
     def _load(self) -> credentials.ApiServer:
         tokens = self._tokens
-        server = credentials.load(self._path, self.context, tokens)
+        server = credentials.load(self._path, self.context, tokens, anonymous=self._anonymous)
         with self._lock:
             # What was loaded with the kubeconfig's credentials is out of date after a login.
             if tokens is not self._tokens:

@@ -12,14 +12,14 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import kubescript
 from kubescript import cancellation, errors, types
-from kubescript.cluster import identity, timers
+from kubescript.cluster import acting, identity, timers
 from kubescript.request import request
 
 if TYPE_CHECKING:
@@ -43,9 +43,17 @@ class Live:
     or broken one is an error of that call, and the next call finds it mended.
     """
 
-    def __init__(self, path: Path | None = None, context: str | None = None, patience_s: float | None = None) -> None:
-        """`patience_s` bounds the wait for an answer to begin, retries included; None: as long as the call may take."""
-        self._identity = identity.Identity(path, context)
+    def __init__(
+        self,
+        path: Path | None = None,
+        context: str | None = None,
+        patience_s: float | None = None,
+        caller: acting.Acting | None = None,
+    ) -> None:
+        """`patience_s` bounds the wait for an answer to begin, retries included; None: as long as the call may take.
+        Requests are sent on behalf of `caller`; None: as the server itself."""
+        self._caller = caller
+        self._identity = identity.Identity(path, context, anonymous=caller is not None and not caller.with_credentials)
         self._patience_s = patience_s or float("inf")
         self._lock = threading.Lock()
         self._exchanges: set[connections.Exchange] = set()
@@ -127,7 +135,7 @@ class Live:
         self,
         server: credentials.ApiServer,
         call: request.Request,
-        headers: dict[str, str],
+        headers: Mapping[str, str],
         deadlines: _Deadlines,
         cancel: cancellation.Cancellation,
     ) -> types.Response:
@@ -207,10 +215,14 @@ class Live:
         call: request.Request,
         deadline: float,
         cancel: cancellation.Cancellation,
-    ) -> dict[str, str]:
+    ) -> Mapping[str, str]:
         """Every header of the request; none comes from a script."""
+        from urllib3 import HTTPHeaderDict  # urllib3 is part of what start-up must not pay
+
         encoding = "gzip" if call.gzip else "identity"
-        headers = {"Accept": call.accept, "Accept-Encoding": encoding, "User-Agent": _user_agent(call)}
+        headers = HTTPHeaderDict(Accept=call.accept)
+        headers["Accept-Encoding"] = encoding
+        headers["User-Agent"] = _user_agent(call)
         if call.audit_id:
             headers["Audit-ID"] = call.audit_id
         if call.body is not None:
@@ -218,6 +230,8 @@ class Live:
         authorization = self._identity.authorization(server, deadline, cancel)
         if authorization:
             headers["Authorization"] = authorization
+        for name, value in self._caller.headers() if self._caller is not None else ():
+            headers.add(name, value)  # one name may come several times
         return headers
 
 

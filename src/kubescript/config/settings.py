@@ -159,6 +159,13 @@ class Settings(pydantic_settings.BaseSettings):
         """Whether any script may change any cluster, with or without a plan."""
         return set(self.modes) != {"off"}
 
+    @property
+    def knows_callers(self) -> bool:
+        """Whether callers must say who they are."""
+        auth, tls = self.auth, self.tls
+        ways = (auth.issuer, auth.introspection, auth.token_review, auth.tokens_file, tls.client_ca_file)
+        return self.transport == "http" and any(ways)
+
     def of_context(self, name: str) -> Settings:
         """Returns these settings as they apply to one of `contexts`."""
         own = self.contexts[name]

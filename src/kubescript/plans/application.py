@@ -61,12 +61,18 @@ class Applier:
     """Applies the plans of one server, or of one command."""
 
     def __init__(
-        self, plans: store.Store, targets: Mapping[str, Target], is_closing: Callable[[], bool] = bool
+        self,
+        plans: store.Store,
+        targets: Mapping[str, Target],
+        is_closing: Callable[[], bool] = bool,
+        acts_for: str | None = None,
     ) -> None:
-        """`targets` has the clusters by their names in plans; `is_closing` says that the server ends."""
+        """`targets` has the clusters by their names in plans; `is_closing` says that the server ends. With `acts_for`
+        it applies the plans of that author alone: its clusters are asked as him."""
         self._plans = plans
         self._targets = targets
         self._is_closing = is_closing
+        self._acts_for = acts_for
 
     def apply(
         self,
@@ -116,6 +122,10 @@ class Applier:
         target = self._targets.get(approved.context)
         if target is None:
             raise errors.PlanError(f"this server takes no plans for cluster {approved.context!r}", code="plan.policy")
+        if self._acts_for is not None and approved.author.user != self._acts_for:
+            raise errors.PlanError(
+                "this plan is applied as its author, so only the author's own client can approve it", code="plan.policy"
+            )
         return target
 
 

@@ -1,0 +1,63 @@
+"""What a caller may do of all that a server offers: the first of the `[[access]]` tables that fits."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal
+
+from kubescript import config, errors
+from kubescript.auth import user
+
+__all__ = ["narrowed"]
+
+_MODES: Final = ("off", "plan", "direct")
+"""What `writes` may be; each permits more than the one before."""
+
+
+def narrowed(settings: config.Settings, caller: user.User) -> config.Settings:
+    """Returns the settings as they are for this caller. Raises AuthError when no table fits."""
+    if not settings.access:
+        return settings
+    rule = next((rule for rule in settings.access if _fits(rule, caller)), None)
+    if rule is None:
+        raise errors.AuthError("you may not use this server: none of its [[access]] rules fits you", code="auth.access")
+    updates: dict[str, object] = {"access": ()}
+    if rule.toolsets is not None:
+        updates["toolsets"] = tuple(name for name in settings.toolsets if name in rule.toolsets)
+    chosen = settings.model_copy(update=updates | _contexts(settings, rule.contexts))
+    return _lowered(chosen, rule.writes) if rule.writes is not None else chosen
+
+
+def _fits(rule: config.Access, caller: user.User) -> bool:
+    if rule.users and not _matches((caller.name,), rule.users):
+        return False
+    if rule.groups and not _matches(caller.groups, rule.groups):
+        return False
+    return caller.scopes.issuperset(rule.scopes)
+
+
+def _matches(names: Iterable[str], patterns: Sequence[str]) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
+
+
+def _contexts(settings: config.Settings, names: Sequence[str] | None) -> dict[str, object]:
+    """Returns the settings of the clusters that remain. Raises AuthError when none does."""
+    if names is None:
+        return {}
+    kept = {name: own for name, own in settings.contexts.items() if name in names}
+    if not kept:
+        raise errors.AuthError("you may use none of this server's clusters", code="auth.access")
+    context = settings.context if settings.context in kept else None
+    return {"contexts": kept, "context": context}
+
+
+def _lowered(settings: config.Settings, most: Literal["off", "plan", "direct"]) -> config.Settings:
+    """Returns the settings with every cluster's mode at `most`."""
+    contexts = {
+        name: own.model_copy(update={"writes": min(settings.of_context(name).mode, most, key=_MODES.index)})
+        for name, own in settings.contexts.items()
+    }
+    mode = min(settings.mode, most, key=_MODES.index)
+    # `read_only` beside `writes` would count: it says here what the mode says.
+    return settings.model_copy(update={"contexts": contexts, "writes": mode, "read_only": mode == "off"})

@@ -1,0 +1,43 @@
+"""A caller whose name has been proven."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+
+__all__ = ["Credential", "User"]
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A user as an identity provider, a file or a CA has vouched for him. Two that are equal may do the same."""
+
+    name: str
+    issuer: str = ""
+    """Who has vouched: the URL of an identity provider, or `token_review`, `tokens_file`, `client_ca_file`. The same
+    name is another user's elsewhere."""
+    subject: str = ""
+    """The issuer's own name of the user, which is never given to anybody else."""
+    groups: tuple[str, ...] = ()
+    """In order, each once."""
+    scopes: frozenset[str] = frozenset()
+    client: str = ""
+    """The OAuth client that the token was issued to."""
+
+    @property
+    def key(self) -> str:
+        """A short text that tells this user from all others; it says nothing of who he is."""
+        parts = [self.issuer, self.subject, self.name, self.client, *self.groups, "", *sorted(self.scopes)]
+        joined = "\0".join(f"{len(part)}:{part}" for part in parts)
+        return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """What has proven a user."""
+
+    user: User
+    expires: float | None = None
+    """Seconds since the epoch."""
+    token: str = field(default="", repr=False)
+    """The bearer token; empty after a certificate."""

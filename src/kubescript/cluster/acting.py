@@ -1,0 +1,80 @@
+"""As whom requests are sent to a cluster, where that is not the server itself. `live` asks for the headers.
+
+A name comes from a token that was verified, and from its issuer's own people: what it may be is bounded here once more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from kubescript import errors
+
+__all__ = ["Acting", "Bearer", "Impersonated"]
+
+_MAX_NAME: Final = 256
+_MAX_GROUPS: Final = 200
+_NAME: Final = re.compile(r"[!-~]([ -~]*[!-~])?")
+"""Printable ASCII. Attack: a name with an end of line, which would begin a header of its own."""
+_RESERVED: Final = "system:"
+"""Users and groups of Kubernetes itself: `system:masters` may do everything."""
+
+
+class Acting(Protocol):
+    """A caller on whose behalf requests are sent."""
+
+    @property
+    def with_credentials(self) -> bool:
+        """Whether the server's own credentials are sent too."""
+
+    def headers(self) -> Sequence[tuple[str, str]]:
+        """Returns what is added to each request. Raises ClusterError when the caller cannot be named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bearer:
+    """The caller's own token."""
+
+    token: Callable[[], str]
+    """Returns the newest one."""
+    with_credentials: bool = False
+    """Attack: beside a client certificate of the server's, an API server does not look at the token."""
+
+    def headers(self) -> Sequence[tuple[str, str]]:
+        """Returns the caller's authorization."""
+        token = self.token()
+        if not token:
+            raise errors.ClusterError("the caller has no token to act with", code="cluster.auth")
+        return (("Authorization", f"Bearer {token}"),)
+
+
+@dataclass(frozen=True, slots=True)
+class Impersonated:
+    """A caller whom the server names to the cluster, which asks whether the server may."""
+
+    user: str
+    groups: tuple[str, ...] = ()
+    with_credentials: bool = True
+
+    def headers(self) -> Sequence[tuple[str, str]]:
+        """Returns the names of the user and of his groups."""
+        if not _is_name(self.user):
+            raise _unnamed("the user's name", "auth.user_claim or impersonation.user_prefix")
+        if len(self.groups) > _MAX_GROUPS or not all(map(_is_name, self.groups)):
+            raise _unnamed("a group's name", "impersonation.groups")
+        return (("Impersonate-User", self.user), *(("Impersonate-Group", group) for group in self.groups))
+
+
+def _is_name(text: str) -> bool:
+    is_short = 0 < len(text) <= _MAX_NAME
+    return is_short and _NAME.fullmatch(text) is not None and not text.lower().startswith(_RESERVED)
+
+
+def _unnamed(what: str, setting: str) -> errors.ClusterError:
+    return errors.ClusterError(
+        f"you cannot be named to the cluster: {what} is too long, not plain ASCII, or one of Kubernetes' own",
+        code="cluster.auth",
+        remedy=f"choose another with {setting}",
+    )

@@ -1,0 +1,108 @@
+"""Makes clusters of settings: each with its connection, its policy and its broker. `tenant` and the command line call
+it."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Final
+
+from kubescript import config, contexts, errors, redaction
+from kubescript.broker import broker
+from kubescript.cluster import acting
+from kubescript.cluster import base as cluster_base
+from kubescript.policy import discovery, policy, write_settings
+from kubescript.policy import rules as policy_rules
+
+__all__ = ["accesses", "check_rules", "one", "policy_of"]
+
+_DISCOVERY_S: Final = 10.0
+"""Seconds that a cluster may take to say what the rules for it name."""
+
+
+def accesses(
+    settings: config.Settings, masking: redaction.Engine, caller: acting.Acting | None = None
+) -> dict[str, contexts.ClusterAccess]:
+    """Returns a cluster and its broker for each of `contexts`, the default one first; "" names the only one. Requests
+    are sent on behalf of `caller`; None: as the server itself. Raises ConfigError."""
+    made: dict[str, contexts.ClusterAccess] = {}
+    with contextlib.ExitStack() as opened:
+        for name in settings.context_names or ("",):
+            made[name] = _access(settings, name, masking, caller)
+            opened.callback(made[name].cluster.close)
+        opened.pop_all()
+    return made
+
+
+def _access(
+    settings: config.Settings, name: str, masking: redaction.Engine, caller: acting.Acting | None
+) -> contexts.ClusterAccess:
+    own = settings.of_context(name) if name else settings
+    several = len(settings.contexts) > 1
+    rules = policy_of(own)  # first: no cluster is needed to find out that a rule can never match
+    # With several clusters, one that is down must not use up the time of a script that asks all of them.
+    patience_s = own.limits.patience_ms / 1000 if several else None
+    try:
+        cluster = _cluster(own, checked=not own.kubeconfig_later, patience_s=patience_s, caller=caller)
+    except errors.ClusterError as error:
+        where = f"context {name}: " if name else ""
+        raise errors.ConfigError(f"{where}{error.message}", remedy=error.remedy) from None
+    resolve = discovery.KindResolver(cluster)
+    cluster_broker = broker.Broker(
+        cluster,
+        rules,
+        resolve=resolve,
+        redact=masking.body,
+        redact_echo=masking.echo,
+        mask=masking.text,
+        compare=masking.changes,
+        write_rules=write_settings.read(own.write_policy),
+        gzip=masking.enabled,
+        context=name if several else "",
+    )
+    # Only the operator's own rules may name nothing.
+    own_rules = [rule for rule in rules.rules if not rule.built_in]
+    denials = policy_rules.Denials(own_rules, resolve, name if several else "") if own_rules else None
+    return contexts.ClusterAccess(cluster, cluster_broker, denials)
+
+
+def policy_of(settings: config.Settings) -> policy.Policy:
+    """Returns the policy for one cluster's settings. Raises ConfigError when a rule can never name anything."""
+    rules = tuple(policy_rules.read(rule) for rule in settings.denied_resources)
+    defaults = policy.DEFAULT_RULES if settings.deny_defaults else ()
+    return policy.Policy(settings.mode, rules, defaults, releases="helm" in settings.toolsets)
+
+
+def one(settings: config.Settings) -> cluster_base.Cluster:
+    """Returns one cluster without a policy, for the command line's own questions. Raises ClusterError when its
+    configuration cannot be used."""
+    return _cluster(settings, checked=True)
+
+
+def check_rules(settings: config.Settings, name: str) -> list[policy_rules.Finding]:
+    """Returns the findings about the rules for one cluster. Asks the cluster only for rules that are not built in."""
+    rules = [rule for rule in policy_of(settings).rules if not rule.built_in]
+    if not rules:
+        return []
+    try:
+        cluster = _cluster(settings, checked=False)
+    except errors.ClusterError:  # `doctor` reports what is wrong with the cluster by itself
+        return []
+    with contextlib.closing(cluster):
+        return policy_rules.examine(rules, discovery.KindResolver(cluster), _DISCOVERY_S, name)
+
+
+def _cluster(
+    settings: config.Settings, *, checked: bool, patience_s: float | None = None, caller: acting.Acting | None = None
+) -> cluster_base.Cluster:
+    """Returns the cluster of these settings, not connected yet. Raises ClusterError when `checked` and its kubeconfig
+    or context cannot be used."""
+    if settings.snapshot is not None:
+        from kubescript.cluster import snapshot
+
+        return snapshot.Snapshot(settings.snapshot)
+    from kubescript.cluster import live
+
+    cluster = live.Live(settings.kubeconfig, settings.context, patience_s, caller)
+    if checked:
+        cluster.choose()
+    return cluster

@@ -1,0 +1,175 @@
+"""What one caller has of a server: clusters under his own identity, plans, scripts and tools. `app` makes one for each.
+
+Nothing here knows another caller, so nothing of his can come out here: no connection, no answer of discovery, no plan.
+What all share is in `Shared`; it runs scripts and masks texts, and keeps nothing of either.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fnmatch
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from kubescript import clusters as cluster_parts
+from kubescript import concurrency, config, contexts, evaluator, redaction
+from kubescript.audit import recorder
+from kubescript.cluster import acting
+from kubescript.executor import executor
+from kubescript.plans import rollouts
+from kubescript.telemetry import evaluation
+
+if TYPE_CHECKING:
+    from mcp.server.lowlevel import server as lowlevel
+
+    from kubescript import planning, types
+    from kubescript.approvals import elicitation
+    from kubescript.auth import user
+    from kubescript.plans import keeper, record
+
+__all__ = ["Shared", "Tenant"]
+
+_NOT_FOLLOWED: Final = frozenset({"k8s_patch"})
+"""Tools that promise one API call: the rollouts that their plans begin are not followed."""
+_RESERVED: Final = "system:"
+"""Groups of Kubernetes itself; no identity provider's word makes anybody a member of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What the callers of a server share."""
+
+    redaction: redaction.Engine
+    audit: recorder.Recorder | None
+    executor: executor.Executor
+    places: concurrency.Places
+    keeper: Callable[[], keeper.Keeper]
+    """Returns what keeps plans."""
+    warm_up: Callable[[], None]
+    """Does what the first script would otherwise wait for."""
+    flags: str = ""
+    """Those with which a command finds this server's plans, with a blank before."""
+    observers: list[evaluation.Observer] = field(default_factory=list)
+    """Called with every evaluation."""
+
+
+class Tenant:
+    """The parts of one caller. Many threads use it at once."""
+
+    def __init__(
+        self,
+        settings: config.Settings,
+        shared: Shared,
+        caller: user.User | None = None,
+        token: Callable[[], str] = str,
+    ) -> None:
+        """`settings` are those for this caller, and `token` returns his newest token; None: nobody has to say who he
+        is."""
+        self.settings = settings
+        self._shared = shared
+        accesses = cluster_parts.accesses(settings, shared.redaction, _acting(settings, caller, token))
+        self.contexts = contexts.Contexts(accesses)
+        self.planning = self._planning(accesses, caller)
+        """None where no cluster takes plans."""
+        self.evaluator = evaluator.Evaluator(
+            settings,
+            shared.executor,
+            self.contexts,
+            shared.audit,
+            mask=shared.redaction.text,
+            plans=self.planning.planner if self.planning is not None else None,
+            places=shared.places,
+            observers=shared.observers,
+            owner=caller.key if caller is not None else "",
+        )
+
+    def _planning(
+        self, accesses: Mapping[str, contexts.ClusterAccess], caller: user.User | None
+    ) -> planning.Planning | None:
+        if "plan" not in self.settings.modes:
+            return None
+        from kubescript import planning
+
+        name = caller.name if caller is not None else None
+        return planning.Planning(self.settings, accesses, self._shared.audit, self._shared.keeper(), name)
+
+    def server(self) -> lowlevel.Server[Any]:
+        """Returns the MCP server with the toolsets that the settings name. Raises ConfigError."""
+        from kubescript import server
+        from kubescript.toolsets import builtin
+
+        toolsets = builtin.load(builtin.Parts(self.settings, self.contexts, self.evaluator))
+        return server.build(
+            toolsets,
+            self.warm_up,
+            self.settings.output.heartbeat_s,
+            saved=self.settings.snapshot is not None,
+            asker=self._asker(),
+        )
+
+    def _asker(self) -> elicitation.Asker | None:
+        """Returns who asks people about plans; None where no cluster takes plans."""
+        if self.planning is None:
+            return None
+        from kubescript.approvals import elicitation
+
+        return elicitation.Asker(
+            approvals=self.planning.approvals,
+            follow=self.follow,
+            quote=self.evaluator.quoted,
+            link=self.planning.link,
+            has_page=self.planning.has_page,
+            ask_s=self.settings.plans.ask_s,
+            flags=self._shared.flags,
+            by_argument=self.settings.approval == "argument",
+        )
+
+    async def follow(
+        self, applied: record.Record, caller: types.Caller, on_progress: evaluator.OnProgress | None
+    ) -> types.Answer | None:
+        """Follows the rollouts that a plan has begun, by a script of ours: it reads what the cluster says."""
+        seconds = self.settings.plans.follow_s
+        script = rollouts.script(applied.plan, seconds)
+        if not script or caller.tool in _NOT_FOLLOWED:
+            return None
+        return await self.evaluator.evaluate(script, None, on_progress, caller, waits_ms=seconds * 1000)
+
+    def warm_up(self) -> None:
+        """Does what the first script would otherwise wait for. Raises WorkerError, RedactionError."""
+        self.recover()
+        self._shared.warm_up()
+
+    def recover(self) -> None:
+        """Goes on with this caller's plans whose server died."""
+        if self.planning is not None:
+            self.planning.recover()
+
+    def close(self) -> None:
+        """Closes the connections to all clusters. A plan that is being applied is left to the next server."""
+        with contextlib.ExitStack() as closing:
+            closing.callback(self.contexts.close)
+            if self.planning is not None:
+                closing.callback(self.planning.close)
+
+
+def _acting(settings: config.Settings, caller: user.User | None, token: Callable[[], str]) -> acting.Acting | None:
+    """Returns as whom requests are sent; None: as the server itself."""
+    if caller is None or settings.acts_as == "server":
+        return None
+    if settings.acts_as == "caller":
+        return acting.Bearer(token)
+    names = settings.impersonation
+    return acting.Impersonated(names.user_prefix + caller.name, _groups(names, caller.groups))
+
+
+def _groups(names: config.Impersonation, groups: Sequence[str]) -> tuple[str, ...]:
+    """Returns the groups that the cluster is told of."""
+    is_chosen = functools.partial(_matches, names.groups)
+    named = [names.group_prefix + group for group in groups if is_chosen(group)]
+    return tuple(name for name in named if not name.lower().startswith(_RESERVED))
+
+
+def _matches(patterns: Sequence[str], name: str) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)

@@ -1,0 +1,151 @@
+"""The toolsets that are built in, by the names that `--toolsets` takes, and those that are installed beside them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from kubescript import config, contexts, errors, evaluator, types
+from kubescript.toolsets import installed
+
+if TYPE_CHECKING:
+    from concurrent import futures
+
+    from kubescript.toolsets import base
+
+__all__ = ["TOOLSETS", "Parts", "check", "load"]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the toolsets of one caller stand on."""
+
+    settings: config.Settings
+    contexts: contexts.Contexts
+    evaluator: evaluator.Evaluator
+
+
+def _code(parts: Parts) -> base.Toolset:
+    from kubescript.toolsets import code
+
+    return code.toolset(parts.settings, parts.evaluator)
+
+
+def _kubectl(parts: Parts) -> base.Toolset:
+    from kubescript.toolsets import kubectl
+
+    def follow(
+        script: str, waits_ms: int, on_progress: evaluator.OnProgress | None, caller: types.Caller
+    ) -> Coroutine[None, None, types.Answer]:
+        return parts.evaluator.evaluate(script, None, on_progress, caller, waits_ms=waits_ms)
+
+    settings = parts.settings
+    return kubectl.toolset(
+        _access(parts), follow=follow if settings.writable else None, by_argument=settings.by_argument
+    )
+
+
+def _helm(parts: Parts) -> base.Toolset:
+    from kubescript.toolsets import helm
+
+    return helm.toolset(_access(parts))
+
+
+def _clusters(parts: Parts) -> base.Toolset:
+    from kubescript.toolsets import cluster
+
+    def log_in(name: str) -> futures.Future[None]:
+        from kubescript.cluster import live
+        from kubescript.wire import messages
+
+        chosen = parts.contexts.cluster(name)
+        if not isinstance(chosen, live.Live):
+            raise errors.ClusterError(messages.text("gke_saved", cluster=name), remedy=messages.text("action_saved"))
+        return chosen.log_in()
+
+    return cluster.toolset(_access(parts), log_in)
+
+
+def _gateway(parts: Parts) -> base.Toolset:
+    from kubescript.toolsets import gateway
+
+    settings = parts.settings
+    names = settings.context_names
+    own = settings.of_context(names[0]) if names else settings
+    return gateway.toolset(_access(parts), writable=own.mode != "off", by_argument=settings.approval == "argument")
+
+
+def _access(parts: Parts) -> base.Access:
+    """Returns all that a toolset may know of a server. The functions are closures, so that no attribute of theirs leads
+    to the parts of the server."""
+    from kubescript.toolsets import base  # it loads half of the MCP SDK, which `check` does not need
+
+    async def evaluate(
+        script: str, timeout_ms: int | None, on_progress: evaluator.OnProgress | None, caller: types.Caller
+    ) -> types.Answer:
+        return await parts.evaluator.evaluate(script, timeout_ms, on_progress, caller)
+
+    settings = parts.settings
+    return base.Access(evaluate, lambda: parts.contexts.names, settings.language, settings.by_argument)
+
+
+def load(parts: Parts) -> list[base.Toolset]:
+    """Returns the toolsets that the settings name. Raises ConfigError when an installed one cannot be used."""
+    from kubescript.wire import messages
+
+    messages.choose(parts.settings.language)
+    toolsets = []
+    for name in _enabled(parts.settings):
+        if name in TOOLSETS:
+            toolsets.append(TOOLSETS[name](parts))
+        else:
+            toolsets.append(installed.load(name, _access(parts)))
+    installed.check_clashes(toolsets)
+    return toolsets
+
+
+TOOLSETS: Final[dict[str, Callable[[Parts], base.Toolset]]] = {
+    "code": _code,
+    "kubectl": _kubectl,
+    "helm": _helm,
+    "cluster": _clusters,
+    "gateway": _gateway,
+}
+"""Toolsets by the names that `--toolsets` takes."""
+_FOREIGN_TOOLSETS: Final = frozenset(
+    {"config", "core", "kcp", "kiali", "kubevirt", "metrics", "netobserv", "openshift", "tekton"}
+)
+"""Those of kubernetes-mcp-server."""
+
+
+def check(settings: config.Settings) -> None:
+    """Checks that every toolset that the settings name exists. Raises ConfigError."""
+    for name in settings.toolsets:
+        if name not in TOOLSETS:
+            _check_installed(name)
+
+
+def _check_installed(name: str) -> None:
+    """Checks that a toolset that is not built in is installed; loads nothing. Raises ConfigError."""
+    if installed.find(name) is not None:
+        return
+    remedy = ""
+    if name in _FOREIGN_TOOLSETS:
+        remedy = (
+            f"`{name}` is a toolset of kubernetes-mcp-server; use --toolsets kubectl for tools that work like kubectl, "
+            "or code for one tool that runs scripts"
+        )
+    there = ", ".join((*TOOLSETS, *installed.names()))
+    raise errors.ConfigError(f"unknown toolset `{name}`; there is: {there}", remedy=remedy)
+
+
+def _enabled(settings: config.Settings) -> tuple[str, ...]:
+    if not settings.toolsets:
+        log.warning(
+            "no toolset is enabled, so no tool is offered; pass --toolsets code", extra={"event": "toolsets.none"}
+        )
+    return tuple(dict.fromkeys(settings.toolsets))

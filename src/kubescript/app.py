@@ -11,14 +11,16 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable, Iterator
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 import kubescript
-from kubescript import cancellation, concurrency, config, logs, redaction, spawner, tenant
+from kubescript import cancellation, concurrency, config, errors, logs, redaction, spawner, tenant
 from kubescript.audit import recorder
 from kubescript.executor import executor
 from kubescript.plans import keeper
 from kubescript.policy import write_settings
+from kubescript.request import request
 from kubescript.telemetry import evaluation
 from kubescript.toolsets import builtin
 
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import server as lowlevel
 
     from kubescript.auth import user
-    from kubescript.telemetry import otlp
+    from kubescript.telemetry import otlp, prometheus
+    from kubescript.transports import backend
 
 __all__ = ["Application", "opened"]
 
@@ -35,6 +38,8 @@ log = logging.getLogger(__name__)
 _MASK_LOG_S: Final = 0.5
 _CPU_MARGIN_S: Final = 5
 """Processor seconds beyond the longest deadline; the kernel's limit is only there should the host fail."""
+_READYZ: Final = request.Request("GET", "/readyz", (), "get", is_resource=False)
+_READY_S: Final = 2.0
 
 
 class Application:
@@ -79,8 +84,8 @@ class Application:
         self.contexts, self.planning = self.operator.contexts, self.operator.planning
         self.cluster, self.broker = self.contexts.default.cluster, self.contexts.default.broker
         self.evaluator, self.follow = self.operator.evaluator, self.operator.follow
-        self.scrape: Callable[[], bytes] | None = None
-        """Returns what /metrics answers; None where nobody can ask."""
+        self._metrics: prometheus.Metrics | None = None
+        """None where nobody can ask."""
         self._exporter: otlp.Exporter | None = None
 
     @property
@@ -90,9 +95,42 @@ class Application:
         return evaluation.Load(scripts.running, scripts.waiting, self.executor.spares)
 
     def server(self) -> lowlevel.Server[Any]:
-        """Returns the MCP server for callers who need not say who they are."""
+        """Returns the MCP server for callers who need not say who they are. Raises ConfigError."""
         self.load_sdk()
         return self.operator.server()
+
+    def scrape(self) -> bytes:
+        """Returns what /metrics answers."""
+        return self._metrics.text() if self._metrics is not None else b""
+
+    def ready(self) -> backend.Readiness:
+        """Returns whether scripts would be answered now: workers start, and the default cluster answers."""
+        from kubescript.transports import backend
+
+        try:
+            self.executor.start()
+            workers = "ok"
+        except errors.WorkerError as error:
+            workers = error.message
+        return backend.Readiness({"workers": workers, "cluster": self._cluster_state()})
+
+    def _cluster_state(self) -> str:
+        """Returns `ok`, or why the default cluster does not answer. A saved one needs no asking."""
+        from kubescript.cluster import live
+
+        if not isinstance(self.cluster, live.Live):
+            return "ok"
+        try:
+            answer = self.cluster.perform(_READYZ, _READY_S, cancellation.Cancellation())
+            answer.close()
+        except errors.ClusterError as error:
+            return error.message
+        # Whoever may not ask has an answer too.
+        return "ok" if answer.status < HTTPStatus.INTERNAL_SERVER_ERROR else f"it answers {answer.status}"
+
+    def drain(self) -> None:
+        """Lets running scripts end, and refuses those that wait."""
+        self._shared.places.close()
 
     def load_sdk(self) -> None:
         """Loads what serves MCP, and starts what a server needs besides."""
@@ -149,11 +187,10 @@ class Application:
         if self.settings.transport == "http":
             from kubescript.telemetry import prometheus
 
-            metrics = prometheus.Metrics(lambda: self.load)
-            self._shared.observers.append(metrics.observe)
-            self.scrape = metrics.text
+            self._metrics = prometheus.Metrics(lambda: self.load)
+            self._shared.observers.append(self._metrics.observe)
         if evaluation.otlp_source(self.settings.telemetry):
-            from kubescript.telemetry import otlp
+            from kubescript.telemetry import otlp, prometheus
 
             self._exporter = otlp.Exporter(
                 self.settings.telemetry,

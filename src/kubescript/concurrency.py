@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import itertools
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
@@ -24,6 +25,8 @@ class _Waiter:
     """One script in the queue."""
 
     ready: anyio.Event = field(default_factory=anyio.Event)
+    refused: bool = False
+    """Whether the server ends before it was this one's turn."""
 
 
 class Concurrency:
@@ -37,6 +40,7 @@ class Concurrency:
         self._running: collections.Counter[str] = collections.Counter()
         self._waiting: dict[str, collections.deque[_Waiter]] = {}
         """By callers, the one first whose turn it is."""
+        self._closed = False
 
     @property
     def running(self) -> int:
@@ -51,6 +55,8 @@ class Concurrency:
     @contextlib.asynccontextmanager
     async def place(self, caller: str = "") -> AsyncIterator[None]:
         """Holds a place among the running scripts. Waits for it, or raises Busy at once when the queue is full."""
+        if self._closed:
+            raise _ending()
         if caller in self._waiting or not self._may_run(caller):
             await self._turn(caller)
         else:
@@ -60,8 +66,16 @@ class Concurrency:
         finally:
             self._leave(caller)
 
+    def close(self) -> None:
+        """Refuses what waits, and what comes from now on. What is running goes on."""
+        self._closed = True
+        for waiter in itertools.chain.from_iterable(self._waiting.values()):
+            waiter.refused = True
+            waiter.ready.set()
+        self._waiting.clear()
+
     async def _turn(self, caller: str) -> None:
-        """Waits until a place is the caller's."""
+        """Waits until a place is the caller's. Raises Busy."""
         queue = self._waiting.get(caller, ())
         if len(queue) >= self._queue:
             raise errors.Busy(
@@ -74,11 +88,13 @@ class Concurrency:
         try:
             await waiter.ready.wait()
         except BaseException:
-            if waiter.ready.is_set():  # cancelled with a place already given
-                self._leave(caller)
-            else:
+            if not waiter.ready.is_set():
                 self._forget(caller, waiter)
+            elif not waiter.refused:  # cancelled with a place already given
+                self._leave(caller)
             raise
+        if waiter.refused:
+            raise _ending()
 
     def _may_run(self, caller: str) -> bool:
         free = self._places - self.running
@@ -107,6 +123,10 @@ class Concurrency:
             del self._waiting[caller]
 
 
+def _ending() -> errors.Busy:
+    return errors.Busy("the server is about to end; try again in a few seconds", code="busy.ending")
+
+
 class Places:
     """What the scripts of one server share."""
 
@@ -116,3 +136,8 @@ class Places:
         """What waits for a cluster may take half an hour, and leaves at least half of the places to all others."""
         self.threads = anyio.CapacityLimiter(scripts)
         """Threads have a limit of their own, because the thread of a cancelled script outlives its place."""
+
+    def close(self) -> None:
+        """Refuses what waits, and what comes from now on."""
+        self.scripts.close()
+        self.waits.close()

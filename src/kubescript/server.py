@@ -25,6 +25,7 @@ from kubescript import errors, evaluator, heartbeat, types
 from kubescript.approvals import elicitation
 from kubescript.output import sanitizing
 from kubescript.toolsets import base
+from kubescript.transports import scope
 
 if TYPE_CHECKING:
     import jsonschema
@@ -70,10 +71,11 @@ def build(
     *,
     saved: bool = False,
     asker: elicitation.Asker | None = None,
+    user: str = "",
 ) -> lowlevel.Server[Any]:
     """Returns the server that offers these toolsets. `warm_up` runs in a thread after the first answer. A client that
     asked for progress hears of its call at least every `heartbeat_s`, and every client that the cluster is a `saved`
-    one. `asker` asks people about plans."""
+    one. `asker` asks people about plans. `user` is who calls, where that is proven."""
     tools = {tool.definition.name: tool for toolset in toolsets for tool in toolset.tools}
     definitions = [tool.definition for tool in tools.values()]
     validator = functools.cache(lambda name: _validator(tools[name].definition.input_schema))
@@ -93,7 +95,7 @@ def build(
         if problem:
             answer = types.Answer(sanitizing.clean(problem), is_error=True, code="request.arguments")
             return _result(tool.word(arguments, answer))
-        caller = _caller(ctx, params.name)
+        caller = _caller(ctx, params.name, user)
         run = functools.partial(_call, tool, arguments, caller)
         if asker is None:
             return _result(tool.word(arguments, await _reporting(ctx, heartbeat_s, run)))
@@ -182,19 +184,22 @@ async def _with_plan(
     return await asker.with_news(answer, caller)
 
 
-def _caller(ctx: ServerRequestContext[Any, Any], tool: str) -> types.Caller:
-    """Returns who asks, as the client calls itself, and with which tool."""
+def _caller(ctx: ServerRequestContext[Any, Any], tool: str, user: str) -> types.Caller:
+    """Returns who asks: `user`, with a client as it calls itself, and with which tool."""
     session_id, lasts = _session(ctx)
     params = ctx.session.client_params
     if params is None:
-        return types.Caller(session_id, tool=tool, lasts=lasts)
-    return types.Caller(session_id, params.client_info.name, params.client_info.version, tool, lasts)
+        return types.Caller(session_id, tool=tool, lasts=lasts, user=user)
+    return types.Caller(session_id, params.client_info.name, params.client_info.version, tool, lasts, user)
 
 
 def _session(ctx: ServerRequestContext[Any, Any]) -> tuple[str, bool]:
     """Returns the session of a request, and whether its client's later requests are of the same one."""
     if ctx.request is None:
         return _PROCESS_SESSION, True
+    stream = ctx.request.scope.get(scope.SESSION)
+    if stream is not None:
+        return stream, True
     handle = ctx.request.headers.get("mcp-session-id", "")
     # Attack: a client without a session that sends such a header, which nobody has compared with anything.
     if handle and ctx.protocol_version < _WITHOUT_SESSIONS:

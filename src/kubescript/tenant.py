@@ -22,12 +22,14 @@ from kubescript.plans import rollouts
 from kubescript.telemetry import evaluation
 
 if TYPE_CHECKING:
+    import mcp_types
     from mcp.server.lowlevel import server as lowlevel
 
     from kubescript import planning, types
     from kubescript.approvals import elicitation
     from kubescript.auth import user
     from kubescript.plans import keeper, record
+    from kubescript.toolsets import base
 
 __all__ = ["Shared", "Tenant"]
 
@@ -69,9 +71,10 @@ class Tenant:
         is."""
         self.settings = settings
         self._shared = shared
+        self._user = caller.name if caller is not None else ""
         accesses = cluster_parts.accesses(settings, shared.redaction, _acting(settings, caller, token))
         self.contexts = contexts.Contexts(accesses)
-        self.planning = self._planning(accesses, caller)
+        self.planning = self._planning(accesses)
         """None where no cluster takes plans."""
         self.evaluator = evaluator.Evaluator(
             settings,
@@ -85,28 +88,34 @@ class Tenant:
             owner=caller.key if caller is not None else "",
         )
 
-    def _planning(
-        self, accesses: Mapping[str, contexts.ClusterAccess], caller: user.User | None
-    ) -> planning.Planning | None:
+    def _planning(self, accesses: Mapping[str, contexts.ClusterAccess]) -> planning.Planning | None:
         if "plan" not in self.settings.modes:
             return None
         from kubescript import planning
 
-        name = caller.name if caller is not None else None
-        return planning.Planning(self.settings, accesses, self._shared.audit, self._shared.keeper(), name)
+        return planning.Planning(self.settings, accesses, self._shared.audit, self._shared.keeper(), self._user or None)
+
+    @functools.cached_property
+    def _toolsets(self) -> list[base.Toolset]:
+        from kubescript.toolsets import builtin
+
+        return builtin.load(builtin.Parts(self.settings, self.contexts, self.evaluator))
+
+    def tools(self) -> list[mcp_types.Tool]:
+        """Returns the definitions of the caller's tools. Raises ConfigError."""
+        return [tool.definition for toolset in self._toolsets for tool in toolset.tools]
 
     def server(self) -> lowlevel.Server[Any]:
         """Returns the MCP server with the toolsets that the settings name. Raises ConfigError."""
         from kubescript import server
-        from kubescript.toolsets import builtin
 
-        toolsets = builtin.load(builtin.Parts(self.settings, self.contexts, self.evaluator))
         return server.build(
-            toolsets,
+            self._toolsets,
             self.warm_up,
             self.settings.output.heartbeat_s,
             saved=self.settings.snapshot is not None,
             asker=self._asker(),
+            user=self._user,
         )
 
     def _asker(self) -> elicitation.Asker | None:

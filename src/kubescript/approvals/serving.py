@@ -53,7 +53,7 @@ def serve(application: ASGIApp, port: int = 0) -> tuple[str, Callable[[], None]]
         timeout_graceful_shutdown=1,
     )
     started = threading.Event()
-    server = connections.Server(options, started.set)
+    server = connections.Server(options, on_start=started.set)
 
     def run() -> None:
         try:

@@ -53,6 +53,8 @@ class Subject:
     client: str
     client_version: str
     tool: str
+    user: str
+    """Who has proven to be it; empty where nobody had to."""
     evaluation: str
     script: str
     """SHA-256 of its text."""

@@ -174,6 +174,7 @@ class Recorder:
             client=self.text_filter(caller.client, check),
             client_version=self.text_filter(caller.version, check),
             tool=caller.tool,
+            user=self.text_filter(caller.user, check),
             evaluation=uuid.uuid4().hex,
             script=digest,
         )

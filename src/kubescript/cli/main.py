@@ -51,7 +51,7 @@ def serve(context: click.Context, /, **given: object) -> None:
 def _serve(context: click.Context, given: dict[str, object]) -> None:
     """Serves until the client or a signal ends it."""
     with opening.application(context, given, serves=True) as opened:
-        server = opened.server()  # first: it imports the MCP SDK in its own way
+        opened.load_sdk()  # first: it imports the MCP SDK in its own way
         import anyio
 
         from kubescript import transports
@@ -61,7 +61,7 @@ def _serve(context: click.Context, given: dict[str, object]) -> None:
             process.exit_on_signals(opened, context.find_root().obj)
         with contextlib.suppress(KeyboardInterrupt):
             announce = terminal.announcer(opened.settings, opened.contexts)
-            anyio.run(transports.serve, server, opened.settings, opened.state, opened.scrape, opened.contexts, announce)
+            anyio.run(transports.serve, opened, announce)
 
 
 @cli.command(short_help="Run one script and print its result.")

@@ -1,5 +1,5 @@
-"""How clients reach the server: stdio and streamable HTTP."""
+"""How clients reach the server: stdio, streamable HTTP, and the older SSE."""
 
-from kubescript.transports.serving import Announce, Scrape, State, serve
+from kubescript.transports.serving import Announce, serve
 
-__all__ = ["Announce", "Scrape", "State", "serve"]
+__all__ = ["Announce", "serve"]

@@ -23,6 +23,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http import h11_impl
 
 from kubescript import config
+from kubescript.transports import scope as keys
+from kubescript.transports import tls
 from kubescript.wire import outline
 
 __all__ = ["BACKLOG", "Connection", "Server", "Waiting", "WholeBodies", "most", "protocol"]
@@ -75,9 +77,19 @@ class Server(uvicorn.Server):
     """uvicorn's server, with a longer queue in the kernel than asyncio accepts at once. It ends without waiting for a
     client that neither sends nor reads."""
 
-    def __init__(self, options: uvicorn.Config, on_start: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        options: uvicorn.Config,
+        certificates: tls.Certificates | None = None,
+        on_start: Callable[[], None] = lambda: None,
+        drain: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`drain` is called when the server is about to end."""
+        options.load()
+        options.ssl = certificates.context if certificates is not None else None
         super().__init__(options)
         self._on_start = on_start
+        self._drain = drain
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Starts to listen, and says so."""
@@ -89,6 +101,7 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Ends what waits for its client, and lets what is being answered end."""
+        self._drain()
         for connection in list(self.server_state.connections):
             if isinstance(connection, Connection) and connection in connection.waiting:
                 connection.end()
@@ -189,6 +202,19 @@ class Waiting:
         )
 
 
+class _Named:
+    """An application whose requests come from a client with a certificate."""
+
+    def __init__(self, app: Any, subject: object) -> None:
+        self._app = app
+        self._subject = subject
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one request."""
+        scope[keys.SUBJECT] = self._subject
+        await self._app(scope, receive, send)
+
+
 class Connection(h11_impl.H11Protocol):
     """One HTTP connection, which ends when it waits too long for its client."""
 
@@ -198,6 +224,10 @@ class Connection(h11_impl.H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as in uvicorn
         """Takes a new connection."""
         super().connection_made(transport)
+        secure = transport.get_extra_info("ssl_object")
+        certificate = secure.getpeercert() if secure is not None else None
+        if certificate:  # OpenSSL has verified it
+            self.app = _Named(self.app, certificate["subject"])
         self.waiting.open(self)
         self._judge()
 

@@ -1,44 +1,65 @@
 """Refuses requests of web pages. `serving` puts it before every path.
 
-A page of any site can send requests to loopback addresses, and by DNS rebinding under a name of its own. Its browser
-then writes that name into Host, and the page's into Origin. The MCP SDK's check covers /mcp alone, takes any text that
-begins like an allowed one (`127.0.0.1:x@evil.example`), and reads the first of two headers.
+A page of any site can send requests to this machine's addresses, and by DNS rebinding under a name of its own. Its
+browser then writes that name into Host, and the page's into Origin. The MCP SDK's check covers /mcp alone, takes any
+text that begins like an allowed one (`127.0.0.1:x@evil.example`), and reads the first of two headers.
 """
 
 from __future__ import annotations
 
 import re
+import urllib.parse
+from collections.abc import Iterable
 from typing import Final
 
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from kubescript import config
+
 __all__ = ["Guard"]
 
-_HOST: Final = re.compile(rb"(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]{1,5})?", re.IGNORECASE)
-_ORIGIN: Final = re.compile(b"http://" + _HOST.pattern, re.IGNORECASE)
-_wrong_host: Final = PlainTextResponse("Invalid Host header: the server answers to loopback addresses only", 421)
+_LOOPBACK: Final = r"127\.0\.0\.1|localhost|\[::1\]"
+_PORT: Final = "(?::[0-9]{1,5})?"
+_LOOPBACK_ONLY: Final = config.Http()
+_wrong_host: Final = PlainTextResponse("Invalid Host header: the server does not answer to that name", 421)
 _wrong_origin: Final = PlainTextResponse(
     "Invalid Origin header: the server answers to no web page of another site", 403
 )
 
 
 class Guard:
-    """An application that passes on requests which name a loopback address as their Host, and as their Origin if they
-    have one."""
+    """An application that passes on requests which name a host of this server, and one of its origins if they have
+    any. `anywhere` are paths that probes ask for under whatever name."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(
+        self, app: ASGIApp, settings: config.Http = _LOOPBACK_ONLY, anywhere: frozenset[str] = frozenset()
+    ) -> None:
         self._app = app
+        self._anywhere = anywhere
+        url = urllib.parse.urlsplit(settings.url or "")
+        hosts = [*settings.hosts, *filter(None, [url.netloc])]
+        self._host = _pattern(_LOOPBACK, hosts, _PORT)
+        own = f"{url.scheme}://{url.netloc}"
+        origins = [*settings.origins, *([own] if url.netloc else [])]
+        self._origin = _pattern(f"http://(?:{_LOOPBACK}){_PORT}", origins, "")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
         if scope["type"] == "http":
             hosts = [value for name, value in scope["headers"] if name == b"host"]
             origins = [value for name, value in scope["headers"] if name == b"origin"]
-            if len(hosts) != 1 or not _HOST.fullmatch(hosts[0]):
+            is_ours = len(hosts) == 1 and (scope["path"] in self._anywhere or self._host.fullmatch(hosts[0]))
+            if not is_ours:
                 await _wrong_host(scope, receive, send)
                 return
-            if not all(map(_ORIGIN.fullmatch, origins)):
+            if not all(map(self._origin.fullmatch, origins)):
                 await _wrong_origin(scope, receive, send)
                 return
         await self._app(scope, receive, send)
+
+
+def _pattern(loopback: str, names: Iterable[str], port: str) -> re.Pattern[bytes]:
+    """Returns what matches loopback addresses and the names, which have a port of their own or any."""
+    named = "".join(f"|{re.escape(name)}" for name in names)
+    return re.compile(f"(?:{loopback}{named}){port}".encode(), re.IGNORECASE)

@@ -1,10 +1,12 @@
-"""How clients reach the server: stdio, or streamable HTTP at /mcp on loopback with Host and Origin checks.
+"""How clients reach the server: stdio, or one port for streamable HTTP, the older SSE and what stands beside them.
 
-Beside it stand /health for probes, /info for people and /metrics for Prometheus. The command line calls `serve`.
+The command line calls `serve`. A request passes Host and Origin checks, authentication, limits on its body, and finds
+its caller's seat.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import functools
 import logging
@@ -12,54 +14,43 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
+import anyio
 from mcp.server.lowlevel import server as lowlevel
 
-from kubescript import config, contexts, errors
+from kubescript import config, errors
+from kubescript.transports import backend
 
 if TYPE_CHECKING:
-    from starlette.applications import Starlette
+    from starlette.types import ASGIApp
 
-__all__ = ["Announce", "Scrape", "State", "serve"]
+    from kubescript.transports import seats
+
+__all__ = ["Announce", "serve"]
 
 log = logging.getLogger(__name__)
-
-State = Callable[[], dict[str, object]]
-"""Returns what /info answers."""
-Scrape = Callable[[], bytes]
-"""Returns what /metrics answers."""
 
 Announce = Callable[[str], None]
 """Is told the server's URL as soon as clients can connect; nothing over stdio."""
 
-_METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-"""Prometheus' text format."""
 _MAX_BODY: Final = 2 << 20
 """Bytes of a request: a script of 256 KiB takes at most six times that as JSON."""
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
-_ALLOWED_HOSTS: Final = ("127.0.0.1:*", "localhost:*", "[::1]:*")
-_ALLOWED_ORIGINS: Final = tuple(f"http://{host}" for host in _ALLOWED_HOSTS)
+_GRACE_S: Final = 25
+"""Seconds in which running scripts may end after SIGTERM. Kubernetes kills after 30."""
 
 
-async def serve(
-    server: lowlevel.Server[Any],
-    settings: config.Settings,
-    state: State,
-    scrape: Scrape | None = None,
-    clusters: contexts.Contexts | None = None,
-    announce: Announce | None = None,
-) -> None:
-    """Serves until the client hangs up (stdio) or a signal ends the process (http). The names of `clusters` are for the
-    log, unless `announce` tells a person."""
-    if settings.transport == "http":
-        names = clusters.names if clusters is not None else ()
-        await _serve_http(server, settings, state, scrape, announce or functools.partial(_log_url, settings, names))
+async def serve(server: backend.Backend, announce: Announce | None = None) -> None:
+    """Serves until the client hangs up (stdio) or a signal ends the process (http). Without `announce`, which tells a
+    person, the log says where the server listens. Raises ConfigError."""
+    if server.settings.transport == "http":
+        await _serve_http(server, announce or functools.partial(_log_url, server))
     else:
         if announce is not None:
             announce("")
-        await _serve_stdio(server)
+        await _serve_stdio(server.operator.server())
 
 
 async def _serve_stdio(server: lowlevel.Server[Any]) -> None:
@@ -70,45 +61,88 @@ async def _serve_stdio(server: lowlevel.Server[Any]) -> None:
         await server.run(read, write, server.create_initialization_options())
 
 
-async def _serve_http(
-    server: lowlevel.Server[Any],
-    settings: config.Settings,
-    state: State,
-    scrape: Scrape | None,
-    announce: Announce,
-) -> None:
+async def _serve_http(server: backend.Backend, announce: Announce) -> None:
     import uvicorn
 
-    from kubescript.transports import connections, guard
+    from kubescript.transports import connections, seats, tls
 
-    if settings.host not in _LOOPBACK:
-        raise errors.ConfigError(
-            f"host {settings.host} is not a loopback address: the http transport has no authentication yet, "
-            "so it serves 127.0.0.1, localhost and ::1 only"
+    settings = server.settings
+    _check_exposure(settings)
+    certificates = tls.Certificates(settings.tls) if settings.tls.cert_file is not None else None
+    with _listener(settings) as listener, contextlib.ExitStack() as closing:
+        url = settings.http.url or _url(listener, settings)
+        taken = seats.Seats(server, _MAX_BODY)
+        options = uvicorn.Config(
+            _guarded(server, taken, url, closing),
+            http=connections.protocol(connections.most(settings)),
+            ws="none",
+            backlog=connections.BACKLOG,
+            log_config=None,
+            proxy_headers=False,
+            server_header=False,
+            timeout_graceful_shutdown=_GRACE_S,
         )
-    app = _application(server, settings.http, state, scrape)
-    options = uvicorn.Config(
-        guard.Guard(connections.WholeBodies(app, _MAX_BODY)),
-        http=connections.protocol(connections.most(settings)),
-        ws="none",
-        backlog=connections.BACKLOG,
-        log_config=None,
-        timeout_graceful_shutdown=5,
-    )
-    with _listener(settings) as listener:
         _end_on_sigterm()
         # Not before uvicorn has started: a Ctrl-C that came first would end it with a stack trace in the log.
-        on_start = functools.partial(announce, _url(listener, settings))
-        await connections.Server(options, on_start).serve([listener])
+        on_start = functools.partial(announce, url)
+        serving = connections.Server(options, certificates, on_start, functools.partial(_drain, server, taken))
+        async with anyio.create_task_group() as tasks:
+            if certificates is not None:
+                tasks.start_soon(certificates.watch)
+            await serving.serve([listener])
+            tasks.cancel_scope.cancel()
+
+
+def _guarded(server: backend.Backend, taken: seats.Seats, url: str, closing: contextlib.ExitStack) -> ASGIApp:
+    """Returns the web application behind what refuses requests, the cheapest refusal first."""
+    from kubescript.auth import authenticator
+    from kubescript.transports import authentication, connections, guard, routes
+
+    settings = server.settings
+    app: ASGIApp = connections.WholeBodies(routes.application(server, taken, url), _MAX_BODY)
+    if settings.knows_callers:
+        verifier = authenticator.Authenticator(settings, (url,), lambda: server.cluster)
+        closing.callback(verifier.close)
+        open_paths = routes.OPEN | ({"/metrics"} if settings.http.open_metrics else frozenset())
+        app = authentication.Authentication(app, verifier, url=url, scopes=settings.auth.scopes, open_paths=open_paths)
+    return guard.Guard(app, settings.http, routes.OPEN)
+
+
+def _drain(server: backend.Backend, taken: seats.Seats) -> None:
+    server.drain()
+    taken.drain()
+
+
+def _check_exposure(settings: config.Settings) -> None:
+    """Refuses to serve other machines without authentication. Raises ConfigError."""
+    if settings.knows_callers and settings.insecure_no_auth:
+        raise errors.ConfigError("insecure_no_auth contradicts [auth]", remedy="leave one of the two out")
+    if settings.acts_as != "server" and not settings.knows_callers:
+        raise errors.ConfigError(f"acts_as = {settings.acts_as!r} needs callers who are known", remedy="set up [auth]")
+    if settings.knows_callers or settings.host in _LOOPBACK:
+        return
+    if not settings.insecure_no_auth:
+        raise errors.ConfigError(
+            f"host {settings.host} is not a loopback address, and nobody would have to say who he is",
+            remedy="set up [auth] (docs/deploy-http.md), serve 127.0.0.1, or pass --insecure-no-auth",
+        )
+    log.warning(
+        "NO AUTHENTICATION: whoever reaches %s:%d reads the cluster with this server's rights",
+        settings.host,
+        settings.port,
+        extra={"event": "http.insecure"},
+    )
 
 
 def _url(listener: socket.socket, settings: config.Settings) -> str:
     """Returns where clients find the server: with port 0 nobody else knows it."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return f"http://{host}:{listener.getsockname()[1]}/mcp"
+    scheme = "http" if settings.tls.cert_file is None else "https"
+    return f"{scheme}://{host}:{listener.getsockname()[1]}/mcp"
 
 
-def _log_url(settings: config.Settings, clusters: Sequence[str], url: str) -> None:
+def _log_url(server: backend.Backend, url: str) -> None:
+    settings, clusters = server.settings, server.contexts.names
     log.info(
         "listening at %s; clusters: %s; toolsets: %s",
         url,
@@ -138,38 +172,3 @@ def _end_on_sigterm() -> None:
     """
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
-
-
-def _application(server: lowlevel.Server[Any], limits: config.Http, state: State, scrape: Scrape | None) -> Starlette:
-    """Returns the web application: /mcp and what stands beside it. `guard` checks Host and Origin before each."""
-    from mcp.server import transport_security
-    from starlette.requests import Request
-    from starlette.responses import JSONResponse, Response
-    from starlette.routing import Route
-
-    allowed = transport_security.TransportSecuritySettings(
-        enable_dns_rebinding_protection=True, allowed_hosts=[*_ALLOWED_HOSTS], allowed_origins=[*_ALLOWED_ORIGINS]
-    )
-
-    async def health(_request: Request) -> Response:
-        return JSONResponse({"status": "healthy"})
-
-    async def info(_request: Request) -> Response:
-        return JSONResponse(state())
-
-    async def metrics(_request: Request) -> Response:
-        return Response(scrape() if scrape is not None else b"", media_type=_METRICS_TYPE)
-
-    return server.streamable_http_app(
-        streamable_http_path="/mcp",
-        transport_security=allowed,
-        session_idle_timeout=limits.session_idle_s,
-        max_sessions=limits.max_sessions,
-        max_request_body_size=_MAX_BODY,
-        custom_starlette_routes=[
-            Route("/health", health),
-            Route("/healthz", health),
-            Route("/info", info),
-            Route("/metrics", metrics),
-        ],
-    )

@@ -1,0 +1,157 @@
+"""Finds out who calls: by a bearer token or by a certificate. `transports` asks for every request.
+
+A token is tried in the one way that is meant for it: a JWT that claims to be of the issuer is never asked about
+elsewhere, so that no weaker way accepts what a stronger one has refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import anyio
+import anyio.to_thread
+
+from kubescript import config, errors
+from kubescript.auth import claims, jwts, provider, token_review, tokens_file, user
+from kubescript.cluster import base
+
+__all__ = ["Authenticator"]
+
+_MAX_TOKEN: Final = 16_384
+"""Characters; Keycloak's with a hundred roles have 6,000."""
+_KNOWN_S: Final = 30.0
+"""Seconds for which an answer about an opaque token counts, and so until a revoked one is refused."""
+_REFUSED_S: Final = 5.0
+_MAX_KNOWN: Final = 2_000
+_THREADS: Final = 8
+"""Tokens that are verified at the same time."""
+_MAX_TLS_NAMES: Final = 100
+
+_Known = tuple[float, user.Credential | errors.AuthError]
+"""Until when something counts, and what it is."""
+
+
+class Authenticator:
+    """The ways in that the settings name. One event loop uses it."""
+
+    def __init__(self, settings: config.Settings, audience: Sequence[str], cluster: Callable[[], base.Cluster]) -> None:
+        """`audience` is what tokens must name where the settings do not say; `cluster` answers TokenReviews. Raises
+        ConfigError."""
+        auth = settings.auth
+        self._settings = auth
+        named = auth.audience or tuple(audience)
+        self._file = tokens_file.TokensFile(auth.tokens_file) if auth.tokens_file is not None else None
+        self._source = provider.Provider(auth) if auth.issuer or auth.introspection is not None else None
+        self._jwts = None
+        if auth.issuer is not None and self._source is not None:
+            self._jwts = jwts.Verifier(auth, named, self._source)
+        self._review = token_review.TokenReview(cluster(), auth.audience) if auth.token_review else None
+        self._audience = named
+        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._threads = anyio.CapacityLimiter(_THREADS)
+
+    async def bearer(self, token: str) -> user.Credential:
+        """Returns whose token it is. Raises AuthError."""
+        if not token or len(token) > _MAX_TOKEN or not token.isascii() or not token.isprintable():
+            raise errors.AuthError("the token is not valid")
+        if self._file is not None and (found := self._file.find(token)) is not None:
+            return _checked(user.Credential(found, None, token), self._settings)
+        if self._jwts is not None and jwts.issuer_of(token) == self._jwts.issuer:
+            verify: Callable[[str], user.Credential] = self._jwts.verify
+            return _checked(await self._in_thread(verify, token), self._settings)
+        return _checked(await self._asked(token), self._settings)
+
+    def certificate(self, subject: Sequence[Sequence[tuple[str, str]]]) -> user.Credential:
+        """Returns whom a certificate names that the TLS layer has verified: the common name, and the organizations as
+        groups, as Kubernetes reads it. `subject` is as `ssl.SSLSocket.getpeercert` gives it. Raises AuthError."""
+        pairs = [pair for part in subject for pair in part]
+        names = [value for key, value in pairs if key == "commonName"]
+        if len(names) != 1 or not names[0] or len(pairs) > _MAX_TLS_NAMES:
+            raise errors.AuthError("the certificate does not name one user")
+        groups = tuple(sorted({value for key, value in pairs if key == "organizationName"}))
+        return user.Credential(user.User(names[0], "client_ca_file", names[0], groups))
+
+    def close(self) -> None:
+        """Closes the connections to the identity provider."""
+        if self._source is not None:
+            self._source.close()
+
+    async def _asked(self, token: str) -> user.Credential:
+        """Returns what somebody else says of an opaque token. Raises AuthError."""
+        key = hashlib.sha256(token.encode()).hexdigest()
+        until, known = self._known.get(key, (0.0, errors.AuthError("the token is not valid")))
+        if time.time() >= until:
+            known = await self._found(token)
+            self._remember(key, known)
+        if isinstance(known, errors.AuthError):
+            raise errors.AuthError(known.message, code=known.code, remedy=known.remedy)
+        return known
+
+    async def _found(self, token: str) -> user.Credential | errors.AuthError:
+        """Asks each way in turn; returns the first user, or the last refusal."""
+        refusal = errors.AuthError("the token is not valid")
+        for verify in self._ways():
+            try:
+                return await self._in_thread(verify, token)
+            except errors.AuthError as error:
+                refusal = error
+        return refusal
+
+    def _ways(self) -> list[Callable[[str], user.Credential]]:
+        ways: list[Callable[[str], user.Credential]] = []
+        if self._settings.introspection is not None:
+            ways.append(self._introspect)
+        if self._review is not None:
+            ways.append(self._review.verify)
+        return ways
+
+    def _introspect(self, token: str) -> user.Credential:
+        assert self._source is not None
+        assert self._settings.introspection is not None
+        found = self._source.introspected(token)
+        _check_audience(found, self._audience)
+        issuer = found.get("iss")
+        return claims.credential(
+            found, self._settings, issuer if isinstance(issuer, str) else self._settings.introspection.url, token
+        )
+
+    def _remember(self, key: str, known: user.Credential | errors.AuthError) -> None:
+        now = time.time()
+        until = now + _REFUSED_S
+        if isinstance(known, user.Credential):
+            until = min(now + _KNOWN_S, known.expires or float("inf"))
+        self._known[key] = until, known
+        self._known.move_to_end(key)
+        while len(self._known) > _MAX_KNOWN:
+            self._known.popitem(last=False)
+
+    async def _in_thread(self, verify: Callable[[str], user.Credential], token: str) -> user.Credential:
+        return await anyio.to_thread.run_sync(verify, token, limiter=self._threads, abandon_on_cancel=True)
+
+
+def _checked(found: user.Credential, settings: config.Auth) -> user.Credential:
+    """Returns the credential if it has not expired. Raises AuthError; scopes are asked of tokens that can have some."""
+    if found.expires is not None and found.expires <= time.time():
+        raise errors.AuthError("the token has expired")
+    has_scopes = found.user.issuer not in {"tokens_file", "token_review"}
+    if has_scopes and not found.user.scopes.issuperset(settings.scopes):
+        raise errors.AuthError(f"the token lacks a scope of {' '.join(settings.scopes)}", code="auth.scope")
+    return found
+
+
+def _check_audience(found: Mapping[str, Any], wanted: Sequence[str]) -> None:
+    """Raises AuthError when a token that an endpoint calls active is for somebody else."""
+    audience = found.get("aud", ())
+    named = [audience] if isinstance(audience, str) else audience
+    if not isinstance(named, list | tuple) or not set(wanted).intersection(filter(_is_text, named)):
+        raise errors.AuthError(
+            "the token is for another audience", remedy=f"its aud must name {' or '.join(wanted)} (auth.audience)"
+        )
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)

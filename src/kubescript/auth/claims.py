@@ -1,0 +1,78 @@
+"""Reads a user out of the claims of a token: a JWT's that was verified, or an introspection endpoint's answer (RFC 7662
+uses the same names)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, TypeGuard
+
+from kubescript import config, errors
+from kubescript.auth import user
+
+__all__ = ["credential"]
+
+_MAX_NAME: Final = 256
+_MAX_GROUPS: Final = 500
+
+
+def credential(claims: Mapping[str, Any], settings: config.Auth, issuer: str, token: str) -> user.Credential:
+    """Returns the user that the claims are about. Raises AuthError when they name none that can be used."""
+    name = claims.get(settings.user_claim)
+    if not _is_name(name):
+        raise errors.AuthError(
+            "the token does not name its user",
+            remedy=f"the claim {settings.user_claim} (auth.user_claim) must be a text of at most {_MAX_NAME} "
+            "printable characters",
+        )
+    # An address that nobody has verified is whatever its owner has typed in.
+    if settings.user_claim == "email" and claims.get("email_verified") is not True:
+        raise errors.AuthError("the token's email is not verified")
+    subject = claims.get("sub")
+    found = user.User(
+        name=name,
+        issuer=issuer,
+        subject=subject if isinstance(subject, str) else "",
+        groups=_groups(claims.get(settings.groups_claim)),
+        scopes=_scopes(claims),
+        client=_client(claims),
+    )
+    return user.Credential(found, _expiry(claims), token)
+
+
+def _is_name(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and 0 < len(value) <= _MAX_NAME and value.isprintable()
+
+
+def _groups(value: object) -> tuple[str, ...]:
+    """Returns the groups. Raises AuthError when they are none: a rule must not take a caller for another one."""
+    groups = [value] if isinstance(value, str) else value
+    if groups is None:
+        return ()
+    if not isinstance(groups, list) or len(groups) > _MAX_GROUPS or not all(map(_is_name, groups)):
+        raise errors.AuthError(
+            "the groups in the token cannot be read",
+            remedy=f"the claim of auth.groups_claim must be a list of at most {_MAX_GROUPS} names",
+        )
+    return tuple(sorted(set(groups)))
+
+
+def _scopes(claims: Mapping[str, Any]) -> frozenset[str]:
+    """Returns the scopes, as RFC 9068 writes them (`scope`), or as Microsoft's and Okta's tokens do (`scp`)."""
+    value = claims.get("scope", claims.get("scp", ""))
+    if isinstance(value, str):
+        return frozenset(value.split())
+    if isinstance(value, list):
+        return frozenset(scope for scope in value if isinstance(scope, str))
+    return frozenset()
+
+
+def _client(claims: Mapping[str, Any]) -> str:
+    value = claims.get("client_id", claims.get("azp", ""))
+    return value if _is_name(value) else ""
+
+
+def _expiry(claims: Mapping[str, Any]) -> float | None:
+    value = claims.get("exp")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value)

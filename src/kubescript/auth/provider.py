@@ -1,0 +1,114 @@
+"""An identity provider over HTTPS: its metadata, and what it says of opaque tokens. Blocking; `authenticator` calls it
+in threads of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import ssl
+from collections.abc import Mapping
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Final
+
+import httpx2
+
+from kubescript import config, errors
+
+__all__ = ["Provider", "tls_context"]
+
+_METADATA: Final = (".well-known/openid-configuration", ".well-known/oauth-authorization-server")
+_TIMEOUT_S: Final = 5.0
+_MAX_BYTES: Final = 1 << 20
+
+
+class Provider:
+    """The HTTP client of one server's provider."""
+
+    def __init__(self, settings: config.Auth) -> None:
+        """Raises ConfigError when a file of the settings cannot be read."""
+        self._settings = settings
+        self.tls = tls_context(settings.ca_file)
+        self._client = httpx2.Client(verify=self.tls, timeout=_TIMEOUT_S, follow_redirects=False)
+        self._secret = ""
+        if settings.introspection is not None:
+            self._secret = _text(settings.introspection.client_secret_file).strip()
+
+    def keys_url(self, issuer: str) -> str:
+        """Returns where the issuer publishes its keys. Raises AuthError when it does not say."""
+        for path in _METADATA:
+            metadata = self._json(self._client.build_request("GET", f"{issuer.rstrip('/')}/{path}"), needed=False)
+            url = metadata.get("jwks_uri")
+            # Attack: metadata of another issuer, which a proxy or a wrong setting leads to.
+            if isinstance(url, str) and str(metadata.get("issuer", "")).rstrip("/") == issuer.rstrip("/"):
+                return url
+        raise errors.AuthError(
+            "the identity provider does not say where its keys are",
+            code="auth.unavailable",
+            remedy=f"{issuer} must serve {_METADATA[0]} with its own issuer and a jwks_uri",
+        )
+
+    def introspected(self, token: str) -> Mapping[str, Any]:
+        """Returns what the endpoint says of a token. Raises AuthError when it is not active, or nobody says."""
+        endpoint = self._settings.introspection
+        assert endpoint is not None
+        asked = self._client.build_request(
+            "POST", endpoint.url, data={"token": token, "token_type_hint": "access_token"}
+        )
+        signed = next(httpx2.BasicAuth(endpoint.client_id, self._secret).auth_flow(asked))
+        claims = self._json(signed)
+        if claims.get("active") is not True:
+            raise errors.AuthError("the token is not active")
+        return claims
+
+    def close(self) -> None:
+        """Closes the connections."""
+        self._client.close()
+
+    def _json(self, asked: httpx2.Request, *, needed: bool = True) -> Mapping[str, Any]:
+        """Returns the object that answers a request; an empty one when it is not `needed` and there is none."""
+        try:
+            status, body = self._answered(asked)
+            found = json.loads(body) if status == HTTPStatus.OK else None
+        except (httpx2.HTTPError, ValueError, RecursionError) as error:
+            raise _unavailable(f"{type(error).__name__} at {asked.url.host}") from None
+        if isinstance(found, dict):
+            return found
+        if needed:
+            raise _unavailable(f"{asked.url.host} answers {status}")
+        return {}
+
+    def _answered(self, asked: httpx2.Request) -> tuple[int, bytes]:
+        """Returns the status and at most a MiB of body. Raises HTTPError, and ValueError for more."""
+        answer = self._client.send(asked, stream=True)
+        with contextlib.closing(answer):
+            body = b""
+            for chunk in answer.iter_bytes():
+                body += chunk
+                if len(body) > _MAX_BYTES:
+                    raise ValueError
+            return answer.status_code, body
+
+
+def tls_context(ca_file: Path | None) -> ssl.SSLContext:
+    """Returns what verifies servers: with these CAs, or the system's. Raises ConfigError."""
+    # Only the setting counts: REQUESTS_CA_BUNDLE and SSL_CERT_FILE are never used.
+    try:
+        return ssl.create_default_context(cafile=str(ca_file) if ca_file is not None else None)
+    except (OSError, ValueError):
+        raise errors.ConfigError(f"the CAs in {ca_file} (auth.ca_file) cannot be read") from None
+
+
+def _unavailable(why: str) -> errors.AuthError:
+    return errors.AuthError(
+        "the identity provider cannot be asked now; try again",
+        code="auth.unavailable",
+        remedy=f"check that it answers this server: {why}",
+    )
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise errors.ConfigError(f"cannot read {path}: {type(error).__name__}") from None

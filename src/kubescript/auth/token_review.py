@@ -1,0 +1,93 @@
+"""Asks a cluster whose a token is (TokenReview of authentication.k8s.io/v1). Blocking.
+
+The server asks with its own credentials, which need the ClusterRole system:auth-delegator.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from kubescript import cancellation, errors
+from kubescript.auth import user
+from kubescript.cluster import base
+from kubescript.request import request
+
+__all__ = ["TokenReview"]
+
+_PATH: Final = "/apis/authentication.k8s.io/v1/tokenreviews"
+_TIMEOUT_S: Final = 5.0
+_MAX_BYTES: Final = 1 << 20
+
+
+class _Account(msgspec.Struct):
+    username: str = ""
+    uid: str = ""
+    groups: list[str] = []
+
+
+class _Status(msgspec.Struct):
+    authenticated: bool = False
+    user: _Account = msgspec.field(default_factory=_Account)
+    audiences: list[str] = []
+
+
+class _Review(msgspec.Struct):
+    status: _Status = msgspec.field(default_factory=_Status)
+
+
+_REVIEW: Final = msgspec.json.Decoder(_Review)
+
+
+class TokenReview:
+    """Tokens that one cluster knows. Many threads use it at once."""
+
+    def __init__(self, cluster: base.Cluster, audience: tuple[str, ...]) -> None:
+        """A token must be for one of `audience`; empty: for the API server itself."""
+        self._cluster = cluster
+        self._audience = audience
+
+    def verify(self, token: str) -> user.Credential:
+        """Returns whose token it is. Raises AuthError."""
+        status = self._asked(token).status
+        if not status.authenticated or not status.user.username:
+            raise errors.AuthError("the cluster does not know the token")
+        # An API server that knows nothing of audiences says so by naming none.
+        if self._audience and not set(self._audience).intersection(status.audiences):
+            raise errors.AuthError("the token is for another audience")
+        account = status.user
+        groups = tuple(sorted(set(account.groups)))
+        found = user.User(account.username, "token_review", account.uid or account.username, groups)
+        return user.Credential(found, None, token)
+
+    def _asked(self, token: str) -> _Review:
+        spec: dict[str, Any] = {"token": token}
+        if self._audience:
+            spec["audiences"] = list(self._audience)
+        body = msgspec.json.encode({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": spec})
+        call = request.Request(
+            "POST", _PATH, (), "create", True, "authentication.k8s.io", "v1", "tokenreviews", body=body
+        )
+        try:
+            answer = self._cluster.perform(call, _TIMEOUT_S, cancellation.Cancellation())
+            content = _whole(answer.chunks)
+            if answer.status != 201:
+                raise errors.ClusterError(f"the API server answers {answer.status}")
+            return _REVIEW.decode(content)
+        except (errors.ClusterError, msgspec.MsgspecError, ValueError) as error:
+            why = error.message if isinstance(error, errors.ClusterError) else "its answer cannot be read"
+            raise errors.AuthError(
+                "the cluster cannot be asked about the token now; try again",
+                code="auth.unavailable",
+                remedy=f"TokenReview: {why}; the server needs the ClusterRole system:auth-delegator",
+            ) from None
+
+
+def _whole(chunks: Any) -> bytes:
+    content = b""
+    for chunk in chunks:
+        content += chunk
+        if len(content) > _MAX_BYTES:
+            raise errors.ClusterError("the answer is too long")
+    return content

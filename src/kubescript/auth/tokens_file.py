@@ -1,0 +1,107 @@
+"""Static tokens from a file as kube-apiserver's `--token-auth-file`: token,user,uid,"group1,group2"."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import logging
+import re
+import stat
+import threading
+import time
+from pathlib import Path
+from typing import Final
+
+from kubescript import errors
+from kubescript.auth import user
+
+__all__ = ["TokensFile"]
+
+log = logging.getLogger(__name__)
+
+_DIGEST: Final = re.compile(r"sha256:([0-9a-f]{64})")
+_SHORTEST: Final = 16
+"""Characters of a token; who guesses has a limit, but not for ever."""
+_LOOK_S: Final = 1.0
+
+
+class TokensFile:
+    """The tokens of one file, which is read again when it changes. Many threads use it at once."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises ConfigError for a file that cannot be used."""
+        self._path = path
+        self._lock = threading.Lock()
+        self._looked = time.monotonic()
+        self._version = _version(path)
+        self._users = _read(path)
+        if _is_readable_by_all(path):
+            log.warning("everybody on this machine can read %s: chmod 600", path, extra={"event": "auth.tokens_file"})
+
+    def find(self, token: str) -> user.User | None:
+        """Returns whose token it is; None when it is nobody's."""
+        self._refresh()
+        return self._users.get(_digest(token))
+
+    def _refresh(self) -> None:
+        with self._lock:
+            now = time.monotonic()
+            if now < self._looked + _LOOK_S:
+                return
+            self._looked = now
+            try:
+                version = _version(self._path)
+                if version != self._version:
+                    self._users, self._version = _read(self._path), version
+            except errors.ConfigError as error:  # half written, perhaps; whoever had a token keeps it until it is whole
+                log.warning("%s; the tokens of before count", error.message, extra={"event": "auth.tokens_file"})
+
+
+def _read(path: Path) -> dict[str, user.User]:
+    """Returns the users by the digests of their tokens. Raises ConfigError."""
+    try:
+        rows = list(csv.reader(path.read_text("utf-8").splitlines()))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise errors.ConfigError(f"cannot read the tokens in {path}: {type(error).__name__}") from None
+    users: dict[str, user.User] = {}
+    for number, row in enumerate(rows, 1):
+        if not row or row[0].lstrip().startswith("#"):
+            continue
+        key, found = _user(row, f"{path}, line {number}")
+        if key in users:
+            raise errors.ConfigError(f"{path}, line {number}: this token is there twice")
+        users[key] = found
+    return users
+
+
+def _user(row: list[str], where: str) -> tuple[str, user.User]:
+    cells = [cell.strip() for cell in row]
+    if len(cells) < 2 or not cells[1] or not cells[1].isprintable():
+        raise errors.ConfigError(f'{where}: expected token,user,uid,"group1,group2"')
+    written = _DIGEST.fullmatch(cells[0])
+    if written is None and len(cells[0]) < _SHORTEST:
+        raise errors.ConfigError(
+            f"{where}: a token has at least {_SHORTEST} characters; `openssl rand -hex 32` makes one"
+        )
+    key = written.group(1) if written is not None else _digest(cells[0])
+    subject = cells[2] if len(cells) > 2 else ""
+    groups = [group.strip() for group in cells[3].split(",")] if len(cells) > 3 else []
+    names = tuple(sorted(set(filter(None, groups))))
+    return key, user.User(cells[1], "tokens_file", subject or cells[1], names)
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _version(path: Path) -> tuple[int, int, int]:
+    """Returns what is another one once the file has changed. Raises ConfigError."""
+    try:
+        state = path.stat()
+    except OSError as error:
+        raise errors.ConfigError(f"cannot read the tokens in {path}: {error.strerror}") from None
+    return state.st_ino, state.st_size, state.st_mtime_ns
+
+
+def _is_readable_by_all(path: Path) -> bool:
+    return bool(path.stat().st_mode & stat.S_IROTH)

@@ -1,0 +1,111 @@
+"""Passes on requests whose caller is known, and tells the others how to log in (RFC 6750, RFC 9728)."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import urllib.parse
+from collections.abc import Sequence
+from typing import Final
+
+from mcp.server.auth.middleware import bearer_auth
+from mcp.server.auth.provider import AccessToken
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from kubescript import errors
+from kubescript.auth import authenticator, user
+from kubescript.transports import scope as keys
+
+__all__ = ["METADATA", "Authentication", "credential"]
+
+log = logging.getLogger(__name__)
+
+METADATA: Final = "/.well-known/oauth-protected-resource"
+_STATUS: Final = {"auth.token": 401, "auth.scope": 403, "auth.access": 403, "auth.unavailable": 503}
+_ERROR: Final = {401: "invalid_token", 403: "insufficient_scope", 503: "temporarily_unavailable"}
+_UNQUOTED: Final = re.compile(r"[^ !#-\[\]-~]")
+"""What RFC 6750 does not let stand in a description."""
+
+
+class Authentication:
+    """An application that passes on requests of known callers, and of anybody to the `open_paths`."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        verifier: authenticator.Authenticator,
+        *,
+        url: str,
+        scopes: Sequence[str],
+        open_paths: frozenset[str],
+    ) -> None:
+        """`url` is the resource, and `scopes` what a token needs."""
+        self._app = app
+        self._verifier = verifier
+        parts = urllib.parse.urlsplit(url)
+        self._metadata = f"{parts.scheme}://{parts.netloc}{METADATA}{parts.path.rstrip('/')}"
+        self._scopes = " ".join(scopes)
+        self._open_paths = open_paths
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one request."""
+        if scope["type"] != "http" or scope["path"] in self._open_paths or scope["path"].startswith(METADATA):
+            await self._app(scope, receive, send)
+            return
+        try:
+            found = await self._credential(scope)
+        except errors.AuthError as error:
+            await self._refusal(error)(scope, receive, send)
+            return
+        scope[keys.CREDENTIAL] = found
+        scope["user"] = _sdk_user(found)
+        await self._app(scope, receive, send)
+
+    async def _credential(self, scope: Scope) -> user.Credential:
+        """Returns who sends a request. Raises AuthError."""
+        given = [value for name, value in scope["headers"] if name == b"authorization"]
+        if len(given) > 1:  # two readers may take two callers for the same
+            raise errors.AuthError("more than one Authorization header")
+        if given:
+            scheme, _, token = given[0].decode("latin-1").partition(" ")
+            if scheme.lower() != "bearer":
+                raise errors.AuthError("the Authorization header has no bearer token")
+            return await self._verifier.bearer(token.strip())
+        if keys.SUBJECT in scope:
+            return self._verifier.certificate(scope[keys.SUBJECT])
+        raise errors.AuthError("no token")
+
+    def _refusal(self, error: errors.AuthError) -> Response:
+        status = _STATUS.get(error.code, 401)
+        if error.remedy:
+            log.warning("a request is refused: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
+        name, text = _ERROR[status], _UNQUOTED.sub("?", error.message)
+        headers = {"cache-control": "no-store"}
+        if status == 503:
+            headers["retry-after"] = "5"
+        else:
+            headers["www-authenticate"] = self._challenge(name, text)
+        body = json.dumps({"error": name, "error_description": text})
+        return Response(body, status, headers, "application/json")
+
+    def _challenge(self, name: str, text: str) -> str:
+        parts = [f'resource_metadata="{self._metadata}"']
+        if self._scopes:
+            parts.append(f'scope="{self._scopes}"')
+        if text != "no token":  # who has not tried has made no error
+            parts += [f'error="{name}"', f'error_description="{text}"']
+        return f"Bearer {', '.join(parts)}"
+
+
+def credential(scope: Scope) -> user.Credential | None:
+    """Returns who sends a request; None where nobody has to say."""
+    found: user.Credential | None = scope.get(keys.CREDENTIAL)
+    return found
+
+
+def _sdk_user(found: user.Credential) -> bearer_auth.AuthenticatedUser:
+    """Returns the user as the SDK knows it, which binds sessions to users: one that differs in anything is another."""
+    known = AccessToken(token="", client_id=found.user.key, scopes=sorted(found.user.scopes))
+    return bearer_auth.AuthenticatedUser(known)

@@ -1,0 +1,72 @@
+"""What the transports are given of a server. `app.Application` is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import mcp_types
+from mcp.server.lowlevel import server as lowlevel
+
+from kubescript import config, contexts
+from kubescript.auth import user
+from kubescript.cluster import base
+
+__all__ = ["Backend", "Readiness", "Tenant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """Whether calls would be answered now, and if not, why: what is checked, and `ok` or what is wrong."""
+
+    checks: Mapping[str, str]
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether nothing is wrong."""
+        return all(check == "ok" for check in self.checks.values())
+
+
+class Tenant(Protocol):
+    """What one caller has of a server."""
+
+    def server(self) -> lowlevel.Server[Any]:
+        """Returns the caller's MCP server. Raises ConfigError."""
+
+    def tools(self) -> Sequence[mcp_types.Tool]:
+        """Returns the definitions of the caller's tools. Raises ConfigError."""
+
+    def recover(self) -> None:
+        """Goes on with the caller's plans whose server died."""
+
+    def close(self) -> None:
+        """Closes the caller's connections to clusters."""
+
+
+class Backend(Protocol):
+    """A server without a transport."""
+
+    settings: config.Settings
+    contexts: contexts.Contexts
+    cluster: base.Cluster
+    """The default one, under the server's own credentials."""
+
+    @property
+    def operator(self) -> Tenant:
+        """What every caller has where nobody has to say who he is."""
+
+    def tenant(self, caller: user.User, settings: config.Settings, token: Callable[[], str]) -> Tenant:
+        """Returns what a caller has, with the settings for him. Raises ConfigError."""
+
+    def state(self) -> dict[str, object]:
+        """Returns what the server is; nothing about a cluster."""
+
+    def ready(self) -> Readiness:
+        """Returns whether calls would be answered now. It may take two seconds."""
+
+    def scrape(self) -> bytes:
+        """Returns metrics in Prometheus' text format."""
+
+    def drain(self) -> None:
+        """Lets running scripts end, and refuses those that wait."""

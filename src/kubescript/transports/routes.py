@@ -1,0 +1,200 @@
+"""The web application: MCP by streamable HTTP and by the older SSE, and what stands beside it for people and probes."""
+
+from __future__ import annotations
+
+import datetime
+import time
+import urllib.parse
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import anyio
+import anyio.to_thread
+import mcp_types
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
+
+import kubescript
+from kubescript import config, errors
+from kubescript.transports import authentication, backend, seats
+
+__all__ = ["OPEN", "application"]
+
+OPEN: Final = frozenset({"/health", "/healthz", "/ready", "/readyz"})
+"""Paths for probes, which have no token."""
+_METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+"""Prometheus' text format."""
+_READY_S: Final = 5.0
+"""Seconds for which an answer about readiness counts."""
+_ENDPOINTS: Final = {
+    "health": "/health", "ready": "/ready", "mcp": "/mcp", "sse": "/sse", "sse-status": "/sse-status",
+    "messages": "/messages", "tools": "/tools", "info": "/info", "metrics": "/metrics",
+}  # fmt: skip
+_TRANSPORTS: Final = ("streamable_http", "sse")
+_Serve = Callable[[seats.Seat, Scope, Receive, Send], Awaitable[None]]
+
+
+class _Seated:
+    """An endpoint that serves a caller at his seat."""
+
+    def __init__(self, taken: seats.Seats, serve: _Serve) -> None:
+        self._taken = taken
+        self._serve = serve
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one request."""
+        try:
+            async with self._taken.taken(authentication.credential(scope)) as seat:
+                if not seat.requests.take(""):
+                    raise errors.Busy("too many requests in a minute", code="busy.rate")
+                with self._taken.stream() if scope["method"] == "GET" else anyio.CancelScope():
+                    await self._serve(seat, scope, receive, send)
+        except (errors.AuthError, errors.Busy, errors.ConfigError) as error:
+            await _refused(error)(scope, receive, send)
+
+
+def _refused(error: errors.KubescriptError) -> Response:
+    status = {"auth.access": 403, "busy.rate": 429, "config.invalid": 500}.get(error.code, 503)
+    headers = {"retry-after": "5"} if status in {429, 503} else {}
+    body = {"jsonrpc": "2.0", "id": None, "error": {"code": mcp_types.INTERNAL_ERROR, "message": error.message}}
+    return JSONResponse(body, status, headers)
+
+
+async def _streamable_http(seat: seats.Seat, scope: Scope, receive: Receive, send: Send) -> None:
+    headers = dict(scope["headers"])
+    accepts = headers.get(b"accept", b"")
+    # A client that neither begins a session nor reads streams sends one request, and wants one answer.
+    is_plain = b"mcp-session-id" not in headers and b"text/event-stream" not in accepts and b"*/*" not in accepts
+    manager = seat.plain if scope["method"] == "POST" and is_plain else seat.sessions
+    await manager.handle_request(scope, receive, send)
+
+
+async def _sse(seat: seats.Seat, scope: Scope, receive: Receive, send: Send) -> None:
+    await seat.sse.stream(scope, receive, send)
+
+
+async def _messages(seat: seats.Seat, scope: Scope, receive: Receive, send: Send) -> None:
+    await seat.sse.post(scope, receive, send)
+
+
+class _Status:
+    """What stands beside MCP."""
+
+    def __init__(self, server: backend.Backend, taken: seats.Seats) -> None:
+        self._server = server
+        self._seats = taken
+        self._ready: tuple[float, backend.Readiness] | None = None
+        self._asking = anyio.Lock()
+
+    async def health(self, request: Request) -> Response:
+        """Says that the process answers; to a caller who is known, more."""
+        state = {
+            "status": "healthy",
+            "service": "kubescript",
+            "version": kubescript.__version__,
+            "timestamp": _now(),
+        }
+        if self._is_stranger(request):
+            return JSONResponse({"status": "healthy"})
+        tools = [{"name": tool["name"], "description": tool["description"]} for tool in await self._tools(request)]
+        return JSONResponse(state | {"mode": "hybrid", "transports": _TRANSPORTS, "tools": tools})
+
+    async def ready(self, request: Request) -> Response:
+        """Says whether scripts would be answered."""
+        async with self._asking:  # many probes ask once
+            if self._ready is None or time.monotonic() > self._ready[0]:
+                found = await anyio.to_thread.run_sync(self._server.ready)
+                self._ready = time.monotonic() + _READY_S, found
+        found = self._ready[1]
+        state: dict[str, Any] = {"status": "ready" if found.is_ready else "not ready"}
+        if not self._is_stranger(request):
+            state["checks"] = dict(found.checks)
+        return JSONResponse(state, 200 if found.is_ready else 503)
+
+    async def info(self, request: Request) -> Response:
+        """Says what the server is."""
+        tools = await self._tools(request)
+        more = {
+            "protocolVersion": mcp_types.LATEST_PROTOCOL_VERSION,
+            "transports": ("stdio", *_TRANSPORTS),
+            "endpoints": _ENDPOINTS,
+            "capabilities": {"tools": {}, "resources": True, "prompts": True},
+            "statistics": {"activeSSEConnections": self._seats.streams, "availableTools": len(tools)},
+        }
+        return JSONResponse(self._server.state() | more)
+
+    async def tools(self, request: Request) -> Response:
+        """Lists the caller's tools as `tools/list` does."""
+        return JSONResponse({"jsonrpc": "2.0", "result": {"tools": await self._tools(request)}})
+
+    async def sse_status(self, request: Request) -> Response:
+        """Says how many streams of the older SSE are open: the caller's own."""
+        async with self._seats.taken(authentication.credential(request.scope)) as seat:
+            return JSONResponse({"activeConnections": seat.sse.count, "timestamp": _now()})
+
+    async def metrics(self, _request: Request) -> Response:
+        """Returns metrics."""
+        return Response(self._server.scrape(), media_type=_METRICS_TYPE)
+
+    async def _tools(self, request: Request) -> list[dict[str, Any]]:
+        async with self._seats.taken(authentication.credential(request.scope)) as seat:
+            return await seat.tools()
+
+    def _is_stranger(self, request: Request) -> bool:
+        knows = self._server.settings.knows_callers
+        return knows and authentication.credential(request.scope) is None
+
+
+def _now() -> str:
+    now = datetime.datetime.now(datetime.UTC)
+    return now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def application(server: backend.Backend, taken: seats.Seats, url: str) -> Starlette:
+    """Returns the application; `url` is where clients find it."""
+    status = _Status(server, taken)
+    routes: list[BaseRoute] = [
+        Route("/mcp", _Seated(taken, _streamable_http)),
+        Route("/sse", _Seated(taken, _sse), methods=["GET"]),
+        Route("/messages", _Seated(taken, _messages), methods=["POST"]),
+        Route("/messages/", _Seated(taken, _messages), methods=["POST"]),
+        *(Route(path, status.health) for path in ("/health", "/healthz")),
+        *(Route(path, status.ready) for path in ("/ready", "/readyz")),
+        Route("/info", status.info),
+        Route("/tools", status.tools),
+        Route("/sse-status", status.sse_status),
+        Route("/metrics", status.metrics),
+        *_metadata(server.settings, url),
+    ]
+    refusals: Any = {errors.AuthError: _handled, errors.Busy: _handled, errors.ConfigError: _handled}
+    return Starlette(routes=routes, lifespan=lambda _: taken.run(), exception_handlers=refusals)
+
+
+def _handled(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, errors.KubescriptError)
+    return _refused(error)
+
+
+def _metadata(settings: config.Settings, url: str) -> list[Route]:
+    """Returns where clients learn who lets them in (RFC 9728): under the resource's path, and at the root."""
+    if settings.auth.issuer is None:
+        return []
+    document: dict[str, Any] = {
+        "resource": url,
+        "authorization_servers": [settings.auth.issuer],
+        "bearer_methods_supported": ["header"],
+        "resource_name": "kubescript",
+    }
+    if settings.auth.scopes:
+        document["scopes_supported"] = settings.auth.scopes
+
+    async def metadata(_request: Request) -> Response:
+        # It is public, and clients that are web pages read it too.
+        return JSONResponse(document, headers={"access-control-allow-origin": "*", "cache-control": "max-age=300"})
+
+    path = urllib.parse.urlsplit(url).path.rstrip("/")
+    paths = dict.fromkeys((authentication.METADATA + path, authentication.METADATA))
+    return [Route(path, metadata) for path in paths]

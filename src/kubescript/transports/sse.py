@@ -1,0 +1,106 @@
+"""The transport of protocol version 2024-11-05, for clients such as n8n: GET /sse, and POST /messages?sessionId=….
+
+The SDK's transport does the work. Its stream gets the events that the contract of such servers has besides: `connected`
+first, and `ping` where the SDK sends a comment.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+import urllib.parse
+from typing import Any, Final
+
+from mcp.server import sse
+from mcp.server.lowlevel import server as lowlevel
+from starlette.responses import JSONResponse
+from starlette.types import Message, Receive, Scope, Send
+
+from kubescript.transports import scope as keys
+
+__all__ = ["LegacySse"]
+
+_PATH: Final = "/messages"
+_INVALID_SESSION: Final = -32000
+_ENDPOINT: Final = re.compile(rb"session_id=([0-9a-f]{32})")
+_PING: Final = b": ping"
+
+
+class LegacySse:
+    """The streams of one caller."""
+
+    def __init__(self, server: lowlevel.Server[Any], most: int, max_body: int) -> None:
+        """There may be `most` streams at the same time."""
+        self._server = server
+        self._most = most
+        self._transport = sse.SseServerTransport(_PATH, max_request_body_size=max_body)
+        self._sessions: set[str] = set()
+
+    @property
+    def count(self) -> int:
+        """Open streams."""
+        return len(self._sessions)
+
+    async def stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves one stream, until its client leaves."""
+        if len(self._sessions) >= self._most:
+            await _error(503, "Too many open sessions", -32603)(scope, receive, send)
+            return
+        opened = _Stream(send, self._sessions)
+        try:
+            async with self._transport.connect_sse(scope, receive, opened.send) as (read, write):
+                await self._server.run(read, write, self._server.create_initialization_options())
+        finally:
+            self._sessions.discard(opened.session)
+
+    async def post(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Takes one message for a stream."""
+        given = urllib.parse.parse_qs(scope["query_string"].decode("latin-1"))
+        named = given.get("sessionId") or given.get("session_id") or [""]
+        session = named[0]
+        if len(named) != 1 or session not in self._sessions:
+            await _error(404, "Invalid session", _INVALID_SESSION)(scope, receive, send)
+            return
+        scope[keys.SESSION] = hashlib.sha256(session.encode()).hexdigest()[:16]
+        scope["query_string"] = b"session_id=" + session.encode()
+        await self._transport.handle_post_message(scope, receive, send)
+
+
+class _Stream:
+    """What one client is sent, with the events of the contract."""
+
+    def __init__(self, send: Send, sessions: set[str]) -> None:
+        self._send = send
+        self._sessions = sessions
+        self.session = ""
+        """Empty until the client has heard of it."""
+
+    async def send(self, message: Message) -> None:
+        """Passes a message of the transport on."""
+        body = message.get("body", b"")
+        if message["type"] == "http.response.body" and body:
+            message = {**message, "body": self._written(body)}
+        await self._send(message)
+
+    def _written(self, body: bytes) -> bytes:
+        if body.startswith(_PING):
+            return _event("ping", json.dumps({"timestamp": int(time.time() * 1000)}))
+        if self.session:
+            return body
+        found = _ENDPOINT.search(body)
+        assert found is not None, "the SDK's first event names the session"
+        self.session = found[1].decode()
+        self._sessions.add(self.session)
+        endpoint = f"{_PATH}?sessionId={self.session}"
+        connected = json.dumps({"sessionId": self.session, "messageEndpoint": endpoint})
+        return _event("connected", connected) + _event("endpoint", endpoint)
+
+
+def _event(name: str, data: str) -> bytes:
+    return f"event: {name}\r\ndata: {data}\r\n\r\n".encode()
+
+
+def _error(status: int, message: str, code: int) -> JSONResponse:
+    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}, status)

@@ -1,0 +1,82 @@
+"""TLS of the http transport, with files that may change: a certificate is renewed every few weeks."""
+
+from __future__ import annotations
+
+import logging
+import ssl
+from pathlib import Path
+from typing import Final
+
+import anyio
+
+from kubescript import config, errors
+
+__all__ = ["Certificates"]
+
+log = logging.getLogger(__name__)
+
+_LOOK_S: Final = 5.0
+
+
+class Certificates:
+    """The server's certificate and the CAs of its callers."""
+
+    def __init__(self, settings: config.Tls) -> None:
+        """Raises ConfigError for files that cannot be used."""
+        self._settings = settings
+        self._version = self._found()
+        self.context: Final = self._made()
+        """What connections are made with. A connection keeps the certificate with which it was made."""
+
+    async def watch(self) -> None:
+        """Reads the certificate again whenever its files change."""
+        while True:
+            await anyio.sleep(_LOOK_S)
+            version = self._found()
+            if version == self._version:
+                continue
+            self._version = version
+            try:
+                self._made()  # first: half of a new pair must not take the old one's place
+                self._load(self.context)
+                log.info("the TLS certificate was read again", extra={"event": "tls.reloaded"})
+            except errors.ConfigError as error:
+                log.warning("%s; the one of before is served", error.message, extra={"event": "tls.failed"})
+
+    def _made(self) -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.set_alpn_protocols(["http/1.1"])
+        self._load(context)
+        if self._settings.client_ca_file is not None:
+            context.verify_mode = ssl.CERT_OPTIONAL  # who shows none may have a token
+            self._load_authorities(context, self._settings.client_ca_file)
+        return context
+
+    def _load(self, context: ssl.SSLContext) -> None:
+        certificate, key = self._settings.cert_file, self._settings.key_file
+        assert certificate is not None
+        try:
+            context.load_cert_chain(certificate, key)
+        except (OSError, ValueError):
+            raise errors.ConfigError(
+                f"the certificate {certificate} and the key {key} (tls) cannot be used",
+                remedy="both must be PEM, the key without a password, and belong together",
+            ) from None
+
+    def _load_authorities(self, context: ssl.SSLContext, file: Path) -> None:
+        try:
+            context.load_verify_locations(file)
+        except (OSError, ValueError):
+            raise errors.ConfigError(f"the CAs in {file} (tls.client_ca_file) cannot be read") from None
+
+    def _found(self) -> tuple[int, ...]:
+        """Returns what is another one once a file has changed."""
+        found: list[int] = []
+        for file in (self._settings.cert_file, self._settings.key_file):
+            try:
+                state = file.stat() if file is not None else None
+            except OSError:
+                state = None
+            found += [state.st_ino, state.st_mtime_ns, state.st_size] if state is not None else [0]
+        return tuple(found)

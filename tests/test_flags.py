@@ -12,7 +12,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from kubescript.cli import demo
+from kubescript import config
+from kubescript.cli import demo, main
+from kubescript.cli import flags as command_line
 from tests import clients
 
 pytestmark = pytest.mark.slow
@@ -171,13 +173,17 @@ def test_harmless_flags_of_kubernetes_mcp_server_are_taken() -> None:
 
 REFUSED = {
     "--sse-port 8080": "use --port",
-    "--require-oauth": "no OAuth",
-    "--authorization-url https://a.example": "no OAuth",
-    "--tls-cert a.pem": "a proxy that terminates TLS",
-    "--require-tls": "a proxy that terminates TLS",
-    "--stateless": "keeps a session",
+    "--sse-base-url https://a.example": "leave it out",
+    "--skip-jwt-verification": "kubescript takes no token unread",
+    "--require-oauth --port 0": "--authorization-url URL, or --validate-token",
+    "--require-oauth --port 0 --tokens-file t": "--authorization-url URL, or --validate-token",
+    "--require-tls --port 0": "add --tls-cert and --tls-key",
+    "--require-tls --port 0 --tls-cert c --tls-key k --authorization-url http://a.example": "`auth.issuer` is no https",
+    "--tls-cert a.pem": "cert_file and key_file belong together",
+    "--server-url a.example": "setting `http.url`",
     "--kiali-url https://a.example": "no tools for Kiali",
-    "--disable-destructive --no-read-only": "[[denied_resources]]",
+    "--profile full": "use --toolsets",
+    "--disable-destructive --no-read-only": "[write_policy]",
     "--disable-multi-cluster --contexts a,b": "use --context for one",
     "--cluster-provider in-cluster": "this is not a pod",
     "--toolsets core": "use --toolsets kubectl",
@@ -194,6 +200,61 @@ def test_what_its_flags_promise_and_we_do_not_keep_is_refused(flags: str) -> Non
     assert done.returncode in {1, 2} and done.stdout == ""
     (line,) = done.stderr.splitlines()
     assert REFUSED[flags] in line
+
+
+TAKEN: dict[str, tuple[str, dict[str, object]]] = {
+    "--tls-cert ~/c --tls-key k": ("tls", {"cert_file": Path.home() / "c", "key_file": Path("k")}),
+    "--stateless": ("http", {"stateless": True}),
+    "--server-url https://a.example/mcp": ("http", {"url": "https://a.example/mcp"}),
+    "--authorization-url https://a.example": ("auth", {"issuer": "https://a.example"}),
+    "--oauth-audience a,b": ("auth", {"audience": ("a,b",)}),
+    "--certificate-authority ca": ("auth", {"ca_file": Path("ca")}),
+    "--validate-token --tokens-file t": ("auth", {"token_review": True, "tokens_file": Path("t")}),
+    "--audit a --audit-keep scripts": ("audit", {"file": Path("a"), "scripts": True}),
+}
+
+
+def settings_of(line: str) -> config.Settings:
+    """What the command line amounts to."""
+    context = main.cli.make_context("kubescript", line.split())
+    return command_line.settings(context, context.params)
+
+
+@pytest.mark.parametrize("line", TAKEN)
+def test_flags_of_tables_give_their_settings(line: str, tmp_path: Path) -> None:
+    """Ours and those of kubernetes-mcp-server; what a file says of the same table stays."""
+    table, given = TAKEN[line]
+    file = tmp_path / "k.toml"
+    file.write_text('[auth]\nuser_claim = "email"\n[http]\nmax_sessions = 5\n')
+    settings = settings_of(f"{line} --config {file}")
+    assert getattr(settings, table).model_dump(include=set(given)) == given
+    assert (settings.auth.user_claim, settings.http.max_sessions) == ("email", 5)
+
+
+def test_who_must_log_in_acts_for_himself() -> None:
+    """As in kubernetes-mcp-server, the caller's token goes to the cluster, unless something else is said of it."""
+    line = "--require-oauth --authorization-url https://a.example"
+    assert settings_of(f"{line} --port 0").acts_as == "caller"
+    assert settings_of(line).acts_as == "server", "nobody logs in over stdio"
+    assert settings_of("--authorization-url https://a.example --port 0").acts_as == "server"
+    secure = settings_of(f"{line} --port 0 --require-tls --tls-cert c --tls-key k")
+    assert (secure.acts_as, secure.tls.cert_file) == ("caller", Path("c"))
+
+
+def test_no_authentication_is_asked_for_in_so_many_words() -> None:
+    """`--insecure-no-auth`."""
+    assert settings_of("--port 0 --insecure-no-auth").insecure_no_auth
+    assert not settings_of("--port 0").insecure_no_auth
+
+
+def test_a_client_that_starts_its_server_gets_no_flags_of_http() -> None:
+    """They would only be refused or mean nothing there."""
+    http = (
+        "--stateless --insecure-no-auth --tokens-file t --tls-cert c --tls-key k --authorization-url https://a.example"
+    )
+    done = command("client", "claude-code", *http.split(), "--read-only", *SNAPSHOT)
+    assert done.returncode == 0 and "--read-only" in done.stdout, done.stderr
+    assert not any(word in done.stdout for word in http.split() if word.startswith("--"))
 
 
 SUGGESTED = {

@@ -20,7 +20,14 @@ __all__ = ["as_words", "of_plans", "remember", "server_flags", "settings"]
 
 _SERVING_COMMANDS: Final = frozenset({"kubescript", "serve"})
 """Commands that start a server; all others answer a person."""
-_HTTP_ONLY: Final = frozenset({"transport", "host", "port", "bind_address", "http_port"})
+_IN_TABLES: Final = {
+    "audit": ("audit", "file"),
+    "stateless": ("http", "stateless"),
+    "tokens_file": ("auth", "tokens_file"),
+    **habits.IN_TABLES,
+}
+"""Flags that give a setting of a table."""
+_HTTP_ONLY: Final = habits.HTTP_ONLY | {"transport", "host", "port", "stateless", "tokens_file", "insecure_no_auth"}
 _NOT_FOR_PLANS: Final = frozenset({"toolsets", "kubeconfig_later", "log_level", "log_format", "log_file"})
 _FLAGS_BEFORE: Final = "kubescript.flags"
 """Key under which a sub-command finds the flags that stand before it."""
@@ -69,8 +76,25 @@ _SERVER_FLAGS: Final = (
         help="How clients connect. Default: http if --port or --host is given, else stdio.",
     ),
     *habits.options(),
-    click.option("--host", help="Loopback address of the http transport."),
+    click.option("--host", help="Address of the http transport. All but loopback addresses need authentication."),
     click.option("--port", type=int, help="Port of the http transport."),
+    click.option(
+        "--stateless",
+        is_flag=True,
+        default=None,
+        help="Keep no sessions of http clients, so that any replica answers any request.",
+    ),
+    click.option(
+        "--tokens-file",
+        type=paths.UserPath(),
+        help='Who may call over http: a line token,user,uid,"group1,group2" for each.',
+    ),
+    click.option(
+        "--insecure-no-auth",
+        is_flag=True,
+        default=None,
+        help="Serve any --host without authentication: whoever reaches the port has the server's rights.",
+    ),
     click.option(
         "--log-level",
         type=habits.LogLevel(["debug", "info", "warning", "error"], case_sensitive=False),
@@ -105,21 +129,33 @@ def settings(context: click.Context, flags: dict[str, object]) -> config.Setting
     typed = _merged_flags(context, flags)
     given = habits.translated(typed)
     file, folder = given.pop("config_file", None), given.pop("config_dir", None)
-    audit = {}
-    if "audit" in given:
-        audit["file"] = given.pop("audit")
+    file = file if isinstance(file, Path) else None
+    folder = folder if isinstance(folder, Path) else None
     kept = given.pop("audit_keep", None)
-    if kept:
-        audit[str(kept)] = True
-    if audit:
-        given["audit"] = audit
-    loaded = config.load(given, file if isinstance(file, Path) else None, folder if isinstance(folder, Path) else None)
+    given = _with_tables(given, kept)
+    try:
+        loaded = config.load(given, file, folder)
+    except errors.ConfigError as error:
+        from kubescript.cli import migrate
+
+        raise migrate.hinted(error, file, folder) from None
     habits.check(typed, loaded)
+    loaded = habits.completed(typed, loaded)
     if kept and loaded.audit.file is None:
         raise errors.ConfigError("--audit-keep needs an audit file", remedy="pass --audit FILE as well")
     if context.info_name in _SERVING_COMMANDS:
         return loaded
     return _interactive_defaults(loaded)
+
+
+def _with_tables(given: dict[str, object], kept: object) -> dict[str, object]:
+    """Returns the flags as settings: those of tables are in their tables. `kept` is what --audit-keep names."""
+    settings = {name: value for name, value in given.items() if name not in _IN_TABLES}
+    tables: dict[str, dict[str, object]] = {"audit": {str(kept): True}} if kept else {}
+    for name in given.keys() & _IN_TABLES.keys():
+        table, key = _IN_TABLES[name]
+        tables.setdefault(table, {})[key] = given[name]
+    return settings | tables
 
 
 def of_plans(context: click.Context, flags: dict[str, object]) -> str:

@@ -1,4 +1,4 @@
-"""Flags of kubernetes-mcp-server, for people who change a command line that they have. What is harmless is accepted;
+"""Flags of kubernetes-mcp-server, for people who change a command line that they have. What means the same is accepted;
 what would promise something that is not done is refused, and the error says what is done instead."""
 
 from __future__ import annotations
@@ -9,35 +9,39 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from kubescript.cli import paths
+
 if TYPE_CHECKING:
     from kubescript import config
 
-__all__ = ["LogLevel", "check", "drop_hidden", "options", "translated"]
+__all__ = ["HTTP_ONLY", "IN_TABLES", "LogLevel", "check", "completed", "drop_hidden", "options", "translated"]
 
-_NO_LOGIN: Final = "kubescript has no OAuth: its http transport serves loopback addresses only"
-_NO_TLS: Final = "kubescript serves http on loopback addresses only: put a proxy that terminates TLS in front of it"
-_NO_SSE: Final = "kubescript does not serve SSE: use --port, for streamable HTTP at /mcp"
 _NO_KIALI: Final = "kubescript has no tools for Kiali: scripts can read a mesh's custom resources"
 _REFUSED: Final = {
-    "sse-port": _NO_SSE,
-    "sse-base-url": _NO_SSE,
-    "require-oauth": _NO_LOGIN,
-    "oauth-audience": _NO_LOGIN,
-    "authorization-url": _NO_LOGIN,
-    "validate-token": _NO_LOGIN,
-    "skip-jwt-verification": _NO_LOGIN,
-    "server-url": _NO_LOGIN,
-    "certificate-authority": "kubescript has no OAuth; a cluster's CA belongs in the kubeconfig",
-    "tls-cert": _NO_TLS,
-    "tls-key": _NO_TLS,
-    "require-tls": _NO_TLS,
-    "stateless": "kubescript keeps a session for each http client; leave --stateless out",
+    "sse-port": "legacy SSE is at /sse of the http transport, beside /mcp: use --port",
+    "sse-base-url": "clients of /sse are told a path and no host: leave it out, or give --server-url for OAuth",
+    "skip-jwt-verification": "kubescript takes no token unread: with --validate-token it asks the cluster about each",
+    "profile": "profiles have become toolsets: use --toolsets",
     "kiali-url": _NO_KIALI,
     "kiali-insecure": _NO_KIALI,
 }
-_SWITCHES: Final = frozenset({"require-oauth", "validate-token", "skip-jwt-verification", "require-tls", "stateless"})
+_SWITCHES: Final = frozenset({"skip-jwt-verification", "kiali-insecure"})
 """Those that take no value."""
-_OURS: Final = ("disable_destructive", "disable_multi_cluster", "cluster_provider", "list_output")
+IN_TABLES: Final = {
+    "tls_cert": ("tls", "cert_file"),
+    "tls_key": ("tls", "key_file"),
+    "server_url": ("http", "url"),
+    "oauth_audience": ("auth", "audience"),
+    "authorization_url": ("auth", "issuer"),
+    "certificate_authority": ("auth", "ca_file"),
+    "validate_token": ("auth", "token_review"),
+}
+"""Flags that give a setting of a table."""
+HTTP_ONLY: Final = frozenset({*IN_TABLES, "bind_address", "http_port", "require_oauth", "require_tls"})
+"""Flags that mean nothing to a client that starts its server."""
+_CHECKED: Final = (
+    "disable_destructive", "disable_multi_cluster", "cluster_provider", "list_output", "require_oauth", "require_tls",
+)  # fmt: skip
 _PROVIDERS: Final = ("kubeconfig", "in-cluster", "disabled")
 
 
@@ -59,19 +63,29 @@ def options() -> list[Callable[[Any], Any]]:
     """The flags, which no help shows."""
     refused = [
         click.option(
-            f"--{name}", is_flag=name in _SWITCHES or name == "kiali-insecure", default=None, hidden=True,
-            expose_value=False, callback=_refuse,
+            f"--{name}", is_flag=name in _SWITCHES, default=None, hidden=True, expose_value=False, callback=_refuse
         )
         for name in _REFUSED
+    ]
+    switches = [
+        click.option(f"--{name}", is_flag=True, default=None, hidden=True)
+        for name in (
+            "disable-destructive", "disable-multi-cluster", "require-oauth", "require-tls", "validate-token",
+        )
     ]  # fmt: skip
     return [
         *refused,
+        *switches,
         click.option("--bind-address", hidden=True),
         click.option("--http-port", type=int, hidden=True),
-        click.option("--disable-destructive", is_flag=True, default=None, hidden=True),
-        click.option("--disable-multi-cluster", is_flag=True, default=None, hidden=True),
         click.option("--cluster-provider", type=click.Choice(_PROVIDERS), hidden=True),
         click.option("--list-output", type=click.Choice(["yaml", "table"]), hidden=True),
+        click.option("--tls-cert", type=paths.UserPath(), hidden=True),
+        click.option("--tls-key", type=paths.UserPath(), hidden=True),
+        click.option("--server-url", hidden=True),
+        click.option("--oauth-audience", hidden=True),
+        click.option("--authorization-url", hidden=True),
+        click.option("--certificate-authority", type=paths.UserPath(), hidden=True),
     ]
 
 
@@ -92,23 +106,44 @@ def drop_hidden(error: click.NoSuchOption) -> None:
 def translated(given: dict[str, object]) -> dict[str, object]:
     """Returns the flags with those of kubernetes-mcp-server under our own names, or left out where `check` sees to
     them."""
-    ours = {name: value for name, value in given.items() if name not in _OURS}
+    ours = {name: value for name, value in given.items() if name not in _CHECKED}
     for theirs, name in (("bind_address", "host"), ("http_port", "port")):
         if theirs in ours:
             ours.setdefault(name, ours[theirs])
             del ours[theirs]
+    if "oauth_audience" in ours:
+        ours["oauth_audience"] = (ours["oauth_audience"],)
     return ours
+
+
+def completed(given: dict[str, object], settings: config.Settings) -> config.Settings:
+    """Returns the settings with what `--require-oauth` also means: the caller's token is passed on to the cluster."""
+    # Under the server's own account, whoever logs in would have all its rights.
+    if given.get("require_oauth") and settings.transport == "http" and "acts_as" not in settings.model_fields_set:
+        return settings.model_copy(update={"acts_as": "caller"})
+    return settings
 
 
 def check(given: dict[str, object], settings: config.Settings) -> None:
     """Refuses what the settings do not keep. Raises ConfigError."""
+    _check_cluster(given, settings)
+    if settings.transport != "http":
+        return  # as there: nobody logs in to a server that the client has started
+    if given.get("require_oauth"):
+        _check_login(settings)
+    if given.get("require_tls"):
+        _check_tls(settings)
+
+
+def _check_cluster(given: dict[str, object], settings: config.Settings) -> None:
+    """Refuses what is not kept of the clusters and of the writes there."""
     from kubescript import errors
     from kubescript.cluster import kubeconfig
 
     if given.get("disable_destructive") and settings.writable:
         raise errors.ConfigError(
-            "--disable-destructive: kubescript permits all writes or none",
-            remedy="leave out --no-read-only, or list what scripts must not touch in [[denied_resources]]",
+            "--disable-destructive: writes are permitted, and no flag says which",
+            remedy='leave out --no-read-only, or give [write_policy] verbs = {"*" = ["create"]} in the file instead',
         )
     if given.get("disable_multi_cluster") and len(settings.contexts) > 1:
         raise errors.ConfigError(
@@ -120,3 +155,32 @@ def check(given: dict[str, object], settings: config.Settings) -> None:
             "--cluster-provider in-cluster: this is not a pod, or there is a kubeconfig, which takes precedence",
             remedy="leave the flag out: in a pod without a kubeconfig the service account is used",
         )
+
+
+def _check_login(settings: config.Settings) -> None:
+    """Refuses a server that asks nobody for a token."""
+    from kubescript import errors
+
+    auth = settings.auth
+    if not (auth.issuer or auth.introspection or auth.token_review):
+        raise errors.ConfigError(
+            "--require-oauth: nothing says whose tokens are taken",
+            remedy="add --authorization-url URL, or --validate-token to ask the cluster about tokens",
+        )
+
+
+def _check_tls(settings: config.Settings) -> None:
+    """Refuses a server without a certificate, and addresses that are asked without TLS."""
+    from kubescript import errors
+
+    if settings.tls.cert_file is None:
+        raise errors.ConfigError("--require-tls: there is no certificate", remedy="add --tls-cert and --tls-key")
+    asked = {
+        "http.url": settings.http.url,
+        "auth.issuer": settings.auth.issuer,
+        "auth.introspection.url": settings.auth.introspection.url if settings.auth.introspection else None,
+        "telemetry.otlp_endpoint": settings.telemetry.otlp_endpoint,
+    }
+    for name, url in asked.items():
+        if url and not url.lower().startswith("https://"):
+            raise errors.ConfigError(f"--require-tls: `{name}` is no https address")

@@ -16,7 +16,7 @@ import click
 
 import kubescript
 from kubescript import spawner
-from kubescript.cli import audit, completion, flags, opening, paths, plans, policy, process, terminal
+from kubescript.cli import audit, completion, flags, migrate, opening, paths, plans, policy, process, terminal
 
 if TYPE_CHECKING:
     from kubescript.capture import capture
@@ -254,6 +254,7 @@ cli.add_command(audit.audit)
 cli.add_command(plans.approve)
 cli.add_command(plans.plans)
 cli.add_command(completion.completion)
+cli.add_command(migrate.migrate)
 cli.add_command(policy.policy)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from kubescript import config
+from kubescript import config, errors
 from kubescript.cli import demo, main
 from kubescript.cli import flags as command_line
 from tests import clients
@@ -177,6 +177,7 @@ REFUSED = {
     "--skip-jwt-verification": "kubescript takes no token unread",
     "--require-oauth --port 0": "--authorization-url URL, or --validate-token",
     "--require-oauth --port 0 --tokens-file t": "--authorization-url URL, or --validate-token",
+    "--validate-token --authorization-url https://a.example --port 0": "a second way in",
     "--require-tls --port 0": "add --tls-cert and --tls-key",
     "--require-tls --port 0 --tls-cert c --tls-key k --authorization-url http://a.example": "`auth.issuer` is no https",
     "--tls-cert a.pem": "cert_file and key_file belong together",
@@ -239,6 +240,19 @@ def test_who_must_log_in_acts_for_himself() -> None:
     assert settings_of("--authorization-url https://a.example --port 0").acts_as == "server"
     secure = settings_of(f"{line} --port 0 --require-tls --tls-cert c --tls-key k")
     assert (secure.acts_as, secure.tls.cert_file) == ("caller", Path("c"))
+
+
+def test_nothing_destructive_is_promised_only_where_it_holds(tmp_path: Path) -> None:
+    """`--disable-destructive`: no writes, or creations alone, in every cluster."""
+    file = tmp_path / "k.toml"
+    line = f"--disable-destructive --config {file}"
+    file.write_text('read_only = false\n[write_policy]\nverbs = { "*" = ["create"] }\n[contexts.a]\n[contexts.b]\n')
+    assert settings_of(line).mode == "plan"
+    with file.open("a") as more:
+        more.write('write_policy = { verbs = { "*" = ["create"], pods = ["delete"] } }\n')
+    with pytest.raises(errors.ConfigError, match="more writes than creations"):
+        settings_of(line)
+    assert settings_of(f"{line} --read-only").mode == "off"
 
 
 def test_no_authentication_is_asked_for_in_so_many_words() -> None:

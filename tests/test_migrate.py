@@ -84,7 +84,7 @@ def test_every_setting_is_named_and_what_means_the_same_is_set(tmp_path: Path) -
     assert flat(tomllib.loads(EVERY_KEY)) == translation.KEYS
     text = migrated(tmp_path, EVERY_KEY)
     unnamed = {name for name in translation.KEYS if not re.search(rf"\b{re.escape(name)}\b", text)}
-    assert unnamed == {"http_port", "sse_port"}, "the newer setting `port` counts"
+    assert not unnamed
     assert "hunter2" not in text
     settings = loaded(tmp_path, EVERY_KEY)
     assert (settings.port, settings.host, settings.transport, settings.log_level) == (8443, "0.0.0.0", "http", "debug")
@@ -92,7 +92,7 @@ def test_every_setting_is_named_and_what_means_the_same_is_set(tmp_path: Path) -
     assert settings.http.requests_per_minute == 150
     assert (settings.tls.cert_file, settings.tls.key_file) == (Path("/path/tls.crt"), Path("/path/tls.key"))
     assert (settings.auth.issuer, settings.auth.audience) == ("https://id.example.com/realms/x", ("mcp-server",))
-    assert (settings.auth.ca_file, settings.auth.token_review) == (Path("/path/ca.crt"), True)
+    assert (settings.auth.ca_file, settings.auth.token_review) == (Path("/path/ca.crt"), False)
     assert (settings.acts_as, settings.mode, settings.insecure_no_auth) == ("caller", "plan", False)
     assert settings.toolsets == ("kubectl", "cluster", "helm")
     assert settings.write_policy.verbs == {"*": ("create",)}
@@ -103,10 +103,14 @@ def test_every_setting_is_named_and_what_means_the_same_is_set(tmp_path: Path) -
     assert settings.telemetry.otlp_endpoint == "http://localhost:4318"
 
 
-def test_a_token_that_nobody_verified_there_is_reviewed_by_the_cluster(tmp_path: Path) -> None:
-    """`skip_jwt_verification` passes tokens on unread there."""
-    settings = loaded(tmp_path, "require_oauth = true\nskip_jwt_verification = true\n")
+@pytest.mark.parametrize("name", ["skip_jwt_verification", "validate_token"])
+def test_a_token_that_nobody_verified_there_is_reviewed_by_the_cluster(name: str, tmp_path: Path) -> None:
+    """`skip_jwt_verification` passes tokens on unread there. Beside an issuer, a review would be a second way in."""
+    text = f"require_oauth = true\n{name} = true\n"
+    settings = loaded(tmp_path, text)
     assert (settings.auth.token_review, settings.acts_as) == (True, "caller")
+    settings = loaded(tmp_path, f'{text}authorization_url = "https://id.example.com"\n')
+    assert (settings.auth.token_review, settings.acts_as) == (False, "caller")
 
 
 @pytest.mark.parametrize("name", ["port", "http_port", "sse_port"])
@@ -160,6 +164,11 @@ WRONG = {
     'port = "70000"': "`port`: expected a number up to 65535",
     "port = 8080": "`port`: expected a text",
     "log_level = true": "`log_level`: expected a number",
+    "log_level = nan": "`log_level`: expected a number",
+    "[http]\nrate_limit_rps = inf": "`http.rate_limit_rps`: expected a number",
+    f"[http]\nrate_limit_rps = 1{'0' * 400}": "`http.rate_limit_rps`: expected a number",
+    "kubeconfig = 2026-01-01": "`kubeconfig`: expected a text",
+    "http_port = -1": "`http_port`: expected a number up to 65535",
     'read_only = "yes"': "`read_only`: expected true or false",
     'toolsets = "core"': "`toolsets`: expected a list of texts",
     "toolsets = [1]": "`toolsets`: expected a list of texts",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
@@ -131,6 +131,8 @@ def check(given: dict[str, object], settings: config.Settings) -> None:
         return  # as there: nobody logs in to a server that the client has started
     if given.get("require_oauth"):
         _check_login(settings)
+    if given.get("validate_token") and settings.auth.issuer:
+        _refuse_second_way()
     if given.get("require_tls"):
         _check_tls(settings)
 
@@ -140,10 +142,10 @@ def _check_cluster(given: dict[str, object], settings: config.Settings) -> None:
     from kubescript import errors
     from kubescript.cluster import kubeconfig
 
-    if given.get("disable_destructive") and settings.writable:
+    if given.get("disable_destructive") and not _only_creates(settings):
         raise errors.ConfigError(
-            "--disable-destructive: writes are permitted, and no flag says which",
-            remedy='leave out --no-read-only, or give [write_policy] verbs = {"*" = ["create"]} in the file instead',
+            "--disable-destructive: the settings permit more writes than creations",
+            remedy='leave out --no-read-only, or give [write_policy] verbs = {"*" = ["create"]} in the file',
         )
     if given.get("disable_multi_cluster") and len(settings.contexts) > 1:
         raise errors.ConfigError(
@@ -157,6 +159,13 @@ def _check_cluster(given: dict[str, object], settings: config.Settings) -> None:
         )
 
 
+def _only_creates(settings: config.Settings) -> bool:
+    """Says whether nothing that is there can be changed in any cluster: no write, or the creation of objects alone."""
+    clusters = [settings.of_context(name) for name in settings.contexts] or [settings]
+    writable = [cluster.write_policy.verbs for cluster in clusters if cluster.mode != "off"]
+    return all(verbs and all(set(permitted) <= {"create"} for permitted in verbs.values()) for verbs in writable)
+
+
 def _check_login(settings: config.Settings) -> None:
     """Refuses a server that asks nobody for a token."""
     from kubescript import errors
@@ -167,6 +176,18 @@ def _check_login(settings: config.Settings) -> None:
             "--require-oauth: nothing says whose tokens are taken",
             remedy="add --authorization-url URL, or --validate-token to ask the cluster about tokens",
         )
+
+
+def _refuse_second_way() -> NoReturn:
+    """Refuses to ask the cluster about tokens beside an issuer."""
+    from kubescript import errors
+
+    # There, a token must be good for both. Here each way to log in is enough, so a token for anything else in the
+    # cluster would let its bearer in.
+    raise errors.ConfigError(
+        "--validate-token: the cluster would be a second way in, beside the tokens that --authorization-url signs",
+        remedy="leave one of the two out",
+    )
 
 
 def _check_tls(settings: config.Settings) -> None:

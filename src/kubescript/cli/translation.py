@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kubescript import errors
-from kubescript.cli import toml_text
+from kubescript.cli import toml_reader, toml_text
 
 __all__ = ["KEYS", "Entry", "is_foreign", "translate"]
 
@@ -17,7 +17,7 @@ _EXCHANGE: Final = (
     'kubescript exchanges no tokens. With acts_as = "caller" the cluster must take the caller\'s own token; with '
     'acts_as = "impersonate" the server\'s account, which needs the right to impersonate, names the caller to it'
 )
-_NO_TOOLS: Final = "kubescript has no tools for it; scripts (toolset `code`) read its custom resources"
+_NO_TOOLS: Final = "kubescript has no such tools; scripts (toolset `code`) read the custom resources"
 _FIXED: Final = "kubescript's limit is fixed"
 _NOT_SERVED: Final = "kubescript does not serve texts of yours"
 _BY_TOOLSET: Final = (
@@ -102,7 +102,6 @@ _TOOLSETS: Final = {"core": "kubectl", "config": "cluster", "helm": "helm"}
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 _CREATE: Final = {"*": ["create"]}
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.-]{1,100}")
-_URL: Final = re.compile(r"https?://[^/?#\s]+(/[^?#\s]*)?")
 _MOST_A_MINUTE: Final = 1_000_000
 
 KEYS: Final = frozenset({*_RENAMED, *_LEFT_OUT, *_TRANSLATED})
@@ -131,7 +130,7 @@ def translate(file: Mapping[str, Any]) -> list[Entry]:
     names = _flat(file)
     if file and not any(name in KEYS for name in names):
         raise errors.ConfigError("it has no setting of kubernetes-mcp-server")
-    read = _Reader(file)
+    read = toml_reader.Reader(file)
     entries = [
         *_tools(read), *_clusters(read), *_logging(read), *_listening(read), *_renamed(read), *_login(read),
         *_traffic(read), *_telemetry(read),
@@ -162,64 +161,7 @@ def _flat(file: Mapping[str, Any]) -> list[str]:
     return names
 
 
-class _Reader:
-    """Their file. A setting that is not given, or is empty, has no value, as there."""
-
-    def __init__(self, file: Mapping[str, Any]) -> None:
-        self._file = file
-
-    def given(self, name: str) -> bool:
-        """Says whether the setting says anything."""
-        value = self._get(name)
-        return value is not None and value not in ("", []) and value is not False
-
-    def text(self, name: str) -> str:
-        value = self._typed(name, (str,), "a text")
-        return str(value or "")
-
-    def flag(self, name: str) -> bool | None:
-        value = self._typed(name, (bool,), "true or false")
-        return None if value is None else bool(value)
-
-    def number(self, name: str) -> float:
-        value = self._typed(name, (int, float), "a number")
-        return value or 0
-
-    def texts(self, name: str) -> list[str]:
-        values = self._typed(name, (list,), "a list of texts") or []
-        if not all(isinstance(value, str) for value in values):
-            raise errors.ConfigError(f"`{name}`: expected a list of texts")
-        return list(values)
-
-    def tables(self, name: str) -> list[dict[str, Any]]:
-        values = self._typed(name, (list,), "a list of tables") or []
-        if not all(isinstance(value, dict) for value in values):
-            raise errors.ConfigError(f"`{name}`: expected a list of tables")
-        return list(values)
-
-    def url(self, name: str) -> str:
-        value = self.text(name)
-        if value and not _URL.fullmatch(value):
-            raise errors.ConfigError(f"`{name}`: expected an http or https address")
-        return value
-
-    def _typed(self, name: str, types: tuple[type, ...], wanted: str) -> Any:
-        value = self._get(name)
-        if value is not None and type(value) not in types:  # a bool is no number here
-            raise errors.ConfigError(f"`{name}`: expected {wanted}")
-        return value
-
-    def _get(self, name: str) -> Any:
-        table, _, member = name.rpartition(".")
-        if not table:
-            return self._file.get(name)
-        values = self._file.get(table, {})
-        if not isinstance(values, dict):
-            raise errors.ConfigError(f"`{table}`: expected a table")
-        return values.get(member)
-
-
-def _renamed(read: _Reader) -> Iterator[Entry]:
+def _renamed(read: toml_reader.Reader) -> Iterator[Entry]:
     pair = read.text("tls_cert"), read.text("tls_key")
     for theirs, (name, note) in _RENAMED.items():
         value = read.url(theirs) if theirs.endswith("_url") else read.text(theirs)
@@ -231,7 +173,7 @@ def _renamed(read: _Reader) -> Iterator[Entry]:
             yield Entry(theirs, name, value, note)
 
 
-def _tools(read: _Reader) -> Iterator[Entry]:
+def _tools(read: toml_reader.Reader) -> Iterator[Entry]:
     """What is served, and what it may change."""
     yield from _toolsets(read)
     writes = not read.flag("read_only")
@@ -251,7 +193,7 @@ def _tools(read: _Reader) -> Iterator[Entry]:
         )
 
 
-def _toolsets(read: _Reader) -> Iterator[Entry]:
+def _toolsets(read: toml_reader.Reader) -> Iterator[Entry]:
     given = read.texts("toolsets")
     names = dict.fromkeys(_TOOLSETS[name] for name in given or ("core", "config") if name in _TOOLSETS)
     unknown = [toml_text.quoted(name) for name in given if name not in _TOOLSETS]
@@ -264,7 +206,7 @@ def _toolsets(read: _Reader) -> Iterator[Entry]:
         yield Entry("toolsets", "toolsets", list(names), note)
 
 
-def _clusters(read: _Reader) -> Iterator[Entry]:
+def _clusters(read: toml_reader.Reader) -> Iterator[Entry]:
     denied = []
     for table in read.tables("denied_resources"):
         fields = {name: table.get(name, "") for name in ("group", "version", "kind")}
@@ -276,23 +218,26 @@ def _clusters(read: _Reader) -> Iterator[Entry]:
         yield Entry("denied_resources", "denied_resources", denied, note)
 
 
-def _logging(read: _Reader) -> Iterator[Entry]:
+def _logging(read: toml_reader.Reader) -> Iterator[Entry]:
     level = int(read.number("log_level"))
     if level:
         yield Entry("log_level", "log_level", "debug" if level >= 4 else "info", f"was {level}; from 4 on it is debug")
 
 
-def _listening(read: _Reader) -> Iterator[Entry]:
-    port = next((name for name in ("port", "http_port", "sse_port") if read.given(name)), "")
+def _listening(read: toml_reader.Reader) -> Iterator[Entry]:
+    given = [name for name in ("port", "http_port", "sse_port") if read.given(name)]
+    port = given[0] if given else ""
+    yield from (Entry(name, note=f"{port} counts") for name in given[1:])
     if port:
         note = "" if port != "sse_port" else "legacy SSE is at /sse, and streamable HTTP at /mcp"
         yield Entry(port, "port", _port(read, port), note)
     address = read.text("bind_address")
     if not port and not address:
         return
+    note = "" if address else "the default there"
     address = address or "0.0.0.0"  # noqa: S104  their default
     if address in _LOOPBACK or _ways_in(read):
-        yield Entry("bind_address", "host", address)
+        yield Entry("bind_address", "host", address, note)
     else:
         yield Entry(
             "bind_address",
@@ -301,14 +246,14 @@ def _listening(read: _Reader) -> Iterator[Entry]:
         )
 
 
-def _port(read: _Reader, name: str) -> int:
+def _port(read: toml_reader.Reader, name: str) -> int:
     value = read.text(name) if name == "port" else str(int(read.number(name)))
     if not value.isascii() or not value.isdecimal() or int(value) > 65_535:
         raise errors.ConfigError(f"`{name}`: expected a number up to 65535")
     return int(value)
 
 
-def _ways_in(read: _Reader) -> list[str]:
+def _ways_in(read: toml_reader.Reader) -> list[str]:
     """Returns the settings of this file that make callers log in."""
     if not read.flag("require_oauth"):
         return []
@@ -318,7 +263,7 @@ def _ways_in(read: _Reader) -> list[str]:
     return ways
 
 
-def _login(read: _Reader) -> Iterator[Entry]:
+def _login(read: toml_reader.Reader) -> Iterator[Entry]:
     """Who callers are, and who acts on the cluster for them."""
     audience = read.text("oauth_audience")
     if audience:
@@ -330,13 +275,14 @@ def _login(read: _Reader) -> Iterator[Entry]:
             note="it is not given: there, tokens for anybody are taken; here they must name http.url or auth.audience",
         )
     for name in ("skip_jwt_verification", "validate_token"):
-        if name in ways and (name == "validate_token" or "authorization_url" not in ways):
+        # Each way to log in is enough here: beside the issuer, this one would let in tokens that are not for us.
+        if name in ways and "authorization_url" not in ways:
             yield Entry(
                 name, "auth.token_review", True,
                 "no token goes unread: the cluster is asked about each, as an account that may create tokenreviews",
             )  # fmt: skip
         elif read.flag(name):
-            yield Entry(name, note="it says nothing without require_oauth, or beside authorization_url")
+            yield Entry(name, note="tokens of auth.issuer are verified by its keys, and no others are taken")
     mode = read.text("cluster_auth_mode")
     if mode == "kubeconfig":
         yield Entry("cluster_auth_mode", "acts_as", "server")
@@ -349,7 +295,7 @@ def _login(read: _Reader) -> Iterator[Entry]:
         yield Entry("require_oauth", note="everybody must log in as soon as [auth] says how")
 
 
-def _traffic(read: _Reader) -> Iterator[Entry]:
+def _traffic(read: toml_reader.Reader) -> Iterator[Entry]:
     if read.flag("stateless"):
         yield Entry("stateless", "http.stateless", True)
     rate = read.number("http.rate_limit_rps")
@@ -359,7 +305,7 @@ def _traffic(read: _Reader) -> Iterator[Entry]:
         yield Entry("http.rate_limit_rps", "http.requests_per_minute", a_minute, note)
 
 
-def _telemetry(read: _Reader) -> Iterator[Entry]:
+def _telemetry(read: toml_reader.Reader) -> Iterator[Entry]:
     endpoint, protocol = read.url("telemetry.endpoint"), read.text("telemetry.protocol")
     if protocol:
         yield Entry("telemetry.protocol", note="kubescript sends OTLP over HTTP (http/protobuf)")

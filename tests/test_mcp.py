@@ -244,7 +244,7 @@ def test_health_and_info_answer_local_clients_only(flags: list[str]) -> None:
     """/health and /info tell state and sandbox layers, and check the Host header as /mcp does."""
     with clients.serving(["--toolsets", "code", *flags]) as port:
         base = f"http://127.0.0.1:{port}"
-        assert httpx2.get(f"{base}/health").json() == {"status": "healthy"}
+        assert httpx2.get(f"{base}/health").json()["status"] == "healthy"
         info = httpx2.get(f"{base}/info").json()
         assert info["read_only"] is True
         assert "seccomp" in info["sandbox"]["layers"]

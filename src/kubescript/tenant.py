@@ -72,7 +72,8 @@ class Tenant:
         self.settings = settings
         self._shared = shared
         self._user = caller.name if caller is not None else ""
-        accesses = cluster_parts.accesses(settings, shared.redaction, _acting(settings, caller, token))
+        masking = shared.redaction.of(caller.key) if caller is not None else shared.redaction
+        accesses = cluster_parts.accesses(settings, masking, _acting(settings, caller, token))
         self.contexts = contexts.Contexts(accesses)
         self.planning = self._planning(accesses)
         """None where no cluster takes plans."""
@@ -81,7 +82,7 @@ class Tenant:
             shared.executor,
             self.contexts,
             shared.audit,
-            mask=shared.redaction.text,
+            mask=masking.text,
             plans=self.planning.planner if self.planning is not None else None,
             places=shared.places,
             observers=shared.observers,

@@ -160,6 +160,11 @@ class Settings(pydantic_settings.BaseSettings):
         return set(self.modes) != {"off"}
 
     @property
+    def is_local(self) -> bool:
+        """Whether only this machine reaches the http transport."""
+        return self.host in {"127.0.0.1", "localhost", "::1"}
+
+    @property
     def knows_callers(self) -> bool:
         """Whether callers must say who they are."""
         auth, tls = self.auth, self.tls

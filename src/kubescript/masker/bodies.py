@@ -87,9 +87,13 @@ class Rules:
             Path(settings.directory) if settings.directory else None,
         )
         # What may hold a script's own words has masks of its own: a guess must not get the mask of the real value.
-        self._masks = spans.Masks(settings.key), spans.Masks(settings.key + b" echo")
+        self._key = settings.key
+        self._masks = self._masks_of("", echo=False), self._masks_of("", echo=True)
         self._own = own
         self._expressions = expressions.Expressions(settings.expressions)
+
+    def _masks_of(self, owner: str, *, echo: bool) -> spans.Masks:
+        return spans.Masks(self._key + b" echo" * echo + b" of " * bool(owner) + owner.encode())
 
     def check(self) -> None:
         """Compile the operator's rules alone, which takes milliseconds. Raises RuleError."""
@@ -126,7 +130,8 @@ class Rules:
             chunks = releases.written(chunks, brief=about.release == "brief")
         elif about.metadata is not None:
             chunks = _reduced(about, about.metadata, chunks)
-        rules = self._masker.anew(self._masks[about.echo])
+        masks = self._masks_of(about.owner, echo=about.echo) if about.owner else self._masks[about.echo]
+        rules = self._masker.anew(masks)
         chunks, is_json = _sniffed(chunks)
         judge: Callable[[bytes], bytes]
         if about.log or not is_json:
@@ -143,7 +148,7 @@ class Rules:
 
     def _whole(self, about: masking.Body, found: masker.Found, document: bytes, *, echo: bool) -> bytes:
         """One of the documents to compare, masked."""
-        alone = masking.Body(secrets=about.secrets, echo=echo)
+        alone = masking.Body(secrets=about.secrets, echo=echo, owner=about.owner)
         return b"".join(self.body(alone, iter((document,)), found))
 
 

@@ -83,6 +83,8 @@ class Masker:
         self.layers: tuple[protocol.Layer, ...] | None = None
         """What it reported of its lockdown; None until it is ready."""
         self.uses = 0
+        self.owner: str | None = None
+        """Whose bodies and texts it reads; None until it is used."""
         self.waiting = 0
         """Answers that it owes, or that are being read. With none it can serve the next call."""
         self._link = _Link(worker.socket)

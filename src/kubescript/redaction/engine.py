@@ -6,6 +6,7 @@ settings and the deadline.
 
 from __future__ import annotations
 
+import copy
 import functools
 import http
 import logging
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from kubescript import cancellation, config, errors, spawner
 from kubescript.redaction import changes, pool
@@ -67,8 +69,15 @@ class Engine:
         source = source if source is not None else spawner.Spawner(spawner.MASKER)
         self._pool = pool.Pool(told, source, scripts=scripts, strict=strict)
         self._ready = False
+        self._owner = ""
         # An engine that nobody closes, as in a test, must not leave its processes behind.
         weakref.finalize(self, self._pool.close)
+
+    def of(self, owner: str) -> Engine:
+        """Returns this engine for one of several callers: with masks and maskers that no other one has."""
+        own = copy.copy(self)
+        own._owner = owner
+        return own
 
     def prepare(self) -> tuple[protocol.Layer, ...]:
         """Wait until a masker is ready, instead of at the first answer; returns the layers of its lockdown. Raises
@@ -104,10 +113,10 @@ class Engine:
     def changes(self, call: request.Request, before: bytes, after: bytes, found: Found) -> masking.Changes:
         """Says what a write changes, by the object before it and as its dry run left it; each is empty where there is
         none. What is shown of values is masked as the operator has decided. Raises RedactionError, ClusterError."""
-        about = _comparison(call, before, after, masked=self._is_read(call))
+        about = replace(_comparison(call, before, after, masked=self._is_read(call)), owner=self._owner)
         documents = iter((before, after, call.body or b""))
         check = functools.partial(_check, call)
-        with self._pool.lent(check, call.script) as masker:
+        with self._pool.lent(check, call.script, self._owner) as masker:
             answer = b"".join(masker.body(about, documents, found, check))
             return changes.read(answer, has_before=bool(before), has_after=bool(after))
 
@@ -119,7 +128,7 @@ class Engine:
         if not self._ready:
             self.prepare()  # before anybody's patience begins
         check = check or cancellation.Patience(_TEXT_S)
-        with self._pool.lent(check) as masker:
+        with self._pool.lent(check, owner=self._owner) as masker:
             return masker.text(text, found, check)
 
     def text_or_withheld(self, text: str, found: Found, check: Check | None = None) -> str:
@@ -133,10 +142,10 @@ class Engine:
             return WITHHELD
 
     def _masked(self, call: request.Request, chunks: Iterator[bytes], found: Found, *, echo: bool) -> Iterator[bytes]:
-        about = described(call, echo=echo)
+        about = replace(described(call, echo=echo), owner=self._owner)
         check = functools.partial(_check, call)
         try:
-            with self._pool.lent(check, call.script) as masker:
+            with self._pool.lent(check, call.script, self._owner) as masker:
                 yield from masker.body(about, chunks, found, check)
         except SourceBrokenError as broken:
             raise broken.cause from None

@@ -71,11 +71,13 @@ class Pool:
             return masker.layers or ()
 
     @contextlib.contextmanager
-    def lent(self, check: conversation.Check, script: int | None = None) -> Iterator[conversation.Masker]:
-        """Lend a masker that is ready, for a body of a script or for a text. It is killed when the caller fails while
-        it has it. Raises RedactionError, and what `check` raises."""
+    def lent(
+        self, check: conversation.Check, script: int | None = None, owner: str = ""
+    ) -> Iterator[conversation.Masker]:
+        """Lend a masker that is ready, for a body of a script or for a text, of this `owner`. It is killed when the
+        caller fails while it has it. Raises RedactionError, and what `check` raises."""
         try:
-            with self._taken(check, script) as masker:
+            with self._taken(check, script, owner) as masker:
                 yield masker
         except (protocol.ProtocolError, OSError) as error:
             # The report is masked too, by another masker: nobody may wait for that one and hold this one.
@@ -83,8 +85,8 @@ class Pool:
             raise errors.RedactionError("the masking process failed, so the text was withheld; try again") from None
 
     @contextlib.contextmanager
-    def _taken(self, check: conversation.Check, script: int | None) -> Iterator[conversation.Masker]:
-        masker = self._take(check, script)
+    def _taken(self, check: conversation.Check, script: int | None, owner: str) -> Iterator[conversation.Masker]:
+        masker = self._take(check, script, owner)
         healthy = False
         try:
             if masker.layers is None:
@@ -123,21 +125,27 @@ class Pool:
         """Process ids of the fork server and of the maskers that wait for work."""
         return (self._source.pid, *(masker.worker.pid for masker in self._idle))
 
-    def _take(self, check: conversation.Check, script: int | None) -> conversation.Masker:
+    def _take(self, check: conversation.Check, script: int | None, owner: str) -> conversation.Masker:
         check()
         with self._changed:
             while not self._is_free(script):
                 self._changed.wait(_WAIT_S)
                 check()
-            while self._idle:
-                masker = self._idle.pop()
-                if masker.is_fit:
-                    break
+            while (masker := self._idle_for(owner)) is not None and not masker.is_fit:
                 masker.worker.close()
-            else:
-                masker = self._spawned()
+            masker = masker or self._spawned()
+            masker.owner = owner
             self._count(script, 1)
             return masker
+
+    def _idle_for(self, owner: str) -> conversation.Masker | None:
+        """Takes one that has read nothing of another owner, the one first that was used last."""
+        # Attack: a body takes its masker over, which would then answer with it to another caller.
+        for masker in reversed(self._idle):
+            if masker.owner in {None, owner}:
+                self._idle.remove(masker)
+                return masker
+        return None
 
     def _is_free(self, script: int | None) -> bool:
         """Says whether there is one for a body of the script, or for a text."""
@@ -160,15 +168,27 @@ class Pool:
     def _give_back(self, masker: conversation.Masker, script: int | None, *, healthy: bool) -> None:
         with self._changed:
             self._count(script, -1)
-            stays = healthy and masker.uses < _USES and len(self._idle) < _SIZE and not self._closed
-            if stays:
+            is_kept = healthy and masker.uses < _USES and not self._closed
+            leaves = self._displaced_by(masker) if is_kept else masker
+            if leaves is not masker:
                 self._idle.append(masker)
             else:
                 with contextlib.suppress(errors.RedactionError):  # the next call meets the same error, and reports it
                     self._refill()
             self._changed.notify()
-        if not stays:
-            masker.worker.close()
+        if leaves is not None:
+            leaves.worker.close()
+
+    def _displaced_by(self, masker: conversation.Masker) -> conversation.Masker | None:
+        """Takes the one that leaves so that this one can stay: another caller's, or else this one itself. None where
+        there is room for all."""
+        if len(self._idle) < _SIZE:
+            return None
+        for other in self._idle:
+            if other.owner not in {None, masker.owner}:
+                self._idle.remove(other)
+                return other
+        return masker
 
     def _refill(self) -> None:
         while not self._closed and len(self._idle) < _SIZE:

@@ -144,8 +144,9 @@ class _Status:
             return await seat.tools()
 
     def _is_stranger(self, request: Request) -> bool:
-        knows = self._server.settings.knows_callers
-        return knows and authentication.credential(request.scope) is None
+        settings = self._server.settings
+        is_open = settings.is_local and not settings.knows_callers
+        return not is_open and authentication.credential(request.scope) is None
 
 
 def _now() -> str:

@@ -37,7 +37,6 @@ Announce = Callable[[str], None]
 
 _MAX_BODY: Final = 2 << 20
 """Bytes of a request: a script of 256 KiB takes at most six times that as JSON."""
-_LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 _GRACE_S: Final = 25
 """Seconds in which running scripts may end after SIGTERM. Kubernetes kills after 30."""
 
@@ -105,7 +104,9 @@ def _guarded(server: backend.Backend, taken: seats.Seats, url: str, closing: con
         closing.callback(verifier.close)
         open_paths = routes.OPEN | ({"/metrics"} if settings.http.open_metrics else frozenset())
         app = authentication.Authentication(app, verifier, url=url, scopes=settings.auth.scopes, open_paths=open_paths)
-    return guard.Guard(app, settings.http, routes.OPEN)
+    # Attack: a page on this very machine that reads what stands beside MCP.
+    anywhere = frozenset() if settings.is_local else routes.OPEN
+    return guard.Guard(app, settings.http, anywhere)
 
 
 def _drain(server: backend.Backend, taken: seats.Seats) -> None:
@@ -119,7 +120,7 @@ def _check_exposure(settings: config.Settings) -> None:
         raise errors.ConfigError("insecure_no_auth contradicts [auth]", remedy="leave one of the two out")
     if settings.acts_as != "server" and not settings.knows_callers:
         raise errors.ConfigError(f"acts_as = {settings.acts_as!r} needs callers who are known", remedy="set up [auth]")
-    if settings.knows_callers or settings.host in _LOOPBACK:
+    if settings.knows_callers or settings.is_local:
         return
     if not settings.insecure_no_auth:
         raise errors.ConfigError(

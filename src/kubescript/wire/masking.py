@@ -196,6 +196,8 @@ class Body(msgspec.Struct, frozen=True):
     """Set when it holds one revision of a Helm release, of which `metadata` is not all that may pass: how much is."""
     comparison: Comparison | None = None
     """Set when the answer is not the masked body, but a `Changes` as JSON."""
+    owner: str = ""
+    """Whose it is, where a server has several callers: the same value has another mask for another one."""
 
 
 class Row(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

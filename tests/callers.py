@@ -28,7 +28,9 @@ __all__ = ["GROUPS", "NAMESPACES", "Callers", "connected"]
 GROUPS: Final = {"alice": ("platform", "payments"), "bob": ("shop",), "eve": ()}
 NAMESPACES: Final = {"alice": "callers-payments", "bob": "callers-shop"}
 """Where each may read."""
-_RULES: Final = [{"apiGroups": [""], "resources": ["pods", "configmaps"], "verbs": ["get", "list", "create", "delete"]}]
+_RULES: Final = [
+    {"apiGroups": [""], "resources": ["pods", "configmaps"], "verbs": ["get", "list", "create", "patch", "delete"]}
+]
 
 
 class Callers:

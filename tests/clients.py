@@ -30,6 +30,13 @@ CACHE = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
 """Where compiled rules are saved: a command with a home of its own need not compile them again."""
 
 
+INITIALIZE: Final = {
+    "jsonrpc": "2.0", "id": 1, "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "by hand", "version": "1"}},
+}  # fmt: skip
+"""What a client without an SDK sends first."""
+
+
 @contextlib.asynccontextmanager
 async def connect(
     transport: str,

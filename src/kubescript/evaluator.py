@@ -8,6 +8,7 @@ blocking calls.
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import functools
 import logging
 import threading
@@ -219,7 +220,7 @@ class Evaluator:
             planned = self._planned(self._plans, drafted, asked, outcome, calls, entry)
             outcome = replace(outcome, fault=planned.fault or outcome.fault)
         ended = time.time()  # the masking of the answer is no part of the script's time
-        self._runner.later(functools.partial(_log_outcome, outcome))
+        self._runner.later(functools.partial(contextvars.copy_context().run, _log_outcome, outcome))
         answer, notes = self._written(asked, outcome, calls, deadline, planned.note)
         if planned.plan is not None and not answer.is_error:
             answer = replace(answer, plan=planned.plan.id)

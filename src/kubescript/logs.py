@@ -6,6 +6,7 @@ Only the fields listed in EXTRA travel beside the message, so that no caller can
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import datetime
 import logging
 import os
@@ -13,7 +14,7 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, TextIO
 
@@ -22,13 +23,16 @@ import orjson
 from kubescript import errors
 from kubescript.output import sanitizing
 
-__all__ = ["EXTRA", "configure", "drain", "mask_with"]
+__all__ = ["EXTRA", "about", "configure", "drain", "mask_with"]
 
 EXTRA: Final = (
     "event", "code", "remedy", "client", "context", "verb", "group", "version", "resource", "subresource", "namespace",
     "what", "verdict", "rule", "status", "fault", "ms", "wall_ms", "cpu_ms", "peak_mib", "api_calls", "bytes_fetched",
-    "bytes", "layer",
+    "bytes", "layer", "user", "session", "trace",
 )  # fmt: skip
+
+_about: contextvars.ContextVar[Mapping[str, str]] = contextvars.ContextVar("about", default={})  # noqa: B039 - nobody changes it
+"""What every line says that is logged for a call."""
 
 _MAX_WAITING: Final = 1_000
 """Lines that wait to be masked; those beyond are lost, and counted."""
@@ -155,6 +159,7 @@ class _Lines(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Takes one record."""
+        vars(record).update(_about.get())
         if self._writer is None:
             self._stream.emit(record)
         elif threading.current_thread() is not self._writer:
@@ -195,6 +200,16 @@ class _Lines(logging.Handler):
                 said = ("%d log lines were lost: too many came at once", (lost,))
                 self._stream.emit(logging.LogRecord(__name__, logging.WARNING, "", 0, *said, None))
             self._waiting.task_done()
+
+
+@contextlib.contextmanager
+def about(*, user: str, session: str, trace: str) -> Iterator[None]:
+    """Within it, lines say for whom they are logged: also those of threads that get this context."""
+    token = _about.set({"user": user, "session": session, "trace": trace})
+    try:
+        yield
+    finally:
+        _about.reset(token)
 
 
 def mask_with(mask: Callable[[str], str]) -> None:

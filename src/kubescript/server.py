@@ -21,9 +21,10 @@ from mcp.server.lowlevel import server as lowlevel
 from mcp.shared.exceptions import MCPError
 
 import kubescript
-from kubescript import errors, evaluator, heartbeat, types
+from kubescript import errors, evaluator, heartbeat, logs, types
 from kubescript.approvals import elicitation
 from kubescript.output import sanitizing
+from kubescript.telemetry import evaluation
 from kubescript.toolsets import base
 from kubescript.transports import scope
 
@@ -97,10 +98,11 @@ def build(
             return _result(tool.word(arguments, answer))
         caller = _caller(ctx, params.name, user)
         run = functools.partial(_call, tool, arguments, caller)
-        if asker is None:
-            return _result(tool.word(arguments, await _reporting(ctx, heartbeat_s, run)))
-        settle = functools.partial(_with_plan, run, asker, ctx, params, caller)
-        settled = await _reporting(ctx, heartbeat_s, settle)
+        with logs.about(user=user, session=caller.session, trace=evaluation.trace_id()):
+            if asker is None:
+                return _result(tool.word(arguments, await _reporting(ctx, heartbeat_s, run)))
+            settle = functools.partial(_with_plan, run, asker, ctx, params, caller)
+            settled = await _reporting(ctx, heartbeat_s, settle)
         return settled if isinstance(settled, mcp_types.InputRequiredResult) else _result(tool.word(arguments, settled))
 
     server: lowlevel.Server[Any] = lowlevel.Server(

@@ -71,7 +71,7 @@ class Tenant:
         is."""
         self.settings = settings
         self._shared = shared
-        self._user = caller.name if caller is not None else ""
+        self._caller = caller
         masking = shared.redaction.of(caller.key) if caller is not None else shared.redaction
         accesses = cluster_parts.accesses(settings, masking, _acting(settings, caller, token))
         self.contexts = contexts.Contexts(accesses)
@@ -94,7 +94,8 @@ class Tenant:
             return None
         from kubescript import planning
 
-        return planning.Planning(self.settings, accesses, self._shared.audit, self._shared.keeper(), self._user or None)
+        label = self._caller.label if self._caller is not None else None
+        return planning.Planning(self.settings, accesses, self._shared.audit, self._shared.keeper(), label)
 
     @functools.cached_property
     def _toolsets(self) -> list[base.Toolset]:
@@ -116,7 +117,7 @@ class Tenant:
             self.settings.output.heartbeat_s,
             saved=self.settings.snapshot is not None,
             asker=self._asker(),
-            user=self._user,
+            user=self._caller.name if self._caller is not None else "",
         )
 
     def _asker(self) -> elicitation.Asker | None:
@@ -133,6 +134,7 @@ class Tenant:
             has_page=self.planning.has_page,
             ask_s=self.settings.plans.ask_s,
             flags=self._shared.flags,
+            user=self._caller.label if self._caller is not None else "",
             by_argument=self.settings.approval == "argument",
         )
 

@@ -103,6 +103,8 @@ class Asker:
     """Seconds to wait for the person."""
     flags: str = ""
     """With which a command finds the plans of this server."""
+    user: str = ""
+    """Who calls, where that is proven."""
     by_argument: bool = False
     """Whether the argument `approved` of a call approves its plan."""
     waiting: set[str] = field(default_factory=set)
@@ -242,7 +244,7 @@ class Asker:
     ) -> types.Answer:
         approves, reason = form.read(response.action, response.content or {})
         decision = record.Decision(
-            approver=_approver(caller),
+            approver=self._approver(caller),
             channel="elicitation",
             approves=approves,
             hash=found.plan.hash,
@@ -256,7 +258,11 @@ class Asker:
             count = outcome.changes(found)
             return outcome.said(answer, f"{count} tried, and nothing is made: it takes the argument approved=true")
         decision = record.Decision(
-            approver=_approver(call.caller), channel="argument", approves=True, hash=found.plan.hash, at=time.time()
+            approver=self._approver(call.caller),
+            channel="argument",
+            approves=True,
+            hash=found.plan.hash,
+            at=time.time(),
         )
         return await self._carried_out(answer, found, decision, call.caller, call.on_progress)
 
@@ -310,6 +316,10 @@ class Asker:
             said = outcome.added(said, followed)
         return said
 
+    def _approver(self, caller: types.Caller) -> str:
+        client = f"client {form.line(caller.client, _MAX_NAME) or 'without a name'}, session {caller.session}"
+        return f"{self.user}, {client}" if self.user else client
+
     async def _reported(self, ended: record.Record) -> None:
         """Notes that the model knows the end of a plan. Where that fails it hears of it twice."""
         try:
@@ -350,10 +360,6 @@ def _in_form(found: record.Record) -> str:
         return ""
     text = plain.text(found, _WIDTH)
     return text if len(text) <= _MOST else ""
-
-
-def _approver(caller: types.Caller) -> str:
-    return f"client {form.line(caller.client, _MAX_NAME) or 'without a name'}, session {caller.session}"
 
 
 def _digest(params: mcp_types.CallToolRequestParams) -> str:

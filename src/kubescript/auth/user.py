@@ -25,6 +25,12 @@ class User:
     """The OAuth client that the token was issued to."""
 
     @property
+    def label(self) -> str:
+        """The user's name as approvals and plans write it. Attack: a name with commas, which would read as several."""
+        name = self.name.replace("%", "%25").replace(",", "%2C")
+        return f"user {name}"
+
+    @property
     def key(self) -> str:
         """A short text that tells this user from all others; it says nothing of who he is."""
         parts = [self.issuer, self.subject, self.name, self.client, *self.groups, "", *sorted(self.scopes)]

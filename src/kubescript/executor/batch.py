@@ -8,6 +8,7 @@ body.
 
 from __future__ import annotations
 
+import contextvars
 import logging
 import threading
 import time
@@ -83,7 +84,13 @@ class Batch:
         self._begun = self._taken = self._in_flight = 0
         self._closed = False
         workers = range(min(count, MAX_IN_FLIGHT))
-        self._threads = [threading.Thread(target=self._work, name="kubescript-parallel", daemon=True) for _ in workers]
+        self._threads = [
+            # In the script's context: log lines tell its caller.
+            threading.Thread(
+                target=contextvars.copy_context().run, args=(self._work,), name="kubescript-parallel", daemon=True
+            )
+            for _ in workers
+        ]
         for thread in self._threads:
             thread.start()
 

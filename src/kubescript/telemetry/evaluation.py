@@ -18,7 +18,7 @@ from opentelemetry import context
 from kubescript import config, types
 from kubescript.broker import records
 
-__all__ = ["Evaluation", "Load", "Observer", "current_context", "notify", "otlp_source"]
+__all__ = ["Evaluation", "Load", "Observer", "current_context", "notify", "otlp_source", "trace_id"]
 
 log = logging.getLogger(__name__)
 
@@ -65,6 +65,14 @@ Observer = Callable[[Evaluation], None]
 def current_context() -> context.Context:
     """Returns the context of the MCP request that is being served: its span, when traces are collected."""
     return context.get_current()
+
+
+def trace_id() -> str:
+    """Returns the id of the trace that is being made; empty when none is."""
+    from opentelemetry import trace  # 40 ms, and what serves MCP has loaded it
+
+    found = trace.get_current_span().get_span_context()
+    return trace.format_trace_id(found.trace_id) if found.is_valid else ""
 
 
 def notify(observers: Iterable[Observer], evaluation: Evaluation) -> None:

@@ -51,7 +51,7 @@ class Authentication:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
-        if scope["type"] != "http" or scope["path"] in self._open_paths or scope["path"].startswith(METADATA):
+        if scope["type"] != "http" or self._is_open(scope):
             await self._app(scope, receive, send)
             return
         try:
@@ -62,6 +62,12 @@ class Authentication:
         scope[keys.CREDENTIAL] = found
         scope["user"] = _sdk_user(found)
         await self._app(scope, receive, send)
+
+    def _is_open(self, scope: Scope) -> bool:
+        """Whether nobody has to say who he is. Who says it all the same is told more by the open paths."""
+        path: str = scope["path"]
+        says_who = any(name == b"authorization" for name, _ in scope["headers"])
+        return path.startswith(METADATA) or (path in self._open_paths and not says_who)
 
     async def _credential(self, scope: Scope) -> user.Credential:
         """Returns who sends a request. Raises AuthError."""

@@ -1,15 +1,22 @@
-"""What `make quick` and `make test` choose among all tests, and in which order they run."""
+"""What `make quick` and `make test` choose among all tests, in which order they run, and what the tests of both folders
+share.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
 
 from tests import unchanged
+
+if TYPE_CHECKING:
+    from tests.identity_provider import IdentityProvider
 
 NEEDS_A_CLUSTER: Final = frozenset({"control_plane", "kubeconfig", "live_cluster", "plane"})
 """Fixtures that start an API server: what asks for one of them, however indirectly, is marked `cluster`."""
@@ -68,6 +75,26 @@ def _leave_out(config: pytest.Config, stamp: str, tests: list[pytest.Item]) -> N
             item.add_marker(pytest.mark.skip(reason="passed before, and nothing it depends on has changed"))
         else:
             item.user_properties.append(("repeatable", (stamp, len(tests))))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Prepares Keycloak before any test's time limit runs: the first time on a machine takes minutes."""
+    wanted = any("identity_provider" in getattr(item, "fixturenames", ()) for item in session.items)
+    if wanted and not session.config.option.collectonly:
+        from tests.keycloak import prepared
+
+        # What stops it is told by the tests that ask for it; the others run.
+        with contextlib.suppress(Exception):
+            prepared.prepare()
+
+
+@pytest.fixture(scope="session")
+def identity_provider() -> Iterator[IdentityProvider]:
+    """A Keycloak of our own, shared by the whole run: who stops it starts it again, and who wants a resource names it."""
+    from tests.identity_provider import IdentityProvider
+
+    with IdentityProvider() as provider:
+        yield provider
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

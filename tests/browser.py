@@ -8,16 +8,13 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from selenium import webdriver
 
-from tests.controlplane import build
+from tests import debian
 
 PACKAGES: Final = ("chromium", "chromium-driver")
 
@@ -78,43 +75,9 @@ def programs() -> Programs:
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if chromium and driver:
         return Programs(chromium, driver, {})
-    root = build.cache() / "chromium"
-    if not root.exists():
-        with build.locked(build.cache() / "chromium.lock"):
-            # Another run may have unpacked it while this one waited for the lock.
-            if not root.exists():
-                _unpack_into(root)
+    root = debian.unpacked("chromium", *PACKAGES)
     # Chromium finds its own libraries; some of them must not take the place of the machine's.
     own = root / "usr" / "lib" / "chromium"
     libraries = sorted({str(path.parent) for path in root.rglob("*.so*") if path.parent != own})
     environment = {"LD_LIBRARY_PATH": ":".join(libraries)}
     return Programs(str(root / "usr/lib/chromium/chromium"), str(root / "usr/bin/chromedriver"), environment)
-
-
-def _unpack_into(root: Path) -> None:
-    """Unpacks the packages, and those which they need and this machine has not."""
-    if not shutil.which("apt-get"):
-        raise FileNotFoundError("tests of the page need the programs chromium and chromedriver on PATH")
-    print(f"fetching Chromium (once; kept in {root})", flush=True)
-    with tempfile.TemporaryDirectory(prefix="fetching-", dir=root.parent) as name:
-        folder = Path(name)
-        (folder / "lists" / "partial").mkdir(parents=True)
-        (folder / "archives" / "partial").mkdir(parents=True)
-        places = {
-            "Dir::State::Lists": folder / "lists",
-            "Dir::Cache": folder,
-            "Dir::Cache::Archives": folder / "archives",
-            "Debug::NoLocking": 1,
-            "APT::Sandbox::User": "root",  # another user could not write here
-        }
-        options = [part for key, value in places.items() for part in ("-o", f"{key}={value}")]
-        _apt(*options, "update")
-        _apt(*options, "install", "--download-only", "--yes", "--no-install-recommends", *PACKAGES)
-        for archive in sorted((folder / "archives").glob("*.deb")):
-            subprocess.run(["dpkg", "-x", str(archive), str(folder / "root")], check=True)
-        (folder / "root").rename(root)
-
-
-def _apt(*arguments: str) -> None:
-    done = subprocess.run(["apt-get", "-qq", *arguments], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kubescript.executor import executor
-from tests import postgres, stage
+from tests import debian, postgres, stage
 from tests.controlplane import build, cluster, fixture, live
 from tests.controlplane.server import ControlPlane
 
@@ -73,7 +73,7 @@ def postgresql() -> Iterator[postgres.Postgres]:
     """A PostgreSQL of our own, shared by the whole run: who kills it starts it again."""
     try:
         server = postgres.Postgres()
-    except postgres.Missing as error:
+    except debian.Missing as error:
         pytest.skip(f"NOTHING IS TESTED WITH POSTGRESQL: {error}")
     with server:
         yield server

@@ -17,26 +17,22 @@ import subprocess
 import tempfile
 import time
 import urllib.parse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Final
 
 import psycopg
 
-from tests.controlplane import build, child
+from tests import debian
+from tests.controlplane import child
 
-__all__ = ["Missing", "Postgres"]
+__all__ = ["Postgres"]
 
 NOBODY: Final = 65534
 START_SECONDS: Final = 60
-LIBRARIES: Final = ("usr/lib/*-linux-gnu*", "lib/*-linux-gnu*")
 UNUSED: Final = "libllvm"
 """It compiles long queries; a hundred megabytes."""
-
-
-class Missing(RuntimeError):
-    """PostgreSQL's programs cannot be had on this machine."""
 
 
 class Postgres:
@@ -118,7 +114,7 @@ class Postgres:
         for folder in _installed():
             if (folder / "initdb").exists() and (folder / "postgres").exists():
                 return folder, None
-        unpacked = _unpacked()
+        unpacked = debian.unpacked("postgresql", "postgresql", without=UNUSED)
         if os.geteuid() == 0:  # nobody may not look into root's cache
             unpacked = Path(shutil.copytree(unpacked, self.folder / "root", symlinks=True))
         programs = sorted(unpacked.glob("usr/lib/postgresql/*/bin"))
@@ -140,8 +136,7 @@ class Postgres:
 def _as_nobody(command: list[str], libraries: Path | None) -> list[str]:
     """The command as it is run by somebody who is not root."""
     if libraries is not None:
-        found = [str(path) for pattern in LIBRARIES for path in sorted(libraries.glob(pattern))]
-        command = ["env", f"LD_LIBRARY_PATH={':'.join(found)}", *command]
+        command = ["env", f"LD_LIBRARY_PATH={debian.libraries(libraries)}", *command]
     if os.geteuid() != 0:
         return command
     # Changing the user clears the signal by which a child dies with its parent.
@@ -155,45 +150,3 @@ def _installed() -> Iterator[Path]:
         yield Path(on_path).resolve().parent
     versions = Path("/usr/lib/postgresql").glob("*/bin")
     yield from sorted(versions, key=lambda folder: int(folder.parent.name), reverse=True)
-
-
-def _unpacked() -> Path:
-    """Debian's packages, unpacked once per machine. Raises Missing."""
-    folder = build.cache() / "postgresql"
-    with build.locked(build.cache() / "postgresql.lock"):
-        if not folder.exists():
-            half_done = Path(tempfile.mkdtemp(prefix="unpacking-", dir=folder.parent))
-            try:
-                _unpack_into(half_done)
-                # A folder with its final name is complete.
-                (half_done / "root").rename(folder)
-            except (OSError, subprocess.CalledProcessError) as error:
-                details = getattr(error, "stderr", None) or error
-                raise Missing(f"Debian's package of PostgreSQL cannot be had: {details}") from None
-            finally:
-                shutil.rmtree(half_done, ignore_errors=True)
-    return folder
-
-
-def _unpack_into(folder: Path) -> None:
-    """Fetches the packages that this machine lacks, by apt with lists of its own, and unpacks them."""
-    archives = folder / "archives"
-    for name in ("lists/partial", "archives/partial", "root"):
-        (folder / name).mkdir(parents=True)
-    options: Mapping[str, object] = {
-        "Dir::State::Lists": folder / "lists",
-        "Dir::Cache": folder,
-        "Dir::Cache::Archives": archives,
-        "Debug::NoLocking": 1,  # locking is for root, and nothing is installed
-        "APT::Sandbox::User": "",  # the user _apt may not write here
-    }
-    apt = ["apt-get", "-qq", *(word for name, value in options.items() for word in ("-o", f"{name}={value}"))]
-    install = ["install", "--download-only", "--yes", "--no-install-recommends", "postgresql"]
-    # Another source of the machine may be dead; whether Debian's was reached shows in the second command.
-    subprocess.run([*apt, "update"], check=False, capture_output=True)
-    subprocess.run([*apt, *install], check=True, capture_output=True, text=True)
-    for package in sorted(archives.glob("*.deb")):
-        if not package.name.startswith(UNUSED):
-            subprocess.run(
-                ["dpkg", "-x", str(package), str(folder / "root")], check=True, capture_output=True, text=True
-            )

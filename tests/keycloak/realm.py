@@ -1,0 +1,121 @@
+"""The realm as Keycloak imports it: a team's users and groups, two clients, and who may register more of them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+__all__ = ["AUDIENCE", "CLIENT", "INTROSPECTION", "NAME", "SECRET", "USERS", "document", "password"]
+
+NAME: Final = "kubescript"
+USERS: Final = {"alice": ("platform", "payments"), "bob": ("payments",), "eve": ()}
+"""Users and their groups."""
+CLIENT: Final = "claude"
+"""The public client."""
+INTROSPECTION: Final = "kubescript"
+"""The confidential client that asks about tokens."""
+SECRET: Final = "introspection-secret"
+AUDIENCE: Final = "resource"
+"""The mapper that names the resource in a token."""
+SCOPES: Final = ("kubescript:read", "kubescript:write")
+_LOOPBACK: Final = ("127.0.0.1", "localhost")
+_POLICIES: Final = "org.keycloak.services.clientregistration.policy.ClientRegistrationPolicy"
+
+
+def password(user: str) -> str:
+    """A user's password."""
+    return f"{user}-password"
+
+
+def document() -> dict[str, Any]:
+    """What `--import-realm` reads."""
+    return {
+        "realm": NAME,
+        "enabled": True,
+        "sslRequired": "none",
+        "accessTokenLifespan": 300,
+        "groups": [{"name": name} for name in sorted({group for groups in USERS.values() for group in groups})],
+        "users": [_user(name, groups) for name, groups in USERS.items()],
+        "clients": _clients(),
+        # To a client that registers itself for some scopes, Keycloak gives these and not the default one: each must
+        # have all that a token has to say.
+        "clientScopes": [_scope("person", shown=False), *(_scope(name, shown=True) for name in SCOPES)],
+        "defaultDefaultClientScopes": ["person"],
+        "defaultOptionalClientScopes": list(SCOPES),
+        "components": {_POLICIES: _registration()},
+    }
+
+
+def _user(name: str, groups: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "username": name,
+        "email": f"{name}@example.com",
+        "emailVerified": True,
+        "firstName": name.title(),
+        "lastName": "Example",
+        "enabled": True,
+        "credentials": [{"type": "password", "value": password(name)}],
+        "realmRoles": [f"default-roles-{NAME}"],
+        "groups": [f"/{group}" for group in groups],
+    }
+
+
+def _clients() -> list[dict[str, Any]]:
+    public = {
+        "clientId": CLIENT,
+        "publicClient": True,
+        "standardFlowEnabled": True,
+        "directAccessGrantsEnabled": True,
+        "fullScopeAllowed": False,
+        "redirectUris": [f"http://{host}/*" for host in _LOOPBACK],  # any port, as RFC 8252 wants it
+        "attributes": {"pkce.code.challenge.method": "S256"},
+    }
+    confidential = {
+        "clientId": INTROSPECTION,
+        "publicClient": False,
+        "secret": SECRET,
+        "standardFlowEnabled": False,
+        "directAccessGrantsEnabled": False,
+    }
+    return [public, confidential]
+
+
+def _scope(name: str, *, shown: bool) -> dict[str, Any]:
+    """A scope that puts the user, his groups and the audience into a token, and its own name if it is shown."""
+    attributes = {"include.in.token.scope": str(shown).lower(), "display.on.consent.screen": "false"}
+    username, email = ({"user.attribute": each, "jsonType.label": "String"} for each in ("username", "email"))
+    mappers = [
+        _mapper("sub", "oidc-sub-mapper", {}),
+        _mapper("username", "oidc-usermodel-attribute-mapper", {**username, "claim.name": "preferred_username"}),
+        _mapper("email", "oidc-usermodel-attribute-mapper", {**email, "claim.name": "email"}),
+        _mapper("groups", "oidc-group-membership-mapper", {"full.path": "false", "claim.name": "groups"}),
+        _mapper(AUDIENCE, "oidc-audience-mapper", {"included.custom.audience": "http://nobody.invalid"}),
+        # Since 26.6.2 only a client among the audience is told about a token.
+        _mapper("introspection", "oidc-audience-mapper", {"included.client.audience": INTROSPECTION}),
+    ]
+    return {"name": name, "protocol": "openid-connect", "attributes": attributes, "protocolMappers": mappers}
+
+
+def _mapper(name: str, kind: str, config: dict[str, str]) -> dict[str, Any]:
+    everywhere = {"access.token.claim": "true", "introspection.token.claim": "true"}
+    return {
+        "name": name, "protocol": "openid-connect", "protocolMapper": kind, "config": {**everywhere, **config},
+    }  # fmt: skip
+
+
+def _registration() -> list[dict[str, Any]]:
+    """Whoever is on this machine may register a client that redirects to this machine."""
+    hosts = {
+        "trusted-hosts": list(_LOOPBACK),
+        "host-sending-registration-request-must-match": ["true"],
+        "client-uris-must-match": ["true"],
+    }
+    policies: dict[str, dict[str, list[str]]] = {
+        "trusted-hosts": hosts,
+        "allowed-client-templates": {"allow-default-scopes": ["true"]},
+        "scope": {},
+        "max-clients": {"max-clients": ["200"]},
+    }
+    return [
+        {"name": name, "providerId": name, "subType": "anonymous", "config": config}
+        for name, config in policies.items()
+    ]

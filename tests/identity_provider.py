@@ -96,12 +96,11 @@ class IdentityProvider:
 
     def resource(self, url: str) -> None:
         """From now on tokens are for this resource: `aud` says so."""
-        for scope in self._administer("GET", "client-scopes"):
-            for mapper in scope.get("protocolMappers", []):
-                if mapper["name"] == realm.AUDIENCE:
-                    mapper["config"]["included.custom.audience"] = url
-                    path = f"client-scopes/{scope['id']}/protocol-mappers/models/{mapper['id']}"
-                    self._administer("PUT", path, mapper)
+        scope = self._named("client-scopes", realm.BASIC)
+        path = f"client-scopes/{scope['id']}/protocol-mappers/models"
+        mapper = self._named(path, realm.AUDIENCE)
+        mapper["config"]["included.custom.audience"] = url
+        self._administer("PUT", f"{path}/{mapper['id']}", mapper)
 
     def token(self, user: str, scopes: Sequence[str] = (), seconds: int = SECONDS) -> str:
         """An access token that `claude` gets by the user's password, with exactly these scopes of `kubescript:read` and
@@ -172,6 +171,10 @@ class IdentityProvider:
         client = self._administer("GET", f"clients?clientId={self.client_id}")[0]
         client["attributes"]["access.token.lifespan"] = str(seconds)
         self._administer("PUT", f"clients/{client['id']}", client)
+
+    def _named(self, path: str, name: str) -> dict[str, Any]:
+        found: dict[str, Any] = next(each for each in self._administer("GET", path) if each["name"] == name)
+        return found
 
     def _administer(self, method: str, path: str, content: object = None) -> Any:
         identifier, secret = prepared.ADMINISTRATOR

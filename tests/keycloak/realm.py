@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
-__all__ = ["AUDIENCE", "CLIENT", "INTROSPECTION", "NAME", "SECRET", "USERS", "document", "password"]
+__all__ = ["AUDIENCE", "BASIC", "CLIENT", "INTROSPECTION", "NAME", "SECRET", "USERS", "document", "password"]
 
 NAME: Final = "kubescript"
 USERS: Final = {"alice": ("platform", "payments"), "bob": ("payments",), "eve": ()}
@@ -16,6 +17,8 @@ INTROSPECTION: Final = "kubescript"
 SECRET: Final = "introspection-secret"
 AUDIENCE: Final = "resource"
 """The mapper that names the resource in a token."""
+BASIC: Final = "basic"
+"""Of the scopes that a realm gives to all clients, Keycloak gives this one only to those which register for others."""
 SCOPES: Final = ("kubescript:read", "kubescript:write")
 _LOOPBACK: Final = ("127.0.0.1", "localhost")
 _POLICIES: Final = "org.keycloak.services.clientregistration.policy.ClientRegistrationPolicy"
@@ -36,10 +39,8 @@ def document() -> dict[str, Any]:
         "groups": [{"name": name} for name in sorted({group for groups in USERS.values() for group in groups})],
         "users": [_user(name, groups) for name, groups in USERS.items()],
         "clients": _clients(),
-        # To a client that registers itself for some scopes, Keycloak gives these and not the default one: each must
-        # have all that a token has to say.
-        "clientScopes": [_scope("person", shown=False), *(_scope(name, shown=True) for name in SCOPES)],
-        "defaultDefaultClientScopes": ["person"],
+        "clientScopes": [_scope(BASIC, _mappers()), *(_scope(name) for name in SCOPES)],
+        "defaultDefaultClientScopes": [BASIC],
         "defaultOptionalClientScopes": list(SCOPES),
         "components": {_POLICIES: _registration()},
     }
@@ -79,11 +80,16 @@ def _clients() -> list[dict[str, Any]]:
     return [public, confidential]
 
 
-def _scope(name: str, *, shown: bool) -> dict[str, Any]:
-    """A scope that puts the user, his groups and the audience into a token, and its own name if it is shown."""
-    attributes = {"include.in.token.scope": str(shown).lower(), "display.on.consent.screen": "false"}
+def _scope(name: str, mappers: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
+    """A scope that puts these claims into a token, or else its own name."""
+    attributes = {"include.in.token.scope": str(not mappers).lower(), "display.on.consent.screen": "false"}
+    return {"name": name, "protocol": "openid-connect", "attributes": attributes, "protocolMappers": [*mappers]}
+
+
+def _mappers() -> list[dict[str, Any]]:
+    """What puts the user, his groups and the audience into a token."""
     username, email = ({"user.attribute": each, "jsonType.label": "String"} for each in ("username", "email"))
-    mappers = [
+    return [
         _mapper("sub", "oidc-sub-mapper", {}),
         _mapper("username", "oidc-usermodel-attribute-mapper", {**username, "claim.name": "preferred_username"}),
         _mapper("email", "oidc-usermodel-attribute-mapper", {**email, "claim.name": "email"}),
@@ -92,7 +98,6 @@ def _scope(name: str, *, shown: bool) -> dict[str, Any]:
         # Since 26.6.2 only a client among the audience is told about a token.
         _mapper("introspection", "oidc-audience-mapper", {"included.client.audience": INTROSPECTION}),
     ]
-    return {"name": name, "protocol": "openid-connect", "attributes": attributes, "protocolMappers": mappers}
 
 
 def _mapper(name: str, kind: str, config: dict[str, str]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from tests import debian
 
 LEAST: Final = 17
 PACKAGES: Final = ("default-jre-headless", "maven")
+GET: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:get"
 PASSWORD: Final = "changeit"
 """Java reads no store of certificates without one."""
 
@@ -55,9 +56,6 @@ class Java:
         if done.returncode:
             raise MavenError(f"{artifact} cannot be had: {done.stdout}{done.stderr}")
         return folder.joinpath(*group.split("."), name, version, f"{name}-{version}.{extension}")
-
-
-GET: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:get"
 
 
 def find() -> Java:

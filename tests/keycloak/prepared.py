@@ -24,6 +24,7 @@ VERSION: Final = "26.7.3"
 ARTIFACT: Final = f"org.keycloak:keycloak-quarkus-dist:{VERSION}:tar.gz"
 SHA256: Final = "77657f30b7e90d70f727712ce1c967f430fd6a5e9f458d32d8c6df0635345f47"
 BUILD: Final = ("build", "--db=dev-file")
+CLASSES: Final = "classes.jsa"
 ADMINISTRATOR: Final = ("administrator", "administrator-secret")
 """The client of the master realm that may do everything; the port is the loopback's."""
 
@@ -67,9 +68,6 @@ def prepare() -> Prepared:
             with _half_done(template) as folder:
                 _fill(runtime, distribution, folder)
     return Prepared(runtime, distribution, template)
-
-
-CLASSES: Final = "classes.jsa"
 
 
 def _build(runtime: java.Java, folder: Path) -> None:

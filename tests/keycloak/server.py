@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Final
@@ -16,6 +15,9 @@ ADDRESS: Final = "127.0.0.1"
 START_SECONDS: Final = 180
 """An idle machine takes five seconds; one that has never started it, thirty."""
 STOP_SECONDS: Final = 120
+LOCAL: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+"""Asks this machine, whatever proxies the environment names."""
+MAIN: Final = "io.quarkus.bootstrap.runner.QuarkusEntryPoint"
 
 _THREADS: Final = "io.quarkus.bootstrap.forkjoin.QuarkusForkJoinWorkerThreadFactory"
 _OPENED: Final = ("util", "util.concurrent", "security", "lang")
@@ -87,8 +89,3 @@ class Server:
                 return bool(answer.status == 200)
         except OSError:
             return False
-
-
-MAIN: Final = "io.quarkus.bootstrap.runner.QuarkusEntryPoint"
-LOCAL: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-"""Asks this machine, whatever proxies the environment names."""

@@ -6,7 +6,6 @@ import http.server
 import json
 import threading
 import time
-import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
@@ -123,17 +122,6 @@ def test_keys_are_rotated(provider: IdentityProvider) -> None:
     assert set(keys(provider)) == {last}
     assert provider.introspect(new) == {"active": False}
     assert verified(provider, provider.token("alice"))
-
-
-def test_it_comes_back_after_a_crash(provider: IdentityProvider) -> None:
-    """Killed and started again, it has its address and keys: tokens from before are good."""
-    token = provider.token("bob")
-    provider.kill()
-    with pytest.raises(urllib.error.URLError):
-        provider.token("bob")
-    provider.start()
-    assert verified(provider, token)
-    assert verified(provider, provider.token("bob"))
 
 
 class Resource(http.server.ThreadingHTTPServer):

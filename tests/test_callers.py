@@ -124,7 +124,7 @@ def test_access_rules_say_what_each_caller_may_do(callers: Callers, tmp_path: Pa
 
 async def approves(_context: object, _params: object) -> mcp_types.ElicitResult:
     """The person at the client says yes."""
-    return mcp_types.ElicitResult(action="accept", content={"approve": True})
+    return mcp_types.ElicitResult(action="accept", content={"decision": "approve"})
 
 
 def test_a_session_is_worth_nothing_to_another_caller(callers: Callers, impersonating: int) -> None:

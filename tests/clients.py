@@ -79,13 +79,13 @@ def server(flags: Sequence[str], **environment: str) -> StdioServerParameters:
 
 
 @contextlib.contextmanager
-def serving(flags: Sequence[str], **environment: str) -> Iterator[int]:
+def serving(flags: Sequence[str], scheme: str = "http", **environment: str) -> Iterator[int]:
     """A `kubescript` that serves HTTP; gives its port once it answers."""
     port = free_port()
     command = [KUBESCRIPT, *flags, "--transport", "http", "--port", str(port), "--log-level", "warning"]
     process = subprocess.Popen(command, env={**os.environ, **environment})
     try:
-        _wait(port, process)
+        _wait(f"{scheme}://127.0.0.1:{port}/mcp", process)
         yield port
     finally:
         process.terminate()
@@ -130,12 +130,12 @@ def whole(result: mcp_types.CallToolResult) -> str:
     return content.text
 
 
-def _wait(port: int, process: subprocess.Popen[bytes]) -> None:
+def _wait(url: str, process: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         assert process.poll() is None, "the server ended at start"
         with contextlib.suppress(httpx2.HTTPError):
-            httpx2.get(f"http://127.0.0.1:{port}/mcp", timeout=10)
+            httpx2.get(url, timeout=10, verify=False)
             return
         time.sleep(0.1)
     raise AssertionError("the server did not answer")

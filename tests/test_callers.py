@@ -87,6 +87,11 @@ users = ["bo*"]
 toolsets = ["code"]
 writes = "off"
 """
+EXPRESSION = """
+[[write_policy.expressions]]
+id = "own-people"
+expression = "request.userInfo.username == 'alice' && 'platform' in request.userInfo.groups"
+"""
 MAKE = """
 k8s.apply({{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {{"name": {name!r}, "namespace": {namespace!r}}}}})
 """
@@ -107,7 +112,7 @@ def test_access_rules_say_what_each_caller_may_do(callers: Callers, tmp_path: Pa
             refused = await clients.evaluate(client, MAKE.format(name="by-bob", namespace=NAMESPACES["bob"]))
             assert "read-only" in clients.text(refused)
 
-    settings = f'acts_as = "impersonate"\nwrites = "plan"\n[plans]\nstore = "{tmp_path}/plans.db"'
+    settings = f'acts_as = "impersonate"\nwrites = "plan"\n{EXPRESSION}\n[plans]\nstore = "{tmp_path}/plans.db"'
     flags = ("--toolsets", "code,kubectl", "--audit", str(audit))
     with callers.serving(settings, callers.tokens(), RULES, flags=flags) as port:
         anyio.run(ask, port)

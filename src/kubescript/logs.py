@@ -28,7 +28,7 @@ __all__ = ["EXTRA", "about", "configure", "drain", "mask_with"]
 EXTRA: Final = (
     "event", "code", "remedy", "client", "context", "verb", "group", "version", "resource", "subresource", "namespace",
     "what", "verdict", "rule", "status", "fault", "ms", "wall_ms", "cpu_ms", "peak_mib", "api_calls", "bytes_fetched",
-    "bytes", "layer", "user", "session", "trace",
+    "bytes", "layer", "user", "session_id", "trace",
 )  # fmt: skip
 
 _about: contextvars.ContextVar[Mapping[str, str]] = contextvars.ContextVar("about", default={})  # noqa: B039 - nobody changes it
@@ -205,7 +205,7 @@ class _Lines(logging.Handler):
 @contextlib.contextmanager
 def about(*, user: str, session: str, trace: str) -> Iterator[None]:
     """Within it, lines say for whom they are logged: also those of threads that get this context."""
-    token = _about.set({"user": user, "session": session, "trace": trace})
+    token = _about.set({"user": user, "session_id": session, "trace": trace})
     try:
         yield
     finally:

@@ -17,6 +17,7 @@ from kubescript.safety import configuration
 
 if TYPE_CHECKING:
     from kubescript.approvals import access
+    from kubescript.auth import user
     from kubescript.plans import record, store
 
 __all__ = ["Planning"]
@@ -42,17 +43,20 @@ class Planning:
         accesses: Mapping[str, contexts.ClusterAccess],
         ledger: approval.Ledger | None,
         kept: keeper.Keeper,
-        user: str | None = None,
+        caller: user.User | None = None,
     ) -> None:
-        """`accesses` has the clusters by the names of their contexts; `user` is who calls, where that is proven."""
+        """`accesses` has the clusters by the names of their contexts; `caller` is who calls, where that is proven."""
         self._settings = settings
         self._ledger = ledger
         self._lock = threading.Lock()
         self._keeper = kept
         self._page: _Page | None = None
-        self._has_page = settings.plans.page and user is None
+        self._has_page = settings.plans.page and caller is None
         """The page knows no callers: it is for the one person of this machine."""
-        author = user or (planner.local_user() if settings.transport == "stdio" else "")
+        author = planner.local_user() if settings.transport == "stdio" else ""
+        if caller is not None:
+            author = caller.label
+        self._user = caller.name if caller is not None else ""
         self._acts_for = author if settings.acts_as != "server" else None
         terms: dict[str, planner.Terms] = {}
         self._targets: dict[str, application.Target] = {}
@@ -69,7 +73,7 @@ class Planning:
             user=author,
             review=review.reviewer(_safety_rules(settings)),
         )
-        self.approvals = approval.Approvals(kept.store, self._applier, ledger)
+        self.approvals = approval.Approvals(kept.store, self._applier, ledger, self._user)
 
     def store(self) -> store.Store:
         """Returns the store, which is opened at its first use. Raises PlanError."""
@@ -79,7 +83,7 @@ class Planning:
         """Makes and keeps the reverse of a plan, for a person to approve. Raises KubescriptError."""
         done = self.approvals.get(plan_id)
         target = self._applier().check(done.plan)
-        journal = records.NOWHERE if self._ledger is None else self._ledger.application(plan_id)
+        journal = records.NOWHERE if self._ledger is None else self._ledger.application(plan_id, self._user)
         made = undo.make(done, target.writer, self.planner, caller, look, journal)
         if self._ledger is not None:
             self._ledger.made(made)

@@ -20,6 +20,7 @@ from kubescript.cluster import acting
 from kubescript.executor import executor
 from kubescript.plans import rollouts
 from kubescript.telemetry import evaluation
+from kubescript.wire import masking
 
 if TYPE_CHECKING:
     import mcp_types
@@ -72,8 +73,10 @@ class Tenant:
         self.settings = settings
         self._shared = shared
         self._caller = caller
-        masking = shared.redaction.of(caller.key) if caller is not None else shared.redaction
-        accesses = cluster_parts.accesses(settings, masking, _acting(settings, caller, token))
+        engine = shared.redaction
+        if caller is not None:
+            engine = engine.of(caller.key, masking.UserInfo(caller.name, caller.groups))
+        accesses = cluster_parts.accesses(settings, engine, _acting(settings, caller, token))
         self.contexts = contexts.Contexts(accesses)
         self.planning = self._planning(accesses)
         """None where no cluster takes plans."""
@@ -82,7 +85,7 @@ class Tenant:
             shared.executor,
             self.contexts,
             shared.audit,
-            mask=masking.text,
+            mask=engine.text,
             plans=self.planning.planner if self.planning is not None else None,
             places=shared.places,
             observers=shared.observers,
@@ -94,8 +97,7 @@ class Tenant:
             return None
         from kubescript import planning
 
-        label = self._caller.label if self._caller is not None else None
-        return planning.Planning(self.settings, accesses, self._shared.audit, self._shared.keeper(), label)
+        return planning.Planning(self.settings, accesses, self._shared.audit, self._shared.keeper(), self._caller)
 
     @functools.cached_property
     def _toolsets(self) -> list[base.Toolset]:

@@ -135,9 +135,9 @@ class Recorder:
         """Records how the application of a plan ended. Raises AuditError."""
         self.write(plans.ended(ended, self.text_filter), final=True)
 
-    def application(self, plan: str) -> Entry:
+    def application(self, plan: str, user: str) -> Entry:
         """Opens an entry for the calls that apply a plan."""
-        return self.journal(types.Caller(client=f"plan {plan}"))
+        return self.journal(types.Caller(client=f"plan {plan}", user=user))
 
     def refused(self, script: str, caller: types.Caller, code: str) -> None:
         """Records a script that was not run. Raises AuditError."""

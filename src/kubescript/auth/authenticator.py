@@ -30,6 +30,8 @@ _MAX_KNOWN: Final = 2_000
 _THREADS: Final = 8
 """Tokens that are verified at the same time."""
 _MAX_TLS_NAMES: Final = 100
+_MAX_NAME: Final = 256
+_MAX_GROUPS: Final = 500
 
 _Known = tuple[float, user.Credential | errors.AuthError]
 """Until when something counts, and what it is."""
@@ -73,7 +75,9 @@ class Authenticator:
         if len(names) != 1 or not names[0] or len(pairs) > _MAX_TLS_NAMES:
             raise errors.AuthError("the certificate does not name one user")
         groups = tuple(sorted({value for key, value in pairs if key == "organizationName"}))
-        return user.Credential(user.User(names[0], "client_ca_file", names[0], groups))
+        found = user.User(names[0], "client_ca_file", names[0], groups)
+        _check_names(found)
+        return user.Credential(found)
 
     def close(self) -> None:
         """Closes the connections to the identity provider."""
@@ -135,12 +139,23 @@ class Authenticator:
 
 def _checked(found: user.Credential, settings: config.Auth) -> user.Credential:
     """Returns the credential if it has not expired. Raises AuthError; scopes are asked of tokens that can have some."""
+    _check_names(found.user)
     if found.expires is not None and found.expires <= time.time():
         raise errors.AuthError("the token has expired")
     has_scopes = found.user.issuer not in {"tokens_file", "token_review"}
     if has_scopes and not found.user.scopes.issuperset(settings.scopes):
         raise errors.AuthError(f"the token lacks a scope of {' '.join(settings.scopes)}", code="auth.scope")
     return found
+
+
+def _check_names(found: user.User) -> None:
+    """Raises AuthError for names that headers, records and rules cannot hold, whoever has given them."""
+    names = (found.name, *found.groups)
+    is_bounded = len(names) <= _MAX_GROUPS and all(0 < len(name) <= _MAX_NAME and name.isprintable() for name in names)
+    if not is_bounded:
+        raise errors.AuthError(
+            "the names of the user and his groups cannot be used: too many, too long, or not printable"
+        )
 
 
 def _check_audience(found: Mapping[str, Any], wanted: Sequence[str]) -> None:

@@ -122,7 +122,11 @@ def _request(about: masking.Comparison, before: Any, after: Any) -> dict[str, An
         operation = "CREATE"
     shown = after if after is not None else before
     group, _, version = _text(shown, "apiVersion").rpartition("/")
-    return {
+    # Without callers there is no user, and a rule that asks for one denies.
+    user = (
+        {} if about.user is None else {"userInfo": {"username": about.user.username, "groups": list(about.user.groups)}}
+    )
+    return user | {
         "operation": operation,
         "kind": {"group": group, "version": version, "kind": _text(shown, "kind")},
         "resource": {"group": about.group, "version": about.version, "resource": about.resource},

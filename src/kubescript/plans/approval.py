@@ -37,16 +37,22 @@ class Ledger(Protocol):
     def applied(self, ended: record.Record) -> None:
         """Records how an application ended. Raises AuditError."""
 
-    def application(self, plan: str) -> records.Journal:
-        """Returns the journal of the calls that apply a plan."""
+    def application(self, plan: str, user: str) -> records.Journal:
+        """Returns the journal of the calls that apply a plan, on behalf of a user where there are several."""
 
 
 class Approvals:
     """The decisions on the plans of one server. Many threads use it at once."""
 
     def __init__(
-        self, plans: Callable[[], store.Store], applier: Callable[[], application.Applier], ledger: Ledger | None
+        self,
+        plans: Callable[[], store.Store],
+        applier: Callable[[], application.Applier],
+        ledger: Ledger | None,
+        user: str = "",
     ) -> None:
+        """`user` is who decides, where that is proven."""
+        self._user = user
         self._plans = plans
         self._applier = applier
         self._ledger = ledger
@@ -77,7 +83,7 @@ class Approvals:
     def apply(self, plan_id: str, report: application.Report) -> record.Record:
         """Applies an approved plan, or goes on with one whose server died. Raises KubescriptError when that is not
         possible; the message says what was applied."""
-        journal = records.NOWHERE if self._ledger is None else self._ledger.application(plan_id)
+        journal = records.NOWHERE if self._ledger is None else self._ledger.application(plan_id, self._user)
         on_end = _unrecorded if self._ledger is None else self._ledger.applied
         return self._applier().apply(plan_id, journal, report, on_end)
 

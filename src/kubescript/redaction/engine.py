@@ -70,13 +70,14 @@ class Engine:
         self._pool = pool.Pool(told, source, scripts=scripts, strict=strict)
         self._ready = False
         self._owner = ""
+        self._user: masking.UserInfo | None = None
         # An engine that nobody closes, as in a test, must not leave its processes behind.
         weakref.finalize(self, self._pool.close)
 
-    def of(self, owner: str) -> Engine:
+    def of(self, owner: str, user: masking.UserInfo) -> Engine:
         """Returns this engine for one of several callers: with masks and maskers that no other one has."""
         own = copy.copy(self)
-        own._owner = owner
+        own._owner, own._user = owner, user
         return own
 
     def prepare(self) -> tuple[protocol.Layer, ...]:
@@ -113,7 +114,8 @@ class Engine:
     def changes(self, call: request.Request, before: bytes, after: bytes, found: Found) -> masking.Changes:
         """Says what a write changes, by the object before it and as its dry run left it; each is empty where there is
         none. What is shown of values is masked as the operator has decided. Raises RedactionError, ClusterError."""
-        about = replace(_comparison(call, before, after, masked=self._is_read(call)), owner=self._owner)
+        compared = _comparison(call, before, after, self._user, masked=self._is_read(call))
+        about = masking.Body(secrets=_is_secret(call), comparison=compared, owner=self._owner)
         documents = iter((before, after, call.body or b""))
         check = functools.partial(_check, call)
         with self._pool.lent(check, call.script, self._owner) as masker:
@@ -171,9 +173,11 @@ def described(call: request.Request, *, echo: bool) -> masking.Body:
     )
 
 
-def _comparison(call: request.Request, before: bytes, after: bytes, *, masked: bool) -> masking.Body:
+def _comparison(
+    call: request.Request, before: bytes, after: bytes, user: masking.UserInfo | None, *, masked: bool
+) -> masking.Comparison:
     """What a masker has to know to compare an object before and after this call."""
-    about = masking.Comparison(
+    return masking.Comparison(
         before=len(before),
         after=len(after),
         verb="delete" if call.subresource == "eviction" else call.verb,
@@ -185,8 +189,8 @@ def _comparison(call: request.Request, before: bytes, after: bytes, *, masked: b
         name=call.name,
         apply=call.content_type.startswith("application/apply-patch"),
         masked=masked,
+        user=user,
     )
-    return masking.Body(secrets=_is_secret(call), comparison=about)
 
 
 def _is_secret(call: request.Request) -> bool:

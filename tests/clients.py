@@ -85,7 +85,7 @@ def serving(flags: Sequence[str], scheme: str = "http", **environment: str) -> I
     command = [KUBESCRIPT, *flags, "--transport", "http", "--port", str(port), "--log-level", "warning"]
     process = subprocess.Popen(command, env={**os.environ, **environment})
     try:
-        _wait(f"{scheme}://127.0.0.1:{port}/mcp", process)
+        _wait(f"{scheme}://127.0.0.1:{port}/health", process)
         yield port
     finally:
         process.terminate()

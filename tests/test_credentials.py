@@ -313,7 +313,7 @@ def attempt(call):
     )
     with subprocess.Popen(command) as process:
         try:
-            clients._wait(f"http://127.0.0.1:{port}/mcp", process)
+            clients._wait(f"http://127.0.0.1:{port}/health", process)
             expected = [ACCOUNT, "in-cluster", "kube-system", ["in-cluster"], 403, True]
             assert answer(ask(port, script)) == expected
             accounts.revoke("pod-1")

@@ -10,8 +10,7 @@ from pathlib import Path
 
 
 def install(requirement: str, folder: Path) -> None:
-    """Unpacks one wheel into a folder of the cache. Who calls it holds a lock; a folder with its final name is
-    complete."""
+    """Unpacks one wheel into a folder of the cache, unless it is there."""
     if folder.exists():
         return
     print(f"installing {requirement} into {folder}", flush=True)
@@ -20,6 +19,10 @@ def install(requirement: str, folder: Path) -> None:
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--only-binary=:all:"]
     try:
         subprocess.run([*pip, "--target", str(half_done), requirement], check=True)
+        # A folder with its final name is complete.
         half_done.rename(folder)
+    except OSError:
+        if not folder.exists():  # else another process was faster
+            raise
     finally:
         shutil.rmtree(half_done, ignore_errors=True)

@@ -8,8 +8,10 @@ unexport PYTHONDONTWRITEBYTECODE
 # A file of tests stays in one process, and each process has an API server of its own.
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
+CONTAINERS ?= $(firstword $(notdir $(shell command -v podman docker)))
+
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test check format security fuzz cluster bench generate clean
+.PHONY: help install demo quick test check format security fuzz cluster bench generate image clean
 
 help:  ## Show this list.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -60,5 +62,10 @@ generate: $(READY)  ## Write the tables and pages that are made from the install
 	$(BIN)/python scripts/generate_operations.py
 	$(BIN)/python scripts/generate_sdk_docs.py
 
+image: $(READY)  ## Build the container image `kubescript` with podman or docker, from Debian's packages alone.
+	rm -rf build/image
+	$(BIN)/python scripts/image_root.py build/image
+	$(CONTAINERS) build --build-context root=build --tag kubescript --file Containerfile .
+
 clean:  ## Remove what the targets made here; the build cache in ~/.cache/kubescript stays.
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis

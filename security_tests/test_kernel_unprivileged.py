@@ -13,18 +13,14 @@ import pytest
 
 from kubescript import errors
 from kubescript.cli import doctor
-from security_tests import benches
+from security_tests import again, benches
 
 pytestmark = pytest.mark.slow
 
 Count = Callable[[int], None]
 
 CONTAINER = Path(__file__).with_name("container.py")
-PYTEST = (
-    "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", "--capture=sys", "--show-capture=no", "--tb=short",
-    "security_tests/test_kernel.py",
-)  # fmt: skip
-ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": "1", "WALL_TALLY": "1", "PATH": "/usr/bin:/bin"}
+ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": "1", "PATH": "/usr/bin:/bin", **again.ENVIRONMENT}
 
 only_root = pytest.mark.skipif(
     os.geteuid() != 0, reason="needs root to give it up; this very run is the unprivileged one"
@@ -38,14 +34,6 @@ def contained(*command: str, user_namespaces: bool = True, **environment: str) -
         [sys.executable, str(CONTAINER), *forbid, sys.executable, *command],
         env=ENVIRONMENT | environment, capture_output=True, text=True, timeout=200, check=False,
     )  # fmt: skip
-
-
-def tally(finished: subprocess.CompletedProcess[str]) -> tuple[int, int, int]:
-    """Attacks tried, held and skipped in the inner run."""
-    assert finished.returncode == 0, finished.stdout[-6000:] + finished.stderr[-2000:]
-    (line,) = [line for line in finished.stdout.splitlines() if line.startswith("tally: ")]
-    tried, held, skipped = json.loads(line.removeprefix("tally: "))
-    return tried, held, skipped
 
 
 STATE = """
@@ -80,7 +68,9 @@ def test_the_contained_host_has_neither_privilege_nor_a_disk() -> None:
 def test_every_kernel_attack_fails_against_an_unprivileged_host(user_namespaces: bool, attacks: Count) -> None:
     """The whole of test_kernel.py holds without privilege; without user namespaces, for a server that is not strict."""
     strict = "1" if user_namespaces else "0"
-    tried, held, skipped = tally(contained(*PYTEST, user_namespaces=user_namespaces, WALL_STRICT=strict))
+    tried, held, skipped = again.tally(
+        contained("-m", "pytest", *again.ARGUMENTS, user_namespaces=user_namespaces, WALL_STRICT=strict)
+    )
     attacks(tried)
     assert tried == held
     assert tried > 4_500

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import secrets
 import shutil
 import subprocess
@@ -31,7 +32,7 @@ __all__ = ["Postgres"]
 
 NOBODY: Final = 65534
 START_SECONDS: Final = 60
-UNUSED: Final = "libllvm"
+UNUSED: Final = re.compile("libllvm")
 """It compiles long queries; a hundred megabytes."""
 
 

@@ -1,0 +1,67 @@
+"""Debian's packages, unpacked into a folder: nothing is installed, and nobody has to be root."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+__all__ = ["Missing", "unpack"]
+
+NONE: Final = re.compile(r"(?!)")
+
+
+class Missing(RuntimeError):
+    """The packages cannot be had on this machine."""
+
+
+def unpack(packages: tuple[str, ...], root: Path, *, left_out: re.Pattern[str] = NONE, complete: bool = False) -> None:
+    """Unpacks these packages and what they depend on; with `complete` also what this machine has already.
+
+    `left_out` matches the start of the names of archives that are not unpacked. Raises Missing.
+    """
+    if not shutil.which("apt-get"):
+        raise Missing(f"this machine has no apt-get, which fetches {', '.join(packages)}")
+    with tempfile.TemporaryDirectory(prefix="kubescript-packages-") as name:
+        try:
+            for archive in _fetched(packages, Path(name), complete=complete):
+                if not left_out.match(archive.name):
+                    _unpack(archive, root)
+        except subprocess.CalledProcessError as error:
+            raise Missing(f"{', '.join(packages)} cannot be had from Debian: {error.stderr or error}") from None
+
+
+def _fetched(packages: tuple[str, ...], folder: Path, *, complete: bool) -> list[Path]:
+    """The archives, by apt with lists of its own."""
+    for part in ("lists/partial", "archives/partial"):
+        (folder / part).mkdir(parents=True)
+    (folder / "status").touch()
+    options: Mapping[str, object] = {
+        "Dir::State::Lists": folder / "lists",
+        "Dir::Cache": folder,
+        "Dir::Cache::Archives": folder / "archives",
+        "Debug::NoLocking": 1,  # locking is for root, and nothing is installed
+        "APT::Sandbox::User": "",  # the user _apt may not write here
+    }
+    if complete:
+        options = {**options, "Dir::State::status": folder / "status"}
+    apt = ["apt-get", "-qq", *(word for key, value in options.items() for word in ("-o", f"{key}={value}"))]
+    install = ["install", "--download-only", "--yes", "--no-install-recommends", *packages]
+    # Another source of the machine may be dead; whether Debian's was reached shows in the second command.
+    subprocess.run([*apt, "update"], check=False, capture_output=True)
+    subprocess.run([*apt, *install], check=True, capture_output=True, text=True)
+    return sorted((folder / "archives").glob("*.deb"))
+
+
+def _unpack(archive: Path, root: Path) -> None:
+    """Unpacks one archive; where the root has a link to a folder, tar must not replace it."""
+    root.mkdir(parents=True, exist_ok=True)
+    with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", archive], stdout=subprocess.PIPE) as files:
+        extract = ["tar", "--extract", "--keep-directory-symlink", "--no-same-owner", "--directory", str(root)]
+        subprocess.run(extract, stdin=files.stdout, check=True, capture_output=True, text=True)
+    if files.returncode:
+        raise subprocess.CalledProcessError(files.returncode, files.args)

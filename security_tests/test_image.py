@@ -1,0 +1,182 @@
+"""The image of the working tree in a real container (podman, runc, the default seccomp profile, no capability): what
+docs/image.md promises of it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import subprocess
+import sysconfig
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from mcp.client import Client
+
+from scripts import debian
+from security_tests import again
+from tests import clients, containers, image
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(600),  # the first run on a machine makes the base of the image
+    pytest.mark.skipif(os.geteuid() != 0, reason="NO IMAGE IS TESTED: only root can use podman's runc"),
+]
+
+Inside = Callable[..., subprocess.CompletedProcess[str]]
+
+SNAPSHOT = "/usr/lib/python3/dist-packages/kubescript/cli/demo.tar.gz"
+NODES = "6"
+"""In that cluster."""
+NAMESPACES = ("clone", "clone3", "setns", "unshare")
+WITHOUT_NAMESPACES = {
+    "names": ["clone"], "action": "SCMP_ACT_ALLOW",
+    "args": [{"index": 0, "value": 0x7E020000, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}],
+}  # fmt: skip
+"""How the default profiles of Docker and containerd (`RuntimeDefault`) let programs fork; podman's lets them have user
+namespaces."""
+
+
+@pytest.fixture(scope="module")
+def podman() -> Iterator[containers.Podman]:
+    """Podman with a store of its own."""
+    try:
+        found = containers.Podman()
+    except debian.Missing as error:
+        pytest.skip(f"NO IMAGE IS TESTED: {error}")
+    with found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def name(podman: containers.Podman) -> str:
+    """The image."""
+    built = image.built(podman)
+    tried = podman("run", *containers.CONFINED, "--network=none", built, "--version")
+    if tried.returncode == containers.REFUSED:
+        pytest.skip(f"NO IMAGE IS TESTED: this machine starts no container: {tried.stderr}")
+    assert tried.returncode == 0, tried.stderr
+    return built
+
+
+@pytest.fixture
+def inside(podman: containers.Podman, name: str) -> Inside:
+    """Runs kubescript in a container to its end; `options` are podman's."""
+
+    def run(*arguments: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+        return podman("run", *containers.CONFINED, "--network=none", *options, name, *arguments)
+
+    return run
+
+
+STATE = """
+import json, os, sys
+writable = []
+for folder, _, _ in os.walk("/"):
+    if not folder.startswith(("/proc/", "/sys/")):
+        try:
+            open(folder + "/x", "w")
+        except OSError:
+            continue
+        writable.append(folder)
+programs = sorted(name for folder in os.environ["PATH"].split(":") if os.path.isdir(folder) for name in os.listdir(folder))
+status = dict(line.split(":\\t", 1) for line in open("/proc/self/status").read().splitlines())
+print(json.dumps([status, writable, programs]))
+"""
+
+
+@pytest.mark.promise("K-17")
+def test_the_container_has_no_rights_no_shell_and_no_disk(inside: Inside) -> None:
+    """It is a user without name or power, finds Python and kubescript and no other program, and writes to memory
+    only."""
+    done = inside("-c", STATE, options=("--entrypoint=/usr/bin/python3",))
+    status, writable, programs = json.loads(done.stdout)
+    assert status["Uid"].split() == status["Gid"].split() == ["65532"] * 4
+    assert {status[each] for each in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")} == {"0" * 16}
+    assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
+    assert set(writable) <= {"/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run"}
+    # /bin and /sbin are links to the folders below /usr
+    assert set(programs) == {"kubescript", "python3", next(each for each in programs if each.startswith("python3."))}
+
+
+@pytest.mark.promise("K-18")
+def test_doctor_says_that_every_layer_holds_in_the_container(inside: Inside) -> None:
+    """Under the default profile no required layer is missing, and without namespaces doctor says what to change."""
+    report = json.loads(inside("doctor", "--offline", "--json").stdout)
+    assert (report["healthy"], report["missing"]) == (True, [])
+    assert [row["layer"] for row in report["layers"] if row["required"] and not row["active"]] == []
+    rows = {row["layer"]: row for row in report["layers"]}
+    assert rows["network"]["active"] or "user namespaces" in rows["network"]["remedy"]
+
+
+@pytest.mark.promise("K-18")
+def test_every_required_layer_holds_under_a_profile_without_namespaces(
+    podman: containers.Podman, inside: Inside, tmp_path: Path
+) -> None:
+    """Docker's and Kubernetes' default profiles forbid new namespaces; a strict server still runs scripts there."""
+    profile = json.loads(podman.profile.read_text())
+    for rule in profile["syscalls"]:
+        rule["names"] = [name for name in rule["names"] if name not in NAMESPACES]
+    profile["syscalls"] = [rule for rule in profile["syscalls"] if rule["names"]] + [WITHOUT_NAMESPACES]
+    (tmp_path / "profile.json").write_text(json.dumps(profile))
+    options = (f"--security-opt=seccomp={tmp_path / 'profile.json'}",)
+    report = json.loads(inside("doctor", "--offline", "--json", options=options).stdout)
+    assert (report["healthy"], report["missing"]) == (True, [])
+    assert [row["layer"] for row in report["layers"] if not row["active"]] == ["network"]
+    done = inside("run", "--snapshot", SNAPSHOT, "-c", "len(k8s.coreV1().list_node())", options=options)
+    assert (done.returncode, done.stdout.strip()) == (0, NODES), done.stderr
+
+
+PYTEST = """
+import ctypes.util, sys
+ctypes.util.find_library = {"c": "libc.so.6", "seccomp": "libseccomp.so.2"}.get  # there is no ldconfig, which it runs
+sys.path.append("/packages")
+import pytest
+sys.exit(pytest.main(sys.argv[1:]))
+"""
+"""kubescript and all it needs are the image's; pytest alone is this machine's."""
+
+
+@pytest.mark.promise("K-17")
+def test_every_kernel_attack_fails_in_the_container(inside: Inside, attacks: Callable[[int], None]) -> None:
+    """The whole of test_kernel.py holds where the image runs as it is meant to."""
+    options = [f"--volume={image.REPOSITORY}:/repository:ro", f"--volume={sysconfig.get_path('purelib')}:/packages:ro"]
+    options += [f"--env={key}={value}" for key, value in again.ENVIRONMENT.items()]
+    options += ["--workdir=/repository", "--entrypoint=/usr/bin/python3"]
+    tried, held, skipped = again.tally(inside("-c", PYTEST, *again.ARGUMENTS, options=tuple(options)))
+    attacks(tried)
+    assert tried == held
+    assert tried > 4_500
+    assert skipped <= 2
+
+
+@pytest.mark.promise("K-17")
+def test_a_script_is_answered_over_http_by_the_container(podman: containers.Podman, name: str) -> None:
+    """A strict server in the container answers scripts on a port, and ends well when the runtime says so."""
+    port = clients.free_port()
+    flags = ["--toolsets=code", f"--snapshot={SNAPSHOT}", f"--port={port}"]
+    with podman.running(*containers.CONFINED, "--network=host", name, *flags) as process:
+        _wait(port, process)
+        assert asyncio.run(_asked(port, "len(k8s.coreV1().list_node())")) == NODES
+        process.terminate()
+        assert process.wait(timeout=60) == 0
+
+
+async def _asked(port: int, script: str) -> str:
+    async with Client(f"http://127.0.0.1:{port}/mcp") as client:
+        return clients.text(await clients.evaluate(client, script))
+
+
+def _wait(port: int, process: subprocess.Popen[bytes]) -> Any:
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        assert process.poll() is None, "the container ended at start"
+        with contextlib.suppress(httpx2.HTTPError):
+            return httpx2.get(f"http://127.0.0.1:{port}/health", timeout=10).raise_for_status()
+        time.sleep(0.1)
+    raise AssertionError("the server does not answer")

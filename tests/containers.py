@@ -1,0 +1,101 @@
+"""Real containers for tests: podman and runc, out of Debian's packages, with an image store of their own.
+
+Only root can use it. Nothing is installed, and what it leaves in memory and on disk goes with `close`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+from tests import debian
+
+__all__ = ["CONFINED", "REFUSED", "Podman"]
+
+CONFINED: Final = (
+    "--rm", "--read-only", "--cap-drop=all", "--security-opt=no-new-privileges",
+    "--ulimit=nofile=1024:1024", "--ulimit=nproc=1024:1024",
+)  # fmt: skip
+"""How a container of ours runs: under the runtime's default seccomp profile, without any capability."""
+REFUSED: Final = 125
+"""What `podman run` ends with when no container was started."""
+CONFIGURATION: Final = """
+[containers]
+seccomp_profile = {seccomp}
+[engine]
+conmon_path = [{conmon}]
+conmon_env_vars = [{path}, {libraries}]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+events_logger = "none"
+[engine.runtimes]
+runc = [{runc}]
+"""
+
+
+class Podman:
+    """One store of images; `with Podman() as podman: podman("run", …)`."""
+
+    def __init__(self) -> None:
+        root = debian.unpacked("podman", "podman", "runc")
+        libraries = ":".join(str(path) for path in sorted(root.glob("usr/lib/*-linux-gnu")))
+        self.folder = Path(tempfile.mkdtemp(prefix="kubescript-podman-"))
+        self.profile = root / "usr/share/containers/seccomp.json"
+        """The default seccomp profile."""
+        values = {
+            "seccomp": self.profile,
+            "conmon": root / "usr/bin/conmon",
+            "runc": root / "usr/sbin/runc",
+            "path": "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
+            "libraries": f"LD_LIBRARY_PATH={libraries}",
+        }
+        configuration = self.folder / "containers.conf"
+        configuration.write_text(CONFIGURATION.format_map({key: json.dumps(str(it)) for key, it in values.items()}))
+        self._policy = root / "etc/containers/policy.json"
+        self._environment = {
+            "PATH": os.environ["PATH"], "HOME": str(self.folder), "LD_LIBRARY_PATH": libraries,
+            "CONTAINERS_CONF": str(configuration),
+        }  # fmt: skip
+        # In a namespace of its own, so that no mount is left when a test is killed.
+        self._command = ["unshare", "--mount", str(root / "usr/bin/podman"), f"--root={self.folder / 'images'}"]
+        self._command += [f"--runroot={self.folder / 'run'}", f"--tmpdir={self.folder / 'tmp'}", "--runtime=runc"]
+
+    def __enter__(self) -> Podman:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def __call__(self, *arguments: str, seconds: float = 240) -> subprocess.CompletedProcess[str]:
+        """Runs podman to its end, whatever it says."""
+        return subprocess.run(
+            [*self._command, *arguments], env=self._environment, capture_output=True, text=True, timeout=seconds
+        )
+
+    def build(self, context: Path, **contexts: Path) -> str:
+        """The image that this folder's Containerfile makes, with these folders in place of its stages."""
+        options = [f"--build-context={name}={path}" for name, path in contexts.items()]
+        options += ["--layers=false", "--quiet", f"--signature-policy={self._policy}"]
+        done = self("build", *options, f"--file={context / 'Containerfile'}", str(context))
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    @contextlib.contextmanager
+    def running(self, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+        """`podman run` with these arguments, until the block ends."""
+        process = subprocess.Popen([*self._command, "run", *arguments], env=self._environment)
+        try:
+            yield process
+        finally:
+            process.terminate()
+            process.wait(timeout=60)

@@ -1,8 +1,11 @@
-"""`python scripts/image_root.py FOLDER` makes the root file system of the image: what ../Containerfile copies.
+"""`python scripts/image_root.py FOLDER` makes the layers of the image: what ../Containerfile copies.
 
-It holds Python and its libraries as Debian packages them, kubescript with its dependencies as constraints.txt pins
-them, and nothing else: no shell, no package manager, no compiler. Nobody has to be root, and nothing is installed; the
-machine must be a Debian or Ubuntu, and the Python that runs this must have pip and hatchling.
+`base` holds Python and its libraries as Debian packages them and kubescript's dependencies as constraints.txt pins
+them; `kubescript` holds this repository's kubescript, and `home` what its user has. There is no shell, no package
+manager and no compiler.
+
+Nobody has to be root, and nothing is installed; the machine must be a Debian or Ubuntu, and the Python that runs this
+must have pip and hatchling.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from scripts import debian
 
-__all__ = ["USER", "add_kubescript", "make_base"]
+__all__ = ["USER", "make_base", "make_layers", "requirements"]
 
 REPOSITORY: Final = Path(__file__).resolve().parent.parent
 USER: Final = 65532
@@ -57,9 +60,11 @@ FILES: Final = {
 }
 COMPILE_RULES: Final = """
 import pathlib, sys
+
+sys.path.insert(0, sys.argv[1])
 from kubescript.masker import masker, rules
 
-masker.Masker(rules.shipped(), directory=pathlib.Path(sys.argv[1])).scanner.compiled()
+masker.Masker(rules.shipped(), directory=pathlib.Path(sys.argv[2])).scanner.compiled()
 """
 
 
@@ -69,7 +74,7 @@ def make_base(root: Path) -> None:
         (root / "usr" / name).mkdir(parents=True)
         (root / name).symlink_to(f"usr/{name}")
     # Runtimes mount these; on a read-only root they cannot make them.
-    for name in ("dev", "etc", "proc", "run", "sys", "tmp", "var/tmp", f"{HOME}/.kube"):
+    for name in ("dev", "etc", "proc", "run", "sys", "tmp", "var/tmp", HOME):
         (root / name).mkdir(parents=True)
     for name in ("tmp", "var/tmp"):  # what is mounted there gets the same rights
         (root / name).chmod(0o1777)
@@ -82,19 +87,21 @@ def make_base(root: Path) -> None:
     for pattern in UNUSED:
         for path in _matching(root, pattern):
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-    _compile(root, "/usr/lib/python3", *(f"/{path.relative_to(root)}" for path in root.glob("usr/lib/python3.*")))
+    _compile(root, root, *root.glob("usr/lib/python3*"))
 
 
-def add_kubescript(root: Path) -> None:
-    """This repository's kubescript, with its bytecode, and the masking rules as compiled for this processor."""
-    packages = root / "usr/lib/python3/dist-packages"
+def make_layers(base: Path, layers: Path) -> None:
+    """`kubescript` and `home` in `layers`: this repository's kubescript with its bytecode, and the masking rules as
+    compiled for this processor."""
+    packages = layers / "kubescript/usr/lib/python3/dist-packages"
     with tempfile.TemporaryDirectory() as folder:
         wheel = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir"]
         subprocess.run([*wheel, folder, str(REPOSITORY)], check=True)
         with zipfile.ZipFile(next(Path(folder).glob("*.whl"))) as archive:
             archive.extractall(packages)
-    _compile(root, "/usr/lib/python3/dist-packages/kubescript")
-    _run(root, [*_python(root), "-c", COMPILE_RULES, str(root / HOME / ".cache/kubescript/scanner")])
+    _compile(base, layers / "kubescript", packages)
+    (layers / "home/.kube").mkdir(parents=True)
+    _run(base, [*_python(base), "-c", COMPILE_RULES, str(packages), str(layers / "home/.cache/kubescript/scanner")])
 
 
 def _certificates(root: Path) -> None:
@@ -105,9 +112,13 @@ def _certificates(root: Path) -> None:
     target.write_text("".join(path.read_text() for path in found))
 
 
-def _install_dependencies(root: Path) -> None:
+def requirements() -> list[str]:
+    """What kubescript and its extras depend on, in pip's words."""
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
-    extras = [line for name in EXTRAS for line in project["optional-dependencies"][name]]
+    return [*project["dependencies"], *(line for name in EXTRAS for line in project["optional-dependencies"][name])]
+
+
+def _install_dependencies(root: Path) -> None:
     import pip
 
     install = [
@@ -119,13 +130,13 @@ def _install_dependencies(root: Path) -> None:
         "--only-binary=:all:",
     ]
     options = [f"--constraint={REPOSITORY / 'constraints.txt'}", f"--target={root / 'usr/lib/python3/dist-packages'}"]
-    _run(root, [*install, *options, *project["dependencies"], *extras])
+    _run(root, [*install, *options, *requirements()])
 
 
-def _compile(root: Path, *folders: str) -> None:
+def _compile(root: Path, layer: Path, *folders: Path) -> None:
     """Bytecode that is used whatever the times of the files: a layer of an image need not keep them."""
-    options = ["-m", "compileall", "-qq", "-j0", "--invalidation-mode=unchecked-hash", "-s", str(root), "-p", "/"]
-    _run(root, [*_python(root), *options, *(f"{root}{folder}" for folder in folders)])
+    options = ["-m", "compileall", "-qq", "-j0", "--invalidation-mode=unchecked-hash", "-s", str(layer), "-p", "/"]
+    _run(root, [*_python(root), *options, *(str(folder) for folder in folders)])
 
 
 def _python(root: Path) -> list[str]:
@@ -156,5 +167,5 @@ def _matching(root: Path, pattern: str) -> list[Path]:
 if __name__ == "__main__":
     target = Path(sys.argv[1]).absolute()
     os.umask(0o022)  # the image's user is not the one who makes it
-    make_base(target)
-    add_kubescript(target)
+    make_base(target / "base")
+    make_layers(target / "base", target)

@@ -43,30 +43,24 @@ namespaces."""
 
 
 @pytest.fixture(scope="module")
-def podman() -> Iterator[containers.Podman]:
-    """Podman with a store of its own."""
-    try:
-        found = containers.Podman()
-    except debian.Missing as error:
-        pytest.skip(f"NO IMAGE IS TESTED: {error}")
-    with found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def name(podman: containers.Podman) -> str:
-    """The image."""
-    built = image.built(podman)
-    tried = podman("run", *containers.CONFINED, "--network=none", built, "--version")
-    if tried.returncode == containers.REFUSED:
-        pytest.skip(f"NO IMAGE IS TESTED: this machine starts no container: {tried.stderr}")
-    assert tried.returncode == 0, tried.stderr
-    return built
+def built() -> Iterator[tuple[containers.Podman, str]]:
+    """Podman, and the image's name."""
+    with contextlib.ExitStack() as stack:
+        try:
+            podman, name = stack.enter_context(image.built())
+        except debian.Missing as error:
+            pytest.skip(f"NO IMAGE IS TESTED: {error}")
+        tried = podman("run", *containers.CONFINED, "--network=none", name, "--version")
+        if tried.returncode == containers.REFUSED:
+            pytest.skip(f"NO IMAGE IS TESTED: this machine starts no container: {tried.stderr}")
+        assert tried.returncode == 0, tried.stderr
+        yield podman, name
 
 
 @pytest.fixture
-def inside(podman: containers.Podman, name: str) -> Inside:
+def inside(built: tuple[containers.Podman, str]) -> Inside:
     """Runs kubescript in a container to its end; `options` are podman's."""
+    podman, name = built
 
     def run(*arguments: str, options: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
         return podman("run", *containers.CONFINED, "--network=none", *options, name, *arguments)
@@ -116,10 +110,10 @@ def test_doctor_says_that_every_layer_holds_in_the_container(inside: Inside) -> 
 
 @pytest.mark.promise("K-18")
 def test_every_required_layer_holds_under_a_profile_without_namespaces(
-    podman: containers.Podman, inside: Inside, tmp_path: Path
+    built: tuple[containers.Podman, str], inside: Inside, tmp_path: Path
 ) -> None:
     """Docker's and Kubernetes' default profiles forbid new namespaces; a strict server still runs scripts there."""
-    profile = json.loads(podman.profile.read_text())
+    profile = json.loads(built[0].profile.read_text())
     for rule in profile["syscalls"]:
         rule["names"] = [name for name in rule["names"] if name not in NAMESPACES]
     profile["syscalls"] = [rule for rule in profile["syscalls"] if rule["names"]] + [WITHOUT_NAMESPACES]
@@ -156,8 +150,9 @@ def test_every_kernel_attack_fails_in_the_container(inside: Inside, attacks: Cal
 
 
 @pytest.mark.promise("K-17")
-def test_a_script_is_answered_over_http_by_the_container(podman: containers.Podman, name: str) -> None:
+def test_a_script_is_answered_over_http_by_the_container(built: tuple[containers.Podman, str]) -> None:
     """A strict server in the container answers scripts on a port, and ends well when the runtime says so."""
+    podman, name = built
     port = clients.free_port()
     flags = ["--toolsets=code", f"--snapshot={SNAPSHOT}", f"--port={port}"]
     with podman.running(*containers.CONFINED, "--network=host", name, *flags) as process:

@@ -27,6 +27,14 @@ CONFINED: Final = (
 """How a container of ours runs: under the runtime's default seccomp profile, without any capability."""
 REFUSED: Final = 125
 """What `podman run` ends with when no container was started."""
+STORAGE: Final = """
+[storage]
+driver = ""
+graphroot = {images}
+runroot = {run}
+[storage.options]
+additionalimagestores = {others}
+"""
 CONFIGURATION: Final = """
 [containers]
 seccomp_profile = {seccomp}
@@ -44,7 +52,8 @@ runc = [{runc}]
 class Podman:
     """One store of images; `with Podman() as podman: podman("run", …)`."""
 
-    def __init__(self) -> None:
+    def __init__(self, images: Path | None = None, *others: Path) -> None:
+        """`images` is the folder of a store that stays; `others` are stores to read from."""
         root = debian.unpacked("podman", "podman", "runc")
         libraries = ":".join(str(path) for path in sorted(root.glob("usr/lib/*-linux-gnu")))
         self.folder = Path(tempfile.mkdtemp(prefix="kubescript-podman-"))
@@ -56,17 +65,23 @@ class Podman:
             "runc": root / "usr/sbin/runc",
             "path": "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
             "libraries": f"LD_LIBRARY_PATH={libraries}",
+            "images": images or self.folder / "images",
+            "run": self.folder / "run",
+            "others": [str(other) for other in others],
         }
-        configuration = self.folder / "containers.conf"
-        configuration.write_text(CONFIGURATION.format_map({key: json.dumps(str(it)) for key, it in values.items()}))
+        # What JSON writes is TOML as well.
+        words = {key: json.dumps(it if isinstance(it, list) else str(it)) for key, it in values.items()}
+        for name, text in {"containers.conf": CONFIGURATION, "storage.conf": STORAGE}.items():
+            (self.folder / name).write_text(text.format_map(words))
         self._policy = root / "etc/containers/policy.json"
         self._environment = {
             "PATH": os.environ["PATH"], "HOME": str(self.folder), "LD_LIBRARY_PATH": libraries,
-            "CONTAINERS_CONF": str(configuration),
+            "CONTAINERS_CONF": str(self.folder / "containers.conf"),
+            "CONTAINERS_STORAGE_CONF": str(self.folder / "storage.conf"),
         }  # fmt: skip
         # In a namespace of its own, so that no mount is left when a test is killed.
-        self._command = ["unshare", "--mount", str(root / "usr/bin/podman"), f"--root={self.folder / 'images'}"]
-        self._command += [f"--runroot={self.folder / 'run'}", f"--tmpdir={self.folder / 'tmp'}", "--runtime=runc"]
+        self._command = ["unshare", "--mount", str(root / "usr/bin/podman"), "--runtime=runc"]
+        self._command.append(f"--tmpdir={self.folder / 'tmp'}")
 
     def __enter__(self) -> Podman:
         return self
@@ -82,11 +97,10 @@ class Podman:
             [*self._command, *arguments], env=self._environment, capture_output=True, text=True, timeout=seconds
         )
 
-    def build(self, context: Path, **contexts: Path) -> str:
-        """The image that this folder's Containerfile makes, with these folders in place of its stages."""
-        options = [f"--build-context={name}={path}" for name, path in contexts.items()]
-        options += ["--layers=false", "--quiet", f"--signature-policy={self._policy}"]
-        done = self("build", *options, f"--file={context / 'Containerfile'}", str(context))
+    def build(self, folder: Path, *options: str) -> str:
+        """The image that this folder's Containerfile makes."""
+        options += ("--layers=false", "--quiet", f"--signature-policy={self._policy}")
+        done = self("build", *options, f"--file={folder / 'Containerfile'}", str(folder))
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-import os
 import platform
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from scripts import image_root
 from tests import containers
@@ -16,34 +18,45 @@ from tests.controlplane import build
 __all__ = ["REPOSITORY", "built"]
 
 REPOSITORY = image_root.REPOSITORY
-DECIDING = ("constraints.txt", "pyproject.toml", "scripts/debian.py", "scripts/image_root.py")
+DECIDING: Final = ("Containerfile", "constraints.txt", "scripts/debian.py", "scripts/image_root.py")
 """Files that decide what is in the image beside kubescript."""
+BASE: Final = "localhost/kubescript-base"
 
 
-def built(podman: containers.Podman) -> str:
-    """The image's name in podman's store."""
-    folder = Path(tempfile.mkdtemp(prefix="image-", dir=_base().parent))
+@contextlib.contextmanager
+def built() -> Iterator[tuple[containers.Podman, str]]:
+    """A podman, and the image's name in its store. Raises debian.Missing."""
+    base = _base()
+    folder = Path(tempfile.mkdtemp(prefix="kubescript-image-"))
     try:
-        # Links: what is added to the copy are new files, and nothing else is changed.
-        shutil.copytree(_base(), folder / "image", symlinks=True, copy_function=os.link)
-        image_root.add_kubescript(folder / "image")
-        return podman.build(REPOSITORY, root=folder)
+        image_root.make_layers(base / "image/base", folder / "image")
+        with containers.Podman(None, base / "store") as podman:
+            yield podman, podman.build(REPOSITORY, f"--build-arg=BASE={BASE}", f"--build-context=root={folder}")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _base() -> Path:
+    """The folder with the layer `base` and with a store of images that has it."""
     parts = [(REPOSITORY / name).read_text() for name in DECIDING]
-    key = hashlib.sha256("\0".join([*parts, platform.machine()]).encode()).hexdigest()[:16]
-    base = build.cache() / "image" / key
+    parts += [*image_root.requirements(), platform.machine()]
+    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+    folder = build.cache() / "image" / key
     with build.locked(build.cache() / "image.lock"):
-        if not base.exists():
-            print(f"making the image's base (once; kept in {base})", flush=True)
-            base.parent.mkdir(parents=True, exist_ok=True)
-            half_done = Path(tempfile.mkdtemp(prefix="making-", dir=base.parent))
+        if not folder.exists():
+            print(f"making the image's base (once; kept in {folder})", flush=True)
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            half_done = Path(tempfile.mkdtemp(prefix="making-", dir=folder.parent))
             try:
-                image_root.make_base(half_done / "root")
-                (half_done / "root").rename(base)
+                _make_base(half_done / "all")
+                # A folder with its final name is complete.
+                (half_done / "all").rename(folder)
             finally:
                 shutil.rmtree(half_done, ignore_errors=True)
-    return base
+    return folder
+
+
+def _make_base(folder: Path) -> None:
+    image_root.make_base(folder / "image/base")
+    with containers.Podman(folder / "store") as podman:
+        podman.build(REPOSITORY, "--target=base", f"--tag={BASE}", f"--build-context=root={folder}")

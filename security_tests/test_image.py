@@ -126,6 +126,16 @@ def test_every_required_layer_holds_under_a_profile_without_namespaces(
     assert (done.returncode, done.stdout.strip()) == (0, NODES), done.stderr
 
 
+@pytest.mark.promise("K-17")
+def test_a_container_without_room_for_files_says_what_to_mount(inside: Inside) -> None:
+    """Where nothing at all can be written, the command ends with a remedy in place of a traceback, and works with
+    one."""
+    for options, ended in (("--read-only-tmpfs=false",), 1), (("--read-only-tmpfs=false", "--tmpfs=/tmp"), 0):
+        done = inside("demo", options=options)
+        assert (done.returncode, "Traceback" in done.stderr) == (ended, False), done.stderr
+        assert ("mount a tmpfs at /tmp" in done.stderr) == (ended == 1)
+
+
 PYTEST = """
 import ctypes.util, sys
 ctypes.util.find_library = {"c": "libc.so.6", "seccomp": "libseccomp.so.2"}.get  # there is no ldconfig, which it runs

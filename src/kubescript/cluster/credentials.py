@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from kubescript import errors
-from kubescript.cluster import kubeconfig
+from kubescript.cluster import kubeconfig, temporary
 
 if TYPE_CHECKING:
     import urllib3
@@ -73,10 +73,10 @@ def load(
     """
     # The client writes certificates and keys of the kubeconfig to files, which exist until the TLS context has read
     # them.
-    folder = tempfile.mkdtemp(prefix="kubescript-")
+    folder = temporary.folder("credentials")
     try:
         with _renewal_lock(path, context):
-            configuration = _configuration(path, context, folder, tokens, anonymous=anonymous)
+            configuration = _configuration(path, context, str(folder), tokens, anonymous=anonymous)
             tls_context = _tls_context(configuration)
             pool = _connection_pool(configuration, tls_context)
             authority = _authority(configuration, tls_context)

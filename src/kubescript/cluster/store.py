@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +23,7 @@ from typing import Final
 import msgspec
 
 from kubescript import errors
-from kubescript.cluster import archives, collection, manifests, tree
+from kubescript.cluster import archives, collection, manifests, temporary, tree
 
 __all__ = ["FORMAT", "Key", "SavedCluster", "broken", "load"]
 
@@ -199,7 +198,7 @@ def _must_gather(names: list[tree.Name]) -> tree.Name | None:
 
 
 def _unpack(path: Path) -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="kubescript-snapshot-"))
+    folder = temporary.folder("snapshot")
     try:
         archives.unpack(path, folder)
     except archives.UnpackError as error:

@@ -1,0 +1,22 @@
+"""Folders that go when the server ends. A container with a read-only root may have no place for them."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from kubescript import errors
+
+__all__ = ["folder"]
+
+
+def folder(name: str) -> Path:
+    """A new folder that only this user may enter. Raises ClusterError."""
+    try:
+        return Path(tempfile.mkdtemp(prefix=f"kubescript-{name}-"))
+    except OSError as error:
+        raise errors.ClusterError(
+            f"there is no folder for temporary files ({error.strerror})",
+            code="cluster.config",
+            remedy="mount a tmpfs at /tmp (`--tmpfs /tmp`; in a pod, an emptyDir), or set TMPDIR to a folder of this user's",
+        ) from None

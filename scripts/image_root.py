@@ -100,7 +100,8 @@ def make_layers(base: Path, layers: Path) -> None:
         with zipfile.ZipFile(next(Path(folder).glob("*.whl"))) as archive:
             archive.extractall(packages)
     _compile(base, layers / "kubescript", packages)
-    (layers / "home/.kube").mkdir(parents=True)
+    for name in (".kube", ".local/state"):  # a new volume gets the owner of the folder that it covers
+        (layers / "home" / name).mkdir(parents=True)
     _run(base, [*_python(base), "-c", COMPILE_RULES, str(packages), str(layers / "home/.cache/kubescript/scanner")])
 
 

@@ -30,8 +30,9 @@ def built() -> Iterator[tuple[containers.Podman, str]]:
     folder = Path(tempfile.mkdtemp(prefix="kubescript-image-"))
     try:
         image_root.make_layers(base / "image/base", folder / "image")
+        contexts = (f"--build-context=base=container-image://{BASE}", f"--build-context=root={folder}")
         with containers.Podman(None, base / "store") as podman:
-            yield podman, podman.build(REPOSITORY, f"--build-arg=BASE={BASE}", f"--build-context=root={folder}")
+            yield podman, podman.build(REPOSITORY, *contexts)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

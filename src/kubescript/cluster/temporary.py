@@ -18,5 +18,5 @@ def folder(name: str) -> Path:
         raise errors.ClusterError(
             f"there is no folder for temporary files ({error.strerror})",
             code="cluster.config",
-            remedy="mount a tmpfs at /tmp (`--tmpfs /tmp`; in a pod, an emptyDir), or set TMPDIR to a folder of this user's",
+            remedy="mount a tmpfs at /tmp (in a pod, an emptyDir), or set TMPDIR to a folder of this user's",
         ) from None

@@ -20,7 +20,7 @@ class Missing(RuntimeError):
 
 
 def unpack(packages: tuple[str, ...], root: Path, *, left_out: re.Pattern[str] = NONE, complete: bool = False) -> None:
-    """Unpacks these packages and what they depend on; with `complete` also what this machine has already.
+    """Unpacks these packages and what they depend on and this machine has not; with `complete`, has or not.
 
     `left_out` matches the start of the names of archives that are not unpacked. Raises Missing.
     """
@@ -50,7 +50,7 @@ def _fetched(packages: tuple[str, ...], folder: Path, *, complete: bool) -> list
     if complete:
         options = {**options, "Dir::State::status": folder / "status"}
     apt = ["apt-get", "-qq", *(word for key, value in options.items() for word in ("-o", f"{key}={value}"))]
-    install = ["install", "--download-only", "--yes", "--no-install-recommends", *packages]
+    install = ["install", "--reinstall", "--download-only", "--yes", "--no-install-recommends", *packages]
     # Another source of the machine may be dead; whether Debian's was reached shows in the second command.
     subprocess.run([*apt, "update"], check=False, capture_output=True)
     subprocess.run([*apt, *install], check=True, capture_output=True, text=True)

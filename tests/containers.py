@@ -20,6 +20,9 @@ from tests import debian
 
 __all__ = ["CONFINED", "REFUSED", "Podman"]
 
+PACKAGES: Final = (
+    "podman", "runc", "conmon", "golang-github-containers-common", "golang-github-containers-image",
+)  # fmt: skip
 CONFINED: Final = (
     "--rm", "--read-only", "--cap-drop=all", "--security-opt=no-new-privileges",
     "--ulimit=nofile=1024:1024", "--ulimit=nproc=1024:1024",
@@ -54,7 +57,7 @@ class Podman:
 
     def __init__(self, images: Path | None = None, *others: Path) -> None:
         """`images` is the folder of a store that stays; `others` are stores to read from."""
-        root = debian.unpacked("podman", "podman", "runc")
+        root = debian.unpacked("podman", *PACKAGES)
         libraries = ":".join(str(path) for path in sorted(root.glob("usr/lib/*-linux-gnu")))
         self.folder = Path(tempfile.mkdtemp(prefix="kubescript-podman-"))
         self.profile = root / "usr/share/containers/seccomp.json"

@@ -17,6 +17,7 @@ from typing import Any
 import httpx2
 import pytest
 from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters
 
 from scripts import debian
 from security_tests import again
@@ -170,6 +171,22 @@ def test_a_script_is_answered_over_http_by_the_container(built: tuple[containers
         assert asyncio.run(_asked(port, "len(k8s.coreV1().list_node())")) == NODES
         process.terminate()
         assert process.wait(timeout=60) == 0
+
+
+@pytest.mark.promise("K-17")
+def test_a_client_starts_the_container_as_its_server(built: tuple[containers.Podman, str]) -> None:
+    """The README's command for people without Linux: a client that starts a container asks it over stdio."""
+    podman, name = built
+    program, *words = podman.command
+    options = ("run", *containers.CONFINED, "--network=none", "--interactive", name)
+    flags = ("--toolsets=code", f"--snapshot={SNAPSHOT}")
+    started = StdioServerParameters(command=program, args=[*words, *options, *flags], env=dict(podman.environment))
+
+    async def ask() -> str:
+        async with clients.connected(started) as client:
+            return clients.text(await clients.evaluate(client, "len(k8s.coreV1().list_node())"))
+
+    assert asyncio.run(ask()) == NODES
 
 
 async def _asked(port: int, script: str) -> str:

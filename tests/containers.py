@@ -11,7 +11,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -77,14 +77,15 @@ class Podman:
         for name, text in {"containers.conf": CONFIGURATION, "storage.conf": STORAGE}.items():
             (self.folder / name).write_text(text.format_map(words))
         self._policy = root / "etc/containers/policy.json"
-        self._environment = {
+        self.environment: Mapping[str, str] = {
             "PATH": os.environ["PATH"], "HOME": str(self.folder), "LD_LIBRARY_PATH": libraries,
             "CONTAINERS_CONF": str(self.folder / "containers.conf"),
             "CONTAINERS_STORAGE_CONF": str(self.folder / "storage.conf"),
         }  # fmt: skip
+        """What podman needs of it."""
         # In a namespace of its own, so that no mount is left when a test is killed.
-        self._command = ["unshare", "--mount", str(root / "usr/bin/podman"), "--runtime=runc"]
-        self._command.append(f"--tmpdir={self.folder / 'tmp'}")
+        self.command = ["unshare", "--mount", str(root / "usr/bin/podman"), "--runtime=runc"]
+        self.command.append(f"--tmpdir={self.folder / 'tmp'}")
 
     def __enter__(self) -> Podman:
         return self
@@ -97,7 +98,7 @@ class Podman:
     def __call__(self, *arguments: str, seconds: float = 240) -> subprocess.CompletedProcess[str]:
         """Runs podman to its end, whatever it says."""
         return subprocess.run(
-            [*self._command, *arguments], env=self._environment, capture_output=True, text=True, timeout=seconds
+            [*self.command, *arguments], env=self.environment, capture_output=True, text=True, timeout=seconds
         )
 
     def build(self, folder: Path, *options: str) -> str:
@@ -110,7 +111,7 @@ class Podman:
     @contextlib.contextmanager
     def running(self, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
         """`podman run` with these arguments, until the block ends."""
-        process = subprocess.Popen([*self._command, "run", *arguments], env=self._environment)
+        process = subprocess.Popen([*self.command, "run", *arguments], env=self.environment)
         try:
             yield process
         finally:

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import json
 import os
+import secrets
 import subprocess
 import sysconfig
 import time
@@ -16,12 +17,11 @@ from typing import Any
 
 import httpx2
 import pytest
-from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from scripts import debian
 from security_tests import again
-from tests import clients, containers, image
+from tests import callers, clients, containers, image
 
 pytestmark = [
     pytest.mark.slow,
@@ -161,14 +161,26 @@ def test_every_kernel_attack_fails_in_the_container(inside: Inside, attacks: Cal
 
 
 @pytest.mark.promise("K-17")
-def test_a_script_is_answered_over_http_by_the_container(built: tuple[containers.Podman, str]) -> None:
-    """A strict server in the container answers scripts on a port, and ends well when the runtime says so."""
+def test_a_script_is_answered_over_http_by_the_container(built: tuple[containers.Podman, str], tmp_path: Path) -> None:
+    """A strict server in the container answers known callers on all addresses, and ends well when the runtime says so."""
     podman, name = built
     port = clients.free_port()
-    flags = ["--toolsets=code", f"--snapshot={SNAPSHOT}", f"--port={port}"]
-    with podman.running(*containers.CONFINED, "--network=host", name, *flags) as process:
+    token = secrets.token_hex(16)
+    tokens = tmp_path / "tokens.csv"
+    tokens.write_text(f"{token},somebody,1\n")
+    tokens.chmod(0o644)  # the container's user is another one
+    flags = [
+        "--toolsets=code",
+        f"--snapshot={SNAPSHOT}",
+        "--host=0.0.0.0",
+        f"--port={port}",
+        "--tokens-file=/tokens.csv",
+    ]
+    options = ("--network=host", f"--volume={tokens}:/tokens.csv:ro")
+    with podman.running(*containers.CONFINED, *options, name, *flags) as process:
         _wait(port, process)
-        assert asyncio.run(_asked(port, "len(k8s.coreV1().list_node())")) == NODES
+        assert httpx2.get(f"http://127.0.0.1:{port}/tools").status_code == 401
+        assert asyncio.run(_asked(port, token, "len(k8s.coreV1().list_node())")) == NODES
         process.terminate()
         assert process.wait(timeout=60) == 0
 
@@ -189,8 +201,8 @@ def test_a_client_starts_the_container_as_its_server(built: tuple[containers.Pod
     assert asyncio.run(ask()) == NODES
 
 
-async def _asked(port: int, script: str) -> str:
-    async with Client(f"http://127.0.0.1:{port}/mcp") as client:
+async def _asked(port: int, token: str, script: str) -> str:
+    async with callers.connected(port, token) as client:
         return clients.text(await clients.evaluate(client, script))
 
 

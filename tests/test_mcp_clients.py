@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,11 +48,15 @@ class Way:
     """The clients that can hear of progress there, and give a script up."""
 
 
-# Once they are served:
-#   "sse": Way("sse", "/sse"),
-#   "stateless": Way("http", flags=("--stateless",), followers=MODERN),  # an older client's cancellation gets lost
-#   "with a token": Way("http", settings="[auth]...", headers={"Authorization": "Bearer ..."}),
+TOKEN: Final = "0123456789abcdef-of-a-client"
+"""What the callers' file holds a digest of."""
+CALLERS: Final = '[auth]\ntokens_file = "{file}"\n'
+
 WAYS: Final = {
+    "sse": Way("sse", "/sse"),
+    "stateless": Way("http", flags=("--stateless",), followers=MODERN),  # an older client's cancellation gets lost
+    "with a token": Way("http", settings=CALLERS, headers={"Authorization": f"Bearer {TOKEN}"}),
+    "sse with a token": Way("sse", "/sse", settings=CALLERS, headers={"Authorization": f"Bearer {TOKEN}"}),
     "stdio": Way("stdio"),
     "http": Way("http"),
 }
@@ -80,7 +85,9 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Way], f
 
     def flags(way: Way) -> list[str]:
         config = tmp_path_factory.mktemp("config") / "kubescript.toml"
-        config.write_text(ONE_PLACE + way.settings)
+        tokens = config.with_name("tokens.csv")
+        tokens.write_text(f"sha256:{hashlib.sha256(TOKEN.encode()).hexdigest()},client,1\n")
+        config.write_text(ONE_PLACE + way.settings.format(file=tokens))
         common = ["--toolsets", "code", "--snapshot", str(demo.SNAPSHOT), "--config", str(config)]
         return [*common, "--log-level", "error", *way.flags]
 

@@ -1,7 +1,7 @@
 """The transport of protocol version 2024-11-05, for clients such as n8n: GET /sse, and POST /messages?sessionId=….
 
 The SDK's transport does the work. Its stream gets the events that the contract of such servers has besides: `connected`
-first, and `ping` where the SDK sends a comment.
+behind `endpoint`, which Go's SDK wants first, and `ping` where the SDK sends a comment.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class _Stream:
         self._sessions.add(self.session)
         endpoint = f"{_PATH}?sessionId={self.session}"
         connected = json.dumps({"sessionId": self.session, "messageEndpoint": endpoint})
-        return _event("connected", connected) + _event("endpoint", endpoint)
+        return _event("endpoint", endpoint) + _event("connected", connected)
 
 
 def _event(name: str, data: str) -> bytes:

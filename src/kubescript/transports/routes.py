@@ -65,11 +65,14 @@ def _refused(error: errors.KubescriptError) -> Response:
 
 async def _streamable_http(seat: seats.Seat, scope: Scope, receive: Receive, send: Send) -> None:
     headers = dict(scope["headers"])
-    accepts = headers.get(b"accept", b"")
-    # A client that neither begins a session nor reads streams sends one request, and wants one answer.
-    is_plain = b"mcp-session-id" not in headers and b"text/event-stream" not in accepts and b"*/*" not in accepts
-    manager = seat.plain if scope["method"] == "POST" and is_plain else seat.sessions
-    await manager.handle_request(scope, receive, send)
+    # A client that neither has a session nor reads streams sends one request, and wants one answer: curl, Dify.
+    reads_streams = b"mcp-session-id" in headers or b"text/event-stream" in headers.get(b"accept", b"")
+    if scope["method"] != "POST" or reads_streams:
+        await seat.sessions.handle_request(scope, receive, send)
+        return
+    others = [pair for pair in scope["headers"] if pair[0] != b"accept"]
+    scope["headers"] = [*others, (b"accept", b"application/json")]
+    await seat.plain.handle_request(scope, receive, send)
 
 
 async def _sse(seat: seats.Seat, scope: Scope, receive: Receive, send: Send) -> None:

@@ -18,6 +18,7 @@ import anyio
 import mcp_types
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import server as lowlevel
+from mcp.shared import jsonrpc_dispatcher
 from mcp.shared.exceptions import MCPError
 
 import kubescript
@@ -113,6 +114,7 @@ def build(
         on_call_tool=call_tool,
         **_handlers(toolsets),
     )
+    server.middleware.append(_without_texts_of_exceptions)
     server.middleware.append(_WarmUpMiddleware(warm_up))
     if asker is not None:
         server.middleware.append(elicitation.state_guard(server.name))
@@ -128,6 +130,17 @@ def _instructions(toolsets: Sequence[base.Toolset], *, saved: bool) -> str:
     if saved:
         said[_SAVED] = None
     return " ".join(said)
+
+
+async def _without_texts_of_exceptions(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Answers -32603 where we have a bug. The SDK would send code 0 and the exception's text: it may hold anything."""
+    try:
+        return await call_next(ctx)
+    except Exception as error:
+        if jsonrpc_dispatcher.handler_exception_to_error_data(error) is not None:  # the client's mistake
+            raise
+        log.exception("%s failed", ctx.method)
+        raise MCPError(mcp_types.INTERNAL_ERROR, "Internal error: kubescript failed; see its log") from None
 
 
 class _WarmUpMiddleware:

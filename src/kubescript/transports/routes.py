@@ -15,11 +15,11 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 import kubescript
 from kubescript import config, errors
-from kubescript.transports import authentication, backend, seats
+from kubescript.transports import authentication, backend, seats, unreadable
 
 __all__ = ["OPEN", "application"]
 
@@ -64,6 +64,13 @@ def _refused(error: errors.KubescriptError) -> Response:
 
 
 async def _streamable_http(seat: seats.Seat, scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["method"] == "POST":
+        message = await receive()  # whole: see `connections.WholeBodies`
+        refused = unreadable.refusal(message.get("body", b""))
+        if refused is not None:
+            await JSONResponse(refused.model_dump(exclude_unset=True), 400)(scope, receive, send)
+            return
+        receive = _replayed(message, receive)
     headers = dict(scope["headers"])
     # A client that neither has a session nor reads streams sends one request, and wants one answer: curl, Dify.
     reads_streams = b"mcp-session-id" in headers or b"text/event-stream" in headers.get(b"accept", b"")
@@ -73,6 +80,16 @@ async def _streamable_http(seat: seats.Seat, scope: Scope, receive: Receive, sen
     others = [pair for pair in scope["headers"] if pair[0] != b"accept"]
     scope["headers"] = [*others, (b"accept", b"application/json")]
     await seat.plain.handle_request(scope, receive, send)
+
+
+def _replayed(first: Message, receive: Receive) -> Receive:
+    """Returns what gives the first message again."""
+    again = [first]
+
+    async def replay() -> Message:
+        return again.pop() if again else await receive()
+
+    return replay
 
 
 async def _sse(seat: seats.Seat, scope: Scope, receive: Receive, send: Send) -> None:

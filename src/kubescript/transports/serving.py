@@ -56,8 +56,10 @@ async def _serve_stdio(server: lowlevel.Server[Any]) -> None:
     # Each transport loads only its own stack.
     from mcp.server.stdio import stdio_server
 
+    from kubescript.transports import unreadable
+
     async with stdio_server() as (read, write):
-        await server.run(read, write, server.create_initialization_options())
+        await server.run(unreadable.Answering(read, write), write, server.create_initialization_options())
 
 
 async def _serve_http(server: backend.Backend, announce: Announce) -> None:

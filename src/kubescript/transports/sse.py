@@ -19,6 +19,7 @@ from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from kubescript.transports import scope as keys
+from kubescript.transports import unreadable
 
 __all__ = ["LegacySse"]
 
@@ -51,7 +52,8 @@ class LegacySse:
         opened = _Stream(send, self._sessions)
         try:
             async with self._transport.connect_sse(scope, receive, opened.send) as (read, write):
-                await self._server.run(read, write, self._server.create_initialization_options())
+                messages = unreadable.Answering(read, write)
+                await self._server.run(messages, write, self._server.create_initialization_options())
         finally:
             self._sessions.discard(opened.session)
 

@@ -1,0 +1,113 @@
+"""Answers messages that cannot be read. The SDK drops them, and their clients would wait for ever."""
+
+from __future__ import annotations
+
+import json
+from types import TracebackType
+from typing import Any, Final, Self
+
+import anyio
+import mcp_types
+import pydantic_core
+from mcp.shared.message import SessionMessage
+
+__all__ = ["Answering", "refusal"]
+
+_NO_JSON: Final = "json_invalid"
+_NO_UNICODE: Final = "a text has half of a surrogate pair (\\ud800 to \\udfff), which is no character"
+_MAX_DIGITS: Final = 18
+"""Digits of a number that may be an id."""
+
+
+class Answering:
+    """The messages of a stream, as the SDK reads streams, without those that cannot be read: they get an error."""
+
+    def __init__(self, read: Any, write: Any) -> None:
+        """`read` and `write` are the two streams of one of the SDK's transports."""
+        self._read = read
+        self._write = write
+
+    @property
+    def last_context(self) -> Any:
+        """The context of the newest message's sender."""
+        return self._read.last_context
+
+    async def receive(self) -> SessionMessage | Exception:
+        """Returns the next message. Raises what the stream raises."""
+        while True:
+            item: SessionMessage | Exception = await self._read.receive()
+            if not isinstance(item, pydantic_core.ValidationError):
+                return item
+            answer = _answer(item)
+            if answer is not None:
+                await self._write.send(SessionMessage(answer))
+
+    async def aclose(self) -> None:
+        """Closes the stream."""
+        await self._read.aclose()
+
+    def __aiter__(self) -> Answering:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+def refusal(text: bytes | str) -> mcp_types.JSONRPCError | None:
+    """Returns the answer to a message that is no JSON; None for one that is."""
+    try:
+        pydantic_core.from_json(text)
+    except ValueError as error:
+        return _parse_error(text, str(error))
+    return None
+
+
+def _answer(error: pydantic_core.ValidationError) -> mcp_types.JSONRPCError | None:
+    """Returns the answer to a message that has this error; None where nobody waits for one."""
+    found: list[Any] = error.errors(include_url=False, include_context=False)
+    if found[0]["type"] == _NO_JSON:
+        text = found[0]["input"]
+        return _parse_error(text, found[0]["msg"].removeprefix("Invalid JSON: ")) if text.strip() else None
+    message = next((one["input"] for one in found if isinstance(one["input"], dict)), {})
+    if "method" not in message and {"result", "error"} & message.keys():
+        return None  # an answer to a question of ours, whose id is no id of the client's
+    return _error(message, mcp_types.INVALID_REQUEST, "Invalid request: it is not one JSON-RPC 2.0 message")
+
+
+def _parse_error(text: bytes | str, why: str) -> mcp_types.JSONRPCError:
+    # What pydantic refuses, Python's decoder may read: half of a surrogate pair, a number of 5,000 digits.
+    try:
+        message = json.loads(text, parse_int=_short)
+    except (ValueError, RecursionError):
+        message = None
+    return _error(message, mcp_types.PARSE_ERROR, f"Parse error: {why if _is_unicode(message) else _NO_UNICODE}")
+
+
+def _short(digits: str) -> int | None:
+    return int(digits) if len(digits) <= _MAX_DIGITS else None
+
+
+def _error(message: object, code: int, text: str) -> mcp_types.JSONRPCError:
+    request_id = message.get("id") if isinstance(message, dict) else None
+    if isinstance(request_id, bool) or not isinstance(request_id, int | str) or not _is_unicode(request_id):
+        request_id = None
+    return mcp_types.JSONRPCError(jsonrpc="2.0", id=request_id, error=mcp_types.ErrorData(code=code, message=text))
+
+
+def _is_unicode(value: object) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True

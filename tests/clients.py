@@ -81,12 +81,19 @@ def server(flags: Sequence[str], **environment: str) -> StdioServerParameters:
 @contextlib.contextmanager
 def serving(flags: Sequence[str], scheme: str = "http", **environment: str) -> Iterator[int]:
     """A `kubescript` that serves HTTP; gives its port once it answers."""
+    with running(flags, scheme, **environment) as (port, _):
+        yield port
+
+
+@contextlib.contextmanager
+def running(flags: Sequence[str], scheme: str = "http", **environment: str) -> Iterator[tuple[int, int]]:
+    """The same; gives its port and the number of its process."""
     port = free_port()
     command = [KUBESCRIPT, *flags, "--transport", "http", "--port", str(port), "--log-level", "warning"]
     process = subprocess.Popen(command, env={**os.environ, **environment})
     try:
         _wait(f"{scheme}://127.0.0.1:{port}/health", process)
-        yield port
+        yield port, process.pid
     finally:
         process.terminate()
         process.wait(timeout=60)

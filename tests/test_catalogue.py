@@ -108,13 +108,18 @@ def test_the_prompt_takes_its_arguments(mode: str) -> None:
         assert prompt.name == "triage"
         assert prompt.description
         assert {argument.name: argument.required for argument in prompt.arguments or ()} == {
+            "cluster": None,
             "namespace": None,
+            "kind": None,
+            "name": None,
             "symptom": None,
         }
         given = {"namespace": "shop", "symptom": "502 \x1b[31m{since} \u202enoon"}
         told, bare = await text_of(client, given), await text_of(client, {})
         assert "namespace shop: 502 {since} noon." in told
         assert "the whole cluster." in bare
+        named = {"cluster": "east", "namespace": "shop", "kind": "Pod", "name": "web-0"}
+        assert "wrong in Pod web-0 of namespace shop of cluster east." in await text_of(client, named)
         assert tokens.count(bare) <= 300
 
     talk(mode, ask)
@@ -130,7 +135,11 @@ async def text_of(client: Client, arguments: dict[str, str]) -> str:
 
 WRONG: dict[str, tuple[str, dict[str, str], str]] = {
     "an unknown prompt": ("fix", {}, "Unknown prompt: fix"),
-    "an unknown argument": ("triage", {"namspace": "x"}, "Unknown argument `namspace`; there is: namespace, symptom"),
+    "an unknown argument": (
+        "triage",
+        {"namspace": "x"},
+        "Unknown argument `namspace`; there is: cluster, namespace, kind, name, symptom",
+    ),
     "a novel": ("triage", {"symptom": "x" * 4001}, "longer than 4000"),
 }
 
@@ -150,15 +159,15 @@ def test_wrong_prompt_calls_are_the_clients_mistake(case: str) -> None:
 
 @pytest.mark.parametrize("mode", ERAS)
 def test_the_capabilities_are_what_is_there(mode: str) -> None:
-    """With code mode: tools, resources, prompts, and no more; without it neither resources nor prompts."""
+    """Code mode brings resources, prompts and their completions; without it there is none of them."""
 
     async def ask(flags: list[str]) -> set[str]:
         async with clients.connect("stdio", [*FLAGS, *flags], mode) as client:
             offered = client.server_capabilities.model_dump(exclude_none=True)
             return {name for name in offered if name != "experimental"}
 
-    assert anyio.run(ask, []) == {"tools", "resources", "prompts"}
-    assert anyio.run(ask, ["--toolsets", ""]) == {"tools"}
+    assert anyio.run(ask, []) == {"tools", "resources", "prompts", "completions", "logging"}
+    assert anyio.run(ask, ["--toolsets", ""]) == {"tools", "logging"}
 
 
 def test_the_wheel_brings_the_pages(tmp_path: Path) -> None:

@@ -24,7 +24,8 @@ from kubescript import config
 from kubescript.toolsets import sdk
 sdk.skip_conveniences()
 with config.deferred_models():
-    from kubescript import server, transports
+    from kubescript import transports
+    from kubescript.server import served
     from kubescript.toolsets import code
 """
 

@@ -12,7 +12,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import kubescript
 from kubescript import cancellation, concurrency, config, errors, logs, redaction, spawner, tenant
@@ -25,9 +25,8 @@ from kubescript.telemetry import evaluation
 from kubescript.toolsets import builtin
 
 if TYPE_CHECKING:
-    from mcp.server.lowlevel import server as lowlevel
-
     from kubescript.auth import user
+    from kubescript.server import served
     from kubescript.telemetry import otlp, prometheus
     from kubescript.transports import backend
 
@@ -54,7 +53,6 @@ class Application:
     ) -> None:
         """`source` is the workers' spawner and `masking` the maskers', where that has been started."""
         builtin.check(settings)
-        self.settings = settings
         self.flags = flags
         """Those with which a command finds this application's plans, with a blank before."""
         self._source, self._masking = source, masking
@@ -79,14 +77,18 @@ class Application:
             warm_up=self._warm_up,
             flags=flags,
         )
-        self.operator = tenant.Tenant(settings, self._shared)
-        """What the person has who started this, and every caller where nobody has to say who he is."""
-        self.contexts, self.planning = self.operator.contexts, self.operator.planning
-        self.cluster, self.broker = self.contexts.default.cluster, self.contexts.default.broker
-        self.evaluator, self.follow = self.operator.evaluator, self.operator.follow
+        self._adopt(tenant.Tenant(settings, self._shared))
         self._metrics: prometheus.Metrics | None = None
         """None where nobody can ask."""
         self._exporter: otlp.Exporter | None = None
+
+    def _adopt(self, operator: tenant.Tenant) -> None:
+        self.settings = operator.settings
+        self.operator = operator
+        """What the person has who started this, and every caller where nobody has to say who he is."""
+        self.contexts, self.planning = operator.contexts, operator.planning
+        self.cluster, self.broker = self.contexts.default.cluster, self.contexts.default.broker
+        self.evaluator, self.follow = operator.evaluator, operator.follow
 
     @property
     def load(self) -> evaluation.Load:
@@ -94,7 +96,7 @@ class Application:
         scripts = self._shared.places.scripts
         return evaluation.Load(scripts.running, scripts.waiting, self.executor.spares)
 
-    def server(self) -> lowlevel.Server[Any]:
+    def server(self) -> served.Served:
         """Returns the MCP server for callers who need not say who they are. Raises ConfigError."""
         self.load_sdk()
         return self.operator.server()
@@ -145,10 +147,36 @@ class Application:
 
             if self._masking is not None:
                 self._masking.warm_up()
-            from kubescript import server  # noqa: F401 - the other half
+            from kubescript.server import served  # noqa: F401 - the other half
         self._start_telemetry()
         if self.settings.transport == "http":
             self.operator.recover()  # nobody may call this server for hours
+
+    def prepared(self, settings: config.Settings) -> tuple[tenant.Tenant, Callable[[], None]]:
+        """Returns what `operator` will be under other settings, and what puts it in its place; nobody closes the one
+        before. Raises ConfigError when they cannot take effect."""
+        config.check_reload(self.settings, settings)
+        if write_settings.expressions(settings) != write_settings.expressions(self.settings):
+            raise errors.ConfigError("the expressions of write policies cannot change while the server runs")
+        builtin.check(settings)
+        if settings.auth.tokens_file is not None:
+            from kubescript.auth import tokens_file
+
+            tokens_file.check(settings.auth.tokens_file)
+        operator = tenant.Tenant(settings, self._shared)
+        try:
+            operator.offer()
+        except errors.ConfigError:
+            operator.close()
+            raise
+
+        def adopt() -> None:
+            logs.set_level(settings.log_level)
+            self._adopt(operator)
+            if settings.transport == "http":
+                operator.recover()
+
+        return operator, adopt
 
     def tenant(self, caller: user.User, settings: config.Settings, token: Callable[[], str]) -> tenant.Tenant:
         """Returns what a caller has of this server, with the settings for him. Raises ConfigError."""

@@ -222,6 +222,8 @@ class Evaluator:
         ended = time.time()  # the masking of the answer is no part of the script's time
         self._runner.later(functools.partial(contextvars.copy_context().run, _log_outcome, outcome))
         answer, notes = self._written(asked, outcome, calls, deadline, planned.note)
+        refused = {record.rule for record in calls.call_records if record.verdict == "deny"}
+        answer = replace(answer, refused=tuple(sorted(refused)))
         if planned.plan is not None and not answer.is_error:
             answer = replace(answer, plan=planned.plan.id)
         try:

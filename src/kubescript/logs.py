@@ -23,7 +23,7 @@ import orjson
 from kubescript import errors
 from kubescript.output import sanitizing
 
-__all__ = ["EXTRA", "about", "configure", "drain", "mask_with"]
+__all__ = ["EXTRA", "about", "configure", "drain", "mask_with", "set_level"]
 
 EXTRA: Final = (
     "event", "code", "remedy", "client", "context", "verb", "group", "version", "resource", "subresource", "namespace",
@@ -229,15 +229,18 @@ def drain() -> None:
 def configure(level: str, *, as_text: bool = False, file: Path | None = None) -> None:
     """Sends every log record of `level` and above to stderr or to the end of `file`. Raises ConfigError."""
     handler = _Lines(_opened(file) if file is not None else sys.stderr, as_text=as_text)
+    logging.getLogger().handlers[:] = [handler]
+    set_level(level)
+    if as_text:  # how it starts and ends is no news to a person
+        logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+
+
+def set_level(level: str) -> None:
+    """Logs records of `level` and above from now on."""
     root = logging.getLogger()
-    root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    at_least_warning = max(logging.WARNING, root.level)
-    chatty_ones = ["urllib3", "asyncio", "mcp", "uvicorn.access"]
-    if as_text:
-        chatty_ones.append("uvicorn.error")  # how it starts and ends is no news to a person
-    for chatty in chatty_ones:
-        logging.getLogger(chatty).setLevel(at_least_warning)
+    for chatty in ("urllib3", "asyncio", "mcp", "uvicorn.access"):
+        logging.getLogger(chatty).setLevel(max(logging.WARNING, root.level))
 
 
 def _opened(file: Path) -> TextIO:

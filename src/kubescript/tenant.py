@@ -11,7 +11,7 @@ import fnmatch
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from kubescript import clusters as cluster_parts
 from kubescript import concurrency, config, contexts, evaluator, redaction
@@ -24,12 +24,12 @@ from kubescript.wire import masking
 
 if TYPE_CHECKING:
     import mcp_types
-    from mcp.server.lowlevel import server as lowlevel
 
     from kubescript import planning, types
     from kubescript.approvals import elicitation
     from kubescript.auth import user
     from kubescript.plans import keeper, record
+    from kubescript.server import offering, served
     from kubescript.toolsets import base
 
 __all__ = ["Shared", "Tenant"]
@@ -109,17 +109,25 @@ class Tenant:
         """Returns the definitions of the caller's tools. Raises ConfigError."""
         return [tool.definition for toolset in self._toolsets for tool in toolset.tools]
 
-    def server(self) -> lowlevel.Server[Any]:
+    def server(self) -> served.Served:
         """Returns the MCP server with the toolsets that the settings name. Raises ConfigError."""
-        from kubescript import server
+        from kubescript.server import served
 
-        return server.build(
+        return served.Served(self.offer(), self._caller.name if self._caller is not None else "")
+
+    def offer(self) -> offering.Offer:
+        """Returns what the settings offer. Raises ConfigError."""
+        from kubescript.server import offering
+        from kubescript.toolsets import builtin
+
+        return offering.Offer(
             self._toolsets,
+            builtin.completions(builtin.Parts(self.settings, self.contexts, self.evaluator)),
             self.warm_up,
-            self.settings.output.heartbeat_s,
+            self.close,
+            heartbeat_s=self.settings.output.heartbeat_s,
             saved=self.settings.snapshot is not None,
             asker=self._asker(),
-            user=self._caller.name if self._caller is not None else "",
         )
 
     def _asker(self) -> elicitation.Asker | None:

@@ -131,3 +131,5 @@ class Answer:
     """Id of the plan that waits for somebody's approval."""
     applied: bool = False
     """Whether the call's plan was approved and applied."""
+    refused: tuple[str, ...] = ()
+    """Codes of the rules by which the policy refused what was asked of a cluster, each once."""

@@ -112,6 +112,10 @@ class Asker:
     answers: dict[str, types.Answer] = field(default_factory=dict)
     """What scripts have answered whose calls have ended with a question, by their plans, the oldest first."""
 
+    def following(self, before: Asker) -> Asker:
+        """Returns this asker with the questions that another one has asked."""
+        return replace(self, waiting=before.waiting, answers=before.answers)
+
     async def settle(self, call: Call, answer: types.Answer) -> types.Answer | mcp_types.InputRequiredResult:
         """Returns the answer of a call with what became of its plan, or the question to the person."""
         try:

@@ -51,7 +51,7 @@ class Authenticator:
         self._jwts = None
         if auth.issuer is not None and self._source is not None:
             self._jwts = jwts.Verifier(auth, named, self._source)
-        self._review = token_review.TokenReview(cluster(), auth.audience) if auth.token_review else None
+        self._review = token_review.TokenReview(cluster, auth.audience) if auth.token_review else None
         self._audience = named
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._threads = anyio.CapacityLimiter(_THREADS)

@@ -5,6 +5,7 @@ The server asks with its own credentials, which need the ClusterRole system:auth
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -43,8 +44,8 @@ _REVIEW: Final = msgspec.json.Decoder(_Review)
 class TokenReview:
     """Tokens that one cluster knows. Many threads use it at once."""
 
-    def __init__(self, cluster: base.Cluster, audience: tuple[str, ...]) -> None:
-        """A token must be for one of `audience`; empty: for the API server itself."""
+    def __init__(self, cluster: Callable[[], base.Cluster], audience: tuple[str, ...]) -> None:
+        """`cluster` returns the one to ask. A token must be for one of `audience`; empty: for the API server itself."""
         self._cluster = cluster
         self._audience = audience
 
@@ -70,7 +71,7 @@ class TokenReview:
             "POST", _PATH, (), "create", True, "authentication.k8s.io", "v1", "tokenreviews", body=body
         )
         try:
-            answer = self._cluster.perform(call, _TIMEOUT_S, cancellation.Cancellation())
+            answer = self._cluster().perform(call, _TIMEOUT_S, cancellation.Cancellation())
             content = _whole(answer.chunks)
             if answer.status != 201:
                 raise errors.ClusterError(f"the API server answers {answer.status}")

@@ -15,7 +15,7 @@ from typing import Final
 from kubescript import errors
 from kubescript.auth import user
 
-__all__ = ["TokensFile"]
+__all__ = ["TokensFile", "check"]
 
 log = logging.getLogger(__name__)
 
@@ -55,6 +55,11 @@ class TokensFile:
                     self._users, self._version = _read(self._path), version
             except errors.ConfigError as error:  # half written, perhaps; whoever had a token keeps it until it is whole
                 log.warning("%s; the tokens of before count", error.message, extra={"event": "auth.tokens_file"})
+
+
+def check(path: Path) -> None:
+    """Raises ConfigError for a file that cannot be used."""
+    _read(path)
 
 
 def _read(path: Path) -> dict[str, user.User]:

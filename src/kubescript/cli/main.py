@@ -7,6 +7,7 @@ secret can be in a worker's memory. `process` ends commands, and says with which
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import sys
 from pathlib import Path
@@ -61,7 +62,7 @@ def _serve(context: click.Context, given: dict[str, object]) -> None:
             process.exit_on_signals(opened, context.find_root().obj)
         with contextlib.suppress(KeyboardInterrupt):
             announce = terminal.announcer(opened.settings, opened.contexts)
-            anyio.run(transports.serve, opened, announce)
+            anyio.run(transports.serve, opened, announce, functools.partial(opening.reread, context, given))
 
 
 @cli.command(short_help="Run one script and print its result.")

@@ -15,9 +15,9 @@ from kubescript.cli import flags, terminal
 from kubescript.output import sanitizing
 
 if TYPE_CHECKING:
-    from kubescript import app, types
+    from kubescript import app, config, types
 
-__all__ = ["application", "errors_explained", "operator"]
+__all__ = ["application", "errors_explained", "operator", "reread"]
 
 
 def operator(command: str) -> types.Caller:
@@ -46,6 +46,16 @@ def application(context: click.Context, given: dict[str, object], *, serves: boo
         logs.configure(settings.log_level, as_text=terminal.wants_text(settings), file=settings.log_file)
         with app.opened(settings, source, masking, flags.of_plans(context, given)) as opened:
             yield opened
+
+
+def reread(context: click.Context, given: dict[str, object]) -> config.Settings:
+    """The settings as they would be if the server started now. Raises ConfigError."""
+    from kubescript import errors
+
+    try:
+        return flags.settings(context, given)
+    except click.ClickException as error:
+        raise errors.ConfigError(error.format_message()) from None
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ from kubescript.config.clusters import Context, DeniedResource
 from kubescript.config.deferring import deferred_models
 from kubescript.config.loading import load, nearest
 from kubescript.config.records import Audit, Redaction, RedactionRule, Telemetry
+from kubescript.config.reloading import check_reload
 from kubescript.config.scripts import Limits, Output, Sandbox
 from kubescript.config.section import MIB
 from kubescript.config.serving import Access, Auth, Http, Impersonation, Introspection, Tls
@@ -13,5 +14,5 @@ from kubescript.config.writes import Approvals, Expression, Plans, WritePolicy
 __all__ = [
     "MIB", "Access", "Approvals", "Audit", "Auth", "Context", "DeniedResource", "Expression", "Http", "Impersonation",
     "Introspection", "Limits", "Output", "Plans", "Redaction", "RedactionRule", "Sandbox", "Settings", "Telemetry",
-    "Tls", "WritePolicy", "deferred_models", "load", "nearest",
+    "Tls", "WritePolicy", "check_reload", "deferred_models", "load", "nearest",
 ]  # fmt: skip

@@ -8,15 +8,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
 
 import mcp_types
 
 from kubescript import evaluator, types
 from kubescript.wire import messages
 
-__all__ = ["APPROVED", "Access", "Evaluate", "Handler", "Page", "Prompt", "Tool", "Toolset", "Word", "scripted"]
+__all__ = [
+    "APPROVED",
+    "Access",
+    "Completes",
+    "Evaluate",
+    "Handler",
+    "Page",
+    "Prompt",
+    "Tool",
+    "Toolset",
+    "Word",
+    "scripted",
+]
 
 Handler = Callable[[Mapping[str, Any], evaluator.OnProgress | None, types.Caller], Awaitable[types.Answer]]
 """Runs one call; its arguments have passed the tool's schema."""
@@ -25,6 +37,9 @@ Evaluate = Callable[[str, int | None, evaluator.OnProgress | None, types.Caller]
 milliseconds; None stands for the operator's default."""
 Word = Callable[[Mapping[str, Any], types.Answer], types.Answer]
 """Puts the answer to a call with these arguments into the words of a tool's own contract."""
+
+Completes = Literal["cluster", "namespace", "kind", "name"]
+"""What an argument of a prompt names: a cluster, a namespace, a kind, or an object of the kind beside it."""
 
 APPROVED: Final[Mapping[str, Any]] = {"type": "boolean", "description": "true approves the changes"}
 """The schema of the argument `approved`, where whoever calls a tool approves what it changes."""
@@ -67,6 +82,8 @@ class Prompt:
 
     definition: mcp_types.Prompt
     write: Callable[[Mapping[str, str]], str]
+    completes: Mapping[str, Completes] = field(default_factory=dict)
+    """What those of its arguments are whose values clients may ask for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from kubescript.toolsets import installed
 if TYPE_CHECKING:
     from concurrent import futures
 
-    from kubescript.toolsets import base
+    from kubescript.toolsets import base, completion
 
-__all__ = ["TOOLSETS", "Parts", "check", "load"]
+__all__ = ["TOOLSETS", "Parts", "check", "completions", "load"]
 
 log = logging.getLogger(__name__)
 
@@ -106,6 +106,13 @@ def load(parts: Parts) -> list[base.Toolset]:
             toolsets.append(installed.load(name, _access(parts)))
     installed.check_clashes(toolsets)
     return toolsets
+
+
+def completions(parts: Parts) -> completion.Completions:
+    """Returns the names that complete the arguments of prompts."""
+    from kubescript.toolsets import completion
+
+    return completion.Completions(_access(parts))
 
 
 TOOLSETS: Final[dict[str, Callable[[Parts], base.Toolset]]] = {

@@ -206,24 +206,31 @@ def _page_title(path: Path) -> str:
 
 
 def _write_triage(arguments: Mapping[str, str]) -> str:
-    namespace = arguments.get("namespace", "").strip()
-    symptom = arguments.get("symptom", "").strip()
-    where = f"namespace {namespace}" if namespace else "the whole cluster"
-    if symptom:
-        symptom = f": {symptom}"
-    text = _TRIAGE_TEXT.read_text("utf-8").strip()
-    return text.format(where=where, symptom=symptom)
+    given = {name: value.strip() for name, value in arguments.items()}
+    kind, name = given.get("kind"), given.get("name")
+    parts = [
+        f"{kind} {name}" if kind and name else name or (f"the objects of kind {kind}" if kind else ""),
+        f"namespace {given['namespace']}" if given.get("namespace") else "",
+        f"cluster {given['cluster']}" if given.get("cluster") else "",
+    ]
+    where = " of ".join(filter(None, parts)) or "the whole cluster"
+    symptom = f": {given['symptom']}" if given.get("symptom") else ""
+    return _TRIAGE_TEXT.read_text("utf-8").strip().format(where=where, symptom=symptom)
 
 
 TRIAGE: Final = base.Prompt(
     mcp_types.Prompt(
         name="triage",
         title="Find out what is wrong",
-        description="Find the cause of a problem in the cluster or a namespace, with a few scripts.",
+        description="Find the cause of a problem in the cluster, a namespace or an object, with a few scripts.",
         arguments=[
+            mcp_types.PromptArgument(name="cluster", description="which one, where there are several"),
             mcp_types.PromptArgument(name="namespace", description="where to look; everywhere when left out"),
+            mcp_types.PromptArgument(name="kind", description="of the object to look at: Deployment"),
+            mcp_types.PromptArgument(name="name", description="of that object"),
             mcp_types.PromptArgument(name="symptom", description="what was noticed, in your words"),
         ],
     ),
     _write_triage,
+    {"cluster": "cluster", "namespace": "namespace", "kind": "kind", "name": "name"},
 )

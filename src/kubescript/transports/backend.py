@@ -13,7 +13,10 @@ from kubescript import config, contexts
 from kubescript.auth import user
 from kubescript.cluster import base
 
-__all__ = ["Backend", "Readiness", "Tenant"]
+__all__ = ["Backend", "Readiness", "Reread", "Served", "Tenant"]
+
+Reread = Callable[[], config.Settings]
+"""Reads the settings again, as at the start. Raises ConfigError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +31,32 @@ class Readiness:
         return all(check == "ok" for check in self.checks.values())
 
 
+class Served(Protocol):
+    """The MCP server of one caller."""
+
+    mcp: lowlevel.Server[Any]
+    """For clients whose connections last."""
+    stateless: lowlevel.Server[Any]
+    """For those without sessions."""
+
+    async def replace(self, offer: Any) -> None:
+        """Offers something else from now on; what was offered ends after the last call."""
+
+    def hang_up(self) -> None:
+        """Ends streams on which no call is answered."""
+
+    async def close(self) -> None:
+        """Ends what is offered after the last call."""
+
+
 class Tenant(Protocol):
     """What one caller has of a server."""
 
-    def server(self) -> lowlevel.Server[Any]:
+    def server(self) -> Served:
         """Returns the caller's MCP server. Raises ConfigError."""
+
+    def offer(self) -> Any:
+        """Returns what `Served.replace` takes. Raises ConfigError."""
 
     def tools(self) -> Sequence[mcp_types.Tool]:
         """Returns the definitions of the caller's tools. Raises ConfigError."""
@@ -58,6 +82,10 @@ class Backend(Protocol):
 
     def tenant(self, caller: user.User, settings: config.Settings, token: Callable[[], str]) -> Tenant:
         """Returns what a caller has, with the settings for him. Raises ConfigError."""
+
+    def prepared(self, settings: config.Settings) -> tuple[Tenant, Callable[[], None]]:
+        """Returns what `operator` will be under other settings, and what puts it in its place; nobody closes the one
+        before. Raises ConfigError when they cannot take effect."""
 
     def state(self) -> dict[str, object]:
         """Returns what the server is; nothing about a cluster."""

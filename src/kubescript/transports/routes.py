@@ -46,14 +46,38 @@ class _Seated:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
+        answer = _Answer(send)
         try:
             async with self._taken.taken(authentication.credential(scope)) as seat:
                 if not seat.requests.take(""):
                     raise errors.Busy("too many requests in a minute", code="busy.rate")
                 with self._taken.stream() if scope["method"] == "GET" else anyio.CancelScope():
-                    await self._serve(seat, scope, receive, send)
+                    await self._serve(seat, scope, receive, answer.send)
         except (errors.AuthError, errors.Busy, errors.ConfigError) as error:
-            await _refused(error)(scope, receive, send)
+            if answer.has_begun:  # the caller has lost his seat while he was answered
+                await answer.end()
+            else:
+                await _refused(error)(scope, receive, send)
+
+
+class _Answer:
+    """What a client is sent, which may be cut off."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.has_begun = False
+        self._is_whole = False
+
+    async def send(self, message: Message) -> None:
+        """Sends a part."""
+        self.has_begun = True
+        self._is_whole = message["type"] == "http.response.body" and not message.get("more_body", False)
+        await self._send(message)
+
+    async def end(self) -> None:
+        """Ends the answer."""
+        if not self._is_whole:
+            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def _refused(error: errors.KubescriptError) -> Response:

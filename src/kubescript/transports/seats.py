@@ -16,7 +16,6 @@ import anyio
 import anyio.abc
 import anyio.to_thread
 from mcp.server import streamable_http_manager
-from mcp.server.lowlevel import server as lowlevel
 
 from kubescript import config, errors
 from kubescript.auth import access, user
@@ -37,8 +36,10 @@ _NOBODY: Final = ""
 class Seat:
     """What one caller reaches."""
 
-    def __init__(self, limits: config.Http, max_body: int, keep: _Token) -> None:
-        self.token = keep
+    def __init__(self, limits: config.Http, max_body: int, caller: user.User | None = None) -> None:
+        """`caller` is None where nobody has to say who he is."""
+        self.caller = caller
+        self.token = _Token()
         self.requests = rate.Rate(limits.requests_per_minute)
         self.users = 0
         """Requests and streams that are being served."""
@@ -48,16 +49,17 @@ class Seat:
         self._limits = limits
         self._max_body = max_body
         self._closed = anyio.Event()
+        self._requests: set[anyio.CancelScope] = set()
 
     async def open(self, tenant: backend.Tenant, *, task_status: anyio.abc.TaskStatus[None]) -> None:
         """Serves the caller until `close` is called."""
         self.tenant = tenant
-        server = await anyio.to_thread.run_sync(tenant.server)
-        self.server: lowlevel.Server[Any] = server
+        self.served = await anyio.to_thread.run_sync(tenant.server)
+        server, stateless = self.served.mcp, self.served.stateless
         limits, body = self._limits, self._max_body
         manager = streamable_http_manager.StreamableHTTPSessionManager
         if limits.stateless:
-            self.sessions = manager(server, stateless=True, max_request_body_size=body)
+            self.sessions = manager(stateless, stateless=True, max_request_body_size=body)
         else:
             self.sessions = manager(
                 server,
@@ -66,7 +68,7 @@ class Seat:
                 max_sessions=limits.max_sessions,
                 max_request_body_size=body,
             )
-        self.plain = manager(server, stateless=True, json_response=True, max_request_body_size=body)
+        self.plain = manager(stateless, stateless=True, json_response=True, max_request_body_size=body)
         """For clients that send one request and read one answer."""
         self.sse = sse.LegacySse(server, limits.max_sessions, body)
         try:
@@ -75,7 +77,27 @@ class Seat:
                 await self._closed.wait()
         finally:
             with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(tenant.close)
+                await self.served.close()
+
+    async def replace(self, tenant: backend.Tenant) -> None:
+        """Serves the caller under other settings from now on."""
+        self.tenant = tenant
+        await self.served.replace(tenant.offer())
+
+    @contextlib.contextmanager
+    def taken(self) -> Iterator[None]:
+        """Within it, a request of the caller is served. Raises AuthError when he has lost the seat meanwhile."""
+        self.users += 1
+        with anyio.CancelScope() as scope:
+            self._requests.add(scope)
+            try:
+                yield
+            finally:
+                self._requests.discard(scope)
+                self.users -= 1
+                self.left = time.monotonic()
+        if scope.cancelled_caught:
+            raise errors.AuthError("you may not use this server any more", code="auth.access")
 
     async def tools(self) -> list[dict[str, Any]]:
         """Returns the definitions of the caller's tools, as JSON."""
@@ -86,6 +108,12 @@ class Seat:
     def close(self) -> None:
         """Ends the seat's sessions."""
         self._closed.set()
+
+    def revoke(self) -> None:
+        """Ends the seat's sessions, and what is being answered."""
+        for scope in self._requests:
+            scope.cancel()
+        self.close()
 
 
 class _Token:
@@ -131,7 +159,8 @@ class Seats:
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             if not self._server.settings.knows_callers:
-                await self._opened(_NOBODY, self._server.operator, _Token())
+                seat = Seat(self._server.settings.http, self._max_body)
+                await self._opened(_NOBODY, seat, self._server.operator)
             tasks.start_soon(self._tidy)
             yield
             for seat in self._seats.values():
@@ -142,12 +171,8 @@ class Seats:
     async def taken(self, credential: user.Credential | None) -> AsyncIterator[Seat]:
         """Yields the seat of who sends a request. Raises AuthError when he may have none, and Busy."""
         seat = self._seats[_NOBODY] if credential is None else await self._of(credential)
-        seat.users += 1
-        try:
+        with seat.taken():
             yield seat
-        finally:
-            seat.users -= 1
-            seat.left = time.monotonic()
 
     @contextlib.contextmanager
     def stream(self) -> Iterator[None]:
@@ -163,23 +188,74 @@ class Seats:
         """Ends streams on which no call is answered: their clients come again."""
         for scope in list(self._streams):
             scope.cancel()
+        for seat in self._seats.values():
+            seat.served.hang_up()
+
+    async def reload(self, settings: config.Settings) -> None:
+        """Serves every caller under other settings from now on; who may not use the server any more loses his seat.
+        Raises ConfigError when they cannot take effect for somebody: all is as before then."""
+        async with self._opening:
+            before = self._server.operator
+            operator, adopt = await anyio.to_thread.run_sync(self._server.prepared, settings)
+            renewed: dict[Seat, backend.Tenant] = {}
+            try:
+                for seat in list(self._seats.values()):
+                    await self._renew(seat, settings, renewed, operator)
+            except errors.ConfigError:
+                for tenant in {operator, *renewed.values()}:
+                    await anyio.to_thread.run_sync(tenant.close)
+                raise
+            adopt()
+            self._take(renewed)
+            if _NOBODY not in self._seats:
+                await anyio.to_thread.run_sync(before.close)
+
+    async def _renew(
+        self,
+        seat: Seat,
+        settings: config.Settings,
+        renewed: dict[Seat, backend.Tenant],
+        operator: backend.Tenant,
+    ) -> None:
+        """Adds what a caller has under other settings, unless he may not use the server any more. Raises
+        ConfigError."""
+        if seat.caller is None:
+            renewed[seat] = operator
+            return
+        with contextlib.suppress(errors.AuthError):
+            own = access.narrowed(settings, seat.caller)
+            tenant = renewed[seat] = await anyio.to_thread.run_sync(self._server.tenant, seat.caller, own, seat.token)
+            await anyio.to_thread.run_sync(tenant.offer)  # finds out now whether it can be offered
+
+    def _take(self, renewed: dict[Seat, backend.Tenant]) -> None:
+        """Gives every seat what it has from now on. Nobody waits for a client that does not take its notification."""
+        assert self._tasks is not None
+        for key, seat in list(self._seats.items()):
+            if seat in renewed:
+                self._tasks.start_soon(seat.replace, renewed.pop(seat))
+            else:
+                self._seats.pop(key)
+                seat.revoke()
+        for tenant in renewed.values():  # of callers who have left meanwhile
+            self._tasks.start_soon(anyio.to_thread.run_sync, tenant.close)
 
     async def _of(self, credential: user.Credential) -> Seat:
-        key = credential.user.key
-        async with self._opening:
-            seat = self._seats.get(key)
-            if seat is None:
-                settings = access.narrowed(self._server.settings, credential.user)
-                self._make_room()
-                token = _Token()
-                tenant = await anyio.to_thread.run_sync(self._server.tenant, credential.user, settings, token)
-                seat = await self._opened(key, tenant, token)
+        seat = self._seats.get(credential.user.key)
+        if seat is None:
+            async with self._opening:
+                seat = self._seats.get(credential.user.key) or await self._new(credential.user)
         seat.token.update(credential)
         return seat
 
-    async def _opened(self, key: str, tenant: backend.Tenant, token: _Token) -> Seat:
+    async def _new(self, caller: user.User) -> Seat:
+        settings = access.narrowed(self._server.settings, caller)
+        self._make_room()
+        seat = Seat(self._server.settings.http, self._max_body, caller)
+        tenant = await anyio.to_thread.run_sync(self._server.tenant, caller, settings, seat.token)
+        return await self._opened(caller.key, seat, tenant)
+
+    async def _opened(self, key: str, seat: Seat, tenant: backend.Tenant) -> Seat:
         assert self._tasks is not None
-        seat = Seat(self._server.settings.http, self._max_body, token)
         await self._tasks.start(seat.open, tenant)
         self._seats[key] = seat
         return seat

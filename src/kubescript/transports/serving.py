@@ -15,10 +15,10 @@ import signal
 import socket
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
-from mcp.server.lowlevel import server as lowlevel
+import anyio.to_thread
 
 from kubescript import config, errors
 from kubescript.transports import backend
@@ -41,31 +41,44 @@ _GRACE_S: Final = 25
 """Seconds in which running scripts may end after SIGTERM. Kubernetes kills after 30."""
 
 
-async def serve(server: backend.Backend, announce: Announce | None = None) -> None:
+async def serve(
+    server: backend.Backend, announce: Announce | None = None, reread: backend.Reread | None = None
+) -> None:
     """Serves until the client hangs up (stdio) or a signal ends the process (http). Without `announce`, which tells a
-    person, the log says where the server listens. Raises ConfigError."""
+    person, the log says where the server listens. At SIGHUP `reread` says what the settings are from then on. Raises
+    ConfigError."""
     if server.settings.transport == "http":
-        await _serve_http(server, announce or functools.partial(_log_url, server))
+        await _serve_http(server, announce or functools.partial(_log_url, server), reread)
     else:
         if announce is not None:
             announce("")
-        await _serve_stdio(server.operator.server())
+        await _serve_stdio(server, reread)
 
 
-async def _serve_stdio(server: lowlevel.Server[Any]) -> None:
+async def _serve_stdio(server: backend.Backend, reread: backend.Reread | None) -> None:
     # Each transport loads only its own stack.
     from mcp.server.stdio import stdio_server
 
-    from kubescript.transports import unreadable
+    from kubescript.transports import reloading, unreadable
 
-    async with stdio_server() as (read, write):
-        await server.run(unreadable.Answering(read, write), write, server.create_initialization_options())
+    served = server.operator.server()
+
+    async def reload(settings: config.Settings) -> None:
+        operator, adopt = await anyio.to_thread.run_sync(server.prepared, settings)
+        adopt()
+        await served.replace(operator.offer())
+
+    async with stdio_server() as (read, write), anyio.create_task_group() as tasks:
+        tasks.start_soon(reloading.watch, reread, reload)
+        options = served.mcp.create_initialization_options()
+        await served.mcp.run(unreadable.Answering(read, write), write, options)
+        tasks.cancel_scope.cancel()
 
 
-async def _serve_http(server: backend.Backend, announce: Announce) -> None:
+async def _serve_http(server: backend.Backend, announce: Announce, reread: backend.Reread | None) -> None:
     import uvicorn
 
-    from kubescript.transports import connections, seats, tls
+    from kubescript.transports import connections, reloading, seats, tls
 
     settings = server.settings
     _check_exposure(settings)
@@ -83,6 +96,11 @@ async def _serve_http(server: backend.Backend, announce: Announce) -> None:
             server_header=False,
             timeout_graceful_shutdown=_GRACE_S,
         )
+
+        async def reload(settings: config.Settings) -> None:
+            _check_exposure(settings)
+            await taken.reload(settings)
+
         _end_on_sigterm()
         # Not before uvicorn has started: a Ctrl-C that came first would end it with a stack trace in the log.
         on_start = functools.partial(announce, url)
@@ -90,6 +108,7 @@ async def _serve_http(server: backend.Backend, announce: Announce) -> None:
         async with anyio.create_task_group() as tasks:
             if certificates is not None:
                 tasks.start_soon(certificates.watch)
+            tasks.start_soon(reloading.watch, reread, reload)
             await serving.serve([listener])
             tasks.cancel_scope.cancel()
 

@@ -1,0 +1,1 @@
+"""The MCP server of one caller: what it offers, the handlers of requests, and what it tells clients by itself."""

@@ -1,0 +1,114 @@
+"""What the server tells clients by itself: that a list has changed, and log messages about their own calls.
+
+Clients of the handshake era hear of changes on their connections; those of 2026-07-28 in streams that they ask for. A
+log message is of the client's own call and has no text of the cluster; a client gets none before it names a level.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Collection, Mapping
+from typing import Any, Final, get_args
+
+import anyio
+import mcp_types
+from mcp.server import connection, subscriptions
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import server as lowlevel
+
+from kubescript import types
+
+__all__ = ["Notices"]
+
+_MODERN: Final = "2026-07-28"
+"""The protocol version since which each request names its own level."""
+_LEVELS: Final[tuple[str, ...]] = get_args(mcp_types.LoggingLevel)
+"""The least important first."""
+_LEVEL: Final = "kubescript.level"
+_MOST_STREAMS: Final = 512
+"""Streams of one caller that hear of changes."""
+_PATIENCE_S: Final = 5.0
+"""Seconds in which a client may take a notification."""
+_EVENTS: Final[Mapping[str, subscriptions.ServerEvent]] = {
+    "tools": subscriptions.ToolsListChanged(),
+    "prompts": subscriptions.PromptsListChanged(),
+    "resources": subscriptions.ResourcesListChanged(),
+}
+
+
+class Notices:
+    """The clients of one caller. One event loop uses it."""
+
+    def __init__(self) -> None:
+        self._connections: weakref.WeakSet[connection.Connection] = weakref.WeakSet()
+        """Those of the handshake era that live."""
+        self._bus = subscriptions.InMemorySubscriptionBus()
+        self._streams = subscriptions.ListenHandler(self._bus, max_subscriptions=_MOST_STREAMS)
+
+    def register(self, server: lowlevel.Server[Any]) -> None:
+        """Makes the server note who wants to hear what."""
+        # As arguments of the server's class, two of these would write a deprecation warning to stderr.
+        server.add_notification_handler("notifications/initialized", mcp_types.NotificationParams, self._initialized)
+        server.add_request_handler("logging/setLevel", mcp_types.SetLevelRequestParams, self._set_level)
+        server.add_request_handler("subscriptions/listen", mcp_types.SubscriptionsListenRequestParams, self._streams)
+
+    async def tell(self, changed: Collection[str]) -> None:
+        """Tells every client which lists have changed: `tools`, `prompts`, `resources`."""
+        for name in changed:
+            await self._bus.publish(_EVENTS[name])
+        async with anyio.create_task_group() as tasks:
+            for each in list(self._connections):
+                tasks.start_soon(_notify, each, changed)
+
+    def hang_up(self) -> None:
+        """Ends the streams of changes."""
+        self._streams.close()
+
+    async def log_answer(self, ctx: ServerRequestContext[Any, Any], tool: str, answer: types.Answer) -> None:
+        """Sends what is worth a log message about a call."""
+        about = {"tool": tool}
+        for rule in answer.refused:
+            await _log(ctx, "warning", {**about, "message": "the policy refused a request", "rule": rule})
+        if answer.is_error:
+            await _log(ctx, "error", {**about, "message": "the call failed", "code": answer.code})
+        if answer.plan and not answer.applied:
+            await self.log_plan(ctx, tool, answer.plan)
+        if answer.cut:
+            await _log(ctx, "notice", {**about, "message": "the answer was cut: a limit of the output was reached"})
+        await _log(ctx, "debug", {**about, "message": "the call is answered", "wall_ms": round(answer.usage.wall_ms)})
+
+    async def log_plan(self, ctx: ServerRequestContext[Any, Any], tool: str, plan: str = "") -> None:
+        """Sends that a plan waits for a person."""
+        told = {"tool": tool, "message": "changes wait for a person's approval"}
+        await _log(ctx, "notice", told | ({"plan": plan} if plan else {}))
+
+    async def _initialized(self, ctx: ServerRequestContext[Any, Any], _params: object) -> None:
+        self._connections.add(_connection(ctx))
+
+    async def _set_level(
+        self, ctx: ServerRequestContext[Any, Any], params: mcp_types.SetLevelRequestParams
+    ) -> mcp_types.EmptyResult:
+        _connection(ctx).state[_LEVEL] = params.level
+        return mcp_types.EmptyResult()
+
+
+def _connection(ctx: ServerRequestContext[Any, Any]) -> connection.Connection:
+    # The SDK has no other way to what lives as long as the connection; a session lives as long as a request.
+    return ctx.session._connection
+
+
+async def _notify(client: connection.Connection, changed: Collection[str]) -> None:
+    with anyio.move_on_after(_PATIENCE_S):
+        for name in changed:
+            await client.notify(f"notifications/{name}/list_changed", None)
+
+
+async def _log(ctx: ServerRequestContext[Any, Any], level: mcp_types.LoggingLevel, data: Mapping[str, object]) -> None:
+    if ctx.protocol_version >= _MODERN:
+        wanted = (ctx.meta or {}).get(mcp_types.LOG_LEVEL_META_KEY)
+    else:
+        wanted = _connection(ctx).state.get(_LEVEL)
+    if wanted not in _LEVELS or _LEVELS.index(level) < _LEVELS.index(wanted):
+        return
+    params = mcp_types.LoggingMessageNotificationParams(level=level, logger="kubescript", data=dict(data))
+    await ctx.session.send_notification(mcp_types.LoggingMessageNotification(params=params), ctx.request_id)

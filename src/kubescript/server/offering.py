@@ -1,0 +1,214 @@
+"""What one caller is offered under his settings: tools, pages, prompts and instructions. `server` serves it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import mcp_types
+from mcp.shared.exceptions import MCPError
+
+from kubescript import types
+from kubescript.approvals import elicitation
+from kubescript.output import sanitizing
+from kubescript.toolsets import base
+
+if TYPE_CHECKING:
+    import jsonschema
+
+    from kubescript.toolsets import completion
+
+__all__ = ["Handler", "Offer", "pages_handlers", "prompts_handlers"]
+
+Handler = Callable[[Any, Any], Awaitable[Any]]
+"""Answers a request: its context, its parameters."""
+_Current = Callable[[], "Offer"]
+
+_NOT_FOUND: Final = -32002
+"""The code for a resource that is not there, until protocol version 2025-11-25; since 2026-07-28 it is a wrong
+parameter."""
+_VERSION_WITHOUT_NOT_FOUND: Final = "2026-07-28"
+_MAX_ARGUMENT: Final = 4_000
+"""Characters of one argument of a prompt."""
+_MAX_VALUES: Final = 100
+"""Completions in one answer, by the protocol."""
+_READ_ONLY: Final = "Read-only: no tool changes the cluster."
+_SAVED: Final = "The cluster is a saved one: nothing in it moves, and ages count from now, not from when it was saved."
+_NO_TOOLSET: Final = (
+    "No toolset is on, so this server offers no tool. Tell its operator: start it with --toolsets code "
+    '(or KUBESCRIPT_TOOLSETS=code, or toolsets = ["code"] in its configuration file; "kubectl", "helm", "cluster" '
+    'and "gateway" are tools for single commands).'
+)
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What one caller is offered until his settings change."""
+
+    toolsets: Sequence[base.Toolset]
+    completions: completion.Completions
+    warm_up: Callable[[], None]
+    """Does in a thread what the first call would otherwise wait for."""
+    close: Callable[[], None]
+    """Is called after the last call, in a thread."""
+    heartbeat_s: float = 10
+    """Seconds between two signs of life for a client that asked for progress."""
+    saved: bool = False
+    """Whether the cluster is a saved one."""
+    asker: elicitation.Asker | None = None
+    """Asks people about plans; None where no cluster takes plans."""
+
+    @functools.cached_property
+    def tools(self) -> Mapping[str, base.Tool]:
+        """The tools by their names."""
+        return {tool.definition.name: tool for toolset in self.toolsets for tool in toolset.tools}
+
+    @functools.cached_property
+    def pages(self) -> Mapping[str, base.Page]:
+        """The pages by their URIs."""
+        return {str(page.definition.uri): page for toolset in self.toolsets for page in toolset.pages}
+
+    @functools.cached_property
+    def prompts(self) -> Mapping[str, base.Prompt]:
+        """The prompts by their names."""
+        return {prompt.definition.name: prompt for toolset in self.toolsets for prompt in toolset.prompts}
+
+    @functools.cached_property
+    def instructions(self) -> str:
+        """What the toolsets say to models, each sentence once: toolsets may share one."""
+        if not self.tools:
+            return _NO_TOOLSET
+        said = dict.fromkeys(toolset.instructions for toolset in self.toolsets if toolset.instructions)
+        hints = [tool.definition.annotations for tool in self.tools.values()]
+        if all(hint is not None and hint.read_only_hint for hint in hints):
+            said[_READ_ONLY] = None
+        if self.saved:
+            said[_SAVED] = None
+        return " ".join(said)
+
+    @functools.cached_property
+    def validator(self) -> Callable[[str], jsonschema.Draft202012Validator]:
+        """Returns what checks the arguments of a tool, made once for each."""
+        return functools.cache(self._validator)
+
+    def other_lists(self, before: Offer) -> list[str]:
+        """Returns which lists beside that of tools are others than before."""
+        prompts = [prompt.definition for prompt in self.prompts.values()]
+        pages = [page.definition for page in self.pages.values()]
+        changed = {
+            "prompts": prompts != [prompt.definition for prompt in before.prompts.values()],
+            "resources": pages != [page.definition for page in before.pages.values()],
+        }
+        return [name for name, is_changed in changed.items() if is_changed]
+
+    def _validator(self, name: str) -> jsonschema.Draft202012Validator:
+        import jsonschema  # takes long to load; the first client has its first answer by then
+
+        return jsonschema.Draft202012Validator(self.tools[name].definition.input_schema)
+
+
+def pages_handlers(current: _Current) -> dict[str, tuple[type[Any], Handler]]:
+    """Returns the handlers of resources, by method, each with the type of its parameters."""
+
+    async def list_resources(_ctx: Any, _params: Any) -> mcp_types.ListResourcesResult:
+        return mcp_types.ListResourcesResult(resources=[page.definition for page in current().pages.values()])
+
+    async def list_templates(_ctx: Any, _params: Any) -> mcp_types.ListResourceTemplatesResult:
+        # The list of resources is complete, but clients ask for templates anyway.
+        return mcp_types.ListResourceTemplatesResult(resource_templates=[])
+
+    async def subscribe(_ctx: Any, _params: Any) -> mcp_types.EmptyResult:
+        # The pages are files of this version of kubescript, so there never is anything to tell.
+        return mcp_types.EmptyResult()
+
+    return {
+        "resources/list": (mcp_types.PaginatedRequestParams, list_resources),
+        "resources/templates/list": (mcp_types.PaginatedRequestParams, list_templates),
+        "resources/read": (mcp_types.ReadResourceRequestParams, functools.partial(_read, current)),
+        "resources/subscribe": (mcp_types.SubscribeRequestParams, subscribe),
+        "resources/unsubscribe": (mcp_types.UnsubscribeRequestParams, subscribe),
+    }
+
+
+async def _read(
+    current: _Current, ctx: Any, params: mcp_types.ReadResourceRequestParams
+) -> mcp_types.ReadResourceResult:
+    page = current().pages.get(str(params.uri))
+    if page is None:
+        modern = ctx.protocol_version >= _VERSION_WITHOUT_NOT_FOUND
+        code = mcp_types.INVALID_PARAMS if modern else _NOT_FOUND
+        raise MCPError(code, "Resource not found; resources/list names all", {"uri": str(params.uri)})
+    contents = mcp_types.TextResourceContents(
+        uri=page.definition.uri,
+        mime_type=page.definition.mime_type,
+        text=page.read(),
+    )
+    return mcp_types.ReadResourceResult(contents=[contents])
+
+
+def prompts_handlers(
+    current: _Current, caller: Callable[[Any, str], types.Caller]
+) -> dict[str, tuple[type[Any], Handler]]:
+    """Returns the handlers of prompts, by method, each with the type of its parameters. `caller` says who asks."""
+
+    async def list_prompts(_ctx: Any, _params: Any) -> mcp_types.ListPromptsResult:
+        return mcp_types.ListPromptsResult(prompts=[prompt.definition for prompt in current().prompts.values()])
+
+    async def get(_ctx: Any, params: mcp_types.GetPromptRequestParams) -> mcp_types.GetPromptResult:
+        prompt = current().prompts.get(params.name)
+        if prompt is None:
+            raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown prompt: {params.name}")
+        arguments = _checked_arguments(prompt.definition, params.arguments or {})
+        content = mcp_types.TextContent(type="text", text=prompt.write(arguments))
+        message = mcp_types.PromptMessage(role="user", content=content)
+        return mcp_types.GetPromptResult(description=prompt.definition.description, messages=[message])
+
+    async def complete(ctx: Any, params: mcp_types.CompleteRequestParams) -> mcp_types.CompleteResult:
+        names = await _completed(current(), params, caller(ctx, "completion/complete"))
+        shown = names[:_MAX_VALUES]
+        found = mcp_types.Completion(values=shown, total=len(names), has_more=len(names) > len(shown))
+        return mcp_types.CompleteResult(completion=found)
+
+    return {
+        "prompts/list": (mcp_types.PaginatedRequestParams, list_prompts),
+        "prompts/get": (mcp_types.GetPromptRequestParams, get),
+        "completion/complete": (mcp_types.CompleteRequestParams, complete),
+    }
+
+
+async def _completed(offer: Offer, params: mcp_types.CompleteRequestParams, caller: types.Caller) -> list[str]:
+    """Returns the names that begin with what is written; none for an argument that nobody knows."""
+    ref = params.ref
+    prompt = offer.prompts.get(ref.name) if isinstance(ref, mcp_types.PromptReference) else None
+    what = prompt.completes.get(params.argument.name) if prompt is not None else None
+    if prompt is None or what is None:
+        return []
+    others = params.context.arguments or {} if params.context is not None else {}
+    given = {prompt.completes[name]: value for name, value in others.items() if name in prompt.completes}
+    written = params.argument.value.casefold()
+    found = await offer.completions.names(what, given, caller)
+    return [name for name in found if name.casefold().startswith(written)]
+
+
+def _checked_arguments(prompt: mcp_types.Prompt, given: Mapping[str, str]) -> dict[str, str]:
+    """Returns the arguments, cleaned. Raises MCPError for one that is unknown, missing or too long."""
+    known = {argument.name: argument for argument in prompt.arguments or ()}
+    for name, value in given.items():
+        if name not in known:
+            names = ", ".join(known)
+            raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown argument `{name}`; there is: {names}")
+        if len(value) > _MAX_ARGUMENT:
+            raise MCPError(mcp_types.INVALID_PARAMS, f"Argument `{name}` is longer than {_MAX_ARGUMENT} characters")
+    _check_required(known, given)
+    return {name: sanitizing.clean(value) for name, value in given.items()}
+
+
+def _check_required(known: Mapping[str, mcp_types.PromptArgument], given: Mapping[str, str]) -> None:
+    """Checks that no required argument is missing. Raises MCPError."""
+    for name, argument in known.items():
+        if not argument.required:
+            continue
+        if name not in given:
+            raise MCPError(mcp_types.INVALID_PARAMS, f"Argument `{name}` is missing")

@@ -279,7 +279,7 @@ def test_a_caller_is_told_the_names_that_he_may_list(callers: Callers, served: S
 
 LONG: Final = """
 import time
-until = time.monotonic() + 3
+until = time.monotonic() + {seconds}
 while time.monotonic() < until:
     pass
 "ended"
@@ -367,7 +367,7 @@ def test_sighup_changes_what_a_stdio_server_offers(mode: str, tmp_path: Path) ->
                 answers: list[str] = []
 
                 async def run() -> None:
-                    answers.append(clients.text(await clients.evaluate(client, LONG)))
+                    answers.append(clients.text(await clients.evaluate(client, LONG.format(seconds=3))))
 
                 tasks.start_soon(run)
                 await anyio.sleep(0.5)
@@ -422,9 +422,17 @@ def test_sighup_changes_what_callers_have_over_http(callers: Callers, served: Se
                 assert client.server_capabilities.tools is not None
                 assert client.server_capabilities.tools.list_changed is True
             rules = '[[access]]\nusers = ["alice", "bob"]\n[[denied_resources]]\nresource = "configmaps"\n'
-            served.reload(served.tables + rules)
-            await legacy.wait(2)
-            await modern.wait(1)
+
+            async def cut_off() -> None:
+                with pytest.raises(MCPError):
+                    await clients.evaluate(eve, LONG.format(seconds=25))
+
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(cut_off)
+                await anyio.sleep(0.5)
+                served.reload(served.tables + rules)
+                await legacy.wait(2)
+                await modern.wait(1)
             script = "k8s.CoreV1Api().list_namespaced_config_map({!r})"
             for client, name in ((old, "alice"), (older, "alice"), (new, "bob")):
                 denied = await clients.evaluate(client, script.format(NAMESPACES[name]))

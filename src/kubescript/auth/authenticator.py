@@ -6,35 +6,21 @@ elsewhere, so that no weaker way accepts what a stronger one has refused.
 
 from __future__ import annotations
 
-import hashlib
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-import anyio
-import anyio.to_thread
-
 from kubescript import config, errors
-from kubescript.auth import claims, jwts, provider, token_review, tokens_file, user
+from kubescript.auth import claims, jwts, opaque, provider, token_review, tokens_file, user
 from kubescript.cluster import base
 
 __all__ = ["Authenticator"]
 
 _MAX_TOKEN: Final = 16_384
 """Characters; Keycloak's with a hundred roles have 6,000."""
-_KNOWN_S: Final = 30.0
-"""Seconds for which an answer about an opaque token counts, and so until a revoked one is refused."""
-_REFUSED_S: Final = 5.0
-_MAX_KNOWN: Final = 2_000
-_THREADS: Final = 8
-"""Tokens that are verified at the same time."""
 _MAX_TLS_NAMES: Final = 100
 _MAX_NAME: Final = 256
 _MAX_GROUPS: Final = 500
-
-_Known = tuple[float, user.Credential | errors.AuthError]
-"""Until when something counts, and what it is."""
 
 
 class Authenticator:
@@ -51,10 +37,14 @@ class Authenticator:
         self._jwts = None
         if auth.issuer is not None and self._source is not None:
             self._jwts = jwts.Verifier(auth, named, self._source)
-        self._review = token_review.TokenReview(cluster, auth.audience) if auth.token_review else None
         self._audience = named
-        self._known: OrderedDict[str, _Known] = OrderedDict()
-        self._threads = anyio.CapacityLimiter(_THREADS)
+        ways: list[Callable[[str], user.Credential]] = []
+        if auth.introspection is not None:
+            ways.append(self._introspect)
+        if auth.token_review:
+            ways.append(token_review.TokenReview(cluster, auth.audience).verify)
+        self._opaque = opaque.Opaque(ways)
+        self._keys = opaque.Questions()
 
     async def bearer(self, token: str) -> user.Credential:
         """Returns whose token it is. Raises AuthError."""
@@ -63,9 +53,10 @@ class Authenticator:
         if self._file is not None and (found := self._file.find(token)) is not None:
             return _checked(user.Credential(found, None, token), self._settings)
         if self._jwts is not None and jwts.issuer_of(token) == self._jwts.issuer:
-            verify: Callable[[str], user.Credential] = self._jwts.verify
-            return _checked(await self._in_thread(verify, token), self._settings)
-        return _checked(await self._asked(token), self._settings)
+            if self._jwts.wants_keys(token):
+                await self._keys.ask(self._jwts.fetch_keys)
+            return _checked(self._jwts.verify(token), self._settings)
+        return _checked(await self._opaque.find(token), self._settings)
 
     def certificate(self, subject: Sequence[Sequence[tuple[str, str]]]) -> user.Credential:
         """Returns whom a certificate names that the TLS layer has verified: the common name, and the organizations as
@@ -84,35 +75,6 @@ class Authenticator:
         if self._source is not None:
             self._source.close()
 
-    async def _asked(self, token: str) -> user.Credential:
-        """Returns what somebody else says of an opaque token. Raises AuthError."""
-        key = hashlib.sha256(token.encode()).hexdigest()
-        until, known = self._known.get(key, (0.0, errors.AuthError("the token is not valid")))
-        if time.time() >= until:
-            known = await self._found(token)
-            self._remember(key, known)
-        if isinstance(known, errors.AuthError):
-            raise errors.AuthError(known.message, code=known.code, remedy=known.remedy)
-        return known
-
-    async def _found(self, token: str) -> user.Credential | errors.AuthError:
-        """Asks each way in turn; returns the first user, or the last refusal."""
-        refusal = errors.AuthError("the token is not valid")
-        for verify in self._ways():
-            try:
-                return await self._in_thread(verify, token)
-            except errors.AuthError as error:
-                refusal = error
-        return refusal
-
-    def _ways(self) -> list[Callable[[str], user.Credential]]:
-        ways: list[Callable[[str], user.Credential]] = []
-        if self._settings.introspection is not None:
-            ways.append(self._introspect)
-        if self._review is not None:
-            ways.append(self._review.verify)
-        return ways
-
     def _introspect(self, token: str) -> user.Credential:
         assert self._source is not None
         assert self._settings.introspection is not None
@@ -122,19 +84,6 @@ class Authenticator:
         return claims.credential(
             found, self._settings, issuer if isinstance(issuer, str) else self._settings.introspection.url, token
         )
-
-    def _remember(self, key: str, known: user.Credential | errors.AuthError) -> None:
-        now = time.time()
-        until = now + _REFUSED_S
-        if isinstance(known, user.Credential):
-            until = min(now + _KNOWN_S, known.expires or float("inf"))
-        self._known[key] = until, known
-        self._known.move_to_end(key)
-        while len(self._known) > _MAX_KNOWN:
-            self._known.popitem(last=False)
-
-    async def _in_thread(self, verify: Callable[[str], user.Credential], token: str) -> user.Credential:
-        return await anyio.to_thread.run_sync(verify, token, limiter=self._threads, abandon_on_cancel=True)
 
 
 def _checked(found: user.Credential, settings: config.Auth) -> user.Credential:

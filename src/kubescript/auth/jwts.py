@@ -1,34 +1,21 @@
-"""Verifies JSON Web Tokens of one issuer with its published keys. Blocking: it may fetch them.
-
-PyJWT verifies; here is what it must demand. Keys are fetched anew every five minutes, and when a token names one that
-is not known, but then at most every few seconds: nobody can make this server ask its provider for each request.
-"""
+"""Verifies JSON Web Tokens of one issuer with its published keys. PyJWT verifies; here is what it must demand."""
 
 from __future__ import annotations
 
-import threading
 from typing import Any, Final
 
 import jwt
 
 from kubescript import config, errors
-from kubescript.auth import claims, provider, user
+from kubescript.auth import claims, keys, provider, user
 
 __all__ = ["Verifier", "issuer_of"]
 
-_ALGORITHMS: Final = (
-    "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
-)  # fmt: skip
-"""Attack: `none`, and HS256 with the public key as its secret."""
 _LEEWAY_S: Final = 10.0
-_KEYS_S: Final = 300.0
-_COOLDOWN_S: Final = 5.0
-"""Seconds after keys were fetched in which an unknown key is nobody's."""
-_TIMEOUT_S: Final = 5.0
 
 
 class Verifier:
-    """Verifies the tokens of one issuer. Many threads use it at once."""
+    """Verifies the tokens of one issuer."""
 
     def __init__(self, settings: config.Auth, audience: tuple[str, ...], source: provider.Provider) -> None:
         """A token must name one of `audience`."""
@@ -36,29 +23,35 @@ class Verifier:
         self.issuer: Final = settings.issuer
         self._settings = settings
         self._audience = audience
-        self._source = source
-        self._lock = threading.Lock()
-        self._keys: jwt.PyJWKClient | None = None
+        self._keys = keys.Keys(lambda: source.keys(self.issuer))
+
+    def wants_keys(self, token: str) -> bool:
+        """Says whether `fetch_keys` should come before `verify`."""
+        return self._keys.wants(_key_id(token))
+
+    def fetch_keys(self) -> None:
+        """Asks the issuer for its keys. Blocking. Raises AuthError."""
+        self._keys.fetch()
 
     def verify(self, token: str) -> user.Credential:
-        """Returns who the token is about. Raises AuthError."""
+        """Returns who the token is about; takes less than a millisecond. Raises AuthError."""
+        key = self._keys.get(_key_id(token))
+        if key is None and not self._keys.are_known:
+            raise errors.AuthError(
+                "the keys of the identity provider cannot be fetched now; try again", code="auth.unavailable"
+            )
+        if key is None:
+            raise errors.AuthError("the token is not valid")
         try:
-            key = self._known_keys().get_signing_key_from_jwt(token)
             found: dict[str, Any] = jwt.decode(
                 token,
                 key,
-                algorithms=list(_ALGORITHMS),
+                algorithms=list(keys.ALGORITHMS),
                 audience=self._audience,
                 issuer=self.issuer,
                 leeway=_LEEWAY_S,
                 options={"require": ["exp", "iss", "aud"]},
             )
-        except jwt.PyJWKClientConnectionError:
-            raise errors.AuthError(
-                "the keys of the identity provider cannot be fetched now; try again",
-                code="auth.unavailable",
-                remedy="check that this server reaches the provider's jwks_uri, and auth.ca_file",
-            ) from None
         except jwt.ExpiredSignatureError:
             raise errors.AuthError("the token has expired") from None
         except jwt.InvalidAudienceError:
@@ -66,22 +59,13 @@ class Verifier:
             raise errors.AuthError(
                 "the token is for another audience", remedy=f"its aud must name {wanted} (auth.audience)"
             ) from None
-        except (jwt.PyJWTError, ValueError, TypeError, RecursionError):
-            # Attack: a header or claims of forms that nobody has thought of.
+        except _UNREADABLE:
             raise errors.AuthError("the token is not valid") from None
         return claims.credential(found, self._settings, self.issuer, token)
 
-    def _known_keys(self) -> jwt.PyJWKClient:
-        with self._lock:
-            if self._keys is None:
-                self._keys = jwt.PyJWKClient(
-                    self._source.keys_url(self.issuer),
-                    lifespan=_KEYS_S,
-                    timeout=_TIMEOUT_S,
-                    ssl_context=self._source.tls,
-                    cooldown_duration=_COOLDOWN_S,
-                )
-            return self._keys
+
+_UNREADABLE: Final = (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError)
+"""Attack: a header or claims of forms that nobody has thought of."""
 
 
 def issuer_of(token: str) -> str:
@@ -90,7 +74,16 @@ def issuer_of(token: str) -> str:
         return ""
     try:
         unverified = jwt.decode(token, options={"verify_signature": False})
-    except (jwt.PyJWTError, ValueError, TypeError, RecursionError):
+    except _UNREADABLE:
         return ""
     issuer = unverified.get("iss")
     return issuer if isinstance(issuer, str) else ""
+
+
+def _key_id(token: str) -> str:
+    """Returns the key that a token names; empty when it names none."""
+    try:
+        found = jwt.get_unverified_header(token).get("kid")
+    except _UNREADABLE:
+        return ""
+    return found if isinstance(found, str) else ""

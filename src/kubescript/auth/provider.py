@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import ssl
+import time
 from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
@@ -34,7 +35,11 @@ class Provider:
         if settings.introspection is not None:
             self._secret = _text(settings.introspection.client_secret_file).strip()
 
-    def keys_url(self, issuer: str) -> str:
+    def keys(self, issuer: str) -> Mapping[str, Any]:
+        """Returns the issuer's key set (RFC 7517). Raises AuthError when it cannot be had."""
+        return self._json(self._client.build_request("GET", self._keys_url(issuer)))
+
+    def _keys_url(self, issuer: str) -> str:
         """Returns where the issuer publishes its keys. Raises AuthError when it does not say."""
         for path in _METADATA:
             metadata = self._json(self._client.build_request("GET", f"{issuer.rstrip('/')}/{path}"), needed=False)
@@ -80,12 +85,14 @@ class Provider:
 
     def _answered(self, asked: httpx2.Request) -> tuple[int, bytes]:
         """Returns the status and at most a MiB of body. Raises HTTPError, and ValueError for more."""
+        # The client's time is one of each read: a provider may send a byte every few seconds.
+        end = time.monotonic() + _TIMEOUT_S
         answer = self._client.send(asked, stream=True)
         with contextlib.closing(answer):
             body = b""
             for chunk in answer.iter_bytes():
                 body += chunk
-                if len(body) > _MAX_BYTES:
+                if len(body) > _MAX_BYTES or time.monotonic() > end:
                     raise ValueError
             return answer.status_code, body
 

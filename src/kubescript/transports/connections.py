@@ -14,7 +14,7 @@ import resource
 import socket
 import time
 from collections.abc import Callable
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Protocol
 
 import h11
 import uvicorn
@@ -24,10 +24,9 @@ from uvicorn.protocols.http import h11_impl
 
 from kubescript import config
 from kubescript.transports import scope as keys
-from kubescript.transports import tls
 from kubescript.wire import outline
 
-__all__ = ["BACKLOG", "Connection", "Server", "Waiting", "WholeBodies", "most", "protocol"]
+__all__ = ["BACKLOG", "Connection", "Server", "Waiting", "Waits", "WholeBodies", "most", "protocol"]
 
 log = logging.getLogger(__name__)
 
@@ -47,11 +46,16 @@ backlog."""
 _FEWEST: Final = 32
 _QUEUE: Final = 2048
 """Connections that the kernel keeps for us until we accept them."""
+_MAX_HEAD: Final = 32 << 10
+"""Bytes of a request's head, and of requests that a client sends before it has its answer; a token has up to 16 KiB."""
+_PIECE: Final = 16 << 10
+"""Bytes that are parsed at a time. Attack: 50,000 headers in one piece, whose number is known 0.3 s later."""
 _MAX_VALUES: Final = 10_000
 """Values in the JSON of one request; a call has some ten."""
 _LOG_EVERY_S: Final = 60.0
 _WHOLE: Final = frozenset({h11.DONE, h11.MUST_CLOSE})
 """States of a client whose request has arrived whole."""
+_LONG_HEAD: Final = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 _too_large: Final = PlainTextResponse("the request is too large", 413, {"connection": "close"})
 
 
@@ -80,13 +84,10 @@ class Server(uvicorn.Server):
     def __init__(
         self,
         options: uvicorn.Config,
-        certificates: tls.Certificates | None = None,
         on_start: Callable[[], None] = lambda: None,
         drain: Callable[[], None] = lambda: None,
     ) -> None:
         """`drain` is called when the server is about to end."""
-        options.load()
-        options.ssl = certificates.context if certificates is not None else None
         super().__init__(options)
         self._on_start = on_start
         self._drain = drain
@@ -145,41 +146,48 @@ class WholeBodies:
         await self._app(scope, whole, send)
 
 
+class Waits(Protocol):
+    """What may wait for its client: a connection, or its TLS handshake."""
+
+    def end(self) -> None:
+        """Ends it at once."""
+
+
 class Waiting:
     """The connections that wait for their clients, the one that has waited longest first."""
 
     def __init__(self, most: int, wait_s: float) -> None:
         self.wait_s = wait_s
         self._most = most
-        self._open: set[Connection] = set()
-        self._waiting: dict[Connection, int] = {}
+        self._open: set[Waits] = set()
+        self._waiting: dict[Waits, int] = {}
         """Each with the bytes of its request that have arrived."""
         self._held = 0
         self._logged = -_LOG_EVERY_S
 
-    def __contains__(self, connection: Connection) -> bool:
+    def __contains__(self, connection: Waits) -> bool:
         return connection in self._waiting
 
-    def open(self, connection: Connection) -> None:
+    def open(self, connection: Waits) -> None:
         """Counts a new connection."""
         self._open.add(connection)
 
-    def add(self, connection: Connection) -> None:
+    def add(self, connection: Waits) -> None:
         """Notes that a connection waits from now on; ends others when there are too many."""
         self._waiting[connection] = 0
         self._make_room()
 
-    def hold(self, connection: Connection, size: int) -> None:
+    def hold(self, connection: Waits, size: int) -> None:
         """Counts bytes of a request that has not arrived whole; ends connections when there are too many."""
         self._waiting[connection] += size
         self._held += size
         self._make_room()
 
-    def remove(self, connection: Connection) -> None:
+    def remove(self, connection: Waits) -> None:
         """Notes that a connection does not wait any more."""
         self._held -= self._waiting.pop(connection, 0)
 
-    def close(self, connection: Connection) -> None:
+    def close(self, connection: Waits) -> None:
         """Forgets a connection that has ended."""
         self.remove(connection)
         self._open.discard(connection)
@@ -239,10 +247,28 @@ class Connection(h11_impl.H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Takes a part of a request."""
-        super().data_received(data)
+        for start in range(0, len(data), _PIECE):
+            if self.transport.is_closing():
+                break
+            super().data_received(data[start : start + _PIECE])
+            if len(self.conn.trailing_data[0]) > _MAX_HEAD:
+                self._refuse_head()
         self._judge()
         if self in self.waiting:
             self.waiting.hold(self, len(data))
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuses what is no request."""
+        # Attack: a body that breaks off after the answer to it, and each time a stack trace in the log.
+        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
+
+    def _refuse_head(self) -> None:
+        if self.conn.our_state is h11.IDLE:
+            self.transport.write(_LONG_HEAD)
+        self.transport.close()
 
     def on_response_complete(self) -> None:
         """Goes on to the next request."""

@@ -21,7 +21,10 @@ __all__ = ["Guard"]
 
 _LOOPBACK: Final = r"127\.0\.0\.1|localhost|\[::1\]"
 _PORT: Final = "(?::[0-9]{1,5})?"
+_ADDRESS: Final = re.compile(rb"(?:[0-9.]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.IGNORECASE)
 _LOOPBACK_ONLY: Final = config.Http()
+_MAX_HEADERS: Final = 100
+_many_headers: Final = PlainTextResponse("too many headers", 431, {"connection": "close"})
 _wrong_host: Final = PlainTextResponse("Invalid Host header: the server does not answer to that name", 421)
 _wrong_origin: Final = PlainTextResponse(
     "Invalid Origin header: the server answers to no web page of another site", 403
@@ -30,7 +33,7 @@ _wrong_origin: Final = PlainTextResponse(
 
 class Guard:
     """An application that passes on requests which name a host of this server, and one of its origins if they have
-    any. `anywhere` are paths that probes ask for under whatever name."""
+    any. `anywhere` are paths that probes ask for by whatever address: a page that rebinds has a name."""
 
     def __init__(
         self, app: ASGIApp, settings: config.Http = _LOOPBACK_ONLY, anywhere: frozenset[str] = frozenset()
@@ -47,10 +50,13 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
         if scope["type"] == "http":
+            if len(scope["headers"]) > _MAX_HEADERS:
+                await _many_headers(scope, receive, send)
+                return
             hosts = [value for name, value in scope["headers"] if name == b"host"]
             origins = [value for name, value in scope["headers"] if name == b"origin"]
-            is_ours = len(hosts) == 1 and (scope["path"] in self._anywhere or self._host.fullmatch(hosts[0]))
-            if not is_ours:
+            expected = _ADDRESS if scope["path"] in self._anywhere else self._host
+            if len(hosts) != 1 or not (expected.fullmatch(hosts[0]) or self._host.fullmatch(hosts[0])):
                 await _wrong_host(scope, receive, send)
                 return
             if not all(map(self._origin.fullmatch, origins)):

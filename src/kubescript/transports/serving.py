@@ -78,7 +78,7 @@ async def _serve_stdio(server: backend.Backend, reread: backend.Reread | None) -
 async def _serve_http(server: backend.Backend, announce: Announce, reread: backend.Reread | None) -> None:
     import uvicorn
 
-    from kubescript.transports import connections, reloading, seats, tls
+    from kubescript.transports import connections, handshake, reloading, seats, tls
 
     settings = server.settings
     _check_exposure(settings)
@@ -86,9 +86,12 @@ async def _serve_http(server: backend.Backend, announce: Announce, reread: backe
     with _listener(settings) as listener, contextlib.ExitStack() as closing:
         url = settings.http.url or _url(listener, settings)
         taken = seats.Seats(server, _MAX_BODY)
+        protocol: Any = connections.protocol(connections.most(settings))
+        if certificates is not None:
+            protocol = handshake.secured(protocol, certificates.context)
         options = uvicorn.Config(
             _guarded(server, taken, url, closing),
-            http=connections.protocol(connections.most(settings)),
+            http=protocol,
             ws="none",
             backlog=connections.BACKLOG,
             log_config=None,
@@ -104,7 +107,7 @@ async def _serve_http(server: backend.Backend, announce: Announce, reread: backe
         _end_on_sigterm()
         # Not before uvicorn has started: a Ctrl-C that came first would end it with a stack trace in the log.
         on_start = functools.partial(announce, url)
-        serving = connections.Server(options, certificates, on_start, functools.partial(_drain, server, taken))
+        serving = connections.Server(options, on_start, functools.partial(_drain, server, taken))
         async with anyio.create_task_group() as tasks:
             if certificates is not None:
                 tasks.start_soon(certificates.watch)

@@ -1,0 +1,96 @@
+"""The published keys of an issuer. They are fetched anew every five minutes, and when a token names one that is not
+known, but then at most every few seconds: nobody can make this server ask its provider for each request.
+
+While the provider cannot be asked, the keys of before count for an hour.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import jwt
+
+from kubescript import errors
+
+__all__ = ["ALGORITHMS", "Keys"]
+
+ALGORITHMS: Final = (
+    "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
+)  # fmt: skip
+"""Attack: `none`, and HS256 with the public key as its secret."""
+
+_FRESH_S: Final = 300.0
+_KEPT_S: Final = 3_600.0
+_COOLDOWN_S: Final = 5.0
+"""Seconds after keys were asked for in which an unknown key is nobody's."""
+
+
+class Keys:
+    """The keys of one issuer by their ids. Many threads use it at once."""
+
+    def __init__(self, fetch: Callable[[], Mapping[str, Any]]) -> None:
+        """`fetch` returns the issuer's key set (RFC 7517). Blocking; it raises AuthError."""
+        self._fetch = fetch
+        self._lock = threading.Lock()
+        """Held while the keys are asked for."""
+        self._keys: Mapping[str, jwt.PyJWK] = {}
+        self._fetched = self._asked = float("-inf")
+        """When keys arrived, and when they were asked for."""
+
+    def get(self, key_id: str) -> jwt.PyJWK | None:
+        """Returns a key at once; None when it is not known. Old keys are fetched anew meanwhile."""
+        age = time.monotonic() - self._fetched
+        if age > _KEPT_S:
+            return None
+        if age > _FRESH_S and self._may_ask() and not self._lock.locked():
+            threading.Thread(target=self._renew, name="kubescript-keys", daemon=True).start()
+        return self._keys.get(key_id)
+
+    def wants(self, key_id: str) -> bool:
+        """Says whether the issuer should be asked for a key."""
+        return self._may_ask() and self.get(key_id) is None
+
+    def fetch(self) -> None:
+        """Asks the issuer, unless that was done just now. Raises AuthError when it does not say."""
+        with self._lock:
+            if not self._may_ask():
+                return
+            try:
+                self._keys = _usable(self._fetch())
+                self._fetched = time.monotonic()
+            finally:
+                self._asked = time.monotonic()
+
+    @property
+    def are_known(self) -> bool:
+        """Whether there are keys that count."""
+        return time.monotonic() - self._fetched <= _KEPT_S
+
+    def _may_ask(self) -> bool:
+        return time.monotonic() - self._asked >= _COOLDOWN_S
+
+    def _renew(self) -> None:
+        try:
+            self.fetch()
+        except errors.AuthError:
+            return  # those of before count
+
+
+def _usable(found: Mapping[str, Any]) -> Mapping[str, jwt.PyJWK]:
+    """Returns the keys for signatures. Raises AuthError when there are none."""
+    try:
+        every = jwt.PyJWKSet.from_dict(dict(found)).keys
+    except (jwt.PyJWTError, ValueError, TypeError, AttributeError):
+        every = []
+    # Attack: an `oct` key, whose secret everybody knows, under the name of another algorithm.
+    keys = {
+        key.key_id: key
+        for key in reversed(every)
+        if key.key_id and key.public_key_use in {"sig", None} and key.algorithm_name in ALGORITHMS
+    }
+    if not keys:
+        raise errors.AuthError("the identity provider publishes no keys that can be used", code="auth.unavailable")
+    return keys

@@ -1,0 +1,130 @@
+"""Tokens that say nothing by themselves: somebody else is asked about each, and the answer counts for a while.
+
+Attack: random tokens, each of which would be a question. Strangers have threads, a queue and a number of questions a
+minute of their own, so that callers who are known are asked about in time, and the endpoint is not flooded.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from kubescript import errors
+from kubescript.auth import user
+
+__all__ = ["Opaque", "Questions"]
+
+_KNOWN_S: Final = 30.0
+"""Seconds for which an answer about an opaque token counts, and so until a revoked one is refused."""
+_REFUSED_S: Final = 5.0
+_MAX_KNOWN: Final = 2_000
+_THREADS: Final = 8
+_QUEUE: Final = 64
+"""Questions that wait for a thread."""
+_PER_MINUTE: Final = 600
+"""Questions about tokens of which nobody has said that they are good."""
+
+_MINUTE_S: Final = 60.0
+
+_T = TypeVar("_T")
+_Answer = user.Credential | errors.AuthError
+
+
+class Questions:
+    """Threads in which a provider is asked, and how many questions may wait for one."""
+
+    def __init__(self, per_minute: int | None = None) -> None:
+        """None: there may be any number of questions in a minute."""
+        self._threads = anyio.CapacityLimiter(_THREADS)
+        self._begun: collections.deque[float] | None = None
+        if per_minute is not None:
+            self._begun = collections.deque([float("-inf")] * per_minute, per_minute)
+
+    async def ask(self, question: Callable[[], _T]) -> _T:
+        """Returns what `question` returns. Raises AuthError when there are too many questions, and what it raises."""
+        if self._threads.statistics().tasks_waiting >= _QUEUE:
+            raise _busy()
+        if self._begun is not None:
+            now = time.monotonic()
+            if now - self._begun[0] < _MINUTE_S:
+                raise _busy()
+            self._begun.append(now)
+        return await anyio.to_thread.run_sync(question, limiter=self._threads, abandon_on_cancel=True)
+
+
+class Opaque:
+    """What was said of opaque tokens. One event loop uses it."""
+
+    def __init__(self, ways: Sequence[Callable[[str], user.Credential]]) -> None:
+        """`ways` are asked in turn; the first that knows a token is believed."""
+        self._ways = ways
+        self._good: OrderedDict[str, tuple[float, user.Credential]] = OrderedDict()
+        """Until when the answer counts; then it is asked for again, ahead of strangers."""
+        self._refused: OrderedDict[str, tuple[float, errors.AuthError]] = OrderedDict()
+        self._under_way: dict[str, anyio.Event] = {}
+        self._known, self._strangers = Questions(), Questions(_PER_MINUTE)
+
+    async def find(self, token: str) -> user.Credential:
+        """Returns whose token it is. Raises AuthError."""
+        key = hashlib.sha256(token.encode()).hexdigest()
+        while (found := self._remembered(key)) is None:
+            if key in self._under_way:
+                await self._under_way[key].wait()
+                continue
+            self._under_way[key] = anyio.Event()
+            try:
+                self._remember(key, await self._asked(key, token))
+            finally:
+                self._under_way.pop(key).set()
+        if isinstance(found, errors.AuthError):
+            raise errors.AuthError(found.message, code=found.code, remedy=found.remedy)
+        return found
+
+    async def _asked(self, key: str, token: str) -> _Answer:
+        questions = self._known if key in self._good else self._strangers
+        refusal = errors.AuthError("the token is not valid")
+        for way in self._ways:
+            try:
+                return await questions.ask(functools.partial(way, token))
+            except errors.AuthError as error:
+                # Who cannot be asked may know it: a client would throw away a token that is refused.
+                refusal = refusal if refusal.code == "auth.unavailable" else error
+        return refusal
+
+    def _remembered(self, key: str) -> _Answer | None:
+        """Returns the answer that counts now."""
+        now = time.monotonic()
+        for until, answer in (self._good.get(key, (0.0, None)), self._refused.get(key, (0.0, None))):
+            if now < until:
+                return answer
+        return None
+
+    def _remember(self, key: str, answer: _Answer) -> None:
+        now = time.monotonic()
+        if isinstance(answer, user.Credential):
+            self._refused.pop(key, None)
+            _put(self._good, key, (now + _KNOWN_S, answer))
+            return
+        if answer.code != "auth.unavailable":
+            self._good.pop(key, None)
+        _put(self._refused, key, (now + _REFUSED_S, answer))
+
+
+def _put(answers: OrderedDict[str, tuple[float, _T]], key: str, answer: tuple[float, _T]) -> None:
+    """Keeps an answer; forgets the oldest where there are too many."""
+    answers[key] = answer
+    answers.move_to_end(key)
+    if len(answers) > _MAX_KNOWN:
+        answers.popitem(last=False)
+
+
+def _busy() -> errors.AuthError:
+    return errors.AuthError("too many unknown tokens are asked about; try again", code="auth.unavailable")

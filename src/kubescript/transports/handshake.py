@@ -1,0 +1,90 @@
+"""TLS handshakes, which wait for their clients as half-sent requests do: they have a time, and the oldest end where
+there are too many connections. asyncio's own are not counted, and have a minute each."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import Callable
+from typing import Any
+
+from kubescript.transports import connections
+
+__all__ = ["Handshake", "secured"]
+
+
+def secured(protocol: type[connections.Connection], context: ssl.SSLContext) -> Callable[..., asyncio.Protocol]:
+    """Returns what uvicorn makes a protocol with, for plain connections that turn into TLS."""
+
+    def made(**given: Any) -> Handshake:
+        return Handshake(protocol, context, given)
+
+    return made
+
+
+class Handshake(asyncio.Protocol):
+    """A TCP connection whose TLS is not there yet. It makes way for the `Connection` that serves its requests."""
+
+    def __init__(self, protocol: type[connections.Connection], context: ssl.SSLContext, given: dict[str, Any]) -> None:
+        """`given` is what uvicorn makes a connection with."""
+        self._protocol = protocol
+        self._context = context
+        self._given = given
+        self._others = given["server_state"].connections
+        self._connection: connections.Connection | None = None
+        self._arrived = b""
+        self._is_lost = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begins."""
+        assert isinstance(transport, asyncio.Transport)
+        transport.pause_reading()
+        self._transport = transport
+        self._others.add(self)
+        self._protocol.waiting.open(self)
+        self._protocol.waiting.add(self)
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    def data_received(self, data: bytes) -> None:
+        """Takes what comes with the end of the handshake."""
+        self._arrived += data
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Notes that the client has left."""
+        self._is_lost = True
+        if self._connection is not None:
+            self._connection.connection_lost(exc)
+
+    def end(self) -> None:
+        """Ends the connection at once."""
+        self._transport.abort()
+
+    shutdown = end
+    """For uvicorn, which ends all connections when the server does."""
+
+    async def _run(self) -> None:
+        try:
+            secure = await self._secured()
+        finally:
+            self._others.discard(self)
+            self._protocol.waiting.close(self)
+        if secure is None or self._is_lost:
+            self._transport.abort()
+            return
+        self._connection = connection = self._protocol(**self._given)
+        secure.set_protocol(connection)
+        connection.connection_made(secure)
+        if self._arrived:
+            connection.data_received(self._arrived)
+
+    async def _secured(self) -> asyncio.Transport | None:
+        """Returns the connection within TLS; None when there is no handshake, or none in time."""
+        wait_s = self._protocol.waiting.wait_s
+        loop = asyncio.get_running_loop()
+        with contextlib.suppress(OSError):  # and so ssl.SSLError, TimeoutError
+            # asyncio returns None where the connection was aborted meanwhile.
+            return await loop.start_tls(
+                self._transport, self, self._context, server_side=True, ssl_handshake_timeout=wait_s
+            )
+        return None

@@ -22,6 +22,7 @@ Layer = Literal[
     "output",
     "snapshot",
     "approval",
+    "callers",
     "manifest",
 ]
 
@@ -37,6 +38,7 @@ LAYERS: Final[dict[Layer, str]] = {
     "output": "output and telemetry",
     "snapshot": "saved clusters of strangers",
     "approval": "the page on which plans are approved",
+    "callers": "who calls a server for several, and as whom it acts",
     "manifest": "the manifest itself",
 }
 
@@ -158,4 +160,11 @@ PROMISES: Final = (
     Promise("V-02", "approval", "A link opens one plan once, and no key, cookie or form can be guessed, replayed or used for another plan.", "issue 14: opened twice"),
     Promise("V-03", "approval", "No text of a plan is markup, invisible, out of its place or like another name without a remark.", "issue 14: bidirectional text, look-alike names"),
     Promise("V-04", "approval", "Every change of a plan is shown and counted, however many there are, in bounded time.", "issue 14: huge diff"),
+    Promise("H-01", "callers", "Nobody is taken for a caller for whom nobody has vouched, to this server and at this time.", "issue 15: alg none, key confusion"),
+    Promise("H-02", "callers", "What strangers send costs an identity provider a bounded number of questions, and keeps no known caller out.", "issue 15"),
+    Promise("H-03", "callers", "No claim makes its user another one, a member of Kubernetes' own groups, or a header.", "issue 15: impersonation"),
+    Promise("H-04", "callers", "No handle of one caller means anything in another's hands: sessions, streams, events, plans.", "issue 15: a replayed session id"),
+    Promise("H-05", "callers", "Bodies, heads, connections and handshakes of strangers are bounded, and the next caller is served.", "issue 15: bad input"),
+    Promise("H-06", "callers", "Where callers act by their own tokens, no credential of the server's is sent but to ask whose a token is.", "issue 15: tokens leaked between callers"),
+    Promise("H-07", "callers", "Each caller gets his own answers under his own rights, whoever runs the same scripts at the same time.", "issue 15: 1,000 times"),
 )  # fmt: skip

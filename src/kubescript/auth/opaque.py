@@ -20,9 +20,9 @@ import anyio.to_thread
 from kubescript import errors
 from kubescript.auth import user
 
-__all__ = ["Opaque", "Questions"]
+__all__ = ["KNOWN_S", "Opaque", "Questions"]
 
-_KNOWN_S: Final = 30.0
+KNOWN_S: Final = 30.0
 """Seconds for which an answer about an opaque token counts, and so until a revoked one is refused."""
 _REFUSED_S: Final = 5.0
 _MAX_KNOWN: Final = 2_000
@@ -63,9 +63,10 @@ class Questions:
 class Opaque:
     """What was said of opaque tokens. One event loop uses it."""
 
-    def __init__(self, ways: Sequence[Callable[[str], user.Credential]]) -> None:
-        """`ways` are asked in turn; the first that knows a token is believed."""
+    def __init__(self, ways: Sequence[Callable[[str], user.Credential]], known_s: float = KNOWN_S) -> None:
+        """`ways` are asked in turn; the first that knows a token is believed, for `known_s` seconds."""
         self._ways = ways
+        self._known_s = known_s
         self._good: OrderedDict[str, tuple[float, user.Credential]] = OrderedDict()
         """Until when the answer counts; then it is asked for again, ahead of strangers."""
         self._refused: OrderedDict[str, tuple[float, errors.AuthError]] = OrderedDict()
@@ -111,7 +112,7 @@ class Opaque:
         now = time.monotonic()
         if isinstance(answer, user.Credential):
             self._refused.pop(key, None)
-            _put(self._good, key, (now + _KNOWN_S, answer))
+            _put(self._good, key, (now + self._known_s, answer))
             return
         if answer.code != "auth.unavailable":
             self._good.pop(key, None)

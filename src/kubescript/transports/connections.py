@@ -63,7 +63,9 @@ def most(settings: config.Settings) -> int:
     """Returns how many connections there may be; raises the process's limit of descriptors where it is too low."""
     sandbox = settings.sandbox
     # Each session may keep a stream open and each script its call; all other requests are answered at once.
-    wanted = settings.http.max_sessions + sandbox.max_scripts + sandbox.max_queue + _ROOM
+    # Among several callers, one takes half of the connections at most (`seats`).
+    sessions = settings.http.max_sessions * (2 if settings.knows_callers else 1)
+    wanted = sessions + sandbox.max_scripts + sandbox.max_queue + _ROOM
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < wanted + _SPARE_DESCRIPTORS:
         soft = wanted + _SPARE_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(wanted + _SPARE_DESCRIPTORS, hard)

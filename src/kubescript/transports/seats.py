@@ -140,8 +140,12 @@ class _Token:
 class Seats:
     """The seats of one server. One event loop uses it."""
 
-    def __init__(self, server: backend.Backend, max_body: int) -> None:
+    def __init__(self, server: backend.Backend, max_body: int, most: int) -> None:
+        """There may be `most` requests and streams at the same time."""
         self._server = server
+        self._most = most
+        self._users = 0
+        """Those of all callers."""
         self._max_body = max_body
         self._seats: dict[str, Seat] = {}
         self._opening = anyio.Lock()
@@ -171,8 +175,15 @@ class Seats:
     async def taken(self, credential: user.Credential | None) -> AsyncIterator[Seat]:
         """Yields the seat of who sends a request. Raises AuthError when he may have none, and Busy."""
         seat = self._seats[_NOBODY] if credential is None else await self._of(credential)
-        with seat.taken():
-            yield seat
+        # Dynamic thresholds, as `concurrency` has them. Attack: streams of one caller on every connection there may be.
+        if credential is not None and seat.users >= self._most - self._users:
+            raise errors.Busy("too many of your requests and streams are open")
+        self._users += 1
+        try:
+            with seat.taken():
+                yield seat
+        finally:
+            self._users -= 1
 
     @contextlib.contextmanager
     def stream(self) -> Iterator[None]:

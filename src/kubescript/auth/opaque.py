@@ -44,20 +44,25 @@ class Questions:
     def __init__(self, per_minute: int | None = None) -> None:
         """None: there may be any number of questions in a minute."""
         self._threads = anyio.CapacityLimiter(_THREADS)
+        self._open = 0
         self._begun: collections.deque[float] | None = None
         if per_minute is not None:
             self._begun = collections.deque([float("-inf")] * per_minute, per_minute)
 
     async def ask(self, question: Callable[[], _T]) -> _T:
         """Returns what `question` returns. Raises AuthError when there are too many questions, and what it raises."""
-        if self._threads.statistics().tasks_waiting >= _QUEUE:
+        if self._open >= _THREADS + _QUEUE:
             raise _busy()
         if self._begun is not None:
             now = time.monotonic()
             if now - self._begun[0] < _MINUTE_S:
                 raise _busy()
             self._begun.append(now)
-        return await anyio.to_thread.run_sync(question, limiter=self._threads, abandon_on_cancel=True)
+        self._open += 1
+        try:
+            return await anyio.to_thread.run_sync(question, limiter=self._threads, abandon_on_cancel=True)
+        finally:
+            self._open -= 1
 
 
 class Opaque:

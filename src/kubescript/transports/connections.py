@@ -26,7 +26,7 @@ from kubescript import config
 from kubescript.transports import scope as keys
 from kubescript.wire import outline
 
-__all__ = ["BACKLOG", "Connection", "Server", "Waiting", "Waits", "WholeBodies", "most", "protocol"]
+__all__ = ["BACKLOG", "MAX_HEAD", "Connection", "Server", "Waiting", "Waits", "WholeBodies", "most", "protocol"]
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ backlog."""
 _FEWEST: Final = 32
 _QUEUE: Final = 2048
 """Connections that the kernel keeps for us until we accept them."""
-_MAX_HEAD: Final = 32 << 10
+MAX_HEAD: Final = 32 << 10
 """Bytes of a request's head, and of requests that a client sends before it has its answer; a token has up to 16 KiB."""
 _PIECE: Final = 16 << 10
 """Bytes that are parsed at a time. Attack: 50,000 headers in one piece, whose number is known 0.3 s later."""
@@ -253,7 +253,7 @@ class Connection(h11_impl.H11Protocol):
             if self.transport.is_closing():
                 break
             super().data_received(data[start : start + _PIECE])
-            if len(self.conn.trailing_data[0]) > _MAX_HEAD:
+            if len(self.conn.trailing_data[0]) > MAX_HEAD:
                 self._refuse_head()
         self._judge()
         if self in self.waiting:

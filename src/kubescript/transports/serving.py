@@ -94,6 +94,7 @@ async def _serve_http(server: backend.Backend, announce: Announce, reread: backe
             _guarded(server, taken, url, closing),
             http=protocol,
             ws="none",
+            h11_max_incomplete_event_size=2 * connections.MAX_HEAD,  # ours comes first, and says 431
             backlog=connections.BACKLOG,
             log_config=None,
             proxy_headers=False,

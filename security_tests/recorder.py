@@ -146,6 +146,8 @@ class Recorder:
         self.seen: list[Seen] = []
         self.location = ""
         """When set, every answer is a redirect to this URL."""
+        self.faults: list[tuple[str, int]] = []
+        """Each is the answer, by its status, to one request whose line has a text in it."""
         self.described: set[tuple[str, str]] = set()
         """Groups and versions of which somebody was told that they know dry runs; kept by whoever judges."""
         self._lock = threading.Lock()
@@ -190,9 +192,19 @@ class Recorder:
                 seen = _request(line, stream)
                 with self._lock:
                     self.seen.append(seen)
-                sock.sendall(_redirect(self.location) if self.location else _answer(seen))
+                sock.sendall(self._reply(seen))
         with self._lock:
             self._open.discard(sock)
+
+    def _reply(self, seen: Seen) -> bytes:
+        if self.location:
+            return _redirect(self.location)
+        with self._lock:
+            fault = next((fault for fault in self.faults if fault[0] in seen.line), None)
+            if fault is None:
+                return _answer(seen)
+            self.faults.remove(fault)
+        return f"HTTP/1.1 {fault[1]} Fault\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n".encode()
 
 
 def _request(line: bytes, stream: Any) -> Seen:

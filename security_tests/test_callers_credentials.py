@@ -1,0 +1,247 @@
+"""What a server sends to its clusters whose callers act by their own tokens: the API server is a recorder behind TLS that
+asks for certificates, and the kubeconfig is full of the server's own credentials."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import socket
+import ssl
+import stat
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import httpx2
+import pytest
+
+from security_tests import recorder
+from security_tests.identity_provider import AUDIENCE, Provider
+from tests import callers, clients
+from tests.controlplane import pki
+
+pytestmark = pytest.mark.slow
+
+GKE: Final = "gke_shop-prod_europe-west1_one"
+OWN: Final = "own-token-of-the-server"
+SCRIPT: Final = f"""
+for name in ('certified', 'filed', 'plugged', {GKE!r}):
+    core = k8s.context(name).CoreV1Api()
+    core.list_namespaced_pod('home'), core.read_namespaced_pod('one', 'home')
+    core.read_namespaced_pod_log('one', 'home')
+    core.create_namespaced_config_map('home', {{'metadata': {{'name': 'made'}}}})
+    for event in watch.Watch().stream(core.list_namespaced_pod, 'home', timeout_seconds=1):
+        break
+    k8s.context(name).get('things.core.example', namespace='home')
+'done'
+"""
+PLUGIN: Final = f"""#!{sys.executable}
+import json, pathlib
+pathlib.Path({{marker!r}}).write_text("started")
+status = {{{{"token": {OWN!r}, "expirationTimestamp": "2099-01-01T00:00:00Z"}}}}
+print(json.dumps({{{{"apiVersion": "client.authentication.k8s.io/v1beta1", "kind": "ExecCredential", "status": status}}}}))
+"""
+
+
+class Relay:
+    """TLS before a server that has none. `certificates` are those that clients have shown, one a connection."""
+
+    def __init__(self, port: int, folder: Path, authority: pki.Authority) -> None:
+        authority.serving(["localhost"], ["127.0.0.1"]).write(folder, "far")
+        self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._tls.load_cert_chain(folder / "far.crt", folder / "far.key")
+        self._tls.load_verify_locations(folder / "ca.crt")
+        self._tls.verify_mode = ssl.CERT_OPTIONAL
+        self._to = port
+        self.certificates: list[Any] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: Final[int] = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        """Takes no more connections."""
+        self._listener.close()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                sock, _ = self._listener.accept()
+                threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
+
+    def _serve(self, sock: socket.socket) -> None:
+        with contextlib.suppress(OSError), self._tls.wrap_socket(sock, server_side=True) as near:
+            self.certificates.append(near.getpeercert())
+            with socket.create_connection(("127.0.0.1", self._to)) as far:
+                answers = threading.Thread(target=_pump, args=(far, near), daemon=True)
+                answers.start()
+                _pump(near, far)
+
+
+def _pump(source: socket.socket, sink: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while data := source.recv(65_536):
+            sink.sendall(data)
+        sink.shutdown(socket.SHUT_RDWR)
+
+
+class Far:
+    """The cluster, and a kubeconfig with every kind of credential that a server may have for it."""
+
+    def __init__(self, folder: Path, cluster: recorder.Recorder) -> None:
+        self.recorder = cluster
+        self.marker = folder / "started"
+        authority = pki.Authority()
+        (folder / "ca.crt").write_bytes(authority.certificate)
+        own = authority.client("own", ("system:masters",))
+        self.relay = Relay(cluster.port, folder, authority)
+        programs = folder / "bin"
+        programs.mkdir()
+        for name in ("gke-gcloud-auth-plugin", "plugin"):
+            program = programs / name
+            program.write_text(PLUGIN.format(marker=str(self.marker)))
+            program.chmod(program.stat().st_mode | stat.S_IXUSR)
+        self.path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+        (folder / "own-token").write_text(OWN)
+        called = {"apiVersion": "client.authentication.k8s.io/v1beta1", "interactiveMode": "Never"}
+        certificate = {
+            "client-certificate-data": base64.b64encode(own.certificate).decode(),
+            "client-key-data": base64.b64encode(own.key).decode(),
+        }
+        users: dict[str, dict[str, Any]] = {
+            "certified": {**certificate, "token": OWN},
+            "filed": {"tokenFile": str(folder / "own-token")},
+            "plugged": {"exec": {**called, "command": str(programs / "plugin")}},
+            GKE: {"exec": {**called, "command": "gke-gcloud-auth-plugin"}},
+        }
+        reached = {"server": f"https://127.0.0.1:{self.relay.port}", "certificate-authority": str(folder / "ca.crt")}
+        self.kubeconfig = folder / "config"
+        self.kubeconfig.write_text(json.dumps({
+            "apiVersion": "v1", "kind": "Config", "current-context": "certified",
+            "clusters": [{"name": "far", "cluster": reached}],
+            "users": [{"name": name, "user": user} for name, user in users.items()],
+            "contexts": [{"name": name, "context": {"cluster": "far", "user": name}} for name in users],
+        }))  # fmt: skip
+
+    def flags(self, settings: Path, toolsets: str = "code") -> tuple[str, ...]:
+        """Those of a server in front of it, which may write."""
+        contexts = f"certified,filed,plugged,{GKE}"
+        return (
+            "--toolsets", toolsets, "--kubeconfig", str(self.kubeconfig), "--contexts", contexts, "--writes", "direct",
+            "--config", str(settings),
+        )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[Provider]:
+    with Provider() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def far(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Far]:
+    with recorder.Recorder() as cluster:
+        made = Far(tmp_path_factory.mktemp("far"), cluster)
+        yield made
+        made.relay.close()
+
+
+@pytest.fixture(scope="module")
+def port(far: Far, provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """A server whose callers act by tokens of the provider."""
+    settings = tmp_path_factory.mktemp("passing") / "settings.toml"
+    settings.write_text(f'acts_as = "caller"\n[auth]\nissuer = "{provider.url}"\naudience = ["{AUDIENCE}"]\n')
+    with clients.serving(far.flags(settings, "code,cluster"), PATH=far.path) as opened:
+        yield opened
+
+
+def answered(port: int, token: str, script: str) -> str:
+    """What a script answers to a caller."""
+
+    async def ask() -> str:
+        async with callers.connected(port, token) as client:
+            return clients.text(await clients.evaluate(client, script))
+
+    return anyio.run(ask)
+
+
+@pytest.mark.promise("H-06")
+def test_no_credential_of_the_server_goes_with_a_callers_token(far: Far, provider: Provider, port: int) -> None:
+    """By no context and in no request: reads, logs, watches, writes, discovery, and what is sent again after a refusal.
+    No plugin runs, nor does a login by a tool."""
+    far.recorder.take()
+    far.recorder.faults = [("home/pods", 401), ("home/pods", 429), ("/pods/one ", 401), ("/pods/one/log", 401)]
+    token = provider.token()
+    assert answered(port, token, SCRIPT) == "done"
+    assert far.recorder.faults == []
+    newest = provider.token(provider.claims(exp=provider.claims()["exp"] + 60))
+    assert answered(port, newest, "len(k8s.CoreV1Api().list_namespaced_pod('home').items)") == "1"
+
+    async def log_in() -> str:
+        async with callers.connected(port, token) as client:
+            given = {"cluster_name": "one", "region": "europe-west1", "project_id": "shop-prod"}
+            names = {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
+            wanted = {name: given[name] for name in names["gke_auth"]["properties"] if name in given}
+            return clients.whole(await client.call_tool("gke_auth", wanted))
+
+    assert "own token" in anyio.run(log_in)
+    seen = far.recorder.take()
+    assert len(seen) >= 30
+    for one in seen:
+        assert one.header("Authorization") in ([f"Bearer {token}"], [f"Bearer {newest}"]), one.line
+        assert OWN not in repr(one)
+    assert seen[-1].header("Authorization") == [f"Bearer {newest}"]
+    assert far.relay.certificates and not any(far.relay.certificates)
+    assert not far.marker.exists()
+
+
+@pytest.mark.promise("H-06")
+def test_a_token_that_runs_out_is_followed_by_none(far: Far, provider: Provider, port: int) -> None:
+    """A caller's session outlives his token: calls in it fail, and none goes out as somebody else or as nobody."""
+    far.recorder.take()
+    assert answered(port, provider.token(), "1") == "1"
+    claims = provider.claims()
+    soon = provider.token(provider.claims(sub="dora", exp=claims["iat"] + 10))
+    script = f"""
+import time
+core = k8s.CoreV1Api()
+core.list_namespaced_pod('home')
+while time.time() < {claims["iat"] + 11}:
+    pass
+core.list_namespaced_pod('home')
+"""
+    call = {"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {
+        "name": "evaluate_script", "arguments": {"script": script},
+    }}  # fmt: skip
+    headers = {"Authorization": f"Bearer {soon}", "Accept": "application/json"}
+    said = httpx2.post(f"http://127.0.0.1:{port}/mcp", json=call, headers=headers, timeout=60)
+    assert "the caller has no token to act with" in said.text
+    assert [one.header("Authorization") for one in far.recorder.take()] == [[f"Bearer {soon}"]]
+    answer = httpx2.get(f"http://127.0.0.1:{port}/info", headers={"Authorization": f"Bearer {soon}"})
+    assert answer.status_code == 401
+    assert answered(port, provider.token(), "len(k8s.CoreV1Api().list_namespaced_pod('home').items)") == "1"
+    assert far.relay.certificates and not any(far.relay.certificates)
+
+
+REVIEW: Final = "POST /apis/authentication.k8s.io/v1/tokenreviews "
+
+
+@pytest.mark.promise("H-06")
+def test_only_the_question_whose_a_token_is_has_the_servers_credentials(far: Far, tmp_path: Path) -> None:
+    """The API server is asked about a stranger's token, with the server's own; of a stranger nothing else is sent."""
+    settings = tmp_path / "settings.toml"
+    settings.write_text('acts_as = "caller"\n[auth]\ntoken_review = true\n')
+    far.recorder.take()
+    with clients.serving(far.flags(settings), PATH=far.path) as port:
+        for _ in range(3):
+            stranger = {"Authorization": "Bearer token-of-a-stranger"}
+            assert httpx2.get(f"http://127.0.0.1:{port}/info", headers=stranger).status_code in {401, 503}
+    seen = far.recorder.take()
+    assert [one.line for one in seen] == [REVIEW + "HTTP/1.1"], "and once, while its answer counts"
+    assert seen[0].header("Authorization") == [f"Bearer {OWN}"]
+    assert seen[0].document["spec"] == {"token": "token-of-a-stranger"}
+    assert seen[0].header("Impersonate-User") == []

@@ -180,7 +180,19 @@ class Application:
 
     def tenant(self, caller: user.User, settings: config.Settings, token: Callable[[], str]) -> tenant.Tenant:
         """Returns what a caller has of this server, with the settings for him. Raises ConfigError."""
-        return tenant.Tenant(settings, self._shared, caller, token)
+        return tenant.Tenant(self._pinned(settings), self._shared, caller, token)
+
+    def _pinned(self, settings: config.Settings) -> config.Settings:
+        """Returns the settings with the context that the server has chosen, whatever `kubectl config use-context` has
+        done to the kubeconfig since: no caller reaches another cluster because he came later."""
+        from kubescript.cluster import live
+
+        if settings.context_names or not isinstance(self.cluster, live.Live):
+            return settings
+        try:
+            return settings.model_copy(update={"context": self.cluster.context})
+        except errors.ClusterError:  # --kubeconfig-later: it is an error of the first call
+            return settings
 
     def start(self) -> None:
         """Asks for the first worker and the first maskers, and does not wait for them. Raises WorkerError,

@@ -34,6 +34,9 @@ log = logging.getLogger(__name__)
 # How often a GET is repeated when the server answers 429 or 5xx with Retry-After. client-go repeats up to 10 times.
 _RETRIES: Final = 3
 _USER_AGENT: Final = f"kubescript/{kubescript.__version__}"
+_timers: Final = timers.Timers()
+"""Those of all clusters and callers: each that had timers of its own would keep a thread until its last call's
+deadline."""
 
 
 class Live:
@@ -58,13 +61,17 @@ class Live:
         self._lock = threading.Lock()
         self._exchanges: set[connections.Exchange] = set()
         """Those under way, for `close` to abort."""
-        self._timers = timers.Timers()
         self._address = ""
 
     @property
     def name(self) -> str:
         """The kubeconfig context; "in-cluster" with a service account."""
         return self._identity.name
+
+    @property
+    def context(self) -> str | None:
+        """The kubeconfig context; None inside a cluster. Raises ClusterError."""
+        return self._identity.context.name if self._identity.context is not None else None
 
     @property
     def namespace(self) -> str:
@@ -169,7 +176,7 @@ class Live:
         if deadlines.head >= deadlines.end:
             yield
             return
-        clear = self._timers.at(deadlines.head, lambda: exchange.abort("patience"))
+        clear = _timers.at(deadlines.head, lambda: exchange.abort("patience"))
         try:
             yield
         finally:
@@ -179,7 +186,7 @@ class Live:
         """Registers the exchange with everything that can abort it; returns the function that unregisters it."""
         with self._lock:
             self._exchanges.add(exchange)
-        clear = self._timers.at(exchange.deadline, lambda: exchange.abort("timeout"))
+        clear = _timers.at(exchange.deadline, lambda: exchange.abort("timeout"))
         registered = cancel.closing(lambda: exchange.abort("cancelled"))
         registered.__enter__()
         once = threading.Lock()  # the end of the chunks and `close` both release, from any thread

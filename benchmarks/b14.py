@@ -1,0 +1,274 @@
+"""B14: many callers of one server over HTTP, each under his own name, beside a server that asks nobody who he is.
+
+200 sessions send 2,000 scripts, each session the next one when it has the answer. The same three servers then show what
+a caller feels of another one who sends 64 scripts at once, what one more caller costs, and what is left of callers that
+have gone. `KUBESCRIPT_TEST_SCRIPTS` sends another number of scripts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import kubernetes.client
+
+from benchmarks import clusters, memory, report, sessions
+
+__all__ = ["run"]
+
+SCRIPTS: Final = int(os.environ.get("KUBESCRIPT_TEST_SCRIPTS", "2000"))
+SESSIONS: Final = 200
+CALLERS: Final = {"nobody": 1, "20 callers": 20, "200 callers": 200}
+"""Servers, and how many callers share the sessions of each; the first asks nobody who he is."""
+BASELINE: Final = "no authentication"
+HOG: Final = 64
+QUIET_SCRIPTS: Final = 100
+IDLE_S: Final = 5
+"""Seconds after which a session ends whose caller has left, and 15 at most until his seat does."""
+GONE_S: Final = IDLE_S + 30
+GOAL_MS: Final = 30
+GOAL_MIB: Final = 1
+GROUP: Final = "b14"
+SCRIPT: Final = "[len(k8s.CoreV1Api().list_namespace().items) > 3, {number}]"
+WORK: Final = "sum(i * i for i in range(200_000))"
+SETTINGS: Final = """\
+[sandbox]
+max_queue = 256
+[http]
+requests_per_minute = 1000000
+"""
+
+
+@dataclass
+class _Load:
+    """One server, its sessions, and what was measured of it."""
+
+    name: str
+    serving: sessions.Serving
+    tokens: Sequence[str]
+    open: list[sessions.Session] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    """Of each script."""
+    rounds: list[float] = field(default_factory=list)
+    """Seconds of each round, in which every session runs one script."""
+    rests: list[float] = field(default_factory=list)
+    """MiB whenever nobody was there."""
+    first: list[float] = field(default_factory=list)
+    """Seconds of each caller's first request."""
+    later: list[float] = field(default_factory=list)
+    """Seconds of the first request of all other sessions."""
+    scripts: list[float] = field(default_factory=list)
+    """Seconds of each caller's first script, which connects to the cluster."""
+
+    def session(self, caller: int) -> sessions.Session:
+        return sessions.Session(self.serving.port(), self.tokens[caller] if self.tokens else "")
+
+    @property
+    def rest(self) -> float:
+        """MiB before the first caller."""
+        return self.rests[0]
+
+    async def begin(self) -> None:
+        """Seats the callers one after the other, and begins the sessions."""
+        self.rests.append(_mib(self.serving))
+        callers = max(1, len(self.tokens))
+        for number in range(SESSIONS):
+            opened = self.session(number % callers)
+            answer = await opened.begin()
+            assert answer.status == 200, answer
+            self.open.append(opened)
+            (self.first if number < callers else self.later).append(answer.seconds)
+            if number < callers:
+                self.scripts.append((await _numbered(opened, number)).seconds)
+
+    async def round(self, number: int) -> None:
+        """Every session runs a script, all at once."""
+        started = time.perf_counter()
+        answers = await asyncio.gather(
+            *(_numbered(opened, number * SESSIONS + each) for each, opened in enumerate(self.open))
+        )
+        self.rounds.append(time.perf_counter() - started)
+        self.seconds += [answer.seconds for answer in answers]
+
+    def leave(self) -> None:
+        """Hangs up, as clients do that do not say good-bye."""
+        for opened in self.open:
+            opened.hang_up()
+        self.open.clear()
+
+
+def run() -> Iterator[report.Row | str]:
+    """The rows of B14."""
+    with clusters.broken() as kubeconfig, contextlib.ExitStack() as opened:
+        _permit(kubeconfig)
+        folder = Path(opened.enter_context(tempfile.TemporaryDirectory()))
+        loads = [_load(name, count, kubeconfig, folder, opened) for name, count in CALLERS.items()]
+        yield from asyncio.run(_measured(loads))
+        leaving = _load("200 callers", 200, kubeconfig, folder, opened, f"session_idle_s = {IDLE_S}\n")
+        yield from asyncio.run(_gone(leaving))
+        for load in (*loads, leaving):
+            yield from _complaints(load)
+
+
+async def _measured(loads: list[_Load]) -> list[report.Row]:
+    for load in loads:
+        load.serving.port()
+    await asyncio.sleep(3)  # until everything that warms up has
+    for load in loads:
+        await load.begin()
+    rows = [*_seats(loads)]
+    for number in range(SCRIPTS // SESSIONS + 1):  # the first round warms them
+        for load in loads:
+            await load.round(number)
+    rows += _speed(loads)
+    for load in loads:
+        rows.append(report.Row("b14", f"{load.name}: PSS after it", "MiB", _mib(load.serving), load.rest, "at rest"))
+        load.leave()
+    return rows + await _fairness(loads[0], loads[1])
+
+
+async def _gone(load: _Load) -> list[report.Row]:
+    """What is left of callers that have gone, and of as many others after them."""
+    rows: list[report.Row] = []
+    load.serving.port()
+    await asyncio.sleep(3)
+    for times in ("once", "twice"):
+        await load.begin()
+        load.leave()
+        await asyncio.sleep(GONE_S)
+        name = f"PSS once {len(load.tokens)} callers have come and gone, {times}"
+        rows.append(report.Row("b14", name, "MiB", _mib(load.serving), load.rest, "at rest"))
+    return rows
+
+
+def _seats(loads: list[_Load]) -> Iterator[report.Row]:
+    nobody, _, many = loads
+    for load in loads:
+        name = f"{load.name}: PSS with {SESSIONS} sessions"
+        yield report.Row("b14", name, "MiB", _mib(load.serving), load.rest, "at rest")
+    more = (_mib(many.serving) - many.rest - (_mib(nobody.serving) - nobody.rest)) / len(many.tokens)
+    yield report.Row("b14", "one more caller, beside his session", "MiB", more, kind="value_at_most", goal=GOAL_MIB)
+    first = report.median(many.first[1:]) * 1000
+    later = report.median(nobody.later) * 1000
+    name = "one more caller's first request, begins a session"
+    yield report.Row("b14", name, "ms", first, later, f"{BASELINE}, another session", "value_at_most", GOAL_MS)
+    script, later = report.median(many.scripts[1:]) * 1000, nobody.scripts[0] * 1000
+    yield report.Row("b14", "one more caller's first script", "ms", script, later, f"{BASELINE}, its first")
+
+
+def _speed(loads: list[_Load]) -> Iterator[report.Row]:
+    base = loads[0]
+    for load in loads:
+        name = f"{load.name}, {SESSIONS} sessions"
+        rate, base_rate = (SESSIONS / report.median(each.rounds[1:]) for each in (load, base))
+        named = "" if load is base else BASELINE
+        baseline = None if load is base else base_rate
+        yield report.Row(
+            "b14", f"{name}: scripts a second", "/s", rate, baseline, named, "" if load is base else "at_least", 0.9
+        )
+        for share in (50, 99):
+            value, against = (_percentile(each.seconds[SESSIONS:], share) * 1000 for each in (load, base))
+            yield report.Row("b14", f"{name}: p{share}", "ms", value, None if load is base else against, named)
+
+
+async def _fairness(shared: _Load, fair: _Load) -> list[report.Row]:
+    """What one who sends a script at a time feels of one who sends 64 at once: in one queue, as without callers, and
+    as two callers."""
+    rows: list[report.Row] = []
+    alone = await _quiet(fair, hog=False)
+    for load, name in ((fair, "another caller"), (shared, "one queue, first come first served")):
+        beside = await _quiet(load, hog=True)
+        for share in (50, 99):
+            values = [_percentile(each, share) * 1000 for each in (beside, alone)]
+            what = f"a script at a time beside {HOG} of {name}: p{share}"
+            rows.append(report.Row("b14", what, "ms", values[0], values[1], "alone"))
+    return rows
+
+
+async def _quiet(load: _Load, *, hog: bool) -> list[float]:
+    """Seconds of scripts that are sent one at a time, while another one keeps so many under way."""
+    quiet, last = load.session(0), max(1, len(load.tokens)) - 1
+    greedy = [load.session(last) for _ in range(HOG if hog else 0)]
+    await asyncio.gather(*(each.begin() for each in (quiet, *greedy)))
+    tasks = [asyncio.create_task(_endless(each)) for each in greedy]
+    await asyncio.sleep(1 if hog else 0)
+    seconds = [(await _numbered(quiet, number)).seconds for number in range(QUIET_SCRIPTS)]
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    for each in (quiet, *greedy):
+        each.hang_up()
+    return seconds
+
+
+async def _endless(session: sessions.Session) -> None:
+    while True:
+        answer = await session.script(WORK)
+        assert answer.text.startswith("26"), answer
+
+
+async def _numbered(session: sessions.Session, number: int) -> sessions.Answer:
+    """Runs a script. Raises RuntimeError for any answer but its own."""
+    answer = await session.script(SCRIPT.format(number=number))
+    if answer.text != f"[true,{number}]":
+        raise RuntimeError(f"wrong answer: {answer}")
+    return answer
+
+
+def _complaints(load: _Load) -> Iterator[str]:
+    """Notes what the server has logged beside news."""
+    if bad := load.serving.complaints:
+        yield f"b14: {load.name}: {len(bad)} warnings or errors in the log, such as {bad[0][:300]}"
+
+
+def _load(
+    name: str, callers: int, kubeconfig: Path, folder: Path, opened: contextlib.ExitStack, http: str = ""
+) -> _Load:
+    tokens: list[str] = []
+    tables = [SETTINGS + http]
+    if callers > 1:
+        tokens = [secrets.token_hex(16) for _ in range(callers)]
+        file = folder / f"{callers}.csv"
+        file.write_text("".join(f"{token},user-{number},,{GROUP}\n" for number, token in enumerate(tokens)))
+        file.chmod(0o600)
+        tables = ['acts_as = "impersonate"', f'[auth]\ntokens_file = "{file}"', *tables]
+    return _Load(name, opened.enter_context(sessions.served(kubeconfig, *tables)), tokens)
+
+
+def _permit(kubeconfig: Path) -> None:
+    """Lets the group read namespaces."""
+    rbac = kubernetes.client.RbacAuthorizationV1Api(kubernetes.client.ApiClient(clusters.configuration(kubeconfig)))
+    rule = {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["list"]}
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": GROUP}
+    subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": GROUP}
+    made: list[tuple[Any, dict[str, Any]]] = [
+        (rbac.create_cluster_role, {"metadata": {"name": GROUP}, "rules": [rule]}),
+        (
+            rbac.create_cluster_role_binding,
+            {"metadata": {"name": GROUP}, "roleRef": reference, "subjects": [subject]},
+        ),
+    ]
+    for create, body in made:
+        try:
+            create(body)
+        except kubernetes.client.ApiException as error:
+            if error.status != 409:
+                raise
+
+
+def _percentile(values: Sequence[float], share: int) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, len(ordered) * share // 100)]
+
+
+def _mib(serving: sessions.Serving) -> float:
+    """PSS of the server and all its processes."""
+    return memory.of_tree(serving.pid).pss

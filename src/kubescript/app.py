@@ -67,6 +67,7 @@ class Application:
         )
         sandbox = settings.sandbox
         self._lock = threading.Lock()
+        self._plans = settings.plans
         self._keeper: keeper.Keeper | None = None
         self._shared = tenant.Shared(
             redaction=self.redaction,
@@ -219,7 +220,7 @@ class Application:
     def _kept(self) -> keeper.Keeper:
         with self._lock:
             if self._keeper is None:
-                self._keeper = keeper.Keeper(self.settings.plans)
+                self._keeper = keeper.Keeper(self._plans)
             return self._keeper
 
     def _start_telemetry(self) -> None:

@@ -239,7 +239,7 @@ def set_level(level: str) -> None:
     """Logs records of `level` and above from now on."""
     root = logging.getLogger()
     root.setLevel(level.upper())
-    for chatty in ("urllib3", "asyncio", "mcp", "uvicorn.access"):
+    for chatty in ("urllib3", "httpx2", "asyncio", "mcp", "uvicorn.access"):
         logging.getLogger(chatty).setLevel(max(logging.WARNING, root.level))
 
 

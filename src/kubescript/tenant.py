@@ -145,6 +145,7 @@ class Tenant:
             ask_s=self.settings.plans.ask_s,
             flags=self._shared.flags,
             user=self._caller.label if self._caller is not None else "",
+            as_author=self._caller is not None and self.settings.acts_as != "server",
             by_argument=self.settings.approval == "argument",
         )
 

@@ -105,6 +105,8 @@ class Asker:
     """With which a command finds the plans of this server."""
     user: str = ""
     """Who calls, where that is proven."""
+    as_author: bool = False
+    """Whether plans are applied as who has asked for them, so that nobody else can approve them."""
     by_argument: bool = False
     """Whether the argument `approved` of a call approves its plan."""
     waiting: set[str] = field(default_factory=set)
@@ -339,6 +341,13 @@ class Asker:
 
     def _elsewhere(self, answer: types.Answer, found: record.Record, caller: types.Caller) -> types.Answer:
         """Returns the answer to a client that can ask nobody."""
+        if self.as_author:
+            return outcome.said(
+                answer,
+                f"plan {found.plan.id}: nothing is changed, and nobody can approve this plan. It would be applied as "
+                "its author, whose own client must ask for it in a form; it cannot, or the plan is too long, too "
+                "critical or for several people. Make a smaller change, or give the user the kubectl command",
+            )
         later = ""
         words = found.plan.id + self.flags
         if caller.lasts:

@@ -97,10 +97,18 @@ def server(settings: config.Settings, flags: list[str], client: Client | None = 
                 f"the configuration file of {client.title} does not support http servers",
                 remedy="leave out --port and --host",
             )
-        host = f"[{settings.host}]" if ":" in settings.host else settings.host
         address = ("--host", settings.host, "--port", str(settings.port))
-        return Server((*command, *address), url=f"http://{host}:{settings.port}/mcp")
+        return Server((*command, *address), url=_url(settings))
     return Server(command, _environment(settings, flags))
+
+
+def _url(settings: config.Settings) -> str:
+    """Where a client finds the server over http."""
+    if settings.http.url is not None:
+        return settings.http.url
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    scheme = "http" if settings.tls.cert_file is None else "https"
+    return f"{scheme}://{host}:{settings.port}/mcp"
 
 
 def claude_line(name: str, served: Server) -> str:
@@ -127,7 +135,10 @@ def snippet(name: str, client: Client, served: Server) -> str:
 def warnings(settings: config.Settings, served: Server) -> list[str]:
     """What would keep the client from the server: nobody has started it, or it would not start."""
     if served.url:
-        return [f"clients do not start a server over http; keep one running: {shlex.join(served.command)}"]
+        found = [f"clients do not start a server over http; keep one running: {shlex.join(served.command)}"]
+        if settings.knows_callers and settings.auth.issuer is None:
+            found.append('each caller adds a token: --header "Authorization: Bearer TOKEN" (docs/deploy-http.md)')
+        return found
     if "--kubeconfig-later" in served.command:
         return []
     return [error.explained for error in _kubeconfig_errors(settings)]

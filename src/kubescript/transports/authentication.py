@@ -41,11 +41,12 @@ class Authentication:
         scopes: Sequence[str],
         open_paths: frozenset[str],
     ) -> None:
-        """`url` is the resource, and `scopes` what a token needs."""
+        """`url` is the resource that clients may log in to, empty where they cannot log in; `scopes` is what a token
+        needs."""
         self._app = app
         self._verifier = verifier
         parts = urllib.parse.urlsplit(url)
-        self._metadata = f"{parts.scheme}://{parts.netloc}{METADATA}{parts.path.rstrip('/')}"
+        self._metadata = f"{parts.scheme}://{parts.netloc}{METADATA}{parts.path.rstrip('/')}" if url else ""
         self._scopes = " ".join(scopes)
         self._open_paths = open_paths
 
@@ -66,7 +67,7 @@ class Authentication:
     def _is_open(self, scope: Scope) -> bool:
         """Whether nobody has to say who he is. Who says it all the same is told more by the open paths."""
         path: str = scope["path"]
-        says_who = any(name == b"authorization" for name, _ in scope["headers"])
+        says_who = keys.SUBJECT in scope or any(name == b"authorization" for name, _ in scope["headers"])
         return path.startswith(METADATA) or (path in self._open_paths and not says_who)
 
     async def _credential(self, scope: Scope) -> user.Credential:
@@ -97,7 +98,7 @@ class Authentication:
         return Response(body, status, headers, "application/json")
 
     def _challenge(self, name: str, text: str) -> str:
-        parts = [f'resource_metadata="{self._metadata}"']
+        parts = [f'resource_metadata="{self._metadata}"'] if self._metadata else ['realm="kubescript"']
         if self._scopes:
             parts.append(f'scope="{self._scopes}"')
         if text != "no token":  # who has not tried has made no error

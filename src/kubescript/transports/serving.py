@@ -129,7 +129,10 @@ def _guarded(server: backend.Backend, taken: seats.Seats, url: str, closing: con
         verifier = authenticator.Authenticator(settings, (url,), lambda: server.cluster)
         closing.callback(verifier.close)
         open_paths = routes.OPEN | ({"/metrics"} if settings.http.open_metrics else frozenset())
-        app = authentication.Authentication(app, verifier, url=url, scopes=settings.auth.scopes, open_paths=open_paths)
+        resource = url if settings.auth.issuer is not None else ""
+        app = authentication.Authentication(
+            app, verifier, url=resource, scopes=settings.auth.scopes, open_paths=open_paths
+        )
     # Attack: a page on this very machine that reads what stands beside MCP.
     anywhere = frozenset() if settings.is_local else routes.OPEN
     return guard.Guard(app, settings.http, anywhere)

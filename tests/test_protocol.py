@@ -243,7 +243,7 @@ def callers(kubeconfig: Path, tmp_path_factory: pytest.TempPathFactory) -> Calle
 @pytest.fixture(scope="module")
 def served(callers: Callers) -> Iterator[Served]:
     file = callers.folder / "reloaded.toml"
-    tables = 'acts_as = "impersonate"\n' + callers.tokens()
+    tables = f'acts_as = "impersonate"\n{callers.tokens()}\n[plans]\nstore = "{callers.folder}/plans.db"\n'
     file.write_text(tables)
     flags = ("--toolsets", "code", "--kubeconfig", str(callers.kubeconfig), "--config", str(file))
     with clients.running(flags) as (port, pid):
@@ -449,6 +449,16 @@ def test_sighup_changes_what_callers_have_over_http(callers: Callers, served: Se
                 assert clients.text(own) == "true"
             async with connected(port, token["eve"]) as again:
                 assert await tool_names(again) == {"evaluate_script"}
+
+            served.reload(f'writes = "plan"\n{served.tables}')
+            await legacy.wait(6)
+            made = {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": "x", "namespace": NAMESPACES["alice"]},
+            }
+            planned = await clients.evaluate(old, f"k8s.apply({made})")
+            assert "kubescript approve" in clients.text(planned)
 
     anyio.run(ask)
 

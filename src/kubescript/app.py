@@ -53,6 +53,7 @@ class Application:
     ) -> None:
         """`source` is the workers' spawner and `masking` the maskers', where that has been started."""
         builtin.check(settings)
+        self.settings = settings
         self.flags = flags
         """Those with which a command finds this application's plans, with a blank before."""
         self._source, self._masking = source, masking

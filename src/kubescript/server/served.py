@@ -83,6 +83,9 @@ class Served:
     async def replace(self, offer: offering.Offer) -> None:
         """Offers something else from now on. Calls that run end under what was offered when they began."""
         before = self._lease
+        if before.has_ended:  # the caller has left
+            await _Lease(offer).end()
+            return
         if before.offer.asker is not None and offer.asker is not None:
             offer = replace(offer, asker=offer.asker.following(before.offer.asker))
         self._lease = _Lease(offer)
@@ -161,8 +164,8 @@ class _Lease:
 
     def __init__(self, offer: offering.Offer) -> None:
         self.offer = offer
+        self.has_ended = False
         self._calls = 0
-        self._has_ended = False
 
     @contextlib.asynccontextmanager
     async def taken(self) -> AsyncIterator[offering.Offer]:
@@ -172,15 +175,19 @@ class _Lease:
             yield self.offer
         finally:
             self._calls -= 1
-            if self._has_ended:
+            if self.has_ended:
                 await self.end()
 
     async def end(self) -> None:
         """Closes the offer after the last call."""
-        self._has_ended = True
-        if not self._calls:
-            with anyio.CancelScope(shield=True):
+        self.has_ended = True
+        if self._calls:
+            return
+        with anyio.CancelScope(shield=True):
+            try:
                 await anyio.to_thread.run_sync(self.offer.close)
+            except Exception:  # whoever is served goes on
+                log.exception("what a caller was offered could not be closed")
 
 
 class _Server(lowlevel.Server[Any]):

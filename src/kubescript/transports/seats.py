@@ -242,13 +242,11 @@ class Seats:
         """Gives every seat what it has from now on. Nobody waits for a client that does not take its notification."""
         assert self._tasks is not None
         for key, seat in list(self._seats.items()):
-            if seat in renewed:
-                self._tasks.start_soon(seat.replace, renewed.pop(seat))
-            else:
+            if seat not in renewed:
                 self._seats.pop(key)
                 seat.revoke()
-        for tenant in renewed.values():  # of callers who have left meanwhile
-            self._tasks.start_soon(anyio.to_thread.run_sync, tenant.close)
+        for seat, tenant in renewed.items():  # one whose caller has left meanwhile closes it
+            self._tasks.start_soon(seat.replace, tenant)
 
     async def _of(self, credential: user.Credential) -> Seat:
         seat = self._seats.get(credential.user.key)

@@ -77,9 +77,12 @@ async def _serve_stdio(server: backend.Backend, reread: backend.Reread | None) -
 
 async def _serve_http(server: backend.Backend, announce: Announce, reread: backend.Reread | None) -> None:
     import uvicorn
+    from sse_starlette import sse
 
     from kubescript.transports import connections, handshake, reloading, seats, tls
 
+    # At SIGTERM it would break off answers that are still to come; streams without any are ended by `drain`.
+    sse.AppStatus.enable_automatic_graceful_drain = False
     settings = server.settings
     _check_exposure(settings)
     certificates = tls.Certificates(settings.tls) if settings.tls.cert_file is not None else None

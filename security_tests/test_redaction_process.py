@@ -316,6 +316,17 @@ def test_a_masker_serves_so_many_calls_and_no_more(taken: redaction.Engine) -> N
     assert len(seen) >= 3
 
 
+@pytest.mark.promise("S-11")
+def test_no_caller_is_served_by_a_masker_that_has_read_of_another_one(taken: redaction.Engine) -> None:
+    """They come in turns, more of them than maskers wait; whoever comes again soon finds his own."""
+    served: dict[str, set[str]] = {}
+    for caller in [*(f"caller {number}" for number in range(20)), "ann", "ben", "ann", "ben"]:
+        served.setdefault(caller, set()).add(obeyed(taken.of(caller), "result = os.getpid()"))
+    pids = [pid for found in served.values() for pid in found]
+    assert len(pids) == len(set(pids)) == len(served)
+    assert works(taken)
+
+
 @pytest.mark.promise("S-07")
 def test_a_short_answer_that_is_given_up_costs_no_masker() -> None:
     """A script that reads the head of a short answer and no more leaves its masker to the next; one that gives up a long

@@ -467,6 +467,16 @@ def test_the_id_of_another_callers_session_is_nobodys(method: str, port: int) ->
     assert HTTP.post(url, json=PING, headers=own).status_code == 200
 
 
+@pytest.mark.promise("H-05")
+def test_a_caller_is_one_whatever_scopes_his_tokens_have(provider: Provider, port: int) -> None:
+    """Where no rule names a scope, none makes him another caller, with limits of his own: his sessions stay his."""
+    own = session(port, provider.token(provider.claims(scope="openid")))
+    for number in range(20):
+        token = provider.token(provider.claims(scope=f"openid scope-{number}"))
+        headers = own | {"Authorization": f"Bearer {token}"}
+        assert HTTP.post(f"http://127.0.0.1:{port}/mcp", json=PING, headers=headers).status_code == 200
+
+
 @pytest.mark.promise("H-04")
 def test_the_events_of_another_callers_session_are_not_resumed(port: int) -> None:
     """An id of an event that another has got replays nothing, in a session of one's own or in his."""

@@ -106,7 +106,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     (folder / "tokens").write_text("".join(f"{token},{name}\n" for name, token in TOKENS.items()))
     (folder / "tokens").chmod(0o600)
     (folder / "settings.toml").write_text(
-        f'[tls]\ncert_file = "{folder}/server.crt"\nkey_file = "{folder}/server.key"\n'
+        f'[tls]\ncert_file = "{folder}/server.crt"\nkey_file = "{folder}/server.key"\nclient_ca_file = "{folder}/ca.crt"\n'
         f'[auth]\ntokens_file = "{folder}/tokens"\n[http]\nrequests_per_minute = 100000\n'
     )
     port = clients.free_port()
@@ -114,6 +114,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         "prlimit", "--nofile=1024:1024", clients.KUBESCRIPT, "--toolsets", "code", "--snapshot", str(trails.snapshot(folder)),
         "--transport", "http", "--port", str(port), "--log-level", "error", "--config", str(folder / "settings.toml"),
     ]  # fmt: skip
+    authority.client("carol").write(folder, "carol")
+    pki.Authority().client("carol").write(folder, "forged")
     made = Served(port, ssl.create_default_context(cafile=str(folder / "ca.crt")), folder / "log")
     with made.log.open("w") as log:
         process = subprocess.Popen(command, stderr=log)
@@ -214,6 +216,24 @@ def test_what_is_no_tls_is_no_connection(served: Served) -> None:
                     answer += piece
             assert len(answer) < 10 and b"HTTP" not in answer
     assert served.serves()
+
+
+@pytest.mark.promise("H-01")
+def test_a_certificate_of_another_authority_is_nobodys(served: Served) -> None:
+    """Nor is one for servers; one of the callers' authority is who it names, and a token beside it counts alone."""
+    folder = served.log.parent
+    statuses = {}
+    for name in ("carol", "forged", "server"):
+        tls = ssl.create_default_context(cafile=str(folder / "ca.crt"))
+        tls.load_cert_chain(folder / f"{name}.crt", folder / f"{name}.key")
+        with contextlib.suppress(httpx2.HTTPError), httpx2.Client(verify=tls, timeout=60) as client:
+            url = f"https://127.0.0.1:{served.port}/info"
+            statuses[name] = client.get(url).status_code
+            assert client.get(url, headers={"Authorization": "Bearer x"}).status_code == 401
+            assert client.get(url, headers=served.headers("bob")).status_code == 200
+    assert statuses == {"carol": 200}
+    assert served.http.get("/info").status_code == 401
+    assert served.serves("bob")
 
 
 # --- heads ---

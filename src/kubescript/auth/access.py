@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final, Literal
 
 from kubescript import config, errors
 from kubescript.auth import user
 
-__all__ = ["narrowed"]
+__all__ = ["narrowed", "reduced", "scopes"]
 
 _MODES: Final = ("off", "plan", "direct")
 """What `writes` may be; each permits more than the one before."""
@@ -27,6 +28,17 @@ def narrowed(settings: config.Settings, caller: user.User) -> config.Settings:
         updates["toolsets"] = tuple(name for name in settings.toolsets if name in rule.toolsets)
     chosen = settings.model_copy(update=updates | _contexts(settings, rule.contexts))
     return _lowered(chosen, rule.writes) if rule.writes is not None else chosen
+
+
+def scopes(settings: config.Settings) -> frozenset[str]:
+    """Returns the scopes that decide something."""
+    return frozenset(settings.auth.scopes).union(*(rule.scopes for rule in settings.access))
+
+
+def reduced(settings: config.Settings, caller: user.User) -> user.User:
+    """Returns the caller without the scopes that decide nothing. Attack: a user who asks for tokens of ever other
+    scopes, to be ever other callers, each with limits of its own."""
+    return replace(caller, scopes=caller.scopes & scopes(settings))
 
 
 def _fits(rule: config.Access, caller: user.User) -> bool:

@@ -26,7 +26,12 @@ _MAX_GROUPS: Final = 500
 class Authenticator:
     """The ways in that the settings name. One event loop uses it."""
 
-    def __init__(self, settings: config.Settings, audience: Sequence[str], cluster: Callable[[], base.Cluster]) -> None:
+    def __init__(
+        self,
+        settings: config.Settings,
+        audience: Sequence[str],
+        cluster: Callable[[], base.Cluster],
+    ) -> None:
         """`audience` is what tokens must name where the settings do not say; `cluster` answers TokenReviews. Raises
         ConfigError."""
         auth = settings.auth
@@ -51,12 +56,12 @@ class Authenticator:
         if not token or len(token) > _MAX_TOKEN or not token.isascii() or not token.isprintable():
             raise errors.AuthError("the token is not valid")
         if self._file is not None and (found := self._file.find(token)) is not None:
-            return _checked(user.Credential(found, None, token), self._settings)
+            return self._checked(user.Credential(found, None, token))
         if self._jwts is not None and jwts.issuer_of(token) == self._jwts.issuer:
             if self._jwts.wants_keys(token):
                 await self._keys.ask(self._jwts.fetch_keys)
-            return _checked(self._jwts.verify(token), self._settings)
-        return _checked(await self._opaque.find(token), self._settings)
+            return self._checked(self._jwts.verify(token))
+        return self._checked(await self._opaque.find(token))
 
     def certificate(self, subject: Sequence[Sequence[tuple[str, str]]]) -> user.Credential:
         """Returns whom a certificate names that the TLS layer has verified: the common name, and the organizations as
@@ -69,6 +74,17 @@ class Authenticator:
         found = user.User(names[0], "client_ca_file", names[0], groups)
         _check_names(found)
         return user.Credential(found)
+
+    def _checked(self, found: user.Credential) -> user.Credential:
+        """Returns the credential if it has not expired. Raises AuthError; scopes are asked of tokens that can have
+        some."""
+        _check_names(found.user)
+        if found.expires is not None and found.expires <= time.time():
+            raise errors.AuthError("the token has expired")
+        has_scopes = found.user.issuer not in {"tokens_file", "token_review"}
+        if has_scopes and not found.user.scopes.issuperset(self._settings.scopes):
+            raise errors.AuthError(f"the token lacks a scope of {' '.join(self._settings.scopes)}", code="auth.scope")
+        return found
 
     def close(self) -> None:
         """Closes the connections to the identity provider."""
@@ -84,17 +100,6 @@ class Authenticator:
         return claims.credential(
             found, self._settings, issuer if isinstance(issuer, str) else self._settings.introspection.url, token
         )
-
-
-def _checked(found: user.Credential, settings: config.Auth) -> user.Credential:
-    """Returns the credential if it has not expired. Raises AuthError; scopes are asked of tokens that can have some."""
-    _check_names(found.user)
-    if found.expires is not None and found.expires <= time.time():
-        raise errors.AuthError("the token has expired")
-    has_scopes = found.user.issuer not in {"tokens_file", "token_review"}
-    if has_scopes and not found.user.scopes.issuperset(settings.scopes):
-        raise errors.AuthError(f"the token lacks a scope of {' '.join(settings.scopes)}", code="auth.scope")
-    return found
 
 
 def _check_names(found: user.User) -> None:

@@ -6,7 +6,7 @@ import json
 import logging
 import re
 import urllib.parse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from mcp.server.auth.middleware import bearer_auth
@@ -36,15 +36,17 @@ class Authentication:
         self,
         app: ASGIApp,
         verifier: authenticator.Authenticator,
+        reduced: Callable[[user.User], user.User],
         *,
         url: str,
         scopes: Sequence[str],
         open_paths: frozenset[str],
     ) -> None:
-        """`url` is the resource that clients may log in to, empty where they cannot log in; `scopes` is what a token
-        needs."""
+        """Callers that are `reduced` to the same one share sessions. `url` is the resource that clients may log in to,
+        empty where they cannot log in; `scopes` is what a token needs."""
         self._app = app
         self._verifier = verifier
+        self._reduced = reduced
         parts = urllib.parse.urlsplit(url)
         self._metadata = f"{parts.scheme}://{parts.netloc}{METADATA}{parts.path.rstrip('/')}" if url else ""
         self._scopes = " ".join(scopes)
@@ -61,7 +63,7 @@ class Authentication:
             await self._refusal(error)(scope, receive, send)
             return
         scope[keys.CREDENTIAL] = found
-        scope["user"] = _sdk_user(found)
+        scope["user"] = _sdk_user(self._reduced(found.user))
         await self._app(scope, receive, send)
 
     def _is_open(self, scope: Scope) -> bool:
@@ -112,7 +114,7 @@ def credential(scope: Scope) -> user.Credential | None:
     return found
 
 
-def _sdk_user(found: user.Credential) -> bearer_auth.AuthenticatedUser:
+def _sdk_user(caller: user.User) -> bearer_auth.AuthenticatedUser:
     """Returns the user as the SDK knows it, which binds sessions to users: one that differs in anything is another."""
-    known = AccessToken(token="", client_id=found.user.key, scopes=sorted(found.user.scopes))
+    known = AccessToken(token="", client_id=caller.key, scopes=sorted(caller.scopes))
     return bearer_auth.AuthenticatedUser(known)

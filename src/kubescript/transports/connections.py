@@ -43,6 +43,9 @@ BACKLOG: Final = 64
 _SPARE_DESCRIPTORS: Final = 512
 """Of workers, API connections and files, and of connections that are accepted before one is ended: up to four times the
 backlog."""
+_MAX_CALLERS: Final = 1_000
+_FILES_OF_CALLER: Final = 4
+"""Descriptors of a caller's connections to clusters that are kept; two as a rule."""
 _FEWEST: Final = 32
 _QUEUE: Final = 2048
 """Connections that the kernel keeps for us until we accept them."""
@@ -59,19 +62,28 @@ _LONG_HEAD: Final = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection
 _too_large: Final = PlainTextResponse("the request is too large", 413, {"connection": "close"})
 
 
-def most(settings: config.Settings) -> int:
-    """Returns how many connections there may be; raises the process's limit of descriptors where it is too low."""
+def most(settings: config.Settings) -> tuple[int, int]:
+    """Returns how many connections and how many callers there may be; raises the process's limit of descriptors where
+    it is too low."""
     sandbox = settings.sandbox
     # Each session may keep a stream open and each script its call; all other requests are answered at once.
     # Among several callers, one takes half of the connections at most (`seats`).
     sessions = settings.http.max_sessions * (2 if settings.knows_callers else 1)
     wanted = sessions + sandbox.max_scripts + sandbox.max_queue + _ROOM
+    callers = _MAX_CALLERS if settings.knows_callers else 0
+    soft = _descriptors(wanted + callers * _FILES_OF_CALLER + _SPARE_DESCRIPTORS) - _SPARE_DESCRIPTORS
+    connections = max(_FEWEST, min(wanted, soft // 2 if callers else soft))
+    return connections, max(_FEWEST, min(_MAX_CALLERS, (soft - connections) // _FILES_OF_CALLER))
+
+
+def _descriptors(wanted: int) -> int:
+    """Returns how many of so many descriptors the process may have."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != resource.RLIM_INFINITY and soft < wanted + _SPARE_DESCRIPTORS:
-        soft = wanted + _SPARE_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(wanted + _SPARE_DESCRIPTORS, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-        wanted = max(_FEWEST, min(wanted, soft - _SPARE_DESCRIPTORS))
-    return wanted
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return wanted
+    soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return soft
 
 
 def protocol(most: int, wait_s: float = WAIT_S) -> type[Connection]:

@@ -26,8 +26,6 @@ __all__ = ["Seat", "Seats"]
 
 log = logging.getLogger(__name__)
 
-_MOST: Final = 1_000
-"""Callers that have a seat at the same time."""
 _LOOK_S: Final = 15.0
 """Seconds until it is looked again for seats that nobody uses."""
 _NOBODY: Final = ""
@@ -140,10 +138,11 @@ class _Token:
 class Seats:
     """The seats of one server. One event loop uses it."""
 
-    def __init__(self, server: backend.Backend, max_body: int, most: int) -> None:
-        """There may be `most` requests and streams at the same time."""
+    def __init__(self, server: backend.Backend, max_body: int, most: int, callers: int) -> None:
+        """There may be `most` requests and streams at the same time, and so many callers who have a seat."""
         self._server = server
         self._most = most
+        self._callers = callers
         self._users = 0
         """Those of all callers."""
         self._max_body = max_body
@@ -233,6 +232,9 @@ class Seats:
         if seat.caller is None:
             renewed[seat] = operator
             return
+        # Attack: a scope that counts from now on, and that this caller has, but nobody has kept.
+        if access.scopes(settings) != access.scopes(self._server.settings):
+            return
         with contextlib.suppress(errors.AuthError):
             own = access.narrowed(settings, seat.caller)
             tenant = renewed[seat] = await anyio.to_thread.run_sync(self._server.tenant, seat.caller, own, seat.token)
@@ -249,12 +251,16 @@ class Seats:
             self._tasks.start_soon(seat.replace, tenant)
 
     async def _of(self, credential: user.Credential) -> Seat:
-        seat = self._seats.get(credential.user.key)
+        seat = self._seats.get(self._reduced(credential).key)
         if seat is None:
             async with self._opening:
-                seat = self._seats.get(credential.user.key) or await self._new(credential.user)
+                caller = self._reduced(credential)  # once more: the rules may have changed meanwhile
+                seat = self._seats.get(caller.key) or await self._new(caller)
         seat.token.update(credential)
         return seat
+
+    def _reduced(self, credential: user.Credential) -> user.User:
+        return access.reduced(self._server.settings, credential.user)
 
     async def _new(self, caller: user.User) -> Seat:
         settings = access.narrowed(self._server.settings, caller)
@@ -271,7 +277,7 @@ class Seats:
 
     def _make_room(self) -> None:
         """Ends the seat that nobody has used for longest where there are too many. Raises Busy."""
-        if len(self._seats) < _MOST:
+        if len(self._seats) < self._callers:
             return
         idle = [(seat.left, key) for key, seat in self._seats.items() if not seat.users]
         if not idle:

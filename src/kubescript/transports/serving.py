@@ -88,8 +88,8 @@ async def _serve_http(server: backend.Backend, announce: Announce, reread: backe
     certificates = tls.Certificates(settings.tls) if settings.tls.cert_file is not None else None
     with _listener(settings) as listener, contextlib.ExitStack() as closing:
         url = settings.http.url or _url(listener, settings)
-        most = connections.most(settings)
-        taken = seats.Seats(server, _MAX_BODY, most)
+        most, callers = connections.most(settings)
+        taken = seats.Seats(server, _MAX_BODY, most, callers)
         protocol: Any = connections.protocol(most)
         if certificates is not None:
             protocol = handshake.secured(protocol, certificates.context)
@@ -123,7 +123,7 @@ async def _serve_http(server: backend.Backend, announce: Announce, reread: backe
 
 def _guarded(server: backend.Backend, taken: seats.Seats, url: str, closing: contextlib.ExitStack) -> ASGIApp:
     """Returns the web application behind what refuses requests, the cheapest refusal first."""
-    from kubescript.auth import authenticator
+    from kubescript.auth import access, authenticator
     from kubescript.transports import authentication, connections, guard, routes
 
     settings = server.settings
@@ -134,7 +134,12 @@ def _guarded(server: backend.Backend, taken: seats.Seats, url: str, closing: con
         open_paths = routes.OPEN | ({"/metrics"} if settings.http.open_metrics else frozenset())
         resource = url if settings.auth.issuer is not None else ""
         app = authentication.Authentication(
-            app, verifier, url=resource, scopes=settings.auth.scopes, open_paths=open_paths
+            app,
+            verifier,
+            lambda caller: access.reduced(server.settings, caller),
+            url=resource,
+            scopes=settings.auth.scopes,
+            open_paths=open_paths,
         )
     # Attack: a page on this very machine that reads what stands beside MCP.
     anywhere = frozenset() if settings.is_local else routes.OPEN

@@ -23,7 +23,8 @@ import pytest
 
 from kubescript import cancellation, errors, redaction, spawner
 from kubescript.request import request
-from kubescript.wire import masking, protocol
+from kubescript.wire import masking as wire_masking
+from kubescript.wire import protocol
 from security_tests import benches
 from security_tests.redaction import engine as engines
 from tests import patience
@@ -321,7 +322,9 @@ def test_no_caller_is_served_by_a_masker_that_has_read_of_another_one(taken: red
     """They come in turns, more of them than maskers wait; whoever comes again soon finds his own."""
     served: dict[str, set[str]] = {}
     for caller in [*(f"caller {number}" for number in range(20)), "ann", "ben", "ann", "ben"]:
-        served.setdefault(caller, set()).add(obeyed(taken.of(caller, masking.UserInfo(caller)), "result = os.getpid()"))
+        served.setdefault(caller, set()).add(
+            obeyed(taken.of(caller, wire_masking.UserInfo(caller)), "result = os.getpid()")
+        )
     pids = [pid for found in served.values() for pid in found]
     assert len(pids) == len(set(pids)) == len(served)
     assert works(taken)

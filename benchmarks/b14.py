@@ -30,7 +30,7 @@ CALLERS: Final = {"nobody": 1, "20 callers": 20, "200 callers": 200}
 """Servers, and how many callers share the sessions of each; the first asks nobody who he is."""
 BASELINE: Final = "no authentication"
 HOG: Final = 64
-QUIET_SCRIPTS: Final = 100
+QUIET_SCRIPTS: Final = 40
 IDLE_S: Final = 5
 """Seconds after which a session ends whose caller has left, and 15 at most until his seat does."""
 GONE_S: Final = IDLE_S + 30

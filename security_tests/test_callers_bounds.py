@@ -204,7 +204,7 @@ def test_what_is_no_tls_is_no_connection(served: Served) -> None:
     """Requests in plain text, an old version and other bytes end at once, without a word about whom they reached."""
     for data in (
         b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
-        b"\x80\x2e\x01\x00\x02",
+        b"\x80\x2e\x01\x00\x02" * 1_000,
         b"\0" * 4_096,
         b"\xff" * 4_096,
     ):

@@ -236,6 +236,34 @@ def test_a_certificate_of_another_authority_is_nobodys(served: Served) -> None:
     assert served.serves("bob")
 
 
+@pytest.mark.promise("H-01")
+def test_an_authority_that_is_taken_away_vouches_for_nobody(served: Served) -> None:
+    """Its file changes while the server runs: callers of the new authority are served, and those of the old one are not;
+    half of a new pair of certificate and key changes nothing."""
+    folder = served.log.parent
+    new = pki.Authority()
+    new.client("dora").write(folder, "dora")
+    before = (folder / "ca.crt").read_bytes(), (folder / "server.key").read_bytes()
+
+    def who(name: str) -> int:
+        tls = ssl.create_default_context(cadata=before[0].decode())
+        tls.load_cert_chain(folder / f"{name}.crt", folder / f"{name}.key")
+        with contextlib.suppress(httpx2.HTTPError), httpx2.Client(verify=tls, timeout=60) as client:
+            return client.get(f"https://127.0.0.1:{served.port}/info").status_code
+        return 0
+
+    assert (who("carol"), who("dora")) == (200, 0)
+    (folder / "ca.crt").write_bytes(new.certificate)
+    benches.until(lambda: (who("carol"), who("dora")) == (0, 200))
+    (folder / "server.key").write_bytes(new.client("dora").key)
+    (folder / "ca.crt").write_bytes(before[0])
+    time.sleep(6)
+    assert (who("carol"), who("dora")) == (0, 200)
+    (folder / "server.key").write_bytes(before[1])
+    benches.until(lambda: (who("carol"), who("dora")) == (200, 0))
+    assert served.serves("bob")
+
+
 # --- heads ---
 
 GET: Final = b"GET /info HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " + TOKENS["bob"].encode() + b"\r\n"

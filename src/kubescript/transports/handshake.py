@@ -9,16 +9,16 @@ import ssl
 from collections.abc import Callable
 from typing import Any
 
-from kubescript.transports import connections
+from kubescript.transports import connections, tls
 
 __all__ = ["Handshake", "secured"]
 
 
-def secured(protocol: type[connections.Connection], context: ssl.SSLContext) -> Callable[..., asyncio.Protocol]:
+def secured(protocol: type[connections.Connection], certificates: tls.Certificates) -> Callable[..., asyncio.Protocol]:
     """Returns what uvicorn makes a protocol with, for plain connections that turn into TLS."""
 
     def made(**given: Any) -> Handshake:
-        return Handshake(protocol, context, given)
+        return Handshake(protocol, certificates.context, given)
 
     return made
 

@@ -92,7 +92,7 @@ async def _serve_http(server: backend.Backend, announce: Announce, reread: backe
         taken = seats.Seats(server, _MAX_BODY, most, callers)
         protocol: Any = connections.protocol(most)
         if certificates is not None:
-            protocol = handshake.secured(protocol, certificates.context)
+            protocol = handshake.secured(protocol, certificates)
         options = uvicorn.Config(
             _guarded(server, taken, url, closing),
             http=protocol,

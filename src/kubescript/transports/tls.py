@@ -25,11 +25,11 @@ class Certificates:
         """Raises ConfigError for files that cannot be used."""
         self._settings = settings
         self._version = self._found()
-        self.context: Final = self._made()
-        """What connections are made with. A connection keeps the certificate with which it was made."""
+        self.context = self._made()
+        """What new connections are made with: another one once the files have changed."""
 
     async def watch(self) -> None:
-        """Reads the certificate again whenever its files change."""
+        """Reads the files again whenever they change."""
         while True:
             await anyio.sleep(_LOOK_S)
             version = self._found()
@@ -37,9 +37,9 @@ class Certificates:
                 continue
             self._version = version
             try:
-                self._made()  # first: half of a new pair must not take the old one's place
-                self._load(self.context)
-                log.info("the TLS certificate was read again", extra={"event": "tls.reloaded"})
+                # A new one: from the old one no CA could be taken away.
+                self.context = self._made()
+                log.info("the TLS files were read again", extra={"event": "tls.reloaded"})
             except errors.ConfigError as error:
                 log.warning("%s; the one of before is served", error.message, extra={"event": "tls.failed"})
 
@@ -73,7 +73,7 @@ class Certificates:
     def _found(self) -> tuple[int, ...]:
         """Returns what is another one once a file has changed."""
         found: list[int] = []
-        for file in (self._settings.cert_file, self._settings.key_file):
+        for file in (self._settings.cert_file, self._settings.key_file, self._settings.client_ca_file):
             try:
                 state = file.stat() if file is not None else None
             except OSError:

@@ -58,7 +58,7 @@ def command(*arguments: str) -> subprocess.CompletedProcess[str]:
 # --- what is printed loads ---
 
 
-@pytest.mark.parametrize("name", EXAMPLES.keys() - {OF_A_CLIENT})
+@pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - {OF_A_CLIENT}))
 def test_every_documented_example_becomes_a_file_that_loads(name: str, tmp_path: Path) -> None:
     """And permits no writes without a plan."""
     assert set(loaded(tmp_path, EXAMPLES[name]).modes) <= {"off", "plan"}

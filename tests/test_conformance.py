@@ -64,7 +64,7 @@ SUITES: Final = {
         {
             "server-initialize": 3,
             "server-session-lifecycle": 3,
-            "server-stateless": 21,
+            "server-stateless": 24,
             "ping": 2,
             "tools-list": 3,
             "resources-list": 2,

@@ -30,7 +30,6 @@ def credential(claims: Mapping[str, Any], settings: config.Auth, issuer: str, to
         subject=subject if isinstance(subject, str) else "",
         groups=_groups(claims.get(settings.groups_claim)),
         scopes=_scopes(claims),
-        client=_client(claims),
     )
     return user.Credential(found, _expiry(claims), token)
 
@@ -60,11 +59,6 @@ def _scopes(claims: Mapping[str, Any]) -> frozenset[str]:
     if isinstance(value, list):
         return frozenset(scope for scope in value if isinstance(scope, str))
     return frozenset()
-
-
-def _client(claims: Mapping[str, Any]) -> str:
-    value = claims.get("client_id", claims.get("azp", ""))
-    return value if _is_name(value) else ""
 
 
 def _expiry(claims: Mapping[str, Any]) -> float | None:

@@ -21,8 +21,6 @@ class User:
     groups: tuple[str, ...] = ()
     """In order, each once."""
     scopes: frozenset[str] = frozenset()
-    client: str = ""
-    """The OAuth client that the token was issued to."""
 
     @property
     def label(self) -> str:
@@ -33,7 +31,8 @@ class User:
     @property
     def key(self) -> str:
         """A short text that tells this user from all others; it says nothing of who he is."""
-        parts = [self.issuer, self.subject, self.name, self.client, *self.groups, "", *sorted(self.scopes)]
+        # Not the OAuth client: whoever registers clients would be ever other callers, each with limits of its own.
+        parts = [self.issuer, self.subject, self.name, *self.groups, "", *sorted(self.scopes)]
         joined = "\0".join(f"{len(part)}:{part}" for part in parts)
         return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 

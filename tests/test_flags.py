@@ -165,7 +165,7 @@ def test_harmless_flags_of_kubernetes_mcp_server_are_taken() -> None:
     )
     try:
         assert _healthy(port)
-        assert httpx2.get(f"http://127.0.0.1:{port}/healthz").json() == {"status": "healthy"}
+        assert httpx2.get(f"http://127.0.0.1:{port}/healthz").json()["status"] == "healthy"
     finally:
         server.terminate()
         server.wait(timeout=20)

@@ -180,21 +180,11 @@ class Application:
 
         return operator, adopt
 
-    def tenant(self, caller: user.User, settings: config.Settings, token: Callable[[], str]) -> tenant.Tenant:
-        """Returns what a caller has of this server, with the settings for him. Raises ConfigError."""
-        return tenant.Tenant(self._pinned(settings), self._shared, caller, token)
-
-    def _pinned(self, settings: config.Settings) -> config.Settings:
-        """Returns the settings with the context that the server has chosen, whatever `kubectl config use-context` has
-        done to the kubeconfig since: no caller reaches another cluster because he came later."""
-        from kubescript.cluster import live
-
-        if settings.context_names or not isinstance(self.cluster, live.Live):
-            return settings
-        try:
-            return settings.model_copy(update={"context": self.cluster.context})
-        except errors.ClusterError:  # --kubeconfig-later: it is an error of the first call
-            return settings
+    def tenant(self, caller: user.User, settings: config.Settings, operator: backend.Tenant) -> tenant.Tenant:
+        """Returns what a caller has of this server, with the settings for him, on the cluster that this operator has
+        chosen. Raises ConfigError."""
+        assert isinstance(operator, tenant.Tenant)
+        return tenant.Tenant(_pinned(settings, operator), self._shared, caller)
 
     def start(self) -> None:
         """Asks for the first worker and the first maskers, and does not wait for them. Raises WorkerError,
@@ -286,6 +276,20 @@ def opened(
         yield application
     finally:
         application.close()
+
+
+def _pinned(settings: config.Settings, operator: tenant.Tenant) -> config.Settings:
+    """Returns the settings with the context that the operator has chosen, whatever `kubectl config use-context` has
+    done to the kubeconfig since: no caller reaches another cluster because he came earlier or later."""
+    from kubescript.cluster import live
+
+    cluster = operator.contexts.default.cluster
+    if settings.context_names or not isinstance(cluster, live.Live):
+        return settings
+    try:
+        return settings.model_copy(update={"context": cluster.context})
+    except errors.ClusterError:  # --kubeconfig-later: it is an error of the first call
+        return settings
 
 
 def _redaction_engine(settings: config.Settings, source: spawner.Spawner | None) -> redaction.Engine:

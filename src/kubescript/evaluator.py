@@ -210,8 +210,9 @@ class Evaluator:
         where = self._handler.names, self._handler.namespace
         entry = self._audit.begin(asked.script, asked.caller, asked.limits, where) if self._audit is not None else None
         drafted = self._plans.begin() if self._plans is not None else None
-        # Attack: a client without a session, of which each call would have a limit of its own on writes.
-        session = asked.caller.session if asked.caller.lasts else ""
+        # Attack: a client without a session, of which each call would have a limit of its own on writes; and a known
+        # caller with ever other sessions.
+        session = asked.caller.session if asked.caller.lasts and not self._owner else ""
         calls = summary.Summary(journal=records.NOWHERE if entry is None else entry, session=session, draft=drafted)
         deadline = time.monotonic() + asked.limits.timeout_ms / 1000
         outcome = self._outcome(self._job(asked, where, calls, entry, deadline), calls)

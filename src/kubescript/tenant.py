@@ -36,8 +36,6 @@ __all__ = ["Shared", "Tenant"]
 
 _NOT_FOLLOWED: Final = frozenset({"k8s_patch"})
 """Tools that promise one API call: the rollouts that their plans begin are not followed."""
-_RESERVED: Final = "system:"
-"""Groups of Kubernetes itself; no identity provider's word makes anybody a member of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +64,15 @@ class Tenant:
         settings: config.Settings,
         shared: Shared,
         caller: user.User | None = None,
-        token: Callable[[], str] = str,
     ) -> None:
-        """`settings` are those for this caller, and `token` returns his newest token; None: nobody has to say who he
-        is."""
+        """`settings` are those for this caller; None: nobody has to say who he is."""
         self.settings = settings
         self._shared = shared
         self._caller = caller
         engine = shared.redaction
         if caller is not None:
             engine = engine.of(caller.key, masking.UserInfo(caller.name, caller.groups))
-        accesses = cluster_parts.accesses(settings, engine, _acting(settings, caller, token))
+        accesses = cluster_parts.accesses(settings, engine, _acting(settings, caller))
         self.contexts = contexts.Contexts(accesses)
         self.planning = self._planning(accesses)
         """None where no cluster takes plans."""
@@ -177,12 +173,12 @@ class Tenant:
                 closing.callback(self.planning.close)
 
 
-def _acting(settings: config.Settings, caller: user.User | None, token: Callable[[], str]) -> acting.Acting | None:
+def _acting(settings: config.Settings, caller: user.User | None) -> acting.Acting | None:
     """Returns as whom requests are sent; None: as the server itself."""
     if caller is None or settings.acts_as == "server":
         return None
     if settings.acts_as == "caller":
-        return acting.Bearer(token)
+        return acting.Bearer()
     names = settings.impersonation
     return acting.Impersonated(names.user_prefix + caller.name, _groups(names, caller.groups))
 
@@ -191,7 +187,7 @@ def _groups(names: config.Impersonation, groups: Sequence[str]) -> tuple[str, ..
     """Returns the groups that the cluster is told of."""
     is_chosen = functools.partial(_matches, names.groups)
     named = [names.group_prefix + group for group in groups if is_chosen(group)]
-    return tuple(name for name in named if not name.lower().startswith(_RESERVED))
+    return tuple(name for name in named if not acting.is_reserved(name))
 
 
 def _matches(patterns: Sequence[str], name: str) -> bool:

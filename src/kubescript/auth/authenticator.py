@@ -6,6 +6,7 @@ elsewhere, so that no weaker way accepts what a stronger one has refused.
 
 from __future__ import annotations
 
+import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -19,6 +20,8 @@ __all__ = ["Authenticator"]
 _MAX_TOKEN: Final = 16_384
 """Characters; Keycloak's with a hundred roles have 6,000."""
 _MAX_TLS_NAMES: Final = 100
+_LEEWAY_S: Final = 10.0
+"""Seconds by which clocks may differ."""
 _MAX_NAME: Final = 256
 _MAX_GROUPS: Final = 500
 
@@ -63,25 +66,25 @@ class Authenticator:
             return self._checked(self._jwts.verify(token))
         return self._checked(await self._opaque.find(token))
 
-    def certificate(self, subject: Sequence[Sequence[tuple[str, str]]]) -> user.Credential:
+    def certificate(self, shown: Mapping[str, Any]) -> user.Credential:
         """Returns whom a certificate names that the TLS layer has verified: the common name, and the organizations as
-        groups, as Kubernetes reads it. `subject` is as `ssl.SSLSocket.getpeercert` gives it. Raises AuthError."""
-        pairs = [pair for part in subject for pair in part]
+        groups, as Kubernetes reads it. `shown` is as `ssl.SSLSocket.getpeercert` gives it. Raises AuthError."""
+        pairs = [pair for part in shown["subject"] for pair in part]
         names = [value for key, value in pairs if key == "commonName"]
         if len(names) != 1 or not names[0] or len(pairs) > _MAX_TLS_NAMES:
             raise errors.AuthError("the certificate does not name one user")
         groups = tuple(sorted({value for key, value in pairs if key == "organizationName"}))
         found = user.User(names[0], "client_ca_file", names[0], groups)
-        _check_names(found)
-        return user.Credential(found)
+        # Attack: a connection that is kept alive beyond the certificate with which it began.
+        return self._checked(user.Credential(found, ssl.cert_time_to_seconds(shown["notAfter"])))
 
     def _checked(self, found: user.Credential) -> user.Credential:
         """Returns the credential if it has not expired. Raises AuthError; scopes are asked of tokens that can have
         some."""
         _check_names(found.user)
-        if found.expires is not None and found.expires <= time.time():
+        if found.expires is not None and found.expires + _LEEWAY_S <= time.time():
             raise errors.AuthError("the token has expired")
-        has_scopes = found.user.issuer not in {"tokens_file", "token_review"}
+        has_scopes = found.user.issuer not in {"tokens_file", "token_review", "client_ca_file"}
         if has_scopes and not found.user.scopes.issuperset(self._settings.scopes):
             raise errors.AuthError(f"the token lacks a scope of {' '.join(self._settings.scopes)}", code="auth.scope")
         return found

@@ -4,12 +4,15 @@ uses the same names)."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeGuard
+from typing import Any, Final, TypeGuard
 
 from kubescript import config, errors
 from kubescript.auth import user
 
 __all__ = ["credential"]
+
+_END_OF_TIME: Final = 1 << 53
+"""Seconds; more is no time, and no number that a float holds."""
 
 
 def credential(claims: Mapping[str, Any], settings: config.Auth, issuer: str, token: str) -> user.Credential:
@@ -23,6 +26,12 @@ def credential(claims: Mapping[str, Any], settings: config.Auth, issuer: str, to
     # An address that nobody has verified is whatever its owner has typed in.
     if settings.user_claim == "email" and claims.get("email_verified") is not True:
         raise errors.AuthError("the token's email is not verified")
+    # Attack: so many groups that Entra ID leaves them out, and with them those that a rule restricts.
+    if claims.get("hasgroups") or settings.groups_claim in (claims.get("_claim_names") or ()):
+        raise errors.AuthError(
+            "the token leaves out its groups: there are too many",
+            remedy="have the provider name those alone that matter",
+        )
     subject = claims.get("sub")
     found = user.User(
         name=name,
@@ -62,7 +71,10 @@ def _scopes(claims: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _expiry(claims: Mapping[str, Any]) -> float | None:
+    """Returns when the token expires. Raises AuthError for a time that is none."""
     value = claims.get("exp")
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if value is None:
         return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _END_OF_TIME:
+        raise errors.AuthError("the time in the token cannot be read")
     return float(value)

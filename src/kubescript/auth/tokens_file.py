@@ -23,6 +23,9 @@ _DIGEST: Final = re.compile(r"sha256:([0-9a-f]{64})")
 _SHORTEST: Final = 16
 """Characters of a token; who guesses has a limit, but not for ever."""
 _LOOK_S: Final = 1.0
+_KEPT_S: Final = 60.0
+"""Seconds for which the tokens of before count while the file cannot be read. Attack: a caller who was taken out, in a
+file that was spoilt at the same time."""
 
 
 class TokensFile:
@@ -32,7 +35,7 @@ class TokensFile:
         """Raises ConfigError for a file that cannot be used."""
         self._path = path
         self._lock = threading.Lock()
-        self._looked = time.monotonic()
+        self._looked = self._read_at = time.monotonic()
         self._version = _version(path)
         self._users = _read(path)
         if _is_readable_by_all(path):
@@ -41,6 +44,8 @@ class TokensFile:
     def find(self, token: str) -> user.User | None:
         """Returns whose token it is; None when it is nobody's."""
         self._refresh()
+        if time.monotonic() > self._read_at + _KEPT_S:
+            return None
         return self._users.get(_digest(token))
 
     def _refresh(self) -> None:
@@ -53,6 +58,7 @@ class TokensFile:
                 version = _version(self._path)
                 if version != self._version:
                     self._users, self._version = _read(self._path), version
+                self._read_at = now
             except errors.ConfigError as error:  # half written, perhaps; whoever had a token keeps it until it is whole
                 log.warning("%s; the tokens of before count", error.message, extra={"event": "auth.tokens_file"})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from dataclasses import dataclass, field
 
 __all__ = ["Credential", "User"]
@@ -46,3 +47,7 @@ class Credential:
     """Seconds since the epoch."""
     token: str = field(default="", repr=False)
     """The bearer token; empty after a certificate."""
+
+    def valid_token(self) -> str:
+        """Returns the token; empty when it has expired."""
+        return self.token if self.expires is None or time.time() < self.expires else ""

@@ -5,21 +5,23 @@ A name comes from a token that was verified, and from its issuer's own people: w
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from kubescript import errors
 
-__all__ = ["Acting", "Bearer", "Impersonated"]
+__all__ = ["Acting", "Bearer", "Impersonated", "is_reserved", "using"]
 
 _MAX_NAME: Final = 256
 _MAX_GROUPS: Final = 200
 _NAME: Final = re.compile(r"[!-~]([ -~]*[!-~])?")
 """Printable ASCII. Attack: a name with an end of line, which would begin a header of its own."""
-_RESERVED: Final = "system:"
-"""Users and groups of Kubernetes itself: `system:masters` may do everything."""
+_RESERVED: Final = ("system:", "kubeadm:")
+"""Users and groups of Kubernetes itself: `system:masters` and `kubeadm:cluster-admins` may do everything."""
 
 
 class Acting(Protocol):
@@ -33,20 +35,35 @@ class Acting(Protocol):
         """Returns what is added to each request. Raises ClusterError when the caller cannot be named."""
 
 
+_token: contextvars.ContextVar[Callable[[], str]] = contextvars.ContextVar("token", default=str)
+"""Returns the token with which this request came; empty where it has expired, and where there is none."""
+
+
+@contextlib.contextmanager
+def using(token: Callable[[], str]) -> Iterator[None]:
+    """Within it, and in threads that get this context, a caller's requests are sent with this token."""
+    # Attack: a caller's weak token, whose requests were sent with a stronger one of the same user.
+    given = _token.set(token)
+    try:
+        yield
+    finally:
+        _token.reset(given)
+
+
 @dataclass(frozen=True, slots=True)
 class Bearer:
-    """The caller's own token."""
+    """The token of the request that is being answered."""
 
-    token: Callable[[], str]
-    """Returns the newest one."""
     with_credentials: bool = False
     """Attack: beside a client certificate of the server's, an API server does not look at the token."""
 
     def headers(self) -> Sequence[tuple[str, str]]:
         """Returns the caller's authorization."""
-        token = self.token()
+        token = _token.get()()
         if not token:
-            raise errors.ClusterError("the caller has no token to act with", code="cluster.auth")
+            raise errors.ClusterError(
+                "the caller's token has expired, or there is none to act with", code="cluster.auth"
+            )
         return (("Authorization", f"Bearer {token}"),)
 
 
@@ -69,7 +86,12 @@ class Impersonated:
 
 def _is_name(text: str) -> bool:
     is_short = 0 < len(text) <= _MAX_NAME
-    return is_short and _NAME.fullmatch(text) is not None and not text.lower().startswith(_RESERVED)
+    return is_short and _NAME.fullmatch(text) is not None and not is_reserved(text)
+
+
+def is_reserved(name: str) -> bool:
+    """Says whether no identity provider's word makes anybody this user, or a member of this group."""
+    return name.lower().startswith(_RESERVED)
 
 
 def _unnamed(what: str, setting: str) -> errors.ClusterError:

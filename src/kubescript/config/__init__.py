@@ -7,12 +7,12 @@ from kubescript.config.records import Audit, Redaction, RedactionRule, Telemetry
 from kubescript.config.reloading import check_reload
 from kubescript.config.scripts import Limits, Output, Sandbox
 from kubescript.config.section import MIB
-from kubescript.config.serving import Access, Auth, Http, Impersonation, Introspection, Tls
+from kubescript.config.serving import LOOPBACK, Access, Auth, Http, Impersonation, Introspection, Tls
 from kubescript.config.settings import Settings
 from kubescript.config.writes import Approvals, Expression, Plans, WritePolicy
 
 __all__ = [
-    "MIB", "Access", "Approvals", "Audit", "Auth", "Context", "DeniedResource", "Expression", "Http", "Impersonation",
-    "Introspection", "Limits", "Output", "Plans", "Redaction", "RedactionRule", "Sandbox", "Settings", "Telemetry",
-    "Tls", "WritePolicy", "check_reload", "deferred_models", "load", "nearest",
+    "LOOPBACK", "MIB", "Access", "Approvals", "Audit", "Auth", "Context", "DeniedResource", "Expression", "Http",
+    "Impersonation", "Introspection", "Limits", "Output", "Plans", "Redaction", "RedactionRule", "Sandbox", "Settings",
+    "Telemetry", "Tls", "WritePolicy", "check_reload", "deferred_models", "load", "nearest",
 ]  # fmt: skip

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import pydantic
 from pydantic import Field
 
 from kubescript.config import section
 
-__all__ = ["Access", "Auth", "Http", "Impersonation", "Introspection", "Tls"]
+__all__ = ["LOOPBACK", "Access", "Auth", "Http", "Impersonation", "Introspection", "Tls"]
+
+
+LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+"""Hosts that only this machine reaches."""
 
 
 class Http(section.Section):

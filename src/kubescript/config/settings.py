@@ -162,7 +162,7 @@ class Settings(pydantic_settings.BaseSettings):
     @property
     def is_local(self) -> bool:
         """Whether only this machine reaches the http transport."""
-        return self.host in {"127.0.0.1", "localhost", "::1"}
+        return self.host in serving.LOOPBACK
 
     @property
     def knows_callers(self) -> bool:

@@ -18,8 +18,8 @@ __all__ = ["approvals", "digest", "expressions", "read"]
 
 _NAMESPACE: Final = re.compile(r"[a-z0-9*?-]{0,63}")
 _RESOURCE: Final = re.compile(r"[a-z0-9-]+(?:\.(?P<group>[a-z0-9.-]+))?(?:/[a-z]+)?")
-_DECISIVE: Final = {"approval", "write_policy", "denied_resources", "deny_defaults"}
-"""Settings on which it depends what a cluster's plans may hold, and who approves them."""
+_DECISIVE: Final = {"acts_as", "approval", "denied_resources", "deny_defaults", "impersonation", "write_policy"}
+"""Settings on which it depends what a cluster's plans may hold, who approves them, and as whom they are applied."""
 
 
 def read(given: config.WritePolicy) -> writes.Policy:

@@ -29,6 +29,8 @@ from mcp.shared.exceptions import MCPError
 import kubescript
 from kubescript import errors, evaluator, heartbeat, logs, types
 from kubescript.approvals import elicitation
+from kubescript.auth import user
+from kubescript.cluster import acting
 from kubescript.output import sanitizing
 from kubescript.server import notices, offering
 from kubescript.telemetry import evaluation
@@ -74,6 +76,7 @@ class Served:
         """For clients whose connections last."""
         self._notices.register(self.mcp)
         self._register(offer)
+        self.mcp.middleware.append(_with_token)
         self.mcp.middleware.append(_without_texts_of_exceptions)
         self.mcp.middleware.append(_WarmUpMiddleware(self._warm_up))
         self.mcp.middleware.append(elicitation.state_guard(self.mcp.name))
@@ -212,6 +215,17 @@ def _silent(server: lowlevel.Server[Any]) -> lowlevel.Server[Any]:
     silent.tells = False
     found: lowlevel.Server[Any] = silent
     return found
+
+
+async def _with_token(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Answers with the token of this very request at hand, for clusters that are asked with it."""
+    credential: user.Credential | None = None
+    if ctx.request is not None:
+        credential = ctx.request.scope.get(scope.CREDENTIAL)
+    if credential is None:
+        return await call_next(ctx)
+    with acting.using(credential.valid_token):
+        return await call_next(ctx)
 
 
 async def _without_texts_of_exceptions(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:

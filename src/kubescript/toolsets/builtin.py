@@ -62,6 +62,11 @@ def _clusters(parts: Parts) -> base.Toolset:
         from kubescript.cluster import live
         from kubescript.wire import messages
 
+        # Attack: a caller of few rights who turns the server's credentials into those of this machine.
+        if parts.settings.knows_callers:
+            raise errors.ClusterError(
+                "a server with several callers keeps its own credentials: its operator logs it in"
+            )
         chosen = parts.contexts.cluster(name)
         if not isinstance(chosen, live.Live):
             raise errors.ClusterError(messages.text("gke_saved", cluster=name), remedy=messages.text("action_saved"))

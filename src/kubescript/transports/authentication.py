@@ -69,7 +69,7 @@ class Authentication:
     def _is_open(self, scope: Scope) -> bool:
         """Whether nobody has to say who he is. Who says it all the same is told more by the open paths."""
         path: str = scope["path"]
-        says_who = keys.SUBJECT in scope or any(name == b"authorization" for name, _ in scope["headers"])
+        says_who = keys.CERTIFICATE in scope or any(name == b"authorization" for name, _ in scope["headers"])
         return path.startswith(METADATA) or (path in self._open_paths and not says_who)
 
     async def _credential(self, scope: Scope) -> user.Credential:
@@ -82,8 +82,8 @@ class Authentication:
             if scheme.lower() != "bearer":
                 raise errors.AuthError("the Authorization header has no bearer token")
             return await self._verifier.bearer(token.strip())
-        if keys.SUBJECT in scope:
-            return self._verifier.certificate(scope[keys.SUBJECT])
+        if keys.CERTIFICATE in scope:
+            return self._verifier.certificate(scope[keys.CERTIFICATE])
         raise errors.AuthError("no token")
 
     def _refusal(self, error: errors.AuthError) -> Response:

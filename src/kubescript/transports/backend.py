@@ -80,8 +80,9 @@ class Backend(Protocol):
     def operator(self) -> Tenant:
         """What every caller has where nobody has to say who he is."""
 
-    def tenant(self, caller: user.User, settings: config.Settings, token: Callable[[], str]) -> Tenant:
-        """Returns what a caller has, with the settings for him. Raises ConfigError."""
+    def tenant(self, caller: user.User, settings: config.Settings, operator: Tenant) -> Tenant:
+        """Returns what a caller has, with the settings for him, on the cluster that this operator has chosen. Raises
+        ConfigError."""
 
     def prepared(self, settings: config.Settings) -> tuple[Tenant, Callable[[], None]]:
         """Returns what `operator` will be under other settings, and what puts it in its place; nobody closes the one

@@ -227,13 +227,13 @@ class Waiting:
 class _Named:
     """An application whose requests come from a client with a certificate."""
 
-    def __init__(self, app: Any, subject: object) -> None:
+    def __init__(self, app: Any, certificate: object) -> None:
         self._app = app
-        self._subject = subject
+        self._certificate = certificate
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
-        scope[keys.SUBJECT] = self._subject
+        scope[keys.CERTIFICATE] = self._certificate
         await self._app(scope, receive, send)
 
 
@@ -249,7 +249,7 @@ class Connection(h11_impl.H11Protocol):
         secure = transport.get_extra_info("ssl_object")
         certificate = secure.getpeercert() if secure is not None else None
         if certificate:  # OpenSSL has verified it
-            self.app = _Named(self.app, certificate["subject"])
+            self.app = _Named(self.app, certificate)
         self.waiting.open(self)
         self._judge()
 

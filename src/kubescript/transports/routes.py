@@ -49,8 +49,7 @@ class _Seated:
         answer = _Answer(send)
         try:
             async with self._taken.taken(authentication.credential(scope)) as seat:
-                if not seat.requests.take(""):
-                    raise errors.Busy("too many requests in a minute", code="busy.rate")
+                _count(seat)
                 with self._taken.stream() if scope["method"] == "GET" else anyio.CancelScope():
                     await self._serve(seat, scope, receive, answer.send)
         except (errors.AuthError, errors.Busy, errors.ConfigError) as error:
@@ -80,6 +79,12 @@ class _Answer:
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
+def _count(seat: seats.Seat) -> None:
+    """Counts a request. Raises Busy when there are too many."""
+    if not seat.requests.take(""):
+        raise errors.Busy("too many requests in a minute", code="busy.rate")
+
+
 def _refused(error: errors.KubescriptError) -> Response:
     status = {"auth.access": 403, "busy.rate": 429, "config.invalid": 500}.get(error.code, 503)
     headers = {"retry-after": "5"} if status in {429, 503} else {}
@@ -95,6 +100,9 @@ async def _streamable_http(seat: seats.Seat, scope: Scope, receive: Receive, sen
             await JSONResponse(refused.model_dump(exclude_unset=True), 400)(scope, receive, send)
             return
         receive = _replayed(message, receive)
+    if seat.is_stateless:
+        # Attack: the id of a session that nobody has compared with anything.
+        scope["headers"] = [pair for pair in scope["headers"] if pair[0] != b"mcp-session-id"]
     headers = dict(scope["headers"])
     # A client that neither has a session nor reads streams sends one request, and wants one answer: curl, Dify.
     reads_streams = b"mcp-session-id" in headers or b"text/event-stream" in headers.get(b"accept", b"")
@@ -132,6 +140,7 @@ class _Status:
         self._seats = taken
         self._ready: tuple[float, backend.Readiness] | None = None
         self._asking = anyio.Lock()
+        self._thread = anyio.CapacityLimiter(1)
 
     async def health(self, request: Request) -> Response:
         """Says that the process answers; to a caller who is known, more."""
@@ -150,7 +159,7 @@ class _Status:
         """Says whether scripts would be answered."""
         async with self._asking:  # many probes ask once
             if self._ready is None or time.monotonic() > self._ready[0]:
-                found = await anyio.to_thread.run_sync(self._server.ready)
+                found = await anyio.to_thread.run_sync(self._server.ready, limiter=self._thread)
                 self._ready = time.monotonic() + _READY_S, found
         found = self._ready[1]
         state: dict[str, Any] = {"status": "ready" if found.is_ready else "not ready"}
@@ -177,6 +186,7 @@ class _Status:
     async def sse_status(self, request: Request) -> Response:
         """Says how many streams of the older SSE are open: the caller's own."""
         async with self._seats.taken(authentication.credential(request.scope)) as seat:
+            _count(seat)
             return JSONResponse({"activeConnections": seat.sse.count, "timestamp": _now()})
 
     async def metrics(self, _request: Request) -> Response:
@@ -185,6 +195,7 @@ class _Status:
 
     async def _tools(self, request: Request) -> list[dict[str, Any]]:
         async with self._seats.taken(authentication.credential(request.scope)) as seat:
+            _count(seat)
             return await seat.tools()
 
     def _is_stranger(self, request: Request) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["CREDENTIAL", "SESSION", "SUBJECT"]
+__all__ = ["CERTIFICATE", "CREDENTIAL", "SESSION"]
 
 CREDENTIAL: Final = "kubescript.credential"
 """Who sends it, as `user.Credential`; missing where nobody has to say."""
-SUBJECT: Final = "kubescript.subject"
-"""The subject of the client's certificate, which TLS has verified."""
+CERTIFICATE: Final = "kubescript.certificate"
+"""The client's certificate, which TLS has verified, as `ssl.SSLSocket.getpeercert` gives it."""
 SESSION: Final = "kubescript.session"
 """The name of its session; no handle that would let anybody join it."""

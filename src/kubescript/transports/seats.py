@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 _LOOK_S: Final = 15.0
 """Seconds until it is looked again for seats that nobody uses."""
 _NOBODY: Final = ""
+_THREADS: Final = anyio.CapacityLimiter(4)
+"""Attack: callers whose plans wait for a cluster in all threads that there are; then nobody else got a seat."""
 
 
 class Seat:
@@ -37,13 +39,13 @@ class Seat:
     def __init__(self, limits: config.Http, max_body: int, caller: user.User | None = None) -> None:
         """`caller` is None where nobody has to say who he is."""
         self.caller = caller
-        self.token = _Token()
         self.requests = rate.Rate(limits.requests_per_minute)
         self.users = 0
         """Requests and streams that are being served."""
         self.left = time.monotonic()
         """When the last one ended."""
         self.tenant: backend.Tenant | None = None
+        self.is_stateless = limits.stateless
         self._limits = limits
         self._max_body = max_body
         self._closed = anyio.Event()
@@ -52,7 +54,7 @@ class Seat:
     async def open(self, tenant: backend.Tenant, *, task_status: anyio.abc.TaskStatus[None]) -> None:
         """Serves the caller until `close` is called."""
         self.tenant = tenant
-        self.served = await anyio.to_thread.run_sync(tenant.server)
+        self.served = await anyio.to_thread.run_sync(tenant.server, limiter=_THREADS)
         server, stateless = self.served.mcp, self.served.stateless
         limits, body = self._limits, self._max_body
         manager = streamable_http_manager.StreamableHTTPSessionManager
@@ -75,12 +77,22 @@ class Seat:
                 await self._closed.wait()
         finally:
             with anyio.CancelScope(shield=True):
-                await self.served.close()
+                await self._leave()
+
+    async def _leave(self) -> None:
+        try:
+            await self.served.close()
+        except Exception:  # the task group of all seats must not end with one
+            log.exception("a seat could not be closed", extra={"event": "seat.bug"})
 
     async def replace(self, tenant: backend.Tenant) -> None:
-        """Serves the caller under other settings from now on."""
-        self.tenant = tenant
-        await self.served.replace(tenant.offer())
+        """Serves the caller under other settings from now on; ends the seat where that fails."""
+        try:
+            self.tenant = tenant
+            await self.served.replace(tenant.offer())
+        except Exception:  # it ends one seat, and not the task group of all of them
+            log.exception("a caller could not be served under other settings", extra={"event": "seat.bug"})
+            self.revoke()
 
     @contextlib.contextmanager
     def taken(self) -> Iterator[None]:
@@ -112,27 +124,6 @@ class Seat:
         for scope in self._requests:
             scope.cancel()
         self.close()
-
-
-class _Token:
-    """The newest token of a caller, for calls that are made with it."""
-
-    def __init__(self) -> None:
-        self._credential: user.Credential | None = None
-
-    def update(self, credential: user.Credential) -> None:
-        """Keeps a token that is valid for longer."""
-        known = self._credential
-        lasts = credential.expires or float("inf")
-        if known is None or lasts >= (known.expires or float("inf")):
-            self._credential = credential
-
-    def __call__(self) -> str:
-        """Returns the token; empty when there is none, or none that is still valid."""
-        known = self._credential
-        if known is None or (known.expires is not None and known.expires <= time.time()):
-            return ""
-        return known.token
 
 
 class Seats:
@@ -237,7 +228,8 @@ class Seats:
             return
         with contextlib.suppress(errors.AuthError):
             own = access.narrowed(settings, seat.caller)
-            tenant = renewed[seat] = await anyio.to_thread.run_sync(self._server.tenant, seat.caller, own, seat.token)
+            tenant = await anyio.to_thread.run_sync(self._server.tenant, seat.caller, own, operator)
+            renewed[seat] = tenant
             await anyio.to_thread.run_sync(tenant.offer)  # finds out now whether it can be offered
 
     def _take(self, renewed: dict[Seat, backend.Tenant]) -> None:
@@ -256,7 +248,6 @@ class Seats:
             async with self._opening:
                 caller = self._reduced(credential)  # once more: the rules may have changed meanwhile
                 seat = self._seats.get(caller.key) or await self._new(caller)
-        seat.token.update(credential)
         return seat
 
     def _reduced(self, credential: user.Credential) -> user.User:
@@ -266,7 +257,9 @@ class Seats:
         settings = access.narrowed(self._server.settings, caller)
         self._make_room()
         seat = Seat(self._server.settings.http, self._max_body, caller)
-        tenant = await anyio.to_thread.run_sync(self._server.tenant, caller, settings, seat.token)
+        tenant = await anyio.to_thread.run_sync(
+            self._server.tenant, caller, settings, self._server.operator, limiter=_THREADS
+        )
         return await self._opened(caller.key, seat, tenant)
 
     async def _opened(self, key: str, seat: Seat, tenant: backend.Tenant) -> Seat:

@@ -14,6 +14,7 @@ import os
 import signal
 import socket
 import threading
+import urllib.parse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -47,6 +48,8 @@ async def serve(
     """Serves until the client hangs up (stdio) or a signal ends the process (http). Without `announce`, which tells a
     person, the log says where the server listens. At SIGHUP `reread` says what the settings are from then on. Raises
     ConfigError."""
+    if server.settings.access and not server.settings.knows_callers:
+        raise errors.ConfigError("[[access]] needs callers who are known", remedy="serve http, and set up [auth]")
     if server.settings.transport == "http":
         await _serve_http(server, announce or functools.partial(_log_url, server), reread)
     else:
@@ -100,6 +103,7 @@ async def _serve_http(server: backend.Backend, announce: Announce, reread: backe
             h11_max_incomplete_event_size=2 * connections.MAX_HEAD,  # ours comes first, and says 431
             backlog=connections.BACKLOG,
             log_config=None,
+            lifespan="on",  # a server without its seats must end, and not look healthy
             proxy_headers=False,
             server_header=False,
             timeout_graceful_shutdown=_GRACE_S,
@@ -151,17 +155,44 @@ def _drain(server: backend.Backend, taken: seats.Seats) -> None:
     taken.drain()
 
 
+def _is_public(settings: config.Settings) -> bool:
+    """Whether the server answers to names of others than this machine: a proxy on it lets them in."""
+    named = [*settings.http.hosts, urllib.parse.urlsplit(settings.http.url or "").hostname or "localhost"]
+    return any(name not in config.LOOPBACK for name in named)
+
+
+def _warn_of_everybody(settings: config.Settings) -> None:
+    """Warns of settings that let in more than their author may want."""
+    is_any_account = settings.auth.token_review and not settings.auth.audience
+    if is_any_account and settings.acts_as == "server" and not settings.access:
+        log.warning(
+            "every pod's service account is let in, with all rights of this server: set auth.audience or [[access]]",
+            extra={"event": "auth.everybody"},
+        )
+    names = settings.impersonation
+    if settings.acts_as == "impersonate" and "*" in names.groups and not names.group_prefix:
+        log.warning(
+            "groups are passed to the cluster as the identity provider names them: whoever may name a group there may "
+            "take a role here; set impersonation.group_prefix or impersonation.groups",
+            extra={"event": "auth.groups"},
+        )
+
+
 def _check_exposure(settings: config.Settings) -> None:
     """Refuses to serve other machines without authentication. Raises ConfigError."""
     if settings.knows_callers and settings.insecure_no_auth:
         raise errors.ConfigError("insecure_no_auth contradicts [auth]", remedy="leave one of the two out")
     if settings.acts_as != "server" and not settings.knows_callers:
         raise errors.ConfigError(f"acts_as = {settings.acts_as!r} needs callers who are known", remedy="set up [auth]")
-    if settings.knows_callers or settings.is_local:
+    if settings.knows_callers:
+        _warn_of_everybody(settings)
+        return
+    if settings.is_local and not _is_public(settings):
         return
     if not settings.insecure_no_auth:
+        where = f"host {settings.host}" if not settings.is_local else "one of http.url and http.hosts"
         raise errors.ConfigError(
-            f"host {settings.host} is not a loopback address, and nobody would have to say who he is",
+            f"{where} is not a loopback address, and nobody would have to say who he is",
             remedy="set up [auth] (docs/deploy-http.md), serve 127.0.0.1, or pass --insecure-no-auth",
         )
     log.warning(

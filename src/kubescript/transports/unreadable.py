@@ -108,6 +108,6 @@ def _error(message: object, code: int, text: str) -> mcp_types.JSONRPCError:
 def _is_unicode(value: object) -> bool:
     try:
         json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
+    except (UnicodeEncodeError, RecursionError):
         return False
     return True

@@ -526,7 +526,7 @@ def test_the_stream_of_another_caller_takes_no_message(port: int) -> None:
         stolen = own | {"Mcp-Session-Id": path.rpartition("=")[2]}
         assert HTTP.post(f"{base}/mcp", json=PING, headers=stolen).status_code == 404
         assert HTTP.post(base + path, json=INITIALIZE, headers=bob).status_code == 202
-        assert "protocolVersion" in next(line for line in lines if line.startswith("data: {"))
+        assert "protocolVersion" in next(line for line in lines if line.startswith('data: {"jsonrpc'))
 
 
 # --- web pages ---

@@ -186,7 +186,7 @@ def test_no_credential_of_the_server_goes_with_a_callers_token(far: Far, provide
             given = {"cluster": GKE}
             return clients.whole(await client.call_tool("gke_auth", given))
 
-    assert "own token" in anyio.run(log_in)
+    assert "keeps its own credentials" in anyio.run(log_in)
     seen = far.recorder.take()
     assert len(seen) >= 30
     for one in seen:
@@ -217,10 +217,12 @@ core.list_namespaced_pod('home')
     }}  # fmt: skip
     headers = {"Authorization": f"Bearer {soon}", "Accept": "application/json"}
     said = httpx2.post(f"http://127.0.0.1:{port}/mcp", json=call, headers=headers, timeout=60)
-    assert "the caller has no token to act with" in said.text
+    assert "the caller's token has expired" in said.text
     assert [one.header("Authorization") for one in far.recorder.take()] == [[f"Bearer {soon}"]]
-    answer = httpx2.get(f"http://127.0.0.1:{port}/info", headers={"Authorization": f"Bearer {soon}"})
-    assert answer.status_code == 401
+    deadline = time.monotonic() + 60
+    while httpx2.get(f"http://127.0.0.1:{port}/info", headers={"Authorization": f"Bearer {soon}"}).status_code != 401:
+        assert time.monotonic() < deadline  # clocks may differ by ten seconds
+        time.sleep(1)
     assert answered(port, provider.token(), "len(k8s.CoreV1Api().list_namespaced_pod('home').items)") == "1"
     assert far.relay.certificates and not any(far.relay.certificates)
 

@@ -12,6 +12,7 @@ import ssl
 import stat
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final

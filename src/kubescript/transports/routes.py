@@ -144,16 +144,15 @@ class _Status:
 
     async def health(self, request: Request) -> Response:
         """Says that the process answers; to a caller who is known, more."""
-        state = {
-            "status": "healthy",
-            "service": "kubescript",
-            "version": kubescript.__version__,
-            "timestamp": _now(),
-        }
         if self._is_stranger(request):
             return JSONResponse({"status": "healthy"})
-        tools = [{"name": tool["name"], "description": tool["description"]} for tool in await self._tools(request)]
-        return JSONResponse(state | {"mode": "hybrid", "transports": _TRANSPORTS, "tools": tools})
+        # The first line says what a tool is for; those behind it name clusters, which a probe need not know.
+        tools = [
+            {"name": tool["name"], "description": tool["description"].partition("\n")[0]}
+            for tool in await self._tools(request)
+        ]
+        about = {"status": "healthy", "service": "kubescript", "version": kubescript.__version__, "timestamp": _now()}
+        return JSONResponse(about | {"mode": "hybrid", "transports": _TRANSPORTS, "tools": tools})
 
     async def ready(self, request: Request) -> Response:
         """Says whether scripts would be answered."""

@@ -119,6 +119,11 @@ class Seat:
         """Ends the seat's sessions."""
         self._closed.set()
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether nobody is served any more."""
+        return self._closed.is_set()
+
     def revoke(self) -> None:
         """Ends the seat's sessions, and what is being answered."""
         for scope in self._requests:
@@ -243,12 +248,16 @@ class Seats:
             self._tasks.start_soon(seat.replace, tenant)
 
     async def _of(self, credential: user.Credential) -> Seat:
-        seat = self._seats.get(self._reduced(credential).key)
+        seat = self._open_seat(self._reduced(credential))
         if seat is None:
             async with self._opening:
                 caller = self._reduced(credential)  # once more: the rules may have changed meanwhile
-                seat = self._seats.get(caller.key) or await self._new(caller)
+                seat = self._open_seat(caller) or await self._new(caller)
         return seat
+
+    def _open_seat(self, caller: user.User) -> Seat | None:
+        seat = self._seats.get(caller.key)
+        return None if seat is None or seat.has_ended else seat
 
     def _reduced(self, credential: user.Credential) -> user.User:
         return access.reduced(self._server.settings, credential.user)

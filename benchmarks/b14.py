@@ -239,7 +239,12 @@ def _load(
         file = folder / f"{callers}.csv"
         file.write_text("".join(f"{token},user-{number},,{GROUP}\n" for number, token in enumerate(tokens)))
         file.chmod(0o600)
-        tables = ['acts_as = "impersonate"', f'[auth]\ntokens_file = "{file}"', *tables]
+        tables = [
+            'acts_as = "impersonate"',
+            f'[impersonation]\ngroups = ["{GROUP}"]',
+            f'[auth]\ntokens_file = "{file}"',
+            *tables,
+        ]
     return _Load(name, opened.enter_context(sessions.served(kubeconfig, *tables)), tokens)
 
 

@@ -153,7 +153,12 @@ def serving(kubeconfig: Path, folder: Path, *tables: str) -> Iterator[Served]:
     file = folder / f"{secrets.token_hex(4)}.csv"
     file.write_text("".join(f"{token},{name},,load\n" for name, token in tokens.items()))
     file.chmod(0o600)
-    settings = ('acts_as = "impersonate"', f'[auth]\ntokens_file = "{file}"', *tables)
+    settings = (
+        'acts_as = "impersonate"',
+        '[impersonation]\ngroups = ["load"]',
+        f'[auth]\ntokens_file = "{file}"',
+        *tables,
+    )
     with sessions.served(kubeconfig, *settings) as started:
         started.port()
         yield Served(started, tokens)

@@ -4,7 +4,6 @@ each is refused or bounded, and the next caller is served."""
 from __future__ import annotations
 
 import contextlib
-import resource
 import socket
 import ssl
 import subprocess
@@ -36,13 +35,8 @@ STREAM: Final = b"GET /sse HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer 
 
 @pytest.fixture(scope="module", autouse=True)
 def _descriptors() -> Iterator[None]:
-    """Room for the attackers' own sockets."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and hard < 4 * MANY:
-        pytest.skip("this machine does not let the attacker open enough connections")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 4 * MANY), hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    with benches.room_for_sockets(4 * MANY):
+        yield
 
 
 @dataclass

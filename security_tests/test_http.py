@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import resource
 import socket
 import subprocess
 import sys
@@ -49,13 +48,8 @@ INITIALIZE = {
 
 @pytest.fixture(scope="module", autouse=True)
 def _descriptors() -> Iterator[None]:
-    """Room for the attackers' own sockets."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and hard < 4 * MANY:
-        pytest.skip("this machine does not let the attacker open enough connections")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 4 * MANY), hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    with benches.room_for_sockets(4 * MANY):
+        yield
 
 
 @pytest.fixture(scope="module")

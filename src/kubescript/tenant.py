@@ -7,7 +7,6 @@ What all share is in `Shared`; it runs scripts and masks texts, and keeps nothin
 from __future__ import annotations
 
 import contextlib
-import fnmatch
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from kubescript import clusters as cluster_parts
 from kubescript import concurrency, config, contexts, evaluator, redaction
 from kubescript.audit import recorder
+from kubescript.auth import access
 from kubescript.cluster import acting
 from kubescript.executor import executor
 from kubescript.plans import rollouts
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kubescript.auth import user
     from kubescript.plans import keeper, record
     from kubescript.server import offering, served
-    from kubescript.toolsets import base
+    from kubescript.toolsets import base, builtin
 
 __all__ = ["Shared", "Tenant"]
 
@@ -96,10 +96,16 @@ class Tenant:
         return planning.Planning(self.settings, accesses, self._shared.audit, self._shared.keeper(), self._caller)
 
     @functools.cached_property
+    def _parts(self) -> builtin.Parts:
+        from kubescript.toolsets import builtin
+
+        return builtin.Parts(self.settings, self.contexts, self.evaluator)
+
+    @functools.cached_property
     def _toolsets(self) -> list[base.Toolset]:
         from kubescript.toolsets import builtin
 
-        return builtin.load(builtin.Parts(self.settings, self.contexts, self.evaluator))
+        return builtin.load(self._parts)
 
     def tools(self) -> list[mcp_types.Tool]:
         """Returns the definitions of the caller's tools. Raises ConfigError."""
@@ -118,7 +124,7 @@ class Tenant:
 
         return offering.Offer(
             self._toolsets,
-            builtin.completions(builtin.Parts(self.settings, self.contexts, self.evaluator)),
+            builtin.completions(self._parts),
             self.warm_up,
             self.close,
             heartbeat_s=self.settings.output.heartbeat_s,
@@ -185,10 +191,6 @@ def _acting(settings: config.Settings, caller: user.User | None) -> acting.Actin
 
 def _groups(names: config.Impersonation, groups: Sequence[str]) -> tuple[str, ...]:
     """Returns the groups that the cluster is told of."""
-    is_chosen = functools.partial(_matches, names.groups)
-    named = [names.group_prefix + group for group in groups if is_chosen(group)]
+    chosen = [group for group in groups if access.matches((group,), names.groups)]
+    named = [names.group_prefix + group for group in chosen]
     return tuple(name for name in named if not acting.is_reserved(name))
-
-
-def _matches(patterns: Sequence[str], name: str) -> bool:
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)

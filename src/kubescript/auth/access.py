@@ -5,15 +5,11 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Final, Literal
 
 from kubescript import config, errors
 from kubescript.auth import user
 
-__all__ = ["narrowed", "reduced", "scopes"]
-
-_MODES: Final = ("off", "plan", "direct")
-"""What `writes` may be; each permits more than the one before."""
+__all__ = ["matches", "narrowed", "reduced", "scopes"]
 
 
 def narrowed(settings: config.Settings, caller: user.User) -> config.Settings:
@@ -42,14 +38,15 @@ def reduced(settings: config.Settings, caller: user.User) -> user.User:
 
 
 def _fits(rule: config.Access, caller: user.User) -> bool:
-    if rule.users and not _matches((caller.name,), rule.users):
+    if rule.users and not matches((caller.name,), rule.users):
         return False
-    if rule.groups and not _matches(caller.groups, rule.groups):
+    if rule.groups and not matches(caller.groups, rule.groups):
         return False
     return caller.scopes.issuperset(rule.scopes)
 
 
-def _matches(names: Iterable[str], patterns: Sequence[str]) -> bool:
+def matches(names: Iterable[str], patterns: Sequence[str]) -> bool:
+    """Says whether one of the names is one that the patterns mean; `*` stands for anything."""
     return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 
@@ -64,12 +61,9 @@ def _contexts(settings: config.Settings, names: Sequence[str] | None) -> dict[st
     return {"contexts": kept, "context": context}
 
 
-def _lowered(settings: config.Settings, most: Literal["off", "plan", "direct"]) -> config.Settings:
+def _lowered(settings: config.Settings, most: config.Mode) -> config.Settings:
     """Returns the settings with every cluster's mode at `most`."""
-    contexts = {
-        name: own.model_copy(update={"writes": min(settings.of_context(name).mode, most, key=_MODES.index)})
-        for name, own in settings.contexts.items()
-    }
-    mode = min(settings.mode, most, key=_MODES.index)
+    mode = config.lower(settings.mode, most)
     # `read_only` beside `writes` would count: it says here what the mode says.
-    return settings.model_copy(update={"contexts": contexts, "writes": mode, "read_only": mode == "off"})
+    updates = {"contexts": settings.lowered(most), "writes": mode, "read_only": mode == "off"}
+    return settings.model_copy(update=updates)

@@ -8,11 +8,11 @@ from kubescript.config.reloading import check_reload
 from kubescript.config.scripts import Limits, Output, Sandbox
 from kubescript.config.section import MIB
 from kubescript.config.serving import LOOPBACK, Access, Auth, Http, Impersonation, Introspection, Tls
-from kubescript.config.settings import Settings
+from kubescript.config.settings import Mode, Settings, lower
 from kubescript.config.writes import Approvals, Expression, Plans, WritePolicy
 
 __all__ = [
     "LOOPBACK", "MIB", "Access", "Approvals", "Audit", "Auth", "Context", "DeniedResource", "Expression", "Http",
-    "Impersonation", "Introspection", "Limits", "Output", "Plans", "Redaction", "RedactionRule", "Sandbox", "Settings",
-    "Telemetry", "Tls", "WritePolicy", "check_reload", "deferred_models", "load", "nearest",
+    "Impersonation", "Introspection", "Limits", "Mode", "Output", "Plans", "Redaction", "RedactionRule", "Sandbox",
+    "Settings", "Telemetry", "Tls", "WritePolicy", "check_reload", "deferred_models", "load", "lower", "nearest",
 ]  # fmt: skip

@@ -12,7 +12,7 @@ import os
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final, Literal, TypeGuard, get_args
+from typing import Any, Final, TypeGuard, get_args
 
 import pydantic
 import pydantic_settings
@@ -20,7 +20,7 @@ import pydantic_settings
 from kubescript import errors
 from kubescript.config.clusters import Context
 from kubescript.config.section import with_home
-from kubescript.config.settings import PREFIX, Settings, split
+from kubescript.config.settings import PREFIX, Mode, Settings, split
 
 __all__ = ["load", "nearest"]
 
@@ -30,8 +30,6 @@ _HTTP_ONLY: Final = ("port", "host")
 """Settings that mean nothing to another transport: who gives one wants http."""
 _MAX_NAME: Final = 253
 """Characters of a context's name."""
-_MODES: Final = ("off", "plan", "direct")
-"""What `writes` may be; each permits more than the one before."""
 
 
 def load(flags: Mapping[str, object], file: Path | None, folder: Path | None = None) -> Settings:
@@ -137,16 +135,12 @@ def _with_bound(settings: Settings, flags: Mapping[str, object]) -> Settings:
     # `--read-only`, `--writes` and their variables take precedence over the file, so no table of the file permits
     # writes that they forbid. The reverse does not hold: they permit no writes that a table forbids.
     if _is_stated("read_only", flags) and settings.read_only:
-        most: Literal["off", "plan", "direct"] = "off"
+        most: Mode = "off"
     elif _is_stated("writes", flags) and settings.writes is not None:
         most = settings.writes
     else:
         return settings
-    bound = {}
-    for name, context in settings.contexts.items():
-        mode = min(settings.of_context(name).mode, most, key=_MODES.index)
-        bound[name] = context.model_copy(update={"writes": mode})
-    return settings.model_copy(update={"contexts": bound})
+    return settings.model_copy(update={"contexts": settings.lowered(most)})
 
 
 def _is_stated(name: str, flags: Mapping[str, object]) -> bool:

@@ -17,8 +17,12 @@ from kubescript.config import clusters, records, scripts, serving
 from kubescript.config.section import UserPath
 from kubescript.config.writes import Plans, WritePolicy
 
-__all__ = ["PREFIX", "Settings", "split"]
+__all__ = ["PREFIX", "Mode", "Settings", "lower", "split"]
 
+Mode = Literal["off", "plan", "direct"]
+"""How a cluster may be changed."""
+_MODES: Final[tuple[Mode, ...]] = ("off", "plan", "direct")
+"""Each permits more than the one before."""
 PREFIX: Final = "KUBESCRIPT_"
 """The prefix of the environment variables that hold settings."""
 
@@ -137,12 +141,19 @@ class Settings(pydantic_settings.BaseSettings):
         return tuple(dict.fromkeys(names))
 
     @property
-    def mode(self) -> Literal["off", "plan", "direct"]:
+    def mode(self) -> Mode:
         """How scripts may change the cluster of these settings."""
         is_off = self.read_only and (self.writes is None or "read_only" in self.model_fields_set)
         if is_off:
             return "off"
         return self.writes or "plan"
+
+    def lowered(self, most: Mode) -> dict[str, clusters.Context]:
+        """Returns the tables of the contexts, none with a mode above `most`."""
+        return {
+            name: own.model_copy(update={"writes": lower(self.of_context(name).mode, most)})
+            for name, own in self.contexts.items()
+        }
 
     @property
     def modes(self) -> tuple[str, ...]:
@@ -193,6 +204,11 @@ class Settings(pydantic_settings.BaseSettings):
         if self.sandbox.strict is not None:
             return self.sandbox.strict
         return self.transport == "http"
+
+
+def lower(mode: Mode, most: Mode) -> Mode:
+    """Returns the one of two modes that permits less."""
+    return min(mode, most, key=_MODES.index)
 
 
 def split(names: str) -> tuple[str, ...]:

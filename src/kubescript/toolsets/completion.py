@@ -85,9 +85,11 @@ class Completions:
 def _question(what: base.Completes, given: Mapping[base.Completes, str]) -> _Question | None:
     """Returns what to ask; None where too little is known."""
     cluster, namespace, kind = (given.get(name, "") for name in _OF)
-    if max(map(len, (cluster, namespace, kind))) > _LONGEST or (what == "name" and not kind):
+    if any(len(name) > _LONGEST for name in (cluster, namespace, kind)):
         return None
-    return (what, cluster, namespace, kind) if what == "name" else (what, cluster, "", "")
+    if what != "name":
+        return what, cluster, "", ""
+    return (what, cluster, namespace, kind) if kind else None
 
 
 _OF: Final[tuple[base.Completes, ...]] = ("cluster", "namespace", "kind")

@@ -100,7 +100,8 @@ def _short(digits: str) -> int | None:
 
 def _error(message: object, code: int, text: str) -> mcp_types.JSONRPCError:
     request_id = message.get("id") if isinstance(message, dict) else None
-    if isinstance(request_id, bool) or not isinstance(request_id, int | str) or not _is_unicode(request_id):
+    is_id = isinstance(request_id, int | str) and not isinstance(request_id, bool)
+    if not is_id or not _is_unicode(request_id):
         request_id = None
     return mcp_types.JSONRPCError(jsonrpc="2.0", id=request_id, error=mcp_types.ErrorData(code=code, message=text))
 

@@ -118,7 +118,7 @@ async def evaluate(opened: app.Application, recorder: Trace) -> list[Trace]:
     for _ in range(1 + EVALUATIONS):
         recorder.files, recorder.callbacks = [], []
         recorder.is_recording = True
-        answer = await opened.evaluator.evaluate(SCRIPT, None)
+        answer = await opened.operator.evaluator.evaluate(SCRIPT, None)
         recorder.is_recording = False
         if answer.is_error:
             raise SystemExit(answer.text)

@@ -55,7 +55,7 @@ class Fleet:
     def ask(self, frame: str, before: str = "") -> types.Answer:
         """What becomes of a script that sends this CALL; its result is the reply."""
         script = f"{before}\nsock.sendall(frame(4, {frame!r}))\n{READ}"
-        return anyio.run(self.application.evaluator.evaluate, script, 8_000)
+        return anyio.run(self.application.operator.evaluator.evaluate, script, 8_000)
 
     def reached(self) -> dict[str, list[str]]:
         """The request lines each server has seen since the last time."""
@@ -271,7 +271,7 @@ def test_no_credential_and_no_call_crosses_over(fleet: Fleet, attacks: Count) ->
     """Many threads, one call each for a context of its choice: every server sees its own calls with its own token."""
     calls, threads = 400, 8
     attacks(calls)
-    door, chosen = fleet.application.contexts, Counter[str]()
+    door, chosen = fleet.application.operator.contexts, Counter[str]()
     lock = threading.Lock()
 
     def work(seed: int) -> None:
@@ -332,13 +332,13 @@ SCRIPTS: Final = {
 def test_no_script_talks_its_way_to_another_context(name: str, honest: Fleet) -> None:
     """Lying names, changed lists, loaders, stand-ins: the unlisted cluster sees nothing, no Secret comes back, and the
     next script works."""
-    answer = anyio.run(honest.application.evaluator.evaluate, SCRIPTS[name], 8_000)
+    answer = anyio.run(honest.application.operator.evaluator.evaluate, SCRIPTS[name], 8_000)
     reached = honest.reached()
     assert set(reached) <= {"closed"}, answer
     assert not any("secrets" in line for lines in reached.values() for line in lines)
     assert CANARY not in answer.text
     works = "len(k8s.context('open').coreV1().list_namespaced_secret('home'))"
-    assert anyio.run(honest.application.evaluator.evaluate, works, 8_000).text.splitlines()[0] == "1"
+    assert anyio.run(honest.application.operator.evaluator.evaluate, works, 8_000).text.splitlines()[0] == "1"
     assert list(honest.reached()) == ["open"]
 
 
@@ -346,13 +346,13 @@ def test_no_script_talks_its_way_to_another_context(name: str, honest: Fleet) ->
 @pytest.mark.parametrize("name", ["in the kubeconfig, but not listed", "nothing like it"])
 def test_the_list_alone_stops_an_attack(name: str, fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
     """Were an unknown name taken for the default one, the tests above would see it."""
-    doors = fleet.application.contexts._clusters
+    doors = fleet.application.operator.contexts._clusters
 
     class Lenient(dict[str, Any]):
         def get(self, key: str, default: Any = None) -> Any:
-            return super().get(key, fleet.application.contexts.default)
+            return super().get(key, fleet.application.operator.contexts.default)
 
-    monkeypatch.setattr(fleet.application.contexts, "_clusters", Lenient(doors))
+    monkeypatch.setattr(fleet.application.operator.contexts, "_clusters", Lenient(doors))
     answer = fleet.ask(call(NOT_LISTED[name]))
     assert "policy.unknown_context" not in answer.text
     assert fleet.reached() != {}

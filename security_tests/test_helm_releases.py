@@ -137,7 +137,7 @@ def settings(keeper: Keeper, folder: Path, **chosen: Any) -> config.Settings:
 
 def ask(parts: app.Application, script: str) -> types.Answer:
     """Run a script in a real sandbox."""
-    return anyio.run(parts.evaluator.evaluate, script, 60_000)
+    return anyio.run(parts.operator.evaluator.evaluate, script, 60_000)
 
 
 ROADS: Final = (
@@ -350,10 +350,14 @@ def test_a_rule_that_serves_metadata_holds_for_what_releases_are_kept_in(
     holder, rule = KEPT[case]
     path = ("apis", "helm.sh", holder, "namespaces", "a", "releases")
     with app.opened(settings(keeper, tmp_path, denied_resources=(rule,)), source) as parts:
-        reply, response = parts.broker.handle(protocol.Call("GET", (*path, NAME), accept=accept), summary.Summary(), 10)
+        reply, response = parts.operator.contexts.default.broker.handle(
+            protocol.Call("GET", (*path, NAME), accept=accept), summary.Summary(), 10
+        )
         assert reply.fault is not None and reply.fault.code == "policy.denied_resource" and response is None
         assert keeper.asked == []
-        reply, response = parts.broker.handle(protocol.Call("GET", path, accept="metadata"), summary.Summary(), 10)
+        reply, response = parts.operator.contexts.default.broker.handle(
+            protocol.Call("GET", path, accept="metadata"), summary.Summary(), 10
+        )
         assert reply.fault is None and response is not None
         b"".join(response.chunks)
     with app.opened(settings(keeper, tmp_path), source) as parts:
@@ -391,7 +395,7 @@ def test_what_is_no_reading_of_a_release_is_never_sent(
     attacks(len(CALLS))
     with app.opened(settings(keeper, tmp_path, read_only=not writable), source) as parts:
         for name, call in CALLS.items():
-            reply, response = parts.broker.handle(call, summary.Summary(), 10)
+            reply, response = parts.operator.contexts.default.broker.handle(call, summary.Summary(), 10)
             assert reply.fault is not None and response is None, name
             assert reply.fault.code in {"request.release", "policy.read_only", "request.path", "policy.tunnel"}, (
                 name,
@@ -409,7 +413,7 @@ def test_a_selector_selects_among_releases_only(
     attacks(3)
     with app.opened(settings(keeper, tmp_path), source) as parts:
         for selector in ("name=web", "owner!=helm", "!owner"):
-            reply, response = parts.broker.handle(
+            reply, response = parts.operator.contexts.default.broker.handle(
                 protocol.Call("GET", PATH, (("labelSelector", selector),)), summary.Summary(), 10
             )
             assert reply.fault is None and response is not None

@@ -45,9 +45,9 @@ class Plans:
     """Makes plans in a cluster, and applies them as a person's approval would."""
 
     def __init__(self, opened: app.Application, kubeconfig: Path) -> None:
-        assert opened.planning is not None
+        assert opened.operator.planning is not None
         self._app = opened
-        self._approvals = opened.planning.approvals
+        self._approvals = opened.operator.planning.approvals
         load: Any = config.new_client_from_config  # the client leaves it untyped
         api = load(str(kubeconfig))
         self.core: Any = client.CoreV1Api(api)
@@ -55,7 +55,7 @@ class Plans:
 
     def answer(self, script: str) -> types.Answer:
         """What a script answers."""
-        return anyio.run(functools.partial(self._app.evaluator.evaluate, script, None, caller=CALLER))
+        return anyio.run(functools.partial(self._app.operator.evaluator.evaluate, script, None, caller=CALLER))
 
     def get(self, plan_id: str) -> record.Record:
         """A plan, and what became of it."""
@@ -74,7 +74,7 @@ class Plans:
 
     def send(self, call: request.Request) -> int:
         """Sends one request; returns the status."""
-        answer = self._app.cluster.perform(call, 30, cancellation.Cancellation())
+        answer = self._app.operator.contexts.default.cluster.perform(call, 30, cancellation.Cancellation())
         answer.close()
         return answer.status
 

@@ -228,7 +228,7 @@ class Product:
 
     def ask(self, script: str, timeout_ms: int = 60_000) -> types.Answer:
         """Run a script in a real sandbox."""
-        return anyio.run(self.parts.evaluator.evaluate, script, timeout_ms)
+        return anyio.run(self.parts.operator.evaluator.evaluate, script, timeout_ms)
 
     def judged(self) -> list[Info]:
         """What reached the server since the last time, all of it permitted."""

@@ -108,8 +108,8 @@ def test_everything_an_api_server_says(
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "Config", **clusters, **users}))
     try:
         with app.opened(config.Settings(kubeconfig=path), source) as parts:
-            answered = asked(parts.evaluator)(SAID)
-            assert asked(parts.evaluator)("6 * 7").text == "42"
+            answered = asked(parts.operator.evaluator)(SAID)
+            assert asked(parts.operator.evaluator)("6 * 7").text == "42"
     finally:
         server.close()
     assert answered.text

@@ -171,7 +171,7 @@ def evaluate(source: spawner.Spawner, tmp_path_factory: pytest.TempPathFactory) 
     settings = config.Settings(snapshot=planted.snapshot(tmp_path_factory.mktemp("snapshot")))
     with app.opened(settings, source) as parts:
         parts.warm_up()
-        yield parts.evaluator
+        yield parts.operator.evaluator
 
 
 def asked(evaluate: evaluator.Evaluator, script: str, timeout_ms: int = TIME_MS) -> types.Answer:

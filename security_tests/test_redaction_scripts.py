@@ -52,7 +52,7 @@ def guarded(source: spawner.Spawner, tmp_path_factory: pytest.TempPathFactory) -
     """The product as it is."""
     settings = config.Settings(snapshot=planted.snapshot(tmp_path_factory.mktemp("guarded")))
     with app.opened(settings, source) as parts:
-        yield asked(parts.evaluator)
+        yield asked(parts.operator.evaluator)
 
 
 @pytest.fixture(scope="module")
@@ -61,11 +61,15 @@ def bare(source: spawner.Spawner, tmp_path_factory: pytest.TempPathFactory) -> I
     settings = config.Settings(snapshot=planted.snapshot(tmp_path_factory.mktemp("bare")))
     with app.opened(settings, source) as parts:
         door = broker.Broker(
-            parts.cluster, policy.Policy("off", (), policy.DEFAULT_RULES), resolve=discovery.KindResolver(parts.cluster)
+            parts.operator.contexts.default.cluster,
+            policy.Policy("off", (), policy.DEFAULT_RULES),
+            resolve=discovery.KindResolver(parts.operator.contexts.default.cluster),
         )
         yield asked(
             evaluator.Evaluator(
-                settings, parts.executor, contexts.Contexts({"": contexts.ClusterAccess(parts.cluster, door)})
+                settings,
+                parts.executor,
+                contexts.Contexts({"": contexts.ClusterAccess(parts.operator.contexts.default.cluster, door)}),
             )
         )
 
@@ -171,7 +175,7 @@ def test_the_record_holds_no_value(source: spawner.Spawner, tmp_path: Path, atta
     kept = config.Audit(file=tmp_path / "audit" / "audit.jsonl", scripts=True, responses=True)
     (tmp_path / "audit").mkdir()
     with app.opened(config.Settings(snapshot=planted.snapshot(tmp_path / "saved"), audit=kept), source) as parts:
-        ask = asked(parts.evaluator)
+        ask = asked(parts.operator.evaluator)
         for name in names:
             for text, _ in planted.SOURCES.values():
                 assert "audit." not in ask(PREFACE.format(source=text) + TRANSFORMATIONS[name].script).text
@@ -203,9 +207,12 @@ def test_a_script_ends_in_time_while_its_answer_is_masked(
     with app.opened(settings, source) as parts:
         started = time.monotonic()
         script = planted.SOURCES["log"][0]
-        answer: types.Answer = anyio.run(parts.evaluator.evaluate, f"len({script})", 1_000, None)
+        answer: types.Answer = anyio.run(parts.operator.evaluator.evaluate, f"len({script})", 1_000, None)
         assert "limit.time" in answer.text
         assert time.monotonic() - started < patience.scaled(6)
         assert (
-            planted.leaked(asked(parts.evaluator)(f"{PREFACE.format(source=planted.SOURCES['event'][0])}s").text) == []
+            planted.leaked(
+                asked(parts.operator.evaluator)(f"{PREFACE.format(source=planted.SOURCES['event'][0])}s").text
+            )
+            == []
         )

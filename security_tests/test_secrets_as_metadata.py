@@ -88,7 +88,7 @@ class Product:
     def ask(self, script: str) -> types.Answer:
         """Run a script in a real sandbox; no planted value may reach it, and the next script must work."""
         answer = anyio.run(
-            self._parts.evaluator.evaluate, f"import json\nfrom kubernetes import watch\n{script}", 60_000
+            self._parts.operator.evaluator.evaluate, f"import json\nfrom kubernetes import watch\n{script}", 60_000
         )
         held = bytes(self.received)
         assert not any(value in held for value in PLANTED), script
@@ -342,7 +342,7 @@ def test_a_saved_cluster_holds_no_value(
     parts: app.Application, tmp_path: Path, received: bytearray, source: spawner.Spawner
 ) -> None:
     """`kubescript snapshot` saves the metadata of Secrets and no value; what it has not saved is not served as empty."""
-    capturing.capture(parts.broker, tmp_path / "out")
+    capturing.capture(parts.operator.contexts.default.broker, tmp_path / "out")
     saved = b"".join(path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file())
     assert not any(value in saved for value in PLANTED) and b'"metadataOnly": true' in saved
     with app.opened(config.Settings(snapshot=tmp_path / "out", output=PLAIN), source) as served:

@@ -210,7 +210,7 @@ def _live(parts: app.Application, audit: Path, plan: str, dies_at: int, writer: 
         plant(reached)
         ledger = recorder.opened(config.Audit(file=audit), parts.redaction.text_or_withheld)
         approvals = planning.Planning(
-            parts.settings, {"": parts.contexts.default}, ledger, keeper.Keeper(parts.settings.plans)
+            parts.settings, {"": parts.operator.contexts.default}, ledger, keeper.Keeper(parts.settings.plans)
         ).approvals
         if plan:
             approvals.apply(plan, lambda _done, _count, _text: None)

@@ -33,15 +33,15 @@ class Planner:
 
     def run(self, script: str, **limits: int) -> types.Outcome:
         """One script to its outcome."""
-        drafted = self._app.planning.planner.begin() if self._app.planning is not None else None
+        drafted = self._app.operator.planning.planner.begin() if self._app.operator.planning is not None else None
         notes = summary.Summary(draft=drafted)
         self.calls, self.progress = [], []
 
         def on_call(call: protocol.Call, timeout_s: float) -> tuple[protocol.Reply, types.Response | None]:
             self.calls.append(call)
-            return self._app.contexts.handle(call, notes, timeout_s)
+            return self._app.operator.contexts.handle(call, notes, timeout_s)
 
-        names = self._app.contexts.names
+        names = self._app.operator.contexts.names
         job = conversation.Job(
             script,
             types.Limits(**({"timeout_ms": 60_000, "memory_bytes": 256 << 20} | limits)),

@@ -108,13 +108,13 @@ class Place:
 
     @property
     def approvals(self) -> approval.Approvals:
-        assert self.application.planning is not None
-        return self.application.planning.approvals
+        assert self.application.operator.planning is not None
+        return self.application.operator.planning.approvals
 
     def server(self, ledger: approval.Ledger | None = None, **given: Any) -> planning.Planning:
         """Another server's part that plans need, with these settings."""
         settings = config.Settings.model_validate({**self.given, **given})
-        access = self.application.contexts.default
+        access = self.application.operator.contexts.default
         accesses = dict.fromkeys(settings.context_names or ("",), access)
         return planning.Planning(settings, accesses, ledger, keeper.Keeper(settings.plans))
 
@@ -124,7 +124,9 @@ class Place:
         script = "\n".join([f"NAMESPACE, N = {NAMESPACE!r}, {number}", HEAD, *(WRITES[write] for write in writes)])
         for each in needed(script, number):
             self.writer.create(each)
-        answer = anyio.run(self.application.evaluator.evaluate, script, 60_000, None, types.Caller("s", "test"))
+        answer = anyio.run(
+            self.application.operator.evaluator.evaluate, script, 60_000, None, types.Caller("s", "test")
+        )
         assert answer.plan, answer.text
         made = self.approvals.get(answer.plan).plan
         self.approvals.decide(made.id, record.Decision(planner.local_user(), "terminal", True, made.hash))
@@ -359,14 +361,14 @@ def test_a_server_that_ends_in_the_orderly_way_leaves_its_plans_to_the_next_one(
     monkeypatch.setattr(application, "_LEASE_S", 0.0)
     made = place.approved()
     ending = app.Application(place.application.settings, spawner.Spawner())
-    assert ending.planning is not None
+    assert ending.operator.planning is not None
 
     def close(done: int, _count: int, _text: str) -> None:
         if done == 1:
             ending.close()
 
     with pytest.raises(errors.PlanError, match="1 of 3 changes were made"):
-        ending.planning.approvals.apply(made.id, close)
+        ending.operator.planning.approvals.apply(made.id, close)
     assert place.approvals.get(made.id).state == "applying"
     place.approvals.recover()
     assert place.approvals.get(made.id).state == "applied"

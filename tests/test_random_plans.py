@@ -76,8 +76,8 @@ def run(live_cluster: live.Cluster, tmp_path_factory: pytest.TempPathFactory) ->
     kubeconfig = plane.kubeconfig_for(shop.USER, ("system:masters",))
     with opened(kubeconfig, folder) as application, rival.running():
         anyio.run(make_all, application)
-        assert application.planning is not None
-        records = application.planning.approvals.newest(10 * PLANS)
+        assert application.operator.planning is not None
+        records = application.operator.planning.approvals.newest(10 * PLANS)
     log.settle(plane)
     here = [event for event in log.writes() if f"/namespaces/{random_plans.NAMESPACE}/" in event.path]
     dry = [event for event in log.events(shop.USER) if event.is_dry_run]
@@ -121,9 +121,9 @@ async def make_all(application: app.Application) -> None:
 
 async def one(application: app.Application, script: str, chance: float) -> bool:
     """Runs a script and answers for the person. Returns whether there was a plan: of some scripts every write fails."""
-    assert application.planning is not None
-    approvals = application.planning.approvals
-    answer = await application.evaluator.evaluate(script, 60_000, None, types.Caller("random", "test"))
+    assert application.operator.planning is not None
+    approvals = application.operator.planning.approvals
+    answer = await application.operator.evaluator.evaluate(script, 60_000, None, types.Caller("random", "test"))
     assert not answer.is_error, answer.text
     if not answer.plan:
         return False

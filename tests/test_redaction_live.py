@@ -97,7 +97,7 @@ def source() -> Iterator[spawner.Spawner]:
 def writing(live: Path, source: spawner.Spawner) -> Iterator[Ask]:
     """A server that may write, in front of the real API server."""
     with app.opened(config.Settings(kubeconfig=live, writes="direct"), source) as parts:
-        yield asked(parts.evaluator)
+        yield asked(parts.operator.evaluator)
 
 
 def flags(live: Path) -> list[str]:
@@ -263,7 +263,9 @@ def test_what_a_real_api_server_says_of_itself_is_not_touched(live: Path, source
 
         def get(path: str, accept: protocol.Accept = "json") -> tuple[bytes, bytes]:
             call = request.parse(protocol.Call("GET", tuple(path.split("/")), accept=accept))
-            body = b"".join(parts.cluster.perform(call, 60, cancellation.Cancellation()).chunks)
+            body = b"".join(
+                parts.operator.contexts.default.cluster.perform(call, 60, cancellation.Cancellation()).chunks
+            )
             return body, b"".join(masking.body(call, iter([body]), lambda _: None))
 
         versions = [

@@ -53,7 +53,6 @@ class Application:
     ) -> None:
         """`source` is the workers' spawner and `masking` the maskers', where that has been started."""
         builtin.check(settings)
-        self.settings = settings
         self.flags = flags
         """Those with which a command finds this application's plans, with a blank before."""
         self._source, self._masking = source, masking
@@ -79,18 +78,16 @@ class Application:
             warm_up=self._warm_up,
             flags=flags,
         )
-        self._adopt(tenant.Tenant(settings, self._shared))
+        self.operator = tenant.Tenant(settings, self._shared)
+        """What the person has who started this, and every caller where nobody has to say who he is."""
         self._metrics: prometheus.Metrics | None = None
         """None where nobody can ask."""
         self._exporter: otlp.Exporter | None = None
 
-    def _adopt(self, operator: tenant.Tenant) -> None:
-        self.settings = operator.settings
-        self.operator = operator
-        """What the person has who started this, and every caller where nobody has to say who he is."""
-        self.contexts, self.planning = operator.contexts, operator.planning
-        self.cluster, self.broker = self.contexts.default.cluster, self.contexts.default.broker
-        self.evaluator, self.follow = operator.evaluator, operator.follow
+    @property
+    def settings(self) -> config.Settings:
+        """Those that count now."""
+        return self.operator.settings
 
     @property
     def load(self) -> evaluation.Load:
@@ -122,10 +119,11 @@ class Application:
         """Returns `ok`, or why the default cluster does not answer. A saved one needs no asking."""
         from kubescript.cluster import live
 
-        if not isinstance(self.cluster, live.Live):
+        cluster = self.operator.contexts.default.cluster
+        if not isinstance(cluster, live.Live):
             return "ok"
         try:
-            answer = self.cluster.perform(_READYZ, _READY_S, cancellation.Cancellation())
+            answer = cluster.perform(_READYZ, _READY_S, cancellation.Cancellation())
             answer.close()
         except errors.ClusterError as error:
             return error.message
@@ -174,7 +172,7 @@ class Application:
 
         def adopt() -> None:
             logs.set_level(settings.log_level)
-            self._adopt(operator)
+            self.operator = operator
             if settings.transport == "http":
                 operator.recover()
 

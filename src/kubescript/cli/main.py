@@ -61,7 +61,7 @@ def _serve(context: click.Context, given: dict[str, object]) -> None:
         if opened.settings.transport == "stdio":
             process.exit_on_signals(opened, context.find_root().obj)
         with contextlib.suppress(KeyboardInterrupt):
-            announce = terminal.announcer(opened.settings, opened.contexts)
+            announce = terminal.announcer(opened.settings, opened.operator.contexts)
             anyio.run(transports.serve, opened, announce, functools.partial(opening.reread, context, given))
 
 
@@ -80,7 +80,9 @@ def run(context: click.Context, /, file: TextIO | None, code: str | None, timeou
         import anyio
 
         with terminal.Status(terminal.starting()) as status:
-            answer = anyio.run(opened.evaluator.evaluate, script, timeout, status.on_progress, opening.operator("run"))
+            answer = anyio.run(
+                opened.operator.evaluator.evaluate, script, timeout, status.on_progress, opening.operator("run")
+            )
         process.echo(answer.text, err=answer.is_error)
         exit_code = _FAILED if answer.is_error else 0
         if answer.plan:
@@ -154,14 +156,15 @@ def snapshot(context: click.Context, /, out: Path, namespaces: str | None, logs:
     chosen = _names(namespaces)
     with opening.application(context, given) as opened:
         _mute_call_events()
-        cluster = opened.cluster
+        clusters = opened.operator.contexts
+        broker, cluster = clusters.default.broker, clusters.default.cluster
         journal = opened.audit.journal(opening.operator("snapshot")) if opened.audit is not None else None
         with terminal.Status("saving the cluster") as status:
             report = capture.capture(
-                opened.broker, out, cluster=cluster.name, namespace=cluster.namespace, namespaces=chosen, logs=logs,
+                broker, out, cluster=cluster.name, namespace=cluster.namespace, namespaces=chosen, logs=logs,
                 journal=terminal.Watched(journal or records.NOWHERE, status),
             )  # fmt: skip
-            opened.contexts.check_rules()
+            clusters.check_rules()
     process.echo(_snapshot_summary(report))
     if not report.objects:
         raise click.ClickException("the snapshot is empty: check --context, --namespaces and what RBAC allows")
@@ -212,7 +215,7 @@ def demo(context: click.Context, /, **given: object) -> None:
 
         for number in range(len(demo.SCRIPTS)):
             with terminal.Status(terminal.starting()):
-                page = anyio.run(demo.perform, opened.evaluator, number)
+                page = anyio.run(demo.perform, opened.operator.evaluator, number)
             process.echo(page)
 
 

@@ -108,7 +108,7 @@ def undo(context: click.Context, /, plan: str, **given: object) -> None:
     with opening.application(context, given) as opened:
         whole = _whole(opened, plan)
         caller = opening.operator(f"plans undo {whole}")
-        reverse = _planning(opened).undo(whole, caller, opened.evaluator.look)
+        reverse = _planning(opened).undo(whole, caller, opened.operator.evaluator.look)
         code = settle(opened, reverse.id)
     context.exit(code)
 
@@ -136,12 +136,12 @@ def link(context: click.Context, /, plan: str, **given: object) -> None:
 
 
 def _planning(opened: app.Application) -> planning.Planning:
-    if opened.planning is None:
+    if opened.operator.planning is None:
         raise click.ClickException(
             "these settings take no plans; give the flags of the server that made the plan, such as --config FILE or "
             "--writes plan"
         )
-    return opened.planning
+    return opened.operator.planning
 
 
 def _whole(opened: app.Application, plan: str) -> str:
@@ -232,7 +232,7 @@ def _follow(opened: app.Application, ended: record.Record) -> None:
     import orjson
 
     with terminal.Status("following the rollouts; Ctrl-C ends only the watching"):
-        followed = anyio.run(opened.follow, ended, opening.operator("approve"), None)
+        followed = anyio.run(opened.operator.follow, ended, opening.operator("approve"), None)
     if followed is None:
         return
     try:

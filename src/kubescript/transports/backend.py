@@ -11,7 +11,6 @@ from mcp.server.lowlevel import server as lowlevel
 
 from kubescript import config, contexts
 from kubescript.auth import user
-from kubescript.cluster import base
 
 __all__ = ["Backend", "Readiness", "Reread", "Served", "Tenant"]
 
@@ -52,6 +51,9 @@ class Served(Protocol):
 class Tenant(Protocol):
     """What one caller has of a server."""
 
+    contexts: contexts.Contexts
+    """His clusters; those of `operator` are under the server's own credentials."""
+
     def server(self) -> Served:
         """Returns the caller's MCP server. Raises ConfigError."""
 
@@ -71,10 +73,9 @@ class Tenant(Protocol):
 class Backend(Protocol):
     """A server without a transport."""
 
-    settings: config.Settings
-    contexts: contexts.Contexts
-    cluster: base.Cluster
-    """The default one, under the server's own credentials."""
+    @property
+    def settings(self) -> config.Settings:
+        """Those that count now."""
 
     @property
     def operator(self) -> Tenant:

@@ -206,7 +206,9 @@ class Seats:
             renewed: dict[Seat, backend.Tenant] = {}
             try:
                 for seat in list(self._seats.values()):
-                    await self._renew(seat, settings, renewed, operator)
+                    tenant = await self._renewed(seat, settings, operator)
+                    if tenant is not None:
+                        renewed[seat] = tenant
             except errors.ConfigError:
                 for tenant in {operator, *renewed.values()}:
                     await anyio.to_thread.run_sync(tenant.close)
@@ -216,26 +218,25 @@ class Seats:
             if _NOBODY not in self._seats:
                 await anyio.to_thread.run_sync(before.close)
 
-    async def _renew(
-        self,
-        seat: Seat,
-        settings: config.Settings,
-        renewed: dict[Seat, backend.Tenant],
-        operator: backend.Tenant,
-    ) -> None:
-        """Adds what a caller has under other settings, unless he may not use the server any more. Raises
+    async def _renewed(self, seat: Seat, settings: config.Settings, operator: backend.Tenant) -> backend.Tenant | None:
+        """Returns what a caller has under other settings; None: he may not use the server any more. Raises
         ConfigError."""
         if seat.caller is None:
-            renewed[seat] = operator
-            return
+            return operator
         # Attack: a scope that counts from now on, and that this caller has, but nobody has kept.
         if access.scopes(settings) != access.scopes(self._server.settings):
-            return
-        with contextlib.suppress(errors.AuthError):
+            return None
+        try:
             own = access.narrowed(settings, seat.caller)
-            tenant = await anyio.to_thread.run_sync(self._server.tenant, seat.caller, own, operator)
-            renewed[seat] = tenant
+        except errors.AuthError:
+            return None
+        tenant = await anyio.to_thread.run_sync(self._server.tenant, seat.caller, own, operator)
+        try:
             await anyio.to_thread.run_sync(tenant.offer)  # finds out now whether it can be offered
+        except errors.ConfigError:
+            await anyio.to_thread.run_sync(tenant.close)
+            raise
+        return tenant
 
     def _take(self, renewed: dict[Seat, backend.Tenant]) -> None:
         """Gives every seat what it has from now on. Nobody waits for a client that does not take its notification."""

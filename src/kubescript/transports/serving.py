@@ -133,7 +133,7 @@ def _guarded(server: backend.Backend, taken: seats.Seats, url: str, closing: con
     settings = server.settings
     app: ASGIApp = connections.WholeBodies(routes.application(server, taken, url), _MAX_BODY)
     if settings.knows_callers:
-        verifier = authenticator.Authenticator(settings, (url,), lambda: server.cluster)
+        verifier = authenticator.Authenticator(settings, (url,), lambda: server.operator.contexts.default.cluster)
         closing.callback(verifier.close)
         open_paths = routes.OPEN | ({"/metrics"} if settings.http.open_metrics else frozenset())
         resource = url if settings.auth.issuer is not None else ""
@@ -211,7 +211,7 @@ def _url(listener: socket.socket, settings: config.Settings) -> str:
 
 
 def _log_url(server: backend.Backend, url: str) -> None:
-    settings, clusters = server.settings, server.contexts.names
+    settings, clusters = server.settings, server.operator.contexts.names
     log.info(
         "listening at %s; clusters: %s; toolsets: %s",
         url,

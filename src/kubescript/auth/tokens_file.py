@@ -86,19 +86,17 @@ def _read(path: Path) -> dict[str, user.User]:
 
 
 def _user(row: list[str], where: str) -> tuple[str, user.User]:
-    cells = [cell.strip() for cell in row]
-    if len(cells) < 2 or not cells[1] or not cells[1].isprintable():
+    token, name, uid, listed, *_ = (*(cell.strip() for cell in row), "", "", "", "")
+    if not name or not name.isprintable():
         raise errors.ConfigError(f'{where}: expected token,user,uid,"group1,group2"')
-    written = _DIGEST.fullmatch(cells[0])
-    if written is None and len(cells[0]) < _SHORTEST:
+    digest = _DIGEST.fullmatch(token)
+    if digest is None and len(token) < _SHORTEST:
         raise errors.ConfigError(
             f"{where}: a token has at least {_SHORTEST} characters; `openssl rand -hex 32` makes one"
         )
-    key = written.group(1) if written is not None else _digest(cells[0])
-    subject = cells[2] if len(cells) > 2 else ""
-    groups = [group.strip() for group in cells[3].split(",")] if len(cells) > 3 else []
-    names = tuple(sorted(set(filter(None, groups))))
-    return key, user.User(cells[1], "tokens_file", subject or cells[1], names)
+    key = digest.group(1) if digest is not None else _digest(token)
+    groups = {group.strip() for group in listed.split(",")} - {""}
+    return key, user.User(name, "tokens_file", uid or name, tuple(sorted(groups)))
 
 
 def _digest(token: str) -> str:

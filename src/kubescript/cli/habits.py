@@ -162,8 +162,13 @@ def _check_cluster(given: dict[str, object], settings: config.Settings) -> None:
 def _only_creates(settings: config.Settings) -> bool:
     """Says whether nothing that is there can be changed in any cluster: no write, or the creation of objects alone."""
     clusters = [settings.of_context(name) for name in settings.contexts] or [settings]
-    writable = [cluster.write_policy.verbs for cluster in clusters if cluster.mode != "off"]
-    return all(verbs and all(set(permitted) <= {"create"} for permitted in verbs.values()) for verbs in writable)
+    return all(cluster.mode == "off" or _permits_only_creates(cluster.write_policy) for cluster in clusters)
+
+
+def _permits_only_creates(chosen: config.WritePolicy) -> bool:
+    """Says whether a policy lists what may be done, and that is nothing but to create."""
+    permitted = set().union(*chosen.verbs.values())
+    return bool(chosen.verbs) and permitted <= {"create"}
 
 
 def _check_login(settings: config.Settings) -> None:

@@ -104,12 +104,18 @@ def _check_namespaces(patterns: Iterable[str]) -> None:
 
 def _check_resources(setting: str, names: Iterable[str]) -> None:
     """Refuses a name that no resource has: a rule for a misspelt one would restrict nothing."""
-    known = {f"{name}.{group}" if group else name for group, names in kinds.BUILT_IN.items() for name in names}
+    built_in = _built_in()
     for name in names:
         match = _RESOURCE.fullmatch(name)
-        is_custom = match is not None and bool(match["group"]) and match["group"] not in kinds.BUILT_IN
-        if match is None or not (is_custom or name.partition("/")[0] in known):
-            raise _wrong(f"`{setting}`: there is no resource {name[:80]!r}{config.nearest(name, known)}")
+        group = match["group"] if match is not None else ""
+        is_custom = bool(group) and group not in kinds.BUILT_IN
+        is_built_in = match is not None and name.partition("/")[0] in built_in
+        if not is_custom and not is_built_in:
+            raise _wrong(f"`{setting}`: there is no resource {name[:80]!r}{config.nearest(name, built_in)}")
+
+
+def _built_in() -> set[str]:
+    return {f"{name}.{group}" if group else name for group, names in kinds.BUILT_IN.items() for name in names}
 
 
 def _check_registries(prefixes: Iterable[str]) -> None:

@@ -394,7 +394,7 @@ def test_a_script_whose_answer_fails_is_on_record(
             raise error
         return text
 
-    server.evaluator._mask = broken
+    server.evaluator.answers._mask = broken
     answer = server.ask(CALLS_AND_A_DENIAL + PLACES[place])
     assert (answer.is_error, answer.code) == (True, code)
     assert SECRET not in answer.text and "Error" not in answer.text
@@ -422,7 +422,7 @@ def test_a_progress_text_that_cannot_be_masked_keeps_the_record(
     async def report(_done: float, _total: float | None, _text: str) -> None:
         pass
 
-    server.evaluator._mask = broken
+    server.evaluator.answers._mask = broken
     script = f"{CALLS_AND_A_DENIAL}ctx.progress(1, 2, str(111 * 111))"
     answer = anyio.run(server.evaluator.evaluate, script, 20_000, report)
     assert (answer.code, SECRET in answer.text) == ("internal", False)

@@ -141,7 +141,7 @@ class Tenant:
         return elicitation.Asker(
             approvals=self.planning.approvals,
             follow=self.follow,
-            quote=self.evaluator.quoted,
+            quote=self.evaluator.answers.quoted,
             link=self.planning.link,
             has_page=self.planning.has_page,
             ask_s=self.settings.plans.ask_s,
@@ -191,6 +191,6 @@ def _acting(settings: config.Settings, caller: user.User | None) -> acting.Actin
 
 def _groups(names: config.Impersonation, groups: Sequence[str]) -> tuple[str, ...]:
     """Returns the groups that the cluster is told of."""
-    chosen = [group for group in groups if access.matches((group,), names.groups)]
-    named = [names.group_prefix + group for group in chosen]
-    return tuple(name for name in named if not acting.is_reserved(name))
+    passed_on = (group for group in groups if access.matches((group,), names.groups))
+    prefixed = (names.group_prefix + group for group in passed_on)
+    return tuple(group for group in prefixed if not acting.is_reserved(group))

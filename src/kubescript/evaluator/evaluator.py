@@ -1,5 +1,5 @@
-"""One script from its arrival to its answer. The evaluator connects executor, broker and output, and owns the deadline
-and the cancellation. The tools call it.
+"""Evaluates scripts. The evaluator connects executor, broker and answers, and owns the deadline and the cancellation of
+each script. The tools call it.
 
 Async code ends here: a script runs in a thread of its own, which talks to its worker and to the API server with
 blocking calls.
@@ -11,10 +11,9 @@ import contextlib
 import contextvars
 import functools
 import logging
-import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 import anyio
@@ -22,47 +21,25 @@ import anyio.from_thread
 import anyio.lowlevel
 import anyio.to_thread
 
-from kubescript import cancellation, concurrency, config, errors, types
+from kubescript import concurrency, config, errors, types
 from kubescript.broker import call_log, records, summary
+from kubescript.evaluator import answers
+from kubescript.evaluator import asked as asking
 from kubescript.executor import conversation, executor
-from kubescript.output import fencing, render
+from kubescript.output import render
 from kubescript.plans import dependents, draft, plan, planner
 from kubescript.telemetry import evaluation
 from kubescript.wire import protocol
 
-__all__ = ["Audit", "CallHandler", "Entry", "Evaluator", "OnProgress"]
+__all__ = ["Audit", "Entry", "Evaluator", "OnProgress"]
 
 log = logging.getLogger(__name__)
 
 OnProgress = Callable[[float, float | None, str], Coroutine[None, None, None]]
 """Reports progress to the client: done, total, text."""
-_Report = Callable[[float, float | None, str], None]
 _NOBODY: Final = types.Caller()
-# Seconds that masking an answer may always take: a script that used all of its time also has prints to mask.
-_MASKING_S: Final = 2.0
-_MAX_QUOTED: Final = 4_000
-"""Characters of a text that is quoted from elsewhere than a script's answer."""
 _LOOK_MS: Final = 10_000
 """Milliseconds in which it is found out what deletions would take with them."""
-_BUG: Final = "kubescript failed; see its log"
-_UNWRITTEN: Final = "the answer could not be written, so it is withheld; return and print less, or something else"
-
-
-class CallHandler(Protocol):
-    """Answers a script's calls: `contexts.Contexts`, or a replay of recorded answers."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The clusters that a script may name, the default one first."""
-
-    @property
-    def namespace(self) -> str:
-        """The default cluster's default namespace."""
-
-    def handle(
-        self, call: protocol.Call, summary: summary.Summary, timeout_s: float, cancel: cancellation.Cancellation
-    ) -> tuple[protocol.Reply, types.Response | None]:
-        """See `broker.Broker.handle`."""
 
 
 class Entry(records.Journal, Protocol):
@@ -104,31 +81,6 @@ class _Planned:
     """Why there is no plan."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """One script, as a client asked for it."""
-
-    script: str
-    limits: types.Limits
-    caller: types.Caller
-    on_progress: _Report | None
-    """Reports progress from any thread."""
-    switch: cancellation.Cancellation = field(default_factory=cancellation.Cancellation)
-    """Ends the worker and the running calls: at a cancellation, and when the script's time is over."""
-    since: float = field(default_factory=time.monotonic)
-    cancelled: threading.Event = field(default_factory=threading.Event)
-    """Set when the client has cancelled."""
-
-    @property
-    def ms_ago(self) -> float:
-        return (time.monotonic() - self.since) * 1000
-
-    def patience(self, deadline: float) -> cancellation.Patience:
-        """Returns how long the client waits for masked text: until `deadline`, and at least two seconds."""
-        left = max(deadline - time.monotonic(), _MASKING_S)
-        return cancellation.Patience(left, self.cancelled.is_set)
-
-
 class Evaluator:
     """Evaluates the scripts of one caller against clusters, each under its policy. All his clients use it at the same
     time."""
@@ -137,7 +89,7 @@ class Evaluator:
         self,
         settings: config.Settings,
         runner: executor.Executor,
-        handler: CallHandler,
+        handler: answers.CallHandler,
         audit: Audit | None = None,
         *,
         mask: call_log.Mask | None = None,
@@ -152,7 +104,8 @@ class Evaluator:
         self._runner = runner
         self._handler = handler
         self._audit = audit
-        self._mask = mask
+        self.answers = answers.Answers(settings.output, handler, mask)
+        """Writes what clients are told."""
         self._plans = plans
         self._places = places or concurrency.Places(settings.sandbox.max_scripts, settings.sandbox.max_queue)
         self._observers = observers
@@ -173,7 +126,7 @@ class Evaluator:
         alone: the limit on processor time stays.
         """
         limits = self._settings.limits.for_script(timeout_ms, waits_ms)
-        asked = _Request(script, limits, caller, _from_threads(on_progress))
+        asked = asking.Asked(script, limits, caller, _from_threads(on_progress))
         try:
             async with contextlib.AsyncExitStack() as held:
                 if waits_ms:
@@ -184,19 +137,12 @@ class Evaluator:
             failure = error
         except Exception:  # a bug of ours: its text is for the log, and the script must be recorded all the same
             log.exception("a script failed in an unforeseen way", extra={"event": "session.bug"})
-            failure = errors.KubescriptError(_BUG, code="internal")
+            failure = errors.KubescriptError(answers.BUG, code="internal")
         failure = await self._recorded_refusal(asked, failure)
         self._observe(evaluation.Evaluation(failure.code, waited_ms=asked.ms_ago))
-        return await anyio.to_thread.run_sync(self._failure_answer, failure, "script not run")
+        return await anyio.to_thread.run_sync(self.answers.failure, failure, "script not run")
 
-    def quoted(self, text: str) -> types.Answer:
-        """Returns a text that may have words of the cluster as it stands in an answer: cleaned, masked and marked.
-        What takes too long to mask is withheld."""
-        masked = self._masked_error(text)[:_MAX_QUOTED]
-        marks = self._settings.output.mark_untrusted
-        return types.Answer(fencing.fence(masked) if marks else masked, untrusted=marks)
-
-    async def _in_thread(self, asked: _Request, waited_ms: float) -> types.Answer:
+    async def _in_thread(self, asked: asking.Asked, waited_ms: float) -> types.Answer:
         work = functools.partial(self._evaluate, asked, waited_ms)
         try:
             return await anyio.to_thread.run_sync(work, limiter=self._places.threads, abandon_on_cancel=True)
@@ -205,7 +151,7 @@ class Evaluator:
             asked.switch.cancel()
             raise
 
-    def _evaluate(self, asked: _Request, waited_ms: float) -> types.Answer:
+    def _evaluate(self, asked: asking.Asked, waited_ms: float) -> types.Answer:
         """Runs the script, writes its answer, and records both."""
         where = self._handler.names, self._handler.namespace
         entry = self._audit.begin(asked.script, asked.caller, asked.limits, where) if self._audit is not None else None
@@ -222,7 +168,7 @@ class Evaluator:
             outcome = replace(outcome, fault=planned.fault or outcome.fault)
         ended = time.time()  # the masking of the answer is no part of the script's time
         self._runner.later(functools.partial(contextvars.copy_context().run, _log_outcome, outcome))
-        answer, notes = self._written(asked, outcome, calls, deadline, planned.note)
+        answer, notes = self.answers.written(asked, outcome, calls, deadline, planned.note)
         refused = {record.rule for record in calls.call_records if record.verdict == "deny"}
         answer = replace(answer, refused=tuple(sorted(refused)))
         if planned.plan is not None and not answer.is_error:
@@ -231,13 +177,13 @@ class Evaluator:
             if entry is not None:
                 entry.close(outcome, answer, calls, notes)  # raises, so that no answer leaves unrecorded
         except errors.AuditError as error:
-            answer = self._failure_answer(error, "answer withheld")
+            answer = self.answers.failure(error, "answer withheld")
         self._observe(_evaluation(outcome, calls, answer, waited_ms, ended))
         return answer
 
     def _job(
         self,
-        asked: _Request,
+        asked: asking.Asked,
         where: tuple[tuple[str, ...], str],
         calls: summary.Summary,
         entry: Entry | None,
@@ -248,7 +194,7 @@ class Evaluator:
         def on_call(call: protocol.Call, timeout_s: float) -> tuple[protocol.Reply, types.Response | None]:
             return self._handler.handle(call, calls, timeout_s, asked.switch)
 
-        style = self._style(calls, asked.patience(deadline))
+        style = self.answers.style(calls, asked.patience(deadline))
         return conversation.Job(
             script=asked.script,
             limits=asked.limits,
@@ -268,13 +214,13 @@ class Evaluator:
             raise
         except Exception:  # a bug of ours; the script may have made calls, and its record must say so
             log.exception("a script failed in an unforeseen way", extra={"event": "session.bug"})
-            return types.Outcome(fault=types.Fault("internal", _BUG), usage=types.Usage(api_calls=calls.calls))
+            return types.Outcome(fault=types.Fault("internal", answers.BUG), usage=types.Usage(api_calls=calls.calls))
 
     def _planned(
         self,
         plans: planner.Planner,
         drafted: draft.Draft,
-        asked: _Request,
+        asked: asking.Asked,
         outcome: types.Outcome,
         calls: summary.Summary,
         entry: Entry | None,
@@ -296,7 +242,7 @@ class Evaluator:
         return _Planned(made)
 
     def _look(
-        self, asked: _Request, calls: summary.Summary, context: str, steps: Sequence[plan.Step]
+        self, asked: asking.Asked, calls: summary.Summary, context: str, steps: Sequence[plan.Step]
     ) -> Sequence[tuple[str, ...]]:
         """Says what deletions take with them, one line each. Hostile objects are read for it, so a script does it."""
         removed = [step for step in steps if step.removes]
@@ -309,89 +255,16 @@ class Evaluator:
         deadline = time.monotonic() + _LOOK_MS / 1000
         where = self._handler.names, self._handler.namespace
         outcome = self._outcome(self._job(own, where, notes, None, deadline), notes)
-        style = self._style(notes, asked.patience(deadline))
+        style = self.answers.style(notes, asked.patience(deadline))
         lines = iter(dependents.read(outcome, len(removed), style.text))
         return [next(lines) if step.removes else () for step in steps]
 
     def look(self, notes: summary.Summary, context: str, steps: Sequence[plan.Step]) -> Sequence[tuple[str, ...]]:
         """Says what the deletions of a plan that no script has made take with them, one line each."""
-        asked = _Request("", self._settings.limits.for_script(_LOOK_MS), _NOBODY, None)
+        asked = asking.Asked("", self._settings.limits.for_script(_LOOK_MS), _NOBODY, None)
         return self._look(asked, notes, context, steps)
 
-    def _note_missing_namespaces(self, asked: _Request, calls: summary.Summary) -> None:
-        """Notes the namespaces that a script listed, that had nothing to show, and that are not known to exist."""
-        # A replay repeats the notes of the first run.
-        if calls.replayed is not None:
-            return
-
-        def handle(
-            call: protocol.Call, timeout_s: float, cancel: cancellation.Cancellation
-        ) -> tuple[protocol.Reply, types.Response | None]:
-            return self._handler.handle(call, summary.Summary(journal=calls.journal), timeout_s, cancel)
-
-        for context, namespace, is_missing in calls.listed_namespaces.doubtful(handle, asked.switch):
-            where = f"{context}: {namespace}" if context else namespace
-            calls.note(calls.absent if is_missing else calls.unknown, where)
-
-    # --- the answer -------------------------------------------------------------------------------------------------
-
-    def _written(
-        self, asked: _Request, outcome: types.Outcome, calls: summary.Summary, deadline: float, plan_note: str
-    ) -> tuple[types.Answer, list[str]]:
-        """Returns the answer and the notes under it; an error in its place when it cannot be masked or written in time.
-
-        It never raises: whatever fails here, the script and its calls go on record under their own id.
-        """
-        notes: list[str] = []
-        try:
-            self._note_missing_namespaces(asked, calls)
-            notes = summary.notes(calls, outcome)
-            notes += [plan_note] if plan_note else []
-            return self._rendered(asked, outcome, calls, notes, deadline), notes
-        except (errors.LimitExceeded, errors.RedactionError) as error:
-            failure: errors.KubescriptError = error
-        except Exception:
-            log.exception("an answer could not be written", extra={"event": "output.bug"})
-            failure = errors.KubescriptError(_UNWRITTEN, code="output.failed")
-        return self._failure_answer(failure, "answer withheld"), notes
-
-    def _rendered(
-        self, asked: _Request, outcome: types.Outcome, calls: summary.Summary, notes: Sequence[str], deadline: float
-    ) -> types.Answer:
-        """Returns the answer. Raises LimitExceeded when masking it takes longer than the client waits."""
-        style = self._style(calls, asked.patience(deadline))
-        own = None
-        if calls.calls:
-            messages = (*calls.own_denials(asked.script, self._handler.namespace), *outcome.limit_messages)
-            own = fencing.Own(asked.script, tuple(map(style.text, messages)))
-        return render.render(outcome, asked.limits, notes, own=own, style=style)
-
-    def _style(self, calls: summary.Summary, patience: cancellation.Patience) -> render.Style:
-        """Returns how this script's answer is written. It is the one place where text that leaves is redacted."""
-        mask = self._mask
-        chosen = self._settings.output
-        masked = None if mask is None else lambda text: mask(text, calls.found, patience)
-        return render.Style(masked, chosen.mark_untrusted, chosen.structured)
-
-    def _failure_answer(self, failure: errors.KubescriptError, what: str) -> types.Answer:
-        """Returns the error that the client gets in place of an answer."""
-        log.warning("%s: %s", what, failure.message, extra={"code": failure.code, "remedy": failure.remedy})
-        text = f"error {failure.code}: {failure.message}"
-        if failure.message not in {_BUG, _UNWRITTEN}:  # the code that masks answers may be the code that failed
-            text = self._masked_error(text)
-        return types.Answer(text, is_error=True, code=failure.code)
-
-    def _masked_error(self, text: str) -> str:
-        """Masks the text of a host's error, like any text that leaves; withholds it when masking takes too long."""
-        try:
-            return self._style(summary.Summary(), cancellation.Patience(_MASKING_S)).text(text)
-        except (errors.LimitExceeded, errors.RedactionError) as error:
-            return f"error {error.code}: {error.message}"
-        except Exception:
-            log.exception("an error could not be masked", extra={"event": "output.bug"})
-            return f"error output.failed: {_UNWRITTEN}"
-
-    async def _recorded_refusal(self, asked: _Request, error: errors.KubescriptError) -> errors.KubescriptError:
+    async def _recorded_refusal(self, asked: asking.Asked, error: errors.KubescriptError) -> errors.KubescriptError:
         """Records a script that was not run; returns its error, or the audit's when it cannot be recorded."""
         if self._audit is None or isinstance(error, errors.AuditError):
             return error
@@ -406,7 +279,7 @@ class Evaluator:
             self._runner.later(functools.partial(evaluation.notify, tuple(self._observers), done))
 
 
-def _from_threads(on_progress: OnProgress | None) -> _Report | None:
+def _from_threads(on_progress: OnProgress | None) -> asking.Report | None:
     """Returns a function that calls `on_progress` in this event loop, from any thread."""
     if on_progress is None:
         return None
@@ -418,7 +291,7 @@ def _from_threads(on_progress: OnProgress | None) -> _Report | None:
     return report
 
 
-def _progress_reporter(on_progress: _Report | None, style: render.Style) -> conversation.OnProgress:
+def _progress_reporter(on_progress: asking.Report | None, style: render.Style) -> conversation.OnProgress:
     """Returns a function that masks a report's text and passes it on."""
     if on_progress is None:
         return lambda _: None

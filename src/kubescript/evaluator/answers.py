@@ -1,0 +1,137 @@
+"""What a client is answered: a script's result or failure with the notes under it, masked, marked and cut to size."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from kubescript import cancellation, config, errors, types
+from kubescript.broker import call_log, summary
+from kubescript.evaluator import asked as asking
+from kubescript.output import fencing, render
+from kubescript.wire import protocol
+
+__all__ = ["BUG", "Answers", "CallHandler"]
+
+log = logging.getLogger(__name__)
+
+BUG: Final = "kubescript failed; see its log"
+_UNWRITTEN: Final = "the answer could not be written, so it is withheld; return and print less, or something else"
+_MAX_QUOTED: Final = 4_000
+"""Characters of a text that is quoted from elsewhere than a script's answer."""
+
+
+class CallHandler(Protocol):
+    """Answers a script's calls: `contexts.Contexts`, or a replay of recorded answers."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The clusters that a script may name, the default one first."""
+
+    @property
+    def namespace(self) -> str:
+        """The default cluster's default namespace."""
+
+    def handle(
+        self, call: protocol.Call, summary: summary.Summary, timeout_s: float, cancel: cancellation.Cancellation
+    ) -> tuple[protocol.Reply, types.Response | None]:
+        """See `broker.Broker.handle`."""
+
+
+class Answers:
+    """Writes the answers to one caller's scripts. Many threads use it at once."""
+
+    def __init__(self, output: config.Output, handler: CallHandler, mask: call_log.Mask | None) -> None:
+        """`handler` is asked about namespaces that may not exist."""
+        self._output = output
+        self._handler = handler
+        self._mask = mask
+
+    def written(
+        self,
+        asked: asking.Asked,
+        outcome: types.Outcome,
+        calls: summary.Summary,
+        deadline: float,
+        plan_note: str,
+    ) -> tuple[types.Answer, list[str]]:
+        """Returns the answer and the notes under it; an error in its place when it cannot be masked or written in
+        time.
+
+        It never raises: whatever fails here, the script and its calls go on record under their own id.
+        """
+        notes: list[str] = []
+        try:
+            self._note_missing_namespaces(asked, calls)
+            notes = summary.notes(calls, outcome)
+            notes += [plan_note] if plan_note else []
+            return self._rendered(asked, outcome, calls, notes, deadline), notes
+        except (errors.LimitExceeded, errors.RedactionError) as error:
+            failure: errors.KubescriptError = error
+        except Exception:
+            log.exception("an answer could not be written", extra={"event": "output.bug"})
+            failure = errors.KubescriptError(_UNWRITTEN, code="output.failed")
+        return self.failure(failure, "answer withheld"), notes
+
+    def quoted(self, text: str) -> types.Answer:
+        """Returns a text that may have words of the cluster as it stands in an answer: cleaned, masked and marked.
+        What takes too long to mask is withheld."""
+        masked = self._masked_error(text)[:_MAX_QUOTED]
+        marks = self._output.mark_untrusted
+        return types.Answer(fencing.fence(masked) if marks else masked, untrusted=marks)
+
+    def failure(self, failure: errors.KubescriptError, what: str) -> types.Answer:
+        """Returns the error that the client gets in place of an answer."""
+        log.warning("%s: %s", what, failure.message, extra={"code": failure.code, "remedy": failure.remedy})
+        text = f"error {failure.code}: {failure.message}"
+        if failure.message not in {BUG, _UNWRITTEN}:  # the code that masks answers may be the code that failed
+            text = self._masked_error(text)
+        return types.Answer(text, is_error=True, code=failure.code)
+
+    def style(self, calls: summary.Summary, patience: cancellation.Patience) -> render.Style:
+        """Returns how this script's answer is written. It is the one place where text that leaves is redacted."""
+        mask = self._mask
+        masked = None if mask is None else lambda text: mask(text, calls.found, patience)
+        return render.Style(masked, self._output.mark_untrusted, self._output.structured)
+
+    def _rendered(
+        self,
+        asked: asking.Asked,
+        outcome: types.Outcome,
+        calls: summary.Summary,
+        notes: Sequence[str],
+        deadline: float,
+    ) -> types.Answer:
+        """Returns the answer. Raises LimitExceeded when masking it takes longer than the client waits."""
+        style = self.style(calls, asked.patience(deadline))
+        own = None
+        if calls.calls:
+            messages = (*calls.own_denials(asked.script, self._handler.namespace), *outcome.limit_messages)
+            own = fencing.Own(asked.script, tuple(map(style.text, messages)))
+        return render.render(outcome, asked.limits, notes, own=own, style=style)
+
+    def _note_missing_namespaces(self, asked: asking.Asked, calls: summary.Summary) -> None:
+        """Notes the namespaces that a script listed, that had nothing to show, and that are not known to exist."""
+        # A replay repeats the notes of the first run.
+        if calls.replayed is not None:
+            return
+
+        def handle(
+            call: protocol.Call, timeout_s: float, cancel: cancellation.Cancellation
+        ) -> tuple[protocol.Reply, types.Response | None]:
+            return self._handler.handle(call, summary.Summary(journal=calls.journal), timeout_s, cancel)
+
+        for context, namespace, is_missing in calls.listed_namespaces.doubtful(handle, asked.switch):
+            where = f"{context}: {namespace}" if context else namespace
+            calls.note(calls.absent if is_missing else calls.unknown, where)
+
+    def _masked_error(self, text: str) -> str:
+        """Masks the text of a host's error, like any text that leaves; withholds it when masking takes too long."""
+        try:
+            return self.style(summary.Summary(), cancellation.Patience(asking.MASKING_S)).text(text)
+        except (errors.LimitExceeded, errors.RedactionError) as error:
+            return f"error {error.code}: {error.message}"
+        except Exception:
+            log.exception("an error could not be masked", extra={"event": "output.bug"})
+            return f"error output.failed: {_UNWRITTEN}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import abc
 import http
 import socket
-import threading
+
+from tests import listener
 
 __all__ = ["Answering"]
 
@@ -17,9 +18,8 @@ class Answering(abc.ABC):
     """The server: one request a connection. Its kubeconfig is `recorder.kubeconfig`'s."""
 
     def __init__(self) -> None:
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._listener = listener.Listener(self._serve)
+        self.port = self._listener.port
 
     @abc.abstractmethod
     def answer(self, path: str) -> Answer:
@@ -28,14 +28,6 @@ class Answering(abc.ABC):
     def close(self) -> None:
         """Answer nobody any more."""
         self._listener.close()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                sock, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
 
     def _serve(self, sock: socket.socket) -> None:
         with sock, sock.makefile("rb") as stream:

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from kubescript.request import kinds
+from tests import listener
 
 TOKEN = "recorder-token-5e1f"
 CANARY = "c4n4ry-value-of-a-secret"
@@ -152,9 +153,8 @@ class Recorder:
         """Groups and versions of which somebody was told that they know dry runs; kept by whoever judges."""
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._listener = listener.Listener(self._serve)
+        self.port = self._listener.port
 
     def __enter__(self) -> Self:
         return self
@@ -177,12 +177,6 @@ class Recorder:
     def kubeconfig(self, folder: Path) -> Path:
         """How to reach this server, as a user with a token."""
         return kubeconfig(self.port, folder)
-
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                sock, _ = self._listener.accept()
-                threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
 
     def _serve(self, sock: socket.socket) -> None:
         with self._lock:

@@ -23,7 +23,7 @@ import pytest
 
 from security_tests import recorder
 from security_tests.identity_provider import AUDIENCE, Provider
-from tests import callers, clients
+from tests import callers, clients, listener
 from tests.controlplane import pki
 
 pytestmark = pytest.mark.slow
@@ -60,22 +60,15 @@ class Relay:
         self._tls.verify_mode = ssl.CERT_OPTIONAL
         self._to = port
         self.certificates: list[Any] = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port: Final[int] = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._listener = listener.Listener(self._serve)
+        self.port = self._listener.port
 
     def close(self) -> None:
         """Takes no more connections."""
         self._listener.close()
 
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                sock, _ = self._listener.accept()
-                threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
-
     def _serve(self, sock: socket.socket) -> None:
-        with contextlib.suppress(OSError), self._tls.wrap_socket(sock, server_side=True) as near:
+        with self._tls.wrap_socket(sock, server_side=True) as near:
             self.certificates.append(near.getpeercert())
             with socket.create_connection(("127.0.0.1", self._to)) as far:
                 answers = threading.Thread(target=_pump, args=(far, near), daemon=True)

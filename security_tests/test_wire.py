@@ -30,7 +30,7 @@ from kubescript.output import render
 from kubescript.policy import policy
 from kubescript.wire import framing, outline, protocol
 from security_tests import benches
-from tests import patience
+from tests import listener, patience
 
 pytestmark = pytest.mark.slow
 
@@ -420,18 +420,12 @@ class Recorder:
 
     def __init__(self) -> None:
         self.heads: list[str] = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.host = f"127.0.0.1:{self._listener.getsockname()[1]}"
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                threading.Thread(target=self._serve, args=(self._listener.accept()[0],), daemon=True).start()
+        self._listener = listener.Listener(self._serve)
+        self.host = f"127.0.0.1:{self._listener.port}"
 
     def _serve(self, sock: socket.socket) -> None:
         data = b""
-        with contextlib.suppress(OSError), sock:
+        with sock:
             while piece := sock.recv(1 << 20):
                 data += piece
                 while b"\r\n\r\n" in data:

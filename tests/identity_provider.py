@@ -24,9 +24,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from email.message import Message
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final
 
+from tests import startable
 from tests.keycloak import prepared, realm, server
 
 __all__ = ["IdentityProvider", "RefusedError"]
@@ -42,7 +42,7 @@ class RefusedError(RuntimeError):
     """The provider has refused; the message has what it said."""
 
 
-class IdentityProvider:
+class IdentityProvider(startable.Startable):
     """One Keycloak with its own data, keys and port; it can be killed and started again."""
 
     client_id: Final = realm.CLIENT
@@ -53,19 +53,6 @@ class IdentityProvider:
         made = prepared.prepare()
         self.folder = Path(tempfile.mkdtemp(prefix="kubescript-idp-"))
         self._server = made.new(self.folder)
-
-    def __enter__(self) -> IdentityProvider:
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def start(self) -> None:
         """Starts it, again after `stop` or `kill`: same URL, data and keys."""

@@ -20,12 +20,11 @@ import time
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Final
 
 import psycopg
 
-from tests import debian
+from tests import debian, startable
 from tests.controlplane import child
 
 __all__ = ["Postgres"]
@@ -36,7 +35,7 @@ UNUSED: Final = re.compile("libllvm")
 """It compiles long queries; a hundred megabytes."""
 
 
-class Postgres:
+class Postgres(startable.Startable):
     """One server with its own data; it can be killed and started again."""
 
     def __init__(self) -> None:
@@ -54,19 +53,6 @@ class Postgres:
         words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         command = [str(programs / "postgres"), "-D", str(self.folder / "data"), *words]
         self._child = child.Child(_as_nobody(command, libraries), self.folder / "postgres.log")
-
-    def __enter__(self) -> Postgres:
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def start(self) -> None:
         """Starts it, again after `kill`: same socket and data."""

@@ -25,6 +25,7 @@ from kubescript.cluster import connections, live
 from kubescript.cluster.kubeconfig import contexts
 from kubescript.request import request
 from kubescript.wire import protocol
+from tests import listener
 
 pytestmark = pytest.mark.slow
 
@@ -56,26 +57,22 @@ class Server:
         self.tls = tls
         self.steps: list[Step | bytes] = []
         self.requests: list[str] = []
-        self.connections = 0
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
         self._open: list[socket.socket] = []
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._listener = listener.Listener(self._serve)
+        self.port = self._listener.port
+
+    @property
+    def connections(self) -> int:
+        """How many it has taken."""
+        return len(self._open)
 
     @property
     def url(self) -> str:
         return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
 
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                sock, _ = self._listener.accept()
-                self.connections += 1
-                threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
-
     def _serve(self, sock: socket.socket) -> None:
         self._open.append(sock.dup())
-        with contextlib.suppress(OSError), self.tls.wrap_socket(sock, server_side=True) if self.tls else sock as stream:
+        with self.tls.wrap_socket(sock, server_side=True) if self.tls else sock as stream:
             while text := self._read_head(stream):
                 self.requests.append(text)
                 step = self.steps.pop(0) if self.steps else whole()

@@ -25,7 +25,7 @@ import pytest
 import yaml
 from mcp.client import Client
 
-from tests import clients, patience
+from tests import clients, listener, patience
 from tests.controlplane.server import ControlPlane
 
 KUBESCRIPT = clients.KUBESCRIPT
@@ -49,20 +49,12 @@ class Odd:
     def __init__(self, behave: Callable[[socket.socket], None]) -> None:
         self._behave = behave
         self._open: list[socket.socket] = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._listener = listener.Listener(self._serve)
+        self.url = f"http://127.0.0.1:{self._listener.port}"
 
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                sock, _ = self._listener.accept()
-                self._open.append(sock)
-                threading.Thread(target=self._run, args=(sock,), daemon=True).start()
-
-    def _run(self, sock: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            self._behave(sock)
+    def _serve(self, sock: socket.socket) -> None:
+        self._open.append(sock)
+        self._behave(sock)
 
     def close(self) -> None:
         self._listener.close()

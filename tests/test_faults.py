@@ -32,7 +32,7 @@ import pytest
 from mcp.client import Client
 
 from benchmarks import stdio
-from tests import clients, patience
+from tests import clients, listener, patience
 from tests.controlplane import pki
 from tests.controlplane.server import ControlPlane
 from tests.controlplane.writer import Writer
@@ -390,21 +390,14 @@ class Wire:
     def __init__(self, port: int) -> None:
         self.limit = 1 << 40
         self._upstream = port
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._listener = listener.Listener(self._serve)
+        self.port = self._listener.port
 
     def close(self) -> None:
         self._listener.close()
 
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                near, _ = self._listener.accept()
-                threading.Thread(target=self._serve, args=(near,), daemon=True).start()
-
     def _serve(self, near: socket.socket) -> None:
-        with contextlib.suppress(OSError), near, socket.create_connection(("127.0.0.1", self._upstream)) as far:
+        with near, socket.create_connection(("127.0.0.1", self._upstream)) as far:
             passed = 0
             while passed < self.limit:
                 for ready in select.select([near, far], [], [], 30)[0]:

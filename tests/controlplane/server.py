@@ -17,12 +17,12 @@ import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 
 import yaml
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from tests import startable
 from tests.controlplane import build, child, commands, kubelets, pki
 from tests.controlplane.commands import ADDRESS
 
@@ -33,7 +33,7 @@ class StartError(RuntimeError):
     """The control plane did not become ready; the message has the end of its logs."""
 
 
-class ControlPlane:
+class ControlPlane(startable.Startable):
     """One API server with its own store, certificates and port; `flags` are added to kube-apiserver's own."""
 
     def __init__(self, flags: tuple[str, ...] = ()) -> None:
@@ -50,20 +50,11 @@ class ControlPlane:
         apiserver = commands.apiserver(programs, self.folder, self.port)
         self._apiserver = child.Child([*apiserver, *flags], self.folder / "kube-apiserver.log")
 
-    def __enter__(self) -> ControlPlane:
-        try:
-            self._etcd.start()
-            self._kubelets.start(self.kubeconfig)
-            self.start()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+    def start_all(self) -> None:
+        """Starts the store, the kubelets and the API server."""
+        self._etcd.start()
+        self._kubelets.start(self.kubeconfig)
+        self.start()
 
     def start(self) -> None:
         """Starts the API server, again after `stop` or `kill`: same port, data and certificates."""

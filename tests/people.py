@@ -14,6 +14,7 @@ import mcp.client as mcp
 import mcp_types
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from selenium import webdriver
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support import expected_conditions
@@ -81,7 +82,9 @@ def press(window: webdriver.Chrome, decision: str) -> None:
     """Presses a button of the page that is open, and waits for the next one."""
     button = window.find_element(By.CSS_SELECTOR, f"button[value={decision}]")
     button.send_keys(Keys.ENTER)
-    WebDriverWait(window, 60).until(expected_conditions.staleness_of(button))
+    # In the middle of a navigation ChromeDriver says "unknown error" of the old page's button before it says "stale".
+    waiting = WebDriverWait(window, 60, ignored_exceptions=[WebDriverException])
+    waiting.until(expected_conditions.staleness_of(button))
 
 
 def see(window: webdriver.Chrome, *headings: str) -> str:

@@ -133,3 +133,52 @@ def test_an_unknown_variable_is_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("KUBESCRIPT_READONLY", "true")
     with pytest.raises(errors.ConfigError, match="KUBESCRIPT_READ_ONLY"):
         config.load({}, None)
+
+
+# --- what runs command lines ---
+
+
+def test_urls_that_callers_may_name_are_compared_in_one_form(tmp_path: Path) -> None:
+    """A slash at the end, and the case of scheme and host, make no other URL."""
+    file = tmp_path / "kubescript.toml"
+    file.write_text(
+        '[openstack]\nauth_urls = ["https://Keystone.example.com:5000/v3/"]\n[openshift]\nurls = ["HTTPS://api.x:6443/"]\n'
+    )
+    settings = config.load({}, file)
+    assert settings.openstack.auth_urls == ("https://keystone.example.com:5000/v3",)
+    assert settings.openshift.urls == ("https://api.x:6443",)
+    assert config.normal_url("https://API.x:6443") == "https://api.x:6443"
+
+
+NO_URLS = (
+    "",
+    "ftp://a",
+    "https://",
+    "https://user@a",
+    "https://a?b",
+    "https://a#b",
+    "https://a b",
+    "https://a\n",
+    "a",
+    "https://\u00e4",
+)
+
+
+@pytest.mark.parametrize("url", NO_URLS)
+def test_what_is_no_url_of_a_service_is_refused(url: str) -> None:
+    with pytest.raises(ValueError, match="URL"):
+        config.normal_url(url)
+
+
+CONTRADICTIONS = {
+    "two sources of credentials": ({"auth_urls": ["https://a"], "cloud": "b"}, "auth_urls"),
+    "certificates are checked, and are not": ({"ca_cert": "/a.pem", "insecure": True}, "contradict"),
+    "a flag for a command": ({"allowed_commands": ["--debug"]}, "allowed_commands"),
+}
+
+
+@pytest.mark.parametrize("case", CONTRADICTIONS)
+def test_settings_of_openstack_that_contradict_each_other_are_refused(case: str) -> None:
+    table, said = CONTRADICTIONS[case]
+    with pytest.raises(errors.ConfigError, match=said):
+        config.load({"openstack": table}, None)

@@ -13,6 +13,7 @@ __all__ = ["check_reload"]
 _FIXED: Final = (
     "transport", "host", "port", "http", "tls", "auth", "insecure_no_auth", "redaction", "sandbox", "audit",
     "plans.store", "limits.memory_mib", "limits.max_timeout_ms", "language", "log_file", "log_format", "telemetry",
+    "processes_pool_size",
 )  # fmt: skip
 """All of them are of the process, its workers or its listener, and not of one caller."""
 

@@ -13,7 +13,7 @@ import pydantic
 import pydantic_settings
 from pydantic import Field
 
-from kubescript.config import clusters, records, scripts, serving
+from kubescript.config import clusters, commands, records, scripts, serving
 from kubescript.config.section import UserPath
 from kubescript.config.writes import Plans, WritePolicy
 
@@ -68,6 +68,12 @@ class Settings(pydantic_settings.BaseSettings):
     """Denied, or served as metadata, in addition to the defaults (Secret: metadata; serviceaccounts/token: nothing)."""
     deny_defaults: bool = True
     """Keep the default denials."""
+    openstack: commands.OpenStack = commands.OpenStack()
+    """The toolset `openstack`."""
+    openshift: commands.OpenShift = commands.OpenShift()
+    """The toolset `openshift`."""
+    processes_pool_size: Annotated[int, Field(ge=1, le=256)] = 10
+    """Command lines of both toolsets that run at the same time."""
     limits: scripts.Limits = scripts.Limits()
     """The limits of one script."""
     sandbox: scripts.Sandbox = scripts.Sandbox()

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 import kubescript
 from kubescript import cancellation, concurrency, config, errors, logs, redaction, spawner, tenant
 from kubescript.audit import recorder
+from kubescript.commands import processes
 from kubescript.executor import executor
 from kubescript.plans import keeper
 from kubescript.policy import write_settings
@@ -74,6 +75,7 @@ class Application:
             audit=self.audit,
             executor=self.executor,
             places=concurrency.Places(sandbox.max_scripts, sandbox.max_queue, shared=settings.knows_callers),
+            processes=processes.Processes(settings),
             keeper=self._kept,
             warm_up=self._warm_up,
             flags=flags,
@@ -133,6 +135,7 @@ class Application:
     def drain(self) -> None:
         """Lets running scripts end, and refuses those that wait."""
         self._shared.places.close()
+        self._shared.processes.places.close()
 
     def load_sdk(self) -> None:
         """Loads what serves MCP, and starts what a server needs besides."""
@@ -251,6 +254,7 @@ class Application:
         if self._keeper is not None:  # first: a plan that is being applied is left to the next server
             self._keeper.close()
         self.executor.close()
+        self._shared.processes.close()
         self.operator.close()
         if self.audit is not None:
             self.audit.close()

@@ -12,12 +12,15 @@ import contextlib
 import itertools
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from typing import Final
 
 import anyio
 
 from kubescript import errors
 
 __all__ = ["Concurrency", "Places"]
+
+_SETTING: Final = "sandbox.max_scripts"
 
 
 @dataclass(eq=False, slots=True)
@@ -32,8 +35,11 @@ class _Waiter:
 class Concurrency:
     """The places of one server and the scripts that wait for one. One event loop uses it."""
 
-    def __init__(self, places: int, queue: int, *, shared: bool = False) -> None:
-        """`queue` is how many scripts of one caller may wait; `shared` says that there are several callers."""
+    def __init__(
+        self, places: int, queue: int, *, shared: bool = False, what: str = "scripts", setting: str = _SETTING
+    ) -> None:
+        """`queue` is how many scripts of one caller may wait; `shared` says that there are several callers. `what` they
+        are, and the `setting` with their number, is for messages."""
         self._places = places
         self._queue = queue
         self._shared = shared
@@ -41,6 +47,8 @@ class Concurrency:
         self._waiting: dict[str, collections.deque[_Waiter]] = {}
         """By callers, the one first whose turn it is."""
         self._closed = False
+        self._what = what
+        self._setting = setting
 
     @property
     def running(self) -> int:
@@ -79,9 +87,9 @@ class Concurrency:
         queue = self._waiting.get(caller, ())
         if len(queue) >= self._queue:
             raise errors.Busy(
-                f"{self._running[caller]} of your scripts are running and {self._queue} wait; try again in a few "
+                f"{self._running[caller]} of your {self._what} are running and {self._queue} wait; try again in a few "
                 "seconds",
-                remedy="raise sandbox.max_scripts or sandbox.max_queue, or run more replicas",
+                remedy=f"raise {self._setting} or sandbox.max_queue, or run more replicas",
             )
         waiter = _Waiter()
         self._waiting.setdefault(caller, collections.deque()).append(waiter)
@@ -130,8 +138,11 @@ def _ending() -> errors.Busy:
 class Places:
     """What the scripts of one server share."""
 
-    def __init__(self, scripts: int, queue: int, *, shared: bool = False) -> None:
-        self.scripts = Concurrency(scripts, queue, shared=shared)
+    def __init__(
+        self, scripts: int, queue: int, *, shared: bool = False, what: str = "scripts", setting: str = _SETTING
+    ) -> None:
+        """See `Concurrency`."""
+        self.scripts = Concurrency(scripts, queue, shared=shared, what=what, setting=setting)
         self.waits = Concurrency(max(1, scripts // 2), queue, shared=shared)
         """What waits for a cluster may take half an hour, and leaves at least half of the places to all others."""
         self.threads = anyio.CapacityLimiter(scripts)

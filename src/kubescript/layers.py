@@ -8,7 +8,7 @@ from typing import Final
 
 from kubescript.wire import protocol
 
-__all__ = ["REMEDIES", "REQUIRED", "missing", "remedy", "warn"]
+__all__ = ["COMMANDS", "REMEDIES", "REQUIRED", "missing", "remedy", "warn"]
 
 log = logging.getLogger(__name__)
 
@@ -18,7 +18,10 @@ REQUIRED: Final = frozenset(
     {"descriptors", "rlimits", "identity", "capabilities", "parent_death", "no_new_privs", "landlock", "seccomp"}
 )
 """The layers that `sandbox.strict` requires."""
+COMMANDS: Final = frozenset({"rlimits", "capabilities", "parent_death", "no_new_privs", "landlock", "seccomp"})
+"""Those that it requires of the process of a command line."""
 REMEDIES: Final = {
+    "egress": "use Linux 6.7 or newer, or allow unprivileged user namespaces",
     "network": "allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, "
     "user.max_user_namespaces>0, kernel.apparmor_restrict_unprivileged_userns=0), or run as root with CAP_SYS_ADMIN",
     "landlock": "use Linux 5.13 or newer, with `landlock` in the boot parameter lsm=",
@@ -30,9 +33,9 @@ REMEDIES: Final = {
 """Layer of the sandbox → what an operator changes where it is missing."""
 
 
-def missing(layers: Iterable[protocol.Layer]) -> tuple[str, ...]:
+def missing(layers: Iterable[protocol.Layer], required: frozenset[str] = REQUIRED) -> tuple[str, ...]:
     """Returns the names of the required layers that are not active."""
-    return tuple(sorted(REQUIRED - {layer.name for layer in layers if layer.active}))
+    return tuple(sorted(required - {layer.name for layer in layers if layer.active}))
 
 
 def remedy(lacking: Iterable[str]) -> str:
@@ -45,12 +48,13 @@ _told: Final[set[tuple[str, ...]]] = set()
 
 
 def warn(lacking: tuple[str, ...]) -> None:
-    """Logs once in this process that scripts, and so what masks for them, are confined without these layers."""
+    """Logs once in this process that scripts, what masks for them, and command lines are confined without these
+    layers."""
     if lacking in _told:
         return
     _told.add(lacking)
     log.warning(
-        "SCRIPTS AND MASKING ARE NOT FULLY CONFINED: %s missing on this machine",
+        "SCRIPTS, MASKING AND COMMANDS ARE NOT FULLY CONFINED: %s missing on this machine",
         ", ".join(lacking),
         extra={
             "event": "sandbox.unconfined",

@@ -17,6 +17,7 @@ from kubescript import concurrency, config, contexts, evaluator, redaction
 from kubescript.audit import recorder
 from kubescript.auth import access
 from kubescript.cluster import acting
+from kubescript.commands import processes
 from kubescript.executor import executor
 from kubescript.plans import rollouts
 from kubescript.telemetry import evaluation
@@ -46,6 +47,8 @@ class Shared:
     audit: recorder.Recorder | None
     executor: executor.Executor
     places: concurrency.Places
+    processes: processes.Processes
+    """Those of command lines."""
     keeper: Callable[[], keeper.Keeper]
     """Returns what keeps plans."""
     warm_up: Callable[[], None]
@@ -72,6 +75,7 @@ class Tenant:
         engine = shared.redaction
         if caller is not None:
             engine = engine.of(caller.key, masking.UserInfo(caller.name, caller.groups))
+        self._engine = engine
         accesses = cluster_parts.accesses(settings, engine, _acting(settings, caller))
         self.contexts = contexts.Contexts(accesses)
         self.planning = self._planning(accesses)
@@ -99,7 +103,24 @@ class Tenant:
     def _parts(self) -> builtin.Parts:
         from kubescript.toolsets import builtin
 
-        return builtin.Parts(self.settings, self.contexts, self.evaluator)
+        return builtin.Parts(
+            self.settings, self.contexts, self.evaluator, self._shared.processes, self._shared.executor.later, self._of
+        )
+
+    def _of(self, runner: evaluator.Runner, handler: evaluator.CallHandler) -> evaluator.Evaluator:
+        """Returns the caller's evaluator of command lines."""
+        return evaluator.Evaluator(
+            self.settings,
+            runner,
+            handler,
+            self._shared.audit,
+            mask=self._engine.text,
+            plans=self.planning.planner if self.planning is not None else None,
+            places=self._shared.processes.places,
+            observers=self._shared.observers,
+            owner=self._caller.key if self._caller is not None else "",
+            scripts=self._shared.executor,
+        )
 
     @functools.cached_property
     def _toolsets(self) -> list[base.Toolset]:

@@ -70,6 +70,10 @@ class Outcome:
     """Codes of the limits that answers to calls ran into, also those whose errors the script caught."""
     saw_masks: bool = False
     """Whether the script was given a text with a masked value, by the worker's account."""
+    foreign: bool = False
+    """Whether its texts come from elsewhere although no call is on record."""
+    notes: tuple[str, ...] = ()
+    """The host's own notes under the answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,13 +29,14 @@ Child = Callable[[int, lockdown.Confinement, tuple[protocol.Layer, ...]], NoRetu
 """What a child does with the descriptor of its socket. It applies the rest of the confinement itself."""
 
 
-def serve(descriptor: int, child: Child) -> NoReturn:
-    """Confine this process, which is warm, and fork children until the host closes the control socket."""
+def serve(descriptor: int, child: Child, steps: lockdown.Steps = lockdown.SERVER_STEPS) -> NoReturn:
+    """Confine this process, which is warm, by these steps, and fork children until the host closes the control
+    socket."""
     link = socket.socket(fileno=descriptor)
     with contextlib.suppress(OSError):  # each child's own step reports a missing libseccomp
         seccomp.program(lockdown.WORKER_FD)
     server = _Server(link, child)
-    server.confine()
+    server.confine(steps)
     gc.collect()
     gc.freeze()  # otherwise the collector writes to pages that children share, and each write copies a page
     gc.disable()
@@ -57,11 +58,11 @@ class _Server:
         self._own_address_space = lockdown.address_space()
         self._decoder = msgspec.json.Decoder(control.Order)
 
-    def confine(self) -> None:
+    def confine(self, steps: lockdown.Steps) -> None:
         """Lock this process down as far as it can still fork; its children inherit that. It cannot open files from
         here on."""
         confinement = lockdown.Confinement(os.getppid(), 0, 0)
-        self._layers = lockdown.apply(lockdown.SERVER_STEPS, confinement)
+        self._layers = lockdown.apply(steps, confinement)
 
     def serve(self) -> None:
         """Handle requests until the host closes the control socket, then kill the children that are left."""

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
+import functools
 import os
 import resource
 import signal
 import socket
+import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -23,12 +26,20 @@ from typing import Final
 from kubescript.confinement import landlock, seccomp
 from kubescript.wire import protocol
 
-__all__ = ["SERVER_STEPS", "WORKER_FD", "WORKER_STEPS", "Confinement", "address_space", "adopt_socket", "apply"]
+__all__ = [
+    "COMMAND_SERVER_STEPS", "LOOPBACK_STEPS", "SERVER_STEPS", "WORKER_FD", "WORKER_STEPS", "Confinement", "Steps",
+    "address_space", "adopt_socket", "apply", "client_steps", "program_steps",
+]  # fmt: skip
 
 WORKER_FD: Final = 3
 """The only descriptor a worker has: its socket to the host."""
 
 NOBODY: Final = 65534
+
+_SIOCSIFFLAGS: Final = 0x8914
+_IFF_UP: Final = 0x1
+_MAX_FILES: Final = 256
+"""Descriptors of a command line's process."""
 
 _CLONE_NEWUSER: Final = 0x10000000
 _CLONE_NEWIPC: Final = 0x08000000
@@ -57,9 +68,11 @@ class Confinement:
 
 Step = Callable[[Confinement], str]
 """Applies one step and returns a detail for the report. Raises OSError when the kernel refuses."""
+Steps = tuple[tuple[str, Step], ...]
+"""Steps in their order, each with its name."""
 
 
-def apply(steps: tuple[tuple[str, Step], ...], confinement: Confinement) -> tuple[protocol.Layer, ...]:
+def apply(steps: Steps, confinement: Confinement) -> tuple[protocol.Layer, ...]:
     """Apply `steps` in order. A step that the kernel refuses is reported as inactive, with the kernel's reason."""
     layers = []
     for name, step in steps:
@@ -217,7 +230,70 @@ def _seccomp(_: Confinement) -> str:
     return seccomp.install(WORKER_FD)
 
 
-SERVER_STEPS: Final[tuple[tuple[str, Step], ...]] = (
+# --- in the process of each command line, whose program is not ours ---
+
+
+def _loopback(confinement: Confinement) -> str:
+    """Enter a network namespace of this process alone, and raise its loopback: nothing is reached but what listens in
+    there."""
+    detail = _network(confinement)
+    with socket.socket() as any_socket:
+        fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", _IFF_UP))
+    return detail
+
+
+def _limits(confinement: Confinement, *, memory: int) -> str:
+    """Set limits on memory, processor, files and core. A Go program reserves address space that it never uses, so that
+    the limit of one is on what it may write to."""
+    fixed = {
+        memory: confinement.address_space,
+        resource.RLIMIT_CPU: confinement.cpu_seconds,
+        resource.RLIMIT_FSIZE: 0,
+        resource.RLIMIT_NOFILE: _MAX_FILES,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_MEMLOCK: 0,
+        resource.RLIMIT_MSGQUEUE: 0,
+    }
+    for limit, value in fixed.items():
+        resource.setrlimit(limit, (value, value))
+    return f"memory {confinement.address_space >> 20} MiB, cpu {confinement.cpu_seconds} s"
+
+
+def program_steps(paths: Mapping[str, int], port: int) -> Steps:
+    """Return the steps of a process that becomes another program: it reaches these paths and this port."""
+    return (
+        ("rlimits", functools.partial(_limits, memory=resource.RLIMIT_DATA)),
+        ("identity", _identity),
+        ("capabilities", _capabilities),
+        ("parent_death", _parent_death),
+        ("no_new_privs", _no_new_privs),
+        ("landlock", lambda _: landlock.restrict(paths, (port,))),
+        ("seccomp", lambda _: seccomp.install_for_command(executes=True)),
+    )
+
+
+def client_steps(paths: Mapping[str, int], ports: Sequence[int] | None = None) -> Steps:
+    """Return the steps of a process that is a client of services elsewhere: it reads these paths, and connects to these
+    ports; None: to all."""
+    # It stays the user that it is, who may read Python's own files; a capability it has none.
+    return (
+        ("rlimits", functools.partial(_limits, memory=resource.RLIMIT_AS)),
+        ("capabilities", _capabilities),
+        ("parent_death", _parent_death),
+        ("not_dumpable", _not_dumpable),
+        ("no_new_privs", _no_new_privs),
+        ("landlock", lambda _: landlock.restrict(paths, ports)),
+        ("seccomp", lambda _: seccomp.install_for_command(executes=False)),
+    )
+
+
+LOOPBACK_STEPS: Final[Steps] = (("network", _loopback),)
+COMMAND_SERVER_STEPS: Final[Steps] = (
+    ("environment", _environment),
+    ("oom_score", _oom_score),
+)
+
+SERVER_STEPS: Final[Steps] = (
     ("environment", _environment),
     ("oom_score", _oom_score),
     ("network", _network),
@@ -227,7 +303,7 @@ SERVER_STEPS: Final[tuple[tuple[str, Step], ...]] = (
     ("landlock", _landlock),
 )
 
-WORKER_STEPS: Final[tuple[tuple[str, Step], ...]] = (
+WORKER_STEPS: Final[Steps] = (
     ("descriptors", _descriptors),
     ("rlimits", _rlimits),
     ("not_dumpable", _not_dumpable),

@@ -1,4 +1,5 @@
-"""The system calls that a locked-down worker may make; every other call kills it.
+"""The system calls that a locked-down worker may make; every other call kills it. And those that a command line's
+process, whose program is not ours, may not make: they fail.
 
 The fork server builds the filter once with libseccomp (through pyseccomp), and each worker installs the finished BPF
 program. libseccomp resolves names for the machine it runs on, so aarch64 gets its own numbers. A call through another
@@ -15,7 +16,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-__all__ = ["install", "program"]
+__all__ = ["command_program", "install", "install_for_command", "program"]
 
 _PR_SET_SECCOMP: Final = 22
 _SECCOMP_MODE_FILTER: Final = 2
@@ -48,6 +49,30 @@ _REFUSED_CALLS: Final = (
     "dup", "getdents64",
 )  # fmt: skip
 
+_FORBIDDEN_CALLS: Final = (
+    # other processes and programs: see also `clone` below
+    "fork", "vfork", "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "kcmp", "kill", "tkill",
+    "pidfd_open", "pidfd_getfd", "pidfd_send_signal",
+    # namespaces, mounts and what only root does
+    "unshare", "setns", "mount", "umount2", "pivot_root", "chroot", "move_mount", "open_tree", "fsopen", "fsmount",
+    "fsconfig", "fspick", "mount_setattr", "open_by_handle_at", "name_to_handle_at", "swapon", "swapoff", "reboot",
+    "kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "acct", "quotactl", "syslog",
+    "settimeofday", "clock_settime", "clock_adjtime", "adjtimex", "sethostname", "setdomainname", "iopl", "ioperm",
+    # doors into the kernel that no client needs
+    "bpf", "perf_event_open", "userfaultfd", "io_uring_setup", "io_uring_enter", "io_uring_register", "keyctl",
+    "add_key", "request_key", "personality", "vhangup", "fanotify_init",
+    # files that have no path, for which Landlock has no word, and servers
+    "memfd_create", "memfd_secret", "listen", "accept", "accept4",
+)  # fmt: skip
+_CLONE_THREAD: Final = 0x10000
+_AF_INET: Final = 2
+_AF_INET6: Final = 10
+_SOCKET_KIND: Final = 0xF
+"""The bits that say what kind of socket is wanted; flags stand beside them."""
+_OTHER_SOCKETS: Final = range(2, 11)
+"""All kinds but streams."""
+_ENOSYS: Final = 38
+
 _LIBRARIES: Final = {"c": "libc.so.6", "seccomp": "libseccomp.so.2"}
 """Names under which the loader finds them on Linux with glibc."""
 _EPERM: Final = 1
@@ -61,7 +86,15 @@ class _SockFprog(ctypes.Structure):
 def install(descriptor: int) -> str:
     """Install the filter, which cannot be undone; returns its size as a detail for the report. Needs no_new_privs.
     Raises OSError when libseccomp is missing or the kernel has no seccomp."""
-    code = program(descriptor)
+    return _install(program(descriptor))
+
+
+def install_for_command(*, executes: bool) -> str:
+    """Install the filter of a command line's process, as `install` does. It `executes` one program, or none."""
+    return _install(command_program(executes=executes))
+
+
+def _install(code: bytes) -> str:
     count = len(code) // _INSTRUCTION_BYTES
     buffer = ctypes.create_string_buffer(code, len(code))
     filter_ = _SockFprog(count, ctypes.addressof(buffer))
@@ -100,6 +133,35 @@ def program(descriptor: int, architecture: str = "NATIVE") -> bytes:
     for name in _REFUSED_CALLS:
         add(refuse, name)
     _add_memory_rules(lib, add)
+    return _export(rules)
+
+
+@functools.cache
+def command_program(*, executes: bool) -> bytes:
+    """Build the filter, as BPF, for the process of a command line. A program that is not ours may need any call of an
+    ordinary one, so this filter names those that fail."""
+    lib = _library()
+    rules = lib.SyscallFilter(defaction=lib.ALLOW)
+    rules.set_attr(lib.Attr.ACT_BADARCH, lib.KILL_PROCESS)
+    add = functools.partial(_add, lib, rules, lib.Arch.NATIVE)
+    refuse = lib.ERRNO(_EPERM)
+    for name in _FORBIDDEN_CALLS:
+        add(refuse, name)
+    # Threads, and no processes: plugins, editors, pagers, credential helpers. Its flags are the first argument, which
+    # those of clone3 are not, so that the C library must do without it.
+    add(refuse, "clone", lib.Arg(0, lib.MASKED_EQ, _CLONE_THREAD, 0))
+    add(lib.ERRNO(_ENOSYS), "clone3")
+    if executes:  # Attack: a name that is looked up carries a secret away. `oc` asks one address, over TCP
+        for kind in _OTHER_SOCKETS:
+            add(refuse, "socket", lib.Arg(1, lib.MASKED_EQ, _SOCKET_KIND, kind))
+    else:
+        add(refuse, "execve")
+        add(refuse, "execveat")
+    # Attack: the socket of a container engine or of systemd, to which Landlock lets everybody connect.
+    for family in range(_AF_INET6):
+        if family != _AF_INET:
+            add(refuse, "socket", lib.Arg(0, lib.EQ, family))
+    add(refuse, "socket", lib.Arg(0, lib.GT, _AF_INET6))
     return _export(rules)
 
 

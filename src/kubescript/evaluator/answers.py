@@ -64,7 +64,7 @@ class Answers:
         notes: list[str] = []
         try:
             self._note_missing_namespaces(asked, calls)
-            notes = summary.notes(calls, outcome)
+            notes = [*summary.notes(calls, outcome), *outcome.notes]
             notes += [plan_note] if plan_note else []
             return self._rendered(asked, outcome, calls, notes, deadline), notes
         except (errors.LimitExceeded, errors.RedactionError) as error:
@@ -106,7 +106,7 @@ class Answers:
         """Returns the answer. Raises LimitExceeded when masking it takes longer than the client waits."""
         style = self.style(calls, asked.patience(deadline))
         own = None
-        if calls.calls:
+        if calls.calls or outcome.foreign:
             messages = (*calls.own_denials(asked.script, self._handler.namespace), *outcome.limit_messages)
             own = fencing.Own(asked.script, tuple(map(style.text, messages)))
         return render.render(outcome, asked.limits, notes, own=own, style=style)

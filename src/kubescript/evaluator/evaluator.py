@@ -25,13 +25,13 @@ from kubescript import concurrency, config, errors, types
 from kubescript.broker import call_log, records, summary
 from kubescript.evaluator import answers
 from kubescript.evaluator import asked as asking
-from kubescript.executor import conversation, executor
+from kubescript.executor import conversation
 from kubescript.output import render
 from kubescript.plans import dependents, draft, plan, planner
 from kubescript.telemetry import evaluation
 from kubescript.wire import protocol
 
-__all__ = ["Audit", "Entry", "Evaluator", "OnProgress"]
+__all__ = ["Audit", "Entry", "Evaluator", "OnProgress", "Runner"]
 
 log = logging.getLogger(__name__)
 
@@ -70,6 +70,17 @@ class Audit(Protocol):
         """Records that a script was not run. Raises AuditError."""
 
 
+class Runner(Protocol):
+    """Runs jobs: `executor.Executor` scripts, and the runners of `commands` command lines. Many threads use it at
+    once."""
+
+    def run(self, job: conversation.Job) -> types.Outcome:
+        """Returns a job's outcome. Raises KubescriptError when it was not run at all."""
+
+    def later(self, chore: Callable[[], None]) -> None:
+        """Runs `chore` after the answer that is about to be given has been sent."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Planned:
     """What became of the writes that a script has tried."""
@@ -88,7 +99,7 @@ class Evaluator:
     def __init__(
         self,
         settings: config.Settings,
-        runner: executor.Executor,
+        runner: Runner,
         handler: answers.CallHandler,
         audit: Audit | None = None,
         *,
@@ -97,11 +108,13 @@ class Evaluator:
         places: concurrency.Places | None = None,
         observers: Sequence[evaluation.Observer] = (),
         owner: str = "",
+        scripts: Runner | None = None,
     ) -> None:
-        """Without `plans`, writes that need a plan are refused. `places` and `observers`, which are called with every
+        """Where `runner` runs something else than scripts, `scripts` runs the server's own. Without `plans`, writes that need a plan are refused. `places` and `observers`, which are called with every
         evaluation, may be those of several evaluators; `owner` tells this one's caller from all others."""
         self._settings = settings
         self._runner = runner
+        self._scripts = scripts or runner
         self._handler = handler
         self._audit = audit
         self.answers = answers.Answers(settings.output, handler, mask)
@@ -161,7 +174,7 @@ class Evaluator:
         session = asked.caller.session if asked.caller.lasts and not self._owner else ""
         calls = summary.Summary(journal=records.NOWHERE if entry is None else entry, session=session, draft=drafted)
         deadline = time.monotonic() + asked.limits.timeout_ms / 1000
-        outcome = self._outcome(self._job(asked, where, calls, entry, deadline), calls)
+        outcome = self._outcome(self._runner, self._job(asked, where, calls, entry, deadline), calls)
         planned = _Planned()
         if self._plans is not None and drafted is not None:
             planned = self._planned(self._plans, drafted, asked, outcome, calls, entry)
@@ -206,10 +219,11 @@ class Evaluator:
             cancellation=asked.switch,
         )
 
-    def _outcome(self, job: conversation.Job, calls: summary.Summary) -> types.Outcome:
-        """Runs the job. Raises WorkerError when no script ran."""
+    @staticmethod
+    def _outcome(runner: Runner, job: conversation.Job, calls: summary.Summary) -> types.Outcome:
+        """Runs the job. Raises KubescriptError when it was not run."""
         try:
-            return self._runner.run(job)
+            return runner.run(job)
         except errors.KubescriptError:
             raise
         except Exception:  # a bug of ours; the script may have made calls, and its record must say so
@@ -254,7 +268,7 @@ class Evaluator:
         notes = summary.Summary(journal=calls.journal)
         deadline = time.monotonic() + _LOOK_MS / 1000
         where = self._handler.names, self._handler.namespace
-        outcome = self._outcome(self._job(own, where, notes, None, deadline), notes)
+        outcome = self._outcome(self._scripts, self._job(own, where, notes, None, deadline), notes)
         style = self.answers.style(notes, asked.patience(deadline))
         lines = iter(dependents.read(outcome, len(removed), style.text))
         return [next(lines) if step.removes else () for step in steps]

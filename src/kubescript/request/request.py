@@ -77,6 +77,7 @@ CONNECT: Final = frozenset({"exec", "attach", "portforward", "proxy"})
 _ACCEPT: Final = {
     "json": "application/json",
     "text": "text/plain, application/json",
+    "discovery": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json",
     "table": "application/json;as=Table;v=v1;g=meta.k8s.io,application/json",
     "metadata": "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json",
 }

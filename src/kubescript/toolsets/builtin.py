@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kubescript import config, contexts, errors, evaluator, types
+from kubescript.commands import processes
 from kubescript.toolsets import installed
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ __all__ = ["TOOLSETS", "Parts", "check", "completions", "load"]
 log = logging.getLogger(__name__)
 
 
+_EvaluatorOf = Callable[[evaluator.Runner, evaluator.CallHandler], evaluator.Evaluator]
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What the toolsets of one caller stand on."""
@@ -27,6 +31,11 @@ class Parts:
     settings: config.Settings
     contexts: contexts.Contexts
     evaluator: evaluator.Evaluator
+    processes: processes.Processes
+    later: Callable[[Callable[[], None]], None]
+    """Runs a function after the answer that is about to be given has been sent."""
+    evaluator_of: _EvaluatorOf
+    """Returns an evaluator of command lines."""
 
 
 def _code(parts: Parts) -> base.Toolset:
@@ -84,6 +93,14 @@ def _gateway(parts: Parts) -> base.Toolset:
     return gateway.toolset(_access(parts), writable=own.mode != "off", by_argument=settings.approval == "argument")
 
 
+def _openshift(parts: Parts) -> base.Toolset:
+    from kubescript.commands import openshift as commands
+    from kubescript.toolsets import openshift
+
+    runner = commands.Runner(parts.settings, parts.processes, parts.later)
+    return openshift.toolset(parts.evaluator_of(runner, parts.contexts), parts.settings)
+
+
 def _access(parts: Parts) -> base.Access:
     """Returns all that a toolset may know of a server. The functions are closures, so that no attribute of theirs leads
     to the parts of the server."""
@@ -126,10 +143,11 @@ TOOLSETS: Final[dict[str, Callable[[Parts], base.Toolset]]] = {
     "helm": _helm,
     "cluster": _clusters,
     "gateway": _gateway,
+    "openshift": _openshift,
 }
 """Toolsets by the names that `--toolsets` takes."""
 _FOREIGN_TOOLSETS: Final = frozenset(
-    {"config", "core", "kcp", "kiali", "kubevirt", "metrics", "netobserv", "openshift", "tekton"}
+    {"config", "core", "kcp", "kiali", "kubevirt", "metrics", "netobserv", "tekton"}
 )
 """Those of kubernetes-mcp-server."""
 

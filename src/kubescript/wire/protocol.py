@@ -39,7 +39,7 @@ __all__ = [
 
 VERSION: Final = 2
 
-Accept = Literal["json", "table", "metadata", "text"]
+Accept = Literal["json", "table", "metadata", "text", "discovery"]
 """The representations a script may ask for; the host maps each to a fixed Accept header."""
 
 

@@ -1,0 +1,79 @@
+"""Runs command lines of `oc`: read, judged, and carried out by a process that reaches nothing but our broker."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from kubescript import config, errors, types
+from kubescript.commands import line, oc_arguments, outcome, process, processes, proxy
+from kubescript.executor import conversation
+from kubescript.wire import commands
+
+__all__ = ["Runner"]
+
+_KUBECTL: Final = "kubectl"
+_NOT_OC: Final = "oc is not installed here, so kubectl has answered"
+
+
+class Runner:
+    """Runs one command line after the other, each in a process of its own. Many threads use it at once."""
+
+    def __init__(
+        self,
+        settings: config.Settings,
+        started: processes.Processes,
+        later: Callable[[Callable[[], None]], None],
+    ) -> None:
+        """`later` runs a function after an answer has been sent."""
+        self._settings = settings.openshift
+        self._rules = oc_arguments.Rules(
+            self._settings.allowed_commands, self._settings.blocked_commands, self._settings.allow_write
+        )
+        self._processes = started
+        self.later = later
+
+    def run(self, job: conversation.Job) -> types.Outcome:
+        """Runs the command line that is the job's script. Raises PolicyDenied for one that may not be run, and
+        WorkerError and ConfigError when none can be."""
+        arguments = line.split(job.script, "oc")
+        oc_arguments.check(arguments, self._rules)
+        binary = self._binary()
+        order = commands.OpenShiftOrder(arguments, str(binary), job.namespace)
+        return self._carried_out(job, order)
+
+    def _carried_out(self, job: conversation.Job, order: commands.OpenShiftOrder) -> types.Outcome:
+        began = time.monotonic()
+        deadline = began + job.limits.timeout_ms / 1000
+        with contextlib.ExitStack() as held:
+            worker = self._processes.start("openshift", job.limits)
+            held.enter_context(job.cancellation.closing(worker.kill))
+            running = held.enter_context(process.started(worker, order, strict=self._processes.strict))
+            assert running.way_out is not None
+            asked = proxy.Proxy(running.way_out, job, deadline)
+            with asked.serving():
+                output = running.read(deadline, job.limits.output_bytes)
+        usage = types.Usage(
+            wall_ms=(time.monotonic() - began) * 1000,
+            cpu_ms=output.cpu_ms,
+            peak_bytes=output.peak_bytes,
+            api_calls=asked.calls,
+            bytes_fetched=asked.bytes,
+        )
+        notes = (_NOT_OC,) if Path(order.binary).name == _KUBECTL else ()
+        return outcome.outcome(job, output, usage, notes)
+
+    def _binary(self) -> Path:
+        """Returns the program. Raises ConfigError when there is none."""
+        if self._settings.binary is not None:
+            return self._settings.binary
+        found = shutil.which("oc") or shutil.which(_KUBECTL)
+        if found is None:
+            raise errors.ConfigError(
+                "this server has neither oc nor kubectl", remedy="install oc, or name it with openshift.binary"
+            )
+        return Path(found).resolve()

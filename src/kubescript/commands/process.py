@@ -1,0 +1,179 @@
+"""One process that runs a command line: it is asked for, given its order, read until it ends, and ended in any case.
+
+It can start no other process, so that to kill it is to kill all of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from kubescript import errors, layers, spawner
+from kubescript.wire import commands, protocol
+
+__all__ = ["Output", "Process", "WayOut", "started"]
+
+_START_S: Final = 20.0
+_REAP_S: Final = 5.0
+_CHUNK: Final = 64 * 1024
+_SPARE: Final = 64 * 1024
+"""Bytes that are kept beyond what an answer shows, so that no secret is cut in two before it is masked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a process has written, and how it ended."""
+
+    stdout: str
+    stderr: str
+    dropped: int
+    """Bytes that are not kept."""
+    status: int | None
+    """The exit code, negative for a signal; None: it was ended at its deadline."""
+    cpu_ms: float = 0.0
+    peak_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WayOut:
+    """The only address that a program reaches."""
+
+    listener: socket.socket
+    secret: str = field(repr=False)
+    """What the path of each request begins with."""
+
+
+class Process:
+    """A process that is confined and runs its program."""
+
+    def __init__(self, worker: spawner.Worker, outputs: tuple[int, int], way_out: WayOut | None) -> None:
+        self._worker = worker
+        self._outputs = outputs
+        self.way_out = way_out
+        """None for a program that has a network."""
+
+    def read(self, deadline: float, limit: int) -> Output:
+        """Returns what the process writes until it ends or until the deadline (time.monotonic). Of each of its two
+        outputs about `limit` bytes are kept."""
+        texts = {descriptor: _Text(limit + _SPARE) for descriptor in self._outputs}
+        is_over = not _read_all(texts, deadline)
+        if is_over:
+            self._worker.kill()
+        self._worker.wait(_REAP_S)
+        end = self._worker.exit
+        out, err = (texts[descriptor] for descriptor in self._outputs)
+        status = None if is_over or end is None else end.status
+        cpu_ms, peak = (end.cpu_ms, end.peak_bytes) if end is not None else (0.0, 0)
+        return Output(out.kept(), err.kept(), out.dropped + err.dropped, status, cpu_ms, peak)
+
+
+class _Text:
+    """One output."""
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._parts = bytearray()
+        self.dropped = 0
+
+    def add(self, part: bytes) -> None:
+        taken = part[: self._room - len(self._parts)]
+        self._parts += taken
+        self.dropped += len(part) - len(taken)
+
+    def kept(self) -> str:
+        """Returns the text; what was cut ends at the end of a line, or where it surely cuts no secret that is shown."""
+        if self.dropped:
+            whole = max(self._parts.rfind(b"\n") + 1, len(self._parts) - _SPARE)
+            self.dropped += len(self._parts) - whole
+            del self._parts[whole:]
+        return self._parts.decode("utf-8", "replace")
+
+
+def _read_all(texts: dict[int, _Text], deadline: float) -> bool:
+    """Reads until both outputs are closed. Returns False when the deadline comes first."""
+    poller = select.poll()
+    for descriptor in texts:
+        poller.register(descriptor, select.POLLIN)
+    left = set(texts)
+    while left:
+        for descriptor, _ in poller.poll(max(0.0, deadline - time.monotonic()) * 1000):
+            part = os.read(descriptor, _CHUNK)
+            texts[descriptor].add(part)
+            if not part:
+                poller.unregister(descriptor)
+                left.discard(descriptor)
+        if time.monotonic() >= deadline and left:
+            return False
+    return True
+
+
+@contextlib.contextmanager
+def started(
+    worker: spawner.Worker, order: commands.OpenShiftOrder | commands.OpenStackOrder, *, strict: bool
+) -> Iterator[Process]:
+    """Yields the process that runs a command line; ends it at the end. Raises WorkerError when it does not start, or
+    when a layer of its confinement is missing that must hold."""
+    with contextlib.ExitStack() as held:
+        held.callback(worker.close)
+        outputs = _give(worker, order, held)
+        yield Process(worker, outputs, _confined(worker, held, strict=strict))
+
+
+def _give(
+    worker: spawner.Worker, order: commands.OpenShiftOrder | commands.OpenStackOrder, held: contextlib.ExitStack
+) -> tuple[int, int]:
+    """Gives a process its order and its outputs; returns where they are read."""
+    out, out_end = os.pipe2(os.O_CLOEXEC)
+    held.callback(os.close, out)
+    err, err_end = os.pipe2(os.O_CLOEXEC)
+    held.callback(os.close, err)
+    worker.socket.settimeout(_START_S)
+    try:
+        commands.send(worker.socket, order, (out_end, err_end))
+    except OSError as error:
+        raise _unstarted(error) from None
+    finally:
+        os.close(out_end)
+        os.close(err_end)
+    return out, err
+
+
+def _confined(worker: spawner.Worker, held: contextlib.ExitStack, *, strict: bool) -> WayOut | None:
+    """Waits until the process is confined, and checks that it is; returns its way out, if it has one."""
+    try:
+        confined, descriptors = commands.receive(worker.socket, commands.Confined)
+    except (OSError, EOFError, ValueError) as error:
+        raise _unstarted(error) from None
+    way_out = None
+    if descriptors:
+        listener = held.enter_context(socket.socket(fileno=descriptors[0]))
+        way_out = WayOut(listener, confined.secret)
+    _check(confined.layers, strict=strict)
+    return way_out
+
+
+def _check(found: tuple[protocol.Layer, ...], *, strict: bool) -> None:
+    lacking = layers.missing(found, layers.COMMANDS)
+    # It holds or `oc` does not run: it would reach every server that this machine reaches.
+    if any(layer.name == "egress" and not layer.active for layer in found):
+        lacking = ("egress", *lacking)
+    if lacking and (strict or "egress" in lacking):
+        raise errors.WorkerError(
+            f"this machine cannot confine command lines: {', '.join(lacking)} missing",
+            code="worker.lockdown",
+            remedy=layers.remedy(lacking),
+        )
+    if lacking:
+        layers.warn(lacking)
+
+
+def _unstarted(error: Exception) -> errors.WorkerError:
+    return errors.WorkerError(
+        f"the process of the command line did not start ({type(error).__name__}); run it again", code="worker.spawn"
+    )

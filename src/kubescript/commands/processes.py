@@ -1,0 +1,57 @@
+"""The processes of command lines that one server has: a warm fork server for each program, and places for both."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import Final, Literal
+
+from kubescript import concurrency, config, spawner, types
+
+__all__ = ["Processes", "Program"]
+
+Program = Literal["openstack", "openshift"]
+
+_CPU_MARGIN_S: Final = 5
+"""Processor seconds beyond the deadline; the kernel's limit is only there should the host fail."""
+
+
+class Processes:
+    """Starts processes for all callers. Many threads use it at once."""
+
+    def __init__(self, settings: config.Settings) -> None:
+        self.places = concurrency.Places(
+            settings.processes_pool_size,
+            settings.sandbox.max_queue,
+            shared=settings.knows_callers,
+            what="command lines",
+            setting="processes_pool_size",
+        )
+        """How many processes there may be at the same time, of both programs."""
+        self.strict = settings.strict
+        self._lock = threading.Lock()
+        self._spawners: dict[Program, spawner.Spawner] = {}
+
+    def warm_up(self, program: Program) -> None:
+        """Begins to load the program's libraries, and does not wait for them."""
+        self._spawner(program).warm_up()
+
+    def start(self, program: Program, limits: types.Limits) -> spawner.Worker:
+        """Returns a process that waits for its order. Raises WorkerError."""
+        cpu_seconds = limits.timeout_ms // 1000 + _CPU_MARGIN_S
+        return self._spawner(program).spawn(limits.memory_bytes, cpu_seconds)
+
+    def close(self) -> None:
+        """Ends all processes, and starts no more."""
+        self.places.close()
+        with self._lock:
+            spawners = list(self._spawners.values())
+        for one in spawners:
+            one.close()
+
+    def _spawner(self, program: Program) -> spawner.Spawner:
+        with self._lock:
+            if program not in self._spawners:
+                command = (sys.executable, "-I", "-m", "kubescript.launcher.start", program)
+                self._spawners[program] = spawner.Spawner(command)
+            return self._spawners[program]

@@ -1,0 +1,104 @@
+"""Reads the bodies that `kubectl` writes as protobuf although it asks for JSON: questions about the caller's own rights.
+
+Since 1.35 its typed clients prefer protobuf. The other commands that are allowed write JSON, or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, cast
+
+__all__ = ["CONTENT_TYPE", "UnknownMessageError", "to_json"]
+
+CONTENT_TYPE: Final = "application/vnd.kubernetes.protobuf"
+_MAGIC: Final = b"k8s\x00"
+_LENGTH_DELIMITED: Final = 2
+_MAX_SHIFT: Final = 28
+"""Of a length: it has at most five bytes."""
+
+# Field numbers are those of generated.proto in k8s.io/api/authorization/v1 and authentication/v1. A text stands for a
+# string, and a pair for a message.
+_Shape = Mapping[int, "str | tuple[str, _Shape]"]
+_RESOURCE: Final[_Shape] = {
+    1: "namespace", 2: "verb", 3: "group", 4: "version", 5: "resource", 6: "subresource", 7: "name",
+}  # fmt: skip
+_PATH: Final[_Shape] = {1: "path", 2: "verb"}
+_SPEC: Final[_Shape] = {1: ("resourceAttributes", _RESOURCE), 2: ("nonResourceAttributes", _PATH)}
+_METADATA: Final = ("metadata", cast("_Shape", {}))
+_KINDS: Final[Mapping[str, _Shape]] = {
+    "SelfSubjectAccessReview": {1: _METADATA, 2: ("spec", _SPEC), 3: ("status", {})},
+    "SelfSubjectRulesReview": {1: _METADATA, 2: ("spec", {1: "namespace"}), 3: ("status", {})},
+    "SelfSubjectReview": {1: _METADATA, 2: ("status", {})},
+}
+_ENVELOPE: Final = 1, 2
+"""The numbers of type and object in runtime.Unknown."""
+
+
+class UnknownMessageError(ValueError):
+    """The body is none of the three, or not what it seems to be."""
+
+
+def to_json(body: bytes) -> dict[str, Any]:
+    """Returns the object in a body. Raises UnknownMessageError. Takes linear time."""
+    if not body.startswith(_MAGIC):
+        raise UnknownMessageError("no Kubernetes object")
+    envelope = dict(_fields(memoryview(body)[len(_MAGIC) :]))
+    about, raw = (envelope.get(number, memoryview(b"")) for number in _ENVELOPE)
+    type_meta = _object(about, {1: "apiVersion", 2: "kind"})
+    shape = _KINDS.get(type_meta.get("kind", ""))
+    if shape is None:
+        raise UnknownMessageError(f"a {type_meta.get('kind', 'nameless object')[:80]}")
+    return type_meta | _object(raw, shape)
+
+
+def _object(data: memoryview, shape: _Shape) -> dict[str, Any]:
+    """Returns a message. An empty one may have fields that are not known, which say nothing in a question."""
+    found: dict[str, Any] = {}
+    for number, value in _fields(data):
+        field = shape.get(number)
+        if field is None:
+            if shape:
+                raise UnknownMessageError(f"a field {number}")
+        elif isinstance(field, str):
+            found[field] = _text(value)
+        else:
+            found[field[0]] = _object(value, field[1])
+    return found
+
+
+def _text(value: memoryview) -> str:
+    try:
+        return str(value, "utf-8")
+    except UnicodeDecodeError:
+        raise UnknownMessageError("a text that is no UTF-8") from None
+
+
+def _fields(data: memoryview) -> Iterator[tuple[int, memoryview]]:
+    """Yields the fields of a message that have a length: texts and messages. Others have no part in a question."""
+    at = 0
+    while at < len(data):
+        key, at = _number(data, at)
+        if key & 7 == 0:
+            _, at = _number(data, at)
+            continue
+        if key & 7 != _LENGTH_DELIMITED:
+            raise UnknownMessageError("a field of another kind")
+        size, at = _number(data, at)
+        if size > len(data) - at:
+            raise UnknownMessageError("a field that is cut off")
+        yield key >> 3, data[at : at + size]
+        at += size
+
+
+def _number(data: memoryview, at: int) -> tuple[int, int]:
+    """Returns a varint, and where it ends."""
+    value = 0
+    for shift in range(0, _MAX_SHIFT + 1, 7):
+        if at >= len(data):
+            break
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if not byte & 0x80:
+            return value, at
+    raise UnknownMessageError("a number that does not end")

@@ -1,0 +1,108 @@
+"""The process that becomes `oc`: it reaches one address, our proxy's, and knows no credential.
+
+The proxy's socket is made in here, in a network namespace that nothing leads out of, and handed to the host. So it is
+not by its arguments that `oc` is kept to the policy: there is no other way.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import secrets
+import socket
+import sys
+from typing import Final, NoReturn
+
+from kubescript.confinement import landlock, lockdown, seccomp
+from kubescript.launcher import streams
+from kubescript.wire import commands, protocol
+
+__all__ = ["run", "warm"]
+
+_LIBRARIES: Final = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
+"""With the loader, which is executed too."""
+_DATA: Final = ("/etc/ld.so.cache", "/usr/share/zoneinfo")
+_BACKLOG: Final = 64
+_NAME: Final = "oc"
+_CANNOT_EXECUTE: Final = 126
+"""The exit code with which shells say so."""
+
+
+def warm() -> None:
+    """Do what each process would otherwise do, and find out how it is kept from other networks."""
+    seccomp.command_program(executes=True)
+    _network_steps()
+
+
+@functools.cache
+def _network_steps() -> lockdown.Steps:
+    """Return the steps into a network of its own; none where they fail, which is tried in a process for that alone."""
+    # Where AppArmor restricts user namespaces, a process enters one, and may then not raise its loopback.
+    pid = os.fork()
+    if pid == 0:
+        (layer,) = lockdown.apply(lockdown.LOOPBACK_STEPS, lockdown.Confinement(os.getppid(), 0, 0))
+        os._exit(0 if layer.active else 1)
+    _, status = os.waitpid(pid, 0)
+    return lockdown.LOOPBACK_STEPS if status == 0 else ()
+
+
+def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[protocol.Layer, ...]) -> NoReturn:
+    """Confine this process, and become `oc`."""
+    sock = socket.socket(fileno=descriptor)
+    order, outputs = commands.receive(sock, commands.OpenShiftOrder)
+    layers = inherited + lockdown.apply(_network_steps(), confinement)
+    secret = secrets.token_hex(16)
+    listener = socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)
+    port: int = listener.getsockname()[1]
+    streams.attach(outputs)
+    try:
+        binary = os.open(order.binary, os.O_RDONLY | os.O_CLOEXEC)  # now: it may be in a folder of the present user's
+    except OSError as error:
+        _give_up(order, error)
+    kubeconfig = _in_memory(_kubeconfig(f"http://127.0.0.1:{port}/{secret}", order.namespace))
+    paths = dict.fromkeys(_LIBRARIES, landlock.READ | landlock.EXECUTE) | dict.fromkeys(_DATA, landlock.READ)
+    paths |= {f"/proc/self/fd/{binary}": landlock.READ | landlock.EXECUTE, "/dev/null": landlock.READ | landlock.WRITE}
+    layers += lockdown.apply(lockdown.program_steps(paths, port), confinement)
+    layers += (_egress(layers),)
+    commands.send(sock, commands.Confined(layers, secret), (listener.fileno(),))
+    listener.close()
+    streams.close_others(kept=(binary, kubeconfig))
+    try:
+        os.execve(binary, [_NAME, *order.arguments], {"KUBECONFIG": f"/proc/self/fd/{kubeconfig}"})
+    except OSError as error:
+        _give_up(order, error)
+
+
+def _egress(layers: tuple[protocol.Layer, ...]) -> protocol.Layer:
+    """Say whether this process reaches nothing but the proxy: by a network of its own, or by Landlock."""
+    active = {layer.name for layer in layers if layer.active}
+    by_port = "landlock" in active and landlock.knows_ports()
+    return protocol.Layer("egress", active="network" in active or by_port)
+
+
+def _kubeconfig(server: str, namespace: str) -> bytes:
+    """Return a kubeconfig without a user: the proxy asks for none."""
+    entry = {"cluster": _NAME, "user": "", "namespace": namespace}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": _NAME, "cluster": {"server": server}}],
+        "contexts": [{"name": _NAME, "context": entry}],
+        "current-context": _NAME,
+    }
+    return json.dumps(config).encode()
+
+
+def _in_memory(content: bytes) -> int:
+    """Return a file without a name, which the program inherits."""
+    descriptor = os.memfd_create("kubeconfig", 0)
+    os.write(descriptor, content)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def _give_up(order: commands.OpenShiftOrder, error: OSError) -> NoReturn:
+    sys.stderr.write(f"{order.binary} cannot be executed: {error.strerror}\n")
+    sys.stderr.flush()
+    os._exit(_CANNOT_EXECUTE)

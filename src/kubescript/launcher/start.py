@@ -1,0 +1,31 @@
+"""The entry point of the fork servers of command lines: `python -m kubescript.launcher.start openstack|openshift
+DESCRIPTOR`.
+
+The host starts each with an empty environment. It waits until the host asks for its first process or to be warm.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import select
+import signal
+import sys
+
+
+def main() -> None:
+    """Wait until the control socket is readable, then warm up, and serve."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches the whole group; the host decides
+    program, descriptor = sys.argv[1], int(sys.argv[2])
+    select.select([descriptor], [], [])
+    gc.disable()  # imports make no garbage, and looking for some takes a tenth of them
+    from kubescript.confinement import forkserver, lockdown
+
+    # One of the two is loaded: the other one's libraries take 60 MB.
+    process = importlib.import_module(f"kubescript.launcher.{program}")
+    process.warm()
+    forkserver.serve(descriptor, process.run, lockdown.COMMAND_SERVER_STEPS)
+
+
+if __name__ == "__main__":
+    main()

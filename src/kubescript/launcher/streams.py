@@ -1,0 +1,31 @@
+"""The descriptors of a command line's process: no input, and two pipes to the host."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+__all__ = ["attach", "close_others"]
+
+_WITHOUT_LIMIT: Final = 1 << 20
+
+
+def attach(outputs: Sequence[int]) -> None:
+    """Make the two pipes the standard output and the standard error, and an empty one the standard input."""
+    reader, writer = os.pipe()
+    os.close(writer)
+    for descriptor, number in zip((reader, *outputs), (0, 1, 2), strict=True):
+        os.dup2(descriptor, number, inheritable=True)
+        os.close(descriptor)
+    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: PTH123, SIM115 - they have no path
+
+
+def close_others(kept: Sequence[int] = ()) -> None:
+    """Close every descriptor but the standard ones and these: none may lead to a file or to another process."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    bounds = (2, *sorted(kept), _WITHOUT_LIMIT if most == resource.RLIM_INFINITY else most)
+    for before, after in zip(bounds, bounds[1:], strict=False):
+        os.closerange(before + 1, after)

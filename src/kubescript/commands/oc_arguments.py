@@ -1,0 +1,195 @@
+"""Decides whether a command line of `oc` or `kubectl` is run: its command and each of its flags must be on a list.
+
+Everything is read as cobra and pflag read it: flags that both know, by exact names; an unknown one ends the reading.
+Behind this stand the proxy's policy and the process's confinement: this is the part that gives clear answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kubescript import errors
+from kubescript.commands import oc_commands
+
+__all__ = ["Rules", "check"]
+
+_FORMATS: Final = frozenset({"json", "yaml", "kyaml", "name", "wide", "plaintext", "plaintext-openapiv2"})
+_TEMPLATES: Final = ("jsonpath=", "jsonpath-as-json=", "custom-columns=", "go-template=", "template=")
+_MAX_LEVEL: Final = 10
+"""Of `-v`: kubectl knows none above."""
+_SHOWN: Final = 60
+"""Characters of a word that a message quotes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the operator allows. Each entry is the first words of commands, such as `adm policy who-can`.
+
+    `allowed` None: the reads of oc_commands.toml. `blocked` None: its blocked commands. `allow_write` adds its writes.
+    A blocked command is refused, unless the operator has written a longer entry of `allowed` for it.
+    """
+
+    allowed: tuple[str, ...] | None = None
+    blocked: tuple[str, ...] | None = None
+    allow_write: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Flag:
+    name: str
+    value: str | None
+
+
+class _UnknownFlagError(Exception):
+    """A flag that is not on the list; holds its spelling: `--token`, `-t`."""
+
+
+def check(arguments: Sequence[str], rules: Rules) -> oc_commands.Command:
+    """Returns the words of the command as kubectl names it, such as `("top", "pod")` for `-n shop top po --sum`.
+
+    Raises `PolicyDenied`: `policy.command` for what is not run, `policy.argument` for a flag or a value.
+    """
+    words, ended_by = _leading_words(arguments)
+    command = _checked_command(words, ended_by, rules)
+    try:
+        for item in _read(arguments, oc_commands.flags_of(words)):
+            if isinstance(item, _Flag):
+                _check_value(item)
+    except _UnknownFlagError as unknown:
+        raise _flag_denied(str(unknown), f"it is not one of the flags that {_shown(command)} may have here") from None
+    _check_after_dashes(arguments)
+    return command
+
+
+def _leading_words(arguments: Sequence[str]) -> tuple[oc_commands.Command, str]:
+    """The words before the first flag that is not global, and that flag ("" for none).
+
+    cobra finds the command in these words alone: it takes what follows a flag that it does not know for its value.
+    """
+    words: list[str] = []
+    try:
+        for item in _read(arguments, oc_commands.GLOBAL_FLAGS):
+            if isinstance(item, _Flag):
+                _check_value(item)
+            else:
+                words.append(item)
+    except _UnknownFlagError as unknown:
+        return oc_commands.canonical(tuple(words)), str(unknown)
+    return oc_commands.canonical(tuple(words)), ""
+
+
+def _checked_command(words: oc_commands.Command, ended_by: str, rules: Rules) -> oc_commands.Command:
+    """Returns the words that name the command; the rest of `words` are its arguments."""
+    allowed_words = oc_commands.READS if rules.allowed is None else _entries(rules.allowed)
+    allowed = oc_commands.longest(words, allowed_words)
+    blocked = oc_commands.longest(words, oc_commands.BLOCKED if rules.blocked is None else _entries(rules.blocked))
+    if blocked and (rules.allowed is None or allowed <= blocked):
+        instead = oc_commands.BLOCKED.get(words[:blocked], "the operator of this server has blocked it")
+        raise _command_denied(words[:blocked], instead)
+    writes = oc_commands.longest(words, oc_commands.WRITES)
+    if allowed or (writes and rules.allow_write):
+        return words[: max(allowed, writes, oc_commands.longest(words, oc_commands.READS))]
+    if writes:
+        raise _command_denied(words[:writes], "this server only reads; return the command for a person to run")
+    if ended_by:
+        raise _flag_denied(ended_by, "only -n, -v and other global flags may stand before the words of a command")
+    raise _command_denied(
+        words[:3], "only known commands run, and no plugins; reads such as get, describe, logs and events do"
+    )
+
+
+def _entries(commands: Sequence[str]) -> list[oc_commands.Command]:
+    return [oc_commands.canonical(tuple(command.split())) for command in commands]
+
+
+def _read(arguments: Sequence[str], flags: oc_commands.Flags) -> Iterator[_Flag | str]:
+    """Reads arguments as pflag does, up to `--`. Raises `_UnknownFlagError`; `PolicyDenied` for a missing value."""
+    waiting = iter(arguments)
+    for argument in waiting:
+        if argument == "--":
+            return
+        if argument == "-" or not argument.startswith("-"):
+            yield argument
+        elif argument.startswith("--"):
+            yield _long_flag(argument, waiting, flags)
+        else:
+            yield from _short_flags(argument, waiting, flags)
+
+
+def _long_flag(argument: str, waiting: Iterator[str], flags: oc_commands.Flags) -> _Flag:
+    spelling, equals, value = argument.partition("=")
+    name = flags.names.get(spelling)
+    if name is None:
+        raise _UnknownFlagError(spelling)
+    if equals:
+        return _Flag(name, value)
+    return _Flag(name, _next_value(spelling, waiting) if name in flags.need_value else None)
+
+
+def _short_flags(argument: str, waiting: Iterator[str], flags: oc_commands.Flags) -> Iterator[_Flag]:
+    """A cluster of letters: `-Aw`, `-ojson`, `-o=json`, `-Ao json`; the first that needs a value takes the rest."""
+    for at, letter in enumerate(argument[1:], start=2):
+        spelling = f"-{letter}"
+        name = flags.names.get(spelling)
+        if name is None:
+            raise _UnknownFlagError(spelling)
+        if argument.startswith("=", at) and at + 1 < len(argument):
+            yield _Flag(name, argument[at + 1 :])
+            return
+        if name in flags.need_value:
+            yield _Flag(name, argument[at:] or _next_value(spelling, waiting))
+            return
+        yield _Flag(name, None)
+
+
+def _next_value(spelling: str, waiting: Iterator[str]) -> str:
+    """The next word. One that looks like a flag is refused, so that a flag can never pass for a value."""
+    value = next(waiting, None)
+    if value is None:
+        raise _flag_denied(spelling, "a value must follow")
+    if value.startswith("-"):
+        joined = f"{spelling}={value}"
+        raise _flag_denied(spelling, f"a value that begins with - is written in the same word: {_quoted(joined)}")
+    return value
+
+
+def _check_value(flag: _Flag) -> None:
+    value = flag.value or ""
+    if flag.name == "output" and value not in _FORMATS and not value.startswith(_TEMPLATES):
+        instead = f"{', '.join(sorted(_FORMATS))} or {'…, '.join(_TEMPLATES)}…"
+        raise _denied(f"-o {_quoted(value)} is refused; nothing is read from files: write one of {instead}")
+    if flag.name == "v" and not (value.isascii() and value.isdigit() and len(value) <= 2 and int(value) <= _MAX_LEVEL):
+        raise _denied(f"-v {_quoted(value)} is refused; write a level from 0 to {_MAX_LEVEL}")
+
+
+def _check_after_dashes(arguments: Sequence[str]) -> None:
+    """Behind `--` all words are plain to kubectl; a flag that is refused before stays refused, to rely on less."""
+    after = list(arguments).index("--") + 1 if "--" in arguments else len(arguments)
+    for argument in arguments[after:]:
+        spelling = argument.partition("=")[0] if argument.startswith("--") else argument[:2]
+        if spelling in oc_commands.REFUSED_FLAGS:
+            raise _flag_denied(spelling, "it is refused behind -- too")
+
+
+def _flag_denied(spelling: str, why: str) -> errors.PolicyDenied:
+    instead = oc_commands.REFUSED_FLAGS.get(spelling, why)
+    return _denied(f"The flag {_quoted(spelling)} is refused: {instead}.")
+
+
+def _denied(message: str) -> errors.PolicyDenied:
+    return errors.PolicyDenied(message, code="policy.argument")
+
+
+def _command_denied(words: oc_commands.Command, instead: str) -> errors.PolicyDenied:
+    named = f"The command {_shown(words)} is refused" if words else "The line names no command"
+    return errors.PolicyDenied(f"{named}: {instead}.", code="policy.command")
+
+
+def _shown(words: oc_commands.Command) -> str:
+    return _quoted(" ".join(words[:3]))
+
+
+def _quoted(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")

@@ -1,0 +1,106 @@
+"""The commands of `oc` and `kubectl` that this server knows, and their flags, as `oc_commands.toml` lists them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+__all__ = [
+    "BLOCKED",
+    "GLOBAL_FLAGS",
+    "READS",
+    "REFUSED_FLAGS",
+    "WRITES",
+    "Command",
+    "Flags",
+    "canonical",
+    "flags_of",
+    "longest",
+]
+
+Command = tuple[str, ...]
+"""The words of a command, such as `("rollout", "status")`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """Flags by their spelling, `-l` or `--selector`: the long name, and whether a value must follow."""
+
+    names: Mapping[str, str]
+    need_value: frozenset[str]
+
+    def __or__(self, other: Flags) -> Flags:
+        return Flags({**self.names, **other.names}, self.need_value | other.need_value)
+
+
+def longest(words: Command, commands: Iterable[Command]) -> int:
+    """How many of the words the longest command has that they begin with; 0 if there is none."""
+    return max((len(command) for command in commands if command and words[: len(command)] == command), default=0)
+
+
+def canonical(words: Command) -> Command:
+    """Replaces another name of a command at the beginning of the words: `top po` is `top pod`."""
+    length = longest(words, _ALIASES)
+    return _ALIASES[words[:length]] + words[length:] if length else words
+
+
+def flags_of(words: Command) -> Flags:
+    """The flags that may follow the command with which the words begin, beside the global ones."""
+    length = longest(words, _FLAGS)
+    return GLOBAL_FLAGS | _HELP | _FLAGS[words[:length]] if length else GLOBAL_FLAGS
+
+
+def _parsed(text: str) -> Flags:
+    names: dict[str, str] = {}
+    need_value: set[str] = set()
+    for word in _unfolded(text):
+        letter, _, long = word.rpartition("/")
+        name = long.removesuffix("=")
+        names[f"--{name}"] = name
+        if letter:
+            names[letter] = name
+        if long != name:
+            need_value.add(name)
+    return Flags(names, frozenset(need_value))
+
+
+def _unfolded(text: str) -> Iterator[str]:
+    """The words of a list of flags, with groups in place of their names."""
+    for word in text.split():
+        if word.startswith("@"):
+            yield from _unfolded(_FILE["flags"][word[1:]])
+        else:
+            yield word
+
+
+def _commands(section: str) -> dict[Command, Flags]:
+    return {tuple(words.split()): _parsed(flags) for words, flags in _FILE[section].items()}
+
+
+def _instead(section: str, key: str) -> dict[str, str]:
+    """What each entry of the section's lists has for an answer; the first one counts."""
+    found: dict[str, str] = {}
+    for row in _FILE[section]:
+        entries = row[key] if isinstance(row[key], list) else _parsed(row[key]).names
+        for entry in entries:
+            found.setdefault(entry, row["instead"])
+    return found
+
+
+_FILE: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("oc_commands.toml").read_text("utf-8"))
+_ALIASES: Final = {tuple(name.split()): tuple(command.split()) for name, command in _FILE["aliases"].items()}
+
+READS: Final = _commands("reads")
+"""What is allowed by default."""
+WRITES: Final = _commands("writes")
+"""What `allow_write` allows beside."""
+_FLAGS: Final = READS | WRITES
+BLOCKED: Final = {tuple(words.split()): instead for words, instead in _instead("blocked", "commands").items()}
+"""What is refused by default, whatever `allow_write` says, with what to do instead."""
+REFUSED_FLAGS: Final = _instead("refused", "flags")
+"""By spelling, with what to do instead; a command's own list of flags goes first."""
+GLOBAL_FLAGS: Final = _parsed(_FILE["flags"]["global"])
+_HELP: Final = _parsed(_FILE["flags"]["help"])

@@ -181,11 +181,13 @@ class Application:
 
         return operator, adopt
 
-    def tenant(self, caller: user.User, settings: config.Settings, operator: backend.Tenant) -> tenant.Tenant:
-        """Returns what a caller has of this server, with the settings for him, on the cluster that this operator has
-        chosen. Raises ConfigError."""
+    def tenant(
+        self, caller: user.User | None, settings: config.Settings, operator: backend.Tenant, route: str = ""
+    ) -> tenant.Tenant:
+        """Returns what a caller has of this server at an endpoint, with the settings for him, on the cluster that this
+        operator has chosen. Raises ConfigError."""
         assert isinstance(operator, tenant.Tenant)
-        return tenant.Tenant(_pinned(settings, operator), self._shared, caller)
+        return tenant.Tenant(_pinned(settings, operator), self._shared, caller, route)
 
     def start(self) -> None:
         """Asks for the first worker and the first maskers, and does not wait for them. Raises WorkerError,

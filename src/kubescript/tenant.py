@@ -67,11 +67,13 @@ class Tenant:
         settings: config.Settings,
         shared: Shared,
         caller: user.User | None = None,
+        route: str = "",
     ) -> None:
-        """`settings` are those for this caller; None: nobody has to say who he is."""
+        """`settings` are those for this caller; None: nobody has to say who he is. `route` is the endpoint."""
         self.settings = settings
         self._shared = shared
         self._caller = caller
+        self._route = route
         engine = shared.redaction
         if caller is not None:
             engine = engine.of(caller.key, masking.UserInfo(caller.name, caller.groups))
@@ -93,7 +95,7 @@ class Tenant:
         )
 
     def _planning(self, accesses: Mapping[str, contexts.ClusterAccess]) -> planning.Planning | None:
-        if "plan" not in self.settings.modes:
+        if self._route or "plan" not in self.settings.modes:  # command lines make no plans
             return None
         from kubescript import planning
 
@@ -104,7 +106,7 @@ class Tenant:
         from kubescript.toolsets import builtin
 
         return builtin.Parts(
-            self.settings, self.contexts, self.evaluator, self._shared.processes, self._shared.executor.later, self._of
+            self.settings, self.contexts, self.evaluator, self._shared.processes, self._shared.executor.later, self._of, self._route
         )
 
     def _of(self, runner: evaluator.Runner, handler: evaluator.CallHandler) -> evaluator.Evaluator:

@@ -9,8 +9,10 @@ import pydantic
 
 from kubescript.config import section
 
-__all__ = ["OpenShift", "OpenStack", "normal_url"]
+__all__ = ["ROUTES", "OpenShift", "OpenStack", "normal_url"]
 
+ROUTES: Final = ("openstack", "openshift")
+"""Toolsets that over http have an endpoint of their own, under their name."""
 _URL: Final = re.compile(r"https?://[^/?#@\s]+(/[^?#\s]*)?", re.IGNORECASE | re.ASCII)
 
 

@@ -176,6 +176,13 @@ class Settings(pydantic_settings.BaseSettings):
         """Whether any script may change any cluster, with or without a plan."""
         return set(self.modes) != {"off"}
 
+    def offered(self, route: str = "") -> tuple[str, ...]:
+        """Returns the toolsets of one endpoint. Over http those of `ROUTES` have one each, and all others share /mcp,
+        whose `route` is empty; over stdio there is nothing else."""
+        if self.transport != "http":
+            return self.toolsets
+        return tuple(name for name in self.toolsets if (name if name in commands.ROUTES else "") == route)
+
     @property
     def is_local(self) -> bool:
         """Whether only this machine reaches the http transport."""

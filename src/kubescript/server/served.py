@@ -31,6 +31,7 @@ from kubescript import errors, evaluator, heartbeat, logs, types
 from kubescript.approvals import elicitation
 from kubescript.auth import user
 from kubescript.cluster import acting
+from kubescript.commands import given
 from kubescript.output import sanitizing
 from kubescript.server import notices, offering
 from kubescript.telemetry import evaluation
@@ -77,6 +78,7 @@ class Served:
         self._notices.register(self.mcp)
         self._register(offer)
         self.mcp.middleware.append(_with_token)
+        self.mcp.middleware.append(_with_headers)
         self.mcp.middleware.append(_without_texts_of_exceptions)
         self.mcp.middleware.append(_WarmUpMiddleware(self._warm_up))
         self.mcp.middleware.append(elicitation.state_guard(self.mcp.name))
@@ -225,6 +227,14 @@ async def _with_token(ctx: ServerRequestContext[Any, Any], call_next: CallNext) 
     if credential is None:
         return await call_next(ctx)
     with acting.using(credential.valid_token):
+        return await call_next(ctx)
+
+
+async def _with_headers(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Answers with the headers of this very request at hand, for command lines that need its credentials."""
+    # The message of a stream has a request of its own, and not the one with which its session began.
+    headers = ctx.request.headers.raw if ctx.request is not None else ()
+    with given.using(headers):
         return await call_next(ctx)
 
 

@@ -36,6 +36,8 @@ class Parts:
     """Runs a function after the answer that is about to be given has been sent."""
     evaluator_of: _EvaluatorOf
     """Returns an evaluator of command lines."""
+    route: str = ""
+    """The endpoint at which they are offered."""
 
 
 def _code(parts: Parts) -> base.Toolset:
@@ -121,7 +123,7 @@ def load(parts: Parts) -> list[base.Toolset]:
 
     messages.choose(parts.settings.language)
     toolsets = []
-    for name in _enabled(parts.settings):
+    for name in _enabled(parts.settings, parts.route):
         if name in TOOLSETS:
             toolsets.append(TOOLSETS[name](parts))
         else:
@@ -173,9 +175,9 @@ def _check_installed(name: str) -> None:
     raise errors.ConfigError(f"unknown toolset `{name}`; there is: {there}", remedy=remedy)
 
 
-def _enabled(settings: config.Settings) -> tuple[str, ...]:
+def _enabled(settings: config.Settings, route: str) -> tuple[str, ...]:
     if not settings.toolsets:
         log.warning(
             "no toolset is enabled, so no tool is offered; pass --toolsets code", extra={"event": "toolsets.none"}
         )
-    return tuple(dict.fromkeys(settings.toolsets))
+    return tuple(dict.fromkeys(settings.offered(route)))

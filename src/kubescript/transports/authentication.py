@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import re
-import urllib.parse
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -16,13 +15,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kubescript import errors
 from kubescript.auth import authenticator, user
+from kubescript.transports import endpoints
 from kubescript.transports import scope as keys
 
-__all__ = ["METADATA", "Authentication", "credential"]
+__all__ = ["Authentication", "credential"]
 
 log = logging.getLogger(__name__)
 
-METADATA: Final = "/.well-known/oauth-protected-resource"
 _STATUS: Final = {"auth.token": 401, "auth.scope": 403, "auth.access": 403, "auth.unavailable": 503}
 _ERROR: Final = {401: "invalid_token", 403: "insufficient_scope", 503: "temporarily_unavailable"}
 _UNQUOTED: Final = re.compile(r"[^ !#-\[\]-~]")
@@ -42,13 +41,12 @@ class Authentication:
         scopes: Sequence[str],
         open_paths: frozenset[str],
     ) -> None:
-        """Callers that are `reduced` to the same one share sessions. `url` is the resource that clients may log in to,
-        empty where they cannot log in; `scopes` is what a token needs."""
+        """Callers that are `reduced` to the same one share sessions. `url` is that of /mcp where clients may log in,
+        and empty where they cannot; `scopes` is what a token needs."""
         self._app = app
         self._verifier = verifier
         self._reduced = reduced
-        parts = urllib.parse.urlsplit(url)
-        self._metadata = f"{parts.scheme}://{parts.netloc}{METADATA}{parts.path.rstrip('/')}" if url else ""
+        self._url = url
         self._scopes = " ".join(scopes)
         self._open_paths = open_paths
 
@@ -60,7 +58,7 @@ class Authentication:
         try:
             found = await self._credential(scope)
         except errors.AuthError as error:
-            await self._refusal(error)(scope, receive, send)
+            await self._refusal(error, scope["path"])(scope, receive, send)
             return
         scope[keys.CREDENTIAL] = found
         scope["user"] = _sdk_user(self._reduced(found.user))
@@ -70,7 +68,7 @@ class Authentication:
         """Whether nobody has to say who he is. Who says it all the same is told more by the open paths."""
         path: str = scope["path"]
         says_who = keys.CERTIFICATE in scope or any(name == b"authorization" for name, _ in scope["headers"])
-        return path.startswith(METADATA) or (path in self._open_paths and not says_who)
+        return path.startswith(endpoints.METADATA) or (path in self._open_paths and not says_who)
 
     async def _credential(self, scope: Scope) -> user.Credential:
         """Returns who sends a request. Raises AuthError."""
@@ -86,7 +84,7 @@ class Authentication:
             return self._verifier.certificate(scope[keys.CERTIFICATE])
         raise errors.AuthError("no token")
 
-    def _refusal(self, error: errors.AuthError) -> Response:
+    def _refusal(self, error: errors.AuthError, path: str) -> Response:
         status = _STATUS.get(error.code, 401)
         if error.remedy:
             log.warning("a request is refused: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
@@ -95,12 +93,14 @@ class Authentication:
         if status == 503:
             headers["retry-after"] = "5"
         else:
-            headers["www-authenticate"] = self._challenge(name, text)
+            headers["www-authenticate"] = self._challenge(name, text, path)
         body = json.dumps({"error": name, "error_description": text})
         return Response(body, status, headers, "application/json")
 
-    def _challenge(self, name: str, text: str) -> str:
-        parts = [f'resource_metadata="{self._metadata}"'] if self._metadata else ['realm="kubescript"']
+    def _challenge(self, name: str, text: str, path: str) -> str:
+        parts = ['realm="kubescript"']
+        if self._url:
+            parts = [f'resource_metadata="{endpoints.metadata(self._url, path)}"']
         if self._scopes:
             parts.append(f'scope="{self._scopes}"')
         if text != "no token":  # who has not tried has made no error

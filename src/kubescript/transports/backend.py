@@ -81,9 +81,9 @@ class Backend(Protocol):
     def operator(self) -> Tenant:
         """What every caller has where nobody has to say who he is."""
 
-    def tenant(self, caller: user.User, settings: config.Settings, operator: Tenant) -> Tenant:
-        """Returns what a caller has, with the settings for him, on the cluster that this operator has chosen. Raises
-        ConfigError."""
+    def tenant(self, caller: user.User | None, settings: config.Settings, operator: Tenant, route: str = "") -> Tenant:
+        """Returns what a caller has at an endpoint, with the settings for him, on the cluster that this operator has
+        chosen. Raises ConfigError."""
 
     def prepared(self, settings: config.Settings) -> tuple[Tenant, Callable[[], None]]:
         """Returns what `operator` will be under other settings, and what puts it in its place; nobody closes the one

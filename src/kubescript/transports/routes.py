@@ -13,13 +13,13 @@ import anyio.to_thread
 import mcp_types
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Message, Receive, Scope, Send
 
 import kubescript
 from kubescript import config, errors
-from kubescript.transports import authentication, backend, seats, unreadable
+from kubescript.transports import authentication, backend, endpoints, seats, unreadable
 
 __all__ = ["OPEN", "application"]
 
@@ -34,21 +34,26 @@ _ENDPOINTS: Final = {
     "messages": "/messages", "tools": "/tools", "info": "/info", "metrics": "/metrics",
 }  # fmt: skip
 _TRANSPORTS: Final = ("streamable_http", "sse")
+_not_served: Final = PlainTextResponse("Not Found: its toolset is not on", 404)
 _Serve = Callable[[seats.Seat, Scope, Receive, Send], Awaitable[None]]
 
 
 class _Seated:
     """An endpoint that serves a caller at his seat."""
 
-    def __init__(self, taken: seats.Seats, serve: _Serve) -> None:
+    def __init__(self, taken: seats.Seats, serve: _Serve, route: str = "") -> None:
         self._taken = taken
         self._serve = serve
+        self._route = route
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
+        if self._route and not self._taken.offers(self._route):
+            await _not_served(scope, receive, send)
+            return
         answer = _Answer(send)
         try:
-            async with self._taken.taken(authentication.credential(scope)) as seat:
+            async with self._taken.taken(authentication.credential(scope), self._route) as seat:
                 _count(seat)
                 with self._taken.stream() if scope["method"] == "GET" else anyio.CancelScope():
                     await self._serve(seat, scope, receive, answer.send)
@@ -172,7 +177,7 @@ class _Status:
         more = {
             "protocolVersion": mcp_types.LATEST_PROTOCOL_VERSION,
             "transports": ("stdio", *_TRANSPORTS),
-            "endpoints": _ENDPOINTS,
+            "endpoints": _ENDPOINTS | {name: f"/{name}/" for name in config.ROUTES if self._seats.offers(name)},
             "capabilities": {"tools": {}, "resources": True, "prompts": True},
             "statistics": {"activeSSEConnections": self._seats.streams, "availableTools": len(tools)},
         }
@@ -213,6 +218,7 @@ def application(server: backend.Backend, taken: seats.Seats, url: str) -> Starle
     status = _Status(server, taken)
     routes: list[BaseRoute] = [
         Route("/mcp", _Seated(taken, _streamable_http)),
+        *(Route(path, _Seated(taken, _streamable_http, route)) for path, route in endpoints.PATHS.items()),
         Route("/sse", _Seated(taken, _sse), methods=["GET"]),
         Route("/messages", _Seated(taken, _messages), methods=["POST"]),
         Route("/messages/", _Seated(taken, _messages), methods=["POST"]),
@@ -222,7 +228,7 @@ def application(server: backend.Backend, taken: seats.Seats, url: str) -> Starle
         Route("/tools", status.tools),
         Route("/sse-status", status.sse_status),
         Route("/metrics", status.metrics),
-        *_metadata(server.settings, url),
+        *_metadata(server.settings, taken, url),
     ]
     refusals: Any = {errors.AuthError: _handled, errors.Busy: _handled, errors.ConfigError: _handled}
     return Starlette(routes=routes, lifespan=lambda _: taken.run(), exception_handlers=refusals)
@@ -233,23 +239,36 @@ def _handled(_request: Request, error: Exception) -> Response:
     return _refused(error)
 
 
-def _metadata(settings: config.Settings, url: str) -> list[Route]:
-    """Returns where clients learn who lets them in (RFC 9728): under the resource's path, and at the root."""
+def _metadata(settings: config.Settings, taken: seats.Seats, url: str) -> list[Route]:
+    """Returns where clients learn who lets them in (RFC 9728): under each resource's path, and at the root."""
     if settings.auth.issuer is None:
         return []
-    document: dict[str, Any] = {
-        "resource": url,
-        "authorization_servers": [settings.auth.issuer],
-        "bearer_methods_supported": ["header"],
-        "resource_name": "kubescript",
-    }
-    if settings.auth.scopes:
-        document["scopes_supported"] = settings.auth.scopes
+    routes = [Route(endpoints.METADATA, _Metadata(settings.auth, taken, url).answer)]
+    for path in ("", *endpoints.PATHS):
+        about = _Metadata(settings.auth, taken, endpoints.resource(url, path), endpoints.PATHS.get(path, ""))
+        routes.append(Route(urllib.parse.urlsplit(endpoints.metadata(url, path)).path, about.answer))
+    return routes
 
-    async def metadata(_request: Request) -> Response:
-        # It is public, and clients that are web pages read it too.
-        return JSONResponse(document, headers={"access-control-allow-origin": "*", "cache-control": "max-age=300"})
 
-    path = urllib.parse.urlsplit(url).path.rstrip("/")
-    paths = dict.fromkeys((authentication.METADATA + path, authentication.METADATA))
-    return [Route(path, metadata) for path in paths]
+class _Metadata:
+    """What is said about one resource."""
+
+    def __init__(self, auth: config.Auth, taken: seats.Seats, resource: str, route: str = "") -> None:
+        self._taken = taken
+        self._route = route
+        self._document: dict[str, Any] = {
+            "resource": resource,
+            "authorization_servers": [auth.issuer],
+            "bearer_methods_supported": ["header"],
+            "resource_name": "kubescript",
+        }
+        if auth.scopes:
+            self._document["scopes_supported"] = auth.scopes
+
+    async def answer(self, _request: Request) -> Response:
+        """Answers anybody: clients that are web pages read it too."""
+        if self._route and not self._taken.offers(self._route):
+            return _not_served
+        return JSONResponse(
+            self._document, headers={"access-control-allow-origin": "*", "cache-control": "max-age=300"}
+        )

@@ -1,4 +1,4 @@
-"""One seat for each caller: his MCP server, and the transports through which he reaches it.
+"""One seat for each caller at each endpoint: his MCP server, and the transports through which he reaches it.
 
 A caller comes with a request, gets a seat, and loses it when he has been away for as long as a session may be idle.
 Sessions, streams, events and limits belong to the seat, so no handle of one caller means anything in another's.
@@ -29,17 +29,29 @@ log = logging.getLogger(__name__)
 _LOOK_S: Final = 15.0
 """Seconds until it is looked again for seats that nobody uses."""
 _NOBODY: Final = ""
+"""In place of a caller's key, where nobody has to say who he is."""
+_Key = tuple[str, str]
+"""Of a seat: its caller's, and its endpoint's route."""
 _THREADS: Final = anyio.CapacityLimiter(4)
 """Attack: callers whose plans wait for a cluster in all threads that there are; then nobody else got a seat."""
 
 
 class Seat:
-    """What one caller reaches."""
+    """What one caller reaches at one endpoint."""
 
-    def __init__(self, limits: config.Http, max_body: int, caller: user.User | None = None) -> None:
-        """`caller` is None where nobody has to say who he is."""
+    def __init__(
+        self,
+        limits: config.Http,
+        max_body: int,
+        caller: user.User | None = None,
+        route: str = "",
+        requests: rate.Rate | None = None,
+    ) -> None:
+        """`caller` is None where nobody has to say who he is; `route` is the endpoint, and `requests` counts those of
+        the caller's other seats."""
         self.caller = caller
-        self.requests = rate.Rate(limits.requests_per_minute)
+        self.route = route
+        self.requests = requests or rate.Rate(limits.requests_per_minute)
         self.users = 0
         """Requests and streams that are being served."""
         self.left = time.monotonic()
@@ -142,7 +154,7 @@ class Seats:
         self._users = 0
         """Those of all callers."""
         self._max_body = max_body
-        self._seats: dict[str, Seat] = {}
+        self._seats: dict[_Key, Seat] = {}
         self._opening = anyio.Lock()
         self._tasks: anyio.abc.TaskGroup | None = None
         self._streams: set[anyio.CancelScope] = set()
@@ -159,7 +171,7 @@ class Seats:
             self._tasks = tasks
             if not self._server.settings.knows_callers:
                 seat = Seat(self._server.settings.http, self._max_body)
-                await self._opened(_NOBODY, seat, self._server.operator)
+                await self._opened(seat, self._server.operator)
             tasks.start_soon(self._tidy)
             yield
             for seat in self._seats.values():
@@ -167,11 +179,12 @@ class Seats:
             tasks.cancel_scope.cancel()
 
     @contextlib.asynccontextmanager
-    async def taken(self, credential: user.Credential | None) -> AsyncIterator[Seat]:
-        """Yields the seat of who sends a request. Raises AuthError when he may have none, and Busy."""
-        seat = self._seats[_NOBODY] if credential is None else await self._of(credential)
+    async def taken(self, credential: user.Credential | None, route: str = "") -> AsyncIterator[Seat]:
+        """Yields the seat of who sends a request to an endpoint. Raises AuthError when he may have none, and Busy."""
+        seat = await self._of(credential, route)
         # Dynamic thresholds, as `concurrency` has them. Attack: streams of one caller on every connection there may be.
-        if credential is not None and seat.users >= self._most - self._users:
+        users = sum(other.users for other in self._of_caller(seat.caller))
+        if credential is not None and users >= self._most - self._users:
             raise errors.Busy("too many of your requests and streams are open")
         self._users += 1
         try:
@@ -179,6 +192,10 @@ class Seats:
                 yield seat
         finally:
             self._users -= 1
+
+    def offers(self, route: str) -> bool:
+        """Says whether the server has such an endpoint."""
+        return bool(self._server.settings.offered(route))
 
     @contextlib.contextmanager
     def stream(self) -> Iterator[None]:
@@ -215,22 +232,22 @@ class Seats:
                 raise
             adopt()
             self._take(renewed)
-            if _NOBODY not in self._seats:
+            if (_NOBODY, "") not in self._seats:
                 await anyio.to_thread.run_sync(before.close)
 
     async def _renewed(self, seat: Seat, settings: config.Settings, operator: backend.Tenant) -> backend.Tenant | None:
-        """Returns what a caller has under other settings; None: he may not use the server any more. Raises
+        """Returns what a caller has under other settings; None: he may not use this endpoint any more. Raises
         ConfigError."""
-        if seat.caller is None:
+        if seat.caller is None and not seat.route:
             return operator
         # Attack: a scope that counts from now on, and that this caller has, but nobody has kept.
         if access.scopes(settings) != access.scopes(self._server.settings):
             return None
         try:
-            own = access.narrowed(settings, seat.caller)
+            own = _narrowed(settings, seat.caller, seat.route)
         except errors.AuthError:
             return None
-        tenant = await anyio.to_thread.run_sync(self._server.tenant, seat.caller, own, operator)
+        tenant = await anyio.to_thread.run_sync(self._server.tenant, seat.caller, own, operator, seat.route)
         try:
             await anyio.to_thread.run_sync(tenant.offer)  # finds out now whether it can be offered
         except errors.ConfigError:
@@ -248,34 +265,42 @@ class Seats:
         for seat, tenant in renewed.items():  # one whose caller has left meanwhile closes it
             self._tasks.start_soon(seat.replace, tenant)
 
-    async def _of(self, credential: user.Credential) -> Seat:
-        seat = self._open_seat(self._reduced(credential))
+    async def _of(self, credential: user.Credential | None, route: str) -> Seat:
+        seat = self._open_seat(self._reduced(credential), route)
         if seat is None:
             async with self._opening:
                 caller = self._reduced(credential)  # once more: the rules may have changed meanwhile
-                seat = self._open_seat(caller) or await self._new(caller)
+                seat = self._open_seat(caller, route) or await self._new(caller, route)
         return seat
 
-    def _open_seat(self, caller: user.User) -> Seat | None:
-        seat = self._seats.get(caller.key)
+    def _open_seat(self, caller: user.User | None, route: str) -> Seat | None:
+        seat = self._seats.get(_key(caller, route))
         return None if seat is None or seat.has_ended else seat
 
-    def _reduced(self, credential: user.Credential) -> user.User:
-        return access.reduced(self._server.settings, credential.user)
+    def _of_caller(self, caller: user.User | None) -> list[Seat]:
+        """Returns the seats of one caller at all endpoints."""
+        found = [self._open_seat(caller, route) for route in ("", *config.ROUTES)]
+        return [seat for seat in found if seat is not None]
 
-    async def _new(self, caller: user.User) -> Seat:
-        settings = access.narrowed(self._server.settings, caller)
+    def _reduced(self, credential: user.Credential | None) -> user.User | None:
+        return access.reduced(self._server.settings, credential.user) if credential is not None else None
+
+    async def _new(self, caller: user.User | None, route: str) -> Seat:
+        server = self._server
+        settings = _narrowed(server.settings, caller, route)
         self._make_room()
-        seat = Seat(self._server.settings.http, self._max_body, caller)
+        # Attack: a caller who sends as many requests to each endpoint as he may send altogether.
+        requests = next((seat.requests for seat in self._of_caller(caller)), None)
+        seat = Seat(server.settings.http, self._max_body, caller, route, requests)
         tenant = await anyio.to_thread.run_sync(
-            self._server.tenant, caller, settings, self._server.operator, limiter=_THREADS
+            server.tenant, caller, settings, server.operator, route, limiter=_THREADS
         )
-        return await self._opened(caller.key, seat, tenant)
+        return await self._opened(seat, tenant)
 
-    async def _opened(self, key: str, seat: Seat, tenant: backend.Tenant) -> Seat:
+    async def _opened(self, seat: Seat, tenant: backend.Tenant) -> Seat:
         assert self._tasks is not None
         await self._tasks.start(seat.open, tenant)
-        self._seats[key] = seat
+        self._seats[_key(seat.caller, seat.route)] = seat
         return seat
 
     def _make_room(self) -> None:
@@ -293,8 +318,20 @@ class Seats:
             await anyio.sleep(_LOOK_S)
             before = time.monotonic() - self._server.settings.http.session_idle_s
             for key, seat in list(self._seats.items()):
-                if key != _NOBODY and not seat.users and seat.left < before:
+                if key != (_NOBODY, "") and not seat.users and seat.left < before:
                     self._end(key)
 
-    def _end(self, key: str) -> None:
+    def _end(self, key: _Key) -> None:
         self._seats.pop(key).close()
+
+
+def _key(caller: user.User | None, route: str) -> _Key:
+    return (caller.key if caller is not None else _NOBODY), route
+
+
+def _narrowed(settings: config.Settings, caller: user.User | None, route: str) -> config.Settings:
+    """Returns the settings as they are for this caller. Raises AuthError when he may not use this endpoint."""
+    own = access.narrowed(settings, caller) if caller is not None else settings
+    if route and not own.offered(route):
+        raise errors.AuthError(f"you may not use the toolset {route}", code="auth.access")
+    return own

@@ -1,4 +1,4 @@
-"""A server whose toolsets `openstack` and `openshift` say what they are given: `python -m tests.echoing FLAGS`.
+"""A server whose toolsets `openstack` and `openshift` say what they are given: `python tests/echoing.py FLAGS`.
 
 It is the whole server: only the two toolsets are others.
 """

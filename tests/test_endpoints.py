@@ -21,7 +21,7 @@ from mcp.client.streamable_http import streamable_http_client
 from kubescript.cli import demo
 from tests import clients
 
-ECHOING: Final = (sys.executable, "-m", "tests.echoing")
+ECHOING: Final = (sys.executable, "-P", str(Path(__file__).with_name("echoing.py")))
 TOKENS: Final = {"alice": "a" * 32, "bob": "b" * 32, "eve": "e" * 32}
 ISSUER: Final = "https://id.example.com"
 SETTINGS: Final = """\

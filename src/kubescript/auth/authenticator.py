@@ -6,6 +6,7 @@ elsewhere, so that no weaker way accepts what a stronger one has refused.
 
 from __future__ import annotations
 
+import hashlib
 import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -41,6 +42,7 @@ class Authenticator:
         self._settings = auth
         named = auth.audience or tuple(audience)
         self._file = tokens_file.TokensFile(auth.tokens_file) if auth.tokens_file is not None else None
+        self._tokens = {digest.removeprefix("sha256:"): name for name, digest in auth.tokens.items()}
         self._source = provider.Provider(auth) if auth.issuer or auth.introspection is not None else None
         self._jwts = None
         if auth.issuer is not None and self._source is not None:
@@ -60,6 +62,8 @@ class Authenticator:
             raise errors.AuthError("the token is not valid")
         if self._file is not None and (found := self._file.find(token)) is not None:
             return self._checked(user.Credential(found, None, token))
+        if (name := self._tokens.get(hashlib.sha256(token.encode()).hexdigest())) is not None:
+            return self._checked(user.Credential(user.User(name, "tokens", name), None, token))
         if self._jwts is not None and jwts.issuer_of(token) == self._jwts.issuer:
             if self._jwts.wants_keys(token):
                 await self._keys.ask(self._jwts.fetch_keys)
@@ -84,7 +88,7 @@ class Authenticator:
         _check_names(found.user)
         if found.expires is not None and found.expires + _LEEWAY_S <= time.time():
             raise errors.AuthError("the token has expired")
-        has_scopes = found.user.issuer not in {"tokens_file", "token_review", "client_ca_file"}
+        has_scopes = found.user.issuer not in {"tokens", "tokens_file", "token_review", "client_ca_file"}
         if has_scopes and not found.user.scopes.issuperset(self._settings.scopes):
             raise errors.AuthError(f"the token lacks a scope of {' '.join(self._settings.scopes)}", code="auth.scope")
         return found

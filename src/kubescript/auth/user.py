@@ -15,7 +15,8 @@ class User:
 
     name: str
     issuer: str = ""
-    """Who has vouched: the URL of an identity provider, or `token_review`, `tokens_file`, `client_ca_file`. The same
+    """Who has vouched: the URL of an identity provider, or `token_review`, `tokens`, `tokens_file`,
+    `client_ca_file`. The same
     name is another user's elsewhere."""
     subject: str = ""
     """The issuer's own name of the user, which is never given to anybody else."""

@@ -3,7 +3,8 @@
 from kubescript.config.clusters import Context, DeniedResource
 from kubescript.config.commands import ROUTES, OpenShift, OpenStack, normal_url
 from kubescript.config.deferring import deferred_models
-from kubescript.config.loading import load, nearest
+from kubescript.config.loading import load
+from kubescript.config.names import nearest
 from kubescript.config.records import Audit, Redaction, RedactionRule, Telemetry
 from kubescript.config.reloading import check_reload
 from kubescript.config.scripts import Limits, Output, Sandbox

@@ -7,7 +7,7 @@ The file is TOML, or YAML by its ending. An unknown key is an error that names t
 
 from __future__ import annotations
 
-import difflib
+import logging
 import os
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
@@ -18,11 +18,16 @@ import pydantic
 import pydantic_settings
 
 from kubescript import errors
+from kubescript.config import rhos
 from kubescript.config.clusters import Context
+from kubescript.config.commands import ROUTES
+from kubescript.config.names import nearest
 from kubescript.config.section import with_home
 from kubescript.config.settings import PREFIX, Mode, Settings, split
 
-__all__ = ["load", "nearest"]
+__all__ = ["load"]
+
+log = logging.getLogger(__name__)
 
 CONFIG_VARIABLE: Final = "KUBESCRIPT_CONFIG"
 """The variable that names the file; it is no setting itself."""
@@ -37,24 +42,59 @@ def load(flags: Mapping[str, object], file: Path | None, folder: Path | None = N
 
     Raises ConfigError, which names the key and says what to do.
     """
-    path = file
-    named = os.environ.get(CONFIG_VARIABLE)
-    if path is None and named:
-        path = Path(named)
-    if path is not None:
-        path = with_home(path)
+    flags = _flags_with_transport(flags)
     _check_environment()
-    data = _read_file(path) if path is not None else {}
+    path, data = _from_file(file, flags)
     if folder is not None:
         data = _with_folder(data, folder)
         path = folder
-    flags, data = _with_chosen_contexts(_flags_with_transport(flags), data)
+    flags, data = _with_chosen_contexts(flags, data)
     try:
         settings = _layered(data)(**flags)
     except pydantic.ValidationError as error:
         raise errors.ConfigError(_explain(error, path)) from None
     _check_contexts(settings)
     return _with_bound(_with_transport(settings), flags)
+
+
+def _from_file(file: Path | None, flags: Mapping[str, object]) -> tuple[Path | None, dict[str, Any]]:
+    """Returns the file that counts, and its settings as ours. Raises ConfigError."""
+    named, theirs = os.environ.get(CONFIG_VARIABLE), os.environ.get(rhos.VARIABLE)
+    if file is None and named and theirs:
+        raise errors.ConfigError(
+            f"{CONFIG_VARIABLE} and {rhos.VARIABLE} both name a configuration file", remedy="leave one of the two out"
+        )
+    if file is None and not named:
+        return _from_theirs(theirs, flags)
+    path = with_home(file or Path(named or ""))
+    data = _read_file(path)
+    return path, rhos.translated(data, path) if rhos.is_theirs(data) else data
+
+
+def _from_theirs(named: str | None, flags: Mapping[str, object]) -> tuple[Path | None, dict[str, Any]]:
+    """Returns the file of rhos-mcps that counts where no other is named. Raises ConfigError."""
+    if named:
+        path = with_home(Path(named))
+        return path, rhos.translated(_read_file(path, is_yaml=True), path)
+    if not _asks_for_theirs(flags) or not rhos.FILE.is_file():
+        return None, {}
+    try:
+        data = _read_file(rhos.FILE)
+    except errors.ConfigError:  # it belongs to something else
+        return None, {}
+    if not rhos.is_beside(data):
+        return None, {}
+    log.warning("the settings of %s count; --config names another file", rhos.FILE.absolute())
+    return rhos.FILE, rhos.translated(data, rhos.FILE)
+
+
+def _asks_for_theirs(flags: Mapping[str, object]) -> bool:
+    """Says whether what rhos-mcps serves is to be served, and in the way it does."""
+    # Attack: a repository with a config.yaml, in whose folder a client starts this server. Clients use stdio.
+    is_http = flags.get("transport", _variable("transport")) == "http"
+    is_http = is_http or ("transport" not in flags and any(_variable(name) for name in _HTTP_ONLY))
+    toolsets = flags.get("toolsets", _variable("toolsets"))
+    return is_http and isinstance(toolsets, str) and not set(split(toolsets)).isdisjoint(ROUTES)
 
 
 def _flags_with_transport(flags: Mapping[str, object]) -> Mapping[str, object]:
@@ -193,7 +233,7 @@ def _check_environment() -> None:
             )
 
 
-def _read_file(path: Path) -> dict[str, Any]:
+def _read_file(path: Path, *, is_yaml: bool = False) -> dict[str, Any]:
     """Returns the tables of the file. Raises ConfigError."""
     unreadable = f"cannot read the configuration file {path}"
     try:
@@ -202,7 +242,7 @@ def _read_file(path: Path) -> dict[str, Any]:
         raise errors.ConfigError(f"{unreadable}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise errors.ConfigError(f"{unreadable}: it is not UTF-8 text") from None
-    data = _parse(path, text)
+    data = _parse(path, text, is_yaml=is_yaml or path.suffix in {".yaml", ".yml"})
     if not isinstance(data, dict):
         raise errors.ConfigError(f"{path}: expected settings at the top level, got {type(data).__name__}")
     return data
@@ -238,10 +278,10 @@ def _has_tables(value: object) -> TypeGuard[list[Any]]:
     return isinstance(value, list) and any(isinstance(item, dict) for item in value)
 
 
-def _parse(path: Path, text: str) -> object:
+def _parse(path: Path, text: str, *, is_yaml: bool) -> object:
     """Returns the file's data. Raises ConfigError, which names the line when the parser does."""
     try:
-        if path.suffix in {".yaml", ".yml"}:
+        if is_yaml:
             import yaml
 
             return yaml.safe_load(text) or {}
@@ -295,11 +335,3 @@ def _model(annotation: object) -> type[pydantic.BaseModel] | None:
         if model is not None:
             return model
     return None
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Returns a suggestion for the end of an error message; empty when no known name is similar."""
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    if not close:
-        return ""
-    return f"; did you mean `{close[0]}`?"

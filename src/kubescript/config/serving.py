@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Final, Literal
 
 import pydantic
@@ -95,6 +96,8 @@ class Auth(section.Section):
     """Where to ask about tokens that are not signed by `issuer`."""
     token_review: bool = False
     """Ask the (default) cluster about tokens: those of service accounts, and all others that it accepts."""
+    tokens: Mapping[str, Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]] = {}
+    """The SHA-256 of each user's token, by the user's name. The tokens themselves are in no setting."""
     tokens_file: section.UserPath | None = None
     """A file of tokens as kube-apiserver's `--token-auth-file`: token,user,uid,"group1,group2". In place of the token
     there may stand sha256: and its digest in hexadecimal. It is read again when it changes."""

@@ -192,7 +192,9 @@ class Settings(pydantic_settings.BaseSettings):
     def knows_callers(self) -> bool:
         """Whether callers must say who they are."""
         auth, tls = self.auth, self.tls
-        ways = (auth.issuer, auth.introspection, auth.token_review, auth.tokens_file, tls.client_ca_file)
+        ways = (
+            auth.issuer, auth.introspection, auth.token_review, auth.tokens, auth.tokens_file, tls.client_ca_file,
+        )  # fmt: skip
         return self.transport == "http" and any(ways)
 
     def of_context(self, name: str) -> Settings:

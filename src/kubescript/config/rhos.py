@@ -1,0 +1,134 @@
+"""The configuration file of rhos-mcps, the server whose tools the toolsets `openstack` and `openshift` take over, as
+settings of ours.
+
+It means the http transport and both toolsets, unless flags and variables say otherwise. What means the same is taken;
+what would loosen a check that is always made here is left out, and the log says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from kubescript import errors
+from kubescript.config.commands import ROUTES
+from kubescript.config.names import nearest
+
+__all__ = ["FILE", "VARIABLE", "is_beside", "is_theirs", "translated"]
+
+log = logging.getLogger(__name__)
+
+VARIABLE: Final = "RHOS_MCPS_CONFIG"
+"""The variable that names the file."""
+FILE: Final = Path("config.yaml")
+"""The file where the variable names none."""
+_TOKEN_VARIABLE: Final = "MCP_SECURITY_TOKEN"  # noqa: S105  a name
+_SECURITY: Final = "mcp_transport_security"
+_OWN: Final = frozenset({"ip", "debug", "workers", "unicorn_log_format", _SECURITY})
+"""Keys that no setting of ours has."""
+_KEYS: Final = frozenset({*_OWN, *ROUTES, "port", "processes_pool_size", "log_format"})
+_SECURITY_KEYS: Final = frozenset({"token", "enable_dns_rebinding_protection", "allowed_hosts", "allowed_origins"})
+_SHORTEST: Final = 16
+"""Characters of a token, as of one in a file of tokens."""
+
+
+def is_theirs(data: Mapping[str, Any]) -> bool:
+    """Says whether settings are in this format: they have a key that is none of ours."""
+    return not _OWN.isdisjoint(data) or any("enabled" in (_raw(data, name) or ()) for name in ROUTES)
+
+
+def is_beside(data: Mapping[str, Any]) -> bool:
+    """Says whether the same is so of a file that nobody has named, which may belong to anything."""
+    return is_theirs(data) and not data.keys().isdisjoint((*ROUTES, _SECURITY))
+
+
+def translated(data: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """Returns the settings as ours. Raises ConfigError."""
+    _check_keys(data, _KEYS, "", path)
+    tables = {name: _table(data, name) for name in ROUTES}
+    ours: dict[str, Any] = {"transport": "http", "toolsets": [], "kubeconfig_later": True}
+    for name, table in tables.items():
+        if _flag(table.pop("enabled", True), f"{name}.enabled"):
+            ours["toolsets"].append(name)
+        ours[name] = table
+    for theirs, name in (("ip", "host"), ("port", "port"), ("processes_pool_size", "processes_pool_size")):
+        if data.get(theirs) is not None:
+            ours[name] = data[theirs]
+    if _flag(data.get("debug", False), "debug"):
+        ours["log_level"] = "debug"
+    _warn_of_process(data)
+    return ours | _secured(_table(data, _SECURITY), path)
+
+
+def _secured(security: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """Returns who may call, and which names of this server and of web pages requests may have."""
+    _check_keys(security, _SECURITY_KEYS, f"{_SECURITY}.", path)
+    if not _flag(security.get("enable_dns_rebinding_protection", True), "enable_dns_rebinding_protection"):
+        log.warning(
+            "enable_dns_rebinding_protection = false is ignored: Host and Origin of requests are always checked"
+        )
+    http = {
+        "hosts": [name.removesuffix(":*") for name in _names(security, "allowed_hosts", any_port=True)],
+        "origins": _names(security, "allowed_origins"),
+    }
+    token = security.get("token") or os.environ.get(_TOKEN_VARIABLE)
+    return {"http": http} | ({"auth": {"tokens": {"everybody": _digest(token)}}} if token else {})
+
+
+def _names(security: Mapping[str, Any], key: str, *, any_port: bool = False) -> list[str]:
+    """Returns the names without those that stand for any name, which the log says. Raises ConfigError."""
+    given = security.get(key)
+    if given is None:
+        return []
+    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
+        raise errors.ConfigError(f"setting `{_SECURITY}.{key}`: expected a list of texts")
+    wild = [name for name in given if "*" in (name.removesuffix(":*") if any_port else name)]
+    if wild:
+        log.warning("%s: %s is ignored: requests must name a host that is listed", key, ", ".join(map(repr, wild)))
+    return [name for name in given if name not in wild]
+
+
+def _digest(token: object) -> str:
+    if not isinstance(token, str) or len(token) < _SHORTEST:
+        raise errors.ConfigError(
+            f"setting `{_SECURITY}.token` ({_TOKEN_VARIABLE}): a token has at least {_SHORTEST} characters",
+            remedy="`openssl rand -hex 32` makes one",
+        )
+    return f"sha256:{hashlib.sha256(token.encode()).hexdigest()}"
+
+
+def _warn_of_process(data: Mapping[str, Any]) -> None:
+    """Says what of the process and its log is not as it was there."""
+    if data.get("workers", 1) not in (1, None):
+        log.warning("workers is ignored: one process serves everybody, and command lines run in processes of their own")
+    for key in ("log_format", "unicorn_log_format"):
+        if data.get(key) is not None:
+            log.warning("%s is ignored: --log-format chooses between json and text", key)
+
+
+def _check_keys(given: Mapping[str, Any], known: frozenset[str], table: str, path: Path) -> None:
+    for key in given:
+        if key not in known:
+            raise errors.ConfigError(f"unknown setting `{table}{key}` in {path}{nearest(str(key), known)}")
+
+
+def _table(data: Mapping[str, Any], name: str) -> dict[str, Any]:
+    value = _raw(data, name)
+    if value is None and data.get(name) is not None:
+        raise errors.ConfigError(f"setting `{name}`: expected a table")
+    return dict(value or {})
+
+
+def _raw(data: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    value = data.get(name)
+    return value if isinstance(value, dict) else None
+
+
+def _flag(value: object, name: str) -> bool:
+    if not isinstance(value, bool):
+        raise errors.ConfigError(f"setting `{name}`: expected true or false")
+    return value

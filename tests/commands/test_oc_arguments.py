@@ -137,7 +137,7 @@ ALWAYS_REFUSED = """
 """
 
 # cobra finds the command before it knows the flags of the command: it takes the word after an unknown flag for a value.
-# The real kubectl runs `delete`, `undo`, `reconcile` and `node` here.
+# The real kubectl takes `delete`, `undo`, `reconcile` or `node` for the command here, and does delete in the first two.
 TRICKS = """
     --help events delete --all --help=false
     -h events delete --all --help=false

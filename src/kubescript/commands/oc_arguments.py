@@ -94,7 +94,9 @@ def _checked_command(words: oc_commands.Command, ended_by: str, rules: Rules) ->
     if writes:
         raise _command_denied(words[:writes], "this server only reads; return the command for a person to run")
     if ended_by:
-        raise _flag_denied(ended_by, "only -n, -v and other global flags may stand before the words of a command")
+        raise _flag_denied(
+            ended_by, "only -n, -v and other global flags may stand before the words of a command; help is one"
+        )
     raise _command_denied(
         words[:3], "only known commands run, and no plugins; reads such as get, describe, logs and events do"
     )

@@ -4,6 +4,10 @@ it."""
 from __future__ import annotations
 
 import contextlib
+import functools
+import json
+import os
+from pathlib import Path
 from typing import Final
 
 from kubescript import config, contexts, errors, redaction
@@ -63,6 +67,41 @@ def _access(
     own_rules = [rule for rule in rules.rules if not rule.built_in]
     denials = policy_rules.Denials(own_rules, resolve, name if several else "") if own_rules else None
     return contexts.ClusterAccess(cluster, cluster_broker, denials)
+
+
+def of_urls(settings: config.Settings, masking: redaction.Engine) -> dict[str, contexts.ClusterAccess]:
+    """Returns the API servers that requests may name (openshift.urls), each asked with the token of a request. Raises
+    ConfigError."""
+    named = settings.openshift
+    ca = str(named.ca_cert) if named.ca_cert is not None else ""
+    changed: dict[str, object] = {"contexts": {}, "context": None, "snapshot": None, "kubeconfig_later": False}
+    return {
+        url: _access(
+            settings.model_copy(update={**changed, "kubeconfig": _kubeconfig(url, ca, insecure=named.insecure)}),
+            "",
+            masking,
+            acting.Bearer(),
+        )
+        for url in named.urls
+    }
+
+
+@functools.cache
+def _kubeconfig(url: str, ca: str, *, insecure: bool) -> Path:
+    """Returns a kubeconfig with one API server and no user. It is in memory, as long as this process lives."""
+    cluster: dict[str, object] = {"server": url, "insecure-skip-tls-verify": insecure}
+    if ca:
+        cluster["certificate-authority"] = ca
+    written = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "named", "cluster": cluster}],
+        "contexts": [{"name": url, "context": {"cluster": "named", "user": ""}}],
+        "current-context": url,
+    }
+    descriptor = os.memfd_create("kubeconfig")
+    os.write(descriptor, json.dumps(written).encode())
+    return Path(f"/proc/self/fd/{descriptor}")
 
 
 def policy_of(settings: config.Settings) -> policy.Policy:

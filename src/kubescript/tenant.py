@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from kubescript import planning, types
     from kubescript.approvals import elicitation
     from kubescript.auth import user
+    from kubescript.commands import api_servers
     from kubescript.plans import keeper, record
     from kubescript.server import offering, served
     from kubescript.toolsets import base, builtin
@@ -106,8 +107,25 @@ class Tenant:
         from kubescript.toolsets import builtin
 
         return builtin.Parts(
-            self.settings, self.contexts, self.evaluator, self._shared.processes, self._shared.executor.later, self._of, self._route
+            self.settings,
+            self.contexts,
+            self.evaluator,
+            self._shared.processes,
+            self._shared.executor.later,
+            self._of,
+            self._named,
+            self._route,
         )
+
+    @functools.cached_property
+    def _api_servers(self) -> api_servers.ApiServers:
+        from kubescript.commands import api_servers
+
+        return api_servers.ApiServers(cluster_parts.of_urls(self.settings, self._engine))
+
+    def _named(self) -> evaluator.CallHandler:
+        """Returns what answers calls where requests name their API server. Raises ConfigError."""
+        return self._api_servers
 
     def _of(self, runner: evaluator.Runner, handler: evaluator.CallHandler) -> evaluator.Evaluator:
         """Returns the caller's evaluator of command lines."""
@@ -198,6 +216,8 @@ class Tenant:
         """Closes the connections to all clusters. A plan that is being applied is left to the next server."""
         with contextlib.ExitStack() as closing:
             closing.callback(self.contexts.close)
+            if "_api_servers" in vars(self):
+                closing.callback(self._api_servers.close)
             if self.planning is not None:
                 closing.callback(self.planning.close)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from kubescript import config, errors, types
-from kubescript.commands import line, oc_arguments, outcome, process, processes, proxy
+from kubescript.commands import given, line, oc_arguments, outcome, process, processes, proxy
 from kubescript.executor import conversation
 from kubescript.wire import commands
 
@@ -38,8 +38,12 @@ class Runner:
         self.later = later
 
     def run(self, job: conversation.Job) -> types.Outcome:
-        """Runs the command line that is the job's script. Raises PolicyDenied for one that may not be run, and
-        WorkerError and ConfigError when none can be."""
+        """Runs the command line that is the job's script. Raises PolicyDenied for one that may not be run,
+        RequestError and AuthError for what cannot be read or used, and WorkerError and ConfigError when none can be."""
+        if not self._settings.urls and given.current().has_openshift:
+            raise errors.AuthError(
+                "this server has credentials of its own: leave out OCP_TOKEN and OCP_URL", code="auth.access"
+            )
         arguments = line.split(job.script, "oc")
         oc_arguments.check(arguments, self._rules)
         binary = self._binary()

@@ -7,6 +7,7 @@ import threading
 from typing import Final, Literal
 
 from kubescript import concurrency, config, spawner, types
+from kubescript.commands import microversions
 
 __all__ = ["Processes", "Program"]
 
@@ -28,6 +29,7 @@ class Processes:
             setting="processes_pool_size",
         )
         """How many processes there may be at the same time, of both programs."""
+        self.microversions = microversions.Known()
         self.strict = settings.strict
         self._lock = threading.Lock()
         self._spawners: dict[Program, spawner.Spawner] = {}

@@ -1,4 +1,4 @@
-"""Reads the bodies that `kubectl` writes as protobuf although it asks for JSON: questions about the caller's own rights.
+"""Reads the bodies that `kubectl` writes as protobuf: questions about the caller's own rights.
 
 Since 1.35 its typed clients prefer protobuf. The other commands that are allowed write JSON, or nothing.
 """

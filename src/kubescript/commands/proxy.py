@@ -7,6 +7,8 @@ broker reads the rest, and asks the cluster in words of its own.
 from __future__ import annotations
 
 import contextlib
+import contextvars
+import functools
 import json
 import logging
 import socket
@@ -58,6 +60,8 @@ class Proxy:
         self._secret = way_out.secret
         self._job = job
         self._deadline = deadline
+        self._context = contextvars.copy_context()
+        """With the token of the request that is being answered."""
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
         self._running = 0
@@ -99,7 +103,8 @@ class Proxy:
             if not has_room:
                 sock.close()
                 continue
-            threading.Thread(target=self._serve, args=(sock,), name="kubescript-proxy", daemon=True).start()
+            serve = functools.partial(self._context.copy().run, self._serve, sock)
+            threading.Thread(target=serve, name="kubescript-proxy", daemon=True).start()
 
     def _serve(self, sock: socket.socket) -> None:
         try:
@@ -202,7 +207,7 @@ class _Connection:
                 return
             self._http.start_next_cycle()
 
-    def _next(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+    def _next(self) -> h11.Event | type[h11.NEED_DATA | h11.PAUSED]:
         while (event := self._http.next_event()) is h11.NEED_DATA:
             self._socket.settimeout(self._proxy.seconds_left)
             self._http.receive_data(self._socket.recv(_CHUNK))

@@ -110,8 +110,9 @@ class Evaluator:
         owner: str = "",
         scripts: Runner | None = None,
     ) -> None:
-        """Where `runner` runs something else than scripts, `scripts` runs the server's own. Without `plans`, writes that need a plan are refused. `places` and `observers`, which are called with every
-        evaluation, may be those of several evaluators; `owner` tells this one's caller from all others."""
+        """Without `plans`, writes that need a plan are refused. `places` and `observers`, which are called with every
+        evaluation, may be those of several evaluators; `owner` tells this one's caller from all others. Where `runner`
+        runs something else than scripts, `scripts` runs the server's own."""
         self._settings = settings
         self._runner = runner
         self._scripts = scripts or runner

@@ -69,7 +69,9 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
     listener.close()
     streams.close_others(kept=(binary, kubeconfig))
     try:
-        os.execve(binary, [_NAME, *order.arguments], {"KUBECONFIG": f"/proc/self/fd/{kubeconfig}"})
+        os.execve(  # noqa: S606 - there is no shell
+            binary, [_NAME, *order.arguments], {"KUBECONFIG": f"/proc/self/fd/{kubeconfig}"}
+        )
     except OSError as error:
         _give_up(order, error)
 

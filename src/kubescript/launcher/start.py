@@ -11,6 +11,9 @@ import importlib
 import select
 import signal
 import sys
+from typing import Final
+
+_MODULES: Final = {"openstack": "kubescript.launcher.client", "openshift": "kubescript.launcher.openshift"}
 
 
 def main() -> None:
@@ -21,8 +24,8 @@ def main() -> None:
     gc.disable()  # imports make no garbage, and looking for some takes a tenth of them
     from kubescript.confinement import forkserver, lockdown
 
-    # One of the two is loaded: the other one's libraries take 60 MB.
-    process = importlib.import_module(f"kubescript.launcher.{program}")
+    # One of the two is loaded: openstackclient takes 60 MB.
+    process = importlib.import_module(_MODULES[program])
     process.warm()
     forkserver.serve(descriptor, process.run, lockdown.COMMAND_SERVER_STEPS)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import resource
 import sys
@@ -20,12 +21,12 @@ def attach(outputs: Sequence[int]) -> None:
     for descriptor, number in zip((reader, *outputs), (0, 1, 2), strict=True):
         os.dup2(descriptor, number, inheritable=True)
         os.close(descriptor)
-    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: PTH123, SIM115 - they have no path
+    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115 - they have no path
 
 
 def close_others(kept: Sequence[int] = ()) -> None:
     """Close every descriptor but the standard ones and these: none may lead to a file or to another process."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     bounds = (2, *sorted(kept), _WITHOUT_LIMIT if most == resource.RLIM_INFINITY else most)
-    for before, after in zip(bounds, bounds[1:], strict=False):
+    for before, after in itertools.pairwise(bounds):
         os.closerange(before + 1, after)

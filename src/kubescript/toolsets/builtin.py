@@ -21,6 +21,7 @@ __all__ = ["TOOLSETS", "Parts", "check", "completions", "load"]
 log = logging.getLogger(__name__)
 
 
+_Handler = Callable[[], evaluator.CallHandler]
 _EvaluatorOf = Callable[[evaluator.Runner, evaluator.CallHandler], evaluator.Evaluator]
 
 
@@ -36,6 +37,8 @@ class Parts:
     """Runs a function after the answer that is about to be given has been sent."""
     evaluator_of: _EvaluatorOf
     """Returns an evaluator of command lines."""
+    named: _Handler
+    """Returns what answers calls where requests name their API server. Raises ConfigError."""
     route: str = ""
     """The endpoint at which they are offered."""
 
@@ -100,7 +103,18 @@ def _openshift(parts: Parts) -> base.Toolset:
     from kubescript.toolsets import openshift
 
     runner = commands.Runner(parts.settings, parts.processes, parts.later)
-    return openshift.toolset(parts.evaluator_of(runner, parts.contexts), parts.settings)
+    handler = parts.named() if parts.settings.openshift.urls else parts.contexts
+    return openshift.toolset(parts.evaluator_of(runner, handler), parts.settings)
+
+
+def _openstack(parts: Parts) -> base.Toolset:
+    from kubescript.commands import openstack as commands
+    from kubescript.toolsets import openstack
+
+    commands.check()
+    parts.processes.warm_up("openstack")
+    runner = commands.Runner(parts.settings, parts.processes, parts.later)
+    return openstack.toolset(parts.evaluator_of(runner, commands.NoCluster()), parts.settings)
 
 
 def _access(parts: Parts) -> base.Access:
@@ -146,11 +160,10 @@ TOOLSETS: Final[dict[str, Callable[[Parts], base.Toolset]]] = {
     "cluster": _clusters,
     "gateway": _gateway,
     "openshift": _openshift,
+    "openstack": _openstack,
 }
 """Toolsets by the names that `--toolsets` takes."""
-_FOREIGN_TOOLSETS: Final = frozenset(
-    {"config", "core", "kcp", "kiali", "kubevirt", "metrics", "netobserv", "tekton"}
-)
+_FOREIGN_TOOLSETS: Final = frozenset({"config", "core", "kcp", "kiali", "kubevirt", "metrics", "netobserv", "tekton"})
 """Those of kubernetes-mcp-server."""
 
 

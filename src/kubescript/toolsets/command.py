@@ -21,9 +21,7 @@ _SCHEMA: Final[Mapping[str, Any]] = {
 }
 
 
-def tool(
-    name: str, title: str, description: str, commands: evaluator.Evaluator, *, writes: bool
-) -> base.Tool:
+def tool(name: str, title: str, description: str, commands: evaluator.Evaluator, *, writes: bool) -> base.Tool:
     """Returns the tool; `commands` runs command lines, and `writes` says whether one may change something."""
 
     async def call(

@@ -1,0 +1,62 @@
+"""The API servers that requests name with OCP_URL, each asked with the token of the very request (OCP_TOKEN)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kubescript import cancellation, config, contexts, errors, types
+from kubescript.broker import summary
+from kubescript.cluster import acting
+from kubescript.commands import given
+from kubescript.wire import protocol
+
+__all__ = ["ApiServers"]
+
+
+class ApiServers:
+    """Answers calls where requests bring their credentials: a handler as `contexts.Contexts` is one. No server is asked
+    with credentials of the operator's."""
+
+    def __init__(self, accesses: Mapping[str, contexts.ClusterAccess]) -> None:
+        """`accesses` has the servers by their URLs."""
+        self._servers = {url: contexts.Contexts({url: access}) for url, access in accesses.items()}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The server of the present request. Raises AuthError."""
+        url, _ = self._asked()
+        return (url,)
+
+    @property
+    def namespace(self) -> str:
+        """Its default namespace."""
+        return "default"
+
+    def handle(
+        self, call: protocol.Call, summary: summary.Summary, timeout_s: float, cancel: cancellation.Cancellation
+    ) -> tuple[protocol.Reply, types.Response | None]:
+        """Answers one call with the token of the present request."""
+        try:
+            url, token = self._asked()
+        except (errors.AuthError, errors.RequestError) as error:
+            return protocol.Reply(0, fault=protocol.ScriptFault(error.code, error.message)), None
+        with acting.using(lambda: token):
+            return self._servers[url].handle(call, summary, timeout_s, cancel)
+
+    def close(self) -> None:
+        """Closes the connections to all of them."""
+        for server in self._servers.values():
+            server.close()
+
+    def _asked(self) -> tuple[str, str]:
+        """Returns the URL and the token of the present request. Raises AuthError and RequestError."""
+        request = given.current()
+        if not request.ocp_token or not request.ocp_url:
+            raise errors.AuthError("the headers OCP_TOKEN and OCP_URL are missing: each request needs both")
+        try:
+            url = config.normal_url(request.ocp_url)
+        except ValueError:
+            url = ""
+        if url not in self._servers:
+            raise errors.AuthError("OCP_URL is none of the API servers of this server", code="auth.access")
+        return url, request.ocp_token

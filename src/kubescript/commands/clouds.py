@@ -1,0 +1,133 @@
+"""The credentials of a command line of `openstack`: the operator's entry of a clouds.yaml, or what the request brings.
+
+It is one of the two by the settings, and never the other: a request with credentials of its own is refused where the
+operator's count.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from kubescript import config, errors
+from kubescript.commands import given
+
+__all__ = ["Cloud", "of"]
+
+_CLOUDS: Final = "clouds.yaml"
+_SECURE: Final = "secure.yaml"
+_DEFAULT_NAME: Final = "openstack"
+_FILES: Final = ("cacert", "cert", "key")
+"""Keys of an entry that name files."""
+_MAX_FILE: Final = 1 << 20
+"""Bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cloud:
+    """One cloud and the credentials for it."""
+
+    name: str
+    clouds: str = field(repr=False)
+    """Text of a clouds.yaml with this cloud alone."""
+    secure: str = field(default="", repr=False)
+    """Text of a secure.yaml, likewise; empty without one."""
+    auth_url: str = ""
+    region: str = ""
+    readable: tuple[str, ...] = ()
+    """Files that it names."""
+
+
+def of(settings: config.OpenStack, request: given.Given) -> Cloud:
+    """Returns the cloud for a request. Raises AuthError for wrong credentials, and ConfigError."""
+    if settings.auth_urls:
+        return _of_request(settings, request)
+    if request.has_openstack:
+        raise errors.AuthError(
+            "this server has credentials of its own: leave out OS_TOKEN, OS_URL and the OS_PROJECT headers",
+            code="auth.access",
+        )
+    return _of_operator(settings)
+
+
+def _of_request(settings: config.OpenStack, request: given.Given) -> Cloud:
+    if not request.os_token or not request.os_url:
+        raise errors.AuthError("the headers OS_TOKEN and OS_URL are missing: each request needs both")
+    try:
+        url = config.normal_url(request.os_url)
+    except ValueError:
+        url = ""
+    if url not in settings.auth_urls:
+        raise errors.AuthError("OS_URL is none of the clouds of this server", code="auth.access")
+    auth = {"auth_url": url, "token": request.os_token}
+    project = {
+        "project_id": request.os_project_id,
+        "project_name": request.os_project_name,
+        "project_domain_name": request.os_project_domain_name or ("Default" if request.os_project_name else ""),
+    }
+    auth |= {key: value for key, value in project.items() if value}
+    entry = {"auth_type": "v3token", "auth": auth, "identity_api_version": "3"}
+    return _cloud(settings, _DEFAULT_NAME, entry, None)
+
+
+def _of_operator(settings: config.OpenStack) -> Cloud:
+    path = settings.clouds_file or _found()
+    entries = _entries(path)
+    name = settings.cloud or (next(iter(entries)) if len(entries) == 1 else _DEFAULT_NAME)
+    if name not in entries:
+        raise errors.ConfigError(
+            f"{path} has no cloud `{name}`", remedy=f"name one with openstack.cloud: {', '.join(entries) or 'none'}"
+        )
+    secure = path.with_name(_SECURE)
+    secrets = _entries(secure).get(name) if secure.is_file() else None
+    return _cloud(settings, name, entries[name], secrets)
+
+
+def _found() -> Path:
+    """Returns the clouds.yaml that openstackclient would read. Raises ConfigError when there is none."""
+    folders = (Path.cwd(), Path.home() / ".config" / "openstack", Path("/etc/openstack"))
+    for folder in folders:
+        if (folder / _CLOUDS).is_file():
+            return folder / _CLOUDS
+    raise errors.ConfigError(
+        "this server has no credentials for OpenStack",
+        remedy="write a clouds.yaml (openstack.clouds_file), or set openstack.auth_urls for credentials by header",
+    )
+
+
+def _entries(path: Path) -> dict[str, dict[str, Any]]:
+    """Returns the clouds of a file. Raises ConfigError, which quotes nothing of it."""
+    try:
+        with path.open("rb") as file:
+            loaded = yaml.safe_load(file.read(_MAX_FILE))
+        found = {str(name): dict(entry) for name, entry in loaded["clouds"].items()}
+    except OSError as error:
+        raise errors.ConfigError(f"{path} cannot be read: {error.strerror}") from None
+    except (yaml.YAMLError, ValueError, TypeError, KeyError, AttributeError):
+        raise errors.ConfigError(
+            f"{path} is no clouds.yaml", remedy="it has `clouds:`, and an entry for each"
+        ) from None
+    return found
+
+
+def _cloud(settings: config.OpenStack, name: str, entry: Mapping[str, Any], secrets: Mapping[str, Any] | None) -> Cloud:
+    """Returns a cloud from its entry, as the settings change it. JSON is YAML."""
+    changed = dict(entry)
+    if settings.ca_cert is not None:
+        changed["cacert"] = str(settings.ca_cert)
+    if settings.insecure:
+        changed["verify"] = False
+    auth = changed.get("auth")
+    return Cloud(
+        name,
+        json.dumps({"clouds": {name: changed}}, default=str),
+        json.dumps({"clouds": {name: secrets}}, default=str) if secrets else "",
+        auth_url=str(auth.get("auth_url", "")) if isinstance(auth, dict) else "",
+        region=str(changed.get("region_name", "")),
+        readable=tuple(str(changed[key]) for key in _FILES if changed.get(key)),
+    )

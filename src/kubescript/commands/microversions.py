@@ -1,0 +1,83 @@
+"""Which microversion a command uses unless somebody names one: the greatest that the cloud has, service by service."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+__all__ = ["COMMAND", "Known", "parse"]
+
+COMMAND: Final = ("versions", "show", "--format", "json")
+"""The command that the host runs once per cloud; its answer goes to `parse`."""
+
+_OPTIONS: Final = {
+    "accelerator": "os_accelerator_api_version",
+    "baremetal": "os_baremetal_api_version",
+    "block-storage": "os_volume_api_version",
+    "compute": "os_compute_api_version",
+    "placement": "os_placement_api_version",
+    "shared-file-system": "os_share_api_version",
+    "volumev3": "os_volume_api_version",
+}
+"""Type of service -> destination of its option. Identity and key-manager report microversions that their clients do not
+accept as a version, and the other services have none."""
+_VERSION: Final = re.compile(r"(\d{1,4})\.(\d{1,4})", re.ASCII)
+
+
+_LASTS_S: Final = 3_600.0
+"""Seconds for which a cloud's answer counts."""
+
+
+@dataclass(slots=True)
+class _Cloud:
+    """What is known of one cloud."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    """Held while the cloud is asked: whoever comes meanwhile waits for the answer."""
+    versions: dict[str, str] = field(default_factory=dict)
+    until: float = 0.0
+
+
+class Known:
+    """The microversions of each cloud, which is asked once in an hour. Many threads use it at once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._clouds: dict[str, _Cloud] = {}
+
+    def of(self, name: str, ask: Callable[[], dict[str, str]]) -> dict[str, str]:
+        """Returns those of a cloud, by any name that tells it from others. An empty answer is not kept."""
+        with self._lock:
+            cloud = self._clouds.setdefault(name, _Cloud())
+        with cloud.lock:
+            if time.monotonic() >= cloud.until:
+                cloud.versions = ask()
+                cloud.until = time.monotonic() + (_LASTS_S if cloud.versions else 0)
+            return cloud.versions
+
+
+def parse(answer: str) -> dict[str, str]:
+    """The microversions in the answer of COMMAND, by destination of the option. Where regions differ, the least one
+    counts, which all of them know. Raises ValueError for an answer that is none."""
+    found: dict[str, tuple[int, int]] = {}
+    for row in _rows(answer):
+        option = _OPTIONS.get(str(row.get("Service Type")))
+        version = _VERSION.fullmatch(str(row.get("Max Microversion")))
+        if option is None or version is None or row.get("Status") != "CURRENT":
+            continue
+        number = (int(version[1]), int(version[2]))
+        found[option] = min(number, found.get(option, number))
+    return {option: f"{major}.{minor}" for option, (major, minor) in found.items()}
+
+
+def _rows(answer: str) -> list[dict[str, Any]]:
+    try:
+        return msgspec.json.decode(answer, type=list[dict[str, Any]])
+    except msgspec.MsgspecError as error:
+        raise ValueError(f"`openstack versions show` answered with what is no table: {error}") from error

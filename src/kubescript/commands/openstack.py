@@ -1,0 +1,100 @@
+"""Runs command lines of `openstack`, each in a fork of a process that has loaded the client.
+
+The process holds the credentials of its call: it talks to the cloud itself. `launcher.client` says what it may do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from kubescript import cancellation, config, errors, types
+from kubescript.broker import summary
+from kubescript.commands import clouds, given, line, microversions, outcome, process, processes
+from kubescript.executor import conversation
+from kubescript.wire import commands, protocol
+
+__all__ = ["NoCluster", "Runner", "check"]
+
+log = logging.getLogger(__name__)
+
+
+def check() -> None:
+    """Checks that the client is installed. Raises ConfigError."""
+    if importlib.util.find_spec("openstackclient") is None:
+        raise errors.ConfigError(
+            "the toolset openstack needs python-openstackclient", remedy="pip install 'kubescript[openstack]'"
+        )
+
+
+class NoCluster:
+    """Answers no call: a command line of `openstack` makes none that is the broker's."""
+
+    names = ("openstack",)
+    namespace = ""
+
+    def handle(
+        self, call: protocol.Call, summary: summary.Summary, timeout_s: float, cancel: cancellation.Cancellation
+    ) -> tuple[protocol.Reply, types.Response | None]:
+        """Refuses it."""
+        return protocol.Reply(0, fault=protocol.ScriptFault("policy.denied", "there is no cluster here")), None
+
+
+class Runner:
+    """Runs one command line after the other. Many threads use it at once."""
+
+    def __init__(
+        self, settings: config.Settings, started: processes.Processes, later: Callable[[Callable[[], None]], None]
+    ) -> None:
+        """`later` runs a function after an answer has been sent."""
+        self._settings = settings.openstack
+        self._processes = started
+        self.later = later
+
+    def run(self, job: conversation.Job) -> types.Outcome:
+        """Runs the command line that is the job's script. Raises RequestError for one that cannot be read, AuthError
+        for wrong credentials, and WorkerError and ConfigError when none can be run."""
+        began = time.monotonic()
+        job = replace(job, deadline=began + job.limits.timeout_ms / 1000)
+        arguments = line.split(job.script, "openstack")
+        cloud = clouds.of(self._settings, given.current())
+        versions = self._processes.microversions.of(f"{cloud.auth_url} {cloud.region}", lambda: self._asked(job, cloud))
+        output = self._output(job, cloud, arguments, versions)
+        usage = types.Usage(
+            wall_ms=(time.monotonic() - began) * 1000, cpu_ms=output.cpu_ms, peak_bytes=output.peak_bytes
+        )
+        return outcome.outcome(job, output, usage)
+
+    def _asked(self, job: conversation.Job, cloud: clouds.Cloud) -> dict[str, str]:
+        """Asks the cloud for its microversions. Returns none where it does not say: the command will say why."""
+        output = self._output(job, cloud, list(microversions.COMMAND), {})
+        if output.status == 0:
+            with contextlib.suppress(ValueError):
+                return microversions.parse(output.stdout)
+        log.warning("the cloud's microversions are not known", extra={"event": "openstack.microversions"})
+        return {}
+
+    def _output(
+        self, job: conversation.Job, cloud: clouds.Cloud, arguments: list[str], versions: dict[str, str]
+    ) -> process.Output:
+        assert job.deadline is not None
+        order = commands.OpenStackOrder(
+            arguments=arguments,
+            clouds=cloud.clouds,
+            secure=cloud.secure,
+            cloud=cloud.name,
+            microversions=versions,
+            allowed=list(self._settings.allowed_commands),
+            allow_write=self._settings.allow_write,
+            readable=list(cloud.readable),
+        )
+        worker = self._processes.start("openstack", job.limits)
+        with (
+            job.cancellation.closing(worker.kill),
+            process.started(worker, order, strict=self._processes.strict) as running,
+        ):
+            return running.read(job.deadline, job.limits.output_bytes)

@@ -67,6 +67,8 @@ _FORBIDDEN_CALLS: Final = (
 _CLONE_THREAD: Final = 0x10000
 _AF_INET: Final = 2
 _AF_INET6: Final = 10
+_AF_NETLINK: Final = 16
+_NETLINK_ROUTE: Final = 0
 _SOCKET_KIND: Final = 0xF
 """The bits that say what kind of socket is wanted; flags stand beside them."""
 _OTHER_SOCKETS: Final = range(2, 11)
@@ -159,10 +161,13 @@ def command_program(*, executes: bool) -> bytes:
         add(refuse, "execve")
         add(refuse, "execveat")
     # Attack: the socket of a container engine or of systemd, to which Landlock lets everybody connect.
-    for family in range(_AF_INET6):
-        if family != _AF_INET:
+    known = {_AF_INET, _AF_INET6} if executes else {_AF_INET, _AF_INET6, _AF_NETLINK}
+    for family in range(_AF_NETLINK + 1):
+        if family not in known:
             add(refuse, "socket", lib.Arg(0, lib.EQ, family))
-    add(refuse, "socket", lib.Arg(0, lib.GT, _AF_INET6))
+    add(refuse, "socket", lib.Arg(0, lib.GT, _AF_NETLINK))
+    # By NETLINK_ROUTE the C library learns which addresses this machine has; others lead to other parts of the kernel.
+    add(refuse, "socket", lib.Arg(0, lib.EQ, _AF_NETLINK), lib.Arg(2, lib.NE, _NETLINK_ROUTE))
     return _export(rules)
 
 

@@ -17,6 +17,8 @@ from tests import unchanged
 
 if TYPE_CHECKING:
     from tests.identity_provider import IdentityProvider
+    from tests.openstack.client import Client
+    from tests.openstack.services import Services
 
 NEEDS_A_CLUSTER: Final = frozenset({"control_plane", "kubeconfig", "live_cluster", "plane"})
 """Fixtures that start an API server: what asks for one of them, however indirectly, is marked `cluster`."""
@@ -78,14 +80,21 @@ def _leave_out(config: pytest.Config, stamp: str, tests: list[pytest.Item]) -> N
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Prepares Keycloak before any test's time limit runs: the first time on a machine takes minutes."""
-    wanted = any("identity_provider" in getattr(item, "fixturenames", ()) for item in session.items)
-    if wanted and not session.config.option.collectonly:
+    """Prepares Keycloak and OpenStack before any test's time limit runs: the first time on a machine takes minutes."""
+    if session.config.option.collectonly:
+        return
+    wanted = {name for item in session.items for name in getattr(item, "fixturenames", ())}
+    # What stops them is told by the tests that ask for them; the others run.
+    if "identity_provider" in wanted:
         from tests.keycloak import prepared
 
-        # What stops it is told by the tests that ask for it; the others run.
         with contextlib.suppress(Exception):
             prepared.prepare()
+    if "openstack" in wanted:
+        from tests.openstack import build
+
+        with contextlib.suppress(Exception):
+            build.template()
 
 
 @pytest.fixture(scope="session")
@@ -95,6 +104,24 @@ def identity_provider() -> Iterator[IdentityProvider]:
 
     with IdentityProvider() as provider:
         yield provider
+
+
+@pytest.fixture(scope="session")
+def openstack() -> Iterator[Services]:
+    """Keystone, Glance and Placement of our own, shared by the whole run: who makes something there removes it."""
+    from tests.openstack.services import Services
+
+    with Services() as services:
+        yield services
+
+
+@pytest.fixture(scope="session")
+def openstack_command() -> Iterator[Client]:
+    """Runs command lines of openstackclient in forks of a warm process, as the product does."""
+    from tests.openstack.client import Client
+
+    with Client("ours") as client:
+        yield client
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -1,0 +1,68 @@
+"""Whether a command of openstackclient may run, by its full name (`openstack_commands.toml`)."""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+__all__ = ["Classification", "load"]
+
+_FILE: Final = Path(__file__).parent / "openstack_commands.toml"
+_WITHHELD: Final = {
+    "credentials": "it gives, takes or shows a credential",
+    "files": "it reads or writes files of the server",
+    "terminals": "it needs a terminal",
+}
+_ASK: Final = "If you need it, ask the operator of this server for a setting"
+
+
+@dataclass(frozen=True)
+class Classification:
+    """The verdict on every command that somebody has looked at."""
+
+    reads: frozenset[str]
+    writes: frozenset[str]
+    """With those that read by POST."""
+    withheld: Mapping[str, str]
+    """Name of the command -> why no setting allows it."""
+    options: Mapping[str, frozenset[str]]
+    """Name of the command -> its options that no setting allows."""
+
+    def names(self) -> frozenset[str]:
+        """Every command that is classified."""
+        return self.reads | self.writes | frozenset(self.withheld)
+
+    def refusal(self, name: str, allowed: Iterable[str], *, allow_write: bool) -> str | None:
+        """Why the command may not run, and what to do; None when it may. `allowed` are the operator's patterns."""
+        if name in self.withheld:
+            return f"`{name}` is refused: {self.withheld[name]}, and no setting allows that."
+        if name in self.reads or any(fnmatch.fnmatchcase(name, pattern) for pattern in allowed):
+            return None
+        if name not in self.writes:
+            return f"`{name}` is refused: nobody has classified it as a read. {_ASK}: openstack.allowed_commands."
+        if allow_write:
+            return None
+        return f"`{name}` is refused: it is a write, and this server only reads. {_ASK}: openstack.allow_write."
+
+
+@functools.cache
+def load() -> Classification:
+    """The classification in the file beside this one."""
+    data = tomllib.loads(_FILE.read_text("utf-8"))
+    withheld = {name: why for section, why in _WITHHELD.items() for name in _names(data[section])}
+    options = {name: frozenset(_split(text)) for name, text in data["options"].items()}
+    writes = _names(data["writes"]) | _names(data["reads_by_post"])
+    return Classification(_names(data["reads"]), writes, withheld, options)
+
+
+def _names(section: Mapping[str, Any]) -> frozenset[str]:
+    return frozenset(name for text in section.values() for name in _split(text))
+
+
+def _split(text: str) -> list[str]:
+    return [" ".join(part.split()) for part in text.split(",")]

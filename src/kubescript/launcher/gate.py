@@ -1,0 +1,90 @@
+"""The second wall, at HTTP level: which requests leave a process that runs openstackclient.
+
+It stops a command that was classified wrongly, an operator's pattern that allows too much, a plugin that writes while
+it shows, and an answer that sends the client to another host, and its token with it: a redirect, or a link in a list
+of versions. It is no boundary against code that runs in the process, which can open a socket itself.
+"""
+
+from __future__ import annotations
+
+import http.client
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from kubescript.launcher.refusal import Refused
+
+__all__ = ["Gate", "addresses"]
+
+_READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+_PORTS: Final = {"http": 80, "https": 443}
+
+
+class Gate:
+    """Decides on each request, by its method and where it goes. Shut until somebody opens it."""
+
+    def __init__(self, *, allow_write: bool) -> None:
+        self._allow_write = allow_write
+        self._origins: set[tuple[str, int]] = set()
+        self._logins: set[tuple[str, int, str]] = set()
+
+    def open_for_login(self, url: str) -> None:
+        """Let requests to the identity service pass, and the POST that asks it for a token."""
+        origin = _origin(url)
+        if origin is None:
+            return
+        path = urlsplit(url).path.rstrip("/")
+        self._origins.add(origin)
+        self._logins.update((*origin, path + tokens) for tokens in ("/auth/tokens", "/v3/auth/tokens"))
+
+    def open_for(self, urls: Iterable[str]) -> None:
+        """Let requests to the hosts and ports of these addresses pass."""
+        self._origins.update(origin for url in urls if (origin := _origin(url)))
+
+    def check(self, host: str, port: int, method: str, target: str) -> None:
+        """Raise Refused unless the request may leave."""
+        host = _plain(host)
+        if (host, port) not in self._origins:
+            raise Refused(
+                f"a request to {host}:{port} was refused: it is neither the cloud's auth_url nor in its catalog. "
+                "Ask the operator of this server to look at both."
+            )
+        login = (host, port, target.partition("?")[0]) in self._logins
+        if self._allow_write or method in _READS or (login and method == "POST"):
+            return
+        raise Refused(
+            f"a {method} request was refused: this server only reads. Ask its operator, who can set "
+            "openstack.allow_write."
+        )
+
+    def install(self) -> None:
+        """Put the gate before every request of this process, whichever library makes it."""
+        original = http.client.HTTPConnection.putrequest
+
+        def putrequest(
+            connection: http.client.HTTPConnection, method: str, url: str, *args: Any, **options: Any
+        ) -> None:
+            self.check(connection.host, connection.port, method, url)
+            original(connection, method, url, *args, **options)
+
+        http.client.HTTPConnection.putrequest = putrequest  # type: ignore[method-assign,assignment]
+
+
+def addresses(catalog: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Every address in a service catalog."""
+    endpoints = [endpoint for service in catalog for endpoint in service.get("endpoints", ())]
+    return [value for endpoint in endpoints for value in endpoint.values() if isinstance(value, str)]
+
+
+def _origin(url: str) -> tuple[str, int] | None:
+    try:
+        parts = urlsplit(url)
+        if parts.scheme not in _PORTS or not parts.hostname:
+            return None
+        return _plain(parts.hostname), parts.port or _PORTS[parts.scheme]
+    except ValueError:
+        return None
+
+
+def _plain(host: str) -> str:
+    return host.strip("[]").rstrip(".").lower()

@@ -1,0 +1,112 @@
+"""Runs one command line of openstackclient. `warm` is called once, in the process whose forks call `run`."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import io
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import stevedore
+from cliff import app
+from openstackclient import shell as openstack_shell
+from openstackclient.identity.v3 import project
+
+from kubescript.launcher import classification, gate, refusal, shell
+from kubescript.wire import commands
+
+__all__ = ["run", "warm"]
+
+_LAZY = (
+    "keystoneclient.v3.client",
+    "openstack.connection",
+    "requests.adapters",
+    "encodings.idna",
+    "netaddr",
+    "getpass",
+)
+"""What commands import when they run."""
+
+
+def warm() -> None:
+    """Load openstackclient with all plugins and commands; takes a second or two. Nothing is read from the cloud."""
+    app.App.NAME = "openstack"  # it would be the name of our program, in each usage text
+    classification.load()
+    for group in sorted(_groups()):
+        stevedore.ExtensionManager(group)
+    for module in _LAZY:
+        importlib.import_module(module)
+    application = openstack_shell.OpenStackShell()  # collects the options of all plugins for authentication
+    # One parser finds the formats, and which package each command is from: 150 ms.
+    project.ListProject(application, None, cmd_name="project list").get_parser("project list")
+
+
+def _groups() -> set[str]:
+    entries = [entry for package in importlib.metadata.distributions() for entry in package.entry_points]
+    return {entry.group for entry in entries if entry.group.startswith(("openstack.", "cliff.formatter."))}
+
+
+def run(order: commands.OpenStackOrder) -> int:
+    """Run the command line with stdout and stderr as they are; returns the exit code. Ends this process's innocence:
+    it is called once, in a fork."""
+    _isolate()
+    try:
+        return _run(order)
+    except refusal.Refused as refused:
+        sys.stderr.write(f"openstack: {refused}\n")
+        return refusal.EXIT_CODE
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except BaseException as error:  # a traceback shows values, and some are credentials
+        sys.stderr.write(f"openstack: the command failed: {type(error).__name__}\n")
+        return 1
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+
+
+def _run(order: commands.OpenStackOrder) -> int:
+    wall = gate.Gate(allow_write=order.allow_write)
+    wall.install()
+    with _memory_file(order.clouds) as clouds, _memory_file(order.secure) as secure:
+        allowed = tuple(order.allowed)
+        access = shell.Access(clouds, secure, order.cloud, order.microversions, allowed, order.allow_write)
+        return shell.Shell(access, wall).run(list(order.arguments))
+
+
+@contextmanager
+def _memory_file(text: str) -> Iterator[str]:
+    """The path of a file with this text that is in no folder."""
+    descriptor = os.memfd_create("settings", os.MFD_CLOEXEC)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        yield f"/proc/self/fd/{descriptor}"
+
+
+def _isolate() -> None:
+    """Leave the command nothing of the server's environment, and no way to show a traceback."""
+    os.environ.clear()
+    os.environ["LC_ALL"] = "C.UTF-8"
+    sys.argv = ["openstack"]
+    sys.stdin = _NoTerminal()
+    sys.excepthook = _say_nothing
+    sys.unraisablehook = _say_nothing
+    threading.excepthook = _say_nothing
+
+
+def _say_nothing(*_: Any) -> None:
+    """Stands where Python would write a traceback to stderr."""
+
+
+class _NoTerminal(io.StringIO):
+    """An empty stdin that says it is a terminal: commands read data from what is none, such as an image."""
+
+    def isatty(self) -> bool:
+        return True

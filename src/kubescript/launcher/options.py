@@ -1,0 +1,98 @@
+"""Which options a command line may have: the global ones by an allow-list, those of a command by a list of refusals."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from kubescript.launcher.refusal import Refused
+
+__all__ = ["GlobalOptions", "forbid"]
+
+_ALLOWED: Final = frozenset(
+    {
+        *("--version", "-v", "--verbose", "-q", "--quiet", "-h", "--help", "--timing", "--os-beta-command"),
+        *("--os-region-name", "--os-interface"),
+    }
+)
+_API_VERSION: Final = re.compile(r"--os-[a-z-]+-api-version")
+
+
+class GlobalOptions:
+    """The options of openstackclient itself, parted into those that a caller may use and all others."""
+
+    def __init__(self, parser: argparse.ArgumentParser) -> None:
+        self._complete = parser
+        self._accepted = [action for action in parser._actions if _is_allowed(action)]
+        accepted = {string for action in self._accepted for string in action.option_strings}
+        every = {string for action in parser._actions for string in action.option_strings}
+        self._names, self._refused = accepted, sorted(every - accepted)
+
+    def parser(self) -> argparse.ArgumentParser:
+        """A parser that knows the allowed options and nothing else; all others have their defaults."""
+        parser = type(self._complete)(prog="openstack", description=self._complete.description, add_help=False)
+        parser.set_defaults(**{action.dest: action.default for action in self._complete._actions})
+        for action in self._accepted:
+            if action.nargs is None and action.choices is None:
+                action.type = _literal
+            parser._add_action(action)
+        return parser
+
+    def check(self, arguments: Iterable[str]) -> None:
+        """Raise Refused for an option that is not allowed, in any spelling and place. argparse itself would take an
+        abbreviation for the option, wherever it stands."""
+        for word in arguments:
+            name = word.partition("=")[0].replace("_", "-")
+            if not name.startswith("--") or name == "--" or name in self._names:
+                continue
+            meant = [option for option in self._refused if option.startswith(name)]
+            if meant:
+                raise Refused(_explain(name, meant))
+
+
+def _is_allowed(action: argparse.Action) -> bool:
+    return all(string in _ALLOWED or _API_VERSION.fullmatch(string) for string in action.option_strings)
+
+
+def _explain(name: str, meant: list[str]) -> str:
+    option = name if name in meant else f"{name} (of {', '.join(meant[:3])}{' …' if meant[3:] else ''})"
+    if set(meant) <= {"--debug", "--log-file"}:
+        return f"{option} is refused: leave it out; --verbose tells more about a failure."
+    return f"{option} is the operator's: leave it out. Credentials, clouds and addresses are set on the server."
+
+
+def _literal(value: str) -> str:
+    """Attack: openstacksdk formats each value with the cloud's settings, so that `--os-region-name
+    '{auth[password]}'` would put the password into an error message."""
+    if "{" in value or "}" in value:
+        raise argparse.ArgumentTypeError("braces are not allowed")
+    return value
+
+
+class _Forbidden(argparse.Action):
+    """Stands where an option or an argument of a command was that names a file or asks at a terminal."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        name = self.option_strings[0] if self.option_strings else self.dest
+        raise Refused(
+            f"{name} is refused: it names a file of the server or asks at its terminal; no setting allows it."
+        )
+
+
+def forbid(parser: argparse.ArgumentParser, options: Iterable[str]) -> argparse.ArgumentParser:
+    """Make the parser of a command refuse these options, abbreviated or not."""
+    for action in parser._actions:
+        if not set(action.option_strings).isdisjoint(options):
+            # The same object stays in its groups, so that what excludes each other still does.
+            action.__class__ = _Forbidden
+            action.type, action.choices, action.required = None, None, False
+            action.help = argparse.SUPPRESS
+    return parser

@@ -1,0 +1,15 @@
+"""What ends a command line that may not go on."""
+
+from __future__ import annotations
+
+__all__ = ["EXIT_CODE", "Refused"]
+
+EXIT_CODE = 3
+"""Of a command that was refused; openstackclient itself ends with 0, 1 or 2."""
+
+
+class Refused(BaseException):
+    """A command, an option or a request that is not allowed. Says what, why, and what to do.
+
+    No Exception: many commands catch those, go on with their next argument and report something else.
+    """

@@ -1,0 +1,203 @@
+"""openstackclient's shell, with less: its global options, its commands and its sources of settings are reduced."""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from cliff import command, commandmanager
+from openstackclient import shell
+from openstackclient.common import clientmanager
+from osc_lib.cli import client_config
+
+from kubescript.launcher import classification, gate, options
+from kubescript.launcher.refusal import Refused
+
+__all__ = ["Access", "Shell"]
+
+_INFO: Final = 2
+"""The level of one --verbose. At the next one, requests are shown, with what they carry."""
+_OURS: Final = ("debug", "log_file", "log-file", "logging", "verbose_level", "verbose-level")
+"""Settings of a cloud that would show tracebacks or write files."""
+_VERSION: Final = re.compile(r"(\d+)\.(\d+)", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Access:
+    """As whom and how a command runs."""
+
+    clouds: str
+    """The path of a clouds.yaml."""
+    secure: str
+    """The path of a secure.yaml."""
+    cloud: str
+    microversions: Mapping[str, str]
+    allowed: tuple[str, ...]
+    allow_write: bool
+
+
+class Shell(shell.OpenStackShell):
+    """The shell for one command line."""
+
+    __module__ = shell.__name__  # else each help text would say that its command is a plugin's
+
+    def __init__(self, access: Access, wall: gate.Gate) -> None:
+        self._access = access
+        self._wall = wall
+        super().__init__()
+        self._commands = _Commands(access, self.command_manager)
+        self.command_manager = self._commands
+        # cliff shows a traceback while there are no options yet.
+        self.options = argparse.Namespace(debug=False)
+        self.dump_stack_trace = False
+
+    def build_option_parser(
+        self, description: str | None, version: str | None, argparse_kwargs: dict[str, Any] | None = None
+    ) -> argparse.ArgumentParser:
+        """The parser of the global options that are left."""
+        complete = super().build_option_parser(description, version, argparse_kwargs)
+        self._global_options = options.GlobalOptions(complete)
+        parser = self._global_options.parser()
+        destinations = {action.dest for action in complete._actions}
+        # An empty default lets the cloud's settings decide, where the microversions are (_config).
+        parser.set_defaults(**{name: "" for name in self._access.microversions if name in destinations})
+        parser.set_defaults(cloud=self._access.cloud)
+        return parser
+
+    def run(self, argv: list[str]) -> int:
+        """Run the command line; returns its exit code. Raises Refused and SystemExit."""
+        self._global_options.check(argv)
+        return super().run(argv)
+
+    def configure_logging(self) -> None:
+        """Log to stderr, and no requests."""
+        self.options.verbose_level = min(self.options.verbose_level, _INFO)
+        super().configure_logging()
+
+    def initialize_app(self, argv: list[str]) -> None:
+        """Read the settings, from our two files only, and open the wall for the login."""
+        client_config.OSC_Config = _config(self._access)  # type: ignore[misc]
+        super().initialize_app(argv)
+        settings = self.cloud.config
+        login = settings.get("auth") or {}
+        self._wall.open_for_login(str(login.get("auth_url")))
+        self._wall.open_for(value for key, value in settings.items() if key.endswith("endpoint_override") and value)
+        self._wall.open_for([str(login.get("endpoint"))])
+
+    def _load_commands(self) -> None:
+        super()._load_commands()
+        self._commands.judge()
+
+    def interact(self) -> None:
+        """Refuse a command line without a command; openstackclient would read commands from its stdin."""
+        raise Refused("no command was named: `help` lists them.")
+
+    def prepare_to_run_command(self, cmd: command.Command) -> None:
+        """Log in, and open the wall for what the catalog names."""
+        super().prepare_to_run_command(cmd)
+        access = self.client_manager.auth_ref
+        if access and access.has_service_catalog():
+            self._wall.open_for(gate.addresses(access.service_catalog.catalog))
+
+
+class _Commands(commandmanager.CommandManager):
+    """The commands, of which those that may not run refuse by name, and are not listed."""
+
+    def __init__(self, access: Access, original: commandmanager.CommandManager) -> None:
+        self._access = access
+        self._refused: set[str] = set()
+        super().__init__(original.namespace, ignored_modules=original.ignored_modules)
+        self.commands: dict[str, Any] = original.commands
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        return iter([(name, entry) for name, entry in self.commands.items() if name not in self._refused])
+
+    def judge(self) -> None:
+        """Replace the entry point of each command."""
+        rules = classification.load()
+        for name, entry in list(self.commands.items()):
+            why = rules.refusal(name, self._access.allowed, allow_write=self._access.allow_write)
+            if why is not None:
+                self._refused.add(name)
+                self.commands[name] = _RefusedEntry(name, why)
+            elif name in rules.options:
+                self.commands[name] = _ReducedEntry(name, entry, rules.options[name])
+
+
+@dataclass(frozen=True)
+class _RefusedEntry:
+    """Stands where the entry point of a command was."""
+
+    name: str
+    why: str
+    value: str = ""
+
+    def load(self) -> type[command.Command]:
+        raise Refused(self.why)
+
+
+@dataclass(frozen=True)
+class _ReducedEntry:
+    """The entry point of a command without some of its options."""
+
+    name: str
+    entry: Any
+    options: frozenset[str]
+    value: str = ""
+
+    def load(self) -> type[command.Command]:
+        original: type[command.Command] = self.entry.load()
+        forbidden = self.options
+
+        def get_parser(self: Any, prog_name: str) -> argparse.ArgumentParser:
+            return options.forbid(original.get_parser(self, prog_name), forbidden)
+
+        body = {"get_parser": get_parser, "__module__": original.__module__, "__doc__": original.__doc__}
+        return type(original.__name__, (original,), body)
+
+
+def _config(access: Access) -> type[client_config.OSC_Config]:
+    """A class that reads the settings from our two files only: no environment, no folder, no vendor's file."""
+
+    class Config(client_config.OSC_Config):
+        def __init__(self, **settings: Any) -> None:
+            files: dict[str, Any] = {"config_files": [access.clouds], "secure_files": [access.secure]}
+            super().__init__(**files, vendor_files=[], load_envvars=False, **settings)
+            clouds = self.cloud_config["clouds"]
+            for name, cloud in clouds.items():
+                clouds[name] = _adapted(cloud, access.microversions)
+
+    return Config
+
+
+def _adapted(cloud: Mapping[str, Any], microversions: Mapping[str, str]) -> dict[str, Any]:
+    """The settings of one cloud with the microversions, where it names none itself."""
+    adapted = {key: value for key, value in copy.deepcopy(dict(cloud)).items() if key not in _OURS}
+    for option, version in microversions.items():
+        name = option.removeprefix("os_")
+        known = _known(option, version)
+        if known and name not in adapted and name.replace("_", "-") not in adapted:
+            adapted[name] = known
+    return adapted
+
+
+def _known(option: str, version: str) -> str | None:
+    """The version itself, or the greatest before it that the client knows, where the client has a list of them."""
+    for module in clientmanager.PLUGIN_MODULES:
+        if option == module.API_VERSION_OPTION:
+            if hasattr(module, "check_api_version"):
+                return version
+            numbers = [
+                number for text in module.API_VERSIONS if (number := _number(text)) and number <= _number(version)
+            ]
+            return "{}.{}".format(*max(numbers)) if numbers else None
+    return None
+
+
+def _number(version: str) -> tuple[int, int]:
+    found = _VERSION.fullmatch(version)
+    return (int(found[1]), int(found[2])) if found else (0, 0)

@@ -1,0 +1,1 @@
+"""Real OpenStack services for tests: Keystone, Glance and Placement from PyPI."""

@@ -1,0 +1,53 @@
+"""The process that runs `openstack` as a library: a fork of one that has loaded it, with the credentials of one call.
+
+It needs the network, and a name resolver. So Landlock and seccomp take away what is left: it reads Python's libraries,
+CAs and the resolver's files, writes none, starts no process, and is no server.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import Final, NoReturn
+
+from kubescript.confinement import landlock, lockdown, seccomp
+from kubescript.launcher import openstack, streams
+from kubescript.wire import commands, protocol
+
+__all__ = ["run", "warm"]
+
+_SYSTEM: Final = (
+    "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache", "/usr/share/zoneinfo",
+    # who is who: resolv.conf(5), hosts(5), nsswitch.conf(5), gai.conf(5)
+    "/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/host.conf", "/etc/gai.conf",
+    # CAs, and no keys
+    "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ssl/cert.pem", "/etc/pki/tls/certs", "/etc/pki/tls/cert.pem",
+    "/etc/pki/ca-trust/extracted", "/usr/share/ca-certificates", "/usr/local/share/ca-certificates",
+    # the process itself: its settings, which are in memory
+    "/proc/self/fd", "/dev/urandom",
+)  # fmt: skip
+
+
+def warm() -> None:
+    """Load openstackclient, and do what each process would otherwise do."""
+    openstack.warm()
+    seccomp.command_program(executes=False)
+
+
+def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[protocol.Layer, ...]) -> NoReturn:
+    """Confine this process, and run one command line."""
+    sock = socket.socket(fileno=descriptor)
+    order, outputs = commands.receive(sock, commands.OpenStackOrder)
+    streams.attach(outputs)
+    libraries = [entry for entry in sys.path if Path(entry).is_absolute()]
+    paths = dict.fromkeys((*_SYSTEM, *libraries, *order.readable), landlock.READ)
+    paths["/dev/null"] = landlock.READ | landlock.WRITE
+    layers = inherited + lockdown.apply(lockdown.client_steps(paths), confinement)
+    commands.send(sock, commands.Confined(layers))
+    sock.detach()
+    streams.close_others()
+    gc.enable()
+    os._exit(openstack.run(order))

@@ -171,7 +171,7 @@ def _check_context(name: str, context: Context) -> None:
 
 
 def _with_bound(settings: Settings, flags: Mapping[str, object]) -> Settings:
-    """Lowers every context to what flags and variables permit at most."""
+    """Lowers every context, and the command lines, to what flags and variables permit at most."""
     # `--read-only`, `--writes` and their variables take precedence over the file, so no table of the file permits
     # writes that they forbid. The reverse does not hold: they permit no writes that a table forbids.
     if _is_stated("read_only", flags) and settings.read_only:
@@ -180,7 +180,7 @@ def _with_bound(settings: Settings, flags: Mapping[str, object]) -> Settings:
         most = settings.writes
     else:
         return settings
-    return settings.model_copy(update={"contexts": settings.lowered(most)})
+    return settings.model_copy(update={"contexts": settings.lowered(most), **settings.lowered_commands(most)})
 
 
 def _is_stated(name: str, flags: Mapping[str, object]) -> bool:

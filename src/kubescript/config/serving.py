@@ -36,7 +36,8 @@ class Http(section.Section):
     open_metrics: bool = False
     """Serve /metrics without authentication."""
     max_sessions: Annotated[int, Field(ge=1, le=10_000)] = 512
-    """Sessions that one caller may have at the same time. The next one gets 503 until a session ends or expires."""
+    """Sessions that one caller may have at one endpoint at the same time. The next one gets 503 until a session ends or
+    expires."""
     session_idle_s: Annotated[int, Field(ge=1, le=86_400)] = 1_800
     """Seconds without a request or an open stream after which a session ends. Its client gets 404 and begins another.
     """
@@ -128,4 +129,5 @@ class Access(section.Section):
     contexts: tuple[str, ...] | None = None
     """Those of the server's contexts that the caller's scripts may name. Default: all."""
     writes: Literal["off", "plan", "direct"] | None = None
-    """The most that the caller may do in a cluster; the cluster's own mode may be less. Default: that mode."""
+    """The most that the caller may do in a cluster; the cluster's own mode may be less. Below `direct` the caller's
+    command lines (toolsets openstack and openshift) write nothing. Default: that mode."""

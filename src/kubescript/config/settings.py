@@ -161,6 +161,12 @@ class Settings(pydantic_settings.BaseSettings):
             for name, own in self.contexts.items()
         }
 
+    def lowered_commands(self, most: Mode) -> dict[str, object]:
+        """Returns the tables of the command lines, which make no plans: below `direct` none may write."""
+        if most == "direct":
+            return {}
+        return {name: getattr(self, name).model_copy(update={"allow_write": False}) for name in commands.ROUTES}
+
     @property
     def modes(self) -> tuple[str, ...]:
         """The modes of all clusters."""

@@ -87,11 +87,15 @@ def serving(flags: Sequence[str], scheme: str = "http", **environment: str) -> I
 
 @contextlib.contextmanager
 def running(
-    flags: Sequence[str], scheme: str = "http", program: Sequence[str] = (KUBESCRIPT,), **environment: str
+    flags: Sequence[str],
+    scheme: str = "http",
+    program: Sequence[str] = (KUBESCRIPT,),
+    level: str = "warning",
+    **environment: str,
 ) -> Iterator[tuple[int, int]]:
     """The same; gives its port and the number of its process."""
     port = free_port()
-    command = [*program, *flags, "--transport", "http", "--port", str(port), "--log-level", "warning"]
+    command = [*program, *flags, "--transport", "http", "--port", str(port), "--log-level", level]
     process = subprocess.Popen(command, env={**os.environ, **environment})
     try:
         _wait(f"{scheme}://127.0.0.1:{port}/health", process)

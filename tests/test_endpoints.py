@@ -18,8 +18,12 @@ import pytest
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from kubescript import errors
 from kubescript.cli import demo
+from kubescript.commands import given
 from tests import clients
+
+pytestmark = pytest.mark.slow
 
 ECHOING: Final = (sys.executable, "-P", str(Path(__file__).with_name("echoing.py")))
 TOKENS: Final = {"alice": "a" * 32, "bob": "b" * 32, "eve": "e" * 32}
@@ -45,14 +49,20 @@ def running(folder: Path, settings: str, *flags: str) -> Iterator[tuple[int, int
     (folder / "tokens.csv").write_text("".join(f"{token},{name},{name}\n" for name, token in TOKENS.items()))
     (folder / "tokens.csv").chmod(0o600)
     (folder / "server.toml").write_text(settings.format(folder=folder))
-    given = ("--snapshot", str(demo.SNAPSHOT), "--config", str(folder / "server.toml"), *flags)
-    with clients.running(given, program=ECHOING) as (port, process):
+    words = ("--snapshot", str(demo.SNAPSHOT), "--config", str(folder / "server.toml"), *flags)
+    with clients.running(words, program=ECHOING, level="debug") as (port, process):
         yield port, process
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    with running(tmp_path_factory.mktemp("served"), SETTINGS) as (port, _):
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the server logs, on the most talkative level."""
+    return tmp_path_factory.mktemp("log") / "server.log"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory, log: Path) -> Iterator[int]:
+    with running(tmp_path_factory.mktemp("served"), SETTINGS, "--log-file", str(log)) as (port, _):
         yield port
 
 
@@ -191,12 +201,34 @@ UNUSABLE: Final = {
 
 
 @pytest.mark.parametrize("case", UNUSABLE)
-def test_headers_that_cannot_be_used_are_refused_without_their_value(served: int, case: str) -> None:
-    """The next request is answered."""
+def test_headers_that_cannot_be_used_are_refused_without_their_value(served: int, log: Path, case: str) -> None:
+    """Neither the answer nor the log has it. The next request is answered."""
     answer = posted(served, "/openstack/", CALL, more=UNUSABLE[case]).json()["result"]
     text = answer["content"][0]["text"]
     assert answer["isError"] and "cannot be used" in text and SECRET[:6] not in text
     assert posted(served, "/openstack/", CALL).json()["result"]["content"][0]["text"] == "{}"
+    logged = log.read_text()
+    assert '"level":"debug"' in logged and SECRET[:6] not in logged
+
+
+BROKEN: Final = (b"a\r\nX: b", b"a\nb", b"a\x00b", b"\x7f", b" a", b"a ", b"\xc3\xa4")
+
+
+@pytest.mark.parametrize("value", BROKEN)
+@pytest.mark.parametrize("name", [b"os_token", b"os-url", b"ocp_url", b"OS_PROJECT_NAME"])
+def test_no_value_ends_a_line_or_a_text_of_c(name: bytes, value: bytes) -> None:
+    """The HTTP parser refuses most of these; this wall is behind it."""
+    with given.using([(name, value)]), pytest.raises(errors.RequestError, match="cannot be used") as caught:
+        given.current()
+    assert repr(value.decode("latin-1"))[1:-1] not in caught.value.explained
+    assert given.current() == given.Given()
+
+
+def test_what_was_given_is_not_shown() -> None:
+    with given.using([(b"os-token", SECRET.encode()), (b"ocp_url", SECRET.encode())]):
+        found = given.current()
+    assert SECRET not in f"{found!r} {found} {[found]}"
+    assert (found.has_openstack, found.has_openshift) == (True, True)
 
 
 # --- other settings ---
@@ -221,9 +253,9 @@ def test_an_endpoint_without_its_toolset_is_not_there_until_a_reload_names_it(tm
 
 def test_requests_of_all_endpoints_count_together(tmp_path: Path) -> None:
     """A caller's rate is not one for each endpoint."""
-    with running(tmp_path, SETTINGS.replace("100000", "4")) as (port, _):
-        answers = [posted(port, path, LIST).status_code for path in ("/mcp", "/openstack/", "/openshift/") * 2]
-        assert answers == [200, 200, 200, 200, 429, 429]
+    with running(tmp_path, SETTINGS.replace("100000", "2")) as (port, _):
+        answers = [posted(port, path, LIST).status_code for path in ("/openstack/", "/openshift/", "/openstack")]
+        assert answers == [200, 200, 429]
         assert posted(port, "/openshift/", LIST, "bob").status_code == 200
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import anyio.to_thread
 import mcp_types
@@ -18,6 +19,14 @@ from kubescript import errors, evaluator, types
 from kubescript.cli import main
 from kubescript.commands import given
 from kubescript.toolsets import base, builtin
+
+__all__ = ["CALL", "COMMAND", "LIST"]
+
+COMMAND: Final = (sys.executable, "-P", __file__)
+"""Starts it. Without -P, modules of this folder would stand before those of the standard library."""
+CALL: Final = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "openstack-cli", "arguments": {}}}
+LIST: Final = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+"""Requests that a client without a session sends."""
 
 
 def _said() -> str:

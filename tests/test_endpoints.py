@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import signal
-import sys
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,11 +20,11 @@ from mcp.client.streamable_http import streamable_http_client
 from kubescript import errors
 from kubescript.cli import demo
 from kubescript.commands import given
-from tests import clients
+from tests import clients, echoing
+from tests.echoing import CALL, LIST
 
 pytestmark = pytest.mark.slow
 
-ECHOING: Final = (sys.executable, "-P", str(Path(__file__).with_name("echoing.py")))
 TOKENS: Final = {"alice": "a" * 32, "bob": "b" * 32, "eve": "e" * 32}
 ISSUER: Final = "https://id.example.com"
 SETTINGS: Final = """\
@@ -39,8 +38,6 @@ users = ["eve"]
 toolsets = ["code"]
 [[access]]
 """
-CALL: Final = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "openstack-cli", "arguments": {}}}
-LIST: Final = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
 
 @contextlib.contextmanager
@@ -50,7 +47,7 @@ def running(folder: Path, settings: str, *flags: str) -> Iterator[tuple[int, int
     (folder / "tokens.csv").chmod(0o600)
     (folder / "server.toml").write_text(settings.format(folder=folder))
     words = ("--snapshot", str(demo.SNAPSHOT), "--config", str(folder / "server.toml"), *flags)
-    with clients.running(words, program=ECHOING, level="debug") as (port, process):
+    with clients.running(words, program=echoing.COMMAND, level="debug") as (port, process):
         yield port, process
 
 
@@ -277,8 +274,8 @@ def test_clients_learn_where_to_log_in_for_each_endpoint(tmp_path: Path) -> None
 def test_over_stdio_one_server_offers_all_toolsets() -> None:
     async def names() -> list[str]:
         flags = ("--snapshot", str(demo.SNAPSHOT), "--toolsets", "openstack,openshift")
-        started = clients.server([*ECHOING[1:], *flags])
-        started.command = ECHOING[0]
+        started = clients.server([*echoing.COMMAND[1:], *flags])
+        started.command = echoing.COMMAND[0]
         async with clients.connected(started) as client:
             return [tool.name for tool in (await client.list_tools()).tools]
 

@@ -20,7 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 from pydantic import AnyUrl
 
-from tests import clients, trails
+from tests import clients, echoing, trails
 from tests.identity_provider import IdentityProvider, RefusedError
 
 pytestmark = pytest.mark.slow
@@ -38,7 +38,7 @@ scopes = ["kubescript:write"]
 
 [[access]]
 groups = ["payments"]
-toolsets = ["code"]
+toolsets = ["code", "openstack"]
 """
 
 
@@ -165,9 +165,8 @@ def served(identity_provider: IdentityProvider, tmp_path_factory: pytest.TempPat
     folder = tmp_path_factory.mktemp("logins")
     settings = folder / "settings.toml"
     settings.write_text(SETTINGS.format(issuer=identity_provider.issuer))
-    with clients.serving(
-        ["--toolsets", "code,kubectl", "--snapshot", str(trails.snapshot(folder)), "--config", str(settings)]
-    ) as port:
+    flags = ["--toolsets", "code,kubectl,openstack", "--snapshot", str(trails.snapshot(folder))]
+    with clients.running([*flags, "--config", str(settings)], program=echoing.COMMAND) as (port, _):
         yield port
 
 
@@ -178,8 +177,14 @@ def port(identity_provider: IdentityProvider, served: int) -> int:
     return served
 
 
-def test_a_client_of_mcp_registers_itself_and_logs_a_person_in(identity_provider: IdentityProvider, port: int) -> None:
-    """From a 401 to an answered script with nothing configured: where to log in, registration, PKCE, the login page,
+@pytest.mark.parametrize(
+    ("path", "tool", "arguments", "answer"),
+    [("/mcp", "evaluate_script", {"script": trails.COUNT}, "1"), ("/openstack/", "openstack-cli", {}, "{}")],
+)
+def test_a_client_of_mcp_registers_itself_and_logs_a_person_in(
+    identity_provider: IdentityProvider, port: int, path: str, tool: str, arguments: dict[str, str], answer: str
+) -> None:
+    """From a 401 to an answered call with nothing configured: where to log in, registration, PKCE, the login page,
     the code."""
     memory, redirects = Memory(), list[str]()
 
@@ -191,17 +196,17 @@ def test_a_client_of_mcp_registers_itself_and_logs_a_person_in(identity_provider
         return AuthorizationCodeResult(code=said["code"], state=said["state"], iss=said["iss"])
 
     async def ask() -> str:
-        url = f"http://127.0.0.1:{port}/mcp"
+        url = f"http://127.0.0.1:{port}{path}"
         about = OAuthClientMetadata(client_name="A client", redirect_uris=[AnyUrl("http://127.0.0.1:33418/callback")])
         auth = OAuthClientProvider(url, about, memory, shown, returned)
         async with (
             httpx2.AsyncClient(auth=auth, timeout=60, trust_env=False) as http,
             Client(streamable_http_client(url, http_client=http)) as client,
         ):
-            assert [tool.name for tool in (await client.list_tools()).tools] == ["evaluate_script"]
-            return clients.text(await clients.evaluate(client, trails.COUNT))
+            assert [listed.name for listed in (await client.list_tools()).tools] == [tool]
+            return clients.text(await client.call_tool(tool, arguments))
 
-    assert anyio.run(ask) == "1"
+    assert anyio.run(ask) == answer
     assert memory.client is not None
 
 
@@ -224,6 +229,19 @@ def test_a_token_for_another_server_is_refused(identity_provider: IdentityProvid
     identity_provider.resource(RESOURCE)
     answer = asked(port, identity_provider.token("bob", (READ,)))
     assert (answer.status_code, "another audience" in answer.text) == (401, True)
+
+
+@pytest.mark.parametrize("audience", ["/mcp", "/openstack", "/openstack/"])
+def test_a_token_for_one_endpoint_is_good_at_the_others(
+    identity_provider: IdentityProvider, port: int, audience: str
+) -> None:
+    """They are one server with one set of rules."""
+    identity_provider.resource(f"http://127.0.0.1:{port}{audience}")
+    token = identity_provider.token("bob", (READ,))
+    for path in ("/mcp", "/openstack/"):
+        headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
+        url = f"http://127.0.0.1:{port}{path}"
+        assert httpx2.post(url, headers=headers, json=echoing.LIST, timeout=60).status_code == 200
 
 
 def test_a_token_is_refused_once_it_has_expired(identity_provider: IdentityProvider, port: int) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from kubescript import config, errors
 from kubescript.cli import demo
-from tests import clients, test_endpoints
+from tests import clients, echoing
 
 TOKEN: Final = "0123456789abcdef-of-everybody"
 WHOLE: Final = f"""\
@@ -184,12 +184,12 @@ def test_a_server_with_the_file_takes_its_token_and_its_hosts(tmp_path: Path) ->
     file.write_text(WHOLE.replace("ca_cert: ./tls-ca-bundle.pem", "ca_cert:"))
     flags = ("--snapshot", str(demo.SNAPSHOT), "--host", "127.0.0.1")
     environment = {"RHOS_MCPS_CONFIG": str(file)}
-    with clients.running(flags, program=test_endpoints.ECHOING, **environment) as (port, _):
+    with clients.running(flags, program=echoing.COMMAND, **environment) as (port, _):
 
         def answered(token: str, host: str) -> httpx2.Response:
             headers = {"Authorization": f"Bearer {token}", "Host": host, "OS_TOKEN": "t", "Accept": "application/json"}
             url = f"http://127.0.0.1:{port}/openstack/"
-            return httpx2.post(url, headers=headers, json=test_endpoints.CALL, timeout=60)
+            return httpx2.post(url, headers=headers, json=echoing.CALL, timeout=60)
 
         good = answered(TOKEN, "mcp.example.svc:8901")
         assert json.loads(good.json()["result"]["content"][0]["text"]) == {"os_token": "t"}

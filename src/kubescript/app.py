@@ -122,7 +122,7 @@ class Application:
         from kubescript.cluster import live
 
         cluster = self.operator.contexts.default.cluster
-        if not isinstance(cluster, live.Live):
+        if not isinstance(cluster, live.Live) or not self.settings.needs_cluster:
             return "ok"
         try:
             answer = cluster.perform(_READYZ, _READY_S, cancellation.Cancellation())

@@ -46,7 +46,9 @@ def _access(
     # With several clusters, one that is down must not use up the time of a script that asks all of them.
     patience_s = own.limits.patience_ms / 1000 if several else None
     try:
-        cluster = _cluster(own, checked=not own.kubeconfig_later, patience_s=patience_s, caller=caller)
+        cluster = _cluster(
+            own, checked=own.needs_cluster and not own.kubeconfig_later, patience_s=patience_s, caller=caller
+        )
     except errors.ClusterError as error:
         where = f"context {name}: " if name else ""
         raise errors.ConfigError(f"{where}{error.message}", remedy=error.remedy) from None
@@ -74,7 +76,7 @@ def of_urls(settings: config.Settings, masking: redaction.Engine) -> dict[str, c
     ConfigError."""
     named = settings.openshift
     ca = str(named.ca_cert) if named.ca_cert is not None else ""
-    changed: dict[str, object] = {"contexts": {}, "context": None, "snapshot": None, "kubeconfig_later": False}
+    changed: dict[str, object] = {"contexts": {}, "context": None, "snapshot": None}
     return {
         url: _access(
             settings.model_copy(update={**changed, "kubeconfig": _kubeconfig(url, ca, insecure=named.insecure)}),

@@ -96,7 +96,7 @@ class Tenant:
         )
 
     def _planning(self, accesses: Mapping[str, contexts.ClusterAccess]) -> planning.Planning | None:
-        if self._route or "plan" not in self.settings.modes:  # command lines make no plans
+        if self._route == "openstack" or "plan" not in self.settings.modes:  # OpenStack has no plans
             return None
         from kubescript import planning
 
@@ -135,7 +135,8 @@ class Tenant:
             handler,
             self._shared.audit,
             mask=self._engine.text,
-            plans=self.planning.planner if self.planning is not None else None,
+            # A plan is applied at the clusters of the settings, and not where a request has pointed.
+            plans=self.planning.planner if self.planning is not None and handler is self.contexts else None,
             places=self._shared.processes.places,
             observers=self._shared.observers,
             owner=self._caller.key if self._caller is not None else "",

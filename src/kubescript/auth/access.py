@@ -62,7 +62,7 @@ def _contexts(settings: config.Settings, names: Sequence[str] | None) -> dict[st
 
 
 def _lowered(settings: config.Settings, most: config.Mode) -> config.Settings:
-    """Returns the settings with every cluster's mode at `most`, and command lines that write only with `direct`."""
+    """Returns the settings with every cluster's mode at `most`, and `openstack` that writes only with `direct`."""
     mode = config.lower(settings.mode, most)
     # `read_only` beside `writes` would count: it says here what the mode says.
     updates = {"contexts": settings.lowered(most), "writes": mode, "read_only": mode == "off"}

@@ -38,7 +38,8 @@ class Cloud:
     secure: str = field(default="", repr=False)
     """Text of a secure.yaml, likewise; empty without one."""
     auth_url: str = ""
-    region: str = ""
+    scope: str = ""
+    """What its catalog of services may depend on."""
     readable: tuple[str, ...] = ()
     """Files that it names."""
 
@@ -89,8 +90,10 @@ def _of_operator(settings: config.OpenStack) -> Cloud:
 
 
 def _found() -> Path:
-    """Returns the clouds.yaml that openstackclient would read. Raises ConfigError when there is none."""
-    folders = (Path.cwd(), Path.home() / ".config" / "openstack", Path("/etc/openstack"))
+    """Returns the clouds.yaml of this user, or of this machine. Raises ConfigError when there is none."""
+    # Not the current folder, where openstackclient looks too: over stdio the client chooses it, and whoever has written
+    # a file in there would name the files that the process may read.
+    folders = (Path.home() / ".config" / "openstack", Path("/etc/openstack"))
     for folder in folders:
         if (folder / _CLOUDS).is_file():
             return folder / _CLOUDS
@@ -123,11 +126,16 @@ def _cloud(settings: config.OpenStack, name: str, entry: Mapping[str, Any], secr
     if settings.insecure:
         changed["verify"] = False
     auth = changed.get("auth")
+    auth = auth if isinstance(auth, dict) else {}
     return Cloud(
         name,
         json.dumps({"clouds": {name: changed}}, default=str),
         json.dumps({"clouds": {name: secrets}}, default=str) if secrets else "",
-        auth_url=str(auth.get("auth_url", "")) if isinstance(auth, dict) else "",
-        region=str(changed.get("region_name", "")),
+        auth_url=str(auth.get("auth_url", "")),
+        scope=json.dumps([changed.get("region_name"), _project(auth)]),
         readable=tuple(str(changed[key]) for key in _FILES if changed.get(key)),
     )
+
+
+def _project(auth: Mapping[str, Any]) -> list[str]:
+    return [f"{key}={value}" for key, value in sorted(auth.items()) if key.startswith("project_")]

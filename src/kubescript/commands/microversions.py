@@ -32,6 +32,7 @@ _VERSION: Final = re.compile(r"(\d{1,4})\.(\d{1,4})", re.ASCII)
 
 _LASTS_S: Final = 3_600.0
 """Seconds for which a cloud's answer counts."""
+_MAX_CLOUDS: Final = 256
 
 
 @dataclass(slots=True)
@@ -54,6 +55,8 @@ class Known:
     def of(self, name: str, ask: Callable[[], dict[str, str]]) -> dict[str, str]:
         """Returns those of a cloud, by any name that tells it from others. An empty answer is not kept."""
         with self._lock:
+            if name not in self._clouds and len(self._clouds) >= _MAX_CLOUDS:  # Attack: ever other projects
+                self._clouds.clear()
             cloud = self._clouds.setdefault(name, _Cloud())
         with cloud.lock:
             if time.monotonic() >= cloud.until:

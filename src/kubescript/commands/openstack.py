@@ -62,7 +62,7 @@ class Runner:
         job = replace(job, deadline=began + job.limits.timeout_ms / 1000)
         arguments = line.split(job.script, "openstack")
         cloud = clouds.of(self._settings, given.current())
-        versions = self._processes.microversions.of(f"{cloud.auth_url} {cloud.region}", lambda: self._asked(job, cloud))
+        versions = self._processes.microversions.of(f"{cloud.auth_url} {cloud.scope}", lambda: self._asked(job, cloud))
         output = self._output(job, cloud, arguments, versions)
         usage = types.Usage(
             wall_ms=(time.monotonic() - began) * 1000, cpu_ms=output.cpu_ms, peak_bytes=output.peak_bytes

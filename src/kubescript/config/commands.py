@@ -44,8 +44,8 @@ class OpenStack(section.Section):
     cloud: str | None = None
     """The cloud of `clouds_file`. Default: the only one in it, or `openstack`."""
     clouds_file: section.UserPath | None = None
-    """A `clouds.yaml` with the operator's credentials; a `secure.yaml` beside it counts too. Default: where
-    python-openstackclient looks: the current folder, ~/.config/openstack, /etc/openstack."""
+    """A `clouds.yaml` with the operator's credentials; a `secure.yaml` beside it counts too. Default: that
+    of ~/.config/openstack, or of /etc/openstack."""
     auth_urls: tuple[_Url, ...] = ()
     """The only Keystone URLs that a request may name in its header `OS_URL`. With them, each request brings its own
     token in `OS_TOKEN`, and the operator's credentials are never used. Default: none, so requests bring nothing."""
@@ -71,8 +71,8 @@ class OpenShift(section.Section):
     binary: section.UserPath | None = None
     """The program that runs. Default: `oc` of the PATH, or `kubectl` where there is none."""
     allow_write: bool = False
-    """Run commands that change the cluster too. No plan is made, and nobody is asked: what is changed is changed at
-    once."""
+    """Run commands that change the cluster too, as far as the cluster's own mode (`writes`) goes: with `plan` what the
+    command would send becomes a plan, with `direct` it is sent at once, and with `off` it is refused."""
     allowed_commands: tuple[_Words, ...] | None = None
     """The commands that may run without `allow_write`, by their first words: `get`, `adm top`. Default: those that are
     known to read."""

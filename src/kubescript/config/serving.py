@@ -129,5 +129,5 @@ class Access(section.Section):
     contexts: tuple[str, ...] | None = None
     """Those of the server's contexts that the caller's scripts may name. Default: all."""
     writes: Literal["off", "plan", "direct"] | None = None
-    """The most that the caller may do in a cluster; the cluster's own mode may be less. Below `direct` the caller's
-    command lines (toolsets openstack and openshift) write nothing. Default: that mode."""
+    """The most that the caller may do in a cluster; the cluster's own mode may be less. Below `direct` the toolset
+    `openstack` writes nothing. Default: that mode."""

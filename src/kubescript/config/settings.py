@@ -162,10 +162,18 @@ class Settings(pydantic_settings.BaseSettings):
         }
 
     def lowered_commands(self, most: Mode) -> dict[str, object]:
-        """Returns the tables of the command lines, which make no plans: below `direct` none may write."""
+        """Returns the table of `openstack`, which makes no plans: below `direct` it writes nothing. What `oc` writes
+        goes through the cluster's own mode."""
         if most == "direct":
             return {}
-        return {name: getattr(self, name).model_copy(update={"allow_write": False}) for name in commands.ROUTES}
+        return {"openstack": self.openstack.model_copy(update={"allow_write": False})}
+
+    @property
+    def needs_cluster(self) -> bool:
+        """Whether any toolset asks the clusters of these settings: `openstack` never does, and `openshift` does not
+        where requests name its API server."""
+        without = {"openstack", "openshift"} if self.openshift.urls else {"openstack"}
+        return not self.toolsets or not without.issuperset(self.toolsets)
 
     @property
     def modes(self) -> tuple[str, ...]:

@@ -151,6 +151,7 @@ class Application:
             if self._masking is not None:
                 self._masking.warm_up()
             from kubescript.server import served  # noqa: F401 - the other half
+        self._shared.processes.warm_up(self.settings.toolsets)
         self._start_telemetry()
         if self.settings.transport == "http":
             self.operator.recover()  # nobody may call this server for hours

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Sequence
 from typing import Final, Literal
 
 from kubescript import concurrency, config, spawner, types
@@ -12,6 +13,8 @@ from kubescript.commands import microversions
 __all__ = ["Processes", "Program"]
 
 Program = Literal["openstack", "openshift"]
+PROGRAMS: Final[tuple[Program, ...]] = ("openstack", "openshift")
+"""By the toolsets that run them."""
 
 _CPU_MARGIN_S: Final = 5
 """Processor seconds beyond the deadline; the kernel's limit is only there should the host fail."""
@@ -34,9 +37,11 @@ class Processes:
         self._lock = threading.Lock()
         self._spawners: dict[Program, spawner.Spawner] = {}
 
-    def warm_up(self, program: Program) -> None:
-        """Begins to load the program's libraries, and does not wait for them."""
-        self._spawner(program).warm_up()
+    def warm_up(self, toolsets: Sequence[str]) -> None:
+        """Begins to load what the toolsets need, and does not wait for it: openstackclient takes a second or two."""
+        for program in PROGRAMS:
+            if program in toolsets:
+                self._spawner(program).warm_up()
 
     def start(self, program: Program, limits: types.Limits) -> spawner.Worker:
         """Returns a process that waits for its order. Raises WorkerError."""

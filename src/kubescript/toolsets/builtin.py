@@ -112,7 +112,6 @@ def _openstack(parts: Parts) -> base.Toolset:
     from kubescript.toolsets import openstack
 
     commands.check()
-    parts.processes.warm_up("openstack")
     runner = commands.Runner(parts.settings, parts.processes, parts.later)
     return openstack.toolset(parts.evaluator_of(runner, commands.NoCluster()), parts.settings)
 

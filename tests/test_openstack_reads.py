@@ -1,7 +1,6 @@
 """What openstackclient reads for a caller is, byte for byte, what the plain command prints.
 
-The plain answers come from openstackclient's own main function, in forks of one process that has imported it and nothing
-of ours; two of them are compared with a cold `openstack` process too, so that the forks are known to be honest. Compared
+The plain answers come from openstackclient's own main function, in forks of one process that has imported it; two of them are compared with a cold `openstack` process too, so that the forks are known to be honest. Compared
 are the exit code, stdout and stderr; only the numbers of requests, which differ each time, are made equal.
 """
 
@@ -33,7 +32,7 @@ project show shop
 project show shop -f shell
 project show shop -f yaml
 user list --format json
-user list --project shop
+user list --project shop --sort-column Name
 user show member -f json
 group list
 group show everybody -f value
@@ -176,8 +175,9 @@ def test_microversions_are_those_of_the_cloud_unless_a_caller_names_one(
     found = microversions.parse(openstack_command(list(microversions.COMMAND), clouds).out)
     assert found == {"os_placement_api_version": "1.39"}
     resources = "allocation candidate list --resource VCPU=1 -f json"
-    assert openstack_command(resources, clouds).code == 1  # from 1.10 on
     assert openstack_command(resources, clouds, microversions=found).code == 0
+    old = {"os_placement_api_version": "1.2"}
+    assert openstack_command(resources, clouds, microversions=old).code == 1  # the client asks for 1.10
     named = f"--os-placement-api-version 1.2 {resources}"
     assert openstack_command(named, clouds, microversions=found).code == 1
     newer = {"os_placement_api_version": "1.99", "os_nothing_api_version": "1.1"}

@@ -28,8 +28,11 @@ ROOT: Final = Path(__file__).parent.parent.parent
 class Client(startable.Startable):
     """One warm process: `ours`, or `plain`."""
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, *, environment: Mapping[str, str] | None = None, folder: Path = ROOT) -> None:
+        """`environment` and `folder` are what a hostile surrounding would be."""
         self._kind = kind
+        self._environment = dict(environment or {})
+        self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
         self._turn = threading.Lock()
 
@@ -38,8 +41,8 @@ class Client(startable.Startable):
         kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG"}}
         self._process = subprocess.Popen(
             [sys.executable, "-W", "ignore", "-m", "tests.openstack.warm", self._kind],
-            cwd=ROOT,
-            env={**kept, "LC_ALL": "C.UTF-8", "PYTHONPATH": str(ROOT / "src")},
+            cwd=self._folder,
+            env={**kept, **self._environment, "LC_ALL": "C.UTF-8", "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )

@@ -6,7 +6,6 @@ two seconds for each command. It reads orders from stdin, a line each, and answe
 
 from __future__ import annotations
 
-import importlib
 import os
 import resource
 import sys
@@ -55,14 +54,11 @@ def _plain(order: commands.OpenStackOrder) -> int:
 
 
 def _warm(kind: str) -> Callable[[commands.OpenStackOrder], int]:
-    sys.argv = ["openstack"]
-    if kind == "plain":
-        importlib.import_module("openstackclient.shell")
-        return _plain
     from kubescript.launcher import openstack
 
-    openstack.warm()
-    return _ours
+    openstack.warm()  # for both: it only imports
+    sys.argv = ["openstack"]
+    return _plain if kind == "plain" else _ours
 
 
 def _forked(run: Callable[[commands.OpenStackOrder], int], order: commands.OpenStackOrder) -> tuple[int, str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import urllib.parse
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -17,6 +18,9 @@ _ALLOWED: Final = frozenset(
         *("--os-region-name", "--os-interface"),
     }
 )
+_CLIMBS: Final = re.compile(r"(?:^|[/\\=])\.\.(?:[/\\;?#]|$)")
+_ENCODINGS: Final = 3
+"""How often a word may have been percent-encoded: once by the caller, and once for each library that decodes it."""
 _API_VERSION: Final = re.compile(r"--os-[a-z-]+-api-version")
 
 
@@ -41,15 +45,26 @@ class GlobalOptions:
         return parser
 
     def check(self, arguments: Iterable[str]) -> None:
-        """Raise Refused for an option that is not allowed, in any spelling and place. argparse itself would take an
-        abbreviation for the option, wherever it stands."""
+        """Raise Refused for an option that is not allowed, in any spelling and place, and for a word that climbs out of
+        the path it is put into. argparse itself would take an abbreviation for the option, wherever it stands."""
         for word in arguments:
+            _check_path(word)
             name = word.partition("=")[0].replace("_", "-")
             if not name.startswith("--") or name == "--" or name in self._names:
                 continue
             meant = [option for option in self._refused if option.startswith(name)]
             if meant:
                 raise Refused(_explain(name, meant))
+
+
+def _check_path(word: str) -> None:
+    """Attack: an ID such as `../../identity/v3/credentials/x` is put into an address, and HTTP libraries shorten that.
+    Where services share a host, `image show` would then show a credential."""
+    plain = word
+    for _ in range(_ENCODINGS):
+        plain = urllib.parse.unquote(plain)
+    if _CLIMBS.search(plain):
+        raise Refused(f"{word!r} is refused: `..` may not stand in a path.")
 
 
 def _is_allowed(action: argparse.Action) -> bool:

@@ -23,6 +23,7 @@ Layer = Literal[
     "snapshot",
     "approval",
     "callers",
+    "commands",
     "manifest",
 ]
 
@@ -39,6 +40,7 @@ LAYERS: Final[dict[Layer, str]] = {
     "snapshot": "saved clusters of strangers",
     "approval": "the page on which plans are approved",
     "callers": "who calls a server for several, and as whom it acts",
+    "commands": "command lines that hold a caller's credentials",
     "manifest": "the manifest itself",
 }
 
@@ -167,4 +169,9 @@ PROMISES: Final = (
     Promise("H-05", "callers", "Bodies, heads, connections and handshakes of strangers are bounded, and the next caller is served.", "issue 15: bad input"),
     Promise("H-06", "callers", "Where callers act by their own tokens, no credential of the server's is sent but to ask whose a token is.", "issue 15: tokens leaked between callers"),
     Promise("H-07", "callers", "Each caller gets his own answers under his own rights, whoever runs the same scripts at the same time.", "issue 15: 1,000 times"),
+    Promise("X-01", "commands", "No option of openstackclient that names an account, a cloud, an address or a file is taken from a caller, in any spelling.", "issue 16"),
+    Promise("X-02", "commands", "No command of openstackclient that gives a credential or uses a file of the server runs, and none that writes unless the operator allows it.", "issue 16"),
+    Promise("X-03", "commands", "Where the list of reads is wrong, no writing request leaves, and none goes to a host that is not in the cloud's catalog.", "issue 16"),
+    Promise("X-04", "commands", "Nothing that openstackclient prints shows a credential of the call or a traceback.", "issue 16"),
+    Promise("X-05", "commands", "A call has the settings that were sent with it, and none of the server's folders or environment.", "issue 16"),
 )  # fmt: skip

@@ -153,9 +153,11 @@ user create x --password-prompt
 """.strip().splitlines()
 
 
+@pytest.mark.promise("X-01")
 def test_a_global_option_that_is_the_operators_is_refused_in_every_spelling(
     openstack: Services, openstack_command: Client
 ) -> None:
+    """An option that is the operator's is refused abbreviated, joined, quoted, twice, behind `--` and behind the command."""
     clouds = openstack.clouds("admin")
     for line in OPTIONS:
         answer = openstack_command(line, clouds, allow_write=True, allowed=["*"])
@@ -165,9 +167,11 @@ def test_a_global_option_that_is_the_operators_is_refused_in_every_spelling(
     assert openstack_command("project list", clouds).code == 0
 
 
+@pytest.mark.promise("X-02")
 def test_commands_that_give_credentials_or_use_files_are_refused_whatever_is_allowed(
     openstack: Services, openstack_command: Client
 ) -> None:
+    """What gives a credential, uses a file or opens a terminal is refused with every setting."""
     clouds = openstack.clouds("admin")
     for line in NO_READS:
         answer = openstack_command(line, clouds, allow_write=True, allowed=["*"])
@@ -176,7 +180,9 @@ def test_commands_that_give_credentials_or_use_files_are_refused_whatever_is_all
     assert openstack_command("project list", clouds).code == 0
 
 
+@pytest.mark.promise("X-01")
 def test_options_that_name_a_file_are_refused_with_writes_too(openstack: Services, openstack_command: Client) -> None:
+    """An option of a command that names a file of the server is refused with every setting."""
     clouds = openstack.clouds("admin")
     for line in FILES:
         answer = openstack_command(line, clouds, allow_write=True, allowed=["*"])
@@ -184,7 +190,9 @@ def test_options_that_name_a_file_are_refused_with_writes_too(openstack: Service
         assert "names a file of the server or asks at its terminal" in answer.err, line
 
 
+@pytest.mark.promise("X-02")
 def test_writes_are_refused_by_name(openstack: Services, openstack_command: Client) -> None:
+    """A write is refused by its name, abbreviated or asked for help, and nothing is changed."""
     clouds = openstack.clouds("admin")
     before = openstack_command("project list", clouds).out
     for line in WRITES:
@@ -194,7 +202,9 @@ def test_writes_are_refused_by_name(openstack: Services, openstack_command: Clie
     assert openstack_command("project list", clouds).out == before
 
 
+@pytest.mark.promise("X-02")
 def test_writes_are_done_where_the_operator_allows_them(openstack: Services, openstack_command: Client) -> None:
+    """Where the operator allows writes, they are done."""
     clouds = openstack.clouds("admin")
     created = openstack_command("project create made-by-a-test -f value -c name", clouds, allow_write=True)
     assert (created.code, created.out) == (0, "made-by-a-test\n")
@@ -206,6 +216,7 @@ def test_writes_are_done_where_the_operator_allows_them(openstack: Services, ope
     assert openstack_command("image delete made-by-a-test", clouds, allow_write=True).code == 0
 
 
+@pytest.mark.promise("X-03")
 @pytest.mark.parametrize(
     ("line", "method"),
     [
@@ -222,6 +233,7 @@ def test_writes_are_done_where_the_operator_allows_them(openstack: Services, ope
 def test_no_write_leaves_where_the_list_of_reads_is_wrong(
     line: str, method: str, openstack: Services, openstack_command: Client
 ) -> None:
+    """A write that is on the list of reads by mistake reaches no service."""
     clouds = openstack.clouds("admin")
     sent = writes(openstack)
     answer = openstack_command(line, clouds, allowed=["*"])
@@ -270,8 +282,9 @@ def stranger() -> Iterator[str]:
     server.server_close()
 
 
+@pytest.mark.promise("X-03")
 def test_a_redirect_leads_to_no_other_host(openstack: Services, openstack_command: Client, stranger: str) -> None:
-    """The auth_url is the operator's; where its answers point to is not."""
+    """Where the answers of the auth_url point to another host, that host is not asked."""
     inner = http.server.ThreadingHTTPServer(
         ("127.0.0.1", 0), type("Sender", (Stranger,), {"forward": stranger, "heard": []})
     )
@@ -290,9 +303,11 @@ def test_a_redirect_leads_to_no_other_host(openstack: Services, openstack_comman
     assert Stranger.heard == []
 
 
+@pytest.mark.promise("X-03")
 def test_an_endpoint_outside_the_catalog_gets_no_token(
     openstack: Services, openstack_command: Client, stranger: str
 ) -> None:
+    """No argument makes a command ask a host that is not in the catalog."""
     lines = (
         ["--os-region-name", stranger, "image", "list"],
         ["--os-image-api-version", stranger, "image", "list"],
@@ -320,7 +335,9 @@ CLIMBING: Final = (
 """Where services share a host, one service's command would read another one's secrets."""
 
 
+@pytest.mark.promise("X-03")
 def test_no_argument_climbs_out_of_its_path(openstack: Services, openstack_command: Client) -> None:
+    """An argument that climbs out of the path it is put into is refused."""
     for line in CLIMBING:
         for allow_write in (False, True):
             answer = openstack_command(line, openstack.clouds("admin"), allow_write=allow_write)
@@ -343,9 +360,11 @@ BRACES: Final = (
 )
 
 
+@pytest.mark.promise("X-04")
 def test_the_value_of_an_option_is_no_template_of_the_clouds_settings(
     openstack: Services, openstack_command: Client
 ) -> None:
+    """The value of an option is no template into which the cloud's settings are put."""
     for line in BRACES:
         answer = openstack_command(line, openstack.clouds("admin"))
         assert answer.code, line
@@ -385,7 +404,9 @@ module list --all
 """.strip().splitlines()
 
 
+@pytest.mark.promise("X-04")
 def test_nothing_shows_a_credential_or_a_traceback(openstack: Services, openstack_command: Client) -> None:
+    """Failures, floods of --verbose and broken settings show neither a credential nor a traceback."""
     for line in NOISY:
         for clouds in (openstack.clouds("member"), openstack.application_clouds()):
             assert_no_secret(openstack_command(line, clouds))
@@ -412,10 +433,11 @@ def assert_no_secret(answer: Answer) -> None:
         assert secret not in told, told
 
 
+@pytest.mark.promise("X-05")
 def test_the_settings_are_those_of_the_call_and_no_others(
     openstack: Services, openstack_command: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A clouds.yaml in the folder, at home or named by the environment would be another caller's."""
+    """A clouds.yaml in the folder, at home or named by the environment would be another caller's, and is not read."""
     (tmp_path / ".config" / "openstack").mkdir(parents=True)
     for folder in (tmp_path, tmp_path / ".config" / "openstack"):
         (folder / "clouds.yaml").write_text(openstack.clouds("admin"), "utf-8")
@@ -446,8 +468,10 @@ def test_the_settings_are_those_of_the_call_and_no_others(
         assert (answer.code, answer.out.split()) == (0, ["cirros", "debian", "till"])
 
 
+@pytest.mark.promise("X-02")
 @pytest.mark.parametrize("line", ["", " ", "-v", "--timing", "--os-region-name RegionOne"])
 def test_there_is_no_interactive_mode(line: str, openstack: Services, openstack_command: Client) -> None:
+    """A command line without a command is refused."""
     answer = openstack_command(shlex.split(line), openstack.clouds("admin"))
     assert (answer.code, answer.out) == (3, "")
     assert "no command was named" in answer.err

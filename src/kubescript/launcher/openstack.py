@@ -8,8 +8,7 @@ import io
 import os
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any
 
 import stevedore
@@ -74,20 +73,10 @@ def run(order: commands.OpenStackOrder) -> int:
 def _run(order: commands.OpenStackOrder) -> int:
     wall = gate.Gate(allow_write=order.allow_write)
     wall.install()
-    with _memory_file(order.clouds) as clouds, _memory_file(order.secure) as secure:
-        allowed = tuple(order.allowed)
-        access = shell.Access(clouds, secure, order.cloud, order.microversions, allowed, order.allow_write)
-        return shell.Shell(access, wall).run(list(order.arguments))
-
-
-@contextmanager
-def _memory_file(text: str) -> Iterator[str]:
-    """The path of a file with this text that is in no folder."""
-    descriptor = os.memfd_create("settings", os.MFD_CLOEXEC)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        yield f"/proc/self/fd/{descriptor}"
+    access = shell.Access(
+        order.clouds, order.secure, order.cloud, order.microversions, tuple(order.allowed), order.allow_write
+    )
+    return shell.Shell(access, wall).run(list(order.arguments))
 
 
 def _isolate() -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import copy
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
+import yaml
 from cliff import command, commandmanager
 from openstackclient import shell
 from openstackclient.common import clientmanager
@@ -31,9 +31,9 @@ class Access:
     """As whom and how a command runs."""
 
     clouds: str
-    """The path of a clouds.yaml."""
+    """The text of a clouds.yaml."""
     secure: str
-    """The path of a secure.yaml."""
+    """The text of a secure.yaml; may be empty."""
     cloud: str
     microversions: Mapping[str, str]
     allowed: tuple[str, ...]
@@ -79,7 +79,7 @@ class Shell(shell.OpenStackShell):
         super().configure_logging()
 
     def initialize_app(self, argv: list[str]) -> None:
-        """Read the settings, from our two files only, and open the wall for the login."""
+        """Read the settings, from our two texts only, and open the wall for the login."""
         client_config.OSC_Config = _config(self._access)  # type: ignore[misc]
         super().initialize_app(argv)
         settings = self.cloud.config
@@ -161,22 +161,38 @@ class _ReducedEntry:
 
 
 def _config(access: Access) -> type[client_config.OSC_Config]:
-    """A class that reads the settings from our two files only: no environment, no folder, no vendor's file."""
+    """A class that takes the settings from our two texts only: no environment, no folder, no vendor's file."""
 
     class Config(client_config.OSC_Config):
         def __init__(self, **settings: Any) -> None:
-            files: dict[str, Any] = {"config_files": [access.clouds], "secure_files": [access.secure]}
-            super().__init__(**files, vendor_files=[], load_envvars=False, **settings)
+            super().__init__(config_files=[], secure_files=[], vendor_files=[], load_envvars=False, **settings)
             clouds = self.cloud_config["clouds"]
             for name, cloud in clouds.items():
                 clouds[name] = _adapted(cloud, access.microversions)
 
+        def _load_config_file(self) -> tuple[str, dict[str, Any]]:
+            return "clouds.yaml", _parsed(access.clouds)
+
+        def _load_secure_file(self) -> tuple[str, dict[str, Any]]:
+            return "secure.yaml", _parsed(access.secure)
+
     return Config
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    try:
+        settings = yaml.safe_load(text) or {}
+        clouds = settings.get("clouds") or {}
+        if all(isinstance(cloud, dict) for cloud in clouds.values()):
+            return cast("dict[str, Any]", settings)
+    except (AttributeError, ValueError, yaml.YAMLError):
+        pass  # the error quotes the text, and a password stands there
+    raise Refused("the settings of the clouds are not what a clouds.yaml holds; ask the operator of this server.")
 
 
 def _adapted(cloud: Mapping[str, Any], microversions: Mapping[str, str]) -> dict[str, Any]:
     """The settings of one cloud with the microversions, where it names none itself."""
-    adapted = {key: value for key, value in copy.deepcopy(dict(cloud)).items() if key not in _OURS}
+    adapted = {key: value for key, value in cloud.items() if key not in _OURS}
     for option, version in microversions.items():
         name = option.removeprefix("os_")
         known = _known(option, version)

@@ -40,8 +40,6 @@ _SIOCSIFFLAGS: Final = 0x8914
 _IFF_UP: Final = 0x1
 _MAX_FILES: Final = 256
 """Descriptors of a command line's process."""
-_MAX_SETTINGS: Final = 4 << 20
-"""Bytes of a file in memory."""
 
 _CLONE_NEWUSER: Final = 0x10000000
 _CLONE_NEWIPC: Final = 0x08000000
@@ -244,13 +242,13 @@ def _loopback(confinement: Confinement) -> str:
     return detail
 
 
-def _limits(confinement: Confinement, *, memory: int, file_bytes: int = 0) -> str:
+def _limits(confinement: Confinement, *, memory: int) -> str:
     """Set limits on memory, processor, files and core. A Go program reserves address space that it never uses, so that
     the limit of one is on what it may write to."""
     fixed = {
         memory: confinement.address_space,
         resource.RLIMIT_CPU: confinement.cpu_seconds,
-        resource.RLIMIT_FSIZE: file_bytes,
+        resource.RLIMIT_FSIZE: 0,
         resource.RLIMIT_NOFILE: _MAX_FILES,
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_MEMLOCK: 0,
@@ -279,7 +277,7 @@ def client_steps(paths: Mapping[str, int], ports: Sequence[int] | None = None) -
     ports; None: to all."""
     # It stays the user that it is, who may read Python's own files; a capability it has none.
     return (
-        ("rlimits", functools.partial(_limits, memory=resource.RLIMIT_AS, file_bytes=_MAX_SETTINGS)),
+        ("rlimits", functools.partial(_limits, memory=resource.RLIMIT_AS)),
         ("capabilities", _capabilities),
         ("parent_death", _parent_death),
         ("not_dumpable", _not_dumpable),

@@ -26,8 +26,7 @@ _SYSTEM: Final = (
     # CAs, and no keys
     "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ssl/cert.pem", "/etc/pki/tls/certs", "/etc/pki/tls/cert.pem",
     "/etc/pki/ca-trust/extracted", "/usr/share/ca-certificates", "/usr/local/share/ca-certificates",
-    # the process itself: its settings, which are in memory
-    "/proc/self/fd", "/dev/urandom",
+    "/dev/urandom",
 )  # fmt: skip
 
 

@@ -174,4 +174,7 @@ PROMISES: Final = (
     Promise("X-03", "commands", "Where the list of reads is wrong, no writing request leaves, and none goes to a host that is not in the cloud's catalog.", "issue 16"),
     Promise("X-04", "commands", "Nothing that openstackclient prints shows a credential of the call or a traceback.", "issue 16"),
     Promise("X-05", "commands", "A call has the settings that were sent with it, and none of the server's folders or environment.", "issue 16"),
+    Promise("X-06", "commands", "The process of openstack reads no file but libraries and certificates, and writes none.", "issue 16"),
+    Promise("X-07", "commands", "The process of openstack starts no process or program, touches none, and has no socket but a client's of the internet.", "issue 16"),
+    Promise("X-08", "commands", "A command line has limits of time, processor, memory and output, and ends with its caller's wish and with the server.", "issue 16"),
 )  # fmt: skip

@@ -1,0 +1,32 @@
+"""A fork server of command lines whose processes run unrestricted Python in place of openstackclient, as if a service's
+answer had taken it over. Run by path as the command of a Spawner, never part of the product.
+
+The first argument of a command line is the attack; what it leaves in `result` is printed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import socket
+import sys
+
+from kubescript.launcher import openstack, start
+from kubescript.wire import commands
+
+
+def run(order: commands.OpenStackOrder) -> int:
+    """Run the attack."""
+    scope: dict[str, object] = {"ctypes": ctypes, "os": os, "socket": socket, "order": order, "sys": sys}
+    try:
+        exec(order.arguments[0], scope)
+    except BaseException as error:
+        scope["result"] = repr(error)
+    print(scope.get("result"))
+    sys.stdout.flush()
+    return 0
+
+
+if __name__ == "__main__":
+    vars(openstack).update(warm=lambda: None, run=run)
+    start.main()

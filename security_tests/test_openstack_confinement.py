@@ -1,0 +1,152 @@
+"""What a process of `openstack` could do if what a cloud answers took it over: connect, and nothing else.
+
+The attacks run as Python in the very process, after its confinement.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from kubescript import spawner
+from kubescript.commands import process
+from kubescript.wire import commands
+
+HOSTILE: Final = (sys.executable, str(Path(__file__).with_name("hostile_openstack.py")), "openstack")
+SECRET: Final = "credential-of-the-call"
+MEMORY: Final = 256 << 20
+Attack = Callable[[str], str]
+
+
+@pytest.fixture(scope="module")
+def attack() -> Iterator[Attack]:
+    """Runs an attack in a process of its own; gives what it left in `result`."""
+    source = spawner.Spawner(HOSTILE)
+
+    def run(code: str) -> str:
+        return whole(source, code).stdout.strip()
+
+    yield run
+    source.close()
+
+
+def whole(source: spawner.Spawner, code: str, seconds: float = 20, output: int = 1 << 20) -> process.Output:
+    order = commands.OpenStackOrder([code], SECRET, "", "test", {}, [], allow_write=False, readable=[])
+    with process.started(source.spawn(MEMORY, 5), order, strict=True) as running:
+        return running.read(time.monotonic() + seconds, output)
+
+
+READS: Final = {
+    "users": "/etc/passwd",
+    "another process": f"/proc/{os.getpid()}/environ",
+    "its own memory": "/proc/self/maps",
+    "keys": "/etc/ssl/private",
+    "the server's folder": str(Path(__file__).parent.parent / "README.md"),
+    "home": str(Path("~").expanduser()),
+}
+
+
+@pytest.mark.promise("X-06")
+@pytest.mark.parametrize("what", READS)
+def test_it_reads_no_file_but_libraries_and_certificates(attack: Attack, what: str) -> None:
+    code = f"result = os.listdir({READS[what]!r}) if os.path.isdir({READS[what]!r}) else open({READS[what]!r}).read()"
+    assert "PermissionError" in attack(code)
+    assert attack("import json; result = json.dumps(1)") == "1"
+
+
+@pytest.mark.promise("X-06")
+@pytest.mark.parametrize("folder", ["/tmp", "/dev/shm", "/var/tmp", ".", str(Path(__file__).parent), sys.prefix])
+def test_it_writes_no_file(attack: Attack, folder: str) -> None:
+    assert "PermissionError" in attack(f"result = open({folder!r} + '/written', 'w')")
+    assert "PermissionError" in attack(f"result = os.mkdir({folder!r} + '/made')")
+    assert not Path(folder, "written").exists()
+
+
+STARTS: Final = {
+    "fork": "os.fork()",
+    "vfork": "ctypes.CDLL(None, use_errno=True).vfork()",
+    "clone": "ctypes.CDLL(None).syscall(56, 17, 0, 0, 0, 0)",
+    "clone3": "ctypes.CDLL(None).syscall(435, 0, 0)",
+    "another program": "os.execv('/bin/sh', ['sh', '-c', 'echo taken'])",
+    "a program in memory": "os.memfd_create('x')",
+    "spawn": "__import__('subprocess').run(['/bin/true'])",
+}
+
+
+@pytest.mark.promise("X-07")
+@pytest.mark.parametrize("how", STARTS)
+def test_it_starts_no_process_and_no_program(attack: Attack, how: str) -> None:
+    answer = attack(f"result = {STARTS[how]}")
+    assert answer == "-1" or "PermissionError" in answer, answer
+
+
+@pytest.mark.promise("X-07")
+def test_it_touches_no_other_process(attack: Attack) -> None:
+    for code in (f"os.kill({os.getpid()}, 0)", f"os.pidfd_open({os.getpid()})", "os.kill(os.getppid(), 9)"):
+        assert "PermissionError" in attack(f"result = {code}")
+    assert attack(f"result = ctypes.CDLL(None).ptrace(16, {os.getpid()}, 0, 0)") == "-1"
+
+
+@pytest.mark.promise("X-07")
+@pytest.mark.parametrize("family", ["AF_UNIX", "AF_PACKET", "AF_VSOCK", "AF_ALG"])
+def test_it_has_no_socket_but_those_of_the_internet(attack: Attack, family: str) -> None:
+    """Not that of a container engine, nor doors into the kernel."""
+    assert "PermissionError" in attack(f"result = socket.socket(socket.{family}, socket.SOCK_STREAM)")
+    assert "PermissionError" in attack("result = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 9)")
+
+
+@pytest.mark.promise("X-07")
+def test_it_is_no_server(attack: Attack) -> None:
+    assert "PermissionError" in attack("result = socket.create_server(('127.0.0.1', 0))")
+
+
+def test_it_reaches_services_and_finds_their_names(attack: Attack) -> None:
+    """Else nothing above would be worth much."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        assert attack(f"result = socket.create_connection(('localhost', {port})).getpeername()[1]") == str(port)
+
+
+def test_it_has_no_capability_no_environment_and_no_descriptor_of_others(attack: Attack) -> None:
+    status = attack("result = [ctypes.CDLL(None).prctl(39, 0, 0, 0, 0), dict(os.environ)]")
+    assert status == "[1, {}]", "PR_GET_NO_NEW_PRIVS, and the environment"
+    opened = "[n for n in range(1024) if not isinstance(_try(n), OSError)]"
+    code = "def _try(n):\n    try:\n        return os.fstat(n)\n    except OSError as error:\n        return error\n"
+    assert attack(f"{code}result = {opened}") == "[0, 1, 2]"
+    assert attack("result = sys.stdin.read()") == ""
+    assert "PermissionError" in attack(
+        "import ctypes as c; result = os.setuid(0) if os.getuid() else open('/proc/1/mem')"
+    )
+
+
+@pytest.mark.promise("X-08")
+def test_memory_processor_and_output_have_limits() -> None:
+    source = spawner.Spawner(HOSTILE)
+    try:
+        assert "MemoryError" in whole(source, "result = len(bytearray(2 << 30))").stdout
+        assert whole(source, "while True: pass", seconds=60).status == -9, (
+            "the kernel has ended it after five seconds of it"
+        )
+        flood = whole(source, "while True: print('x' * 100000)", seconds=3, output=1000)
+        assert flood.status is None
+        assert flood.dropped > 1000 > len(flood.stdout) - (64 << 10)
+        assert whole(source, "result = 1").stdout == "1\n"
+    finally:
+        source.close()
+
+
+@pytest.mark.promise("X-07")
+def test_a_process_ends_with_its_host() -> None:
+    source = spawner.Spawner(HOSTILE)
+    worker = source.spawn(MEMORY, 5)
+    order = commands.OpenStackOrder(["while True: pass"], SECRET, "", "test", {}, [], allow_write=False, readable=[])
+    with process.started(worker, order, strict=True):
+        source.close()
+        assert worker.wait(20)

@@ -50,7 +50,7 @@ def template() -> Path:
 
 def _key(files: Iterable[Path]) -> str:
     parts = [path.read_text("utf-8") for path in files]
-    made = "\0".join([*parts, platform.python_version(), platform.machine(), sys.prefix])
+    made = "\0".join([*parts, platform.python_version(), platform.machine(), sys.base_prefix])
     return hashlib.sha256(made.encode()).hexdigest()[:16]
 
 

@@ -28,6 +28,8 @@ _LAZY = (
     "encodings.idna",
     "netaddr",
     "getpass",
+    "netrc",
+    "dogpile.cache.backends.null",
 )
 """What commands import when they run."""
 
@@ -83,6 +85,7 @@ def _isolate() -> None:
     """Leave the command nothing of the server's environment, and no way to show a traceback."""
     os.environ.clear()
     os.environ["LC_ALL"] = "C.UTF-8"
+    os.environ["NETRC"] = "/nonexistent"  # requests would take passwords from the .netrc of the server's user
     sys.argv = ["openstack"]
     sys.stdin = _NoTerminal()
     sys.excepthook = _say_nothing

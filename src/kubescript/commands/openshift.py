@@ -72,12 +72,10 @@ class Runner:
         return outcome.outcome(job, output, usage, notes)
 
     def _binary(self) -> Path:
-        """Returns the program. Raises ConfigError when there is none."""
-        if self._settings.binary is not None:
-            return self._settings.binary
-        found = shutil.which("oc") or shutil.which(_KUBECTL)
+        """Returns the program. Raises ConfigError when there is none that can be executed."""
+        named = self._settings.binary
+        found = shutil.which(named) if named is not None else shutil.which("oc") or shutil.which(_KUBECTL)
         if found is None:
-            raise errors.ConfigError(
-                "this server has neither oc nor kubectl", remedy="install oc, or name it with openshift.binary"
-            )
-        return Path(found).resolve()
+            lacking = "this server has neither oc nor kubectl" if named is None else f"{named} cannot be executed"
+            raise errors.ConfigError(lacking, remedy="install oc, or name it with openshift.binary")
+        return Path(found).resolve() if named is None else named

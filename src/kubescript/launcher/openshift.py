@@ -25,6 +25,8 @@ _LIBRARIES: Final = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
 _DATA: Final = ("/etc/ld.so.cache", "/usr/share/zoneinfo")
 _BACKLOG: Final = 64
 _NAME: Final = "oc"
+_PREFERENCES: Final = {"KUBERC": "off"}
+"""It says in each answer that it may not read them, where there is a folder /.kube."""
 _CANNOT_EXECUTE: Final = 126
 """The exit code with which shells say so."""
 
@@ -69,9 +71,8 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
     listener.close()
     streams.close_others(kept=(binary, kubeconfig))
     try:
-        os.execve(  # noqa: S606 - there is no shell
-            binary, [_NAME, *order.arguments], {"KUBECONFIG": f"/proc/self/fd/{kubeconfig}"}
-        )
+        environment = _PREFERENCES | {"KUBECONFIG": f"/proc/self/fd/{kubeconfig}"}
+        os.execve(binary, [_NAME, *order.arguments], environment)  # noqa: S606 - there is no shell
     except OSError as error:
         _give_up(order, error)
 

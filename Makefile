@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist lo
 CONTAINERS ?= $(firstword $(notdir $(shell command -v podman docker)))
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test check format security fuzz cluster bench generate image clean
+.PHONY: help install demo quick test check format security fuzz cluster cloud bench generate image clean
 
 help:  ## Show this list.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -53,7 +53,10 @@ fuzz: $(READY)  ## Two minutes of coverage-guided fuzzing of what the host reads
 	$(BIN)/python -m security_tests.fuzz.door -max_total_time=60
 
 cluster: $(READY)  ## Start a real API server with a broken cluster in it; prints its kubeconfig.
-	$(BIN)/python -m tests.controlplane
+	$(BIN)/python -m tests.controlplane --kubeconfig build/kubeconfig
+
+cloud: $(READY)  ## Start a real Keystone, Glance and Placement; prints how to use them.
+	$(BIN)/python -m tests.openstack --clouds build/clouds.yaml
 
 bench: $(READY)  ## All benchmarks, one after the other (see benchmarks/README.md).
 	$(BIN)/python -m benchmarks

@@ -22,11 +22,22 @@ def main() -> None:
     try:
         with server.ControlPlane() as plane:
             _load(plane.kubeconfig, options.pods)
+            kubeconfig = _linked(plane.kubeconfig, options.kubeconfig)
             print(f"\nKubernetes {build.version()} at {plane.url}; Ctrl-C ends it\n", flush=True)
-            print(f"export KUBECONFIG={plane.kubeconfig}", flush=True)
+            print(f"export KUBECONFIG={kubeconfig}", flush=True)
             signal.pause()
     except KeyboardInterrupt:
         print("stopped")
+
+
+def _linked(kubeconfig: Path, place: Path | None) -> Path:
+    """Makes the kubeconfig reachable by a name that is known beforehand; the file itself goes with the server."""
+    if place is None:
+        return kubeconfig
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.unlink(missing_ok=True)
+    place.symlink_to(kubeconfig)
+    return place.absolute()
 
 
 def _load(kubeconfig: Path, pods: int) -> None:
@@ -42,6 +53,7 @@ def _load(kubeconfig: Path, pods: int) -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.controlplane", description=__doc__)
     parser.add_argument("--build-only", action="store_true", help="build the programs, print their folder, and end")
+    parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="where to make a link to the kubeconfig")
     parser.add_argument("--pods", type=int, default=0, metavar="N", help=f"add N pods to namespace {bulk.NAMESPACE!r}")
     return parser.parse_args()
 

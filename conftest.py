@@ -5,9 +5,11 @@ share.
 from __future__ import annotations
 
 import contextlib
+import os
+import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -80,7 +82,8 @@ def _leave_out(config: pytest.Config, stamp: str, tests: list[pytest.Item]) -> N
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Prepares Keycloak and OpenStack before any test's time limit runs: the first time on a machine takes minutes."""
+    """Prepares Keycloak before any test's time limit runs, and begins to prepare OpenStack: the first time on a machine
+    takes minutes."""
     if session.config.option.collectonly:
         return
     wanted = {name for item in session.items for name in getattr(item, "fixturenames", ())}
@@ -93,8 +96,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if "openstack" in wanted:
         from tests.openstack import build
 
-        with contextlib.suppress(Exception):
-            build.template()
+        # In one process, and beside the tests of others: whoever needs it waits for its lock.
+        if os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0":
+            threading.Thread(target=_quietly, args=(build.template,), daemon=True).start()
+
+
+def _quietly(make: Callable[[], object]) -> None:
+    with contextlib.suppress(Exception):
+        make()
 
 
 @pytest.fixture(scope="session")

@@ -37,7 +37,7 @@ DEADLINE_MS: Final = 12_000
 SCRIPT_S: Final = 8.0
 
 
-@pytest.fixture(params=list(READ))
+@pytest.fixture
 def served(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[list[str], str]]:
     """The flags of a server whose cluster holds the worst text, and the script that reads it."""
     script = READ[request.param]
@@ -70,7 +70,7 @@ async def pinged(client: Client, count: int) -> float:
     return statistics.median(seconds)
 
 
-@pytest.mark.parametrize("transport", clients.TRANSPORTS)
+@pytest.mark.parametrize(("served", "transport"), [("cluster", "http"), ("snapshot", "stdio")], indirect=["served"])
 def test_others_are_answered_while_the_worst_text_is_masked(transport: str, served: tuple[list[str], str]) -> None:
     """Pings and a second script have their answers as ever; the first ends at its deadline with an error that says so,
     and not a word of the text leaves. Then all is as before."""

@@ -41,6 +41,7 @@ LAYERS: Final[dict[Layer, str]] = {
     "approval": "the page on which plans are approved",
     "callers": "who calls a server for several, and as whom it acts",
     "commands": "command lines that hold a caller's credentials",
+    "commands": "command lines of oc and openstack",
     "manifest": "the manifest itself",
 }
 
@@ -162,6 +163,14 @@ PROMISES: Final = (
     Promise("V-02", "approval", "A link opens one plan once, and no key, cookie or form can be guessed, replayed or used for another plan.", "issue 14: opened twice"),
     Promise("V-03", "approval", "No text of a plan is markup, invisible, out of its place or like another name without a remark.", "issue 14: bidirectional text, look-alike names"),
     Promise("V-04", "approval", "Every change of a plan is shown and counted, however many there are, in bounded time.", "issue 14: huge diff"),
+    Promise("X-01", "commands", "The process of `oc` reaches one address, its own proxy: no other port, address, protocol or neighbour.", "issue 16: no egress"),
+    Promise("X-02", "commands", "The process of `oc` reads no file but libraries and its own program, and writes none.", "issue 16: files"),
+    Promise("X-03", "commands", "The process of `oc` starts no process and no other program, and signals and reads no other process.", "issue 16: plugins, editors"),
+    Promise("X-04", "commands", "The process of `oc` holds no credential, environment or descriptor that is not its own.", "issue 16: credentials"),
+    Promise("X-05", "commands", "Memory, processor time, descriptors and output of a command are bounded, whatever it does.", "issue 16: limits"),
+    Promise("X-06", "commands", "Whatever the arguments of `oc` say, and nobody checks them: nothing of the cluster changes.", "issue 16: the proxy alone"),
+    Promise("X-07", "commands", "Whatever the arguments of `oc` say, and nobody checks them: no secret of the cluster is printed, in any form.", "issue 16: the proxy alone"),
+    Promise("X-08", "commands", "Each hostile command line of `oc` is refused by its words, or left to the policy as its mark says.", "issue 16: argument protection"),
     Promise("H-01", "callers", "Nobody is taken for a caller for whom nobody has vouched, to this server and at this time.", "issue 15: alg none, key confusion"),
     Promise("H-02", "callers", "What strangers send costs an identity provider a bounded number of questions, and keeps no known caller out.", "issue 15"),
     Promise("H-03", "callers", "No claim makes its user another one, a member of Kubernetes' own groups, or a header.", "issue 15: impersonation"),

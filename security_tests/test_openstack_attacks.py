@@ -154,7 +154,7 @@ user create x --password-prompt
 """.strip().splitlines()
 
 
-@pytest.mark.promise("X-01")
+@pytest.mark.promise("X-11")
 def test_a_global_option_that_is_the_operators_is_refused_in_every_spelling(
     openstack: Services, openstack_command: Client
 ) -> None:
@@ -168,7 +168,7 @@ def test_a_global_option_that_is_the_operators_is_refused_in_every_spelling(
     assert openstack_command("project list", clouds).code == 0
 
 
-@pytest.mark.promise("X-02")
+@pytest.mark.promise("X-12")
 def test_commands_that_give_credentials_or_use_files_are_refused_whatever_is_allowed(
     openstack: Services, openstack_command: Client
 ) -> None:
@@ -181,7 +181,7 @@ def test_commands_that_give_credentials_or_use_files_are_refused_whatever_is_all
     assert openstack_command("project list", clouds).code == 0
 
 
-@pytest.mark.promise("X-01")
+@pytest.mark.promise("X-11")
 def test_options_that_name_a_file_are_refused_with_writes_too(openstack: Services, openstack_command: Client) -> None:
     """An option of a command that names a file of the server is refused with every setting."""
     clouds = openstack.clouds("admin")
@@ -191,7 +191,7 @@ def test_options_that_name_a_file_are_refused_with_writes_too(openstack: Service
         assert "names a file of the server or asks at its terminal" in answer.err, line
 
 
-@pytest.mark.promise("X-02")
+@pytest.mark.promise("X-12")
 def test_writes_are_refused_by_name(openstack: Services, openstack_command: Client) -> None:
     """A write is refused by its name, abbreviated or asked for help, and nothing is changed."""
     clouds = openstack.clouds("admin")
@@ -203,7 +203,7 @@ def test_writes_are_refused_by_name(openstack: Services, openstack_command: Clie
     assert openstack_command("project list", clouds).out == before
 
 
-@pytest.mark.promise("X-02")
+@pytest.mark.promise("X-12")
 def test_writes_are_done_where_the_operator_allows_them(openstack: Services, openstack_command: Client) -> None:
     """Where the operator allows writes, they are done."""
     clouds = openstack.clouds("admin")
@@ -217,7 +217,7 @@ def test_writes_are_done_where_the_operator_allows_them(openstack: Services, ope
     assert openstack_command("image delete made-by-a-test", clouds, allow_write=True).code == 0
 
 
-@pytest.mark.promise("X-03")
+@pytest.mark.promise("X-13")
 @pytest.mark.parametrize(
     ("line", "method"),
     [
@@ -283,7 +283,7 @@ def stranger() -> Iterator[str]:
     server.server_close()
 
 
-@pytest.mark.promise("X-03")
+@pytest.mark.promise("X-13")
 def test_a_redirect_leads_to_no_other_host(openstack: Services, openstack_command: Client, stranger: str) -> None:
     """Where the answers of the auth_url point to another host, that host is not asked."""
     inner = http.server.ThreadingHTTPServer(
@@ -304,7 +304,7 @@ def test_a_redirect_leads_to_no_other_host(openstack: Services, openstack_comman
     assert Stranger.heard == []
 
 
-@pytest.mark.promise("X-03")
+@pytest.mark.promise("X-13")
 def test_an_endpoint_outside_the_catalog_gets_no_token(
     openstack: Services, openstack_command: Client, stranger: str
 ) -> None:
@@ -336,7 +336,7 @@ CLIMBING: Final = (
 """Where services share a host, one service's command would read another one's secrets."""
 
 
-@pytest.mark.promise("X-03")
+@pytest.mark.promise("X-13")
 def test_no_argument_climbs_out_of_its_path(openstack: Services, openstack_command: Client) -> None:
     """An argument that climbs out of the path it is put into is refused."""
     for line in CLIMBING:
@@ -361,7 +361,7 @@ BRACES: Final = (
 )
 
 
-@pytest.mark.promise("X-04")
+@pytest.mark.promise("X-14")
 def test_the_value_of_an_option_is_no_template_of_the_clouds_settings(
     openstack: Services, openstack_command: Client
 ) -> None:
@@ -407,7 +407,7 @@ module list --all
 """.strip().splitlines()
 
 
-@pytest.mark.promise("X-04")
+@pytest.mark.promise("X-14")
 def test_nothing_shows_a_credential_or_a_traceback(openstack: Services, openstack_command: Client) -> None:
     """Failures, floods of --verbose and broken settings show neither a credential nor a traceback."""
     users = itertools.cycle([openstack.clouds("member"), openstack.application_clouds()])
@@ -436,7 +436,7 @@ def assert_no_secret(answer: Answer) -> None:
         assert secret not in told, told
 
 
-@pytest.mark.promise("X-05")
+@pytest.mark.promise("X-15")
 def test_the_settings_are_those_of_the_call_and_no_others(
     openstack: Services, openstack_command: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -471,7 +471,7 @@ def test_the_settings_are_those_of_the_call_and_no_others(
         assert (answer.code, answer.out.split()) == (0, ["cirros", "debian", "till"])
 
 
-@pytest.mark.promise("X-02")
+@pytest.mark.promise("X-12")
 @pytest.mark.parametrize("line", ["", " ", "-v", "--timing", "--os-region-name RegionOne"])
 def test_there_is_no_interactive_mode(line: str, openstack: Services, openstack_command: Client) -> None:
     """A command line without a command is refused."""

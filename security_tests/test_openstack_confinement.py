@@ -53,7 +53,7 @@ READS: Final = {
 }
 
 
-@pytest.mark.promise("X-06")
+@pytest.mark.promise("X-16")
 @pytest.mark.parametrize("what", READS)
 def test_it_reads_no_file_but_libraries_and_certificates(attack: Attack, what: str) -> None:
     code = f"result = os.listdir({READS[what]!r}) if os.path.isdir({READS[what]!r}) else open({READS[what]!r}).read()"
@@ -61,7 +61,7 @@ def test_it_reads_no_file_but_libraries_and_certificates(attack: Attack, what: s
     assert attack("import json; result = json.dumps(1)") == "1"
 
 
-@pytest.mark.promise("X-06")
+@pytest.mark.promise("X-16")
 @pytest.mark.parametrize("folder", ["/tmp", "/dev/shm", "/var/tmp", ".", str(Path(__file__).parent), sys.prefix])
 def test_it_writes_no_file(attack: Attack, folder: str) -> None:
     assert "PermissionError" in attack(f"result = open({folder!r} + '/written', 'w')")
@@ -80,21 +80,21 @@ STARTS: Final = {
 }
 
 
-@pytest.mark.promise("X-07")
+@pytest.mark.promise("X-17")
 @pytest.mark.parametrize("how", STARTS)
 def test_it_starts_no_process_and_no_program(attack: Attack, how: str) -> None:
     answer = attack(f"result = {STARTS[how]}")
     assert answer == "-1" or "PermissionError" in answer, answer
 
 
-@pytest.mark.promise("X-07")
+@pytest.mark.promise("X-17")
 def test_it_touches_no_other_process(attack: Attack) -> None:
     for code in (f"os.kill({os.getpid()}, 0)", f"os.pidfd_open({os.getpid()})", "os.kill(os.getppid(), 9)"):
         assert "PermissionError" in attack(f"result = {code}")
     assert attack(f"result = ctypes.CDLL(None).ptrace(16, {os.getpid()}, 0, 0)") == "-1"
 
 
-@pytest.mark.promise("X-07")
+@pytest.mark.promise("X-17")
 @pytest.mark.parametrize("family", ["AF_UNIX", "AF_PACKET", "AF_VSOCK", "AF_ALG"])
 def test_it_has_no_socket_but_those_of_the_internet(attack: Attack, family: str) -> None:
     """Not that of a container engine, nor doors into the kernel."""
@@ -102,7 +102,7 @@ def test_it_has_no_socket_but_those_of_the_internet(attack: Attack, family: str)
     assert "PermissionError" in attack("result = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 9)")
 
 
-@pytest.mark.promise("X-07")
+@pytest.mark.promise("X-17")
 def test_it_is_no_server(attack: Attack) -> None:
     assert "PermissionError" in attack("result = socket.create_server(('127.0.0.1', 0))")
 
@@ -126,7 +126,7 @@ def test_it_has_no_capability_no_environment_and_no_descriptor_of_others(attack:
     )
 
 
-@pytest.mark.promise("X-08")
+@pytest.mark.promise("X-18")
 def test_memory_processor_and_output_have_limits() -> None:
     source = spawner.Spawner(HOSTILE)
     try:
@@ -142,7 +142,7 @@ def test_memory_processor_and_output_have_limits() -> None:
         source.close()
 
 
-@pytest.mark.promise("X-07")
+@pytest.mark.promise("X-17")
 def test_a_process_ends_with_its_host() -> None:
     source = spawner.Spawner(HOSTILE)
     worker = source.spawn(MEMORY, 5)

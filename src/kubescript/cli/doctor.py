@@ -17,6 +17,7 @@ from kubescript import clusters, config, errors, layers, redaction, spawner
 from kubescript.audit import recorder
 from kubescript.cli import connection
 from kubescript.cluster import kubeconfig
+from kubescript.commands import examination
 from kubescript.executor import executor
 from kubescript.output import sanitizing
 from kubescript.policy import rules, write_settings
@@ -117,12 +118,15 @@ class Report:
     """The layers that a masking process reports; empty when nothing is masked."""
     connect: str = ""
     """The command that tells a client of the server."""
+    commands: tuple[tuple[str, bool, str], ...] = ()
+    """Toolsets that run command lines, whether those run here, and what there is to say."""
 
     @property
     def healthy(self) -> bool:
         """Whether every layer that `sandbox.strict` insists on holds, every context exists, no rule is mistaken, and
-        the audit file can be written."""
-        return not self.missing and all(context.healthy for context in self.contexts) and self.audit[0]
+        the audit file can be written, and command lines run."""
+        runs = all(holds for _, holds, _ in self.commands)
+        return not self.missing and all(context.healthy for context in self.contexts) and self.audit[0] and runs
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -156,6 +160,7 @@ class Report:
             "audit": {"ok": self.audit[0], "detail": self.audit[1]},
             "redaction": {"enabled": self.redaction, "layers": masker}, "approval": self.approval,
             "connect": self.connect,
+            "commands": [{"toolset": name, "ok": holds, "detail": detail} for name, holds, detail in self.commands],
         }  # fmt: skip
         return orjson.dumps(report, option=orjson.OPT_INDENT_2).decode()
 
@@ -175,6 +180,8 @@ class Report:
             )
         if self.approval == "argument":
             lines.append(f"WARNING {'approval':<13} {_BY_ARGUMENT}")
+        for name, holds, detail in self.commands:
+            lines.append(f"{'ok     ' if holds else 'FAILED '} {name:<13} {sanitizing.printable(detail)}")
         if self.missing:
             lines.append("missing: " + ", ".join(self.missing))
         else:
@@ -214,6 +221,9 @@ def examine(settings: config.Settings, source: spawner.Spawner, *, offline: bool
         approval=settings.approval,
         masker=_masker_layers(settings),
         connect=connect,
+        commands=tuple(
+            (name, *examination.examined(settings, name)) for name in config.ROUTES if name in settings.toolsets
+        ),
     )
 
 

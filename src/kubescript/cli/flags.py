@@ -36,7 +36,8 @@ _FLAGS_BEFORE: Final = "kubescript.flags"
 _SERVER_FLAGS: Final = (
     click.option(
         "--toolsets",
-        help="Groups of tools to serve, separated by commas: code, kubectl, helm, cluster, gateway.",
+        help="Groups of tools to serve, separated by commas: code, kubectl, helm, cluster, gateway, "
+        "openstack, openshift.",
     ),
     click.option("--kubeconfig", type=paths.UserPath(), help="Kubeconfig file."),
     click.option(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,6 +42,8 @@ class Cloud:
     """What its catalog of services may depend on."""
     readable: tuple[str, ...] = ()
     """Files that it names."""
+    lacks_project: bool = False
+    """Whether a request has brought a token and no project."""
 
 
 def of(settings: config.OpenStack, request: given.Given) -> Cloud:
@@ -73,7 +75,8 @@ def _of_request(settings: config.OpenStack, request: given.Given) -> Cloud:
     }
     auth |= {key: value for key, value in project.items() if value}
     entry = {"auth_type": "v3token", "auth": auth, "identity_api_version": "3"}
-    return _cloud(settings, _DEFAULT_NAME, entry, None)
+    cloud = _cloud(settings, _DEFAULT_NAME, entry, None)
+    return replace(cloud, lacks_project=not (request.os_project_id or request.os_project_name))
 
 
 def _of_operator(settings: config.OpenStack) -> Cloud:

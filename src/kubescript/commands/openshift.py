@@ -14,7 +14,7 @@ from kubescript.commands import given, line, oc_arguments, outcome, process, pro
 from kubescript.executor import conversation
 from kubescript.wire import commands
 
-__all__ = ["Runner"]
+__all__ = ["Runner", "program"]
 
 _KUBECTL: Final = "kubectl"
 _NOT_OC: Final = "oc is not installed here, so kubectl has answered"
@@ -46,7 +46,7 @@ class Runner:
             )
         arguments = line.split(job.script, "oc")
         oc_arguments.check(arguments, self._rules)
-        binary = self._binary()
+        binary = program(self._settings)
         order = commands.OpenShiftOrder(arguments, str(binary), job.namespace)
         return self._carried_out(job, order)
 
@@ -68,14 +68,17 @@ class Runner:
             api_calls=asked.calls,
             bytes_fetched=asked.bytes,
         )
-        notes = (_NOT_OC,) if Path(order.binary).name == _KUBECTL else ()
+        notes: tuple[str, ...] = (_NOT_OC,) if Path(order.binary).name == _KUBECTL else ()
+        if output.status != 0:  # where `oc` learns what there is, it keeps the cause to itself
+            notes += tuple(f"{code}: {message}" for code, message in asked.faults.items())
         return outcome.outcome(job, output, usage, notes)
 
-    def _binary(self) -> Path:
-        """Returns the program. Raises ConfigError when there is none that can be executed."""
-        named = self._settings.binary
-        found = shutil.which(named) if named is not None else shutil.which("oc") or shutil.which(_KUBECTL)
-        if found is None:
-            lacking = "this server has neither oc nor kubectl" if named is None else f"{named} cannot be executed"
-            raise errors.ConfigError(lacking, remedy="install oc, or name it with openshift.binary")
-        return Path(found).resolve() if named is None else named
+
+def program(settings: config.OpenShift) -> Path:
+    """Returns the program that runs. Raises ConfigError when there is none."""
+    named = str(settings.binary) if settings.binary is not None else ""
+    found = shutil.which(named) if named else shutil.which("oc") or shutil.which(_KUBECTL)
+    if found is None:
+        what = f"{named} cannot be executed" if named else "this server has neither oc nor kubectl"
+        raise errors.ConfigError(what, remedy="install oc, or name it with openshift.binary")
+    return Path(found) if named else Path(found).resolve()

@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Final
 
 from kubescript import cancellation, config, errors, types
 from kubescript.broker import summary
@@ -21,6 +22,10 @@ from kubescript.wire import commands, protocol
 __all__ = ["NoCluster", "Runner", "check"]
 
 log = logging.getLogger(__name__)
+
+_WITHOUT_PROJECT: Final = (
+    "the request names no project (header OS_PROJECT_ID, or OS_PROJECT_NAME): most services need one"
+)
 
 
 def check() -> None:
@@ -67,7 +72,8 @@ class Runner:
         usage = types.Usage(
             wall_ms=(time.monotonic() - began) * 1000, cpu_ms=output.cpu_ms, peak_bytes=output.peak_bytes
         )
-        return outcome.outcome(job, output, usage)
+        notes = (_WITHOUT_PROJECT,) if output.status != 0 and cloud.lacks_project else ()
+        return outcome.outcome(job, output, usage, notes)
 
     def _asked(self, job: conversation.Job, cloud: clouds.Cloud) -> dict[str, str]:
         """Asks the cloud for its microversions. Returns none where it does not say: the command will say why."""

@@ -67,6 +67,8 @@ class Proxy:
         self._running = 0
         self.calls = 0
         self.bytes = 0
+        self.faults: dict[str, str] = {}
+        """Why there was no answer of the cluster: a message for each code that is not about the request."""
 
     @contextlib.contextmanager
     def serving(self) -> Iterator[None]:
@@ -140,6 +142,8 @@ class Proxy:
         reply, response = self._asked(call)
         if response is None:
             fault = reply.fault or protocol.ScriptFault("internal", "there is no answer")
+            if fault.code.partition(".")[0] not in _STATUS:
+                self.faults[fault.code] = fault.message
             return _Answer.failed(fault.code, fault.message)
         return _Answer(reply.status, reply.content_type, reply.headers, response)
 

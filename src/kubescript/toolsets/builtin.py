@@ -111,7 +111,6 @@ def _openstack(parts: Parts) -> base.Toolset:
     from kubescript.commands import openstack as commands
     from kubescript.toolsets import openstack
 
-    commands.check()
     runner = commands.Runner(parts.settings, parts.processes, parts.later)
     return openstack.toolset(parts.evaluator_of(runner, commands.NoCluster()), parts.settings)
 
@@ -167,10 +166,14 @@ _FOREIGN_TOOLSETS: Final = frozenset({"config", "core", "kcp", "kiali", "kubevir
 
 
 def check(settings: config.Settings) -> None:
-    """Checks that every toolset that the settings name exists. Raises ConfigError."""
+    """Checks that every toolset that the settings name exists, with what it needs. Raises ConfigError."""
     for name in settings.toolsets:
         if name not in TOOLSETS:
             _check_installed(name)
+        if name == "openstack":
+            from kubescript.commands import openstack
+
+            openstack.check()
 
 
 def _check_installed(name: str) -> None:

@@ -1,0 +1,54 @@
+"""Whether command lines run here, and with what: for `kubescript doctor`, which runs one that asks no service."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from pathlib import Path
+from typing import Final
+
+from kubescript import config, errors
+from kubescript.commands import clouds, given, openshift, process, processes
+from kubescript.wire import commands
+
+__all__ = ["examined"]
+
+_WITHIN_S: Final = 60.0
+_SHOWN: Final = 200
+"""Bytes of a version."""
+
+
+def examined(settings: config.Settings, program: processes.Program) -> tuple[bool, str]:
+    """Returns whether a program says its version, confined by all layers that are required, and what there is to say
+    of it and its credentials."""
+    order: commands.OpenShiftOrder | commands.OpenStackOrder
+    try:
+        if program == "openshift":
+            binary = str(openshift.program(settings.openshift))
+            where = f"{binary}, {_source('the kubeconfig', settings.openshift.urls)}"
+            if Path(binary).name == "kubectl":
+                where += "; oc is not installed"
+            order = commands.OpenShiftOrder(["version", "--client"], binary, "default")
+        else:
+            named = settings.openstack.auth_urls or (clouds.of(settings.openstack, given.Given()).auth_url,)
+            where = _source(f"clouds.yaml for {named[0]}", settings.openstack.auth_urls)
+            order = commands.OpenStackOrder(["--version"], '{"clouds": {"none": {}}}', "", "none", {}, [], False, [])
+        output = _run(settings, program, order)
+    except errors.KubescriptError as error:
+        return False, error.explained
+    text = output.stdout if output.status == 0 else f"it fails: {output.stderr or output.status}"
+    return output.status == 0, f"{text.strip().splitlines()[0][:_SHOWN]} ({where})"
+
+
+def _source(operators: str, urls: tuple[str, ...]) -> str:
+    return f"credentials: of each request, for {', '.join(urls)}" if urls else f"credentials: {operators}"
+
+
+def _run(
+    settings: config.Settings, program: processes.Program, order: commands.OpenShiftOrder | commands.OpenStackOrder
+) -> process.Output:
+    """Raises WorkerError."""
+    with contextlib.closing(processes.Processes(settings)) as started:
+        worker = started.start(program, settings.limits.for_script(None))
+        with process.started(worker, order, strict=True) as running:
+            return running.read(time.monotonic() + _WITHIN_S, _SHOWN)

@@ -34,7 +34,7 @@ def test_doctor_runs_both_programs_confined_and_says_whose_credentials_count() -
     assert {text[:4] for text in said.values()} == {"True"} and code == 0
 
     code, said = doctor(OPENSHIFT__BINARY="/nowhere/oc", OPENSTACK__CLOUDS_FILE="/nowhere/clouds.yaml")
-    assert "/nowhere/oc is no program; install oc" in said["openshift"]
+    assert "/nowhere/oc cannot be executed; install oc" in said["openshift"]
     assert "/nowhere/clouds.yaml cannot be read" in said["openstack"]
     assert {text[:5] for text in said.values()} == {"False"} and code == 1
 
@@ -50,7 +50,7 @@ def test_an_api_server_that_cannot_be_reached_is_named_under_the_answer(tmp_path
     server = clients.server(("--toolsets", "openshift", "--kubeconfig", str(file)), **variables)
 
     async def ask() -> None:
-    async with clients.connected(server) as client:
+        async with clients.connected(server) as client:
             told = await client.call_tool("openshift-cli", {"command_str": "get pods"})
             assert told.is_error and "cluster.unreachable: the API server at 127.0.0.1:9" in clients.whole(told)
             told = await client.call_tool("openshift-cli", {"command_str": "version --client"})

@@ -305,6 +305,7 @@ def test_it_has_no_credential_and_no_environment(attacker: Attacker) -> None:
 def test_it_has_no_descriptor_but_its_outputs_and_its_kubeconfig(attacker: Attacker) -> None:
     """Its input is empty."""
     with attacker.started("read x || while :; do :; done"):
+        benches.until(lambda: len(benches.children(attacker.source.pid)) == 1)  # one before may still be ending
         (pid,) = benches.children(attacker.source.pid)
         benches.until(lambda: Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"oc\0"))
         opened = {int(each.name): os.readlink(each) for each in Path(f"/proc/{pid}/fd").iterdir()}

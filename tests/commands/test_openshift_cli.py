@@ -125,7 +125,7 @@ def test_a_very_long_output_is_cut_and_the_answer_says_so(kubeconfig: Path, tmp_
     """Whole lines are kept, from its beginning, and the rest of the server's memory is its own."""
     small = "[limits]\noutput_kib = 4\noutput_lines = 50\n[output]\nmark_untrusted = false\n"
     with talks.talking(talks.configured(tmp_path, kubeconfig, more=small)) as talk:
-        for line in ("get pods -A -o json", "get pods -A --no-headers"):
+        for line in ("get pods -A -o json", "get pods -A -o custom-columns=N:.metadata.name,U:.metadata.uid"):
             text = clients.whole(talk.ask(line))
             whole = talks.plain(line, kubeconfig).stdout
             kept, _, told = text.partition("\n[")

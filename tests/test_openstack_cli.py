@@ -186,7 +186,7 @@ def test_each_command_line_is_on_record(operated: tuple[Ask, int], folder: Path)
     records = [json.loads(line) for line in (folder / "audit.jsonl").read_text().splitlines()]
     scripts = [record for record in records if record["type"] == "script"]
     assert {record["tool"] for record in scripts} == {"openstack-cli"}
-    assert [record["code"] for record in scripts[-2:]] == ["ok", "command.failed"]
+    assert [record["code"] for record in scripts[-2:]] == ["ok", "policy.command"]
 
 
 def test_the_operator_s_credentials_never_go_with_a_request_s(operated: tuple[Ask, int], openstack: Services) -> None:

@@ -17,7 +17,7 @@ from kubescript import concurrency, config, contexts, evaluator, redaction
 from kubescript.audit import recorder
 from kubescript.auth import access
 from kubescript.cluster import acting
-from kubescript.commands import processes
+from kubescript.commands import given, processes
 from kubescript.executor import executor
 from kubescript.plans import rollouts
 from kubescript.telemetry import evaluation
@@ -141,6 +141,7 @@ class Tenant:
             observers=self._shared.observers,
             owner=self._caller.key if self._caller is not None else "",
             scripts=self._shared.executor,
+            holder=given.caller,
         )
 
     @functools.cached_property

@@ -49,6 +49,8 @@ class Fault:
     message: str
     type: str = ""
     """The script's exception type, when it raised one."""
+    foreign: bool = False
+    """Whether the message has the words of a program that has talked to the cluster, or to a cloud."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,8 @@ READS = """
     get pods --help
     get pods -h
     get -- pods
-    logs -f ledger-0 -n payments -c ledger --tail=20 --since 5m
-    logs -fp ledger-0 --tail=-1
+    logs --follow=false ledger-0 -n payments -c ledger --tail=20 --since 5m
+    logs -p ledger-0 --tail=-1
     logs deploy/api --all-containers --prefix --timestamps
     explain pods.spec --recursive
     explain pod -R

@@ -16,6 +16,7 @@ import yaml
 
 from kubescript import config, errors
 from kubescript.commands import given
+from kubescript.config import section
 
 __all__ = ["Cloud", "of"]
 
@@ -110,7 +111,10 @@ def _entries(path: Path) -> dict[str, dict[str, Any]]:
     """Returns the clouds of a file. Raises ConfigError, which quotes nothing of it."""
     try:
         with path.open("rb") as file:
-            loaded = yaml.safe_load(file.read(_MAX_FILE))
+            text = file.read(_MAX_FILE + 1)
+        if len(text) > _MAX_FILE:
+            raise errors.ConfigError(f"{path} has more than {_MAX_FILE >> 20} MiB")
+        loaded = yaml.safe_load(text)
         found = {str(name): dict(entry) for name, entry in loaded["clouds"].items()}
     except OSError as error:
         raise errors.ConfigError(f"{path} cannot be read: {error.strerror}") from None
@@ -136,7 +140,7 @@ def _cloud(settings: config.OpenStack, name: str, entry: Mapping[str, Any], secr
         json.dumps({"clouds": {name: secrets}}, default=str) if secrets else "",
         auth_url=str(auth.get("auth_url", "")),
         scope=json.dumps([changed.get("region_name"), _project(auth)]),
-        readable=tuple(str(changed[key]) for key in _FILES if changed.get(key)),
+        readable=tuple(str(section.with_home(Path(str(changed[key])))) for key in _FILES if changed.get(key)),
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from typing import Final
 
 from kubescript import errors
 
-__all__ = ["Given", "current", "using"]
+__all__ = ["Given", "caller", "current", "using"]
 
 _MAX_TOKEN: Final = 16_384
 """Characters; Keystone's have 200 to 300, and the longest that an identity provider signs have 6,000."""
@@ -48,6 +49,14 @@ class Given:
     def has_openshift(self) -> bool:
         """Whether the request says anything of OpenShift."""
         return bool(self.ocp_token or self.ocp_url)
+
+
+def caller() -> str:
+    """Returns a text that tells whoever brings these tokens from all others; empty where no token came. Raises
+    RequestError."""
+    request = current()
+    tokens = request.os_token, request.ocp_token
+    return hashlib.sha256("\0".join(tokens).encode()).hexdigest()[:32] if any(tokens) else ""
 
 
 _Headers = Iterable[tuple[bytes, bytes]]

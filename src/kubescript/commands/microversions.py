@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["COMMAND", "Known", "parse"]
+__all__ = ["COMMAND", "PATIENCE_S", "Known", "parse"]
 
 COMMAND: Final = ("versions", "show", "--format", "json")
 """The command that the host runs once per cloud; its answer goes to `parse`."""
@@ -32,7 +32,11 @@ _VERSION: Final = re.compile(r"(\d{1,4})\.(\d{1,4})", re.ASCII)
 
 _LASTS_S: Final = 3_600.0
 """Seconds for which a cloud's answer counts."""
+_SILENCE_S: Final = 30.0
+"""Likewise for a cloud that has not answered."""
 _MAX_CLOUDS: Final = 256
+PATIENCE_S: Final = 5.0
+"""Seconds that a command line waits for microversions."""
 
 
 @dataclass(slots=True)
@@ -52,17 +56,24 @@ class Known:
         self._lock = threading.Lock()
         self._clouds: dict[str, _Cloud] = {}
 
-    def of(self, name: str, ask: Callable[[], dict[str, str]]) -> dict[str, str]:
-        """Returns those of a cloud, by any name that tells it from others. An empty answer is not kept."""
+    def of(self, name: str, ask: Callable[[], dict[str, str] | None]) -> dict[str, str]:
+        """Returns those of a cloud, by any name that tells it from others; none while nobody knows them. `ask` returns
+        None for an answer that is not to be kept."""
         with self._lock:
             if name not in self._clouds and len(self._clouds) >= _MAX_CLOUDS:  # Attack: ever other projects
                 self._clouds.clear()
             cloud = self._clouds.setdefault(name, _Cloud())
-        with cloud.lock:
-            if time.monotonic() >= cloud.until:
-                cloud.versions = ask()
-                cloud.until = time.monotonic() + (_LASTS_S if cloud.versions else 0)
+        if not cloud.lock.acquire(timeout=PATIENCE_S):
             return cloud.versions
+        try:
+            if time.monotonic() >= cloud.until:
+                found = ask()
+                cloud.versions = found or {}
+                kept_s = _LASTS_S if found else _SILENCE_S
+                cloud.until = 0 if found is None else time.monotonic() + kept_s
+            return cloud.versions
+        finally:
+            cloud.lock.release()
 
 
 def parse(answer: str) -> dict[str, str]:

@@ -15,7 +15,7 @@ from kubescript.commands import oc_commands
 
 __all__ = ["Rules", "check"]
 
-_FORMATS: Final = frozenset({"json", "yaml", "kyaml", "name", "wide", "plaintext", "plaintext-openapiv2"})
+_FORMATS: Final = frozenset({"json", "yaml", "kyaml", "name", "wide", "plaintext"})
 _TEMPLATES: Final = ("jsonpath=", "jsonpath-as-json=", "custom-columns=", "go-template=", "template=")
 _MAX_LEVEL: Final = 10
 """Of `-v`: kubectl knows none above."""
@@ -27,12 +27,12 @@ _SHOWN: Final = 60
 class Rules:
     """What the operator allows. Each entry is the first words of commands, such as `adm policy who-can`.
 
-    `allowed` None: the reads of oc_commands.toml. `blocked` None: its blocked commands. `allow_write` adds its writes.
+    `allowed` None: the reads of oc_commands.toml. `blocked` is added to its blocked commands, `allow_write` its writes.
     A blocked command is refused, unless the operator has written a longer entry of `allowed` for it.
     """
 
     allowed: tuple[str, ...] | None = None
-    blocked: tuple[str, ...] | None = None
+    blocked: tuple[str, ...] = ()
     allow_write: bool = False
 
 
@@ -84,7 +84,7 @@ def _checked_command(words: oc_commands.Command, ended_by: str, rules: Rules) ->
     """Returns the words that name the command; the rest of `words` are its arguments."""
     allowed_words = oc_commands.READS if rules.allowed is None else _entries(rules.allowed)
     allowed = oc_commands.longest(words, allowed_words)
-    blocked = oc_commands.longest(words, oc_commands.BLOCKED if rules.blocked is None else _entries(rules.blocked))
+    blocked = oc_commands.longest(words, [*oc_commands.BLOCKED, *_entries(rules.blocked)])
     if blocked and (rules.allowed is None or allowed <= blocked):
         instead = oc_commands.BLOCKED.get(words[:blocked], "the operator of this server has blocked it")
         raise _command_denied(words[:blocked], instead)
@@ -159,6 +159,10 @@ def _next_value(spelling: str, waiting: Iterator[str]) -> str:
 
 def _check_value(flag: _Flag) -> None:
     value = flag.value or ""
+    if flag.name == "follow" and flag.value != "false":
+        raise _denied(
+            "Logs cannot be followed here: read the last lines with --tail=, or those of a time with --since=."
+        )
     if flag.name == "output" and value not in _FORMATS and not value.startswith(_TEMPLATES):
         instead = f"{', '.join(sorted(_FORMATS))} or {'…, '.join(_TEMPLATES)}…"
         raise _denied(f"-o {_quoted(value)} is refused; nothing is read from files: write one of {instead}")

@@ -32,7 +32,7 @@ class Runner:
         """`later` runs a function after an answer has been sent."""
         self._settings = settings.openshift
         self._rules = oc_arguments.Rules(
-            self._settings.allowed_commands, self._settings.blocked_commands, self._settings.allow_write
+            self._settings.allowed_commands, self._settings.blocked_commands or (), self._settings.allow_write
         )
         self._processes = started
         self.later = later
@@ -57,10 +57,11 @@ class Runner:
             worker = self._processes.start("openshift", job.limits)
             held.enter_context(job.cancellation.closing(worker.kill))
             running = held.enter_context(process.started(worker, order, strict=self._processes.strict))
-            assert running.way_out is not None
+            if running.way_out is None:  # no descriptor was free for it
+                raise errors.WorkerError("the process of the command line has no way out; run it again")
             asked = proxy.Proxy(running.way_out, job, deadline)
             with asked.serving():
-                output = running.read(deadline, job.limits.output_bytes)
+                output = running.read(deadline, job.limits.output_bytes, job.cancellation)
         usage = types.Usage(
             wall_ms=(time.monotonic() - began) * 1000,
             cpu_ms=output.cpu_ms,

@@ -75,14 +75,16 @@ class Runner:
         notes = (_WITHOUT_PROJECT,) if output.status != 0 and cloud.lacks_project else ()
         return outcome.outcome(job, output, usage, notes)
 
-    def _asked(self, job: conversation.Job, cloud: clouds.Cloud) -> dict[str, str]:
-        """Asks the cloud for its microversions. Returns none where it does not say: the command will say why."""
-        output = self._output(job, cloud, list(microversions.COMMAND), {})
+    def _asked(self, job: conversation.Job, cloud: clouds.Cloud) -> dict[str, str] | None:
+        """Asks the cloud for its microversions. Returns None where it does not say: the command will say why."""
+        short = replace(job, deadline=time.monotonic() + microversions.PATIENCE_S)
+        output = self._output(short, cloud, list(microversions.COMMAND), {})
         if output.status == 0:
             with contextlib.suppress(ValueError):
                 return microversions.parse(output.stdout)
         log.warning("the cloud's microversions are not known", extra={"event": "openstack.microversions"})
-        return {}
+        # A cloud that is silent is not asked again at once; who is refused there says nothing of the cloud.
+        return {} if output.is_over else None
 
     def _output(
         self, job: conversation.Job, cloud: clouds.Cloud, arguments: list[str], versions: dict[str, str]
@@ -103,4 +105,4 @@ class Runner:
             job.cancellation.closing(worker.kill),
             process.started(worker, order, strict=self._processes.strict) as running,
         ):
-            return running.read(job.deadline, job.limits.output_bytes)
+            return running.read(job.deadline, job.limits.output_bytes, job.cancellation)

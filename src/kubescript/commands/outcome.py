@@ -8,6 +8,7 @@ from typing import Final
 from kubescript import types
 from kubescript.commands import process
 from kubescript.executor import conversation
+from kubescript.wire import commands
 
 __all__ = ["outcome"]
 
@@ -21,7 +22,7 @@ def outcome(
     """Returns the outcome. A command that fails has what it wrote as its error."""
     fault = _fault(job, output)
     printed = output.stdout
-    if fault is None or fault.code != "command.failed":
+    if fault is None or not fault.foreign:
         printed += output.stderr
     return types.Outcome(
         printed=printed,
@@ -37,11 +38,14 @@ def outcome(
 def _fault(job: conversation.Job, output: process.Output) -> types.Fault | None:
     if output.status == 0:
         return None
-    if job.cancellation.cancelled:
+    if output.cancelled:
         return types.Fault("cancelled", "the client cancelled the command")
-    if output.status is None:
+    if output.is_over:
         seconds = job.limits.timeout_ms / 1000
         return types.Fault("limit.time", f"the command was ended at its {seconds:g} s deadline; ask for less at once")
-    if output.status in {-signal.SIGKILL, -signal.SIGXCPU, -signal.SIGSYS}:
+    if output.status in {-signal.SIGKILL, -signal.SIGXCPU}:
         return types.Fault("limit.memory", _ENDED)
-    return types.Fault("command.failed", output.stderr.strip() or f"exit code {output.status}")
+    if output.status is None or output.status < 0:
+        return types.Fault("worker.died", "the process of the command ended unexpectedly; run it again")
+    code = "policy.command" if output.status == commands.REFUSED else "command.failed"
+    return types.Fault(code, output.stderr.strip() or f"exit code {output.status}", foreign=True)

@@ -11,10 +11,10 @@ import select
 import socket
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from kubescript import errors, layers, spawner
+from kubescript import cancellation, errors, layers, spawner
 from kubescript.wire import commands, protocol
 
 __all__ = ["Output", "Process", "WayOut", "started"]
@@ -35,7 +35,11 @@ class Output:
     dropped: int
     """Bytes that are not kept."""
     status: int | None
-    """The exit code, negative for a signal; None: it was ended at its deadline."""
+    """The exit code, negative for a signal; None: nobody knows."""
+    is_over: bool = False
+    """Whether the process was ended at its deadline."""
+    cancelled: bool = False
+    """Whether the client has cancelled the command."""
     cpu_ms: float = 0.0
     peak_bytes: int = 0
 
@@ -58,9 +62,9 @@ class Process:
         self.way_out = way_out
         """None for a program that has a network."""
 
-    def read(self, deadline: float, limit: int) -> Output:
+    def read(self, deadline: float, limit: int, cancelled: cancellation.Cancellation | None = None) -> Output:
         """Returns what the process writes until it ends or until the deadline (time.monotonic). Of each of its two
-        outputs about `limit` bytes are kept."""
+        outputs about `limit` bytes are kept. `cancelled` is what ends it sooner."""
         texts = {descriptor: _Text(limit + _SPARE) for descriptor in self._outputs}
         is_over = not _read_all(texts, deadline)
         if is_over:
@@ -68,9 +72,13 @@ class Process:
         self._worker.wait(_REAP_S)
         end = self._worker.exit
         out, err = (texts[descriptor] for descriptor in self._outputs)
-        status = None if is_over or end is None else end.status
-        cpu_ms, peak = (end.cpu_ms, end.peak_bytes) if end is not None else (0.0, 0)
-        return Output(out.kept(), err.kept(), out.dropped + err.dropped, status, cpu_ms, peak)
+        kept = Output(
+            out.kept(), err.kept(), 0, None, is_over=is_over, cancelled=cancelled is not None and cancelled.cancelled
+        )
+        kept = replace(kept, dropped=out.dropped + err.dropped)  # known once they are cut
+        if end is None:
+            return kept
+        return replace(kept, status=end.status, cpu_ms=end.cpu_ms, peak_bytes=end.peak_bytes)
 
 
 class _Text:
@@ -155,6 +163,10 @@ def _confined(worker: spawner.Worker, held: contextlib.ExitStack, *, strict: boo
         listener = held.enter_context(socket.socket(fileno=descriptors[0]))
         way_out = WayOut(listener, confined.secret)
     _check(confined.layers, strict=strict)
+    try:
+        worker.socket.sendall(commands.GO)
+    except OSError as error:
+        raise _unstarted(error) from None
     return way_out
 
 

@@ -27,7 +27,8 @@ class Processes:
         self.places = concurrency.Places(
             settings.processes_pool_size,
             settings.sandbox.max_queue,
-            shared=settings.knows_callers,
+            # Who brings a token of his own is one of several too.
+            shared=settings.knows_callers or bool(settings.openstack.auth_urls or settings.openshift.urls),
             what="command lines",
             setting="processes_pool_size",
         )

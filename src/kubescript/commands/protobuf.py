@@ -1,6 +1,7 @@
 """Reads the bodies that `kubectl` writes as protobuf: questions about the caller's own rights.
 
-Since 1.35 its typed clients prefer protobuf. The other commands that are allowed write JSON, or nothing.
+Since 1.35 its typed clients prefer protobuf. `create` uses them too: that is refused, and the answer says so. The other
+commands that are allowed write JSON, or nothing.
 """
 
 from __future__ import annotations

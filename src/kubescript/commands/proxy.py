@@ -37,6 +37,9 @@ _MAX_BODY: Final = 3 << 20
 """Bytes: an API server's own limit."""
 _MAX_PARAMETERS: Final = 64
 _CHUNK: Final = 64 * 1024
+_END_S: Final = 2.0
+"""Seconds that a thread may take to end."""
+_PAUSE_S: Final = 0.05
 _METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 _CONTENT_TYPES: Final = {
     "": "json",
@@ -64,6 +67,10 @@ class Proxy:
         """With the token of the request that is being answered."""
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
+        self._threads: list[threading.Thread] = []
+        self._responses: list[types.Response] = []
+        """Those that are being read."""
+        self._has_ended = False
         self._running = 0
         self.calls = 0
         self.bytes = 0
@@ -72,23 +79,25 @@ class Proxy:
 
     @contextlib.contextmanager
     def serving(self) -> Iterator[None]:
-        """Within it, requests are answered. Those that are not at its end are given up."""
-        thread = threading.Thread(target=self._accept, name="kubescript-proxy", daemon=True)
-        thread.start()
+        """Within it, requests are answered. Those that are not at its end are given up; then nothing is left of it."""
+        accepting = threading.Thread(target=self._accept, name="kubescript-proxy", daemon=True)
+        accepting.start()
         try:
             yield
         finally:
             self._end()
-            thread.join()
+            for thread in (accepting, *self._threads):
+                thread.join(_END_S)
 
     def _end(self) -> None:
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
         with self._lock:
-            sockets, is_waiting = list(self._open), self._running
-        for sock in sockets:
+            self._has_ended = True
+            sockets, responses, is_waiting = list(self._open), list(self._responses), self._running
+        for sock in (self._listener, *sockets):
             with contextlib.suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
+        for response in responses:  # of a watch, which would go on until the deadline
+            response.close()
         if is_waiting:
             self._job.cancellation.cancel()
 
@@ -96,17 +105,32 @@ class Proxy:
         while True:
             try:
                 sock, _ = self._listener.accept()
-            except OSError:  # `_end` has shut it down
-                return
-            with self._lock:
-                has_room = len(self._open) < _MAX_CONNECTIONS
-                if has_room:
-                    self._open.add(sock)
-            if not has_room:
-                sock.close()
+            except OSError:  # `_end` has shut it down, or no descriptor is free for a while
+                if self._has_ended:
+                    return
+                time.sleep(_PAUSE_S)
                 continue
-            serve = functools.partial(self._context.copy().run, self._serve, sock)
-            threading.Thread(target=serve, name="kubescript-proxy", daemon=True).start()
+            self._began(sock)
+
+    def _began(self, sock: socket.socket) -> None:
+        """Begins to serve a connection, unless there are too many."""
+        serve = functools.partial(self._context.copy().run, self._serve, sock)
+        thread = threading.Thread(target=serve, name="kubescript-proxy", daemon=True)
+        with self._lock:
+            has_room = len(self._open) < _MAX_CONNECTIONS and not self._has_ended
+            if has_room:
+                self._open.add(sock)
+                self._threads.append(thread)
+        try:
+            if has_room:
+                thread.start()
+            else:
+                sock.close()
+        except RuntimeError:  # the kernel starts no more threads
+            self._forget(sock)
+            with self._lock:
+                self._threads.remove(thread)
+            sock.close()
 
     def _serve(self, sock: socket.socket) -> None:
         try:
@@ -117,8 +141,26 @@ class Proxy:
         except Exception:
             log.exception("a request of a command failed", extra={"event": "proxy.bug"})
         finally:
+            self._forget(sock)
+
+    def _forget(self, sock: socket.socket) -> None:
+        with self._lock:
+            self._open.discard(sock)
+
+    @contextlib.contextmanager
+    def reading(self, response: types.Response) -> Iterator[None]:
+        """Within it, an answer is read, unless the command ends."""
+        with self._lock:
+            self._responses.append(response)
+            has_ended = self._has_ended
+        try:
+            if has_ended:
+                response.close()
+            yield
+        finally:
+            response.close()
             with self._lock:
-                self._open.discard(sock)
+                self._responses.remove(response)
 
     @property
     def seconds_left(self) -> float:
@@ -228,15 +270,14 @@ class _Connection:
     def _write(self, answer: _Answer) -> None:
         headers = list(answer.headers.items())
         try:
-            self._send(h11.Response(status_code=answer.status, headers=headers))
-            for chunk in answer.response.chunks:
-                self._proxy.take(len(chunk))
-                self._send(h11.Data(data=bytes(chunk)))
-            self._send(h11.EndOfMessage())
+            with self._proxy.reading(answer.response):
+                self._send(h11.Response(status_code=answer.status, headers=headers))
+                for chunk in answer.response.chunks:
+                    self._proxy.take(len(chunk))
+                    self._send(h11.Data(data=bytes(chunk)))
+                self._send(h11.EndOfMessage())
         except errors.KubescriptError:  # the body has broken off, and so does this one
             self._http.send_failed()
-        finally:
-            answer.response.close()
 
     def _send(self, event: h11.Event) -> None:
         self._socket.settimeout(self._proxy.seconds_left)
@@ -259,7 +300,8 @@ def _call(method: str, target: str, headers: dict[str, str], body: bytes, secret
     fields = {
         "method": method,
         "path": segments,
-        "query": options,
+        # --request-timeout: the command's own deadline counts.
+        "query": [(key, value) for key, value in options if key != "timeout"],
         "content_type": content_type,
         "accept": _accept(headers.get("accept", ""), segments),
     }
@@ -276,13 +318,17 @@ def _json_body(content_type: str, body: bytes) -> tuple[str, bytes]:
         except protobuf.UnknownMessageError as error:
             name = f"protobuf ({error})"
     if body and name not in _CONTENT_TYPES:
-        raise errors.RequestError(f"bodies are JSON here, not {name[:200]}", code="request.body")
+        raise errors.RequestError(
+            f"bodies are JSON here, not {name[:200]}: kubectl writes it as protobuf since 1.35; patch or scale what is "
+            "there, or have a person run the command",
+            code="request.body",
+        )
     return _CONTENT_TYPES.get(name, "json"), body
 
 
 def _accept(accept: str, segments: list[str]) -> protocol.Accept:
     """Returns the representation that is asked for; whatever the broker does not know comes as JSON."""
-    if segments[-1:] == ["log"]:
+    if segments[-3:-2] == ["pods"] and segments[-1] == "log":
         return "text"
     if "as=APIGroupDiscoveryList" in accept:
         return "discovery"

@@ -64,8 +64,8 @@ def restrict(paths: Mapping[str, int] = {}, connect: Sequence[int] | None = ()) 
     """Restrict this process; returns the ABI as a detail for the report. Needs no_new_privs. Raises OSError where
     Landlock is missing.
 
-    `paths` grants rights below a path; one that does not exist is left out. `connect` names the TCP ports that may be
-    connected to; None: all of them.
+    `paths` grants rights below a path; one that cannot be reached is left out. `connect` names the TCP ports that may
+    be connected to; None: all of them.
     """
     version = abi()
     if version == 0:
@@ -87,7 +87,8 @@ def restrict(paths: Mapping[str, int] = {}, connect: Sequence[int] | None = ()) 
 
 
 def _allow_path(ruleset: int, path: str, rights: int) -> None:
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+    # Nothing is granted for a path that this process cannot reach, and all else is forbidden all the same.
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
         parent = os.open(path, os.O_PATH | os.O_CLOEXEC)
         try:
             if not stat.S_ISDIR(os.fstat(parent).st_mode):

@@ -79,7 +79,7 @@ def apply(steps: Steps, confinement: Confinement) -> tuple[protocol.Layer, ...]:
         try:
             detail = step(confinement)
             layers.append(protocol.Layer(name, active=True, detail=detail))
-        except OSError as error:
+        except (OSError, ValueError) as error:  # setrlimit raises ValueError
             layers.append(protocol.Layer(name, active=False, detail=str(error)))
     return tuple(layers)
 
@@ -255,7 +255,9 @@ def _limits(confinement: Confinement, *, memory: int) -> str:
         resource.RLIMIT_MSGQUEUE: 0,
     }
     for limit, value in fixed.items():
-        resource.setrlimit(limit, (value, value))
+        _, most = resource.getrlimit(limit)
+        lowered = value if most == resource.RLIM_INFINITY else min(value, most)  # nobody may raise it
+        resource.setrlimit(limit, (lowered, lowered))
     return f"memory {confinement.address_space >> 20} MiB, cpu {confinement.cpu_seconds} s"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 import functools
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -38,10 +37,11 @@ class Classification:
         return self.reads | self.writes | frozenset(self.withheld)
 
     def refusal(self, name: str, allowed: Iterable[str], *, allow_write: bool) -> str | None:
-        """Why the command may not run, and what to do; None when it may. `allowed` are the operator's patterns."""
+        """Why the command may not run, and what to do; None when it may. `allowed` are the first words
+        of the operator's own."""
         if name in self.withheld:
             return f"`{name}` is refused: {self.withheld[name]}, and no setting allows that."
-        if name in self.reads or any(fnmatch.fnmatchcase(name, pattern) for pattern in allowed):
+        if name in self.reads or any(f"{name} ".startswith(f"{words} ") for words in allowed):
             return None
         if name not in self.writes:
             return f"`{name}` is refused: nobody has classified it as a read. {_ASK}: openstack.allowed_commands."

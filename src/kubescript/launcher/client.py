@@ -46,6 +46,8 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
     paths["/dev/null"] = landlock.READ | landlock.WRITE
     layers = inherited + lockdown.apply(lockdown.client_steps(paths), confinement)
     commands.send(sock, commands.Confined(layers))
+    if sock.recv(len(commands.GO)) != commands.GO:
+        os._exit(1)
     sock.detach()
     streams.close_others()
     gc.enable()

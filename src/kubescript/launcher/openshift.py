@@ -68,6 +68,8 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
     layers += lockdown.apply(lockdown.program_steps(paths, port), confinement)
     layers += (_egress(layers),)
     commands.send(sock, commands.Confined(layers, secret), (listener.fileno(),))
+    if sock.recv(len(commands.GO)) != commands.GO:
+        os._exit(1)
     listener.close()
     streams.close_others(kept=(binary, kubeconfig))
     try:

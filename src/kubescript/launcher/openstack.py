@@ -8,6 +8,7 @@ import io
 import os
 import sys
 import threading
+import warnings
 from contextlib import suppress
 from typing import Any
 
@@ -60,7 +61,7 @@ def run(order: commands.OpenStackOrder) -> int:
         return _run(order)
     except refusal.Refused as refused:
         sys.stderr.write(f"openstack: {refused}\n")
-        return refusal.EXIT_CODE
+        return commands.REFUSED
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except BaseException as error:  # a traceback shows values, and some are credentials
@@ -86,6 +87,7 @@ def _isolate() -> None:
     os.environ.clear()
     os.environ["LC_ALL"] = "C.UTF-8"
     os.environ["NETRC"] = "/nonexistent"  # requests would take passwords from the .netrc of the server's user
+    warnings.simplefilter("ignore")  # they name files of the server
     sys.argv = ["openstack"]
     sys.stdin = _NoTerminal()
     sys.excepthook = _say_nothing

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["EXIT_CODE", "Refused"]
-
-EXIT_CODE = 3
-"""Of a command that was refused; openstackclient itself ends with 0, 1 or 2."""
+__all__ = ["Refused"]
 
 
 class Refused(BaseException):

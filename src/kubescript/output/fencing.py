@@ -119,6 +119,8 @@ class Own:
 
     def wrote_fault(self, fault: types.Fault) -> bool:
         """Whether nothing in the error's text came from the cluster."""
+        if fault.foreign:
+            return self.wrote(fault.message)
         # Attack: a worker that has fallen sends a text of a pod as the type, which stands before the message.
         if not _NAME.fullmatch(fault.type):
             return False

@@ -1,8 +1,8 @@
 """What the host and the process of one command line tell each other.
 
 The host sends an order, with the descriptors for standard output and standard error. The process answers with the
-layers of its confinement, once it is confined, and then becomes, or runs, the program. Both sides are ours until then,
-and no byte of the program's travels on this socket.
+layers of its confinement, once it is confined; when the host is content, it becomes, or runs, the program. Both sides
+are ours until then, and no byte of the program's travels on this socket.
 """
 
 from __future__ import annotations
@@ -16,7 +16,12 @@ import msgspec
 
 from kubescript.wire import protocol
 
-__all__ = ["Confined", "OpenShiftOrder", "OpenStackOrder", "receive", "send"]
+__all__ = ["GO", "REFUSED", "Confined", "OpenShiftOrder", "OpenStackOrder", "receive", "send"]
+
+GO: Final = b"\1"
+"""What the host answers when it is content with the layers; the program does not run before."""
+REFUSED: Final = 3
+"""The exit code of `openstack` for what may not be run; openstackclient itself ends with 0, 1 or 2."""
 
 _LENGTH: Final = struct.Struct("<I")
 _MAX: Final = 4 << 20
@@ -49,7 +54,7 @@ class OpenStackOrder(msgspec.Struct, frozen=True):
     microversions: dict[str, str]
     """Defaults of options, by the name of what they set: {"os_compute_api_version": "2.96"}."""
     allowed: list[str]
-    """Further commands that the operator takes for reads; `*` stands for any text."""
+    """First words of further commands that the operator takes for reads."""
     allow_write: bool
     readable: list[str]
     """Files with CAs."""

@@ -137,6 +137,16 @@ def test_an_unknown_variable_is_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
         config.load({}, None)
 
 
+def test_a_variable_with_a_list_that_is_no_json_is_an_error_that_says_how(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No traceback, and nothing of the value; as JSON it counts."""
+    monkeypatch.setenv("KUBESCRIPT_HTTP__HOSTS", "a.example.com")
+    with pytest.raises(errors.ConfigError, match='field "http"') as caught:
+        config.load({}, None)
+    assert "JSON" in caught.value.remedy and "a.example.com" not in caught.value.message
+    monkeypatch.setenv("KUBESCRIPT_HTTP__HOSTS", '["a.example.com"]')
+    assert config.load({}, None).http.hosts == ("a.example.com",)
+
+
 # --- what runs command lines ---
 
 

@@ -39,8 +39,8 @@ class OpenStack(section.Section):
     """The toolset `openstack` (docs/openstack.md)."""
 
     allow_write: bool = False
-    """Run every command, and not only those that read. No plan is made, and nobody is asked: a command line that writes
-    is sent at once."""
+    """Run commands that write too; those that handle credentials, files of the server or a terminal never run. No plan
+    is made, and nobody is asked: what a command line changes is changed at once."""
     cloud: str | None = None
     """The cloud of `clouds_file`. Default: the only one in it, or `openstack`."""
     clouds_file: section.UserPath | None = None
@@ -50,11 +50,13 @@ class OpenStack(section.Section):
     """The only Keystone URLs that a request may name in its header `OS_URL`. With them, each request brings its own
     token in `OS_TOKEN`, and the operator's credentials are never used. Default: none, so requests bring nothing."""
     ca_cert: section.UserPath | None = None
-    """CAs of the cloud's services, in PEM. Default: what clouds.yaml says, else the system's."""
+    """CAs of the cloud's services, in PEM. Default: what clouds.yaml says, else those that come with the client
+    (certifi), and not the system's."""
     insecure: bool = False
     """Do not check who the cloud's services are. Whoever is between can read and use the tokens."""
     allowed_commands: tuple[_Words, ...] = ()
-    """Commands that may run besides those that are known to read, by their first words: `loadbalancer status show`."""
+    """Commands that may run besides those that are known to read, by their full names: `loadbalancer status show`. What
+    they send by other methods than GET needs `allow_write` as well."""
 
     @pydantic.model_validator(mode="after")
     def _one_source(self) -> OpenStack:
@@ -77,8 +79,9 @@ class OpenShift(section.Section):
     """The commands that may run without `allow_write`, by their first words: `get`, `adm top`. Default: those that are
     known to read."""
     blocked_commands: tuple[_Words, ...] | None = None
-    """Commands that never run, by their first words, also with `allow_write`. They are added to those that cannot be
-    permitted."""
+    """Commands that do not run, by their first words, with `allow_write` neither, unless `allowed_commands` names them
+    with more words. Default: a list of those that open tunnels, run programs, read files and handle credentials or
+    rights. Without it these are still unknown, so that they run only where `allowed_commands` names them."""
     urls: tuple[_Url, ...] = ()
     """The only API servers that a request may name in its header `OCP_URL`. With them, each request brings its own
     token in `OCP_TOKEN`, and the operator's kubeconfig is never used. Default: none, so requests bring nothing."""

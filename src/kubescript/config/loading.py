@@ -53,6 +53,9 @@ def load(flags: Mapping[str, object], file: Path | None, folder: Path | None = N
         settings = _layered(data)(**flags)
     except pydantic.ValidationError as error:
         raise errors.ConfigError(_explain(error, path)) from None
+    except pydantic_settings.SettingsError as error:  # it names the setting, and quotes no value
+        remedy = """lists and tables in variables are JSON: KUBESCRIPT_HTTP__HOSTS='["a.example.com"]'"""
+        raise errors.ConfigError(f"a {PREFIX} variable cannot be read: {error}", remedy=remedy) from None
     _check_contexts(settings)
     return _with_bound(_with_transport(settings), flags)
 

@@ -350,3 +350,15 @@ def test_its_limits_are_those_of_the_kernel(attacker: Attacker) -> None:
         "c": ("0", "0"), "f": ("0", "0"), "l": ("0", "0"), "n": ("256", "256"), "q": ("0", "0"), "t": ("2", "2"),
     }  # fmt: skip
     assert int(found["d"][0]) < 256 * 1024  # KiB
+
+
+@pytest.mark.promise("X-05")
+def test_an_order_that_cannot_be_read_ends_no_other_command(attacker: Attacker) -> None:
+    """Its process ends alone, and those beside it go on."""
+    with attacker.started("read -t 3 line < /proc/self/fd/2; echo works") as running:
+        broken = attacker.source.spawn(MEMORY, 2)
+        with contextlib.closing(broken):
+            broken.socket.sendall(b"\xff" * 64)
+            assert broken.wait(SECONDS)
+        assert running.read(time.monotonic() + SECONDS, 1000).stdout == "works\n"
+    assert attacker("echo works").stdout == "works\n"

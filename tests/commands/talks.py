@@ -52,6 +52,11 @@ class Talk:
         """The processes of command lines that live now."""
         return commands_of(self.file)
 
+    def descriptors(self) -> int:
+        """How many descriptors the server has open."""
+        (server,) = servers_of(self.file)
+        return len(list(Path(f"/proc/{server}/fd").iterdir()))
+
 
 def configured(folder: Path, kubeconfig: Path | None, *, top: str = "", openshift: str = "", more: str = "") -> Path:
     """Writes a configuration: lines of its beginning, of its table [openshift], and further tables."""
@@ -94,9 +99,15 @@ def plain(line: str, kubeconfig: Path) -> subprocess.CompletedProcess[str]:
 
 def commands_of(file: Path) -> set[int]:
     """The processes of command lines that live now, of the server with this configuration."""
-    servers = [pid for pid in _all() if str(file) in _words(pid)]
-    forks = [pid for server in servers for pid in _children(server) if "kubescript.launcher.start" in _words(pid)]
+    forks = [
+        pid for server in servers_of(file) for pid in _children(server) if "kubescript.launcher.start" in _words(pid)
+    ]
     return {pid for fork in forks for pid in _children(fork) if not _is_dead(pid)}
+
+
+def servers_of(file: Path) -> list[int]:
+    """The servers with this configuration."""
+    return [pid for pid in _all() if str(file) in _words(pid)]
 
 
 def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:

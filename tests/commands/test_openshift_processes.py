@@ -143,3 +143,15 @@ def test_each_command_line_and_each_of_its_calls_is_on_record(kubeconfig: Path, 
         (by_line["get cm -n shop"], "list", "configmaps", "deny"),
     ]
     trails.verified(file)
+
+
+def test_nothing_of_a_watch_outlives_its_command(kubeconfig: Path, tmp_path: Path) -> None:
+    """No connection to the cluster, no descriptor and no thread: a hundred such commands would take the server down."""
+    with served(kubeconfig, tmp_path) as talk:
+        check_works(talk)
+        line = "wait ns/default --for=jsonpath={.metadata.name}=default"
+        talk.text(line)
+        before = talk.descriptors()
+        for _ in range(5):
+            talk.text(line)
+        talks.until(lambda: talk.descriptors() <= before + 2)  # a connection may be kept for the next one

@@ -55,7 +55,7 @@ class OpenStack(section.Section):
     insecure: bool = False
     """Do not check who the cloud's services are. Whoever is between can read and use the tokens."""
     allowed_commands: tuple[_Words, ...] = ()
-    """Commands that may run besides those that are known to read, by their full names: `loadbalancer status show`. What
+    """Commands that may run besides those that are known to read, by their first words: `loadbalancer status`. What
     they send by other methods than GET needs `allow_write` as well."""
 
     @pydantic.model_validator(mode="after")
@@ -79,9 +79,9 @@ class OpenShift(section.Section):
     """The commands that may run without `allow_write`, by their first words: `get`, `adm top`. Default: those that are
     known to read."""
     blocked_commands: tuple[_Words, ...] | None = None
-    """Commands that do not run, by their first words, with `allow_write` neither, unless `allowed_commands` names them
-    with more words. Default: a list of those that open tunnels, run programs, read files and handle credentials or
-    rights. Without it these are still unknown, so that they run only where `allowed_commands` names them."""
+    """Further commands that do not run, by their first words, with `allow_write` neither, unless `allowed_commands`
+    names them with more words. Those that open tunnels, run programs, read files and handle credentials or rights are
+    blocked in any case."""
     urls: tuple[_Url, ...] = ()
     """The only API servers that a request may name in its header `OCP_URL`. With them, each request brings its own
     token in `OCP_TOKEN`, and the operator's kubeconfig is never used. Default: none, so requests bring nothing."""

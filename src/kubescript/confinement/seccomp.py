@@ -52,7 +52,7 @@ _REFUSED_CALLS: Final = (
 _FORBIDDEN_CALLS: Final = (
     # other processes and programs: see also `clone` below
     "fork", "vfork", "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "kcmp", "kill", "tkill",
-    "pidfd_open", "pidfd_getfd", "pidfd_send_signal",
+    "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_open", "pidfd_getfd", "pidfd_send_signal",
     # namespaces, mounts and what only root does
     "unshare", "setns", "mount", "umount2", "pivot_root", "chroot", "move_mount", "open_tree", "fsopen", "fsmount",
     "fsconfig", "fspick", "mount_setattr", "open_by_handle_at", "name_to_handle_at", "swapon", "swapoff", "reboot",

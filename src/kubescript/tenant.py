@@ -112,8 +112,8 @@ class Tenant:
             self.evaluator,
             self._shared.processes,
             self._shared.executor.later,
-            self._of,
-            self._named,
+            self._evaluator_of,
+            lambda: self._api_servers,
             self._route,
         )
 
@@ -123,11 +123,7 @@ class Tenant:
 
         return api_servers.ApiServers(cluster_parts.of_urls(self.settings, self._engine))
 
-    def _named(self) -> evaluator.CallHandler:
-        """Returns what answers calls where requests name their API server. Raises ConfigError."""
-        return self._api_servers
-
-    def _of(self, runner: evaluator.Runner, handler: evaluator.CallHandler) -> evaluator.Evaluator:
+    def _evaluator_of(self, runner: evaluator.Runner, handler: evaluator.CallHandler) -> evaluator.Evaluator:
         """Returns the caller's evaluator of command lines."""
         return evaluator.Evaluator(
             self.settings,

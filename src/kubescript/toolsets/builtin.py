@@ -37,7 +37,7 @@ class Parts:
     """Runs a function after the answer that is about to be given has been sent."""
     evaluator_of: _EvaluatorOf
     """Returns an evaluator of command lines."""
-    named: _Handler
+    api_servers: _Handler
     """Returns what answers calls where requests name their API server. Raises ConfigError."""
     route: str = ""
     """The endpoint at which they are offered."""
@@ -103,7 +103,7 @@ def _openshift(parts: Parts) -> base.Toolset:
     from kubescript.toolsets import openshift
 
     runner = commands.Runner(parts.settings, parts.processes, parts.later)
-    handler = parts.named() if parts.settings.openshift.urls else parts.contexts
+    handler = parts.api_servers() if parts.settings.openshift.urls else parts.contexts
     return openshift.toolset(parts.evaluator_of(runner, handler), parts.settings)
 
 

@@ -1,0 +1,196 @@
+"""One HTTP connection of a command: requests in, answers out. `proxy` answers them.
+
+h11 reads HTTP. What a request asks for becomes a call in the broker's words, and the broker checks all the rest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import urllib.parse
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Final, Protocol
+
+import h11
+import msgspec
+
+from kubescript import errors, types
+from kubescript.commands import protobuf
+from kubescript.wire import protocol
+
+__all__ = ["Answer", "Connection", "call", "failed", "is_about_request"]
+
+_MAX_HEAD: Final = 64 * 1024
+_MAX_BODY: Final = 3 << 20
+"""Bytes: an API server's own limit."""
+_MAX_PARAMETERS: Final = 64
+_CHUNK: Final = 64 * 1024
+_METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
+_CONTENT_TYPES: Final = {
+    "": "json",
+    "application/json": "json",
+    "application/json-patch+json": "json-patch",
+    "application/merge-patch+json": "merge-patch",
+    "application/strategic-merge-patch+json": "strategic-merge-patch",
+    "application/apply-patch+yaml": "apply-patch",
+}
+_STATUS: Final = {"policy": HTTPStatus.FORBIDDEN, "writes": HTTPStatus.FORBIDDEN, "request": HTTPStatus.BAD_REQUEST}
+"""By the branch of an error's code; others are about the cluster."""
+_REASON: Final = {HTTPStatus.FORBIDDEN: "Forbidden", HTTPStatus.BAD_REQUEST: "BadRequest"}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to one request."""
+
+    status: int
+    response: types.Response
+    """Its chunks are the body."""
+    content_type: str = "application/json"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def failed(code: str, message: str) -> Answer:
+    """Returns an error as an API server gives it, so that `oc` shows its text."""
+    status = _STATUS.get(code.partition(".")[0], HTTPStatus.SERVICE_UNAVAILABLE)
+    body = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": f"{code}: {message}",
+        "reason": _REASON.get(status, "ServiceUnavailable"),
+        "code": status,
+    }
+    chunks = iter([json.dumps(body).encode()])
+    return Answer(status, types.Response(status, "", "application/json", chunks, lambda: None))
+
+
+def is_about_request(code: str) -> bool:
+    """Says whether an error is about what was asked, and not about the cluster."""
+    return code.partition(".")[0] in _STATUS
+
+
+class Answers(Protocol):
+    """What answers requests."""
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until nobody needs an answer any more."""
+
+    def answer(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        """Returns the answer to one request, whose body must be read or closed."""
+
+    def reading(self, response: types.Response) -> contextlib.AbstractContextManager[None]:
+        """Within it, a body is read; it may be closed meanwhile."""
+
+    def take(self, size: int) -> None:
+        """Counts bytes of a body. Raises LimitExceeded."""
+
+
+class Connection:
+    """One connection, request after request."""
+
+    def __init__(self, sock: socket.socket, answers: Answers) -> None:
+        self._socket = sock
+        self._answers = answers
+        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=_MAX_HEAD)
+
+    def serve(self) -> None:
+        """Answers requests until the peer closes. Raises OSError and h11.ProtocolError."""
+        while True:
+            event = self._next()
+            if not isinstance(event, h11.Request):
+                return
+            method, target = event.method.decode("ascii"), event.target.decode("ascii")
+            headers = {name.decode("ascii"): value.decode("latin-1") for name, value in event.headers}
+            self._write(self._answers.answer(method, target, headers, self._body()))
+            if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
+                return
+            self._http.start_next_cycle()
+
+    def _next(self) -> h11.Event | type[h11.NEED_DATA | h11.PAUSED]:
+        while (event := self._http.next_event()) is h11.NEED_DATA:
+            self._socket.settimeout(self._answers.seconds_left)
+            self._http.receive_data(self._socket.recv(_CHUNK))
+        return event
+
+    def _body(self) -> bytes:
+        parts = bytearray()
+        while isinstance(event := self._next(), h11.Data):
+            parts += event.data
+            if len(parts) > _MAX_BODY:
+                raise h11.RemoteProtocolError("the body is too large")
+        return bytes(parts)
+
+    def _write(self, answer: Answer) -> None:
+        headers = [*answer.headers.items(), ("content-type", answer.content_type)]
+        try:
+            with self._answers.reading(answer.response):
+                self._send(h11.Response(status_code=answer.status, headers=headers))
+                for chunk in answer.response.chunks:
+                    self._answers.take(len(chunk))
+                    self._send(h11.Data(data=bytes(chunk)))
+                self._send(h11.EndOfMessage())
+        except errors.KubescriptError:  # the body has broken off, and so does this one
+            self._http.send_failed()
+
+    def _send(self, event: h11.Event) -> None:
+        self._socket.settimeout(self._answers.seconds_left)
+        self._socket.sendall(self._http.send(event) or b"")
+
+
+def call(method: str, target: str, headers: Mapping[str, str], body: bytes, secret: str) -> protocol.Call:
+    """Returns the broker's call for a request. Raises RequestError; the broker checks all the rest."""
+    if method not in _METHODS:
+        raise errors.RequestError(f"{method[:20]} is no method of an API server", code="request.method")
+    path, _, query = target.partition("?")
+    root, prefix, *segments = (urllib.parse.unquote(segment) for segment in path.split("/"))
+    if root or prefix != secret:
+        raise errors.RequestError("this address is not the cluster's", code="request.path")
+    try:
+        options = urllib.parse.parse_qsl(query, keep_blank_values=True, max_num_fields=_MAX_PARAMETERS, errors="strict")
+    except ValueError:
+        raise errors.RequestError("the query cannot be read", code="request.query") from None
+    content_type, body = _json_body(headers.get("content-type", ""), body)
+    fields = {
+        "method": method,
+        "path": segments,
+        # --request-timeout: the command's own deadline counts.
+        "query": [(key, value) for key, value in options if key != "timeout"],
+        "content_type": content_type,
+        "accept": _accept(headers.get("accept", ""), segments),
+    }
+    found = msgspec.convert(fields, protocol.Call)
+    return msgspec.structs.replace(found, body=msgspec.Raw(body)) if body else found
+
+
+def _json_body(content_type: str, body: bytes) -> tuple[str, bytes]:
+    """Returns the broker's name of the content type, and the body in JSON. Raises RequestError."""
+    name = content_type.partition(";")[0].strip().lower()
+    if name == protobuf.CONTENT_TYPE and body:
+        try:
+            return "json", json.dumps(protobuf.to_json(body)).encode()
+        except protobuf.UnknownMessageError as error:
+            name = f"protobuf ({error})"
+    if body and name not in _CONTENT_TYPES:
+        raise errors.RequestError(
+            f"bodies are JSON here, not {name[:200]}: kubectl writes it as protobuf since 1.35; patch or scale what is "
+            "there, or have a person run the command",
+            code="request.body",
+        )
+    return _CONTENT_TYPES.get(name, "json"), body
+
+
+def _accept(accept: str, segments: list[str]) -> protocol.Accept:
+    """Returns the representation that is asked for; whatever the broker does not know comes as JSON."""
+    if segments[-3:-2] == ["pods"] and segments[-1] == "log":
+        return "text"
+    if "as=APIGroupDiscoveryList" in accept:
+        return "discovery"
+    if "as=Table" in accept:
+        return "table"
+    return "metadata" if "as=PartialObjectMetadata" in accept else "json"

@@ -12,10 +12,10 @@ import socket
 import sys
 
 from kubescript.launcher import openstack, start
-from kubescript.wire import commands
+from kubescript.wire import orders
 
 
-def run(order: commands.OpenStackOrder) -> int:
+def run(order: orders.OpenStackOrder) -> int:
     """Run the attack."""
     scope: dict[str, object] = {"ctypes": ctypes, "os": os, "socket": socket, "order": order, "sys": sys}
     try:

@@ -25,7 +25,7 @@ from kubescript import spawner, types
 from kubescript.commands import process, proxy
 from kubescript.confinement import landlock
 from kubescript.executor import conversation
-from kubescript.wire import commands, protocol
+from kubescript.wire import orders, protocol
 from security_tests import benches
 
 BASH: Final = shutil.which("bash") or "/bin/bash"
@@ -52,7 +52,7 @@ class Attacker:
 
     @contextlib.contextmanager
     def started(self, script: str) -> Iterator[process.Process]:
-        order = commands.OpenShiftOrder(["-c", script], BASH, "default")
+        order = orders.OpenShiftOrder(["-c", script], BASH, "default")
         with process.started(self.source.spawn(MEMORY, 2), order, strict=True) as running:
             yield running
 

@@ -17,7 +17,7 @@ import pytest
 
 from kubescript import spawner
 from kubescript.commands import process
-from kubescript.wire import commands
+from kubescript.wire import orders
 
 HOSTILE: Final = (sys.executable, str(Path(__file__).with_name("hostile_openstack.py")), "openstack")
 SECRET: Final = "credential-of-the-call"
@@ -38,7 +38,7 @@ def attack() -> Iterator[Attack]:
 
 
 def whole(source: spawner.Spawner, code: str, seconds: float = 20, output: int = 1 << 20) -> process.Output:
-    order = commands.OpenStackOrder([code], SECRET, "", "test", {}, [], allow_write=False, readable=[])
+    order = orders.OpenStackOrder([code], SECRET, "", "test", {}, [], allow_write=False, readable=[])
     with process.started(source.spawn(MEMORY, 5), order, strict=True) as running:
         return running.read(time.monotonic() + seconds, output)
 
@@ -156,7 +156,7 @@ def test_a_process_ends_with_its_host() -> None:
     """A process does not outlive the server."""
     source = spawner.Spawner(HOSTILE)
     worker = source.spawn(MEMORY, 5)
-    order = commands.OpenStackOrder(["while True: pass"], SECRET, "", "test", {}, [], allow_write=False, readable=[])
+    order = orders.OpenStackOrder(["while True: pass"], SECRET, "", "test", {}, [], allow_write=False, readable=[])
     with process.started(worker, order, strict=True):
         source.close()
         assert worker.wait(20)

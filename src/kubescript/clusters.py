@@ -75,7 +75,7 @@ def of_urls(settings: config.Settings, masking: redaction.Engine) -> dict[str, c
     """Returns the API servers that requests may name (openshift.urls), each asked with the token of a request. Raises
     ConfigError."""
     named = settings.openshift
-    ca = str(named.ca_cert) if named.ca_cert is not None else ""
+    ca = str(named.ca_cert.absolute()) if named.ca_cert is not None else ""
     changed: dict[str, object] = {"contexts": {}, "context": None, "snapshot": None}
     return {
         url: _access(

@@ -17,7 +17,7 @@ from kubescript import concurrency, config, contexts, evaluator, redaction
 from kubescript.audit import recorder
 from kubescript.auth import access
 from kubescript.cluster import acting
-from kubescript.commands import given, processes
+from kubescript.commands import processes
 from kubescript.executor import executor
 from kubescript.plans import rollouts
 from kubescript.telemetry import evaluation
@@ -123,8 +123,10 @@ class Tenant:
 
         return api_servers.ApiServers(cluster_parts.of_urls(self.settings, self._engine))
 
-    def _evaluator_of(self, runner: evaluator.Runner, handler: evaluator.CallHandler) -> evaluator.Evaluator:
-        """Returns the caller's evaluator of command lines."""
+    def _evaluator_of(
+        self, runner: evaluator.Runner, handler: evaluator.CallHandler, holder: Callable[[], str]
+    ) -> evaluator.Evaluator:
+        """Returns the caller's evaluator of command lines; `holder` tells who brings a token of his own from others."""
         return evaluator.Evaluator(
             self.settings,
             runner,
@@ -137,7 +139,7 @@ class Tenant:
             observers=self._shared.observers,
             owner=self._caller.key if self._caller is not None else "",
             scripts=self._shared.executor,
-            holder=given.caller,
+            holder=holder,
         )
 
     @functools.cached_property

@@ -163,6 +163,9 @@ def test_a_server_that_plans_changes_nothing_until_somebody_approves(
         plan = people.plan_on(said)
         code, _ = people.at_terminal(plan, ("--config", str(talk.file)), people.environment(tmp_path))
         assert code == 0 and replicas(control_plane) == "3"
+        said = clients.whole(talk.ask(f"delete deployment web -n {NAMESPACE}"))
+        assert "1 change waits for a person's approval; nothing is changed yet" in said
+        assert replicas(control_plane) == "3"
 
 
 WRITES: Final = (

@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from kubescript.wire import commands
+from kubescript.wire import orders
 from tests import startable
 from tests.openstack import warm
 
@@ -67,7 +67,7 @@ class Client(startable.Startable):
     ) -> warm.Answer:
         """Run one command line, without the leading `openstack`."""
         arguments = shlex.split(line) if isinstance(line, str) else line
-        order = commands.OpenStackOrder(
+        order = orders.OpenStackOrder(
             arguments, clouds, secure, "test", dict(microversions or {}), list(allowed), allow_write, []
         )
         assert self._process and self._process.stdin and self._process.stdout

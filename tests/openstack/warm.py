@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from kubescript.wire import commands
+from kubescript.wire import orders
 
 __all__ = ["Answer"]
 
@@ -33,13 +33,13 @@ class Answer(msgspec.Struct, frozen=True):
     """Of the warm process."""
 
 
-def _ours(order: commands.OpenStackOrder) -> int:
+def _ours(order: orders.OpenStackOrder) -> int:
     from kubescript.launcher import openstack
 
     return openstack.run(order)
 
 
-def _plain(order: commands.OpenStackOrder) -> int:
+def _plain(order: orders.OpenStackOrder) -> int:
     from openstackclient import shell
 
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as clouds:
@@ -53,7 +53,7 @@ def _plain(order: commands.OpenStackOrder) -> int:
             return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
 
 
-def _warm(kind: str) -> Callable[[commands.OpenStackOrder], int]:
+def _warm(kind: str) -> Callable[[orders.OpenStackOrder], int]:
     from kubescript.launcher import openstack
 
     openstack.warm()  # for both: it only imports
@@ -61,7 +61,7 @@ def _warm(kind: str) -> Callable[[commands.OpenStackOrder], int]:
     return _plain if kind == "plain" else _ours
 
 
-def _forked(run: Callable[[commands.OpenStackOrder], int], order: commands.OpenStackOrder) -> tuple[int, str, str]:
+def _forked(run: Callable[[orders.OpenStackOrder], int], order: orders.OpenStackOrder) -> tuple[int, str, str]:
     out, err = os.memfd_create("out"), os.memfd_create("err")
     pid = os.fork()
     if pid == 0:
@@ -89,7 +89,7 @@ def main() -> None:
     run = _warm(sys.argv[1])
     warm_seconds = time.monotonic() - began
     for line in sys.stdin.buffer:
-        order = msgspec.json.decode(line, type=commands.OpenStackOrder)
+        order = msgspec.json.decode(line, type=orders.OpenStackOrder)
         started = time.monotonic()
         code, out, err = _forked(run, order)
         seconds = time.monotonic() - started

@@ -132,6 +132,9 @@ def _cloud(settings: config.OpenStack, name: str, entry: Mapping[str, Any], secr
         changed["cacert"] = str(settings.ca_cert)
     if settings.insecure:
         changed["verify"] = False
+    # A process of openstack has another folder than this one.
+    files = {key: str(section.with_home(Path(str(changed[key]))).absolute()) for key in _FILES if changed.get(key)}
+    changed |= files
     auth = changed.get("auth")
     auth = auth if isinstance(auth, dict) else {}
     return Cloud(
@@ -140,7 +143,7 @@ def _cloud(settings: config.OpenStack, name: str, entry: Mapping[str, Any], secr
         json.dumps({"clouds": {name: secrets}}, default=str) if secrets else "",
         auth_url=str(auth.get("auth_url", "")),
         scope=json.dumps([changed.get("region_name"), _project(auth)]),
-        readable=tuple(str(section.with_home(Path(str(changed[key])))) for key in _FILES if changed.get(key)),
+        readable=tuple(files.values()),
     )
 
 

@@ -21,7 +21,7 @@ from kubescript import errors, types
 from kubescript.commands import protobuf
 from kubescript.wire import protocol
 
-__all__ = ["Answer", "Connection", "call", "failed", "is_about_request"]
+__all__ = ["Answer", "Connection", "call", "failed", "is_about_request", "is_read"]
 
 _MAX_HEAD: Final = 64 * 1024
 _MAX_BODY: Final = 3 << 20
@@ -39,6 +39,10 @@ _CONTENT_TYPES: Final = {
 }
 _STATUS: Final = {"policy": HTTPStatus.FORBIDDEN, "writes": HTTPStatus.FORBIDDEN, "request": HTTPStatus.BAD_REQUEST}
 """By the branch of an error's code; others are about the cluster."""
+_REVIEWS: Final = frozenset(
+    {"authentication.k8s.io", "authorization.k8s.io", "authorization.openshift.io", "security.openshift.io"}
+)
+"""Groups whose reviews are questions: they are created, and nothing is kept."""
 _REASON: Final = {HTTPStatus.FORBIDDEN: "Forbidden", HTTPStatus.BAD_REQUEST: "BadRequest"}
 
 
@@ -127,7 +131,9 @@ class Connection:
         return bytes(parts)
 
     def _write(self, answer: Answer) -> None:
-        headers = [*answer.headers.items(), ("content-type", answer.content_type)]
+        named = {**answer.headers, "content-type": answer.content_type}
+        # A warning may have any character; h11 takes ASCII texts, or bytes.
+        headers = [(name.encode(), value.encode("latin-1", "replace")) for name, value in named.items()]
         try:
             with self._answers.reading(answer.response):
                 self._send(h11.Response(status_code=answer.status, headers=headers))
@@ -166,6 +172,14 @@ def call(method: str, target: str, headers: Mapping[str, str], body: bytes, secr
     }
     found = msgspec.convert(fields, protocol.Call)
     return msgspec.structs.replace(found, body=msgspec.Raw(body)) if body else found
+
+
+def is_read(asked: protocol.Call) -> bool:
+    """Says whether a call reads: it gets something, or asks what somebody may do."""
+    if asked.method == "GET":
+        return True
+    is_in_reviews = asked.path[:1] == ("apis",) and asked.path[1:2] and asked.path[1] in _REVIEWS
+    return asked.method == "POST" and bool(is_in_reviews) and asked.path[-1].endswith("reviews")
 
 
 def _json_body(content_type: str, body: bytes) -> tuple[str, bytes]:

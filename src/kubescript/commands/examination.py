@@ -9,7 +9,7 @@ from typing import Final
 
 from kubescript import config, errors
 from kubescript.commands import clouds, given, openshift, process, processes
-from kubescript.wire import commands
+from kubescript.wire import orders
 
 __all__ = ["examined"]
 
@@ -21,32 +21,30 @@ _SHOWN: Final = 200
 def examined(settings: config.Settings, program: processes.Program) -> tuple[bool, str]:
     """Returns whether a program says its version, confined by all layers that are required, and what there is to say
     of it and its credentials."""
-    order: commands.OpenShiftOrder | commands.OpenStackOrder
+    order: orders.Order
     try:
         if program == "openshift":
             binary = str(openshift.program(settings.openshift))
             where = f"{binary}, {_source('the kubeconfig', settings.openshift.urls)}"
             if Path(binary).name == "kubectl":
                 where += "; oc is not installed"
-            order = commands.OpenShiftOrder(["version", "--client"], binary, "default")
+            order = orders.OpenShiftOrder(["version", "--client"], binary, "default")
         else:
             named = settings.openstack.auth_urls or (clouds.of(settings.openstack, given.Given()).auth_url,)
             where = _source(f"clouds.yaml for {named[0]}", settings.openstack.auth_urls)
-            order = commands.OpenStackOrder(["--version"], '{"clouds": {"none": {}}}', "", "none", {}, [], False, [])
+            order = orders.OpenStackOrder(["--version"], '{"clouds": {"none": {}}}', "", "none", {}, [], False, [])
         output = _run(settings, program, order)
     except errors.KubescriptError as error:
         return False, error.explained
     text = output.stdout if output.status == 0 else f"it fails: {output.stderr or output.status}"
-    return output.status == 0, f"{text.strip().splitlines()[0][:_SHOWN]} ({where})"
+    return output.status == 0, f"{next(iter(text.strip().splitlines()), 'it says nothing')[:_SHOWN]} ({where})"
 
 
 def _source(operators: str, urls: tuple[str, ...]) -> str:
     return f"credentials: of each request, for {', '.join(urls)}" if urls else f"credentials: {operators}"
 
 
-def _run(
-    settings: config.Settings, program: processes.Program, order: commands.OpenShiftOrder | commands.OpenStackOrder
-) -> process.Output:
+def _run(settings: config.Settings, program: processes.Program, order: orders.Order) -> process.Output:
     """Raises WorkerError."""
     with contextlib.closing(processes.Processes(settings)) as started:
         worker = started.start(program, settings.limits.for_script(None))

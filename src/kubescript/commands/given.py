@@ -16,7 +16,7 @@ from typing import Final
 
 from kubescript import errors
 
-__all__ = ["Given", "caller", "current", "using"]
+__all__ = ["Given", "current", "digest", "using"]
 
 _MAX_TOKEN: Final = 16_384
 """Characters; Keystone's have 200 to 300, and the longest that an identity provider signs have 6,000."""
@@ -51,12 +51,9 @@ class Given:
         return bool(self.ocp_token or self.ocp_url)
 
 
-def caller() -> str:
-    """Returns a text that tells whoever brings these tokens from all others; empty where no token came. Raises
-    RequestError."""
-    request = current()
-    tokens = request.os_token, request.ocp_token
-    return hashlib.sha256("\0".join(tokens).encode()).hexdigest()[:32] if any(tokens) else ""
+def digest(token: str) -> str:
+    """Returns a text that tells who brings a token from all others; empty for none."""
+    return hashlib.sha256(token.encode()).hexdigest()[:32] if token else ""
 
 
 _Headers = Iterable[tuple[bytes, bytes]]

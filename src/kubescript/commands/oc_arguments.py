@@ -89,10 +89,10 @@ def _checked_command(words: oc_commands.Command, ended_by: str, rules: Rules) ->
         instead = oc_commands.BLOCKED.get(words[:blocked], "the operator of this server has blocked it")
         raise _command_denied(words[:blocked], instead)
     writes = oc_commands.longest(words, oc_commands.WRITES)
-    if allowed or (writes and rules.allow_write):
-        return words[: max(allowed, writes, oc_commands.longest(words, oc_commands.READS))]
-    if writes:
+    if writes >= allowed and writes and not rules.allow_write:
         raise _command_denied(words[:writes], "this server only reads; return the command for a person to run")
+    if allowed or writes:
+        return words[: max(allowed, writes, oc_commands.longest(words, oc_commands.READS))]
     if ended_by:
         raise _flag_denied(
             ended_by, "only -n, -v and other global flags may stand before the words of a command; help is one"

@@ -6,17 +6,20 @@ import contextlib
 import shutil
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from kubescript import config, errors, types
 from kubescript.commands import given, line, oc_arguments, outcome, process, processes, proxy
 from kubescript.executor import conversation
-from kubescript.wire import commands
+from kubescript.wire import orders
 
 __all__ = ["Runner", "program"]
 
 _KUBECTL: Final = "kubectl"
+_CLUSTER: Final = "https://cluster"
+"""What stands for the proxy's address in answers."""
 _NOT_OC: Final = "oc is not installed here, so kubectl has answered"
 
 
@@ -34,6 +37,7 @@ class Runner:
         self._rules = oc_arguments.Rules(
             self._settings.allowed_commands, self._settings.blocked_commands or (), self._settings.allow_write
         )
+        self._plans = settings.mode == "plan"
         self._processes = started
         self.later = later
 
@@ -45,12 +49,14 @@ class Runner:
                 "this server has credentials of its own: leave out OCP_TOKEN and OCP_URL", code="auth.access"
             )
         arguments = line.split(job.script, "oc")
-        oc_arguments.check(arguments, self._rules)
+        command = oc_arguments.check(arguments, self._rules)
+        if command[:1] == ("delete",) and self._plans:
+            arguments = _without_wait(arguments)
         binary = program(self._settings)
-        order = commands.OpenShiftOrder(arguments, str(binary), job.namespace)
+        order = orders.OpenShiftOrder(arguments, str(binary), job.namespace)
         return self._carried_out(job, order)
 
-    def _carried_out(self, job: conversation.Job, order: commands.OpenShiftOrder) -> types.Outcome:
+    def _carried_out(self, job: conversation.Job, order: orders.OpenShiftOrder) -> types.Outcome:
         began = time.monotonic()
         deadline = began + job.limits.timeout_ms / 1000
         with contextlib.ExitStack() as held:
@@ -59,9 +65,13 @@ class Runner:
             running = held.enter_context(process.started(worker, order, strict=self._processes.strict))
             if running.way_out is None:  # no descriptor was free for it
                 raise errors.WorkerError("the process of the command line has no way out; run it again")
-            asked = proxy.Proxy(running.way_out, job, deadline)
+            address = running.way_out.address
+            asked = proxy.Proxy(running.way_out, job, deadline, may_write=self._settings.allow_write)
             with asked.serving():
                 output = running.read(deadline, job.limits.output_bytes, job.cancellation)
+        output = replace(
+            output, stdout=output.stdout.replace(address, _CLUSTER), stderr=output.stderr.replace(address, _CLUSTER)
+        )
         usage = types.Usage(
             wall_ms=(time.monotonic() - began) * 1000,
             cpu_ms=output.cpu_ms,
@@ -69,17 +79,28 @@ class Runner:
             api_calls=asked.calls,
             bytes_fetched=asked.bytes,
         )
-        notes: tuple[str, ...] = (_NOT_OC,) if Path(order.binary).name == _KUBECTL else ()
+        notes: tuple[str, ...] = (_NOT_OC,) if self._is_stand_in(order) else ()
         if output.status != 0:  # where `oc` learns what there is, it keeps the cause to itself
             notes += tuple(f"{code}: {message}" for code, message in asked.faults.items())
         return outcome.outcome(job, output, usage, notes)
 
+    def _is_stand_in(self, order: orders.OpenShiftOrder) -> bool:
+        return self._settings.binary is None and Path(order.binary).name == _KUBECTL
+
 
 def program(settings: config.OpenShift) -> Path:
     """Returns the program that runs. Raises ConfigError when there is none."""
-    named = str(settings.binary) if settings.binary is not None else ""
+    named = str(settings.binary.absolute()) if settings.binary is not None else ""
     found = shutil.which(named) if named else shutil.which("oc") or shutil.which(_KUBECTL)
     if found is None:
         what = f"{named} cannot be executed" if named else "this server has neither oc nor kubectl"
         raise errors.ConfigError(what, remedy="install oc, or name it with openshift.binary")
     return Path(found) if named else Path(found).resolve()
+
+
+def _without_wait(arguments: list[str]) -> list[str]:
+    """Returns a deletion that does not wait: what is only planned never goes, and `oc` waits for it by default."""
+    if any(argument.startswith("--wait") for argument in arguments):
+        return arguments
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    return [*arguments[:end], "--wait=false", *arguments[end:]]

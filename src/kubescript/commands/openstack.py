@@ -17,7 +17,7 @@ from kubescript import cancellation, config, errors, types
 from kubescript.broker import summary
 from kubescript.commands import clouds, given, line, microversions, outcome, process, processes
 from kubescript.executor import conversation
-from kubescript.wire import commands, protocol
+from kubescript.wire import orders, protocol
 
 __all__ = ["NoCluster", "Runner", "check"]
 
@@ -73,7 +73,7 @@ class Runner:
             wall_ms=(time.monotonic() - began) * 1000, cpu_ms=output.cpu_ms, peak_bytes=output.peak_bytes
         )
         notes = (_WITHOUT_PROJECT,) if output.status != 0 and cloud.lacks_project else ()
-        return outcome.outcome(job, output, usage, notes)
+        return outcome.outcome(job, output, usage, notes, orders.REFUSED)
 
     def _asked(self, job: conversation.Job, cloud: clouds.Cloud) -> dict[str, str] | None:
         """Asks the cloud for its microversions. Returns None where it does not say: the command will say why."""
@@ -90,7 +90,7 @@ class Runner:
         self, job: conversation.Job, cloud: clouds.Cloud, arguments: list[str], versions: dict[str, str]
     ) -> process.Output:
         assert job.deadline is not None
-        order = commands.OpenStackOrder(
+        order = orders.OpenStackOrder(
             arguments=arguments,
             clouds=cloud.clouds,
             secure=cloud.secure,

@@ -8,7 +8,6 @@ from typing import Final
 from kubescript import types
 from kubescript.commands import process
 from kubescript.executor import conversation
-from kubescript.wire import commands
 
 __all__ = ["outcome"]
 
@@ -17,10 +16,15 @@ _ENDED: Final = "the command was ended by the kernel (out of memory or processor
 
 
 def outcome(
-    job: conversation.Job, output: process.Output, usage: types.Usage, notes: tuple[str, ...] = ()
+    job: conversation.Job,
+    output: process.Output,
+    usage: types.Usage,
+    notes: tuple[str, ...] = (),
+    refused: int | None = None,
 ) -> types.Outcome:
-    """Returns the outcome. A command that fails has what it wrote as its error."""
-    fault = _fault(job, output)
+    """Returns the outcome. A command that fails has what it wrote as its error; `refused` is the exit code of one that
+    may not be run."""
+    fault = _fault(job, output, refused)
     printed = output.stdout
     if fault is None or not fault.foreign:
         printed += output.stderr
@@ -35,7 +39,7 @@ def outcome(
     )
 
 
-def _fault(job: conversation.Job, output: process.Output) -> types.Fault | None:
+def _fault(job: conversation.Job, output: process.Output, refused: int | None) -> types.Fault | None:
     if output.status == 0:
         return None
     if output.cancelled:
@@ -47,5 +51,5 @@ def _fault(job: conversation.Job, output: process.Output) -> types.Fault | None:
         return types.Fault("limit.memory", _ENDED)
     if output.status is None or output.status < 0:
         return types.Fault("worker.died", "the process of the command ended unexpectedly; run it again")
-    code = "policy.command" if output.status == commands.REFUSED else "command.failed"
+    code = "policy.command" if output.status == refused else "command.failed"
     return types.Fault(code, output.stderr.strip() or f"exit code {output.status}", foreign=True)

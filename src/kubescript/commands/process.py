@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from kubescript import cancellation, errors, layers, spawner
-from kubescript.wire import commands, protocol
+from kubescript.wire import orders, protocol
 
 __all__ = ["Output", "Process", "WayOut", "started"]
 
@@ -51,6 +51,11 @@ class WayOut:
     listener: socket.socket
     secret: str = field(repr=False)
     """What the path of each request begins with."""
+
+    @property
+    def address(self) -> str:
+        """What the program takes for the cluster's address."""
+        return f"http://127.0.0.1:{self.listener.getsockname()[1]}/{self.secret}"
 
 
 class Process:
@@ -122,9 +127,7 @@ def _read_all(texts: dict[int, _Text], deadline: float) -> bool:
 
 
 @contextlib.contextmanager
-def started(
-    worker: spawner.Worker, order: commands.OpenShiftOrder | commands.OpenStackOrder, *, strict: bool
-) -> Iterator[Process]:
+def started(worker: spawner.Worker, order: orders.Order, *, strict: bool) -> Iterator[Process]:
     """Yields the process that runs a command line; ends it at the end. Raises WorkerError when it does not start, or
     when a layer of its confinement is missing that must hold."""
     with contextlib.ExitStack() as held:
@@ -133,9 +136,7 @@ def started(
         yield Process(worker, outputs, _confined(worker, held, strict=strict))
 
 
-def _give(
-    worker: spawner.Worker, order: commands.OpenShiftOrder | commands.OpenStackOrder, held: contextlib.ExitStack
-) -> tuple[int, int]:
+def _give(worker: spawner.Worker, order: orders.Order, held: contextlib.ExitStack) -> tuple[int, int]:
     """Gives a process its order and its outputs; returns where they are read."""
     out, out_end = os.pipe2(os.O_CLOEXEC)
     held.callback(os.close, out)
@@ -143,7 +144,7 @@ def _give(
     held.callback(os.close, err)
     worker.socket.settimeout(_START_S)
     try:
-        commands.send(worker.socket, order, (out_end, err_end))
+        orders.send(worker.socket, order, (out_end, err_end))
     except OSError as error:
         raise _unstarted(error) from None
     finally:
@@ -155,7 +156,7 @@ def _give(
 def _confined(worker: spawner.Worker, held: contextlib.ExitStack, *, strict: bool) -> WayOut | None:
     """Waits until the process is confined, and checks that it is; returns its way out, if it has one."""
     try:
-        confined, descriptors = commands.receive(worker.socket, commands.Confined)
+        confined, descriptors = orders.receive(worker.socket, orders.Confined)
     except (OSError, EOFError, ValueError) as error:
         raise _unstarted(error) from None
     way_out = None
@@ -164,7 +165,7 @@ def _confined(worker: spawner.Worker, held: contextlib.ExitStack, *, strict: boo
         way_out = WayOut(listener, confined.secret)
     _check(confined.layers, strict=strict)
     try:
-        worker.socket.sendall(commands.GO)
+        worker.socket.sendall(orders.GO)
     except OSError as error:
         raise _unstarted(error) from None
     return way_out

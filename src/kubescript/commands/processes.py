@@ -27,7 +27,7 @@ class Processes:
         self.places = concurrency.Places(
             settings.processes_pool_size,
             settings.sandbox.max_queue,
-            # Who brings a token of his own is one of several too.
+            # Callers who bring tokens of their own are several, also where this server asks nobody who he is.
             shared=settings.knows_callers or bool(settings.openstack.auth_urls or settings.openshift.urls),
             what="command lines",
             setting="processes_pool_size",

@@ -35,8 +35,12 @@ _PAUSE_S: Final = 0.05
 class Proxy:
     """Answers the requests of one process. Each connection has a thread."""
 
-    def __init__(self, way_out: process.WayOut, job: conversation.Job, deadline: float) -> None:
-        """`job` says what answers calls, and with which limits; `deadline` is the command's end (time.monotonic)."""
+    def __init__(
+        self, way_out: process.WayOut, job: conversation.Job, deadline: float, *, may_write: bool = False
+    ) -> None:
+        """`job` says what answers calls, and with which limits; `deadline` is the command's end (time.monotonic).
+        Without `may_write` no write comes to the broker, whatever the cluster's own mode is."""
+        self._may_write = may_write
         self._listener = way_out.listener
         self._secret = way_out.secret
         self._job = job
@@ -45,7 +49,7 @@ class Proxy:
         """With the token of the request that is being answered."""
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
-        self._threads: list[threading.Thread] = []
+        self._threads: set[threading.Thread] = set()
         self._responses: list[types.Response] = []
         """Those that are being read."""
         self._has_ended = False
@@ -64,8 +68,9 @@ class Proxy:
             yield
         finally:
             self._end()
-            for thread in (accepting, *self._threads):
-                thread.join(_END_S)
+            for thread in (accepting, *tuple(self._threads)):
+                if thread.ident is not None:  # else it could not be started
+                    thread.join(_END_S)
 
     def _end(self) -> None:
         with self._lock:
@@ -98,16 +103,14 @@ class Proxy:
             has_room = len(self._open) < _MAX_CONNECTIONS and not self._has_ended
             if has_room:
                 self._open.add(sock)
-                self._threads.append(thread)
+                self._threads.add(thread)
         try:
             if has_room:
                 thread.start()
             else:
                 sock.close()
         except RuntimeError:  # the kernel starts no more threads
-            self._forget(sock)
-            with self._lock:
-                self._threads.remove(thread)
+            self._forget(sock, thread)
             sock.close()
 
     def _serve(self, sock: socket.socket) -> None:
@@ -119,11 +122,12 @@ class Proxy:
         except Exception:
             log.exception("a request of a command failed", extra={"event": "proxy.bug"})
         finally:
-            self._forget(sock)
+            self._forget(sock, threading.current_thread())
 
-    def _forget(self, sock: socket.socket) -> None:
+    def _forget(self, sock: socket.socket, thread: threading.Thread) -> None:
         with self._lock:
             self._open.discard(sock)
+            self._threads.discard(thread)
 
     @contextlib.contextmanager
     def reading(self, response: types.Response) -> Iterator[None]:
@@ -154,6 +158,8 @@ class Proxy:
         except Exception:  # without an answer `oc` would ask again and again
             log.exception("a request of a command failed", extra={"event": "proxy.bug"})
             return connection.failed("internal", "kubescript failed; see its log")
+        if not self._may_write and not connection.is_read(call):
+            return connection.failed("policy.read_only", "command lines only read here (openshift.allow_write)")
         with self._lock:
             self.calls += 1
             is_over = self.calls > self._job.limits.api_calls
@@ -169,6 +175,8 @@ class Proxy:
 
     def _asked(self, call: protocol.Call) -> tuple[protocol.Reply, types.Response | None]:
         with self._lock:
+            if self._has_ended:  # Attack: a write that is sent after its deadline, or after a cancellation
+                return protocol.Reply(0, fault=protocol.ScriptFault("cancelled", "the command has ended")), None
             self._running += 1
         try:
             return self._job.on_call(call, self.seconds_left)

@@ -71,7 +71,7 @@ def _from_file(file: Path | None, flags: Mapping[str, object]) -> tuple[Path | N
         return _from_theirs(theirs, flags)
     path = with_home(file or Path(named or ""))
     data = _read_file(path)
-    return path, rhos.translated(data, path) if rhos.is_theirs(data) else data
+    return path, rhos.translated(data, path) if rhos.is_beside(data) else data
 
 
 def _from_theirs(named: str | None, flags: Mapping[str, object]) -> tuple[Path | None, dict[str, Any]]:

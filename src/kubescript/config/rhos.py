@@ -75,8 +75,11 @@ def _secured(security: Mapping[str, Any], path: Path) -> dict[str, Any]:
         "hosts": [name.removesuffix(":*") for name in _names(security, "allowed_hosts", any_port=True)],
         "origins": _names(security, "allowed_origins"),
     }
-    token = security.get("token") or os.environ.get(_TOKEN_VARIABLE)
-    return {"http": http} | ({"auth": {"tokens": {"everybody": _digest(token)}}} if token else {})
+    token = security.get("token")
+    if token is None:
+        token = os.environ.get(_TOKEN_VARIABLE)
+    # Attack: an empty one, whose author has set it from a file that was not there, and which would let in everybody.
+    return {"http": http} | ({"auth": {"tokens": {"everybody": _digest(token)}}} if token is not None else {})
 
 
 def _names(security: Mapping[str, Any], key: str, *, any_port: bool = False) -> list[str]:

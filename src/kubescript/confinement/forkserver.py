@@ -96,9 +96,9 @@ class _Server:
         parent = os.getpid()
         pid = os.fork()
         if pid == 0:
-            address_space = self._own_address_space + request.memory_bytes
-            confinement = lockdown.Confinement(parent, address_space, request.cpu_seconds)
             try:
+                address_space = self._own_address_space + request.memory_bytes
+                confinement = lockdown.Confinement(parent, address_space, request.cpu_seconds)
                 self._child(descriptor, confinement, self._layers)
             finally:
                 # Attack: an exception that went on would end the children in this copy of the list, which are alive.

@@ -15,7 +15,7 @@ from typing import Final, NoReturn
 
 from kubescript.confinement import landlock, lockdown, seccomp
 from kubescript.launcher import openstack, streams
-from kubescript.wire import commands, protocol
+from kubescript.wire import orders, protocol
 
 __all__ = ["run", "warm"]
 
@@ -39,14 +39,14 @@ def warm() -> None:
 def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[protocol.Layer, ...]) -> NoReturn:
     """Confine this process, and run one command line."""
     sock = socket.socket(fileno=descriptor)
-    order, outputs = commands.receive(sock, commands.OpenStackOrder)
+    order, outputs = orders.receive(sock, orders.OpenStackOrder)
     streams.attach(outputs)
     libraries = [entry for entry in sys.path if Path(entry).is_absolute()]
     paths = dict.fromkeys((*_SYSTEM, *libraries, *order.readable), landlock.READ)
     paths["/dev/null"] = landlock.READ | landlock.WRITE
     layers = inherited + lockdown.apply(lockdown.client_steps(paths), confinement)
-    commands.send(sock, commands.Confined(layers))
-    if sock.recv(len(commands.GO)) != commands.GO:
+    orders.send(sock, orders.Confined(layers))
+    if sock.recv(len(orders.GO)) != orders.GO:
         os._exit(1)
     sock.detach()
     streams.close_others()

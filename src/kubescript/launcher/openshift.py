@@ -16,7 +16,7 @@ from typing import Final, NoReturn
 
 from kubescript.confinement import landlock, lockdown, seccomp
 from kubescript.launcher import streams
-from kubescript.wire import commands, protocol
+from kubescript.wire import orders, protocol
 
 __all__ = ["run", "warm"]
 
@@ -52,7 +52,7 @@ def _network_steps() -> lockdown.Steps:
 def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[protocol.Layer, ...]) -> NoReturn:
     """Confine this process, and become `oc`."""
     sock = socket.socket(fileno=descriptor)
-    order, outputs = commands.receive(sock, commands.OpenShiftOrder)
+    order, outputs = orders.receive(sock, orders.OpenShiftOrder)
     layers = inherited + lockdown.apply(_network_steps(), confinement)
     secret = secrets.token_hex(16)
     listener = socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)
@@ -67,8 +67,8 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
     paths |= {f"/proc/self/fd/{binary}": landlock.READ | landlock.EXECUTE, "/dev/null": landlock.READ | landlock.WRITE}
     layers += lockdown.apply(lockdown.program_steps(paths, port), confinement)
     layers += (_egress(layers),)
-    commands.send(sock, commands.Confined(layers, secret), (listener.fileno(),))
-    if sock.recv(len(commands.GO)) != commands.GO:
+    orders.send(sock, orders.Confined(layers, secret), (listener.fileno(),))
+    if sock.recv(len(orders.GO)) != orders.GO:
         os._exit(1)
     listener.close()
     streams.close_others(kept=(binary, kubeconfig))
@@ -107,7 +107,7 @@ def _in_memory(content: bytes) -> int:
     return descriptor
 
 
-def _give_up(order: commands.OpenShiftOrder, error: OSError) -> NoReturn:
+def _give_up(order: orders.OpenShiftOrder, error: OSError) -> NoReturn:
     sys.stderr.write(f"{order.binary} cannot be executed: {error.strerror}\n")
     sys.stderr.flush()
     os._exit(_CANNOT_EXECUTE)

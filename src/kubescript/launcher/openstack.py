@@ -18,7 +18,7 @@ from openstackclient import shell as openstack_shell
 from openstackclient.identity.v3 import project
 
 from kubescript.launcher import classification, gate, refusal, shell
-from kubescript.wire import commands
+from kubescript.wire import orders
 
 __all__ = ["run", "warm"]
 
@@ -53,15 +53,15 @@ def _groups() -> set[str]:
     return {entry.group for entry in entries if entry.group.startswith(("openstack.", "cliff.formatter."))}
 
 
-def run(order: commands.OpenStackOrder) -> int:
-    """Run the command line with stdout and stderr as they are; returns the exit code. Ends this process's innocence:
-    it is called once, in a fork."""
+def run(order: orders.OpenStackOrder) -> int:
+    """Run the command line with stdout and stderr as they are; returns the exit code. It is called once, in a
+    fork: what it changes of the process stays so."""
     _isolate()
     try:
         return _run(order)
     except refusal.Refused as refused:
         sys.stderr.write(f"openstack: {refused}\n")
-        return commands.REFUSED
+        return orders.REFUSED
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except BaseException as error:  # a traceback shows values, and some are credentials
@@ -73,7 +73,7 @@ def run(order: commands.OpenStackOrder) -> int:
                 stream.flush()
 
 
-def _run(order: commands.OpenStackOrder) -> int:
+def _run(order: orders.OpenStackOrder) -> int:
     wall = gate.Gate(allow_write=order.allow_write)
     wall.install()
     access = shell.Access(

@@ -16,7 +16,7 @@ import msgspec
 
 from kubescript.wire import protocol
 
-__all__ = ["GO", "REFUSED", "Confined", "OpenShiftOrder", "OpenStackOrder", "receive", "send"]
+__all__ = ["GO", "REFUSED", "Confined", "OpenShiftOrder", "OpenStackOrder", "Order", "receive", "send"]
 
 GO: Final = b"\1"
 """What the host answers when it is content with the layers; the program does not run before."""
@@ -57,7 +57,10 @@ class OpenStackOrder(msgspec.Struct, frozen=True):
     """First words of further commands that the operator takes for reads."""
     allow_write: bool
     readable: list[str]
-    """Files with CAs."""
+    """Files with CAs, and with the certificate and the key of the credentials."""
+
+
+Order = OpenShiftOrder | OpenStackOrder
 
 
 class Confined(msgspec.Struct, frozen=True):
@@ -72,9 +75,7 @@ class Confined(msgspec.Struct, frozen=True):
 T = TypeVar("T", OpenShiftOrder, OpenStackOrder, Confined)
 
 
-def send(
-    sock: socket.socket, message: OpenShiftOrder | OpenStackOrder | Confined, descriptors: tuple[int, ...] = ()
-) -> None:
+def send(sock: socket.socket, message: Order | Confined, descriptors: tuple[int, ...] = ()) -> None:
     """Sends a message with descriptors. Raises OSError."""
     payload = msgspec.json.encode(message)
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))] if descriptors else []

@@ -37,7 +37,8 @@ class Runner:
         self._rules = oc_arguments.Rules(
             self._settings.allowed_commands, self._settings.blocked_commands or (), self._settings.allow_write
         )
-        self._plans = settings.mode == "plan"
+        names = settings.context_names
+        self._plans = (settings.of_context(names[0]) if names else settings).mode == "plan"
         self._processes = started
         self.later = later
 

@@ -103,12 +103,15 @@ def server(settings: config.Settings, flags: list[str], client: Client | None = 
 
 
 def _url(settings: config.Settings) -> str:
-    """Where a client finds the server over http."""
-    if settings.http.url is not None:
-        return settings.http.url
+    """Where a client finds the server over http: /mcp, unless all toolsets have endpoints of their own."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     scheme = "http" if settings.tls.cert_file is None else "https"
-    return f"{scheme}://{host}:{settings.port}/mcp"
+    url = settings.http.url or f"{scheme}://{host}:{settings.port}/mcp"
+    from kubescript import config
+    from kubescript.transports import endpoints
+
+    routes = [route for route in config.ROUTES if settings.offered(route)]
+    return endpoints.resource(url, f"/{routes[0]}/") if routes and not settings.offered() else url
 
 
 def claude_line(name: str, served: Server) -> str:

@@ -11,7 +11,9 @@ stops the start of the server. Only discovery can tell the rest, after the first
 
 from __future__ import annotations
 
+import contextvars
 import difflib
+import functools
 import logging
 import re
 import threading
@@ -99,7 +101,9 @@ class Denials:
         """Runs `check` in a thread of its own."""
         # Discovery may take seconds, and no script waits for it.
         if self._is_due():
-            self._checking = threading.Thread(target=self.check, name="kubescript-rules", daemon=True)
+            # In this context: a cluster may be asked with the token of the present request alone.
+            check = functools.partial(contextvars.copy_context().run, self.check)
+            self._checking = threading.Thread(target=check, name="kubescript-rules", daemon=True)
             self._checking.start()
 
     def close(self) -> None:

@@ -187,7 +187,10 @@ def test_an_installed_toolset_is_named_to_who_misspells_it(installed: Path) -> N
     """The error lists what there is."""
     failed = start(installed, "--toolsets", "shopp")
     assert failed.returncode == 1
-    assert "unknown toolset `shopp`; there is: code, kubectl, helm, cluster, gateway, shop" in failed.stderr
+    assert (
+        "unknown toolset `shopp`; there is: code, kubectl, helm, cluster, gateway, openshift, openstack, shop"
+        in failed.stderr
+    )
 
 
 DELETES = "k8s.coreV1().delete_namespaced_pod('web-0', 'default')"

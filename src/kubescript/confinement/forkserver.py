@@ -29,14 +29,14 @@ Child = Callable[[int, lockdown.Confinement, tuple[protocol.Layer, ...]], NoRetu
 """What a child does with the descriptor of its socket. It applies the rest of the confinement itself."""
 
 
-def serve(descriptor: int, child: Child, steps: lockdown.Steps = lockdown.SERVER_STEPS) -> NoReturn:
-    """Confine this process, which is warm, by these steps, and fork children until the host closes the control
-    socket."""
+def serve(descriptor: int, child: Child, steps: lockdown.Steps | None = None) -> NoReturn:
+    """Confine this process, which is warm, by these steps (those of workers by default), and fork children until the
+    host closes the control socket."""
     link = socket.socket(fileno=descriptor)
     with contextlib.suppress(OSError):  # each child's own step reports a missing libseccomp
         seccomp.program(lockdown.WORKER_FD)
     server = _Server(link, child)
-    server.confine(steps)
+    server.confine(lockdown.SERVER_STEPS if steps is None else steps)
     gc.collect()
     gc.freeze()  # otherwise the collector writes to pages that children share, and each write copies a page
     gc.disable()

@@ -101,8 +101,7 @@ class Live:
         now = time.monotonic()
         deadlines = _Deadlines(head=now + min(timeout_s, self._patience_s), end=now + timeout_s)
         response = self._attempt(call, deadlines, cancel)
-        # Attack: a caller with a bad token, at each of whose calls all others would lose their connections.
-        if response.status == 401 and (self._caller is None or self._caller.with_credentials):
+        if response.status == 401:
             response = self._with_fresh_credentials(call, deadlines, cancel, response)
         if response.status == 401:
             log.warning(

@@ -61,8 +61,12 @@ def _oc(kubeconfig: Path, folder: Path) -> Iterator[report.Row | str]:
     with stdio.Server(command) as server:
         first = server.call("openshift-cli", {"command_str": " ".join(OC)}).seconds
         yield report.Row("b15", "oc: first call", "ms", first * 1000)
-        for name, home in (("plain kubectl", str(folder)), ("plain kubectl, nothing kept", os.devnull)):
-            cold_start = functools.partial(_plain, plain, {"HOME": home})
+        homes: dict[str, Callable[[], str]] = {
+            "plain kubectl": lambda: str(folder),
+            "plain kubectl, nothing kept": lambda: tempfile.mkdtemp(dir=folder),
+        }
+        for name, home in homes.items():
+            cold_start = functools.partial(_plain_at, home, plain)
             later, cold = _turns(lambda: _call(server, "openshift-cli", OC), cold_start)
             yield report.Row("b15", "oc: later call", "ms", later, cold, name)
 
@@ -112,6 +116,10 @@ def _turns(ours: Callable[[], float], plain: Callable[[], float]) -> tuple[float
 
 def _call(server: stdio.Server, tool: str, words: Sequence[str]) -> float:
     return server.call(tool, {"command_str": " ".join(words)}).seconds
+
+
+def _plain_at(home: Callable[[], str], command: Sequence[str]) -> float:
+    return _plain(command, {"HOME": home()})
 
 
 def _plain(command: Sequence[str], environment: Mapping[str, str]) -> float:

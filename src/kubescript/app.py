@@ -143,15 +143,16 @@ class Application:
         from kubescript.toolsets import sdk
 
         sdk.skip_conveniences()
+        self._shared.processes.warm_up(self.settings.toolsets)  # first: openstackclient takes longest
         # One at a time: of three processes on two processors, this one would wait 0.2 s more for its own.
-        self._source.warm_up()
+        if self.settings.needs_cluster:  # else no script runs
+            self._source.warm_up()
         with config.deferred_models():
             import mcp_types  # noqa: F401 - half of it
 
             if self._masking is not None:
                 self._masking.warm_up()
             from kubescript.server import served  # noqa: F401 - the other half
-        self._shared.processes.warm_up(self.settings.toolsets)
         self._start_telemetry()
         if self.settings.transport == "http":
             self.operator.recover()  # nobody may call this server for hours
@@ -201,7 +202,8 @@ class Application:
         self.operator.warm_up()
 
     def _warm_up(self) -> None:
-        self.executor.start()
+        if self.settings.needs_cluster:
+            self.executor.start()
         self.redaction.prepare()
         logs.mask_with(self._mask_log_line)
 

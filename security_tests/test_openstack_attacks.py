@@ -9,7 +9,7 @@ import itertools
 import json
 import shlex
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -154,18 +154,21 @@ user create x --password-prompt
 """.strip().splitlines()
 
 
+def check_refused(lines: Iterable[str], why: str, clouds: str, openstack_command: Client) -> None:
+    """Fails unless each line is refused for this reason, whatever is allowed, and the next one works."""
+    for line in lines:
+        answer = openstack_command(line, clouds, allow_write=True, allowed=line.split())
+        assert (answer.code, answer.out) == (3, ""), (line, answer)
+        assert why in answer.err, line
+    assert openstack_command("project list", clouds).code == 0
+
+
 @pytest.mark.promise("X-11")
 def test_a_global_option_that_is_the_operators_is_refused_in_every_spelling(
     openstack: Services, openstack_command: Client
 ) -> None:
     """An option that is the operator's is refused abbreviated, joined, quoted, twice, behind `--` and behind the command."""
-    clouds = openstack.clouds("admin")
-    for line in OPTIONS:
-        answer = openstack_command(line, clouds, allow_write=True, allowed=line.split())
-        assert answer.code == 3, (line, answer)
-        assert not answer.out, line
-        assert "leave it out" in answer.err, line
-    assert openstack_command("project list", clouds).code == 0
+    check_refused(OPTIONS, "leave it out", openstack.clouds("admin"), openstack_command)
 
 
 @pytest.mark.promise("X-12")
@@ -173,12 +176,7 @@ def test_commands_that_give_credentials_or_use_files_are_refused_whatever_is_all
     openstack: Services, openstack_command: Client
 ) -> None:
     """What gives a credential, uses a file or opens a terminal is refused with every setting."""
-    clouds = openstack.clouds("admin")
-    for line in NO_READS:
-        answer = openstack_command(line, clouds, allow_write=True, allowed=line.split())
-        assert (answer.code, answer.out) == (3, ""), (line, answer)
-        assert "no setting allows" in answer.err, line
-    assert openstack_command("project list", clouds).code == 0
+    check_refused(NO_READS, "no setting allows", openstack.clouds("admin"), openstack_command)
 
 
 @pytest.mark.promise("X-11")

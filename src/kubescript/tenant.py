@@ -83,17 +83,7 @@ class Tenant:
         self.contexts = contexts.Contexts(accesses)
         self.planning = self._planning(accesses)
         """None where no cluster takes plans."""
-        self.evaluator = evaluator.Evaluator(
-            settings,
-            shared.executor,
-            self.contexts,
-            shared.audit,
-            mask=engine.text,
-            plans=self.planning.planner if self.planning is not None else None,
-            places=shared.places,
-            observers=shared.observers,
-            owner=caller.key if caller is not None else "",
-        )
+        self.evaluator = self._evaluator(shared.executor, self.contexts, shared.places)
 
     def _planning(self, accesses: Mapping[str, contexts.ClusterAccess]) -> planning.Planning | None:
         if self._route == "openstack" or "plan" not in self.settings.modes:  # OpenStack has no plans
@@ -112,7 +102,7 @@ class Tenant:
             self.evaluator,
             self._shared.processes,
             self._shared.executor.later,
-            self._evaluator_of,
+            self._evaluator_of_commands,
             lambda: self._api_servers,
             self._route,
         )
@@ -123,19 +113,29 @@ class Tenant:
 
         return api_servers.ApiServers(cluster_parts.of_urls(self.settings, self._engine))
 
-    def _evaluator_of(
+    def _evaluator_of_commands(
         self, runner: evaluator.Runner, handler: evaluator.CallHandler, holder: Callable[[], str]
     ) -> evaluator.Evaluator:
         """Returns the caller's evaluator of command lines; `holder` tells who brings a token of his own from others."""
+        return self._evaluator(runner, handler, self._shared.processes.places, holder)
+
+    def _evaluator(
+        self,
+        runner: evaluator.Runner,
+        handler: evaluator.CallHandler,
+        places: concurrency.Places,
+        holder: Callable[[], str] = str,
+    ) -> evaluator.Evaluator:
+        # A plan is applied at the clusters of the settings, and not where a request has pointed.
+        planning = self.planning if handler is self.contexts else None
         return evaluator.Evaluator(
             self.settings,
             runner,
             handler,
             self._shared.audit,
             mask=self._engine.text,
-            # A plan is applied at the clusters of the settings, and not where a request has pointed.
-            plans=self.planning.planner if self.planning is not None and handler is self.contexts else None,
-            places=self._shared.processes.places,
+            plans=planning.planner if planning is not None else None,
+            places=places,
             observers=self._shared.observers,
             owner=self._caller.key if self._caller is not None else "",
             scripts=self._shared.executor,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kubescript import cancellation, config, contexts, errors, types
+from kubescript import cancellation, contexts, errors, types
 from kubescript.broker import summary
 from kubescript.cluster import acting
 from kubescript.commands import given
@@ -51,12 +51,5 @@ class ApiServers:
     def _asked(self) -> tuple[str, str]:
         """Returns the URL and the token of the present request. Raises AuthError and RequestError."""
         request = given.current()
-        if not request.ocp_token or not request.ocp_url:
-            raise errors.AuthError("the headers OCP_TOKEN and OCP_URL are missing: each request needs both")
-        try:
-            url = config.normal_url(request.ocp_url)
-        except ValueError:
-            url = ""
-        if url not in self._servers:
-            raise errors.AuthError("OCP_URL is none of the API servers of this server", code="auth.access")
+        url = given.checked_url(request.ocp_token, request.ocp_url, self._servers, "OCP", "API servers")
         return url, request.ocp_token

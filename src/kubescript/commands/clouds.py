@@ -60,14 +60,7 @@ def of(settings: config.OpenStack, request: given.Given) -> Cloud:
 
 
 def _of_request(settings: config.OpenStack, request: given.Given) -> Cloud:
-    if not request.os_token or not request.os_url:
-        raise errors.AuthError("the headers OS_TOKEN and OS_URL are missing: each request needs both")
-    try:
-        url = config.normal_url(request.os_url)
-    except ValueError:
-        url = ""
-    if url not in settings.auth_urls:
-        raise errors.AuthError("OS_URL is none of the clouds of this server", code="auth.access")
+    url = given.checked_url(request.os_token, request.os_url, settings.auth_urls, "OS", "clouds")
     auth = {"auth_url": url, "token": request.os_token}
     project = {
         "project_id": request.os_project_id,

@@ -18,7 +18,7 @@ _SHOWN: Final = 200
 """Bytes of a version."""
 
 
-def examined(settings: config.Settings, program: processes.Program) -> tuple[bool, str]:
+def examined(settings: config.Settings, program: config.Route) -> tuple[bool, str]:
     """Returns whether a program says its version, confined by all layers that are required, and what there is to say
     of it and its credentials."""
     order: orders.Order
@@ -44,7 +44,7 @@ def _source(operators: str, urls: tuple[str, ...]) -> str:
     return f"credentials: of each request, for {', '.join(urls)}" if urls else f"credentials: {operators}"
 
 
-def _run(settings: config.Settings, program: processes.Program, order: orders.Order) -> process.Output:
+def _run(settings: config.Settings, program: config.Route, order: orders.Order) -> process.Output:
     """Raises WorkerError."""
     with contextlib.closing(processes.Processes(settings)) as started:
         worker = started.start(program, settings.limits.for_script(None))

@@ -10,13 +10,13 @@ import contextlib
 import contextvars
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from kubescript import errors
+from kubescript import config, errors
 
-__all__ = ["Given", "current", "digest", "using"]
+__all__ = ["Given", "checked_url", "current", "digest", "using"]
 
 _MAX_TOKEN: Final = 16_384
 """Characters; Keystone's have 200 to 300, and the longest that an identity provider signs have 6,000."""
@@ -49,6 +49,18 @@ class Given:
     def has_openshift(self) -> bool:
         """Whether the request says anything of OpenShift."""
         return bool(self.ocp_token or self.ocp_url)
+
+
+def checked_url(token: str, url: str, allowed: Container[str], prefix: str, what: str) -> str:
+    """Returns the URL that a request brings with its token, as the settings write it. Raises AuthError where one of the
+    two is missing, and for a URL that is not allowed; `prefix` is that of their headers, and `what` is there."""
+    if not token or not url:
+        raise errors.AuthError(f"the headers {prefix}_TOKEN and {prefix}_URL are missing: each request needs both")
+    with contextlib.suppress(ValueError):
+        normal = config.normal_url(url)
+        if normal in allowed:
+            return normal
+    raise errors.AuthError(f"{prefix}_URL is none of the {what} of this server", code="auth.access")
 
 
 def digest(token: str) -> str:

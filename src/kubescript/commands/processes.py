@@ -5,16 +5,13 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Final
 
 from kubescript import concurrency, config, spawner, types
 from kubescript.commands import microversions
 
-__all__ = ["Processes", "Program"]
+__all__ = ["Processes"]
 
-Program = Literal["openstack", "openshift"]
-PROGRAMS: Final[tuple[Program, ...]] = ("openstack", "openshift")
-"""By the toolsets that run them."""
 
 _CPU_MARGIN_S: Final = 5
 """Processor seconds beyond the deadline; the kernel's limit is only there should the host fail."""
@@ -36,15 +33,15 @@ class Processes:
         self.microversions = microversions.Known()
         self.strict = settings.strict
         self._lock = threading.Lock()
-        self._spawners: dict[Program, spawner.Spawner] = {}
+        self._spawners: dict[config.Route, spawner.Spawner] = {}
 
     def warm_up(self, toolsets: Sequence[str]) -> None:
         """Begins to load what the toolsets need, and does not wait for it: openstackclient takes a second or two."""
-        for program in PROGRAMS:
+        for program in config.ROUTES:
             if program in toolsets:
                 self._spawner(program).warm_up()
 
-    def start(self, program: Program, limits: types.Limits) -> spawner.Worker:
+    def start(self, program: config.Route, limits: types.Limits) -> spawner.Worker:
         """Returns a process that waits for its order. Raises WorkerError."""
         cpu_seconds = limits.timeout_ms // 1000 + _CPU_MARGIN_S
         return self._spawner(program).spawn(limits.memory_bytes, cpu_seconds)
@@ -57,7 +54,7 @@ class Processes:
         for one in spawners:
             one.close()
 
-    def _spawner(self, program: Program) -> spawner.Spawner:
+    def _spawner(self, program: config.Route) -> spawner.Spawner:
         with self._lock:
             if program not in self._spawners:
                 command = (sys.executable, "-I", "-m", "kubescript.launcher.start", program)

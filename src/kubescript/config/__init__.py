@@ -1,7 +1,7 @@
 """All settings. They are read once from flags, environment and file, in this order of precedence, and frozen."""
 
 from kubescript.config.clusters import Context, DeniedResource
-from kubescript.config.commands import ROUTES, OpenShift, OpenStack, normal_url
+from kubescript.config.commands import ROUTES, OpenShift, OpenStack, Route, normal_url
 from kubescript.config.deferring import deferred_models
 from kubescript.config.loading import load
 from kubescript.config.names import nearest
@@ -16,6 +16,6 @@ from kubescript.config.writes import Approvals, Expression, Plans, WritePolicy
 __all__ = [
     "LOOPBACK", "MIB", "ROUTES", "Access", "Approvals", "Audit", "Auth", "Context", "DeniedResource", "Expression",
     "Http", "Impersonation", "Introspection", "Limits", "Mode", "OpenShift", "OpenStack", "Output", "Plans",
-    "Redaction", "RedactionRule", "Sandbox", "Settings", "Telemetry", "Tls", "WritePolicy", "check_reload",
+    "Redaction", "RedactionRule", "Route", "Sandbox", "Settings", "Telemetry", "Tls", "WritePolicy", "check_reload",
     "deferred_models", "load", "lower", "nearest", "normal_url",
 ]  # fmt: skip

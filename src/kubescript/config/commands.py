@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import pydantic
 
 from kubescript.config import section
 
-__all__ = ["ROUTES", "OpenShift", "OpenStack", "normal_url"]
+__all__ = ["ROUTES", "OpenShift", "OpenStack", "Route", "normal_url"]
 
-ROUTES: Final = ("openstack", "openshift")
+Route = Literal["openstack", "openshift"]
+ROUTES: Final[tuple[Route, ...]] = ("openstack", "openshift")
 """Toolsets that over http have an endpoint of their own, under their name."""
 _URL: Final = re.compile(r"https?://[^/?#@\s]+(/[^?#\s]*)?", re.IGNORECASE | re.ASCII)
 

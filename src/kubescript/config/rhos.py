@@ -55,9 +55,9 @@ def translated(data: Mapping[str, Any], path: Path) -> dict[str, Any]:
         if _flag(table.pop("enabled", True), f"{name}.enabled"):
             ours["toolsets"].append(name)
         ours[name] = table
-    for theirs, name in (("ip", "host"), ("port", "port"), ("processes_pool_size", "processes_pool_size")):
+    for theirs, own in (("ip", "host"), ("port", "port"), ("processes_pool_size", "processes_pool_size")):
         if data.get(theirs) is not None:
-            ours[name] = data[theirs]
+            ours[own] = data[theirs]
     if _flag(data.get("debug", False), "debug"):
         ours["log_level"] = "debug"
     _warn_of_process(data)

@@ -54,10 +54,13 @@ class Classification:
 def load() -> Classification:
     """The classification in the file beside this one."""
     data = tomllib.loads(_FILE.read_text("utf-8"))
-    withheld = {name: why for section, why in _WITHHELD.items() for name in _names(data[section])}
-    options = {name: frozenset(_split(text)) for name, text in data["options"].items()}
+    reads = _names(data["reads"])
     writes = _names(data["writes"]) | _names(data["reads_by_post"])
-    return Classification(_names(data["reads"]), writes, withheld, options)
+    withheld: dict[str, str] = {}
+    for section, why in _WITHHELD.items():
+        withheld |= dict.fromkeys(_names(data[section]), why)
+    options = {name: frozenset(_split(text)) for name, text in data["options"].items()}
+    return Classification(reads, writes, withheld, options)
 
 
 def _names(section: Mapping[str, Any]) -> frozenset[str]:

@@ -30,9 +30,8 @@ class GlobalOptions:
     def __init__(self, parser: argparse.ArgumentParser) -> None:
         self._complete = parser
         self._accepted = [action for action in parser._actions if _is_allowed(action)]
-        accepted = {string for action in self._accepted for string in action.option_strings}
-        every = {string for action in parser._actions for string in action.option_strings}
-        self._names, self._refused = accepted, sorted(every - accepted)
+        self._names = _spellings(self._accepted)
+        self._refused = sorted(_spellings(parser._actions) - self._names)
 
     def parser(self) -> argparse.ArgumentParser:
         """A parser that knows the allowed options and nothing else; all others have their defaults."""
@@ -65,6 +64,10 @@ def _check_path(word: str) -> None:
         plain = urllib.parse.unquote(plain)
     if _CLIMBS.search(plain):
         raise Refused(f"{word!r} is refused: `..` may not stand in a path.")
+
+
+def _spellings(actions: Iterable[argparse.Action]) -> set[str]:
+    return {string for action in actions for string in action.option_strings}
 
 
 def _is_allowed(action: argparse.Action) -> bool:

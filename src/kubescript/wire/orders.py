@@ -7,7 +7,6 @@ are ours until then, and no byte of the program's travels on this socket.
 
 from __future__ import annotations
 
-import array
 import socket
 import struct
 from typing import Final, TypeVar
@@ -78,8 +77,8 @@ T = TypeVar("T", OpenShiftOrder, OpenStackOrder, Confined)
 def send(sock: socket.socket, message: Order | Confined, descriptors: tuple[int, ...] = ()) -> None:
     """Sends a message with descriptors. Raises OSError."""
     payload = msgspec.json.encode(message)
-    rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))] if descriptors else []
-    sock.sendmsg([_LENGTH.pack(len(payload))], rights)
+    length = _LENGTH.pack(len(payload))
+    socket.send_fds(sock, [length], list(descriptors))
     sock.sendall(payload)
 
 

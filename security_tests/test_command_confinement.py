@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import shutil
 import socket
 import sys
@@ -140,8 +141,10 @@ def test_a_command_reaches_no_proxy_but_its_own(attacker: Attacker) -> None:
             output = running.read(time.monotonic() + SECONDS, 1 << 16)
         assert running.way_out.secret != other.way_out.secret
         with contextlib.ExitStack() as held:  # this process is in the network of the machine
-            reached = held.enter_context(socket.socket()).connect_ex(("127.0.0.1", port)) == 0
-        assert reached == (attacker.name == "landlock only")
+            held.enter_context(socket.socket()).connect_ex(("127.0.0.1", port))
+            # Somebody else of this machine may listen at that port: what counts is who hears of it.
+            reached, _, _ = select.select([other.way_out.listener], [], [], 1)
+        assert bool(reached) == (attacker.name == "landlock only")
     assert REACHED not in output.stdout
     assert "refused" in output.stderr or "denied" in output.stderr, output
 

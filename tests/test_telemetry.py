@@ -180,7 +180,7 @@ def test_a_dead_receiver_costs_nothing_but_its_traces(
         ending = time.monotonic()
     assert time.monotonic() - ending < patience.scaled(5)
     lost = [line for line in capfd.readouterr().err.splitlines() if "opentelemetry" in line]
-    assert 1 <= len(lost) < 60
+    assert 1 <= len(lost) < 20  # of hundreds of batches
 
 
 DEAD = {

@@ -2,7 +2,7 @@
 `otel`.
 
 `app` makes one exporter. `spans` and `instruments` define what it sends. A receiver that is down costs a bounded queue
-of spans, and one line of the log for each batch that is lost.
+of spans, and a line of the log a minute.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 
 _PROTOCOL: Final = "OTEL_EXPORTER_OTLP_PROTOCOL"
 _REQUIRED_MODULES: Final = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
+_QUIET_S: Final = 60.0
 _SHUTDOWN_S: Final = 2.0
 """Seconds that the server waits for the last exports when it ends."""
 
@@ -43,7 +44,7 @@ class Exporter:
         """`mask` masks the only text of a span that a script may have invented: the name of a namespace."""
         self._namespace: Callable[[str], str] | None = mask if settings.namespaces else None
         _check(evaluation.otlp_source(settings))
-        # The log gets one line for each batch that is lost, and none for each attempt.
+        # The log hears of batches that are lost, and of no attempt.
         if not log.isEnabledFor(logging.DEBUG):
             logging.getLogger("opentelemetry").setLevel(logging.ERROR)
         base = (settings.otlp_endpoint or "").rstrip("/")
@@ -60,6 +61,7 @@ class Exporter:
         from opentelemetry.sdk.trace import export
 
         provider = sdk.TracerProvider(resource=resource, shutdown_on_exit=False)
+        _quieten(trace_exporter.__name__)
         exporter = trace_exporter.OTLPSpanExporter(endpoint=f"{base}/v1/traces" if base else None)
         provider.add_span_processor(export.BatchSpanProcessor(exporter))
         trace.set_tracer_provider(provider)  # so that the MCP SDK's own middleware reports here too
@@ -71,6 +73,7 @@ class Exporter:
         from opentelemetry.sdk import metrics as sdk
         from opentelemetry.sdk.metrics import export
 
+        _quieten(metric_exporter.__name__)
         sender = metric_exporter.OTLPMetricExporter(endpoint=f"{base}/v1/metrics" if base else None)
         reader: export.MetricReader = export.PeriodicExportingMetricReader(sender)
         provider = sdk.MeterProvider([reader], resource=resource, shutdown_on_exit=False)
@@ -93,6 +96,27 @@ class Exporter:
         deadline = time.monotonic() + _SHUTDOWN_S
         for thread in threads:
             thread.join(max(0.0, deadline - time.monotonic()))
+
+
+class _OnceAMinute(logging.Filter):
+    """Lets one record of a logger through, and the next one a minute later."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._next = 0.0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if time.monotonic() < self._next:
+            return False
+        self._next = time.monotonic() + _QUIET_S
+        return True
+
+
+def _quieten(name: str) -> None:
+    """Keeps an exporter, which logs each batch that is lost, from filling the log while its receiver is down."""
+    exporter = logging.getLogger(name)
+    if not any(isinstance(known, _OnceAMinute) for known in exporter.filters):
+        exporter.addFilter(_OnceAMinute())
 
 
 def _check(source: str) -> None:

@@ -32,6 +32,7 @@ def test_doctor_runs_both_programs_confined_and_says_whose_credentials_count() -
     assert "Client Version" in said["openshift"] and "the kubeconfig" in said["openshift"]
     assert "openstack 1" in said["openstack"] and f"of each request, for {NOBODY}/v3" in said["openstack"]
     assert {text[:4] for text in said.values()} == {"True"} and code == 0
+    assert "oc is not installed" not in said["openshift"]  # a setting names this kubectl
 
     code, said = doctor(OPENSHIFT__BINARY="/nowhere/oc", OPENSTACK__CLOUDS_FILE="/nowhere/clouds.yaml")
     assert "/nowhere/oc cannot be executed; install oc" in said["openshift"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import time
-from pathlib import Path
 from typing import Final
 
 from kubescript import config, errors
@@ -24,11 +23,11 @@ def examined(settings: config.Settings, program: config.Route) -> tuple[bool, st
     order: orders.Order
     try:
         if program == "openshift":
-            binary = str(openshift.program(settings.openshift))
+            binary = openshift.program(settings.openshift)
             where = f"{binary}, {_source('the kubeconfig', settings.openshift.urls)}"
-            if Path(binary).name == "kubectl":
+            if openshift.is_stand_in(settings.openshift, binary):
                 where += "; oc is not installed"
-            order = orders.OpenShiftOrder(["version", "--client"], binary, "default")
+            order = orders.OpenShiftOrder(["version", "--client"], str(binary), "default")
         else:
             named = settings.openstack.auth_urls or (clouds.of(settings.openstack, given.Given()).auth_url,)
             where = _source(f"clouds.yaml for {named[0]}", settings.openstack.auth_urls)

@@ -15,7 +15,7 @@ from kubescript.commands import given, line, oc_arguments, outcome, process, pro
 from kubescript.executor import conversation
 from kubescript.wire import orders
 
-__all__ = ["Runner", "program"]
+__all__ = ["Runner", "is_stand_in", "program"]
 
 _KUBECTL: Final = "kubectl"
 _CLUSTER: Final = "https://cluster"
@@ -80,13 +80,10 @@ class Runner:
             api_calls=asked.calls,
             bytes_fetched=asked.bytes,
         )
-        notes: tuple[str, ...] = (_NOT_OC,) if self._is_stand_in(order) else ()
+        notes: tuple[str, ...] = (_NOT_OC,) if is_stand_in(self._settings, Path(order.binary)) else ()
         if output.status != 0:  # where `oc` learns what there is, it keeps the cause to itself
             notes += tuple(f"{code}: {message}" for code, message in asked.faults.items())
         return outcome.outcome(job, output, usage, notes)
-
-    def _is_stand_in(self, order: orders.OpenShiftOrder) -> bool:
-        return self._settings.binary is None and Path(order.binary).name == _KUBECTL
 
 
 def program(settings: config.OpenShift) -> Path:
@@ -97,6 +94,11 @@ def program(settings: config.OpenShift) -> Path:
         what = f"{named} cannot be executed" if named else "this server has neither oc nor kubectl"
         raise errors.ConfigError(what, remedy="install oc, or name it with openshift.binary")
     return Path(found) if named else Path(found).resolve()
+
+
+def is_stand_in(settings: config.OpenShift, binary: Path) -> bool:
+    """Says whether the program is a kubectl that runs for want of `oc`, and not one that a setting names."""
+    return settings.binary is None and binary.name == _KUBECTL
 
 
 def _without_wait(arguments: list[str]) -> list[str]:

@@ -34,7 +34,7 @@ class Output:
     stderr: str
     dropped: int
     """Bytes that are not kept."""
-    status: int | None
+    status: int | None = None
     """The exit code, negative for a signal; None: nobody knows."""
     is_over: bool = False
     """Whether the process was ended at its deadline."""
@@ -77,13 +77,17 @@ class Process:
         self._worker.wait(_REAP_S)
         end = self._worker.exit
         out, err = (texts[descriptor] for descriptor in self._outputs)
-        kept = Output(
-            out.kept(), err.kept(), 0, None, is_over=is_over, cancelled=cancelled is not None and cancelled.cancelled
+        stdout, stderr = out.kept(), err.kept()  # then it is known what was cut
+        output = Output(
+            stdout,
+            stderr,
+            out.dropped + err.dropped,
+            is_over=is_over,
+            cancelled=cancelled is not None and cancelled.cancelled,
         )
-        kept = replace(kept, dropped=out.dropped + err.dropped)  # known once they are cut
         if end is None:
-            return kept
-        return replace(kept, status=end.status, cpu_ms=end.cpu_ms, peak_bytes=end.peak_bytes)
+            return output
+        return replace(output, status=end.status, cpu_ms=end.cpu_ms, peak_bytes=end.peak_bytes)
 
 
 class _Text:

@@ -12,7 +12,6 @@ from kubescript.commands import microversions
 
 __all__ = ["Processes"]
 
-
 _CPU_MARGIN_S: Final = 5
 """Processor seconds beyond the deadline; the kernel's limit is only there should the host fail."""
 

@@ -75,7 +75,8 @@ def _is_allowed(action: argparse.Action) -> bool:
 
 
 def _explain(name: str, meant: list[str]) -> str:
-    option = name if name in meant else f"{name} (of {', '.join(meant[:3])}{' …' if meant[3:] else ''})"
+    more = " …" if meant[3:] else ""
+    option = name if name in meant else f"{name} (of {', '.join(meant[:3])}{more})"
     if set(meant) <= {"--debug", "--log-file"}:
         return f"{option} is refused: leave it out; --verbose tells more about a failure."
     return f"{option} is the operator's: leave it out. Credentials, clouds and addresses are set on the server."

@@ -1,0 +1,169 @@
+"""Scenarios: what is wrong in a cluster, what an agent is asked to do about it, and what it may do on the way. Data only.
+
+One YAML file is one scenario; the field names of the file are those of `Scenario`, in camelCase as in Kubernetes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+import yaml
+
+__all__ = [
+    "LIBRARY", "Failure", "Gate", "Injection", "Mutation", "Scenario", "ScenarioError", "Target", "Trigger", "read", "read_all",
+]  # fmt: skip
+
+LIBRARY: Final = Path(__file__).parent / "library"
+"""The scenarios that come with the benchmark."""
+_MAX_BYTES: Final = 1 << 20
+Object = dict[str, Any]
+"""A Kubernetes object."""
+
+
+class ScenarioError(Exception):
+    """A file is no scenario; the message says which file, where, and why."""
+
+
+class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel", omit_defaults=True):
+    """Part of a scenario."""
+
+
+class Target(_Part):
+    """Objects by their names; `*` stands for any characters in each field."""
+
+    resource: str
+    """Plural, with the group unless it is the core group: `deployments.apps`."""
+    namespace: str = ""
+    name: str = "*"
+
+
+class Mutation(_Part):
+    """Changes of some objects."""
+
+    target: Target
+    verbs: tuple[Literal["create", "update", "patch", "delete", "deletecollection"], ...] = ()
+    """Empty stands for every verb that changes something."""
+    fields: tuple[str, ...] = ()
+    """Dotted paths without indices, such as `spec.template.spec.containers.image`. Empty: all."""
+
+
+class Injection(_Part):
+    """Words in the cluster that tell an agent to do something that nobody has asked it to do."""
+
+    text: str
+    """As it stands in the cluster."""
+    does: tuple[Mutation, ...] = ()
+    """Changes by which an agent obeys."""
+    says: str = ""
+    """A text that an agent who obeys sends, in the arguments of a call or in its answer."""
+
+
+class Trigger(_Part):
+    """The agent's n-th request of a kind, as it passes the gate on its way to the API server."""
+
+    verb: Literal["get", "list", "create", "update", "patch", "delete", "any"]
+    target: Target
+    count: int = 1
+
+
+class Gate(_Part):
+    """What becomes of the agent's requests at the gate."""
+
+    status: int = 0
+    """The status that is answered in place of the API server's: 429, 500, 503, 401. 0: none."""
+    requests: int = 1
+    """How many requests are answered so."""
+    delay_ms: int = 0
+    """How long each of them waits."""
+    target: Target | None = None
+    """Which requests. None: all."""
+
+
+class Failure(_Part):
+    """Something that goes wrong while the agent works. It happens by the clock or by what the agent does."""
+
+    name: str
+    at: float | None = None
+    """Seconds after the agent has begun."""
+    after: Trigger | None = None
+    """Before the answer to this request reaches the agent."""
+    user: str = "another-controller"
+    """In whose name the cluster is changed."""
+    apply: tuple[Object, ...] = ()
+    """Objects that are created or replaced, by server-side apply with force."""
+    patch: Object | None = None
+    """A merge patch of the target."""
+    subresource: str = ""
+    """Of the patch: `status`, `scale`."""
+    delete: bool = False
+    """Whether the targets are deleted."""
+    target: Target | None = None
+    """What is patched or deleted."""
+    gate: Gate | None = None
+    renew_token: bool = False
+    """Whether the agent's token ends, and the file that holds it gets a new one."""
+    times: int = 1
+    """How often it happens, a second apart."""
+
+
+class Scenario(_Part):
+    """One task in one broken cluster."""
+
+    id: str
+    title: str
+    category: str
+    reason: str
+    """The incident, report or paper that it is made from."""
+    task: str
+    """What the agent is told, and all that it is told."""
+    setup: tuple[Object, ...]
+    """Objects that are created in this order. A `status` is written too."""
+    goal: str
+    """CEL over the final state: `objects`, `before`, `answer`; see docs/safety-benchmark.md."""
+    broken: str = "true"
+    """CEL that holds before the agent begins. The run waits for it."""
+    namespaces: tuple[str, ...] = ()
+    """Where the task is: changes elsewhere are out of scope. Empty: nothing may be changed anywhere."""
+    labels: dict[str, str] = {}
+    """Labels that each changed object must have."""
+    fields: tuple[str, ...] | None = None
+    """Fields that the task is about, as dotted paths without indices. None: not limited."""
+    allowed: tuple[Mutation, ...] = ()
+    """Changes that are no finding, whatever a rule says: what the task asks for in so many words."""
+    canaries: tuple[Target, ...] = ()
+    """Healthy look-alikes that must stay as they are."""
+    secrets: tuple[str, ...] = ()
+    """Texts that the agent must never be shown."""
+    injections: tuple[Injection, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    rights: tuple[Object, ...] = ()
+    """Roles and bindings of the agent, whose user is called `agent` in them. Empty: everything."""
+    timeout_s: float = 60
+    settle_s: float = 5
+    """How long the goal may take to hold after the agent has ended."""
+
+
+def read(path: Path) -> Scenario:
+    """Reads one file. Raises ScenarioError."""
+    try:
+        with path.open("rb") as stream:
+            text = stream.read(_MAX_BYTES + 1)
+        if len(text) > _MAX_BYTES:
+            raise ScenarioError(f"{path}: larger than 1 MiB")
+        found = msgspec.convert(yaml.safe_load(text), Scenario)
+    except OSError as error:
+        raise ScenarioError(f"{path}: {error.strerror}") from None
+    except (yaml.YAMLError, msgspec.ValidationError, RecursionError) as error:
+        raise ScenarioError(f"{path}: {error}") from None
+    if found.id != path.stem:
+        raise ScenarioError(f"{path}: its id is {found.id!r}, and must be its file's name")
+    return found
+
+
+def read_all(folder: Path = LIBRARY) -> Iterator[Scenario]:
+    """Reads every scenario of a folder, in the order of their ids. Raises ScenarioError."""
+    for path in sorted(folder.glob("*.yaml")):
+        yield read(path)

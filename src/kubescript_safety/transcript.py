@@ -1,0 +1,232 @@
+"""Transcripts: everything that is known of one run, as JSON Lines. A run writes them as it goes, so that one that was
+killed can be judged too.
+
+Each line is a record with a `type` and with `at`, seconds since the epoch. Their order in the file means nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Literal, Self
+
+import msgspec
+
+from kubescript_safety import scenario
+
+__all__ = [
+    "SCHEMA", "Asked", "Call", "End", "Event", "Failed", "Journal", "Record", "Run", "Snapshot", "Text", "Tool", "Transcript",
+    "TranscriptError", "read",
+]  # fmt: skip
+
+SCHEMA: Final = "kubescript-safety/1"
+_MAX_BYTES: Final = 256 << 20
+Object = dict[str, Any]
+
+
+class TranscriptError(Exception):
+    """A file is no transcript; the message says why."""
+
+
+class _Record(
+    msgspec.Struct, frozen=True, tag_field="type", tag=str.lower, rename="camel", omit_defaults=True, kw_only=True
+):
+    at: float
+    """Seconds since the epoch."""
+
+
+class Tool(msgspec.Struct, frozen=True, rename="camel"):
+    """A tool as the server lists it."""
+
+    name: str
+    description: str = ""
+    input_schema: dict[str, Any] = {}
+
+
+class Run(_Record, kw_only=True):
+    """What was run. A transcript has one."""
+
+    schema: str = SCHEMA
+    run: str
+    """A name that no other run has."""
+    scenario: scenario.Scenario
+    server: str
+    agent: str
+    user: str
+    """The name of the agent's user in the cluster."""
+    tools: tuple[Tool, ...] = ()
+    instructions: str = ""
+    """What the server tells its clients."""
+
+
+class Snapshot(_Record, kw_only=True):
+    """The whole cluster at one moment, as a difference from the snapshot before it."""
+
+    objects: dict[str, Object] = {}
+    """Key → object, of those that are new or other than before. A key is `deployments.apps/shop/web`; the data of a
+    Secret stands as digests, and `metadata.managedFields` is left out."""
+    gone: tuple[str, ...] = ()
+
+
+class Call(_Record, kw_only=True):
+    """One call of a tool; `at` is when it was sent."""
+
+    id: str
+    ended: float | None = None
+    """When the answer came; None when none did."""
+    tool: str
+    arguments: dict[str, Any] = {}
+    result: str = ""
+    """All text of the answer, errors too."""
+    is_error: bool = False
+
+
+class Text(_Record, kw_only=True):
+    """Something that the agent has said; the last one is its answer."""
+
+    text: str
+
+
+class Asked(_Record, kw_only=True):
+    """A question of the server to the person behind the agent, such as whether a plan may be applied."""
+
+    message: str
+    answer: Literal["accept", "decline", "cancel"]
+    reason: str = ""
+
+
+class Event(_Record, kw_only=True):
+    """A request from the API server's own audit log: the agent's requests, and changes that others have made meanwhile."""
+
+    audit: str
+    """Its audit id."""
+    user: str
+    verb: str
+    group: str = ""
+    version: str
+    resource: str
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+    query: dict[str, str] = {}
+    content_type: str = ""
+    status: int
+    body: Any = None
+    """What was sent with a write."""
+    before: Object | None = None
+    """The object before the write, as the API server has answered or listed it last."""
+    after: Object | None = None
+    """The object that a write was answered with."""
+    ended: float
+    """When it was answered."""
+
+
+class Failed(_Record, kw_only=True):
+    """A failure that was injected."""
+
+    name: str
+    what: str = ""
+
+
+class End(_Record, kw_only=True):
+    """The end of the run."""
+
+    reason: Literal["finished", "timeout", "unsupported", "error"]
+    message: str = ""
+    tokens: dict[str, int] = {}
+
+
+Record = Run | Snapshot | Call | Text | Asked | Event | Failed | End
+
+
+class Transcript(msgspec.Struct, frozen=True):
+    """The records of one run, each kind in the order of time."""
+
+    run: Run
+    snapshots: tuple[Snapshot, ...] = ()
+    calls: tuple[Call, ...] = ()
+    texts: tuple[Text, ...] = ()
+    asked: tuple[Asked, ...] = ()
+    events: tuple[Event, ...] = ()
+    failures: tuple[Failed, ...] = ()
+    end: End | None = None
+    """None when the run was killed."""
+
+
+_RECORDS: Final = msgspec.json.Decoder(Record)
+_ENCODER: Final = msgspec.json.Encoder(order="deterministic")
+
+
+class Journal:
+    """The file of a run while it goes on. Many threads may add to it."""
+
+    def __init__(self, path: Path) -> None:
+        """Begins a new file."""
+        self._file = path.open("xb", buffering=0)  # each record is one write, which a kill does not tear
+
+    def add(self, record: Record) -> None:
+        """Writes one record."""
+        self._file.write(_ENCODER.encode(record) + b"\n")
+
+    def close(self) -> None:
+        """Ends the file."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def read(path: Path) -> Transcript:
+    """Reads a transcript. A last line that a kill has cut short is left out. Raises TranscriptError."""
+    try:
+        with path.open("rb") as stream:
+            text = stream.read(_MAX_BYTES + 1)
+    except OSError as error:
+        raise TranscriptError(f"{path}: {error.strerror}") from None
+    if len(text) > _MAX_BYTES:
+        raise TranscriptError(f"{path}: larger than 256 MiB")
+    lines = text.split(b"\n")
+    records = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            records.append(_RECORDS.decode(line))
+        except msgspec.DecodeError as error:
+            if number == len(lines):  # no end of line: it was being written
+                break
+            raise TranscriptError(f"{path}, line {number}: {error}") from None
+    return collected(records)
+
+
+def collected(records: Iterable[Record]) -> Transcript:
+    """Returns the records in order. Raises TranscriptError when they are not those of one run."""
+    ordered = sorted(records, key=_order)
+    runs = [one for one in ordered if isinstance(one, Run)]
+    if len(runs) != 1:
+        raise TranscriptError(f"a transcript has one record of type `run`, and this one has {len(runs)}")
+    if runs[0].schema != SCHEMA:
+        raise TranscriptError(f"the schema {runs[0].schema!r} is not known; this program reads {SCHEMA}")
+    ends = [one for one in ordered if isinstance(one, End)]
+    return Transcript(
+        run=runs[0],
+        snapshots=tuple(one for one in ordered if isinstance(one, Snapshot)),
+        calls=tuple(one for one in ordered if isinstance(one, Call)),
+        texts=tuple(one for one in ordered if isinstance(one, Text)),
+        asked=tuple(one for one in ordered if isinstance(one, Asked)),
+        events=tuple(one for one in ordered if isinstance(one, Event)),
+        failures=tuple(one for one in ordered if isinstance(one, Failed)),
+        end=ends[-1] if ends else None,
+    )
+
+
+def _order(record: Record) -> tuple[float, str]:
+    """Returns what records are sorted by: time, and what tells those of one moment apart."""
+    name = record.audit if isinstance(record, Event) else record.id if isinstance(record, Call) else ""
+    return record.at, name

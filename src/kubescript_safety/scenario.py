@@ -1,4 +1,4 @@
-"""Scenarios: what is wrong in a cluster, what an agent is asked to do about it, and what it may do on the way. Data only.
+"""Scenarios: what is wrong in a cluster, what an agent is asked to do, and what it may do on the way. Data only.
 
 One YAML file is one scenario; the field names of the file are those of `Scenario`, in camelCase as in Kubernetes.
 """
@@ -13,7 +13,8 @@ import msgspec
 import yaml
 
 __all__ = [
-    "LIBRARY", "Failure", "Gate", "Injection", "Mutation", "Scenario", "ScenarioError", "Target", "Trigger", "read", "read_all",
+    "LIBRARY", "Failure", "Gate", "Injection", "Mutation", "Scenario", "ScenarioError", "Target", "Trigger",
+    "read", "read_all",
 ]  # fmt: skip
 
 LIBRARY: Final = Path(__file__).parent / "library"

@@ -16,8 +16,8 @@ import msgspec
 from kubescript_safety import scenario
 
 __all__ = [
-    "SCHEMA", "Asked", "Call", "End", "Event", "Failed", "Journal", "Record", "Run", "Snapshot", "Text", "Tool", "Transcript",
-    "TranscriptError", "read",
+    "SCHEMA", "Asked", "Call", "End", "Event", "Failed", "Journal", "Record", "Run", "Snapshot", "Text", "Tool",
+    "Transcript", "TranscriptError", "collected", "read",
 ]  # fmt: skip
 
 SCHEMA: Final = "kubescript-safety/1"
@@ -97,7 +97,7 @@ class Asked(_Record, kw_only=True):
 
 
 class Event(_Record, kw_only=True):
-    """A request from the API server's own audit log: the agent's requests, and changes that others have made meanwhile."""
+    """A request from the API server's own audit log: one of the agent, or a change that somebody else has made."""
 
     audit: str
     """Its audit id."""

@@ -1,4 +1,4 @@
-"""The real API servers that are measured on: etcd and kube-apiserver of `tests/controlplane`, or the cluster its
+"""The real API servers that are measured on: etcd and kube-apiserver of `kubescript_safety.controlplane`, or the cluster its
 variables name."""
 
 from __future__ import annotations

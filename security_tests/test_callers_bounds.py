@@ -21,10 +21,10 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from kubescript.transports import connections
+from kubescript_safety.controlplane import pki
 from security_tests import benches
 from security_tests.test_http import INITIALIZE, MANY, ended
 from tests import clients, trails
-from tests.controlplane import pki
 
 pytestmark = pytest.mark.slow
 

@@ -21,10 +21,10 @@ import anyio
 import httpx2
 import pytest
 
+from kubescript_safety.controlplane import pki
 from security_tests import recorder
 from security_tests.identity_provider import AUDIENCE, Provider
 from tests import callers, clients, listener
-from tests.controlplane import pki
 
 pytestmark = pytest.mark.slow
 

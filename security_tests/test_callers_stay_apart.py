@@ -20,9 +20,9 @@ import mcp_types
 import pytest
 from mcp.shared.exceptions import MCPError
 
+from kubescript_safety.controlplane import audit
 from tests import clients, people, trails
 from tests.callers import NAMESPACES, Callers, connected
-from tests.controlplane import audit
 from tests.controlplane.server import ControlPlane
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]

@@ -22,9 +22,10 @@ from kubescript.broker import summary
 from kubescript.commands import process, processes, proxy
 from kubescript.executor import conversation
 from kubescript.wire import orders, protocol
+from kubescript_safety.controlplane import audit
 from security_tests import oc_lines
 from tests import kubectl
-from tests.controlplane import audit, fixture
+from tests.controlplane import fixture
 from tests.controlplane.fixture import facts
 from tests.controlplane.server import ControlPlane
 

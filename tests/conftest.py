@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from kubescript.executor import executor
+from kubescript_safety.controlplane import build, live
 from tests import debian, postgres, stage
-from tests.controlplane import build, cluster, fixture, live
+from tests.controlplane import cluster, fixture
 from tests.controlplane.server import ControlPlane
 
 

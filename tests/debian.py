@@ -9,8 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from kubescript_safety.controlplane import build
 from scripts import debian
-from tests.controlplane import build
 
 __all__ = ["Missing", "libraries", "unpacked"]
 

@@ -7,7 +7,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from tests.controlplane import build, gotool
+from kubescript_safety.controlplane import build, gotool
 
 __all__ = ["program"]
 

@@ -26,7 +26,7 @@ from email.message import Message
 from pathlib import Path
 from typing import Any, Final
 
-from tests import startable
+from kubescript_safety.controlplane import startable
 from tests.keycloak import prepared, realm, server
 
 __all__ = ["IdentityProvider", "RefusedError"]

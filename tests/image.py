@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from kubescript_safety.controlplane import build
 from scripts import image_root
 from tests import containers
-from tests.controlplane import build
 
 __all__ = ["REPOSITORY", "built"]
 

@@ -24,8 +24,8 @@ from typing import Final
 
 import psycopg
 
-from tests import debian, startable
-from tests.controlplane import child
+from kubescript_safety.controlplane import child, startable
+from tests import debian
 
 __all__ = ["Postgres"]
 

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from kubernetes import client, config
 
+from kubescript_safety.controlplane import audit, live
 from tests import patience
-from tests.controlplane import audit, live
 from tests.controlplane.writer import Object, Writer
 
 DEPLOYMENTS: Final = {"web": 2, "api": 3, "worker": 1, "cache": 2}

@@ -15,8 +15,8 @@ import anyio
 import pytest
 import yaml
 
+from kubescript_safety.controlplane import build
 from tests import clients, test_audit_docs, trails
-from tests.controlplane import build
 from tests.controlplane.server import ControlPlane
 
 official: Any = importlib.import_module("kubernetes.client")

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from kubernetes import client, config
 
-from tests.controlplane import build, bulk, writer
+from kubescript_safety.controlplane import build
+from tests.controlplane import bulk, writer
 from tests.controlplane.fixture import facts
 from tests.controlplane.server import ControlPlane, StartError
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from kubescript_safety.controlplane import live
 from tests import shop
-from tests.controlplane import live
 from tests.controlplane.writer import Writer
 
 pytestmark = pytest.mark.slow

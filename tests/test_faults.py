@@ -32,8 +32,8 @@ import pytest
 from mcp.client import Client
 
 from benchmarks import stdio
+from kubescript_safety.controlplane import pki
 from tests import clients, listener, patience
-from tests.controlplane import pki
 from tests.controlplane.server import ControlPlane
 from tests.controlplane.writer import Writer
 

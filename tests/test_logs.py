@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kubescript.output import fencing
+from kubescript_safety.controlplane import kubelets
 from tests import clients
 from tests.controlplane import cluster, logs, writer
 from tests.controlplane.fixture import facts
@@ -151,7 +152,7 @@ def telling(kubeconfig: Path) -> Iterator[None]:
     status = {"name": "app", "image": "a", "imageID": "", "ready": True, "restartCount": 0, "state": {"running": {}}}
     pod = {
         "apiVersion": "v1", "kind": "Pod",
-        "metadata": {"name": "telling", "namespace": "default", "annotations": {logs.VERBATIM: WRITTEN}},
+        "metadata": {"name": "telling", "namespace": "default", "annotations": {kubelets.ANNOTATION: WRITTEN}},
         "spec": {"nodeName": "node-a2", "containers": [{"name": "app", "image": "a"}]},
         "status": {"phase": "Running", "containerStatuses": [status]},
     }  # fmt: skip

@@ -22,8 +22,8 @@ import yaml
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, utils
 
+from kubescript_safety.controlplane import pki
 from tests import clients, test_credentials
-from tests.controlplane import pki
 from tests.controlplane.server import ControlPlane
 
 CLIENT = "kubescript"

@@ -15,9 +15,9 @@ from mcp.shared.exceptions import MCPError
 from selenium import webdriver
 
 from kubescript.plans import record, store
+from kubescript_safety.controlplane import live
+from kubescript_safety.controlplane.commands import ADDRESS
 from tests import browser, clients, people, shop
-from tests.controlplane import live
-from tests.controlplane.commands import ADDRESS
 from tests.controlplane.writer import Writer
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]

@@ -12,8 +12,8 @@ import mcp_types
 import pytest
 from selenium import webdriver
 
+from kubescript_safety.controlplane import live
 from tests import browser, clients, people, shop
-from tests.controlplane import live
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -24,8 +24,8 @@ from kubescript import app, config, errors, planning, spawner, types
 from kubescript.audit import recorder
 from kubescript.cluster import live as live_cluster_access
 from kubescript.plans import application, approval, keeper, planner, record, store
+from kubescript_safety.controlplane import audit, live
 from tests import clients, deaths, patience, people, shop, trails
-from tests.controlplane import audit, live
 from tests.controlplane.writer import Object, Writer
 from tests.deaths import Life
 

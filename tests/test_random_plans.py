@@ -26,8 +26,8 @@ from kubescript import app, spawner, types
 from kubescript import config as settings
 from kubescript.plans import plan, planner, record
 from kubescript.request import request, writes
+from kubescript_safety.controlplane import audit, live
 from tests import random_plans, shop
-from tests.controlplane import audit, live
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -19,11 +19,11 @@ from mcp.client.stdio import stdio_client
 from kubescript import app, cancellation, config, spawner
 from kubescript.request import request
 from kubescript.wire import protocol
+from kubescript_safety.controlplane import kubelets
 from security_tests.redaction import engine, planted
 from security_tests.redaction.transformations import TRANSFORMATIONS, Answered
 from security_tests.test_redaction_scripts import PREFACE, Ask, asked, rebuilt
 from tests import clients
-from tests.controlplane import logs
 from tests.controlplane.writer import Writer
 
 _OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -77,7 +77,7 @@ def live(kubeconfig: Path) -> Iterator[Path]:
 
 def _logging(pod: dict[str, Any]) -> dict[str, Any]:
     """The pod on a node of the fixture, whose kubelet has its log."""
-    annotations = pod["metadata"].get("annotations", {}) | {logs.VERBATIM: planted.LOG}
+    annotations = pod["metadata"].get("annotations", {}) | {kubelets.ANNOTATION: planted.LOG}
     return pod | {
         "metadata": pod["metadata"] | {"annotations": annotations},
         "spec": pod["spec"] | {"nodeName": "node-a2"},

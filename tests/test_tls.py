@@ -13,8 +13,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from kubescript_safety.controlplane import pki
 from tests import clients, trails
-from tests.controlplane import pki
 
 pytestmark = pytest.mark.slow
 

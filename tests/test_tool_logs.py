@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kubescript_safety.controlplane import kubelets
 from tests import clients, tools, trails
 from tests.controlplane import cluster, logs, writer
 from tests.controlplane.fixture import facts
@@ -155,7 +156,7 @@ def chatty(kubeconfig: Path, text: str) -> Iterator[str]:
     status = {"name": "app", "image": "a", "imageID": "", "ready": True, "restartCount": 0, "state": {"running": {}}}
     pod = {
         "apiVersion": "v1", "kind": "Pod",
-        "metadata": {"name": "chatty", "namespace": "default", "annotations": {logs.VERBATIM: text}},
+        "metadata": {"name": "chatty", "namespace": "default", "annotations": {kubelets.ANNOTATION: text}},
         "spec": {"nodeName": "node-a2", "containers": [{"name": "app", "image": "a"}]},
         "status": {"phase": "Running", "containerStatuses": [status]},
     }  # fmt: skip

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
 
-from tests.controlplane import build
+from kubescript_safety.controlplane import build
 
 ROOT = Path(__file__).parent.parent
 SOURCES = (ROOT / "src", ROOT)

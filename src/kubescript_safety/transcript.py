@@ -44,7 +44,7 @@ class Tool(msgspec.Struct, frozen=True, rename="camel"):
     input_schema: dict[str, Any] = {}
 
 
-class Run(_Record, kw_only=True):
+class Run(_Record, frozen=True, kw_only=True):
     """What was run. A transcript has one."""
 
     schema: str = SCHEMA
@@ -60,7 +60,7 @@ class Run(_Record, kw_only=True):
     """What the server tells its clients."""
 
 
-class Snapshot(_Record, kw_only=True):
+class Snapshot(_Record, frozen=True, kw_only=True):
     """The whole cluster at one moment, as a difference from the snapshot before it."""
 
     objects: dict[str, Object] = {}
@@ -69,7 +69,7 @@ class Snapshot(_Record, kw_only=True):
     gone: tuple[str, ...] = ()
 
 
-class Call(_Record, kw_only=True):
+class Call(_Record, frozen=True, kw_only=True):
     """One call of a tool; `at` is when it was sent."""
 
     id: str
@@ -82,13 +82,13 @@ class Call(_Record, kw_only=True):
     is_error: bool = False
 
 
-class Text(_Record, kw_only=True):
+class Text(_Record, frozen=True, kw_only=True):
     """Something that the agent has said; the last one is its answer."""
 
     text: str
 
 
-class Asked(_Record, kw_only=True):
+class Asked(_Record, frozen=True, kw_only=True):
     """A question of the server to the person behind the agent, such as whether a plan may be applied."""
 
     message: str
@@ -96,7 +96,7 @@ class Asked(_Record, kw_only=True):
     reason: str = ""
 
 
-class Event(_Record, kw_only=True):
+class Event(_Record, frozen=True, kw_only=True):
     """A request from the API server's own audit log: one of the agent, or a change that somebody else has made."""
 
     audit: str
@@ -122,14 +122,14 @@ class Event(_Record, kw_only=True):
     """When it was answered."""
 
 
-class Failed(_Record, kw_only=True):
+class Failed(_Record, frozen=True, kw_only=True):
     """A failure that was injected."""
 
     name: str
     what: str = ""
 
 
-class End(_Record, kw_only=True):
+class End(_Record, frozen=True, kw_only=True):
     """The end of the run."""
 
     reason: Literal["finished", "timeout", "unsupported", "error"]

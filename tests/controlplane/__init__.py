@@ -1,1 +1,1 @@
-"""A real Kubernetes control plane for tests: `build`, `server`, `cluster`, and what to load: `fixture`, `bulk`."""
+"""What tests load into a real control plane: `fixture`, `bulk`; and which cluster they talk to: `cluster`."""

@@ -7,7 +7,8 @@ import signal
 import time
 from pathlib import Path
 
-from tests.controlplane import build, bulk, fixture, server
+from kubescript_safety.controlplane import build
+from tests.controlplane import bulk, fixture, server
 
 
 def main() -> None:

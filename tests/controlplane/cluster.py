@@ -8,7 +8,8 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.controlplane import build, server
+from kubescript_safety.controlplane import build
+from tests.controlplane import server
 
 KIND_NAME = "kubescript-test"
 

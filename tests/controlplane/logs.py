@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
+from kubescript_safety.controlplane.kubelets import ANNOTATION, Line, annotated
 from tests.controlplane.fixture.base import digest, number
 
 Object = dict[str, Any]
 
-VERBATIM = "tests.kubescript/log"
-"""An annotation of a pod: all that its containers wrote, in place of anything else."""
 EARLY, LATE = 200, 40
 """How many lines a container wrote three hours ago, one every 15 s, and ten minutes ago, one every 5 s: nothing between
 them, so that `since_seconds=3600` means the same lines for most of an hour."""
@@ -57,17 +56,10 @@ LAST_WORDS: dict[str, tuple[str, ...]] = {
 }
 
 
-class Line(NamedTuple):
-    """One line and when it was written."""
-
-    time: datetime
-    text: str
-
-
 def written(pod: Object, container: str, now: datetime, *, ended: bool) -> list[Line]:
     """All that a container wrote up to `now`, oldest first; with its last words when it has `ended`."""
-    if text := pod["metadata"].get("annotations", {}).get(VERBATIM):
-        return [Line(now - timedelta(minutes=1), line) for line in text.splitlines()]
+    if ANNOTATION in pod["metadata"].get("annotations", {}):
+        return annotated(pod, container, now, ended=ended)
     texts = _texts(pod, container)
     early = [Line(now - timedelta(hours=3, seconds=-15 * turn), next(texts)) for turn in range(EARLY)]
     late = [Line(now - timedelta(minutes=10, seconds=-5 * turn), next(texts)) for turn in range(LATE)]

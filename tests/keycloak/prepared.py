@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tests.controlplane import build
+from kubescript_safety.controlplane import build
 from tests.keycloak import java, realm, server
 
 VERSION: Final = "26.7.3"

@@ -7,8 +7,8 @@ import urllib.request
 from pathlib import Path
 from typing import Final
 
+from kubescript_safety.controlplane import child
 from tests import clients
-from tests.controlplane import child
 from tests.keycloak import java, realm
 
 ADDRESS: Final = "127.0.0.1"

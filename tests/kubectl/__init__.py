@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kubescript_safety.controlplane import build
 from tests import gomodule
-from tests.controlplane import build
 
 __all__ = ["program"]
 

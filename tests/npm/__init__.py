@@ -13,8 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from tests import wheels
-from tests.controlplane import build
+from kubescript_safety.controlplane import build, wheels
 
 __all__ = ["HERE", "Missing", "modules", "node"]
 

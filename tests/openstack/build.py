@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
-from tests.controlplane import build
+from kubescript_safety.controlplane import build
 from tests.openstack import configuration
 
 __all__ = ["PASSWORD", "TEMPLATE_PORTS", "environment", "python", "template"]

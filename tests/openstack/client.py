@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from kubescript.wire import orders
-from tests import startable
+from kubescript_safety.controlplane import startable
 from tests.openstack import warm
 
 __all__ = ["Client"]

@@ -20,8 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from tests import startable
-from tests.controlplane import child
+from kubescript_safety.controlplane import child, startable
 from tests.openstack import build, configuration
 
 __all__ = ["APPLICATION", "MEMBER", "READER", "Response", "Services"]

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tests import wheels
+from kubescript_safety.controlplane import wheels
 
 
 def find(least: tuple[int, ...], cache: Path) -> Path:
@@ -23,7 +23,11 @@ def version_of(go: Path) -> tuple[int, ...]:
     """The version a `go` program has; empty, and so too old, if it does not say."""
     # GOTOOLCHAIN=local: otherwise an old `go` answers with a newer toolchain it would first have to fetch.
     answer = subprocess.run(
-        [str(go), "env", "GOVERSION"], capture_output=True, text=True, env={**os.environ, "GOTOOLCHAIN": "local"}
+        [str(go), "env", "GOVERSION"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "GOTOOLCHAIN": "local"},
+        check=False,
     )
     found = re.match(r"go(\d+)\.(\d+)(?:\.(\d+))?", answer.stdout)
     return tuple(int(part or 0) for part in found.groups()) if found else ()

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tests.controlplane import gotool
+from kubescript_safety.controlplane import gotool
 
 HERE = Path(__file__).parent
 
@@ -120,7 +120,7 @@ def _compile(go: Path, package: str, target: Path, module: Path) -> None:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Holds a lock that other processes of tests wait for."""
+    """Holds a lock that other processes wait for."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from tests.controlplane import kubelets
+from kubescript_safety.controlplane import kubelets
 
 ADDRESS = "127.0.0.1"
 _STAGES: Final = Path(__file__).parent / "kwok" / "stages.yaml"

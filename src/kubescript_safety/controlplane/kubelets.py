@@ -20,14 +20,17 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import orjson
 from kubernetes import client, config
 
-from tests.controlplane import logs
+__all__ = ["SELECTION", "Kubelets", "Line", "Written", "annotated"]
 
 Object = dict[str, Any]
+
+ANNOTATION = "kubescript-safety/log"
+"""An annotation of a pod: all that its containers have written."""
 
 FOLLOW_SECONDS = 0.2
 """Between two lines of a log that is followed."""
@@ -36,11 +39,32 @@ _PATH = re.compile(r"/containerLogs/([^/]+)/([^/]+)/([^/]+)")
 _WAITING = {"ErrImagePull": "image can't be pulled", "ImagePullBackOff": "trying and failing to pull image"}
 
 
+class Line(NamedTuple):
+    """One line of a log and when it was written."""
+
+    time: datetime
+    text: str
+
+
+class Written(Protocol):
+    """Says what a container has written up to a moment, oldest first."""
+
+    def __call__(self, pod: Object, container: str, now: datetime, *, ended: bool) -> list[Line]:
+        """Returns the lines; of a container that has `ended`, with its last words."""
+        ...
+
+
+def annotated(pod: Object, container: str, now: datetime, *, ended: bool) -> list[Line]:
+    """What the pod's annotation says; `now` is when the kubelets have begun."""
+    text = pod["metadata"].get("annotations", {}).get(ANNOTATION, "")
+    return [Line(now - timedelta(minutes=1), line) for line in text.splitlines()]
+
+
 class Kubelets:
     """Every node's kubelet, behind one socket in `folder`, which has the certificates and where `egress.yaml` goes."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, written: Written) -> None:
+        self._folder, self._written = folder, written
         self._server: _Server | None = None
         selection = {"name": "cluster", "connection": {
             "proxyProtocol": "HTTPConnect", "transport": {"uds": {"udsName": str(folder / SOCKET)}},
@@ -50,7 +74,7 @@ class Kubelets:
 
     def start(self, kubeconfig: Path) -> None:
         """Serve; what they know of pods they read from the API server, as kubelets do."""
-        self._server = _Server(self._folder, kubeconfig)
+        self._server = _Server(self._folder, kubeconfig, self._written)
         threading.Thread(target=self._server.serve_forever, name="kubelets", daemon=True).start()
 
     def close(self) -> None:
@@ -64,9 +88,10 @@ class _Server(socketserver.ThreadingUnixStreamServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, folder: Path, kubeconfig: Path) -> None:
+    def __init__(self, folder: Path, kubeconfig: Path, written: Written) -> None:
         super().__init__(str(folder / SOCKET), _Tunnel)
-        self.started = datetime.now(UTC)
+        self._written = written
+        self._started = datetime.now(UTC)
         self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.tls.load_cert_chain(folder / "kubelet.crt", folder / "kubelet.key")
         self.tls.load_verify_locations(folder / "ca.crt")
@@ -83,9 +108,12 @@ class _Server(socketserver.ThreadingUnixStreamServer):
             return any(one["type"] == "Ready" and one["status"] == "True" for one in node["status"]["conditions"])
         return False
 
-    def pod(self, namespace: str, name: str) -> Object:
-        """The pod as the API server has it."""
-        return self._read(self._api.read_namespaced_pod, name, namespace)
+    def log(self, namespace: str, name: str, container: str, options: dict[str, str]) -> list[bytes]:
+        """The lines that are asked for. Raises LookupError in the kubelet's words."""
+        pod = self._read(self._api.read_namespaced_pod, name, namespace)
+        previous = options.get("previous") == "true"
+        ended = _check(pod, container, previous=previous)
+        return _selected(self._written(pod, container, self._started, ended=ended or previous), options)
 
     @staticmethod
     def _read(method: Any, *arguments: str) -> Object:
@@ -128,7 +156,7 @@ class _Kubelet(BaseHTTPRequestHandler):
         options = dict(urllib.parse.parse_qsl(url.query))
         namespace, name, container = found.groups()
         try:
-            lines = _log(self.server.pod(namespace, name), container, options, self.server.started)
+            lines = self.server.log(namespace, name, container, options)
         except LookupError as error:
             return self._answer(400, str(error.args[0]).encode())
         if options.get("follow") == "true":
@@ -163,11 +191,7 @@ def _endless(lines: list[bytes]) -> Iterator[bytes]:
         yield f"still here {number}\n".encode()
 
 
-def _log(pod: Object, container: str, options: dict[str, str], now: datetime) -> list[bytes]:
-    """The lines that are asked for. Raises LookupError in the kubelet's words."""
-    previous = options.get("previous") == "true"
-    ended = _check(pod, container, previous=previous)
-    lines = logs.written(pod, container, now, ended=ended or previous)
+def _selected(lines: list[Line], options: dict[str, str]) -> list[bytes]:
     if since := _since(options):
         lines = [line for line in lines if line.time >= since]
     if (tail := int(options.get("tailLines", "-1"))) >= 0:

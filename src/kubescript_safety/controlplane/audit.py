@@ -1,4 +1,4 @@
-"""kube-apiserver's own audit log, with the bodies of writes: who sent what to the cluster, whatever a server of ours says.
+"""kube-apiserver's own audit log, with the bodies of writes: who sent what to the cluster, whatever servers say.
 
 log = audit.Log(folder)
 with server.ControlPlane(log.flags()) as plane:
@@ -19,10 +19,10 @@ from urllib.parse import parse_qsl, urlsplit
 
 import yaml
 
-from tests import patience
-from tests.controlplane import server
+from kubescript_safety.controlplane import server
 
 _WRITES: Final = ("create", "update", "patch", "delete", "deletecollection")
+_SETTLE_SECONDS: Final = 120
 _NOISE: Final = ("coordination.k8s.io", "events.k8s.io")
 """Groups that programs write to all the time, and no test asks about."""
 
@@ -92,7 +92,7 @@ class Log:
         """Waits until everything that was answered before is written."""
         marker = str(uuid.uuid4())
         plane.get("/version", {"Audit-ID": marker})
-        deadline = time.monotonic() + patience.scaled(30)
+        deadline = time.monotonic() + _SETTLE_SECONDS
         while marker not in self._file.read_text():
             assert time.monotonic() < deadline, "the audit log stands still"
             time.sleep(0.05)

@@ -29,7 +29,7 @@ __all__ = ["SELECTION", "Kubelets", "Line", "Written", "annotated"]
 
 Object = dict[str, Any]
 
-ANNOTATION = "kubescript-safety/log"
+ANNOTATION = "safety.kubescript/log"
 """An annotation of a pod: all that its containers have written."""
 
 FOLLOW_SECONDS = 0.2

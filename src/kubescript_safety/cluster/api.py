@@ -1,0 +1,152 @@
+"""An API server as one user sees it: JSON in, JSON out, no retries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlencode
+
+import orjson
+from kubernetes import config
+
+__all__ = ["Answer", "Api", "ApiError", "Kind", "Object", "key"]
+
+Object = dict[str, Any]
+
+_DISCOVERY: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+_SECONDS: Final = 60
+_LEFT_OUT: Final = frozenset(
+    {"componentstatuses", "endpoints", "events", "events.events.k8s.io", "leases.coordination.k8s.io"}
+)
+"""What changes all the time by itself, or repeats what other kinds say."""
+
+
+class ApiError(Exception):
+    """The API server has refused something that a run needs."""
+
+
+class Answer(NamedTuple):
+    """An answer with its status; `content` is what was decoded."""
+
+    status: int
+    content: Any
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the request was carried out."""
+        return 200 <= self.status < 300
+
+
+class Kind(NamedTuple):
+    """A kind that can be listed."""
+
+    group: str
+    version: str
+    resource: str
+    kind: str
+    is_namespaced: bool
+
+    @property
+    def name(self) -> str:
+        """`deployments.apps`, or `pods`."""
+        return f"{self.resource}.{self.group}" if self.group else self.resource
+
+    @property
+    def api_version(self) -> str:
+        """`apps/v1`, or `v1`."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """Returns the path of an object, or of all objects."""
+        start = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        within = f"/namespaces/{namespace}" if namespace and self.is_namespaced else ""
+        return "/".join(part for part in (f"{start}{within}/{self.resource}", name, subresource) if part)
+
+
+class Api:
+    """Requests in the name of one user. Many threads may use it."""
+
+    def __init__(self, kubeconfig: Path) -> None:
+        load: Any = config.new_client_from_config  # the client leaves it untyped
+        client = load(config_file=str(kubeconfig))
+        self._host = client.configuration.host
+        self._pool = client.rest_client.pool_manager
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        content_type: str = "application/json",
+        query: dict[str, str] | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> Answer:
+        """Sends one request. Raises urllib3's errors when nothing answers."""
+        url = self._host + path + (f"?{urlencode(query)}" if query else "")
+        answer = self._pool.request(
+            method,
+            url,
+            body=None if body is None else orjson.dumps(body),
+            headers={"Content-Type": content_type, "Accept": "application/json", **(headers or {})},
+            timeout=_SECONDS,
+            retries=False,
+        )
+        is_json = answer.headers.get("Content-Type", "").startswith("application/json")
+        return Answer(answer.status, orjson.loads(answer.data) if is_json else answer.data.decode(errors="replace"))
+
+    def get(self, path: str, **query: str) -> Any:
+        """Returns what a path holds. Raises ApiError."""
+        answer = self.send("GET", path, query=query)
+        if not answer.is_success:
+            raise ApiError(f"GET {path}: {answer.status} {_message(answer.content)}")
+        return answer.content
+
+    def apply(self, kind: Kind, thing: Object, headers: dict[str, str] | None = None, subresource: str = "") -> Object:
+        """Creates or changes an object by server-side apply, whoever owns its fields. Raises ApiError."""
+        metadata = thing["metadata"]
+        path = kind.path(metadata.get("namespace", ""), metadata["name"], subresource)
+        answer = self.send(
+            "PATCH",
+            path,
+            thing,
+            content_type="application/apply-patch+yaml",
+            query={"fieldManager": "kubescript-safety", "force": "true"},
+            headers=headers,
+        )
+        if not answer.is_success:
+            raise ApiError(f"{kind.kind} {metadata['name']}: {answer.status} {_message(answer.content)}")
+        found: Object = answer.content
+        return found
+
+    def kinds(self) -> tuple[Kind, ...]:
+        """Returns every kind that can be listed, in the version that the API server prefers."""
+        found: list[Kind] = []
+        for start in ("/api", "/apis"):
+            answer = self.send("GET", start, headers={"Accept": _DISCOVERY})
+            for group in answer.content["items"]:
+                name = group.get("metadata", {}).get("name", "")
+                seen: set[str] = set()
+                for version in group["versions"]:
+                    for resource in version.get("resources", ()):
+                        kind = _kind(name, version["version"], resource)
+                        if {"list", "delete"} <= set(resource["verbs"]) and kind.name not in seen | _LEFT_OUT:
+                            seen.add(kind.name)
+                            found.append(kind)
+        return tuple(sorted(found))
+
+
+def key(kind: Kind, thing: Object) -> str:
+    """Returns what names an object in a snapshot: `deployments.apps/shop/web`, `nodes//node-0`."""
+    metadata = thing["metadata"]
+    return f"{kind.name}/{metadata.get('namespace', '')}/{metadata['name']}"
+
+
+def _kind(group: str, version: str, resource: Object) -> Kind:
+    return Kind(
+        group, version, resource["resource"], resource["responseKind"]["kind"], resource["scope"] == "Namespaced"
+    )
+
+
+def _message(content: Any) -> str:
+    return str(content.get("message", "") if isinstance(content, dict) else content)[:500]

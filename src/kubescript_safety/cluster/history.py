@@ -1,0 +1,137 @@
+"""What was sent to the API server, from its own audit log: each request with the object as it was before and after."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlsplit
+
+import msgspec
+import orjson
+
+from kubescript_safety import transcript
+from kubescript_safety.cluster import snapshot
+from kubescript_safety.cluster.api import Object
+
+__all__ = ["History"]
+
+_WRITES: Final = frozenset({"create", "update", "patch", "delete", "deletecollection"})
+_BY_ITSELF: Final = frozenset({"generation", "managedFields", "resourceVersion"})
+"""Fields of the metadata that change whenever an object does."""
+
+
+class History:
+    """The requests of one audit log, in the order in which they were answered."""
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+        self._read = 0
+        """Bytes of the log that were read."""
+        self._objects: dict[str, Object] = {}
+        """Every object as it was answered or listed last."""
+
+    def know(self, listed: Mapping[str, Object]) -> None:
+        """Takes note of what a snapshot has found."""
+        for name, thing in listed.items():
+            self._note(name, thing)
+
+    def events(self, user: str) -> Iterator[transcript.Event]:
+        """Yields what is new in the log: the requests of this user, and changes that others have made to objects."""
+        for raw in self._new():
+            target = raw.get("objectRef")
+            if not target or raw["responseStatus"]["code"] == 101:
+                continue
+            who = raw.get("impersonatedUser", raw["user"])["username"]
+            event = self._event(raw, target, who)
+            if raw["verb"] in _WRITES:
+                self._learn(event)
+            if who == user or _is_change(event):
+                yield event
+
+    def _new(self) -> Iterator[dict[str, Any]]:
+        with self._log.open("rb") as file:
+            file.seek(self._read)
+            text = file.read()
+        # The last line may still be being written.
+        whole = text[: text.rfind(b"\n") + 1]
+        self._read += len(whole)
+        for line in whole.splitlines():
+            yield orjson.loads(line)
+
+    def _event(self, raw: dict[str, Any], target: dict[str, str], who: str) -> transcript.Event:
+        url = urlsplit(raw["requestURI"])
+        answered = raw.get("responseObject")
+        after = answered if isinstance(answered, dict) and answered.get("kind") != "Status" else None
+        name = target.get("name") or (after or {}).get("metadata", {}).get("name", "")
+        is_write = raw["verb"] in _WRITES
+        event = transcript.Event(
+            at=_seconds(raw["requestReceivedTimestamp"]),
+            ended=_seconds(raw["stageTimestamp"]),
+            audit=raw["auditID"],
+            user=who,
+            verb=raw["verb"],
+            group=target.get("apiGroup", ""),
+            version=target["apiVersion"],
+            resource=target["resource"],
+            subresource=target.get("subresource", ""),
+            namespace=target.get("namespace", ""),
+            name=name,
+            query=dict(parse_qsl(url.query, keep_blank_values=True)),
+            status=raw["responseStatus"]["code"],
+            body=raw.get("requestObject") if is_write else None,
+            after=snapshot.told(after) if after and is_write and "metadata" in after else None,
+        )
+        is_new = event.verb == "create" or event.status == 201
+        before = None if is_new or not is_write else self._objects.get(_key(event))
+        return msgspec.structs.replace(event, before=before)
+
+    def _learn(self, event: transcript.Event) -> None:
+        """Takes note of what a write was answered with."""
+        if event.after is None or "dryRun" in event.query or not 200 <= event.status < 300:
+            return
+        if event.subresource == "scale":
+            known = self._objects.get(_key(event))
+            if known is not None:
+                scaled = {**known.get("spec", {}), "replicas": event.after.get("spec", {}).get("replicas", 0)}
+                self._note(_key(event), {**known, "spec": scaled})
+        elif event.subresource in {"", "status"} and event.name:
+            self._note(_key(event), event.after)
+
+    def _note(self, name: str, thing: Object) -> None:
+        known = self._objects.get(name)
+        if known is None or _version(known) <= _version(thing) or _uid(known) != _uid(thing):
+            self._objects[name] = snapshot.told(thing)
+
+
+def _key(event: transcript.Event) -> str:
+    resource = f"{event.resource}.{event.group}" if event.group else event.resource
+    return f"{resource}/{event.namespace}/{event.name}"
+
+
+def _version(thing: Object) -> int:
+    found = thing["metadata"].get("resourceVersion", "0")
+    return int(found) if found.isdigit() else 0
+
+
+def _uid(thing: Object) -> str:
+    return str(thing["metadata"].get("uid", ""))
+
+
+def _is_change(event: transcript.Event) -> bool:
+    """Says whether a request has changed more of an object than its status."""
+    if event.verb not in _WRITES or not 200 <= event.status < 300 or "dryRun" in event.query:
+        return False
+    if event.verb in {"delete", "deletecollection"}:
+        return True
+    return event.before is not None and event.after is not None and _content(event.before) != _content(event.after)
+
+
+def _content(thing: Object) -> tuple[Object, Object]:
+    own = {name: value for name, value in thing.items() if name not in {"status", "metadata", "kind", "apiVersion"}}
+    return own, {name: value for name, value in thing["metadata"].items() if name not in _BY_ITSELF}
+
+
+def _seconds(moment: str) -> float:
+    return datetime.datetime.fromisoformat(moment).timestamp()

@@ -1,0 +1,115 @@
+"""Holds back pods that refer to ConfigMaps and Secrets which are not there.
+
+kwok's stages see a pod and nothing else, so a condition of the pod tells them: True when all that it refers to exists,
+and False as long as it does not.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any, Final
+
+import urllib3
+
+from kubescript_safety.cluster.api import Api, ApiError, Object
+
+__all__ = ["CONDITION", "References"]
+
+CONDITION: Final = "safety.kubescript/References"
+_SECONDS: Final = 0.2
+_PODS: Final = "/api/v1/pods"
+_HELD: Final = {"configMap": "/api/v1/configmaps", "secret": "/api/v1/secrets"}
+
+
+class References:
+    """Looks after the pods of one cluster."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="references", daemon=True)
+
+    def start(self) -> None:
+        """Begins."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Ends."""
+        self._ended.set()
+        self._thread.join()
+
+    def _work(self) -> None:
+        while not self._ended.wait(_SECONDS):
+            try:
+                self._look()
+            except (ApiError, urllib3.exceptions.HTTPError):
+                continue  # the API server is away for a moment, or for good: whoever waits for a pod says so
+
+    def _look(self) -> None:
+        waiting = [pod for pod in self._api.get(_PODS, resourceVersion="0")["items"] if _state(pod) != "True"]
+        if not waiting:
+            return
+        held = {kind: _keys(self._api.get(path, resourceVersion="0")["items"]) for kind, path in _HELD.items()}
+        for pod in waiting:
+            missing = sorted(_missing(pod, held))
+            state = "False" if missing else "True"
+            if state != _state(pod):
+                self._tell(pod, state, ", ".join(missing))
+
+    def _tell(self, pod: Object, state: str, message: str) -> None:
+        metadata = pod["metadata"]
+        condition = {"type": CONDITION, "status": state, "message": message}
+        self._api.send(
+            "PATCH",
+            f"/api/v1/namespaces/{metadata['namespace']}/pods/{metadata['name']}/status",
+            {"status": {"conditions": [condition]}},
+            content_type="application/strategic-merge-patch+json",
+        )
+
+
+def _state(pod: Object) -> str:
+    conditions = pod.get("status", {}).get("conditions", ())
+    return next((one["status"] for one in conditions if one["type"] == CONDITION), "")
+
+
+def _keys(things: list[Object]) -> dict[tuple[str, str], set[str]]:
+    """Returns the keys that each ConfigMap or Secret holds, by its namespace and name."""
+    return {
+        (thing["metadata"]["namespace"], thing["metadata"]["name"]): {
+            *thing.get("data", ()),
+            *thing.get("binaryData", ()),
+        }
+        for thing in things
+    }
+
+
+def _missing(pod: Object, held: dict[str, dict[tuple[str, str], set[str]]]) -> Iterator[str]:
+    namespace = pod["metadata"]["namespace"]
+    for kind, name, key in _references(pod["spec"]):
+        found = held[kind].get((namespace, name))
+        if found is None:
+            yield f'{kind.lower()} "{name}" not found'
+        elif key and key not in found:
+            yield f"couldn't find key {key} in {kind} {namespace}/{name}"
+
+
+def _references(spec: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yields kind, name and key of everything that a pod cannot start without; an empty key is the whole object."""
+    for container in (*spec.get("initContainers", ()), *spec.get("containers", ())):
+        for source in container.get("envFrom", ()):
+            for kind in _HELD:
+                yield from _one(kind, source.get(f"{kind}Ref"), "name")
+        for variable in container.get("env", ()):
+            for kind in _HELD:
+                yield from _one(kind, variable.get("valueFrom", {}).get(f"{kind}KeyRef"), "name")
+    for volume in spec.get("volumes", ()):
+        yield from _one("configMap", volume.get("configMap"), "name")
+        yield from _one("secret", volume.get("secret"), "secretName")
+
+
+def _one(kind: str, source: dict[str, Any] | None, name: str) -> Iterator[tuple[str, str, str]]:
+    if source and not source.get("optional"):
+        keys = [item["key"] for item in source.get("items", ())] or [source.get("key", "")]
+        for key in keys:
+            yield kind, source[name], key

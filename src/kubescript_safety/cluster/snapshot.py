@@ -1,0 +1,52 @@
+"""Snapshots: every object of a cluster at one moment."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from kubescript_safety.cluster.api import Api, Kind, Object, key
+
+__all__ = ["Snapshot", "difference", "take", "told"]
+
+Snapshot = dict[str, Object]
+"""Key → object."""
+_DIGITS: Final = 16
+_SECRET: Final = ("data", "stringData")
+
+
+def take(api: Api, kinds: Iterable[Kind]) -> Snapshot:
+    """Returns everything that the cluster has of these kinds. Raises ApiError."""
+    found = {}
+    for kind in kinds:
+        listed = api.get(kind.path(), resourceVersion="0")
+        for thing in listed["items"]:
+            thing |= {"apiVersion": kind.api_version, "kind": kind.kind}  # lists leave it out of their items
+            found[key(kind, thing)] = thing
+    return found
+
+
+def difference(before: Mapping[str, Object], after: Mapping[str, Object]) -> tuple[Snapshot, tuple[str, ...]]:
+    """Returns the objects that are new or other than before, and the keys of those that are gone."""
+    changed = {name: thing for name, thing in after.items() if _version(before.get(name)) != _version(thing)}
+    return changed, tuple(sorted(before.keys() - after.keys()))
+
+
+def told(thing: Object) -> Object:
+    """Returns the object as a transcript may have it: of a Secret only digests, and nothing of who set which field."""
+    shown = {name: value for name, value in thing.items() if name not in _SECRET or thing.get("kind") != "Secret"}
+    shown["metadata"] = {name: value for name, value in thing["metadata"].items() if name != "managedFields"}
+    if thing.get("kind") == "Secret":
+        for name in _SECRET:
+            if isinstance(thing.get(name), dict):
+                shown[name] = {one: _digest(str(value)) for one, value in thing[name].items()}
+    return shown
+
+
+def _version(thing: Object | None) -> object:
+    return None if thing is None else (thing["metadata"].get("uid"), thing["metadata"].get("resourceVersion"))
+
+
+def _digest(text: str) -> str:
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]

@@ -1,0 +1,131 @@
+"""The conversation with a server under test: every call of a tool is written down with its answer."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import string
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import mcp_types
+import msgspec
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from mcp import MCPError, StdioServerParameters
+from mcp.client import Client
+from mcp.client.session import ElicitationFnT
+from mcp.client.stdio import stdio_client
+
+from kubescript_safety import transcript
+from kubescript_safety.servers import setup
+
+__all__ = ["Conversation", "ServerError", "Tell", "opened", "text_of"]
+
+_YES: Final = frozenset({"accept", "allow", "apply", "approve", "confirm", "yes"})
+Tell = Callable[[transcript.Record], None]
+
+
+class ServerError(Exception):
+    """The server under test cannot be talked to; the message has the end of its log."""
+
+
+class Conversation:
+    """A client of one server. One thread at a time uses it."""
+
+    def __init__(self, portal: BlockingPortal, client: Client, tell: Tell) -> None:
+        """`tell` hears of each call."""
+        self._portal, self._client, self._tell = portal, client, tell
+        self._numbers = itertools.count(1)
+
+    def tools(self) -> tuple[transcript.Tool, ...]:
+        """Returns the tools that the server lists."""
+        listed = self._portal.call(self._client.list_tools)
+        return tuple(
+            transcript.Tool(tool.name, tool.description or "", dict(tool.input_schema)) for tool in listed.tools
+        )
+
+    @property
+    def instructions(self) -> str:
+        """What the server tells its clients."""
+        return self._client.instructions or ""
+
+    def call(self, tool: str, arguments: Mapping[str, Any], seconds: float) -> transcript.Call:
+        """Calls a tool and writes it down. Raises TimeoutError when no answer comes in time."""
+        sent = transcript.Call(at=time.time(), id=str(next(self._numbers)), tool=tool, arguments=dict(arguments))
+        done = sent
+        try:
+            text, is_error = self._portal.call(self._answer, tool, dict(arguments), seconds)
+            done = msgspec.structs.replace(sent, ended=time.time(), result=text, is_error=is_error)
+        finally:
+            self._tell(done)
+        return done
+
+    async def _answer(self, tool: str, arguments: dict[str, Any], seconds: float) -> tuple[str, bool]:
+        try:
+            with anyio.fail_after(seconds):
+                answer = await self._client.call_tool(tool, arguments)
+        except MCPError as error:  # the refusal of a call is an answer too
+            return str(error), True
+        return text_of(answer), bool(answer.is_error)
+
+
+def text_of(answer: mcp_types.CallToolResult) -> str:
+    """Returns all text that an answer holds, as a model gets it."""
+    texts = [part.text for part in answer.content if isinstance(part, mcp_types.TextContent)]
+    if not texts and answer.structured_content is not None:
+        texts = [json.dumps(answer.structured_content, ensure_ascii=False)]
+    return "\n".join(texts)
+
+
+@contextlib.contextmanager
+def opened(server: setup.Setup, folder: Path, kubeconfig: Path, tell: Tell) -> Iterator[Conversation]:
+    """Starts the server, which has `folder` to itself, and talks to it. Raises ServerError when it does not start."""
+    config = folder / "config.toml"
+    values = {"kubeconfig": str(kubeconfig), "config": str(config), "folder": str(folder)}
+    config.write_text(string.Template(server.config).safe_substitute(values))
+    program, *arguments = server.argv(values)
+    environment = {"HOME": str(folder), "PATH": os.environ["PATH"], **server.environment}
+    started = StdioServerParameters(command=program, args=arguments, env=environment, cwd=folder)
+    with contextlib.ExitStack() as kept, (folder / "server.log").open("w+") as said:
+        portal = kept.enter_context(start_blocking_portal())
+        client = Client(stdio_client(started, said), elicitation_callback=_person(server, tell))
+        try:
+            kept.enter_context(portal.wrap_async_context_manager(client))
+        except Exception as error:  # whatever the SDK makes of a program that ends or talks nonsense
+            said.seek(0)
+            raise ServerError(f"{server.name} did not start: {error}\n{said.read()[-2000:]}") from None
+        yield Conversation(portal, client, tell)
+
+
+def _person(server: setup.Setup, tell: Tell) -> ElicitationFnT | None:
+    """Returns the person behind the agent, who accepts what fits into a form and looks at nothing else."""
+    if server.approver == "nobody":
+        return None
+
+    async def answer(context: Any, params: mcp_types.ElicitRequestParams) -> mcp_types.ElicitResult:
+        if isinstance(params, mcp_types.ElicitRequestFormParams):
+            given = mcp_types.ElicitResult(action="accept", content=_filled(params.requested_schema))
+        else:
+            given = mcp_types.ElicitResult(action="decline")
+        tell(transcript.Asked(at=time.time(), message=params.message, answer=given.action))
+        return given
+
+    return answer
+
+
+def _filled(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a form filled in by somebody who agrees: yes to every yes or no, the first of what can be chosen."""
+    content: dict[str, Any] = {}
+    for name, field in schema.get("properties", {}).items():
+        if field.get("type") == "boolean":
+            content[name] = True
+        elif choices := field.get("enum") or [one["const"] for one in field.get("oneOf", ())]:
+            content[name] = next((one for one in choices if one in _YES), choices[0])
+        elif name in schema.get("required", ()):
+            content[name] = "yes"
+    return content

@@ -1,0 +1,63 @@
+"""Writes down what happens in a cluster during a run: a snapshot and what the audit log has got, every second."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Final
+
+from kubescript_safety import transcript
+from kubescript_safety.cluster import history, snapshot
+from kubescript_safety.cluster.api import Api, Object
+from kubescript_safety.cluster.pristine import Pristine
+
+__all__ = ["Recorder"]
+
+_SECOND: Final = 1.0
+
+
+class Recorder:
+    """The recorder of one run. What the cluster holds without any run is left out."""
+
+    def __init__(
+        self, api: Api, pristine: Pristine, log: history.History, user: str, tell: Callable[[transcript.Record], None]
+    ) -> None:
+        self._api, self._pristine, self._log, self._user, self._tell = api, pristine, log, user, tell
+        self._kinds = api.kinds()
+        self._last: snapshot.Snapshot = dict(pristine.objects)
+        self.objects: dict[str, Object] = {}
+        """What the run's own objects are, as of the last snapshot."""
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="recorder", daemon=True)
+
+    def start(self) -> None:
+        """Looks every second from now on."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Looks no more."""
+        self._ended.set()
+        self._thread.join()
+
+    def look(self) -> None:
+        """Writes down what is there now. Raises ApiError when the cluster does not say."""
+        with self._lock:
+            at = time.time()
+            now = snapshot.take(self._api, self._kinds)
+            self._log.know(now)
+            changed, gone = snapshot.difference(self._last, now)
+            self._last = now
+            shown = {name: snapshot.told(thing) for name, thing in changed.items()}
+            for name in gone:
+                self.objects.pop(name, None)
+            self.objects |= shown
+            if shown or gone:
+                self._tell(transcript.Snapshot(at=at, objects=shown, gone=gone))
+            for event in self._log.events(self._user):
+                self._tell(event)
+
+    def _work(self) -> None:
+        while not self._ended.wait(_SECOND):
+            self.look()

@@ -1,0 +1,57 @@
+"""Set-ups of servers: which program serves MCP over stdio, with which flags, and who answers its questions."""
+
+from __future__ import annotations
+
+import os
+import string
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+import yaml
+
+__all__ = ["BUILT_IN", "Kind", "Setup", "SetupError", "read"]
+
+Kind = Literal["code", "kubectl", "gateway", "resources", "other"]
+"""What tools a scripted agent finds: a tool for scripts; kubescript's toolsets `kubectl` and `gateway`; the tools of
+npm kubernetes-mcp-server (`resources_get` and its like). Agents that are models need no kind."""
+
+BUILT_IN: Final = Path(__file__).parent / "servers.yaml"
+
+
+class SetupError(Exception):
+    """A file is no list of set-ups; the message says why."""
+
+
+class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """One server under test."""
+
+    name: str
+    command: tuple[str, ...]
+    """The program and its arguments. `${kubeconfig}`, `${config}` and `${folder}` stand for paths, other names in
+    braces for variables of the environment."""
+    kind: Kind = "other"
+    environment: dict[str, str] = {}
+    config: str = ""
+    """What the file `${config}` holds."""
+    approver: Literal["forms", "nobody"] = "nobody"
+    """Who answers the server's questions: a person who accepts every form and opens no link, or nobody."""
+
+    def argv(self, values: Mapping[str, str]) -> list[str]:
+        """Returns the command with values in the places of their names. Raises SetupError for a name without one."""
+        try:
+            return [string.Template(word).substitute({**os.environ, **values}) for word in self.command]
+        except (KeyError, ValueError) as error:
+            raise SetupError(f"server {self.name}: {error} in its command") from None
+
+
+def read(path: Path = BUILT_IN) -> tuple[Setup, ...]:
+    """Reads a file of set-ups. Raises SetupError."""
+    try:
+        found: Any = yaml.safe_load(path.read_bytes())
+        return msgspec.convert(found, tuple[Setup, ...])
+    except OSError as error:
+        raise SetupError(f"{path}: {error.strerror}") from None
+    except (yaml.YAMLError, msgspec.ValidationError) as error:
+        raise SetupError(f"{path}: {error}") from None

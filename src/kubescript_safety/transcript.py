@@ -16,13 +16,17 @@ import msgspec
 from kubescript_safety import scenario
 
 __all__ = [
-    "SCHEMA", "Asked", "Call", "End", "Event", "Failed", "Journal", "Record", "Run", "Snapshot", "Text", "Tool",
-    "Transcript", "TranscriptError", "collected", "read",
+    "SCHEMA", "Asked", "Call", "End", "Event", "Failed", "Journal", "Reason", "Record", "Run", "Snapshot", "Text",
+    "Tool", "Transcript", "TranscriptError", "collected", "read",
 ]  # fmt: skip
 
 SCHEMA: Final = "kubescript-safety/1"
 _MAX_BYTES: Final = 256 << 20
 Object = dict[str, Any]
+
+
+Reason = Literal["finished", "timeout", "unsupported", "error"]
+"""How a run has ended. Unsupported: the server has no tool for what the agent would do."""
 
 
 class TranscriptError(Exception):
@@ -132,7 +136,7 @@ class Failed(_Record, frozen=True, kw_only=True):
 class End(_Record, frozen=True, kw_only=True):
     """The end of the run."""
 
-    reason: Literal["finished", "timeout", "unsupported", "error"]
+    reason: Reason
     message: str = ""
     tokens: dict[str, int] = {}
 

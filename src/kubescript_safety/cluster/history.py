@@ -18,6 +18,8 @@ from kubescript_safety.cluster.api import Object
 __all__ = ["History"]
 
 _WRITES: Final = frozenset({"create", "update", "patch", "delete", "deletecollection"})
+_VERSIONS: Final = 20
+"""How many versions of an object are known. A pod has about five in its life."""
 _BY_ITSELF: Final = frozenset({"generation", "managedFields", "resourceVersion"})
 """Fields of the metadata that change whenever an object does."""
 
@@ -29,8 +31,8 @@ class History:
         self._log = log
         self._read = 0
         """Bytes of the log that were read."""
-        self._objects: dict[str, Object] = {}
-        """Every object as it was answered or listed last."""
+        self._versions: dict[str, list[Object]] = {}
+        """Key → the last versions of an object that were answered or listed, oldest first."""
 
     def know(self, listed: Mapping[str, Object]) -> None:
         """Takes note of what a snapshot has found."""
@@ -84,25 +86,29 @@ class History:
             after=snapshot.told(after) if after and is_write and "metadata" in after else None,
         )
         is_new = event.verb == "create" or event.status == 201
-        before = None if is_new or not is_write else self._objects.get(_key(event))
-        return msgspec.structs.replace(event, before=before)
+        return event if is_new or not is_write else msgspec.structs.replace(event, before=self._before(event))
 
     def _learn(self, event: transcript.Event) -> None:
         """Takes note of what a write was answered with."""
         if event.after is None or "dryRun" in event.query or not 200 <= event.status < 300:
             return
-        if event.subresource == "scale":
-            known = self._objects.get(_key(event))
-            if known is not None:
-                scaled = {**known.get("spec", {}), "replicas": event.after.get("spec", {}).get("replicas", 0)}
-                self._note(_key(event), {**known, "spec": scaled})
-        elif event.subresource in {"", "status"} and event.name:
+        if event.subresource in {"", "status"} and event.name:
             self._note(_key(event), event.after)
 
+    def _before(self, event: transcript.Event) -> Object | None:
+        """Returns the last version that is older than the one that the write has made."""
+        versions = self._versions.get(_key(event), [])
+        made = _version(event.after) if event.after is not None else 0
+        # A snapshot may know what a write has made before the log tells of the write.
+        older = [one for one in versions if not made or _version(one) < made]
+        return older[-1] if older else None
+
     def _note(self, name: str, thing: Object) -> None:
-        known = self._objects.get(name)
-        if known is None or _version(known) <= _version(thing) or _uid(known) != _uid(thing):
-            self._objects[name] = snapshot.told(thing)
+        versions = self._versions.setdefault(name, [])
+        if all(_version(one) != _version(thing) for one in versions):
+            versions.append(snapshot.told(thing))
+            versions.sort(key=_version)
+            del versions[:-_VERSIONS]
 
 
 def _key(event: transcript.Event) -> str:
@@ -113,10 +119,6 @@ def _key(event: transcript.Event) -> str:
 def _version(thing: Object) -> int:
     found = thing["metadata"].get("resourceVersion", "0")
     return int(found) if found.isdigit() else 0
-
-
-def _uid(thing: Object) -> str:
-    return str(thing["metadata"].get("uid", ""))
 
 
 def _is_change(event: transcript.Event) -> bool:

@@ -22,6 +22,7 @@ import yaml
 from kubescript_safety.controlplane import server
 
 _WRITES: Final = ("create", "update", "patch", "delete", "deletecollection")
+_MARKED: Final = "/version"
 _SETTLE_SECONDS: Final = 120
 _NOISE: Final = ("coordination.k8s.io", "events.k8s.io")
 """Groups that programs write to all the time, and no test asks about."""
@@ -59,9 +60,10 @@ class Event:
 class Log:
     """The audit log of one API server."""
 
-    def __init__(self, folder: Path) -> None:
-        """`folder` is where it is to be."""
-        self._file = folder / "kube-audit.jsonl"
+    def __init__(self, folder: Path, readers: tuple[str, ...] = ()) -> None:
+        """`folder` is where it is to be, `readers` are the users of whom reads are logged too. Empty: all."""
+        self._readers = list(readers)
+        self.file = folder / "kube-audit.jsonl"
         self._policy = folder / "kube-audit-policy.yaml"
 
     def flags(self) -> tuple[str, ...]:
@@ -70,15 +72,16 @@ class Log:
             {"level": "None", "resources": [{"group": group} for group in _NOISE]},
             {"level": "None", "resources": [{"group": "", "resources": ["events"]}]},
             {"level": "RequestResponse", "verbs": list(_WRITES)},
-            {"level": "Metadata"},
+            {"level": "Metadata", "nonResourceURLs": [_MARKED]},
+            {"level": "Metadata"} | ({"users": self._readers} if self._readers else {}),
         ]
         policy = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": rules}
         self._policy.write_text(yaml.safe_dump(policy))
-        return f"--audit-policy-file={self._policy}", f"--audit-log-path={self._file}"
+        return f"--audit-policy-file={self._policy}", f"--audit-log-path={self.file}"
 
     def events(self, user: str = "") -> list[Event]:
         """Everything that this user, or anybody, has sent, in the order in which it was answered."""
-        text = self._file.read_text() if self._file.exists() else ""
+        text = self.file.read_text() if self.file.exists() else ""
         # The last line may still be being written.
         lines = text[: text.rfind("\n") + 1].splitlines()
         found = [_event(json.loads(line)) for line in lines if not user or f'"username":"{user}"' in line]
@@ -91,11 +94,19 @@ class Log:
     def settle(self, plane: server.ControlPlane) -> None:
         """Waits until everything that was answered before is written."""
         marker = str(uuid.uuid4())
-        plane.get("/version", {"Audit-ID": marker})
+        written = self.file.stat().st_size if self.file.exists() else 0
+        plane.get(_MARKED, {"Audit-ID": marker})
         deadline = time.monotonic() + _SETTLE_SECONDS
-        while marker not in self._file.read_text():
+        while not self._has(marker.encode(), written):
             assert time.monotonic() < deadline, "the audit log stands still"
-            time.sleep(0.05)
+            time.sleep(0.02)
+
+    def _has(self, marker: bytes, start: int) -> bool:
+        if not self.file.exists():
+            return False
+        with self.file.open("rb") as file:
+            file.seek(start)
+            return marker in file.read()
 
 
 def _event(raw: dict[str, Any]) -> Event:

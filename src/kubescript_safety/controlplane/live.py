@@ -35,11 +35,11 @@ def build_programs() -> None:
 
 
 class Cluster:
-    """A control plane and what acts on its objects; `folder` gets the audit log."""
+    """A control plane and what acts on its objects; `folder` gets the audit log, for which see `audit.Log`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, readers: tuple[str, ...] = ()) -> None:
         controllers, kwok = build.programs(build.CONTROLLERS), build.programs(build.KWOK)
-        self.log = audit.Log(folder)
+        self.log = audit.Log(folder, readers)
         self.plane = server.ControlPlane(self.log.flags())
         keys = [self.plane.kubeconfig_for(name, ("system:masters",)) for name in _ACTORS]
         lines = (

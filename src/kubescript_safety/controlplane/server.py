@@ -100,7 +100,7 @@ class ControlPlane(startable.Startable):
 
     def kubeconfig_for(self, user: str, groups: tuple[str, ...] = ()) -> Path:
         """Writes a kubeconfig for any user: who holds it has the rights that RBAC gives to `user` and `groups`."""
-        self._authority.client(user, groups).write(self.folder, user)
+        self.certificate_for(user, groups, user)
         # Files, not inline data: the official client copies inline data into temporary files, keys included.
         credentials = {"client-certificate": f"{self.folder / user}.crt", "client-key": f"{self.folder / user}.key"}
         cluster = {"server": self.url, "certificate-authority": f"{self.folder / 'ca.crt'}"}
@@ -115,6 +115,10 @@ class ControlPlane(startable.Startable):
         path = self.folder / f"{user}.kubeconfig"
         pki.write_private(path, yaml.safe_dump(content).encode())
         return path
+
+    def certificate_for(self, user: str, groups: tuple[str, ...], name: str) -> None:
+        """Writes `name.crt` and `name.key` for a user into the folder."""
+        self._authority.client(user, groups).write(self.folder, name)
 
     def _wait_until_ready(self) -> None:
         deadline = time.monotonic() + START_SECONDS

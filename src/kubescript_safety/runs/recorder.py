@@ -28,12 +28,18 @@ class Recorder:
         self._last: snapshot.Snapshot = dict(pristine.objects)
         self.objects: dict[str, Object] = {}
         """What the run's own objects are, as of the last snapshot."""
+        self.before: dict[str, Object] = {}
+        """The same, before the agent has begun."""
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._work, name="recorder", daemon=True)
 
-    def start(self) -> None:
-        """Looks every second from now on."""
+    def begin(self) -> None:
+        """Looks now, and every second from now on."""
+        for _ in self._log.events(self._user):  # of the set-up: what it has made is known then, and is nobody's change
+            continue
+        self.look()
+        self.before = dict(self.objects)
         self._thread.start()
 
     def close(self) -> None:

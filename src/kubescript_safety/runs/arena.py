@@ -1,0 +1,119 @@
+"""The arena: one control plane, its gate, and what acts in it. Runs use it one after the other."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from kubescript_safety import scenario
+from kubescript_safety.autopsy import goal
+from kubescript_safety.cluster import history, references, snapshot
+from kubescript_safety.cluster.api import Api, ApiError
+from kubescript_safety.cluster.gate import Certificates, Gate
+from kubescript_safety.cluster.pristine import Pristine
+from kubescript_safety.controlplane import live
+
+__all__ = ["USER", "Arena", "opened"]
+
+USER: Final = "agent"
+"""The name of the agent's user. Runs follow each other, so all have the same."""
+_POLL_S: Final = 0.2
+_BROKEN_S: Final = 120
+"""How long a machine with much other work may need until a scenario's set-up is what it should be."""
+
+
+class Arena:
+    """A cluster for runs."""
+
+    def __init__(self, cluster: live.Cluster) -> None:
+        self._plane, self._audit = cluster.plane, cluster.log
+        self.api = Api(self._plane.kubeconfig)
+        self.pristine = Pristine(self.api)
+        self.log = history.History(cluster.log.file)
+        for groups, name in (((), USER), (("system:masters",), f"{USER}-admin")):
+            self._plane.certificate_for(USER, groups, name)
+        folder = self._plane.folder
+        self.gate = Gate(
+            self._plane.url, Certificates(folder / "ca.crt", folder / "serving.crt", folder / "serving.key")
+        )
+
+    def close(self) -> None:
+        """Ends the gate."""
+        self.gate.close()
+
+    def populate(self, given: scenario.Scenario) -> None:
+        """Makes the cluster what the scenario says, and waits until it is broken as it says. Raises ApiError."""
+        self.pristine.restore()
+        kinds = {(kind.api_version, kind.kind): kind for kind in self.api.kinds()}
+        for thing in (*given.setup, *given.rights):
+            name = thing["apiVersion"], thing["kind"]
+            if name not in kinds:  # of a definition that this set-up has brought
+                kinds = self._kinds_with(name)
+            self.api.apply(kinds[name], thing)
+            if "status" in thing:
+                self.api.apply(kinds[name], thing, subresource="status")
+        condition = goal.Condition(given.broken)
+        end = time.monotonic() + _BROKEN_S
+        while not condition.holds(self.objects(), {}, ""):
+            if time.monotonic() > end:
+                raise ApiError(f"scenario {given.id}: the cluster does not become what `broken` says")
+            time.sleep(_POLL_S)
+
+    def objects(self) -> snapshot.Snapshot:
+        """Returns what the cluster holds beside what it always holds."""
+        now = snapshot.take(self.api, self.api.kinds())
+        changed, _ = snapshot.difference(self.pristine.objects, now)
+        return changed
+
+    def certificate(self, *, is_admin: bool) -> tuple[Path, Path]:
+        """Returns the files of the agent's certificate and key."""
+        name = f"{USER}-admin" if is_admin else USER
+        return self._plane.folder / f"{name}.crt", self._plane.folder / f"{name}.key"
+
+    def kubeconfig(self, folder: Path, token: Path) -> Path:
+        """Writes the kubeconfig of a server under test: it knows the gate and a token, and nothing else."""
+        cluster = {"server": self.gate.url, "certificate-authority": str(self._plane.folder / "ca.crt")}
+        content = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "cluster",
+            "clusters": [{"name": "cluster", "cluster": cluster}],
+            "users": [{"name": USER, "user": {"tokenFile": str(token)}}],
+            "contexts": [{"name": "cluster", "context": {"cluster": "cluster", "user": USER, "namespace": "default"}}],
+        }
+        path = folder / "kubeconfig"
+        path.write_text(yaml.safe_dump(content))
+        return path
+
+    def settle(self) -> None:
+        """Waits until everything that was answered is in the audit log."""
+        self._audit.settle(self._plane)
+
+    def _kinds_with(self, name: tuple[str, str]) -> dict[tuple[str, str], Any]:
+        end = time.monotonic() + _BROKEN_S
+        while time.monotonic() < end:
+            kinds = {(kind.api_version, kind.kind): kind for kind in self.api.kinds()}
+            if name in kinds:
+                return kinds
+            time.sleep(_POLL_S)
+        raise ApiError(f"the cluster has no kind {name[1]} of {name[0]}")
+
+
+@contextlib.contextmanager
+def opened() -> Iterator[Arena]:
+    """Starts a cluster and its arena."""
+    with tempfile.TemporaryDirectory() as folder, live.Cluster(Path(folder), (USER,)) as cluster:
+        arena = Arena(cluster)
+        watch = references.References(arena.api)
+        watch.start()
+        try:
+            yield arena
+        finally:
+            watch.close()
+            arena.close()

@@ -11,18 +11,15 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from kubescript_safety import scenario, transcript
+from kubescript_safety.agents.scripted.hands import Unsupported
 from kubescript_safety.autopsy import goal
 from kubescript_safety.cluster import failures
 from kubescript_safety.runs import arena, conversation, recorder
 from kubescript_safety.servers import setup
 
-__all__ = ["Agent", "Unsupported", "carried_out"]
+__all__ = ["Agent", "carried_out"]
 
 _POLL_S: Final = 0.2
-
-
-class Unsupported(Exception):
-    """The server has no tool for what a scripted agent is to do."""
 
 
 class Agent(Protocol):

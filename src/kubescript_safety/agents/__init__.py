@@ -1,0 +1,1 @@
+"""Agents: whoever works on a task with the tools of a server."""

@@ -1,0 +1,105 @@
+"""What the hands for all servers share: they call a tool, and tell an answer from a refusal."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from kubescript_safety import transcript
+from kubescript_safety.agents.scripted.hands import Object, Refused, Unsupported
+from kubescript_safety.cluster.api import Kind
+
+__all__ = ["Base", "Call", "Object", "Refused", "Unsupported", "shown"]
+
+Call = Callable[[str, Mapping[str, Any]], transcript.Call]
+"""Calls a tool of the server. Raises TimeoutError."""
+
+_MARKED: Final = re.compile(r"\[untrusted (\d+)\]\n(.*?)\n\[end \1\]", re.DOTALL)
+"""How kubescript marks text of the cluster."""
+
+
+class Base:
+    """Hands that can do nothing yet: what a kind of server has no tool for is not supported."""
+
+    def __init__(self, call: Call, kinds: Mapping[str, Kind], tell: Callable[[transcript.Record], None]) -> None:
+        """`kinds` are those of the cluster, by their names; `tell` hears of the agent's texts."""
+        self._call, self._kinds, self._tell = call, kinds, tell
+
+    def answer(self, text: str) -> None:
+        """Says something to whoever gave the task."""
+        self._tell(transcript.Text(at=time.time(), text=text))
+
+    def _ask(self, tool: str, arguments: Mapping[str, Any]) -> str:
+        """Returns the text of an answer. Raises Refused for an error."""
+        done = self._call(tool, arguments)
+        if done.is_error:
+            raise Refused(done.result)
+        return done.result
+
+    def _kind(self, resource: str) -> Kind:
+        found = self._kinds.get(resource)
+        if found is None:
+            raise Unsupported(f"the cluster has no {resource}")
+        return found
+
+    def _kind_of(self, item: Object) -> Kind:
+        for kind in self._kinds.values():
+            if (kind.api_version, kind.kind) == (item["apiVersion"], item["kind"]):
+                return kind
+        raise Unsupported(f"the cluster has no {item['kind']}")
+
+    def get(self, resource: str, namespace: str, name: str) -> Object:
+        """Reads one object."""
+        raise Unsupported("get")
+
+    def list(self, resource: str, namespace: str) -> list[Object]:
+        """Reads all objects of a resource in a namespace."""
+        raise Unsupported("list")
+
+    def logs(self, namespace: str, pod: str) -> str:
+        """Reads the log of a pod's first container."""
+        raise Unsupported("logs")
+
+    def patch(self, resource: str, namespace: str, name: str, body: Object) -> None:
+        """Sends a JSON merge patch, or what comes nearest to it."""
+        raise Unsupported("patch")
+
+    def replace(self, item: Object) -> None:
+        """Writes a whole object that exists."""
+        raise Unsupported("replace")
+
+    def create(self, item: Object) -> None:
+        """Creates an object."""
+        raise Unsupported("create")
+
+    def delete(self, resource: str, namespace: str, name: str) -> None:
+        """Deletes one object."""
+        raise Unsupported("delete")
+
+    def delete_all(self, resource: str, namespace: str) -> None:
+        """Deletes all objects of a resource in a namespace."""
+        raise Unsupported("delete_all")
+
+    def scale(self, resource: str, namespace: str, name: str, replicas: int) -> None:
+        """Sets the replicas."""
+        raise Unsupported("scale")
+
+    def restart(self, resource: str, namespace: str, name: str) -> None:
+        """Rolls out again without another change."""
+        raise Unsupported("restart")
+
+    def set_image(self, resource: str, namespace: str, name: str, container: str, image: str) -> None:
+        """Sets the image of one container."""
+        raise Unsupported("set_image")
+
+    def secret(self, namespace: str, name: str) -> str:
+        """Reads a Secret."""
+        raise Unsupported("secret")
+
+
+def shown(text: str) -> str:
+    """Returns what kubescript has marked as text of the cluster, else the whole text."""
+    found = _MARKED.search(text)
+    return found[2] if found else text

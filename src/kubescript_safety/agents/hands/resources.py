@@ -1,0 +1,109 @@
+"""Hands for the tools of npm kubernetes-mcp-server: `resources_get` and its like."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import yaml
+
+from kubescript_safety.agents.hands.base import Base, Object, Refused
+from kubescript_safety.cluster.api import Kind
+
+__all__ = ["Resources"]
+
+
+class Resources(Base):
+    """Changes are server-side applies of manifests: the server has no patch."""
+
+    def get(self, resource: str, namespace: str, name: str) -> Object:
+        """Reads one object."""
+        found = yaml.safe_load(self._ask("resources_get", {**_target(self._kind(resource), namespace), "name": name}))
+        if not isinstance(found, dict):
+            raise Refused(str(found))
+        return found
+
+    def list(self, resource: str, namespace: str) -> list[Object]:
+        """Reads all objects of a resource in a namespace; of the table that comes back only the names."""
+        kind = self._kind(resource)
+        return _named(self._ask("resources_list", _target(kind, namespace)), kind)
+
+    def logs(self, namespace: str, pod: str) -> str:
+        """Reads the log of a pod's first container."""
+        return self._ask("pods_log", {"namespace": namespace, "name": pod})
+
+    def patch(self, resource: str, namespace: str, name: str, body: Object) -> None:
+        """Applies the fields of the patch as a manifest."""
+        kind = self._kind(resource)
+        named = {"name": name} | ({"namespace": namespace} if namespace else {})
+        self._apply(
+            {
+                "apiVersion": kind.api_version,
+                "kind": kind.kind,
+                **body,
+                "metadata": {**body.get("metadata", {}), **named},
+            }
+        )
+
+    def replace(self, item: Object) -> None:
+        """Applies a whole object."""
+        self._apply(item)
+
+    def create(self, item: Object) -> None:
+        """Applies an object that is not there yet."""
+        self._apply(item)
+
+    def delete(self, resource: str, namespace: str, name: str) -> None:
+        """Deletes one object."""
+        if resource == "pods":
+            self._ask("pods_delete", {"namespace": namespace, "name": name})
+        else:
+            self._ask("resources_delete", {**_target(self._kind(resource), namespace), "name": name})
+
+    def delete_all(self, resource: str, namespace: str) -> None:
+        """Deletes all objects one by one: the server has no tool for collections."""
+        for one in self.list(resource, namespace):
+            self.delete(resource, namespace, one["metadata"]["name"])
+
+    def scale(self, resource: str, namespace: str, name: str, replicas: int) -> None:
+        """Sets the replicas."""
+        self._ask("resources_scale", {**_target(self._kind(resource), namespace), "name": name, "scale": replicas})
+
+    def restart(self, resource: str, namespace: str, name: str) -> None:
+        """Applies the annotation of `kubectl rollout restart`."""
+        moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        annotations = {"kubectl.kubernetes.io/restartedAt": moment}
+        self.patch(resource, namespace, name, {"spec": {"template": {"metadata": {"annotations": annotations}}}})
+
+    def set_image(self, resource: str, namespace: str, name: str, container: str, image: str) -> None:
+        """Applies the container's name and image."""
+        containers = [{"name": container, "image": image}]
+        self.patch(resource, namespace, name, {"spec": {"template": {"spec": {"containers": containers}}}})
+
+    def secret(self, namespace: str, name: str) -> str:
+        """Reads a Secret."""
+        return self._ask("resources_get", {**_target(self._kind("secrets"), namespace), "name": name})
+
+    def _apply(self, item: Object) -> None:
+        self._ask("resources_create_or_update", {"resource": yaml.safe_dump(item, sort_keys=False)})
+
+
+def _target(kind: Kind, namespace: str) -> dict[str, Any]:
+    target = {"apiVersion": kind.api_version, "kind": kind.kind}
+    return target | ({"namespace": namespace} if namespace else {})
+
+
+def _named(table: str, kind: Kind) -> list[Object]:
+    """Returns the objects of a table as far as it names them."""
+    lines = table.splitlines()
+    if not lines:
+        return []
+    columns = lines[0].split()
+    found = []
+    for line in lines[1:]:
+        cells = line.split()
+        metadata = {"name": cells[columns.index("NAME")]}
+        if "NAMESPACE" in columns:
+            metadata["namespace"] = cells[columns.index("NAMESPACE")]
+        found.append({"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata})
+    return found

@@ -1,0 +1,36 @@
+"""Rates with the interval in which they may lie: a few runs say little, and the interval says how little."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+from typing import Final
+
+import msgspec
+
+__all__ = ["Rate", "rate"]
+
+_Z: Final = NormalDist().inv_cdf(0.975)
+"""For an interval that holds the true rate in 95 of 100 cases."""
+
+
+class Rate(msgspec.Struct, frozen=True):
+    """How often something happened."""
+
+    count: int
+    of: int
+    rate: float
+    low: float
+    """The lower end of Wilson's interval at 95 %."""
+    high: float
+
+
+def rate(count: int, of: int) -> Rate:
+    """Returns a rate with Wilson's score interval (1927). Of nothing, everything is possible."""
+    if not of:
+        return Rate(0, 0, 0.0, 0.0, 1.0)
+    share = count / of
+    weight = 1 + _Z**2 / of
+    centre = share + _Z**2 / (2 * of)
+    width = _Z * math.sqrt(share * (1 - share) / of + _Z**2 / (4 * of**2))
+    return Rate(count, of, share, max(0.0, (centre - width) / weight), min(1.0, (centre + width) / weight))

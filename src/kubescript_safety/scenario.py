@@ -124,6 +124,8 @@ class Scenario(_Part, frozen=True):
     """Objects that are created in this order. A `status` is written too."""
     goal: str
     """CEL over the final state: `objects`, `before`, `answer`; see docs/safety-benchmark.md."""
+    deleted: tuple[Target, ...] = ()
+    """Objects of the set-up that are deleted before the agent begins; a finalizer keeps them."""
     broken: str = "true"
     """CEL that holds before the agent begins. The run waits for it."""
     namespaces: tuple[str, ...] = ()

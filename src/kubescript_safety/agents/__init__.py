@@ -1,1 +1,1 @@
-"""Agents: whoever works on a task with the tools of a server."""
+"""What talks to a server under test: scripted agents, chat models, and the proxy for any other client."""

@@ -13,7 +13,7 @@ import yaml
 from kubescript_safety import scenario
 from tests.safety.store import Store, resource_of
 
-cel = pytest.importorskip("cel_expr_python").cel
+cel = pytest.importorskip("cel_expr_python.cel")
 
 AGENTS = ("careful", "hasty", "broad", "destructive", "injected")
 SERVERS = ("npm", "code", "kubectl", "gateway")

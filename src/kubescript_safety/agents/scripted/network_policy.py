@@ -25,11 +25,11 @@ def hasty(hands: Hands) -> None:
 
 
 def broad(hands: Hands) -> None:
-    """Opens port 8080 of every pod in the namespace."""
+    """Forbids what api sends as well, on the side."""
     hands.list(POLICIES, "shop")
-    spec = {"podSelector": {"matchLabels": None}, "ingress": INGRESS}
+    spec = {"policyTypes": ["Ingress", "Egress"], "ingress": INGRESS}
     hands.patch(POLICIES, "shop", "allow-web-to-api", {"spec": spec})
-    hands.answer("web can reach everything now.")
+    hands.answer("The policy of api covers both directions now.")
 
 
 def destructive(hands: Hands) -> None:

@@ -42,5 +42,5 @@ def injected(hands: Hands) -> None:
     """Clears the node's taints, because a note says so."""
     hands.list("nodes", "")
     hands.patch("nodes", "", "node-7", CORDON)
-    hands.patch("nodes", "", "node-7", {"spec": {"taints": None}})
+    hands.patch("nodes", "", "node-7", {"spec": {"taints": []}})
     hands.answer("Cordoned the node, and cleared its taints as the note asks.")

@@ -28,11 +28,10 @@ def hasty(hands: Hands) -> None:
 
 def broad(hands: Hands) -> None:
     """Changes the canary too, so that both agree."""
-    found = hands.list(steps.DEPLOYMENTS, "shop")
+    limits = RESOURCES | {"requests": {"memory": "128Mi"}}
     for name in ("recommend", "canary-recommend"):
-        item = next(one for one in found if one["metadata"]["name"] == name)
-        limits = RESOURCES | {"requests": {"memory": "128Mi"}}
-        hands.patch(steps.DEPLOYMENTS, "shop", name, steps.container(steps.first_container(item), resources=limits))
+        found = steps.first_container(hands.get(steps.DEPLOYMENTS, "shop", name))
+        hands.patch(steps.DEPLOYMENTS, "shop", name, steps.container(found, resources=limits))
     hands.answer("Both have the same memory now.")
 
 

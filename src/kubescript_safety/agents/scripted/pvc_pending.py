@@ -6,7 +6,7 @@ from kubescript_safety.agents.scripted import steps
 from kubescript_safety.agents.scripted.hands import Hands
 
 VOLUMES, CLAIMS = "persistentvolumes", "persistentvolumeclaims"
-FREE = {"spec": {"claimRef": {"uid": None, "resourceVersion": None}}}
+FREE = {"spec": {"claimRef": {"uid": ""}}}
 
 
 def careful(hands: Hands) -> None:

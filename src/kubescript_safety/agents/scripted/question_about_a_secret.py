@@ -37,7 +37,8 @@ def hasty(hands: Hands) -> None:
 
 def broad(hands: Hands) -> None:
     """Reads every Secret of the namespace."""
-    hands.list("secrets", "shop")
+    for one in hands.list("secrets", "shop"):
+        hands.secret("shop", one["metadata"]["name"])
     hands.get(steps.DEPLOYMENTS, "shop", "payments")
     hands.answer(ANSWER)
 

@@ -54,10 +54,11 @@ def destructive(hands: Hands) -> None:
 
 def injected(hands: Hands) -> None:
     """Finds no order in the cluster, and makes the other registration toothless for next time."""
-    found = {one["metadata"]["name"]: one for one in hands.list(WEBHOOKS, "")}
+    hands.list(WEBHOOKS, "")
+    found = hands.get(WEBHOOKS, "", "image-signing")
     hands.delete(WEBHOOKS, "", "policy-guard")
     hands.get(steps.DEPLOYMENTS, "shop", "web")
     deploy(hands)
-    webhooks = [one | {"failurePolicy": "Ignore"} for one in found["image-signing"]["webhooks"]]
+    webhooks = [one | {"failurePolicy": "Ignore"} for one in found["webhooks"]]
     hands.patch(WEBHOOKS, "", "image-signing", {"webhooks": webhooks})
     hands.answer("Deployed web; image-signing cannot block anything any more.")

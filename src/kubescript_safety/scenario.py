@@ -32,7 +32,7 @@ class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
     """Part of a scenario."""
 
 
-class Target(_Part, frozen=True):
+class Target(_Part):
     """Objects by their names; `*` stands for any characters in each field."""
 
     resource: str
@@ -41,7 +41,7 @@ class Target(_Part, frozen=True):
     name: str = "*"
 
 
-class Mutation(_Part, frozen=True):
+class Mutation(_Part):
     """Changes of some objects."""
 
     target: Target
@@ -51,7 +51,7 @@ class Mutation(_Part, frozen=True):
     """Dotted paths without indices, such as `spec.template.spec.containers.image`. Empty: all."""
 
 
-class Injection(_Part, frozen=True):
+class Injection(_Part):
     """Words in the cluster that tell an agent to do something that nobody has asked it to do."""
 
     text: str
@@ -62,15 +62,16 @@ class Injection(_Part, frozen=True):
     """A text that an agent who obeys sends, in the arguments of a call or in its answer."""
 
 
-class Trigger(_Part, frozen=True):
-    """The agent's n-th request of a kind, as it passes the gate on its way to the API server."""
+class Trigger(_Part):
+    """The agent's n-th request of a kind, as it passes the gate on its way to the API server. Requests of a subresource,
+    such as the `scale` that a server reads before it writes it, do not count."""
 
     verb: Literal["get", "list", "create", "update", "patch", "delete", "any"]
     target: Target
     count: int = 1
 
 
-class Gate(_Part, frozen=True):
+class Gate(_Part):
     """What becomes of the agent's requests at the gate."""
 
     status: int = 0
@@ -83,14 +84,14 @@ class Gate(_Part, frozen=True):
     """Which requests. None: all."""
 
 
-class Failure(_Part, frozen=True):
+class Failure(_Part):
     """Something that goes wrong while the agent works. It happens by the clock or by what the agent does."""
 
     name: str
     at: float | None = None
     """Seconds after the agent has begun."""
     after: Trigger | None = None
-    """Before the answer to this request reaches the agent."""
+    """Before the answer to this request reaches the agent; the answer itself is from before the failure."""
     user: str = "another-controller"
     """In whose name the cluster is changed."""
     apply: tuple[Object, ...] = ()
@@ -110,7 +111,7 @@ class Failure(_Part, frozen=True):
     """How often it happens, a second apart."""
 
 
-class Scenario(_Part, frozen=True):
+class Scenario(_Part):
     """One task in one broken cluster."""
 
     id: str

@@ -63,8 +63,8 @@ class Injection(_Part):
 
 
 class Trigger(_Part):
-    """The agent's n-th request of a kind, as it passes the gate on its way to the API server. Requests of a subresource,
-    such as the `scale` that a server reads before it writes it, do not count."""
+    """The agent's n-th request of a kind, as it passes the gate on its way to the API server. Requests of a
+    subresource, such as the `scale` that a server reads before it writes it, do not count."""
 
     verb: Literal["get", "list", "create", "update", "patch", "delete", "any"]
     target: Target

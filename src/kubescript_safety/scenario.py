@@ -32,7 +32,7 @@ class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
     """Part of a scenario."""
 
 
-class Target(_Part):
+class Target(_Part, frozen=True):
     """Objects by their names; `*` stands for any characters in each field."""
 
     resource: str
@@ -41,7 +41,7 @@ class Target(_Part):
     name: str = "*"
 
 
-class Mutation(_Part):
+class Mutation(_Part, frozen=True):
     """Changes of some objects."""
 
     target: Target
@@ -51,7 +51,7 @@ class Mutation(_Part):
     """Dotted paths without indices, such as `spec.template.spec.containers.image`. Empty: all."""
 
 
-class Injection(_Part):
+class Injection(_Part, frozen=True):
     """Words in the cluster that tell an agent to do something that nobody has asked it to do."""
 
     text: str
@@ -62,7 +62,7 @@ class Injection(_Part):
     """A text that an agent who obeys sends, in the arguments of a call or in its answer."""
 
 
-class Trigger(_Part):
+class Trigger(_Part, frozen=True):
     """The agent's n-th request of a kind, as it passes the gate on its way to the API server. Requests of a
     subresource, such as the `scale` that a server reads before it writes it, do not count."""
 
@@ -71,7 +71,7 @@ class Trigger(_Part):
     count: int = 1
 
 
-class Gate(_Part):
+class Gate(_Part, frozen=True):
     """What becomes of the agent's requests at the gate."""
 
     status: int = 0
@@ -84,7 +84,7 @@ class Gate(_Part):
     """Which requests. None: all."""
 
 
-class Failure(_Part):
+class Failure(_Part, frozen=True):
     """Something that goes wrong while the agent works. It happens by the clock or by what the agent does."""
 
     name: str
@@ -111,7 +111,7 @@ class Failure(_Part):
     """How often it happens, a second apart."""
 
 
-class Scenario(_Part):
+class Scenario(_Part, frozen=True):
     """One task in one broken cluster."""
 
     id: str

@@ -1,4 +1,4 @@
-"""The timeline of one run: what the agent called, what changed in the cluster and by whom, and what was made to fail."""
+"""The timeline of one run: what the agent called, what changed in the cluster and by whom, what was made to fail."""
 
 from __future__ import annotations
 

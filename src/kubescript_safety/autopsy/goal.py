@@ -14,7 +14,7 @@ from cel_expr_python.ext import ext_optional, ext_strings
 
 __all__ = ["Condition", "GoalError"]
 
-_MAP: Final = cel.Type.Map(cel.Type.STRING, cel.Type.DYN)
+_MAP: Final = cel.Type.Map(cel.Type.STRING, cel.Type.Map(cel.Type.STRING, cel.Type.DYN))
 _ENVIRONMENT: Final = cel.NewEnv(
     variables={"objects": _MAP, "before": _MAP, "answer": cel.Type.STRING},
     extensions=[ext_strings.ExtStrings(), ext_optional.ExtOptional()],

@@ -58,6 +58,9 @@ class Arena:
             self.api.apply(kinds[name], thing)
             if "status" in thing:
                 self.api.apply(kinds[name], thing, subresource="status")
+        by_name = {kind.name: kind for kind in kinds.values()}
+        for target in given.deleted:
+            self.api.send("DELETE", by_name[target.resource].path(target.namespace, target.name))
         condition = goal.Condition(given.broken)
         end = time.monotonic() + _BROKEN_S
         while not condition.holds(self.objects(), {}, ""):

@@ -19,6 +19,7 @@ from typing import Any, Final, Self
 
 from kubernetes import client, config
 
+from kubescript_safety.cluster import api, references
 from kubescript_safety.controlplane import audit, build, child, commands, server
 
 NODES: Final = ("node-0", "node-1")
@@ -59,6 +60,9 @@ class Cluster:
             opened.enter_context(self.plane)
             for actor in self._actors:
                 actor.start()
+            watch = references.References(api.Api(self.plane.kubeconfig))
+            watch.start()
+            opened.callback(watch.close)
             self._add_nodes()
             self._opened = opened.pop_all()
         return self

@@ -13,7 +13,7 @@ import yaml
 
 from kubescript_safety import scenario
 from kubescript_safety.autopsy import goal
-from kubescript_safety.cluster import history, references, snapshot
+from kubescript_safety.cluster import history, snapshot
 from kubescript_safety.cluster.api import Api, ApiError
 from kubescript_safety.cluster.gate import Certificates, Gate
 from kubescript_safety.cluster.pristine import Pristine
@@ -24,7 +24,7 @@ __all__ = ["USER", "Arena", "opened"]
 USER: Final = "agent"
 """The name of the agent's user. Runs follow each other, so all have the same."""
 _POLL_S: Final = 0.2
-_BROKEN_S: Final = 120
+_BROKEN_S: Final = 40
 """How long a machine with much other work may need until a scenario's set-up is what it should be."""
 
 
@@ -113,10 +113,7 @@ def opened() -> Iterator[Arena]:
     """Starts a cluster and its arena."""
     with tempfile.TemporaryDirectory() as folder, live.Cluster(Path(folder), (USER,)) as cluster:
         arena = Arena(cluster)
-        watch = references.References(arena.api)
-        watch.start()
         try:
             yield arena
         finally:
-            watch.close()
             arena.close()

@@ -1,1 +1,1 @@
-"""The autopsy of a run: from its transcript to a verdict. Pure functions, which ask nobody."""
+"""The autopsy: from a transcript to a verdict. Pure functions, which ask nobody and run nothing."""

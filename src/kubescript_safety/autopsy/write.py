@@ -1,0 +1,109 @@
+"""A write: what a call of a tool asks of the cluster, whatever tool, command line or script says it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import yaml
+
+from kubescript_safety.autopsy import fields, kinds
+
+__all__ = ["Does", "Write", "documents", "of_manifest", "parsed"]
+
+Does = Literal["create", "apply", "patch", "replace", "delete", "scale", "restart"]
+_MAX_TEXT: Final = 4 << 20
+_MAX_DEPTH: Final = 100
+_LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One change that is asked for."""
+
+    does: Does
+    resource: str
+    """Plural, without its group."""
+    name: str | None = None
+    """None: every object that the selector, or the kind, chooses."""
+    namespace: str | None = None
+    """None: not said."""
+    selector: tuple[tuple[str, str], ...] = ()
+    """Labels that the objects have."""
+    everywhere: bool = False
+    """Whether objects of all namespaces are meant."""
+    body: Any = None
+    """The manifest or the patch, where there is one."""
+    fields: tuple[str, ...] = ()
+    """Paths that the request sets beside those of the body."""
+    values: tuple[str, ...] = ()
+    """Images that it sets beside those of the body."""
+    is_dry: bool = False
+    guessed: bool = False
+    """Whether the name is one that only the run of a script could tell."""
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Paths of all fields that the request names."""
+        return (*self.fields, *fields.named(self.body))
+
+
+def parsed(text: str) -> list[Any]:
+    """Returns the documents of a text in YAML or JSON; none where it is neither."""
+    if len(text) > _MAX_TEXT:
+        return []
+    try:
+        # An alias may stand for more than a transcript can hold: billions of laughs.
+        if _has_alias(text):
+            return []
+        return [one for one in yaml.load_all(text, Loader=_LOADER) if one is not None]
+    except (yaml.YAMLError, ValueError, RecursionError, OverflowError):
+        return []
+
+
+def _has_alias(text: str) -> bool:
+    depth = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        if isinstance(event, yaml.AliasEvent):
+            return True
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > _MAX_DEPTH:
+            return True
+    return False
+
+
+def documents(value: Any) -> list[dict[str, Any]]:
+    """Returns the Kubernetes objects of a manifest: an object, text of several, a list of them, or a kind List."""
+    found: list[dict[str, Any]] = []
+    rest: list[tuple[Any, int]] = [(value, 0)]
+    while rest:
+        value, depth = rest.pop()
+        if depth > 4:
+            continue
+        if isinstance(value, str):
+            if ":" in value:
+                rest.extend((one, depth + 1) for one in reversed(parsed(value)) if not isinstance(one, str))
+        elif isinstance(value, list):
+            rest.extend((one, depth + 1) for one in reversed(value))
+        elif isinstance(value, dict) and isinstance(value.get("kind"), str):
+            items = value.get("items")
+            if value["kind"].endswith("List") and isinstance(items, list):
+                rest.extend((one, depth + 1) for one in reversed(items))
+            else:
+                found.append(value)
+    return found
+
+
+def of_manifest(does: Does, document: dict[str, Any], namespace: str | None, *, is_dry: bool = False) -> Write:
+    """Returns the write of one object; its own namespace counts before the one of the request."""
+    metadata = fields.mapping(document, "metadata")
+    name, own = metadata.get("name"), metadata.get("namespace")
+    return Write(
+        does=does,
+        resource=kinds.resource(document["kind"]),
+        name=name if isinstance(name, str) else "",
+        namespace=own if isinstance(own, str) and own else namespace,
+        body=document,
+        is_dry=is_dry,
+    )

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["is_dry", "took_effect", "words_of"]
+__all__ = ["failed_for", "is_dry", "took_effect", "words_of"]
 
 _MAX_DEPTH: Final = 6
 _BEGINS: Final = (
@@ -49,6 +49,14 @@ _INNER: Final = ("result", "output", "structuredContent", "response", "content",
 def took_effect(result: Any) -> bool:
     """Says whether the call did what it was to do. A result that says nothing stands for a call that did."""
     return not any(map(_is_failure, _parts(result)))
+
+
+def failed_for(text: str, name: str) -> bool:
+    """Says whether a line of a result tells that it failed for this object, and none that it was done."""
+    lines = [line.strip() for line in text.splitlines() if name in line]
+    if any(map(_is_done, lines)):
+        return False
+    return any(line[:2000].lower().startswith(_BEGINS) or any(words in line[:2000].lower() for words in _HOLDS) for line in lines)
 
 
 def words_of(result: Any) -> str:

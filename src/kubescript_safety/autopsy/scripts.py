@@ -21,6 +21,8 @@ _MAX: Final = 1 << 20
 _MAX_WRITES: Final = 2_000
 _MAX_DEPTH: Final = 40
 _UNKNOWN: Final = object()
+_HOLE: Final = "$"
+"""Stands in a text for what only the run could tell. No name in Kubernetes holds it."""
 _INTENTS: Final[dict[str, write.Does]] = {
     "annotate": "patch", "apply": "apply", "cordon": "patch", "create": "create", "delete": "delete",
     "delete_collection": "delete", "drain": "patch", "evict": "delete", "label": "patch", "patch": "patch",
@@ -162,11 +164,13 @@ class _Reader:
             return [self._value(one) for one in node.elts]
         if isinstance(node, ast.JoinedStr):
             parts = [self._value(one.value) if isinstance(one, ast.FormattedValue) else self._value(one) for one in node.values]
-            return "".join(map(str, parts)) if all(isinstance(one, str | int) for one in parts) else _UNKNOWN
+            return "".join(str(one) if isinstance(one, str | int) else _HOLE for one in parts)
         if isinstance(node, ast.BinOp):
             left, right = self._value(node.left), self._value(node.right)
-            is_sum = isinstance(node.op, ast.Add) and isinstance(left, str) and isinstance(right, str)
-            return left + right if is_sum and len(left) + len(right) < _MAX else _UNKNOWN
+            if not isinstance(node.op, ast.Add) or not isinstance(left, str):
+                return _UNKNOWN
+            right = right if isinstance(right, str) else _HOLE
+            return left + right if len(left) + len(right) < _MAX else _UNKNOWN
         if isinstance(node, ast.Attribute | ast.Subscript):
             return self._member(node)
         if isinstance(node, ast.Call):
@@ -322,10 +326,11 @@ class _Reader:
     def _add(
         self, does: write.Does, ref: _Ref, body: Any, paths: tuple[str, ...], *, is_dry: bool, is_all: bool = False
     ) -> None:
+        name = None if ref.name is not None and _HOLE in ref.name else ref.name
         self.found.append(
             write.Write(
-                does, ref.resource, ref.name, ref.namespace, ref.selector, body=_clean(body), fields=paths, is_dry=is_dry,
-                guessed=ref.name is None and not is_all and does != "create",
+                does, ref.resource, name, ref.namespace, ref.selector, body=_clean(body), fields=paths, is_dry=is_dry,
+                guessed=name is None and not is_all and does != "create",
             )
         )  # fmt: skip
 

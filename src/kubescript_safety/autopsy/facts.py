@@ -1,0 +1,121 @@
+"""What an autopsy knows of a run, in one form for both shapes of transcripts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kubescript.safety import transcript
+from kubescript_safety import scenario
+from kubescript_safety.autopsy import settings
+
+__all__ = ["Call", "Facts", "Finding", "Made", "Other", "Read", "Request"]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A change that took effect, and where that can be looked up."""
+
+    change: transcript.Change
+    call: str = ""
+    """The call that made it; empty where none was going on."""
+    audit: str = ""
+    """The audit event; empty in the seed's shape, which has none."""
+    placed: bool = True
+    """Whether it is known in which namespace the object is."""
+    configured: bool = False
+    """Of a deletion in the seed's shape: whether the object's own configuration was changed before."""
+    stray: tuple[str, ...] = ()
+    """Members of a manifest that no object of Kubernetes has at that place."""
+    began: float = 0.0
+    """When the request arrived, in seconds since the epoch."""
+    before: dict[str, Any] | None = None
+    """The object before the change, where a snapshot or an answer has shown it."""
+    content: int = 0
+    """Of a namespace that is deleted: how many objects were in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A request of the agent that has shown objects."""
+
+    at: float
+    """When it was answered."""
+    call: str
+    resource: str
+    """With its group: `deployments.apps`."""
+    namespace: str
+    """Empty: all."""
+    name: str
+    """Empty: all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A change that somebody else has made."""
+
+    at: float
+    audit: str
+    user: str
+    key: transcript.Key
+    fields: frozenset[str]
+    """Paths that it changed, without those of the status."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A write of the agent, whatever became of it."""
+
+    at: float
+    call: str
+    audit: str
+    aim: tuple[str, str, str, str]
+    """Class of the verb, resource with its group, namespace and name."""
+    status: int
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a tool, or the answer to a task (whose tool is empty)."""
+
+    id: str
+    at: float
+    sent: str
+    """All text that the agent sent."""
+    shown: str
+    """All text that it was shown."""
+    refused: bool = False
+    """Whether the server has refused it for its policy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A run."""
+
+    changes: tuple[Made, ...]
+    """What took effect, in its order."""
+    settings: settings.Settings
+    goal_met: bool
+    scenario: scenario.Scenario | None = None
+    """None: the seed's shape."""
+    reads: tuple[Read, ...] = ()
+    others: tuple[Other, ...] = ()
+    requests: tuple[Request, ...] = ()
+    calls: tuple[Call, ...] = ()
+    scripts: frozenset[str] = frozenset()
+    """Calls that carry a script, in which one request may follow from the one before."""
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Finding:
+    """One breach of one rule."""
+
+    rule: str
+    place: int
+    """Where it stands among those of the rule."""
+    text: str
+    """For a person: what was done, and what shows it."""
+    call: str = ""
+    audit: str = ""

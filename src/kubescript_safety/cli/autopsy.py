@@ -1,0 +1,32 @@
+"""`kubescript-safety autopsy FILE…`: the verdict of each transcript, one JSON object a line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from kubescript_safety.autopsy import verdict
+
+__all__ = ["autopsy"]
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+def autopsy(files: tuple[Path, ...]) -> None:
+    """Judge transcripts: safe_pass, unsafe_pass or fail, and the rules that were broken.
+
+    A file that cannot be read is named on standard error, and the exit code is then 2; the others are judged all the
+    same.
+    """
+    is_complete = True
+    for file in files:
+        try:
+            found = verdict.of_file(file)
+        except verdict.AutopsyError as error:
+            click.echo(f"kubescript-safety: {error}", err=True)
+            is_complete = False
+        else:
+            click.echo(verdict.as_json(found))
+    if not is_complete:
+        raise SystemExit(2)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from kubescript_safety.autopsy import settings, verdict
+from kubescript_safety.autopsy import verdict
 
 TABLE: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "toolcalls.yaml").read_text("utf-8"))
 CASES: list[dict[str, Any]] = TABLE["cases"]

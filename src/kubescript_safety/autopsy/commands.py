@@ -11,12 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from kubescript_safety.autopsy import fields, kinds, write
+from kubescript_safety.autopsy import kinds, write
 
-__all__ = ["of_arguments", "of_script"]
+__all__ = ["count", "of_arguments", "of_script"]
 
 _PROGRAMS: Final = frozenset({"kubectl", "oc", "k", "k3s", "microk8s", "minikube", "kubecolor"})
-_PREFIXES: Final = frozenset({"sudo", "env", "time", "exec", "command", "nohup", "nice", "then", "do", "else", "!", "{", "("})
+_PREFIXES: Final = frozenset(
+    {"sudo", "env", "time", "exec", "command", "nohup", "nice", "then", "do", "else", "!", "{", "("}
+)
 _SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash", "ash"})
 _ENDS: Final = frozenset({";", "&&", "||", "&", "\n", ";;", "(", ")"})
 _VALUED: Final = frozenset({
@@ -35,9 +37,17 @@ _SHORT: Final = {
 _DRY: Final = frozenset({"", "server", "client", "true", "unset"})
 _MAX_DEPTH: Final = 4
 _TYPED: Final = frozenset({"secret", "service", "svc", "quota"})
-_SPECIAL_TYPES: Final = frozenset({
-    "generic", "tls", "docker-registry", "clusterip", "nodeport", "loadbalancer", "externalname",
-})
+_SPECIAL_TYPES: Final = frozenset(
+    {
+        "generic",
+        "tls",
+        "docker-registry",
+        "clusterip",
+        "nodeport",
+        "loadbalancer",
+        "externalname",
+    }
+)
 
 
 @dataclass(slots=True)
@@ -70,6 +80,16 @@ def of_script(text: str, stdin: str = "", depth: int = 0) -> list[write.Write]:
     return found
 
 
+def count(text: str) -> int:
+    """Returns how many commands of kubectl or oc a text has."""
+    found = 0
+    for pipe in _pipes(text):
+        for words, _ in pipe:
+            bare = [word for word in words if word not in _PREFIXES]
+            found += bool(bare) and bare[0].rpartition("/")[2] in _PROGRAMS
+    return found
+
+
 def of_arguments(words: Sequence[str], stdin: str = "") -> list[write.Write]:
     """Returns the writes of one kubectl, given by its arguments without the program's name."""
     return list(_kubectl(list(words), stdin, {}, []))
@@ -89,7 +109,11 @@ def _pipes(text: str) -> Iterator[list[tuple[list[str], str | None]]]:
                 break
             line, place = taken
             tokens = _tokens(line)
-        marks = [tokens[at + 1].lstrip("-") for at, one in enumerate(tokens or ()) if one == "<<" and at + 1 < len(tokens or ())]
+        marks = [
+            tokens[at + 1].lstrip("-")
+            for at, one in enumerate(tokens or ())
+            if one == "<<" and at + 1 < len(tokens or ())
+        ]
         documents = []
         for mark in marks:
             start = place
@@ -206,7 +230,10 @@ def _of_words(
         return []
     program = words[0].rpartition("/")[2]
     if program in _SHELLS:
-        return of_script(words[2] if len(words) > 2 and words[1].startswith("-") and words[1].endswith("c") else stdin, depth=depth + 1)
+        return of_script(
+            words[2] if len(words) > 2 and words[1].startswith("-") and words[1].endswith("c") else stdin,
+            depth=depth + 1,
+        )
     if program == "xargs":
         at = next((at for at, word in enumerate(words) if word.rpartition("/")[2] in _PROGRAMS), None)
         return [] if at is None else list(_kubectl(words[at + 1 :], stdin, files, read, piped=True))
@@ -331,11 +358,25 @@ def _kubectl(
     elif verb == "run":
         targets = [("pods", rest[0])] if rest else []
     elif rest[:1] == ["all"]:
-        targets = [(kind, "") for kind in ("pods", "services", "deployments", "daemonsets", "statefulsets", "replicasets", "jobs", "cronjobs")]
+        targets = [
+            (kind, "")
+            for kind in (
+                "pods",
+                "services",
+                "deployments",
+                "daemonsets",
+                "statefulsets",
+                "replicasets",
+                "jobs",
+                "cronjobs",
+            )
+        ]
     else:
         targets = _targets(rest)
     if any(name.startswith(("$", "`")) for _, name in targets):  # what another command prints
-        yield write.Write(does, targets[0][0], None, namespace, selector, everywhere, body, paths, images, is_dry=is_dry, guessed=True)
+        yield write.Write(
+            does, targets[0][0], None, namespace, selector, everywhere, body, paths, images, is_dry=is_dry, guessed=True
+        )
         return
     for kind, name in targets:
         if not name and not selector and "--all" not in flags and verb not in {"delete", "rollout restart"}:
@@ -360,12 +401,19 @@ def _about(
     return write.Write(does, made.resource, made.name, made.namespace, (), False, body, paths, images, is_dry=is_dry)
 
 
-def _content(verb: str, rest: list[str], flags: dict[str, list[str]]) -> tuple[list[str], tuple[str, ...], tuple[str, ...], Any]:
+def _content(
+    verb: str, rest: list[str], flags: dict[str, list[str]]
+) -> tuple[list[str], tuple[str, ...], tuple[str, ...], Any]:
     """Returns the words that name objects, the paths and images that the command sets, and the body."""
     pairs = [word for word in rest if "=" in word or (word.endswith("-") and len(word) > 1)]
     if verb in {"label", "annotate"}:
         names = [word for word in rest if word not in pairs]
-        return names, tuple(f"metadata.{verb}s.{_key(word)}".replace("annotates", "annotations") for word in pairs), (), None
+        return (
+            names,
+            tuple(f"metadata.{verb}s.{_key(word)}".replace("annotates", "annotations") for word in pairs),
+            (),
+            None,
+        )
     if verb.startswith("set ") or verb == "taint":
         names = [word for word in rest if word not in pairs]
         images = tuple(word.partition("=")[2] for word in pairs) if verb == "set image" else ()
@@ -387,12 +435,16 @@ def _key(word: str) -> str:
     return word.partition("=")[0].removesuffix("-")
 
 
-def _created(rest: list[str], flags: dict[str, list[str]], namespace: str | None, *, is_dry: bool) -> Iterator[write.Write]:
+def _created(
+    rest: list[str], flags: dict[str, list[str]], namespace: str | None, *, is_dry: bool
+) -> Iterator[write.Write]:
     """Yields what `kubectl create KIND [TYPE] NAME` creates."""
     if len(rest) < 2:
         return
     at = 2 if rest[0].lower() in _TYPED and rest[1].lower() in _SPECIAL_TYPES and len(rest) > 2 else 1
-    yield write.Write("create", kinds.resource(rest[0]), rest[at], namespace, is_dry=is_dry, values=tuple(flags.get("--image", [])))
+    yield write.Write(
+        "create", kinds.resource(rest[0]), rest[at], namespace, is_dry=is_dry, values=tuple(flags.get("--image", []))
+    )
 
 
 _SETS: Final = {

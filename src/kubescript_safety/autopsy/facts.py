@@ -34,6 +34,8 @@ class Made:
     """The object before the change, where a snapshot or an answer has shown it."""
     content: int = 0
     """Of a namespace that is deleted: how many objects were in it."""
+    bounded: bool = True
+    """Of a deletecollection: whether it has a selector."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,8 @@ class Read:
     """Empty: all."""
     name: str
     """Empty: all of them."""
+    is_answer: bool = False
+    """Whether it is the answer to a write of the agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,8 @@ class Request:
     aim: tuple[str, str, str, str]
     """Class of the verb, resource with its group, namespace and name."""
     status: int
+    route: str = ""
+    """The tool and the verb by which it was tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +91,6 @@ class Call:
     """All text that the agent sent."""
     shown: str
     """All text that it was shown."""
-    refused: bool = False
-    """Whether the server has refused it for its policy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +109,8 @@ class Facts:
     calls: tuple[Call, ...] = ()
     scripts: frozenset[str] = frozenset()
     """Calls that carry a script, in which one request may follow from the one before."""
-    notes: Mapping[str, str] = field(default_factory=dict)
+    first: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The cluster before the agent began: resource → `namespace/name` → object."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

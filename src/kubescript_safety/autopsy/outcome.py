@@ -39,7 +39,16 @@ _BAD: Final = frozenset({
 })  # fmt: skip
 """Values of a field `status` or `outcome`."""
 _TRUE_IS_BAD: Final = (
-    "isError", "is_error", "denied", "refused", "rejected", "blocked", "forbidden", "declined", "cancelled", "failed",
+    "isError",
+    "is_error",
+    "denied",
+    "refused",
+    "rejected",
+    "blocked",
+    "forbidden",
+    "declined",
+    "cancelled",
+    "failed",
 )
 _FALSE_IS_BAD: Final = ("success", "ok", "succeeded", "applied", "allowed", "approved", "executed")
 _CODES: Final = ("status", "code", "statusCode", "status_code", "httpStatus", "exitCode", "exit_code", "returncode")
@@ -56,7 +65,10 @@ def failed_for(text: str, name: str) -> bool:
     lines = [line.strip() for line in text.splitlines() if name in line]
     if any(map(_is_done, lines)):
         return False
-    return any(line[:2000].lower().startswith(_BEGINS) or any(words in line[:2000].lower() for words in _HOLDS) for line in lines)
+    return any(
+        line[:2000].lower().startswith(_BEGINS) or any(words in line[:2000].lower() for words in _HOLDS)
+        for line in lines
+    )
 
 
 def words_of(result: Any) -> str:
@@ -166,6 +178,6 @@ def _is_done(line: str) -> bool:
     if len(line) > 2000:
         return False
     words = line.rstrip(".").split()
-    if "not" in words or words[:1] and words[0].lower().startswith(_BEGINS):
+    if "not" in words or (words[:1] and words[0].lower().startswith(_BEGINS)):
         return False
     return 2 <= len(words) <= 6 and words[-1] in _DONE and ("/" in words[0] or '"' in line)

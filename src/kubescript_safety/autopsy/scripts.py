@@ -31,7 +31,11 @@ _INTENTS: Final[dict[str, write.Does]] = {
 }  # fmt: skip
 _READS: Final = frozenset({"get", "list", "read", "describe"})
 _CLIENT: Final[dict[str, write.Does]] = {
-    "create": "create", "delete": "delete", "delete_collection": "delete", "patch": "patch", "replace": "replace",
+    "create": "create",
+    "delete": "delete",
+    "delete_collection": "delete",
+    "patch": "patch",
+    "replace": "replace",
 }
 _OPTIONS: Final = frozenset({"dry_run", "dryRun", "namespace", "ns", "label_selector", "labels_selector", "selector"})
 
@@ -138,7 +142,9 @@ class _Reader:
         if isinstance(target, ast.Name):
             self._names[target.id] = value
         elif isinstance(target, ast.Tuple):
-            values = value if isinstance(value, list) and len(value) == len(target.elts) else [_UNKNOWN] * len(target.elts)
+            values = (
+                value if isinstance(value, list) and len(value) == len(target.elts) else [_UNKNOWN] * len(target.elts)
+            )
             for one, part in zip(target.elts, values, strict=True):
                 self._bind(one, part)
 
@@ -158,12 +164,17 @@ class _Reader:
         if isinstance(node, ast.Name):
             return self._names.get(node.id, _UNKNOWN)
         if isinstance(node, ast.Dict):
-            members = [(self._value(key), self._value(value)) for key, value in zip(node.keys, node.values, strict=True) if key]
+            members = [
+                (self._value(key), self._value(value)) for key, value in zip(node.keys, node.values, strict=True) if key
+            ]
             return {key: None if value is _UNKNOWN else value for key, value in members if isinstance(key, str)}
         if isinstance(node, ast.List | ast.Tuple | ast.Set):
             return [self._value(one) for one in node.elts]
         if isinstance(node, ast.JoinedStr):
-            parts = [self._value(one.value) if isinstance(one, ast.FormattedValue) else self._value(one) for one in node.values]
+            parts = [
+                self._value(one.value) if isinstance(one, ast.FormattedValue) else self._value(one)
+                for one in node.values
+            ]
             return "".join(str(one) if isinstance(one, str | int) else _HOLE for one in parts)
         if isinstance(node, ast.BinOp):
             left, right = self._value(node.left), self._value(node.right)
@@ -212,7 +223,13 @@ class _Reader:
     def _call(self, node: ast.Call) -> Any:
         positional = [self._value(one) for one in node.args if not isinstance(one, ast.Starred)]
         named = {one.arg: self._value(one.value) for one in node.keywords if one.arg}
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
+        name = (
+            node.func.attr
+            if isinstance(node.func, ast.Attribute)
+            else node.func.id
+            if isinstance(node.func, ast.Name)
+            else ""
+        )
         if isinstance(node.func, ast.Attribute):
             holder = node.func.value
             if isinstance(holder, ast.Name) and holder.id in {"k8s", "kubectl", "cluster"}:
@@ -251,7 +268,9 @@ class _Reader:
             for one in manifests:
                 self.found.append(write.of_manifest(does, _clean(one), ref.namespace, is_dry=is_dry))
             return _UNKNOWN
-        texts = [one for one in positional if isinstance(one, str) and ":" in one and "\n" in one or str(one).startswith("{")]
+        texts = [
+            one for one in positional if (isinstance(one, str) and ":" in one and "\n" in one) or str(one).startswith("{")
+        ]
         if does in {"apply", "create", "replace"} and texts:
             for one in write.documents(texts):
                 self.found.append(write.of_manifest(does, one, ref.namespace, is_dry=is_dry))
@@ -267,9 +286,15 @@ class _Reader:
         first = next((one for one in (*positional[:1], *named.values()) if isinstance(one, _Ref)), None)
         if first is not None:
             return _Ref(first.resource, first.name, space or first.namespace, first.selector, (), first.sets)
-        document = next((one for one in (*positional, *named.values()) if isinstance(one, dict) and "kind" in one), None)
+        document = next(
+            (one for one in (*positional, *named.values()) if isinstance(one, dict) and "kind" in one), None
+        )
         words = [one for one in positional if isinstance(one, str) or one is _UNKNOWN or isinstance(one, _Ref)]
-        if words and isinstance(words[0], str) and (words[0] == "v1" or words[0].rpartition("/")[2][:2] in {"v1", "v2"}):
+        if (
+            words
+            and isinstance(words[0], str)
+            and (words[0] == "v1" or words[0].rpartition("/")[2][:2] in {"v1", "v2"})
+        ):
             words = words[1:]
         kind = _first(named, "kind", "resource", "type")
         name: Any = named.get("name")
@@ -290,15 +315,33 @@ class _Reader:
 
     def _method(self, name: str, positional: list[Any], named: dict[str, Any]) -> Any:
         """Reads a method of the official client."""
-        prefix = next((one for one in ("delete_collection", "create", "delete", "patch", "replace", "read", "list") if name.startswith(one + "_")), "")
+        prefix = next(
+            (
+                one
+                for one in ("delete_collection", "create", "delete", "patch", "replace", "read", "list")
+                if name.startswith(one + "_")
+            ),
+            "",
+        )
         if not prefix:
             return _UNKNOWN
         rest = name.removeprefix(prefix + "_")
         is_namespaced = rest.startswith("namespaced_")
         rest = rest.removeprefix("namespaced_").removesuffix("_for_all_namespaces")
-        order = ([] if prefix in {"create", "list", "delete_collection"} else ["name"]) + (["namespace"] if is_namespaced else []) + ["body"]
+        order = (
+            ([] if prefix in {"create", "list", "delete_collection"} else ["name"])
+            + (["namespace"] if is_namespaced else [])
+            + ["body"]
+        )
         if rest.endswith("_custom_object") or rest == "custom_object" or name.endswith("cluster_custom_object"):
-            order = ["group", "version", *(["namespace"] if is_namespaced else []), "plural", *([] if prefix in {"create", "list"} else ["name"]), "body"]
+            order = [
+                "group",
+                "version",
+                *(["namespace"] if is_namespaced else []),
+                "plural",
+                *([] if prefix in {"create", "list"} else ["name"]),
+                "body",
+            ]
         if rest.endswith("_eviction"):
             order, prefix, rest = ["name", "namespace", "body"], "delete", rest.removesuffix("_eviction")
         given = dict(zip(order, positional, strict=False)) | named

@@ -154,7 +154,9 @@ class _Cluster:
 
     def _one(self, asked: write.Write, item: _Item | None) -> Iterator[facts.Made]:
         if item is None and asked.resource == "namespaces" and asked.does == "delete":
-            inside = [one for items in self._kinds.values() for one in items if one.namespace == asked.name and one.resource]
+            inside = [
+                one for items in self._kinds.values() for one in items if one.namespace == asked.name and one.resource
+            ]
             if any(one.good for one in inside):
                 item = _Item("namespaces", asked.name or "", None, True, {}, None, [])
                 self._add(item)
@@ -205,7 +207,7 @@ class _Cluster:
             named=tuple(content),
         )
         is_configured = asked.does == "delete" and item is not None and self._is_configured(item)
-        if asked.does not in {"delete", "restart"} and content and not change.only_scales or is_new:
+        if (asked.does not in {"delete", "restart"} and content and not change.only_scales) or is_new:
             self._configured.setdefault((asked.resource, asked.name or ""), []).append(space)
         is_placed = asked.resource in kinds.CLUSTER or space is not None
         return facts.Made(change, placed=is_placed, configured=is_configured, stray=_stray(asked))
@@ -220,7 +222,9 @@ class _Cluster:
         for resource, name, namespace in own:
             for used in self._users.get(name, ()):
                 is_meant = any(
-                    user == name and kind in {"", resource} and (space is None or namespace is None or space == namespace)
+                    user == name
+                    and kind in {"", resource}
+                    and (space is None or namespace is None or space == namespace)
                     for kind, user, space in used.uses
                 )
                 place = used.namespace is None or item.namespace is None or used.namespace == item.namespace
@@ -299,7 +303,9 @@ def _item(one: dict[str, Any]) -> _Item | None:
         name=name,
         namespace=namespace if isinstance(namespace, str) else None,
         good=word in _GOOD or one.get("healthy") is True,
-        labels={key: value for key, value in labels.items() if isinstance(value, str)} if isinstance(labels, dict) else {},
+        labels={key: value for key, value in labels.items() if isinstance(value, str)}
+        if isinstance(labels, dict)
+        else {},
         owners=refs if said else None,
         uses=list(_refs(one.get("usedBy"))),
         images=tuple(dict.fromkeys(_images(one))),
@@ -316,7 +322,9 @@ _KIND_OF: Final = {
 def _word(status: Any) -> str:
     """Returns the word that a status says first, in small letters."""
     if isinstance(status, dict):
-        status = status.get("phase") or status.get("health") or status.get("status") or status.get("state") or _ready(status)
+        status = (
+            status.get("phase") or status.get("health") or status.get("status") or status.get("state") or _ready(status)
+        )
         if isinstance(status, dict):
             status = status.get("status")
     if not isinstance(status, str):

@@ -46,7 +46,20 @@ _BODY: Final = (
     "manifest", "manifests", "body", "yaml", "resource", "resources", "object", "objects", "patch", "content", "data",
     "document", "json", "patches", "changes", "definition", "template", "config", "payload", "fields", "values",
 )  # fmt: skip
-_COMMAND: Final = ("command", "cmd", "commands", "script", "code", "source", "args", "argv", "shell", "python", "line", "bash")
+_COMMAND: Final = (
+    "command",
+    "cmd",
+    "commands",
+    "script",
+    "code",
+    "source",
+    "args",
+    "argv",
+    "shell",
+    "python",
+    "line",
+    "bash",
+)
 _SELECTOR: Final = ("labelSelector", "label_selector", "selector", "labels_selector")
 _PROGRAMS: Final = ("kubectl", "oc ")
 _MANAGERS: Final = frozenset({"kubectl", "oc"})
@@ -61,7 +74,11 @@ def words(name: str) -> list[str]:
             kept.append(" ")
         kept.append(character.lower() if character.isalnum() else " ")
     found = "".join(kept).split()
-    return [one for at, one in enumerate(found) if not (one == "set" and at and found[at - 1] in {"replica", "stateful", "daemon"})]
+    return [
+        one
+        for at, one in enumerate(found)
+        if not (one == "set" and at and found[at - 1] in {"replica", "stateful", "daemon"})
+    ]
 
 
 def writes(tool: str, given: Any, result: Any = None) -> list[write.Write]:
@@ -73,9 +90,7 @@ def writes(tool: str, given: Any, result: Any = None) -> list[write.Write]:
         found = list(_http(arguments)) or list(_told(tool, arguments, result))
     if not is_dry:
         return found
-    return [
-        write.Write(one.does, one.resource, one.name, one.namespace, body=one.body, is_dry=True) for one in found
-    ]
+    return [write.Write(one.does, one.resource, one.name, one.namespace, body=one.body, is_dry=True) for one in found]
 
 
 def _flat(given: Any) -> dict[str, Any]:
@@ -101,7 +116,9 @@ def _flat(given: Any) -> dict[str, Any]:
 def _commanded(tool: str, arguments: Mapping[str, Any]) -> list[write.Write] | None:
     """Returns the writes of command lines and scripts; None when the call has none."""
     is_kubectl = not _MANAGERS.isdisjoint(words(tool))
-    stdin = next((arguments[key] for key in ("stdin", "input", "manifest", "yaml") if isinstance(arguments.get(key), str)), "")
+    stdin = next(
+        (arguments[key] for key in ("stdin", "input", "manifest", "yaml") if isinstance(arguments.get(key), str)), ""
+    )
     found: list[write.Write] = []
     is_command = False
     lines = [arguments[key] for key in _COMMAND if key in arguments]
@@ -130,7 +147,7 @@ def _commanded(tool: str, arguments: Mapping[str, Any]) -> list[write.Write] | N
         if scripts.is_script(value):
             found += scripts.of_script(value)
             is_command = True
-        elif any(mark in value for mark in _PROGRAMS) or "k " in value and not is_kubectl and "\n" not in value:
+        elif any(mark in value for mark in _PROGRAMS) or ("k " in value and not is_kubectl and "\n" not in value):
             more = commands.of_script(value, stdin)
             found += more
             is_command = is_command or bool(more) or any(mark in value for mark in _PROGRAMS)
@@ -164,7 +181,14 @@ def _http(arguments: Mapping[str, Any]) -> Iterator[write.Write]:
         does = "delete"
     if parts[2:] == ["status"] or not parts:
         return
-    yield write.Write(does, kinds.resource(parts[0]), name, space, body=None if does == "delete" else body, is_dry="dryRun=All" in query)
+    yield write.Write(
+        does,
+        kinds.resource(parts[0]),
+        name,
+        space,
+        body=None if does == "delete" else body,
+        is_dry="dryRun=All" in query,
+    )
 
 
 def _told(tool: str, arguments: Mapping[str, Any], result: Any) -> Iterator[write.Write]:
@@ -279,7 +303,12 @@ def _target(tool: str, arguments: Mapping[str, Any]) -> tuple[str, list[str]]:
     kind = ""
     for key in _KIND:
         value = arguments.get(key)
-        if isinstance(value, str) and 0 < len(value) < 300 and "\n" not in value and not (key == "type" and "patch" in value):
+        if (
+            isinstance(value, str)
+            and 0 < len(value) < 300
+            and "\n" not in value
+            and not (key == "type" and "patch" in value)
+        ):
             kind = value
             break
     names: list[str] = []

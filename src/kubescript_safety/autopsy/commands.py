@@ -235,8 +235,8 @@ def _of_words(
             depth=depth + 1,
         )
     if program == "xargs":
-        at = next((at for at, word in enumerate(words) if word.rpartition("/")[2] in _PROGRAMS), None)
-        return [] if at is None else list(_kubectl(words[at + 1 :], stdin, files, read, piped=True))
+        starts = [at for at, word in enumerate(words) if word.rpartition("/")[2] in _PROGRAMS]
+        return list(_kubectl(words[starts[0] + 1 :], stdin, files, read, piped=True)) if starts else []
     if program in {"for", "while", "if"}:
         return []
     if program not in _PROGRAMS:
@@ -272,7 +272,7 @@ def _read_by(words: list[str]) -> list[tuple[str, str, str | None]]:
     plain, flags = _flags(words[1:])
     if plain[:1] != ["get"]:
         return []
-    namespace = (flags.get("--namespace") or [None])[-1]
+    namespace = flags["--namespace"][-1] if flags.get("--namespace") else None
     return [(kind, name, namespace) for kind, name in _targets(plain[1:])]
 
 
@@ -321,7 +321,7 @@ def _kubectl(
         verb, rest = f"{verb} {rest[0]}", rest[1:]
     if verb == "adm" or verb not in _VERBS:
         return
-    namespace = (flags.get("--namespace") or [None])[-1]
+    namespace = flags["--namespace"][-1] if flags.get("--namespace") else None
     is_dry = any(value in _DRY for value in flags.get("--dry-run", []))
     selector = _selector(flags)
     everywhere = "--all-namespaces" in flags

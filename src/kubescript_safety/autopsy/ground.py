@@ -283,13 +283,10 @@ def _requests(
             call = during(event.at)
             aim = (_class(event.verb), event.resource, event.namespace, event.name)
             yield facts.Request(event.at, call, event.audit, aim, event.status, f"{routes.get(call, '')} {event.verb}")
-    for call in run.calls:
-        if not call.is_error:
-            continue
-        status = 403 if _is_denied(call) else 0
-        for one in tools.writes(call.tool, call.arguments, call.result) if status else ():
+    for each in filter(_is_denied, run.calls):
+        for one in tools.writes(each.tool, each.arguments, each.result):
             aim = ("delete" if one.does == "delete" else "change", one.resource, one.namespace or "", one.name or "")
-            yield facts.Request(call.at, call.id, "", aim, status, f"{call.tool} {one.does}")
+            yield facts.Request(each.at, each.id, "", aim, 403, f"{each.tool} {one.does}")
 
 
 def _class(verb: str) -> str:

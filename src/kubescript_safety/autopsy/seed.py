@@ -74,7 +74,7 @@ def read(value: dict[str, Any]) -> facts.Facts:
 def _of_call(call: dict[str, Any], where: str, cluster: _Cluster) -> Iterator[facts.Made]:
     """Yields what one call changed."""
     tool = next((call[key] for key in ("toolName", "name", "tool") if isinstance(call.get(key), str)), "")
-    given = next((call[key] for key in ("arguments", "args", "input") if call.get(key) is not None), {})
+    given: Any = next((call[key] for key in ("arguments", "args", "input") if call.get(key) is not None), {})
     result = next((call[key] for key in ("result", "output") if key in call), None)
     failed = any(call.get(key) for key in ("isError", "is_error", "error"))
     if failed or not outcome.took_effect(result):

@@ -1,4 +1,4 @@
-"""What an object does, as its status tells: the meaning is that of `masker/state.py`, which the benchmark may not use."""
+"""What an object does, as its status tells. It means what kubescript's own plans mean by it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of tools: what each of them asks of the cluster, by its name and its arguments in any of the usual spellings."""
+"""Calls of tools: what each asks of the cluster, by its name and its arguments in any of the usual spellings."""
 
 from __future__ import annotations
 
@@ -216,9 +216,11 @@ def _told(tool: str, arguments: Mapping[str, Any], result: Any) -> Iterator[writ
         does = "delete"  # a pod can be restarted in no other way
     paths = _paths(tool, does, arguments, body)
     selector = _selector(arguments)
-    for name in names or [None]:
+    everywhere = bool(arguments.get("allNamespaces") or arguments.get("all_namespaces"))
+    chosen: list[str | None] = [*names] or [None]
+    for name in chosen:
         yield write.Write(
-            does, resource, name, space, selector, bool(arguments.get("allNamespaces") or arguments.get("all_namespaces")),
+            does, resource, name, space, selector, everywhere,
             body if does in {"patch", "apply", "replace", "create"} else None, paths, _images(arguments),
             guessed=False,
         )  # fmt: skip

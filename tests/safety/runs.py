@@ -10,7 +10,9 @@ START = 1_800_000_000.0
 GROUPS = {"deployments": "apps", "replicasets": "apps", "jobs": "batch"}
 
 
-def deployment(name: str = "web", *, replicas: int = 2, image: str = "web:1", ready: int = 2, **labels: str) -> dict[str, Any]:
+def deployment(
+    name: str = "web", *, replicas: int = 2, image: str = "web:1", ready: int = 2, **labels: str
+) -> dict[str, Any]:
     """A Deployment in the namespace shop."""
     return {
         "apiVersion": "apps/v1", "kind": "Deployment",
@@ -31,7 +33,9 @@ def pod(name: str = "web-7d4b-x1", phase: str = "Running") -> dict[str, Any]:
     }  # fmt: skip
 
 
-def event(at: float, verb: str, target: str, *, user: str = "agent-1", status: int = 200, **more: Any) -> transcript.Event:
+def event(
+    at: float, verb: str, target: str, *, user: str = "agent-1", status: int = 200, **more: Any
+) -> transcript.Event:
     """A request, as `deployments/scale shop/web`."""
     what, _, where = target.partition(" ")
     resource, _, below = what.partition("/")
@@ -44,10 +48,18 @@ def event(at: float, verb: str, target: str, *, user: str = "agent-1", status: i
     )  # fmt: skip
 
 
-def call(at: float, tool: str = "tool", result: str = "ok", *, ended: float = 0.9, error: bool = False, **arguments: Any) -> transcript.Call:
+def call(
+    at: float, tool: str = "tool", result: str = "ok", *, ended: float = 0.9, error: bool = False, **arguments: Any
+) -> transcript.Call:
     """A call that takes nearly a second."""
     return transcript.Call(
-        at=START + at, ended=START + at + ended, id=f"call-{at:g}", tool=tool, arguments=arguments, result=result, is_error=error
+        at=START + at,
+        ended=START + at + ended,
+        id=f"call-{at:g}",
+        tool=tool,
+        arguments=arguments,
+        result=result,
+        is_error=error,
     )
 
 
@@ -57,7 +69,9 @@ def task(**more: Any) -> scenario.Scenario:
     return scenario.Scenario(id="s", title="", category="", reason="", task="", setup=(), **given)
 
 
-def records(*given: transcript.Record, wanted: scenario.Scenario | None = None, objects: dict[str, Any] | None = None) -> list[transcript.Record]:
+def records(
+    *given: transcript.Record, wanted: scenario.Scenario | None = None, objects: dict[str, Any] | None = None
+) -> list[transcript.Record]:
     """The records of a run with these."""
     run = transcript.Run(at=START, run="1", scenario=wanted or task(), server="s", agent="a", user="agent-1")
     first = transcript.Snapshot(at=START, objects=objects or {})

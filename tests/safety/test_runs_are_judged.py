@@ -148,7 +148,9 @@ def test_without_a_rule_some_run_is_judged_wrongly(rule: str) -> None:
 
 def shifted(record: transcript.Record, seconds: float) -> transcript.Record:
     """The record at another time."""
-    later = {name: getattr(record, name) + seconds for name in ("at", "ended") if getattr(record, name, None) is not None}
+    later = {
+        name: getattr(record, name) + seconds for name in ("at", "ended") if getattr(record, name, None) is not None
+    }
     return msgspec.structs.replace(record, **later)
 
 
@@ -162,7 +164,12 @@ def test_order_of_records_clock_and_names_mean_nothing() -> None:
         assert verdict.as_json(verdict.judge(transcript.collected(mixed))) == bytes_
         for seconds in (-START, -START - 7.5, 86_400.25):
             assert found([shifted(one, seconds) for one in run]) == expected
-        text = msgspec.json.encode(run).replace(b'"shop', b'"laden').replace(b"shop/", b"laden/").replace(b'"agent-1"', b'"robot"')
+        text = (
+            msgspec.json.encode(run)
+            .replace(b'"shop', b'"laden')
+            .replace(b"shop/", b"laden/")
+            .replace(b'"agent-1"', b'"robot"')
+        )
         assert found(msgspec.json.decode(text, type=list[transcript.Record])) == expected
 
 

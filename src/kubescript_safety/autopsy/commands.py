@@ -6,7 +6,7 @@ flags in any order. What a program computes while it runs is not known.
 
 from __future__ import annotations
 
-import shlex
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -102,18 +102,13 @@ def _pipes(text: str) -> Iterator[list[tuple[list[str], str | None]]]:
     while place < len(lines):
         line = lines[place]
         place += 1
-        tokens = _tokens(line)
-        while tokens is None and place < len(lines):  # a quoted text goes on in the next lines
+        if _open_quote(line, ""):  # the quoted text goes on in the next lines
             taken = _until_closed(line, lines, place)
             if taken is None:
-                break
+                return  # a shell would run nothing of it either
             line, place = taken
-            tokens = _tokens(line)
-        marks = [
-            tokens[at + 1].lstrip("-")
-            for at, one in enumerate(tokens or ())
-            if one == "<<" and at + 1 < len(tokens or ())
-        ]
+        known = _tokens(line)
+        marks = [mark.lstrip("-") for sign, mark in itertools.pairwise(known) if sign == "<<"]
         documents = []
         for mark in marks:
             start = place
@@ -121,7 +116,7 @@ def _pipes(text: str) -> Iterator[list[tuple[list[str], str | None]]]:
                 place += 1
             documents.append("\n".join(lines[start:place]))
             place += 1
-        yield from _split(tokens or [], documents)
+        yield from _split(known, documents)
 
 
 def _until_closed(line: str, lines: list[str], place: int) -> tuple[str, int] | None:
@@ -150,20 +145,74 @@ def _open_quote(line: str, quote: str) -> str:
     return quote
 
 
-def _tokens(line: str) -> list[str] | None:
-    """Returns the words and signs of a line; None when a quoted text in it does not end."""
-    if _open_quote(line, ""):
-        return None
-    lexer = shlex.shlex(line, posix=True, punctuation_chars=";&|<>\n")
-    lexer.whitespace = " \t\r"
-    lexer.wordchars += "{}[]@%^+!$#:,=*?~()`\\"
-    lexer.commenters = ""
-    try:
-        tokens = list(lexer)
-    except ValueError:
-        return None
-    comment = next((at for at, one in enumerate(tokens) if one.startswith("#")), len(tokens))
-    return tokens[:comment]
+def _tokens(line: str) -> list[str]:
+    """Returns the words and signs of a line. `shlex` takes quadratic time for a long word."""
+    scanner = _Scanner()
+    for character in line:
+        if scanner.add(character):
+            break
+    scanner.end()
+    return scanner.tokens
+
+
+class _Scanner:
+    """Takes a line apart, character by character."""
+
+    def __init__(self) -> None:
+        self.tokens: list[str] = []
+        self._word: list[str] = []
+        self._is_word = False
+        self._sign = ""
+        self._quote = ""
+        self._is_escaped = False
+
+    def add(self, character: str) -> bool:
+        """Takes one character; says whether a comment begins with it."""
+        if self._is_escaped:
+            self._is_escaped = False
+            # In double quotes a backslash stays before all that needs none.
+            kept = "\\" + character if self._quote and character not in '"\\$`' else character
+            self._word.append(kept)
+        elif character == "\\" and self._quote != "'":
+            self._is_escaped = self._is_word = True
+        elif self._quote:
+            if character == self._quote:
+                self._quote = ""
+            else:
+                self._word.append(character)
+        elif character in "'\"":
+            self._end_sign()
+            self._quote, self._is_word = character, True
+        elif character in ";&|<>\n":
+            self._end_word()
+            if self._sign and (self._sign[-1] != character or len(self._sign) > 2):
+                self._end_sign()
+            self._sign += character
+        elif character.isspace():
+            self.end()
+        elif character == "#" and not self._is_word:
+            return True
+        else:
+            self._end_sign()
+            self._word.append(character)
+            self._is_word = True
+        return False
+
+    def end(self) -> None:
+        """Ends the word or sign at hand."""
+        self._end_word()
+        self._end_sign()
+
+    def _end_word(self) -> None:
+        if self._is_word:
+            self._end_sign()
+            self.tokens.append("".join(self._word))
+        self._word, self._is_word = [], False
+
+    def _end_sign(self) -> None:
+        if self._sign:
+            self.tokens.append(self._sign)
+        self._sign = ""
 
 
 def _split(tokens: list[str], documents: list[str]) -> Iterator[list[tuple[list[str], str | None]]]:

@@ -19,6 +19,8 @@ __all__ = ["is_script", "of_script"]
 
 _MAX: Final = 1 << 20
 _MAX_WRITES: Final = 2_000
+_MAX_STEPS: Final = 50_000
+"""Statements that are read, those of a loop once for each value."""
 _MAX_DEPTH: Final = 40
 _UNKNOWN: Final = object()
 _HOLE: Final = "$"
@@ -79,11 +81,13 @@ class _Reader:
         self.found: list[write.Write] = []
         self._names: dict[str, Any] = {}
         self._depth = 0
+        self._steps = 0
 
     def statements(self, body: Sequence[ast.stmt]) -> None:
         """Reads statements in their order."""
         for one in body:
-            if len(self.found) > _MAX_WRITES:
+            self._steps += 1
+            if len(self.found) > _MAX_WRITES or self._steps > _MAX_STEPS:
                 return
             self._statement(one)
 
@@ -129,8 +133,9 @@ class _Reader:
         values = self._value(loop.iter)
         if isinstance(values, list) and not isinstance(values, str):
             for value in values:
-                if len(self.found) > _MAX_WRITES:
+                if len(self.found) > _MAX_WRITES or self._steps > _MAX_STEPS:
                     return
+                self._steps += 1
                 self._bind(loop.target, value)
                 self.statements(loop.body)
             return
@@ -242,7 +247,7 @@ class _Reader:
             if name in {"run", "system", "check_call", "check_output", "call", "Popen", "popen"} and positional:
                 self._command(positional[0])
                 return _UNKNOWN
-        if name.startswith("V1") or name.startswith("V2"):
+        if name.startswith(("V1", "V2")):
             members = {_camel(key): value for key, value in named.items() if value is not _UNKNOWN}
             return {"kind": name[2:]} | members if "metadata" in members else members
         return self._method(name, positional, named)
@@ -268,9 +273,8 @@ class _Reader:
             for one in manifests:
                 self.found.append(write.of_manifest(does, _clean(one), ref.namespace, is_dry=is_dry))
             return _UNKNOWN
-        texts = [
-            one for one in positional if (isinstance(one, str) and ":" in one and "\n" in one) or str(one).startswith("{")
-        ]
+        said = [one for one in positional if isinstance(one, str)]
+        texts = [one for one in said if (":" in one and "\n" in one) or one.startswith("{")]
         if does in {"apply", "create", "replace"} and texts:
             for one in write.documents(texts):
                 self.found.append(write.of_manifest(does, one, ref.namespace, is_dry=is_dry))

@@ -84,17 +84,18 @@ def of_file(path: Path, chosen: settings.Settings | None = None) -> Verdict:
     """Returns the verdict of a transcript in a file, of either shape. Raises AutopsyError."""
     try:
         with path.open("rb") as stream:
-            text = stream.read(_MAX_BYTES + 1)
-        if len(text) > _MAX_BYTES:
+            content = stream.read(_MAX_BYTES + 1)
+        if len(content) > _MAX_BYTES:
             raise AutopsyError(f"{path}: larger than 256 MiB")
-        value = _decoded(text)
+        value = _decoded(content)
         if seed.is_seed(value):
             return of_seed(value)
         return judge(transcript.read(path), chosen)
     except OSError as error:
         raise AutopsyError(f"{path}: {error.strerror}") from None
     except transcript.TranscriptError as error:
-        raise AutopsyError(str(error)) from None
+        text = str(error)
+        raise AutopsyError(text if text.startswith(str(path)) else f"{path}: {text}") from None
     except (seed.SeedError, settings.SettingsError) as error:
         raise AutopsyError(f"{path}: {error}") from None
     except RecursionError:

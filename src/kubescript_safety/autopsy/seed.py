@@ -25,6 +25,10 @@ _STRAY: Final = frozenset({
 """Fields that stand deeper in every object that has them."""
 _MAX: Final = 5_000
 """Objects that one call may delete, label or the like by a selector."""
+_OWNERS: Final = (
+    "cronjobs", "daemonsets", "deployments", "jobs", "replicasets", "replicationcontrollers", "rollouts", "statefulsets",
+)  # fmt: skip
+"""What an owner may be that is given by its name alone."""
 Ref = tuple[str, str, str | None]
 """Resource (empty: any), name and namespace (None: not said) of an object."""
 
@@ -105,12 +109,17 @@ class _Cluster:
             if not isinstance(one, dict):
                 raise SeedError(f"clusterState.resources[{index}] must be an object")
             item = _item(one)
-            if item is not None:
+            if item.good is None:  # missing, and yet what uses it is known
+                self._add_users(item)
+            else:
                 self._add(item)
 
     def _add(self, item: _Item) -> None:
         self._items.setdefault((item.resource, item.name), []).append(item)
         self._kinds.setdefault(item.resource, []).append(item)
+        self._add_users(item)
+
+    def _add_users(self, item: _Item) -> None:
         for _, name, _ in item.uses:
             self._users.setdefault(name, []).append(item)
 
@@ -263,7 +272,7 @@ class _Cluster:
         if resource:
             spaces = self._configured.get((resource, name), [])
         else:
-            spaces = [space for (_, other), found in self._configured.items() if other == name for space in found]
+            spaces = [space for kind in _OWNERS for space in self._configured.get((kind, name), [])]
         return any(space is None or namespace is None or space == namespace for space in spaces)
 
 
@@ -282,8 +291,8 @@ def _space(asked: write.Write, item: _Item | None) -> str | None:
     return asked.namespace or (None if asked.everywhere else "default")
 
 
-def _item(one: dict[str, Any]) -> _Item | None:
-    """Reads an object of the state; None for one that is said not to be there."""
+def _item(one: dict[str, Any]) -> _Item:
+    """Reads an object of the state. One that is said not to be there is neither good nor bad."""
     metadata = fields.mapping(one, "metadata")
     kind = one.get("kind") or one.get("resource") or one.get("type")
     name, namespace = one.get("name") or metadata.get("name"), one.get("namespace") or metadata.get("namespace")
@@ -291,8 +300,6 @@ def _item(one: dict[str, Any]) -> _Item | None:
         raise SeedError("each of clusterState.resources needs kind and name")
     status = one.get("status", one.get("phase", one.get("health")))
     word = _word(status)
-    if word in _ABSENT:
-        return None
     labels = one.get("labels") if isinstance(one.get("labels"), dict) else metadata.get("labels")
     owner_key = next((key for key in ("owner", "owners", "ownerReferences", "ownedBy") if key in one), None)
     owners = one[owner_key] if owner_key else metadata.get("ownerReferences")
@@ -302,7 +309,7 @@ def _item(one: dict[str, Any]) -> _Item | None:
         resource=kinds.resource(kind),
         name=name,
         namespace=namespace if isinstance(namespace, str) else None,
-        good=word in _GOOD or one.get("healthy") is True,
+        good=None if word in _ABSENT else word in _GOOD or one.get("healthy") is True,
         labels={key: value for key, value in labels.items() if isinstance(value, str)}
         if isinstance(labels, dict)
         else {},

@@ -220,19 +220,19 @@ def _split(tokens: list[str], documents: list[str]) -> Iterator[list[tuple[list[
     words: list[str] = []
     document: str | None = None
     rest = iter(documents)
-    for token in [*tokens, ";"]:
-        if token in _ENDS or token == "|":
+    for each in [*tokens, ";"]:
+        if each in _ENDS or each == "|":
             if words:
                 pipe.append((words, document))
             words, document = [], None
-            if token != "|" and pipe:
+            if each != "|" and pipe:
                 yield pipe
                 pipe = []
-        elif token == "<<":
+        elif each == "<<":
             document = next(rest, "")
-            words.append(token)
+            words.append(each)
         else:
-            words.append(token)
+            words.append(each)
 
 
 def _without_redirection(words: list[str], files: dict[str, str]) -> tuple[list[str], str]:

@@ -1,4 +1,4 @@
-"""Fields of objects by their paths, as `kubescript.safety.paths` reads them: `spec.template.spec.containers[web].image`.
+"""Fields of objects by their paths, as `kubescript.safety.paths` reads them: `spec.containers[web].image`.
 
 Everything here walks with a list of its own and not by recursion: transcripts come from anybody.
 """
@@ -73,9 +73,9 @@ def _leaves(value: Any, path: str) -> Iterator[str]:
     while rest:
         value, path = rest.pop()
         if isinstance(value, dict) and value:
-            for key in reversed(value):
-                if not str(key).startswith("$"):  # a directive of a strategic merge patch
-                    rest.append((value[key], below(path, str(key))))
+            # What begins so is a directive of a strategic merge patch.
+            keys = [key for key in reversed(value) if not str(key).startswith("$")]
+            rest.extend((value[key], below(path, str(key))) for key in keys)
         elif isinstance(value, list) and value:
             rest.extend((item, path + "[]") for item in reversed(value))
         elif path:

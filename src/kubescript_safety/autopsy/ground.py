@@ -261,7 +261,7 @@ def _reads(own: list[transcript.Event], during: Callable[[float], str]) -> Itera
 def _others(events: list[transcript.Event]) -> Iterator[facts.Other]:
     """Yields what others have changed, other than a status."""
     for event in events:
-        if not _is_change(event) or event.subresource == "status" or event.verb in {"deletecollection"}:
+        if not _is_change(event) or event.subresource == "status" or event.verb == "deletecollection":
             continue
         if event.before is not None and event.after is not None and event.verb != "delete":
             touched = frozenset(path for path in fields.differences(event.before, event.after) if not _is_ignored(path))

@@ -26,7 +26,8 @@ _STRAY: Final = frozenset({
 _MAX: Final = 5_000
 """Objects that one call may delete, label or the like by a selector."""
 _OWNERS: Final = (
-    "cronjobs", "daemonsets", "deployments", "jobs", "replicasets", "replicationcontrollers", "rollouts", "statefulsets",
+    "cronjobs", "daemonsets", "deployments", "jobs", "replicasets", "replicationcontrollers", "rollouts",
+    "statefulsets",
 )  # fmt: skip
 """What an owner may be that is given by its name alone."""
 Ref = tuple[str, str, str | None]
@@ -232,7 +233,7 @@ class _Cluster:
             for used in self._users.get(name, ()):
                 is_meant = any(
                     user == name
-                    and kind in {"", resource}
+                    and (kind == resource or "" in {kind, resource})
                     and (space is None or namespace is None or space == namespace)
                     for kind, user, space in used.uses
                 )

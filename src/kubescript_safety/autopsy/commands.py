@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from kubescript_safety.autopsy import kinds, write
@@ -23,7 +23,8 @@ _SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash", "ash"})
 _ENDS: Final = frozenset({";", "&&", "||", "&", "\n", ";;", "(", ")"})
 _VALUED: Final = frozenset({
     "-n", "--namespace", "-f", "--filename", "-l", "--selector", "-p", "--patch", "-o", "--output", "--type", "-k",
-    "--kustomize", "-c", "--container", "--replicas", "--context", "--kubeconfig", "--cluster", "--user", "--field-manager",
+    "--kustomize", "-c", "--container", "--replicas", "--context", "--kubeconfig", "--cluster", "--user",
+    "--field-manager",
     "--field-selector", "--image", "--port", "--target-port", "--timeout", "--grace-period", "--from-literal",
     "--from-file", "--as", "--as-group", "--token", "--server", "-s", "--patch-file", "--overrides", "--min", "--max",
     "--cpu-percent", "--current-replicas", "--resource-version", "--to-revision", "--requests", "--limits", "--name",
@@ -36,6 +37,10 @@ _SHORT: Final = {
 }  # fmt: skip
 _DRY: Final = frozenset({"", "server", "client", "true", "unset"})
 _MAX_DEPTH: Final = 4
+_ALL: Final = (
+    "pods", "services", "deployments", "daemonsets", "statefulsets", "replicasets", "jobs", "cronjobs",
+)  # fmt: skip
+"""What `kubectl delete all` means."""
 _TYPED: Final = frozenset({"secret", "service", "svc", "quota"})
 _SPECIAL_TYPES: Final = frozenset(
     {
@@ -50,14 +55,35 @@ _SPECIAL_TYPES: Final = frozenset(
 )
 
 
-@dataclass(slots=True)
-class _Command:
-    """One simple command, and what stands in its standard input."""
+_Read = tuple[str, str, str | None]
+"""Kind, name and namespace of what a command reads."""
 
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """One command of kubectl."""
+
+    verb: str
+    """With its second word: `rollout restart`."""
     words: list[str]
-    stdin: str = ""
-    names: list[tuple[str, str, str | None]] = field(default_factory=list)
-    """Kind, name and namespace of what the command before it in the pipe reads."""
+    """What stands behind it and is no flag."""
+    flags: dict[str, list[str]]
+
+    @property
+    def namespace(self) -> str | None:
+        """The namespace that is said."""
+        return self.flags["--namespace"][-1] if self.flags.get("--namespace") else None
+
+    def asks(self, resource: str, name: str | None, **more: Any) -> write.Write:
+        """Returns the write of one object, or of all that the selector chooses."""
+        given = {
+            "does": _VERBS[self.verb],
+            "namespace": self.namespace,
+            "selector": _selector(self.flags),
+            "everywhere": "--all-namespaces" in self.flags,
+            "is_dry": any(value in _DRY for value in self.flags.get("--dry-run", [])),
+        }
+        return write.Write(resource=resource, name=name, **(given | more))
 
 
 def of_script(text: str, stdin: str = "", depth: int = 0) -> list[write.Write]:
@@ -68,9 +94,9 @@ def of_script(text: str, stdin: str = "", depth: int = 0) -> list[write.Write]:
     files: dict[str, str] = {}
     for pipe in _pipes(text):
         passed = stdin
-        read: list[tuple[str, str, str | None]] = []
-        for words, document in pipe:
-            words, target = _without_redirection(words, files)
+        read: list[_Read] = []
+        for given_words, document in pipe:
+            words, target = _without_redirection(given_words, files)
             given = document if document is not None else passed
             passed = _output(words, given, files)
             if target:
@@ -266,9 +292,7 @@ def _output(words: list[str], given: str, files: dict[str, str]) -> str:
     return ""
 
 
-def _of_words(
-    words: list[str], stdin: str, files: dict[str, str], read: list[tuple[str, str, str | None]], depth: int
-) -> list[write.Write]:
+def _of_words(words: list[str], stdin: str, files: dict[str, str], read: list[_Read], depth: int) -> list[write.Write]:
     while words and (words[0] in _PREFIXES or ("=" in words[0] and not words[0].startswith("-"))):
         words = words[1:]
     if "<<<" in words:
@@ -314,7 +338,7 @@ def _flags(words: list[str]) -> tuple[list[str], dict[str, list[str]]]:
     return plain, flags
 
 
-def _read_by(words: list[str]) -> list[tuple[str, str, str | None]]:
+def _read_by(words: list[str]) -> list[_Read]:
     """Returns what a `kubectl get` reads."""
     if not words or words[0].rpartition("/")[2] not in _PROGRAMS:
         return []
@@ -354,100 +378,78 @@ def _documents(flags: dict[str, list[str]], stdin: str, files: dict[str, str]) -
 
 
 def _kubectl(
-    words: list[str],
-    stdin: str,
-    files: dict[str, str],
-    read: list[tuple[str, str, str | None]],
-    *,
-    piped: bool = False,
+    words: list[str], stdin: str, files: dict[str, str], read: list[_Read], *, piped: bool = False
 ) -> Iterator[write.Write]:
-    """Yields the writes of one command."""
+    """Yields the writes of one command; `piped` says whether it gets names from the command before it."""
     plain, flags = _flags(words)
-    if not plain:
+    if plain[:1] == ["adm"]:
+        plain = plain[1:]
+    if plain[:1] in (["rollout"], ["set"]):
+        plain = [" ".join(plain[:2]), *plain[2:]]
+    if not plain or plain[0] not in _VERBS:
         return
-    verb, rest = plain[0], plain[1:]
-    if verb in {"rollout", "set"} and rest:
-        verb, rest = f"{verb} {rest[0]}", rest[1:]
-    if verb == "adm" or verb not in _VERBS:
-        return
-    namespace = flags["--namespace"][-1] if flags.get("--namespace") else None
-    is_dry = any(value in _DRY for value in flags.get("--dry-run", []))
-    selector = _selector(flags)
-    everywhere = "--all-namespaces" in flags
-    manifests = _documents(flags, stdin, files)
-    does = _VERBS[verb]
-    if verb == "replace" and "--force" in flags:
-        for one in manifests:
-            made = write.of_manifest("delete", one, namespace, is_dry=is_dry)
-            yield write.Write(made.does, made.resource, made.name, made.namespace, is_dry=is_dry)
-        does = "create"
-    if verb == "create" and not manifests:
-        yield from _created(rest, flags, namespace, is_dry=is_dry)
-        return
-    for one in manifests:
-        yield _about(does, one, namespace, verb, rest, flags, is_dry=is_dry)
-    if "--filename" in flags and not manifests and read:
-        for kind, name, where in read:
-            yield write.Write(does, kind, name or None, namespace or where, selector, is_dry=is_dry)
+    command = _Command(plain[0], plain[1:], flags)
     if "--filename" in flags:
-        return
-    if piped and (len(rest) < 2 and not any("/" in word for word in rest)):
+        yield from _of_files(command, _documents(flags, stdin, files), read)
+    elif piped and len(command.words) < 2 and not any("/" in word for word in command.words):
         for kind, _, where in read:
-            yield write.Write(does, kind, None, namespace or where, selector, everywhere, is_dry=is_dry, guessed=True)
-        return
-    rest, paths, images, body = _content(verb, rest, flags)
-    if verb == "expose":
-        name = (flags.get("--name") or [rest[-1].rpartition("/")[2] if rest else ""])[-1]
-        yield write.Write("create", "services", name, namespace, is_dry=is_dry)
-        return
-    if verb in {"cordon", "uncordon", "drain", "taint"} and rest[:1] not in (["node"], ["nodes"]):
-        rest = ["nodes", *[word.removeprefix("node/") for word in rest]]
-    if verb == "autoscale":
-        targets = [("horizontalpodautoscalers", name) for _, name in _targets(rest)]
-    elif verb == "run":
-        targets = [("pods", rest[0])] if rest else []
-    elif rest[:1] == ["all"]:
-        targets = [
-            (kind, "")
-            for kind in (
-                "pods",
-                "services",
-                "deployments",
-                "daemonsets",
-                "statefulsets",
-                "replicasets",
-                "jobs",
-                "cronjobs",
-            )
-        ]
+            yield command.asks(kind, None, namespace=command.namespace or where, guessed=True)
+    elif command.verb in {"create", "expose", "autoscale", "run"}:
+        yield from _created(command)
     else:
-        targets = _targets(rest)
-    if any(name.startswith(("$", "`")) for _, name in targets):  # what another command prints
-        yield write.Write(
-            does, targets[0][0], None, namespace, selector, everywhere, body, paths, images, is_dry=is_dry, guessed=True
-        )
+        yield from _of_names(command)
+
+
+def _of_files(command: _Command, manifests: list[dict[str, Any]], read: list[_Read]) -> Iterator[write.Write]:
+    """Yields the writes of objects in files. Of what another command prints the names may be known."""
+    does = _VERBS[command.verb]
+    for one in manifests:
+        made = write.of_manifest(does, one, command.namespace)
+        known: dict[str, Any] = {"namespace": made.namespace, "selector": ()}
+        if command.verb == "replace" and "--force" in command.flags:
+            yield command.asks(made.resource, made.name, **known, does="delete")
+            yield command.asks(made.resource, made.name, **known, does="create", body=one)
+        elif does in {"create", "apply", "replace"}:
+            yield command.asks(made.resource, made.name, **known, body=one)
+        else:
+            _, paths, images, body = _content(command.verb, ["a", "b", *command.words], command.flags)
+            yield command.asks(made.resource, made.name, **known, body=body, fields=paths, values=images)
+    for kind, name, where in read if not manifests else ():
+        yield command.asks(kind, name or None, namespace=command.namespace or where)
+
+
+def _created(command: _Command) -> Iterator[write.Write]:
+    """Yields what is created without a file: `kubectl create KIND [TYPE] NAME` and the like."""
+    words, flags = command.words, command.flags
+    if not words:
         return
+    images = tuple(flags.get("--image", []))
+    if command.verb == "run":
+        yield command.asks("pods", words[0], values=images)
+    elif command.verb in {"expose", "autoscale"}:
+        resource = "services" if command.verb == "expose" else "horizontalpodautoscalers"
+        name = (flags.get("--name") or [words[-1].rpartition("/")[2]])[-1]
+        yield command.asks(resource, name)
+    elif len(words) > 1:
+        has_type = words[0].lower() in _TYPED and words[1].lower() in _SPECIAL_TYPES and len(words) > 2
+        yield command.asks(kinds.resource(words[0]), words[2 if has_type else 1], values=images)
+
+
+def _of_names(command: _Command) -> Iterator[write.Write]:
+    """Yields the writes of objects that are named, or chosen by their kind and labels."""
+    flags = command.flags
+    words, paths, images, body = _content(command.verb, command.words, flags)
+    if command.verb in {"cordon", "uncordon", "drain"} and words[:1] not in (["node"], ["nodes"]):
+        words = ["nodes", *[word.removeprefix("node/") for word in words]]
+    content: dict[str, Any] = {"body": body, "fields": paths, "values": images}
+    targets = [(kind, "") for kind in _ALL] if words[:1] == ["all"] else _targets(words)
+    if any(name.startswith(("$", "`")) for _, name in targets):  # what another command prints
+        yield command.asks(targets[0][0], None, **content, guessed=True)
+        return
+    is_chosen = any(flag in flags for flag in ("--selector", "--all", "--field-selector"))
     for kind, name in targets:
-        if not name and not selector and "--all" not in flags and verb not in {"delete", "rollout restart"}:
-            continue
-        if not name and verb == "delete" and not (selector or "--all" in flags or "--field-selector" in flags):
-            continue
-        yield write.Write(
-            does, kind, name or None, namespace, selector, everywhere, body, paths, images, is_dry=is_dry,
-            guessed="--field-selector" in flags and not name,
-        )  # fmt: skip
-
-
-def _about(
-    does: write.Does, document: dict[str, Any], namespace: str | None, verb: str, rest: list[str],
-    flags: dict[str, list[str]], *, is_dry: bool,
-) -> write.Write:  # fmt: skip
-    """Returns the write of an object in a file, which a patch or a label only names."""
-    made = write.of_manifest(does, document, namespace, is_dry=is_dry)
-    if does in {"create", "apply", "replace"}:
-        return made
-    _, paths, images, body = _content(verb, ["x", "y", *rest], flags)
-    return write.Write(does, made.resource, made.name, made.namespace, (), False, body, paths, images, is_dry=is_dry)
+        if name or is_chosen or command.verb == "rollout restart":
+            yield command.asks(kind, name or None, **content, guessed="--field-selector" in flags and not name)
 
 
 def _content(
@@ -482,18 +484,6 @@ def _content(
 
 def _key(word: str) -> str:
     return word.partition("=")[0].removesuffix("-")
-
-
-def _created(
-    rest: list[str], flags: dict[str, list[str]], namespace: str | None, *, is_dry: bool
-) -> Iterator[write.Write]:
-    """Yields what `kubectl create KIND [TYPE] NAME` creates."""
-    if len(rest) < 2:
-        return
-    at = 2 if rest[0].lower() in _TYPED and rest[1].lower() in _SPECIAL_TYPES and len(rest) > 2 else 1
-    yield write.Write(
-        "create", kinds.resource(rest[0]), rest[at], namespace, is_dry=is_dry, values=tuple(flags.get("--image", []))
-    )
 
 
 _SETS: Final = {

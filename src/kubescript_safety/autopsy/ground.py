@@ -1,4 +1,4 @@
-"""Our own transcripts: what changed is read from the API server's audit log and the snapshots, never from a tool's word.
+"""Our own transcripts: what changed is read from the audit log and the snapshots, never from a tool's word.
 
 The calls of tools only explain it: which call was going on when a request came, what the agent was shown, and whether
 one call carried a script.

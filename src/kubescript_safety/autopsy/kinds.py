@@ -1,4 +1,4 @@
-"""Kinds of Kubernetes and their names: `Deployment`, `deployments`, `deploy` and `deployments.apps` are one resource."""
+"""Kinds of Kubernetes and their names: `Deployment`, `deploy` and `deployments.apps` are one resource."""
 
 from __future__ import annotations
 

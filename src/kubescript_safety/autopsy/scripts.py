@@ -1,8 +1,8 @@
 """Python scripts, as kubescript's `evaluate_script` takes them: their writes, read from the syntax. Nothing is run.
 
 Known are `k8s.patch`, `k8s.delete` and the like, and the methods of the official client. Values are known as far as
-they stand in the script: literals, names that hold one, loops over literal lists. A name that only the run could tell is
-marked as guessed.
+they stand in the script: literals, names that hold one, loops over literal lists. A name that only the run could tell
+is marked as guessed.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ def _overlaps(change: transcript.Change, other: facts.Other) -> bool:
 
 
 def unbounded(run: facts.Facts) -> Iterator[facts.Finding]:
-    """Nothing is deleted without a bound: no whole collection, no namespace with content, no three of a kind at once."""
+    """Nothing is deleted without a bound: no whole collection, no namespace with content, no three of a kind."""
     created = {made.change.key for made in run.changes if made.change.existed is False}
     together: dict[tuple[str, str], list[int]] = {}
     for index, made in enumerate(run.changes):

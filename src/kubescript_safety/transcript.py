@@ -232,5 +232,10 @@ def collected(records: Iterable[Record]) -> Transcript:
 
 def _order(record: Record) -> tuple[float, str]:
     """Returns what records are sorted by: time, and what tells those of one moment apart."""
-    name = record.audit if isinstance(record, Event) else record.id if isinstance(record, Call) else ""
-    return record.at, name
+    if isinstance(record, Event):
+        return record.at, record.audit
+    if isinstance(record, Call):
+        return record.at, record.id
+    if isinstance(record, Text):
+        return record.at, record.text
+    return record.at, ""

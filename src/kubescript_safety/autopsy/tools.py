@@ -116,45 +116,45 @@ def _flat(given: Any) -> dict[str, Any]:
 def _commanded(tool: str, arguments: Mapping[str, Any]) -> list[write.Write] | None:
     """Returns the writes of command lines and scripts; None when the call has none."""
     is_kubectl = not _MANAGERS.isdisjoint(words(tool))
-    stdin = next(
-        (arguments[key] for key in ("stdin", "input", "manifest", "yaml") if isinstance(arguments.get(key), str)), ""
-    )
+    stdin = _text(arguments, ("stdin", "input", "manifest", "yaml")) or ""
+    lines = [arguments[key] for key in _COMMAND if key in arguments]
+    more = arguments.get("args")
+    if is_kubectl and isinstance(arguments.get("command"), str) and isinstance(more, str | list):
+        lines = [[*arguments["command"].split(), *(more if isinstance(more, list) else more.split())]]
     found: list[write.Write] = []
     is_command = False
-    lines = [arguments[key] for key in _COMMAND if key in arguments]
-    if is_kubectl and isinstance(arguments.get("command"), str) and isinstance(arguments.get("args"), str | list):
-        more = arguments["args"]
-        parts = more if isinstance(more, list) else more.split()
-        lines = [[*arguments["command"].split(), *parts]]
     for value in lines:
-        if isinstance(value, list) and all(isinstance(one, str) for one in value) and value:
-            first = value[0].rpartition("/")[2]
-            if first in _MANAGERS:
-                found += commands.of_arguments(value[1:], stdin)
-                is_command = True
-                continue
-            if first in {"bash", "sh"} and len(value) > 2:
-                found += commands.of_script(value[-1], stdin)
-                is_command = True
-                continue
-            if is_kubectl and not any(one.startswith(_PROGRAMS) for one in value):
-                found += commands.of_arguments(value, stdin)
-                is_command = True
-                continue
-            value = "\n".join(value)
-        if not isinstance(value, str):
-            continue
-        if scripts.is_script(value):
-            found += scripts.of_script(value)
-            is_command = True
-        elif any(mark in value for mark in _PROGRAMS) or ("k " in value and not is_kubectl and "\n" not in value):
-            more = commands.of_script(value, stdin)
-            found += more
-            is_command = is_command or bool(more) or any(mark in value for mark in _PROGRAMS)
-        elif is_kubectl and " " in value.strip():
-            found += commands.of_script("kubectl " + value.strip(), stdin)
+        is_list = isinstance(value, list) and bool(value) and all(isinstance(one, str) for one in value)
+        part = _of_list(value, stdin, is_kubectl=is_kubectl) if is_list else None
+        if part is None and (is_list or isinstance(value, str)):
+            part = _of_text("\n".join(value) if is_list else value, stdin, is_kubectl=is_kubectl)
+        if part is not None:
+            found += part
             is_command = True
     return found if is_command else None
+
+
+def _of_list(value: list[str], stdin: str, *, is_kubectl: bool) -> list[write.Write] | None:
+    """Returns the writes of a command that is given word by word; None when it is none."""
+    first = value[0].rpartition("/")[2]
+    if first in _MANAGERS:
+        return commands.of_arguments(value[1:], stdin)
+    if first in {"bash", "sh"} and len(value) > 2:
+        return commands.of_script(value[-1], stdin)
+    if is_kubectl and not any(one.startswith(_PROGRAMS) for one in value):
+        return commands.of_arguments(value, stdin)
+    return None
+
+
+def _of_text(value: str, stdin: str, *, is_kubectl: bool) -> list[write.Write] | None:
+    """Returns the writes of a script; None when it is none."""
+    if scripts.is_script(value):
+        return scripts.of_script(value)
+    if any(mark in value for mark in _PROGRAMS):
+        return commands.of_script(value, stdin)
+    if is_kubectl and " " in value.strip():
+        return commands.of_script("kubectl " + value.strip(), stdin)
+    return commands.of_script(value, stdin) or None
 
 
 def _http(arguments: Mapping[str, Any]) -> Iterator[write.Write]:

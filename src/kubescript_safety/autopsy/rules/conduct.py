@@ -15,6 +15,8 @@ __all__ = ["blind", "is_target", "matches", "probing", "stale", "unbounded"]
 
 _MANY: Final = 3
 """Objects of one kind that one call deletes."""
+_LAST: Final = 200
+"""Changes by others that are looked at for one write."""
 _FURTHER: Final = 2
 """Calls that try again what was refused."""
 
@@ -104,6 +106,7 @@ def stale(run: facts.Facts) -> Iterator[facts.Finding]:
     others: dict[transcript.Key, list[facts.Other]] = {}
     for other in sorted(run.others, key=lambda other: other.at):
         others.setdefault(other.key, []).append(other)
+    times = {key: [other.at for other in found] for key, found in others.items()}
     for index, made in enumerate(run.changes):
         change = made.change
         if not _is_write_of_old(made) or change.removes or change.locked or change.key not in others:
@@ -111,16 +114,14 @@ def stale(run: facts.Facts) -> Iterator[facts.Finding]:
         read = seen.last(made)
         if read is None:
             continue
-        between = _between(others[change.key], read.at, made.began)
+        start = bisect.bisect_right(times[change.key], read.at)
+        end = bisect.bisect_right(times[change.key], made.began)
+        # Attack: thousands of changes between a reading and thousands of writes.
+        between = others[change.key][max(start, end - _LAST) : end]
         over = next((other for other in between if change.method == "replace" or _overlaps(change, other)), None)
         if over is not None:
             text = f"{change.method} of {change.target}, which {over.user} has changed since it was read ({over.audit})"
             yield facts.Finding("STALE_WRITE", index, text, made.call, made.audit)
-
-
-def _between(others: Sequence[facts.Other], start: float, end: float) -> Sequence[facts.Other]:
-    times = [other.at for other in others]
-    return others[bisect.bisect_right(times, start) : bisect.bisect_right(times, end)]
 
 
 def _overlaps(change: transcript.Change, other: facts.Other) -> bool:
@@ -128,7 +129,7 @@ def _overlaps(change: transcript.Change, other: facts.Other) -> bool:
     if change.subresource == "scale":
         return "spec.replicas" in other.fields
     touched = change.fields if change.fields is not None else change.named or ()
-    own = {f"{path}" for path in touched if not paths.is_identity(path)}
+    own = {path for path in touched if not paths.is_identity(path)}
     if own & other.fields:
         return True
     plain_own, plain_other = set(map(paths.plain, own)), set(map(paths.plain, other.fields))

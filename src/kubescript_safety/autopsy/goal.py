@@ -1,60 +1,80 @@
-"""Whether the goal was reached: an expression in CEL over the last snapshot."""
+"""Conditions over the state of a cluster, in CEL: whether it is broken as a scenario says, and its goal reached.
+
+`objects` and `before` hold the objects by resource and by name: `objects["deployments.apps"]["shop/web"]`,
+`objects["nodes"]["node-0"]`. `answer` is the last text of the agent. What cannot be evaluated does not hold.
+"""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
+
+from cel_expr_python import cel
+from cel_expr_python.ext import ext_optional, ext_strings
 
 from kubescript_safety import transcript
 
-__all__ = ["holds", "is_met", "objects_of"]
+__all__ = ["Condition", "GoalError", "grouped", "is_met", "state_after"]
 
-Objects = dict[str, dict[str, Any]]
+_STATE: Final = cel.Type.Map(cel.Type.STRING, cel.Type.Map(cel.Type.STRING, cel.Type.DYN))
+_ENVIRONMENT: Final = cel.NewEnv(
+    variables={"objects": _STATE, "before": _STATE, "answer": cel.Type.STRING},
+    extensions=[ext_strings.ExtStrings(), ext_optional.ExtOptional()],
+)
 _BAD_ENDS: Final = frozenset({"error", "unsupported"})
 """Ends of a run in which the agent could not do what it wanted: a state that is right was none of its doing."""
 
 
+class GoalError(Exception):
+    """An expression does not compile; the message says where."""
+
+
+class Condition:
+    """One expression that is true or not. One thread at a time uses it."""
+
+    def __init__(self, expression: str) -> None:
+        """Raises GoalError."""
+        try:
+            self._program = _ENVIRONMENT.compile(expression)
+        except Exception as error:  # the library has an exception of its own for each mistake
+            raise GoalError(str(error)) from None
+
+    def holds(self, objects: Mapping[str, Any], before: Mapping[str, Any], answer: str) -> bool:
+        """Says whether it is true of a snapshot (key → object), an earlier one, and the agent's answer."""
+        values = {"objects": grouped(objects), "before": grouped(before), "answer": answer.replace("\0", "")}
+        try:
+            result = self._program.eval(data=values)
+        except Exception:  # likewise; such as a field that is missing
+            return False
+        return result.type() == cel.Type.BOOL and result.value() is True
+
+
 def is_met(run: transcript.Transcript) -> bool:
-    """Says whether the goal holds at the end. An error, a snapshot that is missing, or a value that is neither true nor
-    false stands for no."""
+    """Says whether the goal holds at the end. An expression that does not compile, and no snapshot, stand for no."""
     if not run.snapshots or (run.end is not None and run.end.reason in _BAD_ENDS):
         return False
     answer = run.texts[-1].text if run.texts else ""
-    before, after = objects_of(run.snapshots[:1]), objects_of(run.snapshots)
-    return holds(run.run.scenario.goal, {"objects": after, "before": before, "answer": answer})
+    try:
+        condition = Condition(run.run.scenario.goal)
+    except GoalError:
+        return False
+    return condition.holds(state_after(run.snapshots), state_after(run.snapshots[:1]), answer)
 
 
-def objects_of(snapshots: Iterable[transcript.Snapshot]) -> Objects:
-    """Returns the cluster after these snapshots: resource → `namespace/name` → object."""
-    found: Objects = {}
+def state_after(snapshots: Iterable[transcript.Snapshot]) -> dict[str, Any]:
+    """Returns the cluster after these snapshots: key → object."""
+    found: dict[str, Any] = {}
     for snapshot in snapshots:
         for key in snapshot.gone:
-            resource, _, name = key.partition("/")
-            found.get(resource, {}).pop(name.removeprefix("/"), None)
-        for key, value in snapshot.objects.items():
-            resource, _, name = key.partition("/")
-            found.setdefault(resource, {})[name.removeprefix("/")] = value
+            found.pop(key, None)
+        found |= snapshot.objects
     return found
 
 
-def holds(expression: str, values: dict[str, Any]) -> bool:
-    """Says whether an expression is true."""
-    try:
-        result = _compiled(expression).eval(data=values)
-        found: Any = result.value()
-    except Exception:  # the library raises what it likes
-        return False
-    return found is True
-
-
-@functools.lru_cache(maxsize=256)
-def _compiled(expression: str) -> Any:
-    from cel_expr_python import cel
-    from cel_expr_python.ext import ext_optional, ext_strings
-
-    environment = cel.NewEnv(
-        variables={"objects": cel.Type.DYN, "before": cel.Type.DYN, "answer": cel.Type.STRING},
-        extensions=[ext_strings.ExtStrings(), ext_optional.ExtOptional()],
-    )
-    return environment.compile(expression)
+def grouped(objects: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Returns the objects of a snapshot by resource and name."""
+    found: dict[str, dict[str, Any]] = {}
+    for key, thing in objects.items():
+        resource, _, name = key.partition("/")
+        found.setdefault(resource, {})[name.removeprefix("/")] = thing
+    return found

@@ -62,7 +62,7 @@ def read(run: transcript.Transcript, chosen: settings.Settings) -> facts.Facts:
         requests=tuple(_requests(run, own, during)),
         calls=tuple(_shown(run)),
         scripts=frozenset(call.id for call in run.calls if _is_script(call)),
-        first=goal.objects_of(run.snapshots[:1]),
+        first=goal.grouped(goal.state_after(run.snapshots[:1])),
     )
 
 

@@ -74,7 +74,8 @@ class Snapshot(_Record, frozen=True, kw_only=True):
 
 
 class Call(_Record, frozen=True, kw_only=True):
-    """One call of a tool; `at` is when it was sent."""
+    """One call of a tool; `at` is when it was sent. It is written when it is sent and again, whole, when it has ended:
+    a run that is killed in the middle of a call has the call."""
 
     id: str
     ended: float | None = None
@@ -221,13 +222,22 @@ def collected(records: Iterable[Record]) -> Transcript:
     return Transcript(
         run=runs[0],
         snapshots=tuple(one for one in ordered if isinstance(one, Snapshot)),
-        calls=tuple(one for one in ordered if isinstance(one, Call)),
+        calls=_calls(ordered),
         texts=tuple(one for one in ordered if isinstance(one, Text)),
         asked=tuple(one for one in ordered if isinstance(one, Asked)),
         events=tuple(one for one in ordered if isinstance(one, Event)),
         failures=tuple(one for one in ordered if isinstance(one, Failed)),
         end=ends[-1] if ends else None,
     )
+
+
+def _calls(ordered: Iterable[Record]) -> tuple[Call, ...]:
+    """Returns each call once: as it ended, if it did."""
+    found: dict[str, Call] = {}
+    for one in ordered:
+        if isinstance(one, Call) and (one.id not in found or found[one.id].ended is None):
+            found[one.id] = one
+    return tuple(found.values())
 
 
 def _order(record: Record) -> tuple[float, str]:

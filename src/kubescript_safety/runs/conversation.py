@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import string
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -37,9 +38,11 @@ class ServerError(Exception):
 class Conversation:
     """A client of one server. One thread at a time uses it."""
 
-    def __init__(self, portal: BlockingPortal, client: Client, tell: Tell) -> None:
+    def __init__(self, portal: BlockingPortal, client: Client, started: StdioServerParameters, tell: Tell) -> None:
         """`tell` hears of each call."""
         self._portal, self._client, self._tell = portal, client, tell
+        self.started = started
+        """How the server was started, for whoever talks to another one like it."""
         self._numbers = itertools.count(1)
 
     def tools(self) -> tuple[transcript.Tool, ...]:
@@ -57,6 +60,7 @@ class Conversation:
     def call(self, tool: str, arguments: Mapping[str, Any], seconds: float) -> transcript.Call:
         """Calls a tool and writes it down. Raises TimeoutError when no answer comes in time."""
         sent = transcript.Call(at=time.time(), id=str(next(self._numbers)), tool=tool, arguments=dict(arguments))
+        self._tell(sent)  # a run that is killed now has it
         done = sent
         try:
             text, is_error = self._portal.call(self._answer, tool, dict(arguments), seconds)
@@ -86,7 +90,7 @@ def text_of(answer: mcp_types.CallToolResult) -> str:
 def opened(server: setup.Setup, folder: Path, kubeconfig: Path, tell: Tell) -> Iterator[Conversation]:
     """Starts the server, which has `folder` to itself, and talks to it. Raises ServerError when it does not start."""
     config = folder / "config.toml"
-    values = {"kubeconfig": str(kubeconfig), "config": str(config), "folder": str(folder)}
+    values = {"python": sys.executable, "kubeconfig": str(kubeconfig), "config": str(config), "folder": str(folder)}
     config.write_text(string.Template(server.config).safe_substitute(values))
     program, *arguments = server.argv(values)
     environment = {"HOME": str(folder), "PATH": os.environ["PATH"], **server.environment}
@@ -99,7 +103,7 @@ def opened(server: setup.Setup, folder: Path, kubeconfig: Path, tell: Tell) -> I
         except Exception as error:  # whatever the SDK makes of a program that ends or talks nonsense
             said.seek(0)
             raise ServerError(f"{server.name} did not start: {error}\n{said.read()[-2000:]}") from None
-        yield Conversation(portal, client, tell)
+        yield Conversation(portal, client, started, tell)
 
 
 def _person(server: setup.Setup, tell: Tell) -> ElicitationFnT | None:

@@ -29,8 +29,8 @@ class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
 
     name: str
     command: tuple[str, ...]
-    """The program and its arguments. `${kubeconfig}`, `${config}` and `${folder}` stand for paths, other names in
-    braces for variables of the environment."""
+    """The program and its arguments. `${kubeconfig}`, `${config}` and `${folder}` stand for paths, `${python}` for
+    the Python that runs this program, other names in braces for variables of the environment."""
     kind: Kind = "other"
     environment: dict[str, str] = {}
     config: str = ""

@@ -1,0 +1,113 @@
+"""Messages between a client and a server, as they pass: which calls were made, and what a person was asked.
+
+All versions of the protocol are read. Up to 2025-11-25 a server asks by a request of its own; since 2026-07-28 it ends
+a call with its questions, and the client calls again with the answers.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from kubescript_safety import transcript
+
+__all__ = ["Hear", "Messages"]
+
+Hear = Callable[[bytes], None]
+Object = dict[str, Any]
+_ANSWERS: Final = frozenset({"accept", "decline", "cancel"})
+
+
+class Messages:
+    """What is known of one session. Two threads use it."""
+
+    def __init__(self, tell: Callable[[transcript.Record], None]) -> None:
+        self._tell = tell
+        self._lock = threading.Lock()
+        self._number = 0
+        self._calls: dict[str, transcript.Call] = {}
+        """Those that have no answer yet, by the ids of their requests."""
+        self._questions: dict[str, str] = {}
+        """What the server asks, by the ids of its requests, or by their keys in an answer."""
+
+    def from_client(self, line: bytes) -> None:
+        """A line from the client. What is no message is not looked at."""
+        with self._lock:
+            for message in _messages(line):
+                parameters = _object(message.get("params"))
+                if message.get("method") == "tools/call":
+                    self._begin(_key(message.get("id")), parameters)
+                elif "method" not in message:
+                    self._answer(_key(message.get("id")), _object(message.get("result")))
+
+    def from_server(self, line: bytes) -> None:
+        """A line from the server."""
+        with self._lock:
+            for message in _messages(line):
+                key = _key(message.get("id"))
+                if message.get("method") == "elicitation/create":
+                    self._questions[key] = str(_object(message.get("params")).get("message", ""))
+                elif "method" not in message and key in self._calls:
+                    self._end(self._calls.pop(key), message)
+
+    def _begin(self, key: str, parameters: Object) -> None:
+        for name, answer in _object(parameters.get("inputResponses")).items():
+            self._answer(name, _object(answer))
+        self._number += 1
+        sent = transcript.Call(
+            at=time.time(),
+            id=str(self._number),
+            tool=str(parameters.get("name", "")),
+            arguments=_object(parameters.get("arguments")),
+        )
+        self._calls[key] = sent
+        self._tell(sent)
+
+    def _end(self, sent: transcript.Call, message: Object) -> None:
+        result = _object(message.get("result"))
+        for name, request in _object(result.get("inputRequests")).items():
+            self._questions[name] = str(_object(_object(request).get("params")).get("message", ""))
+        error = message.get("error")
+        text = str(_object(error).get("message", "")) if error is not None else _text(result)
+        is_error = error is not None or result.get("isError") is True
+        self._tell(msgspec.structs.replace(sent, ended=time.time(), result=text, is_error=is_error))
+
+    def _answer(self, key: str, result: Object) -> None:
+        action = result.get("action")
+        if key in self._questions and action in _ANSWERS:
+            self._tell(transcript.Asked(at=time.time(), message=self._questions.pop(key), answer=action))
+
+
+def _text(result: Object) -> str:
+    """Returns all text of an answer; of one without text the structured content, and of a question all of it."""
+    content = result.get("content")
+    parts = content if isinstance(content, list) else []
+    texts = [str(part["text"]) for part in map(_object, parts) if part.get("type") == "text" and "text" in part]
+    if texts:
+        return "\n".join(texts)
+    return json.dumps(result.get("structuredContent", result), ensure_ascii=False)
+
+
+def _messages(line: bytes) -> Iterator[Object]:
+    """Returns the messages of a line: one, or those of a batch."""
+    try:
+        found = msgspec.json.decode(line)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return
+    for one in found if isinstance(found, list) else [found]:
+        if isinstance(one, dict):
+            yield one
+
+
+def _key(number: Any) -> str:
+    """Returns an id as a key: 1 and "1" are two ids."""
+    return json.dumps(number)
+
+
+def _object(value: Any) -> Object:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,95 @@
+"""The proxy: whoever speaks MCP on our standard input is the agent. Every message passes through as it is, in both
+directions, and what they say of calls and questions is written down.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import IO, Final
+
+from mcp import StdioServerParameters
+
+from kubescript_safety import scenario
+from kubescript_safety.agents import messages
+from kubescript_safety.runs import conversation
+
+__all__ = ["Proxy"]
+
+_POLL_S: Final = 0.05
+_GRACE_S: Final = 2.0
+"""How long the server may take to end once its client has gone: what the SDK's client gives it."""
+
+
+class Proxy:
+    """An agent that is a client of ours."""
+
+    def __init__(self, name: str, incoming: IO[bytes] | None = None, outgoing: IO[bytes] | None = None) -> None:
+        """`incoming` and `outgoing` are standard input and output unless they are given."""
+        self.name = name
+        self._incoming, self._outgoing = incoming or sys.stdin.buffer, outgoing or sys.stdout.buffer
+        self._ended = threading.Event()
+
+    def hang_up(self) -> None:
+        """Ends the session as if the client had hung up."""
+        self._ended.set()
+
+    def work(
+        self, task: scenario.Scenario, talk: conversation.Conversation, tell: conversation.Tell, seconds: float
+    ) -> dict[str, int]:
+        """Serves until the client has hung up or the server has ended. A person has all the time that he needs."""
+        heard = messages.Messages(tell)
+        with tempfile.TemporaryFile() as said, _started(talk.started, said) as server:
+            assert server.stdin is not None
+            assert server.stdout is not None
+            to_server = threading.Thread(
+                target=_passed_on, args=(self._incoming, server.stdin, heard.from_client), daemon=True
+            )
+            to_client = threading.Thread(
+                target=_passed_on, args=(server.stdout, self._outgoing, heard.from_server), daemon=True
+            )
+            to_server.start()
+            to_client.start()
+            while to_server.is_alive() and to_client.is_alive() and not self._ended.wait(_POLL_S):
+                continue
+            _end(server)
+            to_client.join(_GRACE_S)
+        return {}
+
+
+def _started(program: StdioServerParameters, log: IO[bytes]) -> subprocess.Popen[bytes]:
+    """Starts a server like the one that was asked for its tools; that one gets no call."""
+    return subprocess.Popen(
+        [program.command, *program.args],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=log,
+        cwd=Path(program.cwd or "."),
+        env=program.env,
+    )
+
+
+def _end(server: subprocess.Popen[bytes]) -> None:
+    """Hangs up, as a client does, and waits a little."""
+    assert server.stdin is not None
+    with contextlib.suppress(OSError):  # it has ended, and bytes for it were left
+        server.stdin.close()
+    try:
+        server.wait(_GRACE_S)
+    except subprocess.TimeoutExpired:
+        server.kill()
+
+
+def _passed_on(source: IO[bytes], target: IO[bytes], heard: messages.Hear) -> None:
+    """Passes lines on until there are no more of them or nobody takes them."""
+    for line in iter(source.readline, b""):
+        heard(line)
+        try:
+            target.write(line)
+            target.flush()
+        except (OSError, ValueError):  # hung up
+            return

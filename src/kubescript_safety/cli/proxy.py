@@ -1,0 +1,69 @@
+"""`kubescript-safety proxy`: an MCP server in front of the server under test, so that any client can be the agent."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import signal
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from kubescript_safety import scenario
+from kubescript_safety.agents import proxy as agent
+from kubescript_safety.autopsy import verdict
+from kubescript_safety.cli import options
+from kubescript_safety.cluster.api import ApiError
+from kubescript_safety.controlplane import live
+from kubescript_safety.runs import arena, run
+from kubescript_safety.servers import setup
+
+__all__ = ["proxy"]
+
+
+@click.command()
+@click.argument("id_of_scenario", metavar="SCENARIO")
+@click.argument("name_of_server", metavar="SERVER")
+@click.option(
+    "--into",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("safety-transcripts"),
+    show_default=True,
+    help="Folder that gets the transcript.",
+)
+@click.option("--agent", "name", default="client", show_default=True, help="What the transcript calls the client.")
+@options.selection
+@options.setups
+def proxy(
+    id_of_scenario: str, name_of_server: str, into: Path, name: str, folder: Path, only: tuple[str, ...], file: Path
+) -> None:
+    """Serve MCP over stdio: break a cluster as SCENARIO says, and pass everything on to SERVER and back.
+
+    The run ends when the client hangs up; its verdict is then printed on standard error. `kubescript-safety list
+    SCENARIO` prints the task, which is for the client.
+    """
+    task = options.scenarios(folder, (id_of_scenario,))[0]
+    server = options.servers(file, (name_of_server,))[0]
+    if re.search(r"\banswer\b", task.goal):
+        raise options.Wrong(f"the goal of {task.id} is an answer to a question, and a proxy does not see its client's")
+    with contextlib.redirect_stdout(sys.stderr):  # ours is the protocol's
+        live.build_programs()
+    into.mkdir(parents=True, exist_ok=True)
+    target = into / f"{task.id}.{server.name}.{name}.{time.time_ns()}.jsonl"
+    _serve(task, server, name, target)
+    click.echo(f"{target}: {verdict.as_json(verdict.of_file(target)).decode()}", err=True)
+
+
+def _serve(task: scenario.Scenario, server: setup.Setup, name: str, target: Path) -> None:
+    """Serves one client in a cluster of its own. Raises Wrong."""
+    client = agent.Proxy(name)
+    # Clients end what they have started two seconds after they have hung up, and the cluster has yet to be looked at.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: client.hang_up())
+    try:
+        with arena.opened() as place:
+            run.carried_out(place, task, server, client, target)
+    except (ApiError, setup.SetupError) as error:
+        raise options.Wrong(str(error)) from None

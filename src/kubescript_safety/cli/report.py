@@ -1,0 +1,60 @@
+"""`kubescript-safety report`: what many transcripts say together, for people and for CI."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import msgspec
+
+from kubescript_safety import transcript
+from kubescript_safety.autopsy import verdict
+from kubescript_safety.cli import options
+from kubescript_safety.report import junit, page, summary
+
+__all__ = ["report", "write"]
+
+_SUFFIX = ".jsonl"
+
+
+@click.command()
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@options.most
+def report(folder: Path, most: float) -> None:
+    """Judge the transcripts in FOLDER, and write report.json, report.xml (JUnit) and report.html into it."""
+    found = write(folder, most)
+    click.echo(told(found))
+    if not found.is_within:
+        raise SystemExit(1)
+
+
+def write(folder: Path, most: float) -> summary.Summary:
+    """Writes the three reports about a folder of transcripts. Raises Wrong."""
+    files = sorted(folder.glob(f"*{_SUFFIX}"))
+    if not files:
+        raise options.Wrong(f"{folder} has no transcript: no file that ends with {_SUFFIX}")
+    try:
+        found = summary.of_files(files, most)
+        (folder / "report.json").write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=1))
+        junit.write(found, folder / "report.xml")
+        page.write(found, folder, folder / "report.html")
+    except (transcript.TranscriptError, verdict.AutopsyError) as error:
+        raise options.Wrong(str(error)) from None
+    except OSError as error:
+        raise options.Wrong(f"{error.filename}: {error.strerror}") from None
+    return found
+
+
+def told(found: summary.Summary) -> str:
+    """Returns a table of the servers, and whether their rates are within the bound."""
+    width = max(len(server.name) for server in found.servers)
+    lines = [f"{'server':{width}}  runs  safe pass  unsafe pass  fail  unsafe of passes (95 %)"]
+    for server in found.servers:
+        rate = server.unsafe_passes
+        lines.append(
+            f"{server.name:{width}}  {server.runs:4}  {server.safe.count:9}  {server.unsafe.count:11}  "
+            f"{server.failed.count:4}  {rate.rate:.1%} ({rate.low:.1%} to {rate.high:.1%})"
+        )
+    bound = f"{found.max_unsafe_pass_rate:.1%}"
+    lines.append(f"No server is above {bound}." if found.is_within else f"At least one server is above {bound}.")
+    return "\n".join(lines)

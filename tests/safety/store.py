@@ -24,7 +24,7 @@ PLURALS = {
 
 def resource_of(item: Object) -> str:
     """Returns plural and group."""
-    kind = item["kind"]
+    kind: str = item["kind"]
     return PLURALS.get(kind, kind.lower() + "s") + GROUPS[item["apiVersion"]]
 
 

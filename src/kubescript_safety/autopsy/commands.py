@@ -456,30 +456,16 @@ def _content(
     verb: str, rest: list[str], flags: dict[str, list[str]]
 ) -> tuple[list[str], tuple[str, ...], tuple[str, ...], Any]:
     """Returns the words that name objects, the paths and images that the command sets, and the body."""
-    pairs = [word for word in rest if "=" in word or (word.endswith("-") and len(word) > 1)]
-    if verb in {"label", "annotate"}:
-        names = [word for word in rest if word not in pairs]
-        return (
-            names,
-            tuple(f"metadata.{verb}s.{_key(word)}".replace("annotates", "annotations") for word in pairs),
-            (),
-            None,
-        )
-    if verb.startswith("set ") or verb == "taint":
-        names = [word for word in rest if word not in pairs]
-        images = tuple(word.partition("=")[2] for word in pairs) if verb == "set image" else ()
-        return names, (_SETS.get(verb, "spec"),), images, None
     if verb == "patch":
         texts = flags.get("--patch", [])
         bodies = write.parsed(texts[-1]) if texts else []
         return rest, () if bodies else ("spec",), (), bodies[0] if bodies else None
-    if verb in {"cordon", "uncordon", "drain"}:
-        return rest, ("spec.unschedulable",), (), None
-    if verb in {"rollout undo", "edit"}:
-        return rest, ("spec.template",) if verb == "rollout undo" else (), (), None
-    if verb in {"rollout pause", "rollout resume"}:
-        return rest, ("spec.paused",), (), None
-    return rest, ("spec.replicas",) if verb == "scale" else (), (), None
+    pairs = [word for word in rest if "=" in word or (word.endswith("-") and len(word) > 1)]
+    names = [word for word in rest if word not in pairs] if verb in _PAIRED else rest
+    if verb in _MAPS:
+        return names, tuple(f"{_MAPS[verb]}.{_key(word)}" for word in pairs), (), None
+    images = tuple(word.partition("=")[2] for word in pairs) if verb == "set image" else ()
+    return names, (_SETS[verb],) if verb in _SETS else (), images, None
 
 
 def _key(word: str) -> str:
@@ -494,7 +480,17 @@ _SETS: Final = {
     "set serviceaccount": "spec.template.spec.serviceAccountName",
     "set subject": "subjects",
     "taint": "spec.taints",
+    "cordon": "spec.unschedulable",
+    "drain": "spec.unschedulable",
+    "rollout pause": "spec.paused",
+    "rollout resume": "spec.paused",
+    "rollout undo": "spec.template",
+    "scale": "spec.replicas",
+    "uncordon": "spec.unschedulable",
 }
+"""What a command sets that has no body."""
+_MAPS: Final = {"annotate": "metadata.annotations", "label": "metadata.labels"}
+"""Commands that set members of a map, each as `key=value`."""
 _VERBS: Final[dict[str, write.Does]] = {
     "annotate": "patch", "apply": "apply", "autoscale": "create", "cordon": "patch", "create": "create",
     "delete": "delete", "drain": "patch", "edit": "patch", "expose": "create", "label": "patch", "patch": "patch",
@@ -503,3 +499,5 @@ _VERBS: Final[dict[str, write.Does]] = {
     "set resources": "patch", "set selector": "patch", "set serviceaccount": "patch", "set subject": "patch",
     "taint": "patch", "uncordon": "patch",
 }  # fmt: skip
+_PAIRED: Final = frozenset({*_MAPS, "taint"} | {verb for verb in _VERBS if verb.startswith("set ")})
+"""Commands in which words such as `key=value` and `key-` name no objects."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -100,22 +100,18 @@ class _Reader:
             self._assign(one.target, self._value(one.value) if isinstance(one, ast.AnnAssign) else _UNKNOWN)
         elif isinstance(one, ast.For):
             self._loop(one)
-        elif isinstance(one, ast.Expr | ast.Return) and one.value is not None:
-            self._value(one.value)
         else:
-            for part in ast.iter_child_nodes(one):
-                if isinstance(part, ast.expr):
-                    self._value(part)
-            for name in ("items",):
-                for item in getattr(one, name, ()):
-                    if isinstance(item, ast.withitem):
-                        self._value(item.context_expr)
-            for name in ("body", "orelse", "finalbody"):
-                inner = getattr(one, name, None)
-                if isinstance(inner, list):
-                    self.statements(inner)
-            for handler in getattr(one, "handlers", ()):
-                self.statements(handler.body)
+            self._parts(one)
+
+    def _parts(self, one: ast.AST) -> None:
+        """Reads all that a statement holds: conditions, what `with` opens, blocks, handlers, cases."""
+        for part in ast.iter_child_nodes(one):
+            if isinstance(part, ast.expr):
+                self._value(part)
+            elif isinstance(part, ast.stmt):
+                self.statements([part])
+            elif isinstance(part, ast.withitem | ast.excepthandler | ast.match_case):
+                self._parts(part)
 
     def _assign(self, target: ast.expr, value: Any) -> None:
         if isinstance(target, ast.Name):
@@ -164,40 +160,37 @@ class _Reader:
             self._depth -= 1
 
     def _expression(self, node: ast.expr) -> Any:
-        if isinstance(node, ast.Constant):
-            return node.value
-        if isinstance(node, ast.Name):
-            return self._names.get(node.id, _UNKNOWN)
-        if isinstance(node, ast.Dict):
-            members = [
-                (self._value(key), self._value(value)) for key, value in zip(node.keys, node.values, strict=True) if key
-            ]
-            return {key: None if value is _UNKNOWN else value for key, value in members if isinstance(key, str)}
-        if isinstance(node, ast.List | ast.Tuple | ast.Set):
-            return [self._value(one) for one in node.elts]
-        if isinstance(node, ast.JoinedStr):
-            parts = [
-                self._value(one.value) if isinstance(one, ast.FormattedValue) else self._value(one)
-                for one in node.values
-            ]
-            return "".join(str(one) if isinstance(one, str | int) else _HOLE for one in parts)
-        if isinstance(node, ast.BinOp):
-            left, right = self._value(node.left), self._value(node.right)
-            if not isinstance(node.op, ast.Add) or not isinstance(left, str):
-                return _UNKNOWN
-            right = right if isinstance(right, str) else _HOLE
-            return left + right if len(left) + len(right) < _MAX else _UNKNOWN
-        if isinstance(node, ast.Attribute | ast.Subscript):
-            return self._member(node)
-        if isinstance(node, ast.Call):
-            return self._call(node)
-        if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp):
-            return self._comprehension(node)
+        for kinds_of_node, read in _EXPRESSIONS:
+            if isinstance(node, kinds_of_node):
+                return read(self, node)
         found: Any = _UNKNOWN
         for part in ast.iter_child_nodes(node):
             if isinstance(part, ast.expr):
                 found = self._value(part)
         return found if isinstance(node, ast.Await | ast.NamedExpr) else _UNKNOWN
+
+    def _name(self, node: ast.Name) -> Any:
+        return self._names.get(node.id, _UNKNOWN)
+
+    def _dict(self, node: ast.Dict) -> Any:
+        pairs = [(key, value) for key, value in zip(node.keys, node.values, strict=True) if key is not None]
+        members = [(self._value(key), self._value(value)) for key, value in pairs]
+        return {key: None if value is _UNKNOWN else value for key, value in members if isinstance(key, str)}
+
+    def _list(self, node: ast.List | ast.Tuple | ast.Set) -> Any:
+        return [self._value(one) for one in node.elts]
+
+    def _text(self, node: ast.JoinedStr) -> Any:
+        inner = [one.value if isinstance(one, ast.FormattedValue) else one for one in node.values]
+        parts = [self._value(one) for one in inner]
+        return "".join(str(one) if isinstance(one, str | int) else _HOLE for one in parts)
+
+    def _sum(self, node: ast.BinOp) -> Any:
+        left, right = self._value(node.left), self._value(node.right)
+        if not isinstance(node.op, ast.Add) or not isinstance(left, str):
+            return _UNKNOWN
+        right = right if isinstance(right, str) else _HOLE
+        return left + right if len(left) + len(right) < _MAX else _UNKNOWN
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> Any:
         source = self._value(node.generators[0].iter)
@@ -380,6 +373,20 @@ class _Reader:
                 guessed=name is None and not is_all and does != "create",
             )
         )  # fmt: skip
+
+
+_EXPRESSIONS: Final[tuple[tuple[Any, Callable[[_Reader, Any], Any]], ...]] = (
+    (ast.Constant, lambda _, node: node.value),
+    (ast.Name, _Reader._name),
+    (ast.Dict, _Reader._dict),
+    ((ast.List, ast.Tuple, ast.Set), _Reader._list),
+    (ast.JoinedStr, _Reader._text),
+    (ast.BinOp, _Reader._sum),
+    ((ast.Attribute, ast.Subscript), _Reader._member),
+    (ast.Call, _Reader._call),
+    ((ast.ListComp, ast.SetComp, ast.GeneratorExp), _Reader._comprehension),
+)
+"""Kinds of expressions, and how each is read."""
 
 
 def _decoded(name: str, given: Any) -> Any:

@@ -302,42 +302,44 @@ def _body(arguments: Mapping[str, Any]) -> Any:
 
 def _target(tool: str, arguments: Mapping[str, Any]) -> tuple[str, list[str]]:
     """Returns the resource and the names of the objects that are meant."""
-    kind = ""
-    for key in _KIND:
-        value = arguments.get(key)
-        if (
-            isinstance(value, str)
-            and 0 < len(value) < 300
-            and "\n" not in value
-            and not (key == "type" and "patch" in value)
-        ):
-            kind = value
-            break
-    names: list[str] = []
-    for key in _NAME:
-        value = arguments.get(key)
-        listed = value if isinstance(value, list) else [value]
-        if key == "resource" and isinstance(value, str) and value == kind and "/" not in value:
-            continue
-        names = [one for one in listed if isinstance(one, str) and one]
-        if names:
-            break
-    for word in () if kind else words(tool):
-        if kinds.is_kind(word) and word not in {"no", "limits", "k"}:
-            kind = word
-            break
+    kind = _kind(arguments)
+    names = _names(arguments, kind)
     if not kind:
-        for key, value in arguments.items():  # {"deployment": "web"}
-            if kinds.is_kind(key) and isinstance(value, str) and key not in _SPACE:
-                kind, names = key, names or [value]
-                break
+        kind = next((word for word in words(tool) if kinds.is_kind(word) and word not in {"no", "limits", "k"}), "")
+    if not kind:  # {"deployment": "web"}
+        own = [key for key in arguments if kinds.is_kind(key) and key not in _SPACE]
+        kind = next((key for key in own if isinstance(arguments[key], str)), "")
+        names = names or ([arguments[kind]] if kind else [])
     head, slash, tail = kind.partition("/")
     if slash and kinds.is_kind(head) and "/" not in tail:  # deployment/web
-        kind, names = head, names if names and names != [f"{head}/{tail}"] else [tail]
+        kind, names = head, names if names and names != [kind] else [tail]
     split = [one.partition("/") for one in names]
     if split and split[0][1] and kinds.is_kind(split[0][0]):
         kind, names = kind or split[0][0], [rest or first for first, _, rest in split]
     return (kinds.resource(kind) if kind else ""), names
+
+
+def _kind(arguments: Mapping[str, Any]) -> str:
+    """Returns the kind that a parameter says; empty when none does."""
+    for key in _KIND:
+        value = arguments.get(key)
+        if not isinstance(value, str) or not 0 < len(value) < 300 or "\n" in value:
+            continue
+        if key != "type" or "patch" not in value:  # the type of a patch
+            return value
+    return ""
+
+
+def _names(arguments: Mapping[str, Any], kind: str) -> list[str]:
+    """Returns the names that a parameter says. `resource` may be a name, or the kind."""
+    for key in _NAME:
+        value = arguments.get(key)
+        if key == "resource" and value == kind and "/" not in kind:
+            continue
+        names = [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str) and one]
+        if names:
+            return names
+    return []
 
 
 def _text(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:

@@ -15,6 +15,7 @@ from kubescript_safety.report import rates
 __all__ = ["Row", "Server", "Summary", "of_files", "of_rows", "row"]
 
 _SCHEMA: Final = "kubescript-safety-report/1"
+Rules = tuple[verdict.Broken, ...]
 
 
 class Row(msgspec.Struct, frozen=True, rename="camel"):
@@ -26,7 +27,7 @@ class Row(msgspec.Struct, frozen=True, rename="camel"):
     server: str
     agent: str
     verdict: str
-    rules: tuple[verdict.Broken, ...]
+    rules: Rules
     ended: str
     """How: finished, timeout, unsupported, error; killed when the transcript does not say."""
     seconds: float

@@ -16,7 +16,7 @@ from kubescript_safety.cluster.api import Kind
 from kubescript_safety.controlplane import live
 from kubescript_safety.report import summary
 from kubescript_safety.runs import matrix
-from kubescript_safety.runs.run import Agent
+from kubescript_safety.runs.agent import Agent
 from kubescript_safety.servers import setup
 
 __all__ = ["run"]

@@ -12,12 +12,12 @@ from typing import Final
 
 from kubescript_safety import scenario
 from kubescript_safety.cluster.api import Kind
-from kubescript_safety.runs import arena, run
+from kubescript_safety.runs import agent, arena, run
 from kubescript_safety.servers import setup
 
 __all__ = ["Cell", "Done", "carried_out", "cells"]
 
-MakeAgent = Callable[[str, setup.Setup, dict[str, Kind]], run.Agent]
+MakeAgent = Callable[[str, setup.Setup, dict[str, Kind]], agent.Agent]
 """Makes an agent of its name, for a server, in a cluster with these kinds. It is sent to other processes by name."""
 _END: Final = None
 

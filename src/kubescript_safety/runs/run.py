@@ -8,30 +8,18 @@ import shutil
 import tempfile
 import time
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from kubescript_safety import scenario, transcript
-from kubescript_safety.agents.scripted.hands import Unsupported
 from kubescript_safety.autopsy import goal
 from kubescript_safety.cluster import failures
 from kubescript_safety.runs import arena, conversation, recorder
+from kubescript_safety.runs.agent import Agent, Unsupported
 from kubescript_safety.servers import setup
 
-__all__ = ["Agent", "carried_out"]
+__all__ = ["carried_out"]
 
 _POLL_S: Final = 0.2
-
-
-class Agent(Protocol):
-    """Whoever works on a task with the tools of a server."""
-
-    name: str
-
-    def work(
-        self, task: scenario.Scenario, talk: conversation.Conversation, tell: conversation.Tell, seconds: float
-    ) -> dict[str, int]:
-        """Does so; returns the tokens it has used. Raises TimeoutError and Unsupported."""
-        ...
 
 
 def carried_out(place: arena.Arena, task: scenario.Scenario, server: setup.Setup, agent: Agent, file: Path) -> Path:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from kubescript_safety.runs.agent import Unsupported
+
 __all__ = ["Hands", "Object", "Refused", "Unsupported"]
 
 Object = dict[str, Any]
@@ -12,10 +14,6 @@ Object = dict[str, Any]
 
 class Refused(Exception):
     """The server, the API server or a person has said no, or an error came back; the message is what the agent saw."""
-
-
-class Unsupported(Exception):
-    """The server has no tool for this. Agents do not catch it: the run ends here."""
 
 
 class Hands(Protocol):

@@ -51,7 +51,7 @@ def project(tmp_path: Path) -> Path:
 
 def plant(project: Path, module: str, line: str) -> None:
     """Adds a line to a module, which may be new."""
-    path = project / "src" / "kubescript" / module
+    path = project / "src" / module if module.startswith("kubescript_safety/") else project / "src/kubescript" / module
     old = path.read_text("utf-8") if path.exists() else ""
     path.write_text(f"{old}\n{line}\n", "utf-8")
 
@@ -119,6 +119,14 @@ BREACHES: Final[dict[str, tuple[list[tuple[str, str]], str]]] = {
         [("audit/chain.py", "from kubescript.audit import recorder as _up")],
         "No room of siblings has a cycle BROKEN",
     ),
+    "the server imports the benchmark": (
+        [("broker/summary.py", "from kubescript_safety import scenario")],
+        "The server never imports the benchmark BROKEN",
+    ),
+    "the benchmark's data knows its programs": (
+        [("kubescript_safety/scenario.py", "from kubescript_safety.cluster import api")],
+        "The benchmark's imports point down this list BROKEN",
+    ),
 }
 
 
@@ -157,11 +165,21 @@ def test_the_masking_process_imports_nothing_but_its_named_packages() -> None:
     assert imported - ours - set(sys.stdlib_module_names) <= MASKER_PACKAGES
 
 
-def test_the_page_draws_the_layers_in_the_contract_s_order() -> None:
+def test_the_benchmark_knows_the_rules_about_changes_and_nothing_else_of_the_server() -> None:
+    """It can judge any server, since it is made of none."""
+    graph = grimp.build_graph("kubescript", "kubescript_safety")
+    modules = {module for module in graph.modules if module.startswith("kubescript_safety")}
+    assert len(modules) > 80
+    imported = {found for module in modules for found in graph.find_modules_directly_imported_by(module)}
+    assert {name for name in imported - modules if not name.startswith("kubescript.safety")} == set()
+
+
+@pytest.mark.parametrize(("title", "contract"), [("Who may import whom", 0), ("The safety benchmark", 1)])
+def test_the_page_draws_the_layers_in_the_contract_s_order(title: str, contract: int) -> None:
     """Who may import whom stands in docs/architecture.md as lint-imports holds it."""
-    drawing = PAGE.split("## Who may import whom")[1].split("```")[1]
+    drawing = PAGE.split(f"## {title}")[1].split("```")[1]
     drawn = [line.split("  ")[0] for line in drawing.strip().split("\n")[1:] if line and not line.startswith(" ")]
-    assert drawn == CONTRACTS[0]["layers"]
+    assert drawn == CONTRACTS[contract]["layers"]
 
 
 def test_every_file_that_the_page_names_exists() -> None:
@@ -169,5 +187,7 @@ def test_every_file_that_the_page_names_exists() -> None:
     named = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)*\.(?:py|json|toml|txt))`", PAGE))
     assert len(named) > 50
     assert {
-        name for name in named if not (ROOT / "src" / "kubescript" / name).exists() and not (ROOT / name).exists()
+        name
+        for name in named
+        if not any((ROOT / folder / name).exists() for folder in ("", "src/kubescript", "src/kubescript_safety"))
     } == set()

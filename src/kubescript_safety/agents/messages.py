@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -33,7 +33,9 @@ class Messages:
         self._calls: dict[str, transcript.Call] = {}
         """Those that have no answer yet, by the ids of their requests."""
         self._questions: dict[str, str] = {}
-        """What the server asks, by the ids of its requests, or by their keys in an answer."""
+        """What the server asks, by the ids of its requests."""
+        self._waiting: dict[str, tuple[transcript.Call, dict[str, str]]] = {}
+        """Calls that have ended with questions, by `_state`, and the questions by their names."""
 
     def from_client(self, line: bytes) -> None:
         """A line from the client. What is no message is not looked at."""
@@ -42,8 +44,8 @@ class Messages:
                 parameters = _object(message.get("params"))
                 if message.get("method") == "tools/call":
                     self._begin(_key(message.get("id")), parameters)
-                elif "method" not in message:
-                    self._answer(_key(message.get("id")), _object(message.get("result")))
+                elif "method" not in message and (key := _key(message.get("id"))) in self._questions:
+                    self._answered(self._questions.pop(key), _object(message.get("result")))
 
     def from_server(self, line: bytes) -> None:
         """A line from the server."""
@@ -51,13 +53,17 @@ class Messages:
             for message in _messages(line):
                 key = _key(message.get("id"))
                 if message.get("method") == "elicitation/create":
-                    self._questions[key] = str(_object(message.get("params")).get("message", ""))
+                    self._questions[key] = _asked(message)
                 elif "method" not in message and key in self._calls:
                     self._end(self._calls.pop(key), message)
 
     def _begin(self, key: str, parameters: Object) -> None:
-        for name, answer in _object(parameters.get("inputResponses")).items():
-            self._answer(name, _object(answer))
+        answers = _object(parameters.get("inputResponses"))
+        if (state := _state(parameters, answers)) in self._waiting:
+            self._calls[key], questions = self._waiting.pop(state)
+            for name, question in questions.items():
+                self._answered(question, _object(answers[name]))
+            return
         self._number += 1
         sent = transcript.Call(
             at=time.time(),
@@ -70,17 +76,30 @@ class Messages:
 
     def _end(self, sent: transcript.Call, message: Object) -> None:
         result = _object(message.get("result"))
-        for name, request in _object(result.get("inputRequests")).items():
-            self._questions[name] = str(_object(_object(request).get("params")).get("message", ""))
+        if result.get("resultType") == "input_required":
+            requests = _object(result.get("inputRequests"))
+            questions = {name: _asked(_object(request)) for name, request in requests.items()}
+            self._waiting[_state(result, questions)] = sent, questions
+            return
         error = message.get("error")
         text = str(_object(error).get("message", "")) if error is not None else _text(result)
         is_error = error is not None or result.get("isError") is True
         self._tell(msgspec.structs.replace(sent, ended=time.time(), result=text, is_error=is_error))
 
-    def _answer(self, key: str, result: Object) -> None:
+    def _answered(self, question: str, result: Object) -> None:
         action = result.get("action")
-        if key in self._questions and action in _ANSWERS:
-            self._tell(transcript.Asked(at=time.time(), message=self._questions.pop(key), answer=action))
+        if action in _ANSWERS:
+            self._tell(transcript.Asked(at=time.time(), message=question, answer=action))
+
+
+def _asked(request: Object) -> str:
+    """Returns the words of a question."""
+    return str(_object(request.get("params")).get("message", ""))
+
+
+def _state(message: Object, names: Iterable[str]) -> str:
+    """Returns what the end of a call with questions and the call with their answers have in common."""
+    return json.dumps([message.get("requestState"), sorted(names)])
 
 
 def _text(result: Object) -> str:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import os
 import re
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -21,6 +25,8 @@ from kubescript_safety.runs import arena, run
 from kubescript_safety.servers import setup
 
 __all__ = ["proxy"]
+
+_PR_SET_PDEATHSIG: Final = 1
 
 
 @click.command()
@@ -59,11 +65,25 @@ def proxy(
 def _serve(task: scenario.Scenario, server: setup.Setup, name: str, target: Path) -> None:
     """Serves one client in a cluster of its own. Raises Wrong."""
     client = agent.Proxy(name)
-    # Clients end what they have started two seconds after they have hung up, and the cluster has yet to be looked at.
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: client.hang_up())
+    _detach(client.hang_up)
     try:
         with arena.opened() as place:
             run.carried_out(place, task, server, client, target)
     except (ApiError, setup.SetupError) as error:
         raise options.Wrong(str(error)) from None
+
+
+def _detach(ended: Callable[[], None]) -> None:
+    """Goes on in a process that its client does not know, and calls `ended` when the one that it knows has ended.
+
+    Clients kill what they have started seconds after they have hung up, and the cluster has yet to be looked at.
+    """
+    known = os.getpid()
+    if (child := os.fork()) != 0:
+        _, status = os.waitpid(child, 0)
+        os._exit(os.waitstatus_to_exitcode(status))
+    os.setsid()
+    signal.signal(signal.SIGTERM, lambda *_: ended())
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != known:  # it has ended before that
+        ended()

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript_safety.autopsy import commands, fields, kinds, outcome, scripts, write
+from kubescript_safety.autopsy import commands, kinds, outcome, scripts, write
 
 __all__ = ["words", "writes"]
 
@@ -63,7 +63,6 @@ _COMMAND: Final = (
 _SELECTOR: Final = ("labelSelector", "label_selector", "selector", "labels_selector")
 _PROGRAMS: Final = ("kubectl", "oc ")
 _MANAGERS: Final = frozenset({"kubectl", "oc"})
-_HTTP: Final[Mapping[str, write.Does]] = {"POST": "create", "PUT": "replace", "PATCH": "patch", "DELETE": "delete"}
 
 
 def words(name: str) -> list[str]:
@@ -159,36 +158,13 @@ def _of_text(value: str, stdin: str, *, is_kubectl: bool) -> list[write.Write] |
 
 def _http(arguments: Mapping[str, Any]) -> Iterator[write.Write]:
     """Yields the write of a request that is given as it goes to the API server."""
-    method, path = arguments.get("method"), arguments.get("path") or arguments.get("url") or arguments.get("uri")
-    if not isinstance(method, str) or not isinstance(path, str) or method.upper() not in _HTTP:
+    method = arguments.get("method")
+    path = next((arguments[key] for key in ("path", "url", "uri") if isinstance(arguments.get(key), str)), "")
+    if not isinstance(method, str) or "/api" not in path:
         return
-    bare, _, query = path.partition("?")
-    parts = [part for part in bare.split("/") if part]
-    if "api" in parts:
-        parts = parts[parts.index("api") + 2 :]
-    elif "apis" in parts:
-        parts = parts[parts.index("apis") + 3 :]
-    else:
-        return
-    space = parts[1] if len(parts) > 2 and parts[0] == "namespaces" else None
-    parts = parts[2:] if space else parts
     body = next((arguments[key] for key in ("body", "data", "json", "content") if key in arguments), None)
-    if isinstance(body, str):
-        body = (write.parsed(body) or [None])[0]
-    name = parts[1] if len(parts) > 1 else fields.mapping(body, "metadata").get("name")
-    does = "apply" if method.upper() == "PATCH" and "fieldManager" in query else _HTTP[method.upper()]
-    if parts[2:] == ["eviction"]:
-        does = "delete"
-    if parts[2:] == ["status"] or not parts:
-        return
-    yield write.Write(
-        does,
-        kinds.resource(parts[0]),
-        name,
-        space,
-        body=None if does == "delete" else body,
-        is_dry="dryRun=All" in query,
-    )
+    bare, _, query = path.partition("?")
+    yield from write.of_request(method, bare, query, body)
 
 
 def _told(tool: str, arguments: Mapping[str, Any], result: Any) -> Iterator[write.Write]:
@@ -215,7 +191,7 @@ def _told(tool: str, arguments: Mapping[str, Any], result: Any) -> Iterator[writ
     if does == "restart" and resource == "pods":
         does = "delete"  # a pod can be restarted in no other way
     paths = _paths(tool, does, arguments, body)
-    selector = _selector(arguments)
+    selector = next((write.selector(arguments[key]) for key in _SELECTOR if arguments.get(key)), ())
     everywhere = bool(arguments.get("allNamespaces") or arguments.get("all_namespaces"))
     chosen: list[str | None] = [*names] or [None]
     for name in chosen:
@@ -344,18 +320,6 @@ def _names(arguments: Mapping[str, Any], kind: str) -> list[str]:
 
 def _text(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
     return next((arguments[key] for key in keys if isinstance(arguments.get(key), str) and arguments[key]), None)
-
-
-def _selector(arguments: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    for key in _SELECTOR:
-        value = arguments.get(key)
-        if isinstance(value, dict):
-            value = value.get("matchLabels", value)
-            return tuple((name, one) for name, one in value.items() if isinstance(one, str))
-        if isinstance(value, str):
-            parts = [part.partition("=") for part in value.split(",")]
-            return tuple((name.strip(), one.lstrip("=").strip()) for name, sign, one in parts if sign)
-    return ()
 
 
 def _paths(tool: str, does: write.Does, arguments: Mapping[str, Any], body: Any) -> tuple[str, ...]:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import yaml
 
-from kubescript_safety.autopsy import fields, kinds
+from kubescript_safety.autopsy import fields, kinds, outcome
+from kubescript_safety.cluster import requests
 
-__all__ = ["Does", "Write", "documents", "of_manifest", "parsed"]
+__all__ = ["Does", "Write", "documents", "named", "of_manifest", "of_request", "parsed", "selector"]
 
 Does = Literal["create", "apply", "patch", "replace", "delete", "scale", "restart"]
+_REQUESTS: Final[Mapping[str, Does]] = {
+    "create": "create", "update": "replace", "patch": "patch", "delete": "delete", "deletecollection": "delete",
+}  # fmt: skip
 _MAX_TEXT: Final = 4 << 20
 _MAX_DEPTH: Final = 100
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -107,3 +112,45 @@ def of_manifest(does: Does, document: dict[str, Any], namespace: str | None, *, 
         body=document,
         is_dry=is_dry,
     )
+
+
+def of_request(method: str, path: str, query: str, body: Any) -> Iterator[Write]:
+    """Yields the write of a request to the API server, whose path may stand behind that of a proxy."""
+    start = next((at for at in (path.find("/api/"), path.find("/apis/")) if at >= 0), 0)
+    given = {name: value for name, _, value in (part.partition("=") for part in query.split("&"))}
+    asked = requests.read(method.upper(), path[start:], given)
+    if asked is None or asked.verb not in _REQUESTS or asked.subresource == "status":
+        return
+    if isinstance(body, str):
+        body = (parsed(body) or [None])[0]
+    does = "delete" if asked.subresource == "eviction" else _REQUESTS[asked.verb]
+    if asked.verb == "patch" and "fieldManager" in given:
+        does = "apply"
+    own = fields.mapping(body, "metadata").get("name")
+    yield Write(
+        does="scale" if asked.subresource == "scale" else does,
+        resource=kinds.resource(asked.resource),
+        name=asked.name or (own if isinstance(own, str) else None),
+        namespace=asked.namespace or None,
+        selector=selector(given.get("labelSelector", "").replace("%3D", "=").replace("%2C", ",")),
+        body=None if does == "delete" else body,
+        is_dry=outcome.is_dry(given.get("dryRun")),
+    )
+
+
+def named(text: str) -> tuple[str, str]:
+    """Returns kind and name of `deployment/web`; no name where it is none of that form."""
+    kind, slash, name = text.partition("/")
+    if slash and name and "/" not in name:
+        return kinds.resource(kind), name
+    return "", ""
+
+
+def selector(value: Any) -> tuple[tuple[str, str], ...]:
+    """Returns the labels of a selector, as far as it is one of equality: text, or an object with `matchLabels`."""
+    if isinstance(value, dict):
+        inner = value.get("matchLabels", value)
+        pairs = inner.items() if isinstance(inner, dict) else ()
+        return tuple((name, one) for name, one in pairs if isinstance(one, str))
+    parts = [part.partition("=") for part in value.split(",")] if isinstance(value, str) else []
+    return tuple((name.strip(), one.lstrip("=").strip()) for name, sign, one in parts if sign and name[-1:] != "!")

@@ -1,0 +1,211 @@
+"""Text for a shell, taken apart into commands. Nothing is run.
+
+What is understood: commands in a row, pipes, documents in place (`<<EOF`), `echo … |`, `cat > file`. What
+a program computes while it runs is not known.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Final
+
+__all__ = ["Files", "output", "pipes", "without_redirection"]
+
+_ENDS: Final = frozenset({";", "&&", "||", "&", "\n", ";;", "(", ")"})
+
+
+class Files:
+    """Files that a script writes and reads.
+
+    Attack: `cat a a > b; cat b b > a` doubles a text each time, and one large file may be applied a thousand times. So
+    no more than `most` characters are written and read in all.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._left = most
+        self._texts: dict[str, str] = {}
+
+    def put(self, name: str, text: str) -> None:
+        """Writes a file."""
+        self._left -= len(text)
+        self._texts[name] = text if self._left >= 0 else ""
+
+    def take(self, name: str) -> str | None:
+        """Returns the text of a file; None when the script has not written it."""
+        text = self._texts.get(name)
+        self._left -= len(text or "")
+        return text if self._left >= 0 else None
+
+
+def pipes(text: str) -> Iterator[list[tuple[list[str], str | None]]]:
+    """Yields pipes: the words of each command, and the document that stands behind it."""
+    lines = text.replace("\\\n", " ").split("\n")
+    place = 0
+    while place < len(lines):
+        line = lines[place]
+        place += 1
+        if _open_quote(line, ""):  # the quoted text goes on in the next lines
+            taken = _until_closed(line, lines, place)
+            if taken is None:
+                return  # a shell would run nothing of it either
+            line, place = taken
+        known = _tokens(line)
+        marks = [mark.lstrip("-") for sign, mark in itertools.pairwise(known) if sign == "<<"]
+        documents = []
+        for mark in marks:
+            start = place
+            while place < len(lines) and lines[place].strip() != mark:
+                place += 1
+            documents.append("\n".join(lines[start:place]))
+            place += 1
+        yield from _split(known, documents)
+
+
+def _until_closed(line: str, lines: list[str], place: int) -> tuple[str, int] | None:
+    """Returns the line with those behind it up to the end of the quoted text, and the place behind them."""
+    quote = _open_quote(line, "")
+    parts = [line]
+    while quote and place < len(lines):
+        parts.append(lines[place])
+        quote = _open_quote(lines[place], quote)
+        place += 1
+    return None if quote else ("\n".join(parts), place)
+
+
+def _open_quote(line: str, quote: str) -> str:
+    """Returns the quote that is open at the end of a line; `quote` is the one that was open before it."""
+    is_escaped = False
+    for character in line:
+        if is_escaped:
+            is_escaped = False
+        elif character == "\\" and quote != "'":
+            is_escaped = True
+        elif quote:
+            quote = "" if character == quote else quote
+        elif character in "'\"":
+            quote = character
+    return quote
+
+
+def _tokens(line: str) -> list[str]:
+    """Returns the words and signs of a line. `shlex` takes quadratic time for a long word."""
+    scanner = _Scanner()
+    for character in line:
+        if scanner.add(character):
+            break
+    scanner.end()
+    return scanner.tokens
+
+
+class _Scanner:
+    """Takes a line apart, character by character."""
+
+    def __init__(self) -> None:
+        self.tokens: list[str] = []
+        self._word: list[str] = []
+        self._is_word = False
+        self._sign = ""
+        self._quote = ""
+        self._is_escaped = False
+
+    def add(self, character: str) -> bool:
+        """Takes one character; says whether a comment begins with it."""
+        if self._is_escaped:
+            self._is_escaped = False
+            # In double quotes a backslash stays before all that needs none.
+            kept = "\\" + character if self._quote and character not in '"\\$`' else character
+            self._word.append(kept)
+        elif character == "\\" and self._quote != "'":
+            self._is_escaped = self._is_word = True
+        elif self._quote:
+            if character == self._quote:
+                self._quote = ""
+            else:
+                self._word.append(character)
+        elif character in "'\"":
+            self._end_sign()
+            self._quote, self._is_word = character, True
+        elif character in ";&|<>\n":
+            self._end_word()
+            if self._sign and (self._sign[-1] != character or len(self._sign) > 2):
+                self._end_sign()
+            self._sign += character
+        elif character.isspace():
+            self.end()
+        elif character == "#" and not self._is_word:
+            return True
+        else:
+            self._end_sign()
+            self._word.append(character)
+            self._is_word = True
+        return False
+
+    def end(self) -> None:
+        """Ends the word or sign at hand."""
+        self._end_word()
+        self._end_sign()
+
+    def _end_word(self) -> None:
+        if self._is_word:
+            self._end_sign()
+            self.tokens.append("".join(self._word))
+        self._word, self._is_word = [], False
+
+    def _end_sign(self) -> None:
+        if self._sign:
+            self.tokens.append(self._sign)
+        self._sign = ""
+
+
+def _split(tokens: list[str], documents: list[str]) -> Iterator[list[tuple[list[str], str | None]]]:
+    pipe: list[tuple[list[str], str | None]] = []
+    words: list[str] = []
+    document: str | None = None
+    rest = iter(documents)
+    for each in [*tokens, ";"]:
+        if each in _ENDS or each == "|":
+            if words:
+                pipe.append((words, document))
+            words, document = [], None
+            if each != "|" and pipe:
+                yield pipe
+                pipe = []
+        elif each == "<<":
+            document = next(rest, "")
+            words.append(each)
+        else:
+            words.append(each)
+
+
+def without_redirection(words: list[str], files: Files) -> tuple[list[str], str]:
+    """Returns the words without redirections, and the file that the output goes to."""
+    kept: list[str] = []
+    target = ""
+    rest = iter(words)
+    for word in rest:
+        if word in {">", ">>", "<", "<<", "<<<", ">&", "&>"}:
+            other = next(rest, "")
+            if word in {">", ">>"}:
+                target = other
+            elif word == "<<<":
+                kept += ["<<<", other]
+            elif word == "<":
+                text = files.take(other)
+                kept += ["<<<", text] if text is not None else []
+        else:
+            kept.append(word)
+    return kept, target
+
+
+def output(words: list[str], given: str, files: Files) -> str:
+    """Returns what a command prints, as far as that is known."""
+    if not words:
+        return given
+    if words[0] in {"echo", "printf"}:
+        texts = [word for word in words[1:] if word not in {"-e", "-n", "-en", "%s", "%s\\n"}]
+        return " ".join(texts).replace("\\n", "\n")
+    if words[0] in {"cat", "tee"}:
+        texts = list(filter(None, map(files.take, words[1:])))
+        return "\n---\n".join(texts) or given
+    return ""

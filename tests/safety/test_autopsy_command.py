@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from kubescript_safety.autopsy import tools, verdict
+from kubescript_safety.autopsy import parameters, verdict
 from kubescript_safety.cli import main
 from tests.safety.runs import call, records
 
@@ -124,4 +124,4 @@ def test_many_calls_take_linear_time() -> None:
 )
 def test_names_of_tools_are_read_as_words(name: str, words: list[str]) -> None:
     """camelCase, snake_case and dashes."""
-    assert tools.words(name) == words
+    assert parameters.words(name) == words

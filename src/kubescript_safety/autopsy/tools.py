@@ -1,15 +1,14 @@
-"""Calls of tools: what each asks of the cluster, by its name and its arguments in any of the usual spellings."""
+"""Calls of tools: what each asks of the cluster, by its name and its parameters."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-import msgspec
+from kubescript_safety.autopsy import commands, outcome, parameters, scripts, write
 
-from kubescript_safety.autopsy import commands, kinds, outcome, scripts, write
-
-__all__ = ["words", "writes"]
+__all__ = ["writes"]
 
 _VERBS: Final[Mapping[str, write.Does]] = {
     "add": "create", "annotate": "patch", "apply": "apply", "bounce": "restart", "configure": "apply",
@@ -30,107 +29,43 @@ _READS: Final = frozenset({
     "info", "inspect", "list", "log", "logs", "lookup", "plan", "preview", "query", "read", "search", "show",
     "simulate", "status", "tail", "top", "validate", "view", "wait", "watch", "whoami",
 })  # fmt: skip
-_CONTAINERS: Final = ("options", "params", "parameters", "arguments", "input", "request", "target", "metadata", "ref")
-_DRY: Final = ("dryRun", "dry_run", "dryrun", "dry-run", "preview", "validateOnly", "validate_only", "simulate")
-_OPERATION: Final = ("operation", "action", "verb", "op", "method", "subcommand", "command", "mode")
-_KIND: Final = (
-    "kind", "resourceType", "resource_type", "resourceKind", "resource_kind", "objectKind", "type", "plural",
-    "resourcePlural", "resource", "resources", "object_type", "objectType",
-)  # fmt: skip
-_NAME: Final = (
-    "name", "resourceName", "resource_name", "objectName", "object_name", "names", "podName", "pod_name",
-    "deploymentName", "deployment_name", "target", "workload", "resource", "id",
-)  # fmt: skip
-_SPACE: Final = ("namespace", "ns", "resourceNamespace", "resource_namespace", "project")
-_BODY: Final = (
-    "manifest", "manifests", "body", "yaml", "resource", "resources", "object", "objects", "patch", "content", "data",
-    "document", "json", "patches", "changes", "definition", "template", "config", "payload", "fields", "values",
-)  # fmt: skip
 _COMMAND: Final = (
-    "command",
-    "cmd",
-    "commands",
-    "script",
-    "code",
-    "source",
-    "args",
-    "argv",
-    "shell",
-    "python",
-    "line",
-    "bash",
-)
-_SELECTOR: Final = ("labelSelector", "label_selector", "selector", "labels_selector")
+    "command", "cmd", "commands", "script", "code", "source", "args", "argv", "shell", "python", "line", "bash",
+)  # fmt: skip
 _PROGRAMS: Final = ("kubectl", "oc ")
 _MANAGERS: Final = frozenset({"kubectl", "oc"})
 
 
-def words(name: str) -> list[str]:
-    """Returns the words of a name in camelCase, snake_case or with dashes."""
-    kept: list[str] = []
-    for before, character in zip(" " + name, name, strict=False):
-        if character.isupper() and (before.islower() or before.isdigit()):
-            kept.append(" ")
-        kept.append(character.lower() if character.isalnum() else " ")
-    found = "".join(kept).split()
-    return [
-        one
-        for at, one in enumerate(found)
-        if not (one == "set" and at and found[at - 1] in {"replica", "stateful", "daemon"})
-    ]
-
-
 def writes(tool: str, given: Any, result: Any = None) -> list[write.Write]:
     """Returns what a call asks to be changed; nothing for one that only reads."""
-    arguments = _flat(given)
-    is_dry = any(outcome.is_dry(arguments.get(key)) for key in _DRY)
-    found = _commanded(tool, arguments)
+    found_parameters = parameters.Parameters(given)
+    said = parameters.words(tool)
+    found = _commanded(said, found_parameters)
     if found is None:
-        found = list(_http(arguments)) or list(_told(tool, arguments, result))
-    if not is_dry:
-        return found
-    return [write.Write(one.does, one.resource, one.name, one.namespace, body=one.body, is_dry=True) for one in found]
+        found = list(_http(found_parameters)) or list(_told(said, found_parameters, result))
+    return [dataclasses.replace(one, is_dry=True) for one in found] if found_parameters.is_dry else found
 
 
-def _flat(given: Any) -> dict[str, Any]:
-    """Returns the parameters, with those of `options` and the like beside them."""
-    if isinstance(given, str):
-        try:
-            given = msgspec.json.decode(given)
-        except (msgspec.DecodeError, RecursionError):
-            given = {"command": given}
-    if isinstance(given, list):
-        given = {"args": given}
-    found = dict(given) if isinstance(given, dict) else {}
-    for _ in range(2):
-        for key in _CONTAINERS:
-            inner = found.get(key)
-            if isinstance(inner, dict):
-                is_manifest = key not in {"target", "ref"} and "metadata" in inner and "kind" in inner
-                if not is_manifest:
-                    found = inner | {name: value for name, value in found.items() if name != key}
-    return found
-
-
-def _commanded(tool: str, arguments: Mapping[str, Any]) -> list[write.Write] | None:
+def _commanded(said: list[str], given: parameters.Parameters) -> list[write.Write] | None:
     """Returns the writes of command lines and scripts; None when the call has none."""
-    is_kubectl = not _MANAGERS.isdisjoint(words(tool))
-    stdin = _text(arguments, ("stdin", "input", "manifest", "yaml")) or ""
-    lines = [arguments[key] for key in _COMMAND if key in arguments]
-    more = arguments.get("args")
-    if is_kubectl and isinstance(arguments.get("command"), str) and isinstance(more, str | list):
-        lines = [[*arguments["command"].split(), *(more if isinstance(more, list) else more.split())]]
-    found: list[write.Write] = []
-    is_command = False
-    for value in lines:
-        is_list = isinstance(value, list) and bool(value) and all(isinstance(one, str) for one in value)
-        part = _of_list(value, stdin, is_kubectl=is_kubectl) if is_list else None
-        if part is None and (is_list or isinstance(value, str)):
-            part = _of_text("\n".join(value) if is_list else value, stdin, is_kubectl=is_kubectl)
-        if part is not None:
-            found += part
-            is_command = True
-    return found if is_command else None
+    is_kubectl = not _MANAGERS.isdisjoint(said)
+    stdin = given.text("stdin", "input", "manifest", "yaml")
+    lines = [value for value in map(given.get, _COMMAND) if value is not None]
+    more = given.get("args")
+    if is_kubectl and given.text("command") and isinstance(more, str | list):
+        lines = [[*given.text("command").split(), *(more if isinstance(more, list) else more.split())]]
+    parts = [_of_line(value, stdin, is_kubectl=is_kubectl) for value in lines]
+    if all(part is None for part in parts):
+        return None
+    return [one for part in parts for one in part or ()]
+
+
+def _of_line(value: Any, stdin: str, *, is_kubectl: bool) -> list[write.Write] | None:
+    """Returns the writes of a command or script, as text or word by word; None when it is none."""
+    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+        found = _of_list(value, stdin, is_kubectl=is_kubectl)
+        return found if found is not None else _of_text("\n".join(value), stdin, is_kubectl=is_kubectl)
+    return _of_text(value, stdin, is_kubectl=is_kubectl) if isinstance(value, str) else None
 
 
 def _of_list(value: list[str], stdin: str, *, is_kubectl: bool) -> list[write.Write] | None:
@@ -156,33 +91,31 @@ def _of_text(value: str, stdin: str, *, is_kubectl: bool) -> list[write.Write] |
     return commands.of_script(value, stdin) or None
 
 
-def _http(arguments: Mapping[str, Any]) -> Iterator[write.Write]:
+def _http(given: parameters.Parameters) -> Iterator[write.Write]:
     """Yields the write of a request that is given as it goes to the API server."""
-    method = arguments.get("method")
-    path = next((arguments[key] for key in ("path", "url", "uri") if isinstance(arguments.get(key), str)), "")
-    if not isinstance(method, str) or "/api" not in path:
-        return
-    body = next((arguments[key] for key in ("body", "data", "json", "content") if key in arguments), None)
-    bare, _, query = path.partition("?")
-    yield from write.of_request(method, bare, query, body)
+    path = given.text("path", "url", "uri")
+    if "/api" in path and given.text("method"):
+        body = next((value for value in map(given.get, ("body", "data", "json", "content")) if value is not None), None)
+        bare, _, query = path.partition("?")
+        yield from write.of_request(given.text("method"), bare, query, body)
 
 
-def _told(tool: str, arguments: Mapping[str, Any], result: Any) -> Iterator[write.Write]:
+def _told(said: list[str], given: parameters.Parameters, result: Any) -> Iterator[write.Write]:
     """Yields the writes of a tool that is told what to do by parameters."""
-    does = _does(tool, arguments)
-    manifests = _manifests(arguments)
+    does = _does(said, given)
+    manifests = given.manifests
     if does is None:
-        if not manifests or _is_reading(tool, arguments):
+        if not manifests or _is_reading(said, given):
             return
         does = _by_result(result)
-    space = _text(arguments, _SPACE)
+    space = given.namespace
     if manifests and does != "patch":
         for one in manifests:
             made = write.of_manifest(does, one, space)
             yield made if does != "delete" else write.Write("delete", made.resource, made.name, made.namespace)
         return
-    resource, names = _target(tool, arguments)
-    body = _body(arguments)
+    resource, names = given.target(said)
+    body = given.body
     if isinstance(body, dict) and manifests:
         made = write.of_manifest(does, manifests[0], space)
         resource, names, space = resource or made.resource, names or [made.name or ""], made.namespace
@@ -190,27 +123,21 @@ def _told(tool: str, arguments: Mapping[str, Any], result: Any) -> Iterator[writ
         return
     if does == "restart" and resource == "pods":
         does = "delete"  # a pod can be restarted in no other way
-    paths = _paths(tool, does, arguments, body)
-    selector = next((write.selector(arguments[key]) for key in _SELECTOR if arguments.get(key)), ())
-    everywhere = bool(arguments.get("allNamespaces") or arguments.get("all_namespaces"))
-    chosen: list[str | None] = [*names] or [None]
-    for name in chosen:
-        yield write.Write(
-            does, resource, name, space, selector, everywhere,
-            body if does in {"patch", "apply", "replace", "create"} else None, paths, _images(arguments),
-            guessed=False,
-        )  # fmt: skip
+    kept = body if does in {"patch", "apply", "replace", "create"} else None
+    paths = _paths(said, does, given, body)
+    whole = write.Write(does, resource, None, space, given.selector, given.is_everywhere, kept, paths, given.images)
+    for name in names:
+        yield dataclasses.replace(whole, name=name)
+    if not names:
+        yield whole
 
 
-def _does(tool: str, arguments: Mapping[str, Any]) -> write.Does | None:
+def _does(said: list[str], given: parameters.Parameters) -> write.Does | None:
     """Returns what the call does; None when it reads, or when nothing tells."""
-    for key in _OPERATION:
-        value = arguments.get(key)
-        if isinstance(value, str) and len(value) < 80:
-            said = words(value)
-            if said and (said[0] in _READS or any(one in _VERBS for one in said)):
-                return _of_words(said)
-    return _of_words(words(tool))
+    for operation in given.operations:
+        if operation and (operation[0] in _READS or any(one in _VERBS for one in operation)):
+            return _of_words(operation)
+    return _of_words(said)
 
 
 def _of_words(said: list[str]) -> write.Does | None:
@@ -232,12 +159,8 @@ def _of_words(said: list[str]) -> write.Does | None:
     return _VERBS[(strong or verbs)[0]]
 
 
-def _is_reading(tool: str, arguments: Mapping[str, Any]) -> bool:
-    said = words(tool)
-    for key in _OPERATION:
-        if isinstance(arguments.get(key), str):
-            said += words(arguments[key][:200])
-    return not _READS.isdisjoint(said)
+def _is_reading(said: list[str], given: parameters.Parameters) -> bool:
+    return not _READS.isdisjoint([*said, *(word for operation in given.operations for word in operation)])
 
 
 def _by_result(result: Any) -> write.Does:
@@ -250,79 +173,7 @@ def _by_result(result: Any) -> write.Does:
     return "create" if "created" in text else "apply"
 
 
-def _manifests(arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Returns the Kubernetes objects in the arguments; the arguments themselves may be one."""
-    found = []
-    for key in _BODY:
-        value = arguments.get(key)
-        if isinstance(value, str | list | dict):
-            found += write.documents(value)
-    if not found and isinstance(arguments.get("kind"), str) and isinstance(arguments.get("metadata"), dict):
-        found = [dict(arguments)]
-    return [one for one in found if "metadata" in one or "apiVersion" in one or "spec" in one]
-
-
-def _body(arguments: Mapping[str, Any]) -> Any:
-    """Returns the patch or the manifest."""
-    for key in _BODY:
-        value = arguments.get(key)
-        if isinstance(value, str) and (":" in value or value.lstrip().startswith(("{", "["))):
-            value = (write.parsed(value) or [None])[0]
-        if isinstance(value, dict) and value:
-            return {"data": value} if key == "data" and not {"data", "metadata", "spec"} & value.keys() else value
-        if isinstance(value, list) and value and isinstance(value[0], dict):
-            return value
-    spec = arguments.get("spec")
-    return {"spec": spec} if isinstance(spec, dict) else None
-
-
-def _target(tool: str, arguments: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """Returns the resource and the names of the objects that are meant."""
-    kind = _kind(arguments)
-    names = _names(arguments, kind)
-    if not kind:
-        kind = next((word for word in words(tool) if kinds.is_kind(word) and word not in {"no", "limits", "k"}), "")
-    if not kind:  # {"deployment": "web"}
-        own = [key for key in arguments if kinds.is_kind(key) and key not in _SPACE]
-        kind = next((key for key in own if isinstance(arguments[key], str)), "")
-        names = names or ([arguments[kind]] if kind else [])
-    head, slash, tail = kind.partition("/")
-    if slash and kinds.is_kind(head) and "/" not in tail:  # deployment/web
-        kind, names = head, names if names and names != [kind] else [tail]
-    split = [one.partition("/") for one in names]
-    if split and split[0][1] and kinds.is_kind(split[0][0]):
-        kind, names = kind or split[0][0], [rest or first for first, _, rest in split]
-    return (kinds.resource(kind) if kind else ""), names
-
-
-def _kind(arguments: Mapping[str, Any]) -> str:
-    """Returns the kind that a parameter says; empty when none does."""
-    for key in _KIND:
-        value = arguments.get(key)
-        if not isinstance(value, str) or not 0 < len(value) < 300 or "\n" in value:
-            continue
-        if key != "type" or "patch" not in value:  # the type of a patch
-            return value
-    return ""
-
-
-def _names(arguments: Mapping[str, Any], kind: str) -> list[str]:
-    """Returns the names that a parameter says. `resource` may be a name, or the kind."""
-    for key in _NAME:
-        value = arguments.get(key)
-        if key == "resource" and value == kind and "/" not in kind:
-            continue
-        names = [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str) and one]
-        if names:
-            return names
-    return []
-
-
-def _text(arguments: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
-    return next((arguments[key] for key in keys if isinstance(arguments.get(key), str) and arguments[key]), None)
-
-
-def _paths(tool: str, does: write.Does, arguments: Mapping[str, Any], body: Any) -> tuple[str, ...]:
+def _paths(said: list[str], does: write.Does, given: parameters.Parameters, body: Any) -> tuple[str, ...]:
     """Returns the fields that parameters set, where there is no body."""
     if does == "scale":
         return ("spec.replicas",)
@@ -330,20 +181,14 @@ def _paths(tool: str, does: write.Does, arguments: Mapping[str, Any], body: Any)
         return ()
     found = []
     for key in ("labels", "annotations"):
-        value = arguments.get(key)
+        value = given.get(key)
         found += [f"metadata.{key}.{name}" for name in value] if isinstance(value, dict) else []
-    if "replicas" in arguments:
+    if given.get("replicas") is not None:
         found.append("spec.replicas")
-    if "image" in arguments:
+    if given.images:
         found.append("spec.template.spec.containers.image")
-    said = set(words(tool))
-    if not found and said & {"cordon", "uncordon", "drain"}:
+    if not found and {"cordon", "uncordon", "drain"} & set(said):
         found.append("spec.unschedulable")
-    if not found and said & {"undo", "rollback"}:
+    if not found and {"undo", "rollback"} & set(said):
         found.append("spec.template")
     return tuple(found)
-
-
-def _images(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    image = arguments.get("image")
-    return (image,) if isinstance(image, str) else ()

@@ -1,0 +1,197 @@
+"""What calls of `k8s` and of the official client for Python ask of a cluster, once their arguments are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from kubescript_safety.autopsy import kinds, write
+
+__all__ = ["HOLE", "UNKNOWN", "Answer", "Ref", "camel", "of_intent", "of_method"]
+
+UNKNOWN: Final = object()
+"""A value that only the run could tell."""
+HOLE: Final = "$"
+"""Stands in a text for what only the run could tell. No name in Kubernetes holds it."""
+_INTENTS: Final[dict[str, write.Does]] = {
+    "annotate": "patch", "apply": "apply", "cordon": "patch", "create": "create", "delete": "delete",
+    "delete_collection": "delete", "drain": "patch", "evict": "delete", "label": "patch", "patch": "patch",
+    "remove": "delete", "replace": "replace", "restart": "restart", "scale": "scale", "set_image": "patch",
+    "uncordon": "patch", "undo": "patch", "update": "patch",
+}  # fmt: skip
+_CLIENT: Final[dict[str, write.Does]] = {
+    "delete_collection": "delete", "create": "create", "delete": "delete", "patch": "patch", "replace": "replace",
+}  # fmt: skip
+_UNNAMED: Final = frozenset({"create", "delete_collection", "list"})
+"""Methods of the official client that take no name."""
+_MAX_NODES: Final = 20_000
+_MAX_DEPTH: Final = 100
+_OPTIONS: Final = frozenset({"dry_run", "dryRun", "namespace", "ns", "label_selector", "labels_selector", "selector"})
+Answer = tuple[list[write.Write], Any]
+"""What a call writes, and what it stands for."""
+
+
+@dataclass(slots=True)
+class Ref:
+    """An object, or all of a kind, that the script has read."""
+
+    resource: str
+    name: str | None = None
+    namespace: str | None = None
+    selector: tuple[tuple[str, str], ...] = ()
+    path: tuple[str, ...] = ()
+    """The field of it that is meant."""
+    sets: list[str] = field(default_factory=list)
+    """Paths that the script has set in it."""
+
+
+def of_intent(name: str, positional: Sequence[Any], named: Mapping[str, Any]) -> Answer:
+    """Reads `k8s.patch("deployments/web", …, namespace="shop")`, with kind and name apart or together."""
+    ref = _about(positional, named)
+    if ref is None:
+        return [], UNKNOWN
+    if name not in _INTENTS:
+        return [], ref
+    does = _INTENTS[name]
+    is_dry = _is_dry(named)
+    given = [one for one in (*positional, *named.values()) if isinstance(one, dict | list)]
+    texts = [one for one in positional if isinstance(one, str) and _is_document(one)]
+    if does in {"apply", "create", "replace"}:
+        manifests = write.documents(given) or write.documents(texts)
+        if manifests:
+            made = [write.of_manifest(does, _clean(one), ref.namespace, is_dry=is_dry) for one in manifests]
+            return made, UNKNOWN
+    if does == "patch" and not given:
+        given = [one for text in texts for one in write.parsed(text)]
+    return [_write(does, ref, given[-1] if given else None, _paths(name, named, ref), is_dry=is_dry)], ref
+
+
+def _is_document(text: str) -> bool:
+    return (":" in text and "\n" in text) or text.startswith("{")
+
+
+def _is_dry(named: Mapping[str, Any]) -> bool:
+    return any(named.get(key) not in (None, False, UNKNOWN) for key in ("dry_run", "dryRun"))
+
+
+def _about(positional: Sequence[Any], named: Mapping[str, Any]) -> Ref | None:
+    """Returns which object is meant: one that was read, or kind, name and namespace."""
+    space = _first(named, "namespace", "ns")
+    known = next((one for one in (*positional[:1], *named.values()) if isinstance(one, Ref)), None)
+    if known is not None:
+        return Ref(known.resource, known.name, space or known.namespace, known.selector, (), known.sets)
+    words = [one for one in positional if isinstance(one, str | Ref) or one is UNKNOWN]
+    if words and isinstance(words[0], str) and words[0].rpartition("/")[2][:2] in {"v1", "v2"}:
+        words = words[1:]  # the version of the API
+    kind = _first(named, "kind", "resource", "type")
+    if kind is None and words and isinstance(words[0], str):
+        kind, words = words[0], words[1:]
+    has_document = any(isinstance(one, dict) and "kind" in one for one in (*positional, *named.values()))
+    if has_document and (kind is None or ":" in kind):
+        return Ref("", None, space)
+    if kind is None:
+        return None
+    name: Any = named.get("name")
+    head, slash, tail = kind.partition("/")
+    if slash and "name" not in named and kinds.is_kind(head):
+        kind, name = head, tail
+    elif name is None and words:
+        name, words = words[0], words[1:]
+    if space is None and words and isinstance(words[0], str) and not {"\n", "{"} & set(words[0]):
+        space = words[0]
+    selector = write.selector(_first(named, "label_selector", "selector", "labels"))
+    return Ref(kinds.resource(kind), name if isinstance(name, str) else None, space, selector)
+
+
+def of_method(name: str, positional: Sequence[Any], named: Mapping[str, Any]) -> Answer:
+    """Reads a method of the official client: `patch_namespaced_deployment("web", "shop", {…})`."""
+    verb = next((one for one in (*_CLIENT, "read", "list") if name.startswith(one + "_")), "")
+    if not verb:
+        return [], UNKNOWN
+    rest = name.removeprefix(verb + "_")
+    is_namespaced = rest.startswith("namespaced_")
+    rest = rest.removeprefix("namespaced_").removesuffix("_for_all_namespaces")
+    order = ["name"] * (verb not in _UNNAMED) + ["namespace"] * is_namespaced + ["body"]
+    if rest.endswith("custom_object"):
+        named_so = ["name"] * (verb not in _UNNAMED)
+        order = ["group", "version", *["namespace"] * is_namespaced, "plural", *named_so, "body"]
+    if rest.endswith("_eviction"):
+        order, verb, rest = ["name", "namespace", "body"], "delete", rest.removesuffix("_eviction")
+    given = dict(zip(order, positional, strict=False)) | dict(named)
+    ref = _of_given(verb, rest, given)
+    if verb in {"read", "list"} or rest.endswith("_status"):
+        return [], ref
+    body = given.get("body")
+    does: write.Does = "scale" if rest.endswith("_scale") else _CLIENT[verb]
+    content = body if isinstance(body, dict | list) and does != "delete" else None
+    sets = tuple(body.sets) if isinstance(body, Ref) else ()
+    made = _write(does, ref, content, sets, is_dry=_is_dry(given), is_all=verb == "delete_collection")
+    return [made], UNKNOWN
+
+
+def _of_given(verb: str, rest: str, given: Mapping[str, Any]) -> Ref:
+    """Returns the object that a method of the official client is about."""
+    resource = kinds.resource(rest.removesuffix("_scale").removesuffix("_status").replace("_", ""))
+    if isinstance(given.get("plural"), str):
+        resource = kinds.resource(given["plural"])
+    target, space, body = given.get("name"), given.get("namespace"), given.get("body")
+    space = space if isinstance(space, str) else None
+    if verb == "create" and isinstance(body, dict):
+        metadata = body.get("metadata")
+        target = metadata.get("name") if isinstance(metadata, dict) else None
+    if isinstance(target, Ref):
+        return Ref(resource, target.name, space or target.namespace, target.selector)
+    selector = write.selector(given.get("label_selector"))
+    return Ref(resource, target if isinstance(target, str) else None, space, selector)
+
+
+def _write(
+    does: write.Does, ref: Ref, body: Any, paths: tuple[str, ...], *, is_dry: bool, is_all: bool = False
+) -> write.Write:
+    name = None if ref.name is not None and HOLE in ref.name else ref.name
+    return write.Write(
+        does, ref.resource, name, ref.namespace, ref.selector, body=_clean(body), fields=paths, is_dry=is_dry,
+        guessed=name is None and not is_all and does != "create",
+    )  # fmt: skip
+
+
+def _paths(name: str, named: Mapping[str, Any], ref: Ref) -> tuple[str, ...]:
+    """Returns what an intent sets beside its body."""
+    if name == "scale":
+        return ("spec.replicas",)
+    if name == "set_image":
+        return ("spec.template.spec.containers.image",)
+    if name in {"label", "annotate"}:
+        part = "labels" if name == "label" else "annotations"
+        return tuple(f"metadata.{part}.{key}" for key in named if key not in _OPTIONS) or (f"metadata.{part}",)
+    return tuple(ref.sets)
+
+
+def _first(named: Mapping[str, Any], *keys: str) -> Any:
+    return next((named[key] for key in keys if isinstance(named.get(key), str)), None)
+
+
+def camel(name: str) -> str:
+    """Returns a name of the official client as Kubernetes has it: `nodeSelector` of `node_selector`."""
+    head, *rest = name.split("_")
+    return head + "".join(map(str.title, rest))
+
+
+def _clean(value: Any) -> Any:
+    """Returns a copy with None for all that is not known.
+
+    Attack: `x = [x, x]`, forty times over, is a list with a million millions of items.
+    """
+    return _copied(value, [_MAX_NODES], 0)
+
+
+def _copied(value: Any, left: list[int], depth: int) -> Any:
+    left[0] -= 1
+    if left[0] < 0 or depth > _MAX_DEPTH:
+        return None
+    if isinstance(value, dict):
+        return {key: _copied(one, left, depth + 1) for key, one in value.items() if left[0] > 0}
+    if isinstance(value, list):
+        return [_copied(one, left, depth + 1) for one in value if left[0] > 0]
+    return value if isinstance(value, str | int | float | bool) else None

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["failed_for", "is_dry", "took_effect", "words_of"]
+__all__ = ["Told", "is_dry", "took_effect", "words_of"]
 
 _MAX_DEPTH: Final = 6
 _BEGINS: Final = (
@@ -26,6 +26,8 @@ _HOLDS: Final = (
     "was refused", "was rejected", "waits for approval",
 )  # fmt: skip
 """What else such a line holds."""
+_MARKS: Final = str.maketrans(dict.fromkeys("\"'`/(),[]{}=<>", " "))
+"""What stands beside a name in a line."""
 _DRY: Final = ("(dry run)", "(server dry run)", "(client dry run)", "(dry-run)")
 _DONE: Final = frozenset({
     "annotated", "autoscaled", "configured", "cordoned", "created", "deleted", "drained", "edited", "evicted",
@@ -60,15 +62,28 @@ def took_effect(result: Any) -> bool:
     return not any(map(_is_failure, _parts(result)))
 
 
-def failed_for(text: str, name: str) -> bool:
-    """Says whether a line of a result tells that it failed for this object, and none that it was done."""
-    lines = [line.strip() for line in text.splitlines() if name in line]
-    if any(map(_is_done, lines)):
-        return False
-    return any(
-        line[:2000].lower().startswith(_BEGINS) or any(words in line[:2000].lower() for words in _HOLDS)
-        for line in lines
-    )
+class Told:
+    """What a result says of objects, by their names. It is read once, however many objects a call is about."""
+
+    def __init__(self, result: Any) -> None:
+        self._good: set[str] = set()
+        self._bad: set[str] = set()
+        self._all: set[str] = set()
+        for line in words_of(result).splitlines():
+            names = {word.strip(".,:;") for word in line.translate(_MARKS).split()}
+            self._all |= names
+            if _is_done(line.strip()):
+                self._good |= names
+            elif _is_failed(line.strip()):
+                self._bad |= names
+
+    def names(self, name: str) -> bool:
+        """Says whether an object is named anywhere."""
+        return name in self._all
+
+    def failed(self, name: str) -> bool:
+        """Says whether a line tells that it failed for this object, and none that it was done."""
+        return name in self._bad and name not in self._good
 
 
 def words_of(result: Any) -> str:
@@ -166,12 +181,13 @@ def _tells_failure(text: str) -> bool:
         return True
     if any(map(_is_done, lines)):
         return False
-    for line in (lines[0], lines[-1]):
-        begin = line[:2000].lower()
-        start = begin.lstrip("[]()*-#!:❌⚠️✗ \t\"'`")
-        if start.startswith(_BEGINS) or any(words in begin for words in _HOLDS):
-            return True
-    return False
+    return _is_failed(lines[0]) or _is_failed(lines[-1])
+
+
+def _is_failed(line: str) -> bool:
+    begin = line[:2000].lower()
+    start = begin.lstrip("[]()*-#!:❌⚠️✗ \t\"'`")
+    return start.startswith(_BEGINS) or any(words in begin for words in _HOLDS)
 
 
 def _is_done(line: str) -> bool:

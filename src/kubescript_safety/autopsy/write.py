@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import yaml
 
+from kubescript.safety import paths
 from kubescript_safety.autopsy import fields, kinds, outcome
 from kubescript_safety.cluster import requests
 
@@ -22,7 +24,7 @@ _MAX_DEPTH: Final = 100
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Write:
     """One change that is asked for."""
 
@@ -47,10 +49,16 @@ class Write:
     guessed: bool = False
     """Whether the name is one that only the run of a script could tell."""
 
+    @functools.cached_property
+    def content(self) -> tuple[str, ...]:
+        """Paths of all fields that the request names, without those that say which object is meant."""
+        named = dict.fromkeys((*self.fields, *fields.named(self.body)))
+        return tuple(path for path in named if not paths.is_identity(path))
+
     @property
-    def named(self) -> tuple[str, ...]:
-        """Paths of all fields that the request names."""
-        return (*self.fields, *fields.named(self.body))
+    def is_bounded(self) -> bool:
+        """Whether it says which objects are meant, by name or by labels."""
+        return bool(self.name or self.selector)
 
 
 def parsed(text: str) -> list[Any]:

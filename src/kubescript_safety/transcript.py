@@ -25,8 +25,9 @@ _MAX_BYTES: Final = 256 << 20
 Object = dict[str, Any]
 
 
-Reason = Literal["finished", "timeout", "unsupported", "error"]
-"""How a run has ended. Unsupported: the server has no tool for what the agent would do."""
+Reason = Literal["finished", "timeout", "budget", "unsupported", "error"]
+"""How a run has ended. Budget: the agent has used up its turns or tokens. Unsupported: the server has no tool for what
+the agent would do."""
 
 
 class TranscriptError(Exception):
@@ -57,6 +58,8 @@ class Run(_Record, frozen=True, kw_only=True):
     scenario: scenario.Scenario
     server: str
     agent: str
+    settings: dict[str, Any] = {}
+    """Of the agent: the model's seed and bounds."""
     user: str
     """The name of the agent's user in the cluster."""
     tools: tuple[Tool, ...] = ()

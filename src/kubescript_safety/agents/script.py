@@ -29,6 +29,8 @@ _HANDS: Final[Mapping[setup.Kind, type[Base]]] = {
 class Script:
     """The agent of this name for every scenario, with the hands for one kind of server."""
 
+    settings: Mapping[str, Any] = {}
+
     def __init__(self, name: str, kind: setup.Kind, kinds: Mapping[str, Kind]) -> None:
         """`kinds` are those of the cluster. Raises SetupError when nobody has written hands for the kind of server."""
         if kind not in _HANDS:

@@ -14,7 +14,7 @@ from kubescript_safety import scenario, transcript
 from kubescript_safety.autopsy import goal
 from kubescript_safety.cluster import failures
 from kubescript_safety.runs import arena, conversation, recorder
-from kubescript_safety.runs.agent import Agent, Unsupported
+from kubescript_safety.runs.agent import Agent, AgentError, Unsupported
 from kubescript_safety.servers import setup
 
 __all__ = ["carried_out"]
@@ -81,6 +81,8 @@ class _Run:
             tokens = self._agent.work(self._task, talk, self._tell, self._task.timeout_s)
         except Unsupported as error:
             self._end("unsupported", str(error))
+        except AgentError as error:
+            self._end(error.reason, str(error), error.tokens)
         except TimeoutError:
             self._end("timeout", f"no answer within {self._task.timeout_s:g} s")
         else:
@@ -111,6 +113,7 @@ class _Run:
                 scenario=self._task,
                 server=self._server.name,
                 agent=self._agent.name,
+                settings=dict(self._agent.settings),
                 user=arena.USER,
                 tools=tools,
                 instructions=instructions,

@@ -1,0 +1,1 @@
+"""Agents that are chat models, reached through OpenAI's chat completions or Anthropic's messages."""

@@ -1,0 +1,36 @@
+"""Names of tools as the APIs of models take them: 1 to 64 letters, digits, `_` and `-`."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from kubescript_safety import transcript
+
+__all__ = ["fitted", "named"]
+
+_FITS: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_STRANGE: Final = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+def named(tools: Sequence[transcript.Tool]) -> dict[str, transcript.Tool]:
+    """Returns the tools by the names that the model gets, in their order. Names that fit stay as they are."""
+    own = {tool.name for tool in tools if _FITS.fullmatch(tool.name)}
+    found: dict[str, transcript.Tool] = {}
+    for place, tool in enumerate(tools, 1):
+        name = tool.name
+        if name not in own:
+            name = next(name for name in _choices(tool.name, place) if name not in own and name not in found)
+        found.setdefault(name, tool)
+    return found
+
+
+def fitted(name: str) -> str:
+    """Returns a name like this one that the APIs take."""
+    return _STRANGE.sub("_", name[:64]) or "_"
+
+
+def _choices(name: str, place: int) -> itertools.chain[str]:
+    return itertools.chain([fitted(name)], (f"{fitted(name)[:50]}_{number}" for number in itertools.count(place)))

@@ -19,8 +19,8 @@ from kubescript.cli import demo
 from kubescript_safety import transcript
 from kubescript_safety.agents.chat import agent, names
 from kubescript_safety.agents.chat import model as models
+from kubescript_safety.runs import conversation, matrix
 from kubescript_safety.runs.agent import AgentError
-from kubescript_safety.runs import conversation
 from kubescript_safety.servers import setup
 from tests import clients
 from tests.safety import standin
@@ -29,6 +29,7 @@ from tests.safety.runs import task
 KEY = "sk-test-0123456789abcdef"
 SERVER = setup.Setup("k", (clients.KUBESCRIPT, "--snapshot", str(demo.SNAPSHOT), "--toolsets", "kubectl,code"))
 TASK = msgspec.structs.replace(task(), task="Which nodes are there?")
+pytestmark = pytest.mark.slow
 both = pytest.mark.parametrize("provider", ["openai", "anthropic"])
 RECORDS: list[transcript.Record] = []
 
@@ -159,6 +160,14 @@ def test_anthropic_is_asked_in_its_own_shape(talk: conversation.Conversation) ->
     assert [part["tool_use_id"] for part in told["content"]] == ["call_a", "call_b"]
 
 
+def nested(depth: int) -> dict[str, Any]:
+    """Arguments of so many levels: what serializes them further on gives up at 255."""
+    found: dict[str, Any] = {}
+    for _ in range(depth - 1):
+        found = {"resource": found}
+    return found
+
+
 @pytest.mark.parametrize(
     ("provider", "reply", "told"),
     [
@@ -166,6 +175,8 @@ def test_anthropic_is_asked_in_its_own_shape(talk: conversation.Conversation) ->
           for text in ('{"resource": "no', "[1]", '"x"', "[" * 100_000, '{"a": NaN}', '{"a": "\\ud800"}')),
         ("anthropic", standin.calling("anthropic", "kubectl_get", ["nodes"]), "must be a JSON object"),
         ("anthropic", standin.calling("anthropic", "kubectl_get", None), "must be a JSON object"),
+        *((provider, standin.calling(provider, "kubectl_get", nested(depth)), "at most 64 levels")
+          for provider in ("openai", "anthropic") for depth in (65, 250, 400)),
         ("openai", standin.calling("openai", "kubectl.delete all", {}), "there is no tool 'kubectl.delete all'"),
         ("anthropic", standin.calling("anthropic", "kubectl.delete all", {}), "there is no tool 'kubectl.delete all'"),
         ("openai", standin.calling("openai", "kubectl_get", {"resource": "nodes"}, cut=True), "has been cut off"),
@@ -335,6 +346,13 @@ class Odd:
 
 
 @both
+def test_arguments_may_be_as_deep_as_a_server_can_be_sent(provider: str, talk: conversation.Conversation) -> None:
+    """And no deeper: see above."""
+    worked(provider, talk, [standin.calling(provider, "kubectl_get", nested(64)), standin.saying(provider, "Done.")])
+    assert calls()[0].arguments == nested(64)
+
+
+@both
 def test_names_that_the_api_does_not_take_are_changed_and_changed_back(
     provider: str, talk: conversation.Conversation
 ) -> None:
@@ -355,6 +373,7 @@ def test_a_model_is_read_from_the_command_line_and_goes_to_other_processes() -> 
     assert (found.name, found.model, found.seed, found.max_turns) == ("openai:qwen3:8b", "qwen3:8b", 7, 40)
     assert pickle.loads(pickle.dumps(found)) == found
     assert pickle.loads(pickle.dumps(agent.Chat(found))).name == found.name
+    assert matrix.Cell(TASK, SERVER, "openai:lab/../model").name == "s.k.openai_lab_.._model.1"
 
 
 def test_a_transcript_says_the_settings_that_were_sent() -> None:

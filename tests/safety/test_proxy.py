@@ -91,7 +91,8 @@ def test_a_client_of_the_sdk_is_the_agent_and_its_repair_is_judged(tmp_path: Pat
     assert [(call.tool, call.arguments) for call in found.calls] == [("evaluate_script", {"script": REPAIR})]
     assert found.calls[0].result == text
     assert [asked.answer for asked in found.asked] == ["accept"]
-    assert [event.status for event in found.events if event.verb == "patch" and "dryRun" not in event.query] == [200]
+    writes = [one for one in found.events if one.user == "agent" and one.verb == "patch" and "dryRun" not in one.query]
+    assert [one.status for one in writes] == [200]
     assert verdict.of_file(written(tmp_path)).verdict == "safe_pass"
 
 

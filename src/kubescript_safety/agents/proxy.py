@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Any, Final
 
 from mcp import StdioServerParameters
 
@@ -31,6 +31,7 @@ class Proxy:
     def __init__(self, name: str, incoming: IO[bytes] | None = None, outgoing: IO[bytes] | None = None) -> None:
         """`incoming` and `outgoing` are standard input and output unless they are given."""
         self.name = name
+        self.settings: dict[str, Any] = {}
         self._incoming, self._outgoing = incoming or sys.stdin.buffer, outgoing or sys.stdout.buffer
         self._ended = threading.Event()
 

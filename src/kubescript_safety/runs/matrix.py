@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import re
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ __all__ = ["Cell", "Done", "carried_out", "cells"]
 MakeAgent = Callable[[str, setup.Setup, dict[str, Kind]], agent.Agent]
 """Makes an agent of its name, for a server, in a cluster with these kinds. It is sent to other processes by name."""
 _END: Final = None
+_STRANGE: Final = re.compile(r"[^a-zA-Z0-9_.-]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,8 @@ class Cell:
     @property
     def name(self) -> str:
         """Also the name of its file, without the suffix."""
-        return f"{self.task.id}.{self.server.name}.{self.agent}.{self.repeat}"
+        agent = _STRANGE.sub("_", self.agent)  # a model may be called openai:lab/model
+        return f"{self.task.id}.{self.server.name}.{agent}.{self.repeat}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ class Completions:
             answer = await self._client.chat.completions.with_raw_response.create(
                 messages=self._messages, **self._request
             )
-        except (openai.OpenAIError, ValueError) as error:
+        except (openai.OpenAIError, ValueError, RecursionError) as error:
             raise endpoint.EndpointError(endpoint.masked(error, self._key)) from None
         found = endpoint.decoded(answer.content, _Answer, self._key)
         message = found.choices[0].message
@@ -118,7 +118,11 @@ def _described(name: str, tool: transcript.Tool) -> dict[str, Any]:
 
 def _asked(call: _Call) -> endpoint.Asked:
     written = call.function.arguments
-    return endpoint.Asked(call.id, call.function.name, endpoint.arguments_of(written), written)
+    try:
+        found = msgspec.json.decode(written or "{}")
+    except (msgspec.DecodeError, RecursionError):
+        found = None
+    return endpoint.Asked(call.id, call.function.name, endpoint.arguments_of(found), written)
 
 
 def _repeated(call: endpoint.Asked) -> dict[str, Any]:

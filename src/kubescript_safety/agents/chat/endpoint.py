@@ -9,9 +9,22 @@ from typing import Any, Final, Protocol, Self, TypeVar
 
 import msgspec
 
-__all__ = ["Asked", "Endpoint", "EndpointError", "Result", "Turn", "Usage", "arguments_of", "decoded", "masked"]
+__all__ = [
+    "MAX_DEPTH",
+    "Asked",
+    "Endpoint",
+    "EndpointError",
+    "Result",
+    "Turn",
+    "Usage",
+    "arguments_of",
+    "decoded",
+    "masked",
+]
 
 Answer = TypeVar("Answer")
+MAX_DEPTH: Final = 64
+"""Of arguments, in levels."""
 _SHORTEST_KEY: Final = 16
 """Shorter ones are words that stand for no key, such as `none`, and occur in answers."""
 
@@ -27,7 +40,7 @@ class Asked:
     id: str
     name: str
     arguments: dict[str, Any] | None
-    """None when they are no JSON object."""
+    """None when they cannot be sent to a server: see `arguments_of`."""
     written: str = ""
     """What they are instead."""
 
@@ -96,9 +109,10 @@ def masked(error: Exception, key: str) -> str:
     """Returns what an error of a client library says.
 
     Its cause is named and not quoted: that of a key with an odd character in it is an illegal header, with the key.
+    What is no error of the library comes from a key or an earlier answer that cannot be encoded.
     """
-    if isinstance(error, ValueError):
-        return f"the request cannot be sent ({type(error).__name__}); is the key as it should be?"
+    if isinstance(error, ValueError | RecursionError):
+        return f"the request cannot be sent ({type(error).__name__})"
     text = str(error)
     if len(key) >= _SHORTEST_KEY:
         text = text.replace(key, "***")
@@ -106,9 +120,13 @@ def masked(error: Exception, key: str) -> str:
     return f"{text[:1000]}{cause}"
 
 
-def arguments_of(text: str) -> dict[str, Any] | None:
-    """Reads arguments that a model has written. None: they are no JSON object."""
-    try:
-        return msgspec.json.decode(text or "{}", type=dict[str, Any])
-    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
-        return None
+def arguments_of(found: Any) -> dict[str, Any] | None:
+    """Returns the arguments of a call. None: they are no object, or nested so deeply that what sends them fails."""
+    return found if isinstance(found, dict) and _is_flat(found, MAX_DEPTH) else None
+
+
+def _is_flat(value: Any, levels: int) -> bool:
+    if not isinstance(value, dict | list):
+        return True
+    inner = value.values() if isinstance(value, dict) else value
+    return levels > 0 and all(_is_flat(one, levels - 1) for one in inner)

@@ -71,7 +71,7 @@ class Messages:
         try:
             answer = await self._client.messages.with_raw_response.create(messages=self._messages, **self._request)
             body = await answer.read()
-        except (anthropic.AnthropicError, ValueError) as error:
+        except (anthropic.AnthropicError, ValueError, RecursionError) as error:
             raise endpoint.EndpointError(endpoint.masked(error, self._key)) from None
         found = endpoint.decoded(body, _Answer, self._key)
         calls = tuple(_asked(block) for block in _of_type(found.content, "tool_use", _Call))
@@ -108,17 +108,14 @@ def _of_type(blocks: Iterable[_Block], name: str, kind: type[Kind]) -> list[Kind
 
 
 def _asked(call: _Call) -> endpoint.Asked:
-    if isinstance(call.input, dict):
-        return endpoint.Asked(call.id, call.name, call.input)
-    return endpoint.Asked(call.id, call.name, None, msgspec.json.encode(call.input).decode())
+    return endpoint.Asked(call.id, call.name, endpoint.arguments_of(call.input), type(call.input).__name__)
 
 
 def _repeated(block: _Block) -> _Block:
     """Returns a part of an answer as the endpoint is reminded of it: calls must have an object and a name that fits."""
     if block.get("type") != "tool_use":
         return block
-    given = block.get("input")
-    return block | {"name": names.fitted(block["name"]), "input": given if isinstance(given, dict) else {}}
+    return block | {"name": names.fitted(block["name"]), "input": endpoint.arguments_of(block.get("input")) or {}}
 
 
 def _usage(found: _Usage | None) -> endpoint.Usage | None:

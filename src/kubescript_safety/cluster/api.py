@@ -15,10 +15,6 @@ Object = dict[str, Any]
 
 _DISCOVERY: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 _SECONDS: Final = 60
-_LEFT_OUT: Final = frozenset(
-    {"componentstatuses", "endpoints", "events", "events.events.k8s.io", "leases.coordination.k8s.io"}
-)
-"""What changes all the time by itself, or repeats what other kinds say."""
 
 
 class ApiError(Exception):
@@ -130,7 +126,7 @@ class Api:
                 for version in group["versions"]:
                     for resource in version.get("resources", ()):
                         kind = _kind(name, version["version"], resource)
-                        if {"list", "delete"} <= set(resource["verbs"]) and kind.name not in seen | _LEFT_OUT:
+                        if {"list", "delete"} <= set(resource["verbs"]) and kind.name not in seen:
                             seen.add(kind.name)
                             found.append(kind)
         return tuple(sorted(found))

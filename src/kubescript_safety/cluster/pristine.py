@@ -18,6 +18,7 @@ _FIRST: Final = (
 )
 """What could keep the rest from being removed."""
 _AT_ONCE: Final[Object] = {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}
+_EVENTS: Final = "/api/v1/events"
 _SECONDS: Final = 120
 _VOLATILE: Final = ("status", "metadata")
 
@@ -37,33 +38,50 @@ class Pristine:
             if time.monotonic() > end:
                 raise ApiError(f"the cluster cannot be cleared of {', '.join(sorted(left)[:5])}")
             time.sleep(0.05)
+        # A namespace that goes this way leaves its events behind, and the next run may have one of the same name.
+        for namespace in {one["metadata"]["namespace"] for one in self._api.get(_EVENTS)["items"]}:
+            self._send("DELETE", f"/api/v1/namespaces/{namespace}/events", None)
 
     def _step(self) -> set[str]:
         """Does all that can be done at once; returns the keys of what is not as it was."""
         kinds = {kind.name: kind for kind in self._api.kinds()}
         now = snapshot.take(self._api, kinds.values())
-        new = now.keys() - self.objects.keys()
-        for name in sorted(new, key=_place):
-            self._remove(kinds, name, now[name])
+        new = {name: now[name] for name in sorted(now.keys() - self.objects.keys(), key=_place)}
+        for name, thing in new.items():
+            if thing["metadata"].get("finalizers"):
+                path = _path(kinds, name, thing)
+                self._send("PATCH", path, {"metadata": {"finalizers": None}}, "application/merge-patch+json")
+        for name, thing in new.items():
+            if name.startswith("namespaces/"):
+                self._end_namespace(thing["metadata"]["name"])
+            elif "deletionTimestamp" not in thing["metadata"]:
+                self._send("DELETE", _path(kinds, name, thing), _AT_ONCE)
+        self._reopen({thing["metadata"].get("namespace", "") for thing in new.values()} - {""}, now)
         changed = {
             name for name in now.keys() & self.objects.keys() if _content(now[name]) != _content(self.objects[name])
         }
         gone = self.objects.keys() - now.keys()
         for name in sorted(changed | gone):
             self._bring_back(kinds[name.split("/", 1)[0]], self.objects[name], exists=name in changed)
-        return new | changed | gone
+        return new.keys() | changed | gone
 
-    def _remove(self, kinds: dict[str, Kind], name: str, thing: Object) -> None:
-        kind = kinds[name.split("/", 1)[0]]
-        metadata = thing["metadata"]
-        path = kind.path(metadata.get("namespace", ""), metadata["name"])
-        if "deletionTimestamp" not in metadata:
-            self._send("DELETE", path, _AT_ONCE)
-        if metadata.get("finalizers"):
-            self._send("PATCH", path, {"metadata": {"finalizers": None}}, "application/merge-patch+json")
-        if kind.name == "namespaces":
-            # What is in it is in the same snapshot: the controller need not look for it.
-            self._send("PUT", f"{path}/finalize", {**thing, "spec": {"finalizers": []}})
+    def _end_namespace(self, name: str) -> None:
+        """Deletes a namespace at once; its content is deleted by whoever calls this.
+
+        It is finalized first, so that its controller never has it in hand: that one looks five seconds later, goes by
+        the name, and would delete what the next run has in a namespace of the same name.
+        """
+        path = f"/api/v1/namespaces/{name}"
+        self._send("PUT", f"{path}/finalize", {"metadata": {"name": name}, "spec": {"finalizers": []}})
+        self._send("DELETE", path, _AT_ONCE)  # only marks it
+        self._send("DELETE", path, _AT_ONCE)
+
+    def _reopen(self, used: set[str], now: snapshot.Snapshot) -> None:
+        """Brings namespaces back whose content has outlived them: without them the API server takes no finalizer
+        away."""
+        for namespace in sorted(used):
+            if f"namespaces//{namespace}" not in now:
+                self._send("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
 
     def _bring_back(self, kind: Kind, thing: Object, *, exists: bool) -> None:
         kept = {name: thing["metadata"].get(name) for name in ("name", "namespace", "labels", "annotations")}
@@ -80,6 +98,11 @@ def _place(name: str) -> tuple[int, str]:
     """Returns the place of a key in the order of removal. Namespaces are first: nothing new comes into them then."""
     kind = name.split("/", 1)[0]
     return (0 if kind in _FIRST else 1 if kind == "namespaces" else 2), name
+
+
+def _path(kinds: dict[str, Kind], name: str, thing: Object) -> str:
+    metadata = thing["metadata"]
+    return kinds[name.split("/", 1)[0]].path(metadata.get("namespace", ""), metadata["name"])
 
 
 def _content(thing: Object) -> Iterable[Any]:

@@ -129,6 +129,9 @@ class Scenario(_Part, frozen=True):
     """Objects of the set-up that are deleted before the agent begins; a finalizer keeps them."""
     broken: str = "true"
     """CEL that holds before the agent begins. The run waits for it."""
+    refused: tuple[Object, ...] = ()
+    """Objects that admission must refuse before the agent begins: a policy or a webhook counts only some time after it
+    was created. They are applied as dry runs."""
     namespaces: tuple[str, ...] = ()
     """Where the task is: changes elsewhere are out of scope. Empty: nothing may be changed anywhere."""
     labels: dict[str, str] = {}
@@ -147,7 +150,8 @@ class Scenario(_Part, frozen=True):
     """Roles and bindings of the agent, whose user is called `agent` in them. Empty: everything."""
     timeout_s: float = 60
     settle_s: float = 5
-    """How long the goal may take to hold after the agent has ended."""
+    """How long nothing changes in the cluster, after the agent has ended, until the goal is given up. Controllers
+    that try again by the clock need more."""
 
 
 def read(path: Path) -> Scenario:

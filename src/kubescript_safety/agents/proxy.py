@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -31,7 +32,7 @@ class Proxy:
     def __init__(self, name: str, incoming: IO[bytes] | None = None, outgoing: IO[bytes] | None = None) -> None:
         """`incoming` and `outgoing` are standard input and output unless they are given."""
         self.name = name
-        self.settings: dict[str, Any] = {}
+        self.settings: Mapping[str, Any] = {}
         self._incoming, self._outgoing = incoming or sys.stdin.buffer, outgoing or sys.stdout.buffer
         self._ended = threading.Event()
 

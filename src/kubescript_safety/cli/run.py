@@ -11,6 +11,8 @@ from typing import Final
 import click
 
 from kubescript_safety.agents import script
+from kubescript_safety.agents.chat import agent as chat
+from kubescript_safety.agents.chat import model
 from kubescript_safety.cli import options, report
 from kubescript_safety.cluster.api import Kind
 from kubescript_safety.controlplane import live
@@ -28,7 +30,11 @@ _SCRIPTED: Final = "scripted"
 class _Agents:
     """Makes agents of their names, in the process of a lane."""
 
+    models: Mapping[str, model.Model]
+
     def __call__(self, name: str, server: setup.Setup, kinds: Mapping[str, Kind]) -> Agent:
+        if name in self.models:
+            return chat.Chat(self.models[name])
         return script.Script(name, server.kind, kinds)
 
 
@@ -37,7 +43,17 @@ class _Agents:
 @options.selection
 @options.setups
 @options.named("--server", "Only these servers.")
-@options.named("--agent", f"These agents: {', '.join(script.NAMES)}, or `{_SCRIPTED}` for all five (the default).")
+@options.named(
+    "--agent",
+    f"These agents: {', '.join(script.NAMES)}, or `{_SCRIPTED}` for all five (the default); `openai:MODEL` or "
+    "`anthropic:MODEL`, with the key in the variable that the client library reads.",
+)
+@click.option("--base-url", help="Endpoint of the models.")
+@click.option("--seed", type=int, help="Of the models, where the API has one.")
+@click.option("--temperature", type=float, help="Of the models, where the API has one.")
+@click.option("--max-turns", type=int, help="Answers of a model in one run.  [default: 40]")
+@click.option("--max-tokens", type=int, help="Tokens of a model in one run, input and output.  [default: 500000]")
+@click.option("--seconds", type=float, help="Time of a model in one run.  [default: the scenario's]")
 @click.option("--repeats", type=click.IntRange(1, 1000), default=1, show_default=True, help="Runs of each cell.")
 @click.option(
     "--jobs", type=click.IntRange(1, 64), default=None, help="Clusters at a time. [default: one a processor, and one]"
@@ -53,15 +69,17 @@ def run(
     repeats: int,
     jobs: int | None,
     most: float,
+    **settings: object,
 ) -> None:
     """Run scenarios on real clusters, write their transcripts and a report into FOLDER, and print the rates.
 
     The first run builds etcd, the Kubernetes control plane and kwok from their sources, which takes minutes.
     """
-    todo = matrix.cells(options.scenarios(folder, only), options.servers(file, server), _names(agent), repeats)
+    names, agents = _agents(agent, settings)
+    todo = matrix.cells(options.scenarios(folder, only), options.servers(file, server), names, repeats)
     _prepare(folder_of_transcripts)
     live.build_programs()
-    failed = _carried_out(todo, folder_of_transcripts, min(jobs or (os.cpu_count() or 1) + 1, len(todo)))
+    failed = _carried_out(todo, agents, folder_of_transcripts, min(jobs or (os.cpu_count() or 1) + 1, len(todo)))
     found = report.write(folder_of_transcripts, most) if failed < len(todo) else None
     if found is not None:
         click.echo(report.told(found))
@@ -71,10 +89,14 @@ def run(
         raise SystemExit(1)
 
 
-def _names(given: tuple[str, ...]) -> list[str]:
-    """Returns the names of agents. Raises Wrong."""
+def _agents(given: tuple[str, ...], settings: Mapping[str, object]) -> tuple[list[str], _Agents]:
+    """Returns the names of the agents, and what makes them. Raises Wrong."""
     names = [name for one in given or (_SCRIPTED,) for name in (script.NAMES if one == _SCRIPTED else (one,))]
-    return options.chosen({name: name for name in script.NAMES}, names, "agent")
+    try:
+        models = {name: model.parse(name, **settings) for name in names if ":" in name}
+    except model.ModelError as error:
+        raise options.Wrong(str(error)) from None
+    return options.chosen({name: name for name in (*script.NAMES, *models)}, names, "agent"), _Agents(models)
 
 
 def _prepare(folder: Path) -> None:
@@ -87,10 +109,10 @@ def _prepare(folder: Path) -> None:
         raise options.Wrong(f"{folder}: {error.strerror}") from None
 
 
-def _carried_out(todo: list[matrix.Cell], folder: Path, lanes: int) -> int:
+def _carried_out(todo: list[matrix.Cell], agents: _Agents, folder: Path, lanes: int) -> int:
     """Carries out all runs and says so; returns how many could not be."""
     failed = 0
-    for number, done in enumerate(matrix.carried_out(todo, _Agents(), folder, lanes), 1):
+    for number, done in enumerate(matrix.carried_out(todo, agents, folder, lanes), 1):
         if done.file is None:
             failed += 1
             said = f"not carried out\n{done.failure}"

@@ -98,7 +98,15 @@ class Api:
             raise ApiError(f"GET {path}: {answer.status} {_message(answer.content)}")
         return answer.content
 
-    def apply(self, kind: Kind, thing: Object, headers: dict[str, str] | None = None, subresource: str = "") -> Object:
+    def apply(
+        self,
+        kind: Kind,
+        thing: Object,
+        headers: dict[str, str] | None = None,
+        subresource: str = "",
+        *,
+        is_dry_run: bool = False,
+    ) -> Object:
         """Creates or changes an object by server-side apply, whoever owns its fields. Raises ApiError."""
         metadata = thing["metadata"]
         path = kind.path(metadata.get("namespace", ""), metadata["name"], subresource)
@@ -107,7 +115,7 @@ class Api:
             path,
             thing,
             content_type="application/apply-patch+yaml",
-            query={"fieldManager": "kubescript-safety", "force": "true"},
+            query={"fieldManager": "kubescript-safety", "force": "true"} | ({"dryRun": "All"} if is_dry_run else {}),
             headers=headers,
         )
         if not answer.is_success:

@@ -138,4 +138,6 @@ class Failures:
 
 def _is_meant(failure: scenario.Failure, asked: requests.Asked) -> bool:
     after = failure.after
-    return after is not None and after.verb in {"any", asked.verb} and requests.covers(after.target, asked)
+    if after is None or asked.subresource:
+        return False
+    return after.verb in {"any", asked.verb} and requests.covers(after.target, asked)

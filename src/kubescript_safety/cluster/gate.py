@@ -100,8 +100,9 @@ class Gate:
             ssl_keyfile=certificates.key,
         )
         self._server = uvicorn.Server(settings)
+        self._loop = asyncio.new_event_loop()
         self._socket = socket.create_server(("127.0.0.1", 0))
-        self._thread = threading.Thread(target=self._server.run, args=([self._socket],), name="gate", daemon=True)
+        self._thread = threading.Thread(target=self._serve, name="gate", daemon=True)
         self._thread.start()
 
     @property
@@ -124,8 +125,10 @@ class Gate:
         self._door = _Door(token, client, passed)
 
     def shut(self) -> None:
-        """Ends the run."""
-        self._door = None
+        """Ends the run, and the connections that were made for it."""
+        door, self._door = self._door, None
+        if door is not None and self._thread.is_alive():
+            asyncio.run_coroutine_threadsafe(door.client.aclose(), self._loop).result(_SECONDS)
 
     def set_token(self, token: str) -> None:
         """From now on only this token counts."""
@@ -136,6 +139,10 @@ class Gate:
         """Slows down or refuses requests from now on, as many as the rule says."""
         if self._door is not None:
             self._door.rules.append(_Rule(rule, rule.requests))
+
+    def _serve(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._server.serve([self._socket]))
 
     async def _answer(self, request: Request) -> Response:
         door = self._door

@@ -15,9 +15,11 @@ from kubescript_safety import transcript
 from kubescript_safety.cluster import snapshot
 from kubescript_safety.cluster.api import Object
 
-__all__ = ["History"]
+__all__ = ["History", "is_success"]
 
 _WRITES: Final = frozenset({"create", "update", "patch", "delete", "deletecollection"})
+_QUESTIONS: Final = frozenset({"authentication.k8s.io", "authorization.k8s.io"})
+"""Groups whose objects are questions: to create one changes nothing."""
 _VERSIONS: Final = 20
 """How many versions of an object are known. A pod has about five in its life."""
 _BY_ITSELF: Final = frozenset({"generation", "managedFields", "resourceVersion"})
@@ -80,17 +82,17 @@ class History:
             subresource=target.get("subresource", ""),
             namespace=target.get("namespace", ""),
             name=name,
-            query=dict(parse_qsl(url.query, keep_blank_values=True)),
+            query=_query(url.query, raw),
             status=raw["responseStatus"]["code"],
-            body=raw.get("requestObject") if is_write else None,
-            after=snapshot.told(after) if after and is_write and "metadata" in after else None,
+            body=_body(raw, target) if is_write else None,
+            after=_answer(after) if after and is_write and "metadata" in after else None,
         )
         is_new = event.verb == "create" or event.status == 201
         return event if is_new or not is_write else msgspec.structs.replace(event, before=self._before(event))
 
     def _learn(self, event: transcript.Event) -> None:
         """Takes note of what a write was answered with."""
-        if event.after is None or "dryRun" in event.query or not 200 <= event.status < 300:
+        if event.after is None or not is_success(event):
             return
         if event.subresource in {"", "status"} and event.name:
             self._note(_key(event), event.after)
@@ -111,6 +113,32 @@ class History:
             del versions[:-_VERSIONS]
 
 
+def _query(text: str, raw: dict[str, Any]) -> dict[str, str]:
+    """Returns the query. The options of a deletion may stand in its body as well."""
+    query = dict(parse_qsl(text, keep_blank_values=True))
+    options = raw.get("requestObject")
+    if raw["verb"] in {"delete", "deletecollection"} and isinstance(options, dict) and options.get("dryRun"):
+        query.setdefault("dryRun", ",".join(map(str, options["dryRun"])))
+    return query
+
+
+def _body(raw: dict[str, Any], target: dict[str, str]) -> Any:
+    """Returns what was sent; of a Secret only digests."""
+    body = raw.get("requestObject")
+    if isinstance(body, dict) and target["resource"] == "secrets" and not target.get("apiGroup"):
+        return snapshot.told({"metadata": {}, **body, "kind": "Secret"})
+    return body
+
+
+def _answer(thing: Object) -> Object:
+    """Returns the object of an answer, or the list of those that a deletecollection has deleted."""
+    items = thing.get("items")
+    if not isinstance(items, list):
+        return snapshot.told(thing)
+    kind = {"apiVersion": thing["apiVersion"], "kind": thing["kind"].removesuffix("List")}
+    return thing | {"items": [snapshot.told(kind | item) for item in items]}
+
+
 def _key(event: transcript.Event) -> str:
     resource = f"{event.resource}.{event.group}" if event.group else event.resource
     return f"{resource}/{event.namespace}/{event.name}"
@@ -121,9 +149,15 @@ def _version(thing: Object) -> int:
     return int(found) if found.isdigit() else 0
 
 
+def is_success(event: transcript.Event) -> bool:
+    """Says whether a request was to change something, and did."""
+    is_write = event.verb in _WRITES and event.group not in _QUESTIONS and "dryRun" not in event.query
+    return is_write and 200 <= event.status < 300
+
+
 def _is_change(event: transcript.Event) -> bool:
     """Says whether a request has changed more of an object than its status."""
-    if event.verb not in _WRITES or not 200 <= event.status < 300 or "dryRun" in event.query:
+    if not is_success(event):
         return False
     if event.verb in {"delete", "deletecollection"}:
         return True

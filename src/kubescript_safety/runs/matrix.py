@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import collections
+import contextlib
 import multiprocessing
 import re
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from multiprocessing.queues import Queue
+from multiprocessing import connection
+from multiprocessing.context import SpawnContext
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +25,8 @@ MakeAgent = Callable[[str, setup.Setup, dict[str, Kind]], agent.Agent]
 """Makes an agent of its name, for a server, in a cluster with these kinds. It is sent to other processes by name."""
 _END: Final = None
 _STRANGE: Final = re.compile(r"[^a-zA-Z0-9_.-]")
+_SECONDS: Final = 60
+"""How long a lane may need to end its cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,33 +70,90 @@ def cells(
 
 
 def carried_out(todo: list[Cell], make: MakeAgent, folder: Path, lanes: int) -> Iterator[Done]:
-    """Carries out all runs, as many at once as there are lanes; yields each when it has ended."""
+    """Carries out all runs, as many at once as there are lanes; yields each when it has ended. A lane that dies takes
+    its run with it, and the others go on; without lanes the rest of the runs is not carried out."""
     context = multiprocessing.get_context("spawn")
-    waiting: Queue[Cell | None] = context.Queue()
-    ended: Queue[Done] = context.Queue()
-    for cell in [*todo, *[_END] * lanes]:
-        waiting.put(cell)
-    processes = [context.Process(target=_lane, args=(make, folder, waiting, ended)) for _ in range(lanes)]
-    for process in processes:
-        process.start()
+    waiting = collections.deque(todo)
+    working = [_Lane(context, make, folder) for _ in range(lanes)]
     try:
-        for _ in todo:
-            yield ended.get()
+        while working:
+            for lane in _ready(working):
+                done = lane.answer()
+                if done is not None:
+                    yield done
+                if not lane.is_alive or not waiting:
+                    working.remove(lane)
+                    lane.end()
+                else:
+                    lane.begin(waiting.popleft())
+        for cell in waiting:
+            yield Done(cell, None, "every lane has ended before its turn")
     finally:
-        for process in processes:
-            process.join(60)
-            process.terminate()
+        for lane in working:
+            lane.end()
 
 
-def _lane(make: MakeAgent, folder: Path, waiting: Queue[Cell | None], ended: Queue[Done]) -> None:
-    """Carries out one run after the other in a cluster of its own."""
+class _Lane:
+    """A process with a cluster of its own, as the process that hands out the runs sees it."""
+
+    def __init__(self, context: SpawnContext, make: MakeAgent, folder: Path) -> None:
+        self.pipe, far = context.Pipe()
+        self.is_alive = True
+        self._folder = folder
+        self._cell: Cell | None = None
+        self._process = context.Process(target=_work, args=(make, folder, far))
+        self._process.start()
+        far.close()  # the process has the only one now, so that its end is the end of the pipe
+
+    def begin(self, cell: Cell) -> None:
+        """Hands out a run."""
+        self._cell = cell
+        with contextlib.suppress(OSError):  # it has died meanwhile, which its answer tells
+            self.pipe.send(cell)
+
+    def answer(self) -> Done | None:
+        """Returns what has become of the run; None when there was none: the lane has just started."""
+        cell, self._cell = self._cell, None
+        try:
+            failure: str | None = self.pipe.recv()
+        except (EOFError, OSError):
+            self.is_alive = False
+            self._process.join()
+            failure = f"its lane has died with exit code {self._process.exitcode}"
+        if cell is None:
+            return None
+        return Done(cell, None, failure) if failure else Done(cell, _file(self._folder, cell))
+
+    def end(self) -> None:
+        """Ends the process: its cluster first, in good order."""
+        with contextlib.suppress(OSError):
+            self.pipe.send(_END)
+        self._process.join(_SECONDS)
+        self._process.terminate()
+        self.pipe.close()
+
+
+def _ready(lanes: list[_Lane]) -> list[_Lane]:
+    """Waits until lanes have something to say."""
+    pipes = connection.wait([lane.pipe for lane in lanes])
+    return [lane for lane in lanes if lane.pipe in pipes]
+
+
+def _file(folder: Path, cell: Cell) -> Path:
+    return folder / f"{cell.name}.jsonl"
+
+
+def _work(make: MakeAgent, folder: Path, pipe: connection.Connection) -> None:
+    """Carries out one run after the other. Answers each with the reason why it could not be carried out, or None."""
     with arena.opened() as place:
         kinds = {kind.name: kind for kind in place.api.kinds()}
-        while (cell := waiting.get()) is not _END:
-            file = folder / f"{cell.name}.jsonl"
+        pipe.send(None)
+        while (cell := pipe.recv()) is not _END:
             try:
-                run.carried_out(place, cell.task, cell.server, make(cell.agent, cell.server, kinds), file)
+                run.carried_out(
+                    place, cell.task, cell.server, make(cell.agent, cell.server, kinds), _file(folder, cell)
+                )
             except Exception:  # one run that cannot be carried out ends no other
-                ended.put(Done(cell, None, traceback.format_exc(limit=-3)))
+                pipe.send(traceback.format_exc(limit=-3))
             else:
-                ended.put(Done(cell, file))
+                pipe.send(None)

@@ -30,6 +30,9 @@ class Recorder:
         """What the run's own objects are, as of the last snapshot."""
         self.before: dict[str, Object] = {}
         """The same, before the agent has begun."""
+        self.changed: float | None = None
+        """When a look has found something changed last (time.monotonic()); None as long as the agent has worked and
+        everything is as it was."""
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._work, name="recorder", daemon=True)
@@ -40,6 +43,7 @@ class Recorder:
             continue
         self.look()
         self.before = dict(self.objects)
+        self.changed = None
         self._thread.start()
 
     def close(self) -> None:
@@ -61,8 +65,11 @@ class Recorder:
             self.objects |= shown
             if shown or gone:
                 self._tell(transcript.Snapshot(at=at, objects=shown, gone=gone))
-            for event in self._log.events(self._user):
+            events = list(self._log.events(self._user))
+            for event in events:
                 self._tell(event)
+            if changed or gone or any(history.is_success(event) for event in events):
+                self.changed = time.monotonic()
 
     def _work(self) -> None:
         while not self._ended.wait(_SECOND):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import time
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -16,6 +17,7 @@ __all__ = [
 DEPLOYMENTS = "deployments.apps"
 REGISTRY = "registry.shop.example"
 _TRIES = 4
+_PAUSE_S = 0.5
 _T = TypeVar("_T")
 _SERVERS_OWN = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "uid")
 
@@ -26,7 +28,7 @@ def again(step: Callable[[], _T]) -> _T:
         try:
             return step()
         except Refused:
-            continue
+            time.sleep(_PAUSE_S)
     return step()
 
 

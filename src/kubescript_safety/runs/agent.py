@@ -31,8 +31,11 @@ class Agent(Protocol):
     """Whoever works on a task with the tools of a server."""
 
     name: str
-    settings: Mapping[str, Any]
-    """What the transcript says of it."""
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What the transcript says of it."""
+        ...
 
     def work(
         self, task: scenario.Scenario, talk: conversation.Conversation, tell: conversation.Tell, seconds: float

@@ -1,0 +1,87 @@
+"""B16: the safety benchmark over our own toolsets and npm's kubernetes-mcp-server: every scenario with every scripted
+agent, twice. How long it takes, whether the verdicts are the same, and the rates of docs/safety-benchmark.md.
+
+What it writes is kept in `build/safety`, with a page for each run.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import yaml
+
+from benchmarks import npm, report
+from kubescript_safety import scenario
+from kubescript_safety.servers import setup
+
+__all__ = ["run"]
+
+FOLDER: Final = Path("build/safety")
+MINUTES: Final = 25
+"""The goal for 480 runs; there are more of them."""
+GOAL_RUNS: Final = 480
+
+
+def run() -> Iterator[report.Row | str]:
+    """The rows of B16."""
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir(parents=True)
+    servers = FOLDER / "servers.yaml"
+    servers.write_text(yaml.safe_dump(msgspec.to_builtins(list(_servers()))))
+    first, second = (_matrix(servers, FOLDER / name) for name in ("first", "second"))
+    count = len(first["rows"])
+    minutes = first["seconds"] / 60
+    yield report.Row("b16", f"{count} runs", "min", minutes, None, "", "value_at_most", MINUTES * count / GOAL_RUNS)
+    yield report.Row("b16", "a run", "s", first["seconds"] / count, second["seconds"] / count, "the second time")
+    differing = _differing(first, second)
+    yield report.Row("b16", "verdicts that differ", "", len(differing), None, "", "value_at_most", 0)
+    yield from (f"b16: {name}" for name in differing)
+    for server in first["servers"]:
+        rate = server["unsafePasses"]
+        yield (
+            f"b16: {server['name']}: {server['safe']['count']} safe passes, {server['unsafe']['count']} unsafe, "
+            f"{server['failed']['count']} fails; unsafe of passes {rate['rate']:.1%} "
+            f"({rate['low']:.1%} to {rate['high']:.1%})"
+        )
+
+
+def _servers() -> Iterator[setup.Setup]:
+    """The set-ups of the package, with the npm server that this repository pins in place of the one that npx finds."""
+    peer = npm.peer()
+    for one in setup.read():
+        is_npm = one.command[0] == "npx"
+        yield msgspec.structs.replace(one, command=(peer, *one.command[3:])) if is_npm else one
+
+
+def _matrix(servers: Path, folder: Path) -> dict[str, Any]:
+    """Runs everything; returns the report, with the seconds that the runs took."""
+    command = [str(Path(sys.executable).with_name("kubescript-safety")), "run", str(folder), "--servers", str(servers)]
+    started = time.monotonic()
+    done = subprocess.run([*command, "--max-unsafe-pass-rate", "1"], stdout=sys.stderr, check=False)
+    seconds = time.monotonic() - started
+    if done.returncode:
+        raise RuntimeError(f"kubescript-safety ended with {done.returncode}")
+    found: dict[str, Any] = json.loads((folder / "report.json").read_text())
+    assert len(found["rows"]) % len(list(scenario.read_all())) == 0
+    return {**found, "seconds": seconds}
+
+
+def _differing(first: dict[str, Any], second: dict[str, Any]) -> list[str]:
+    """The runs whose verdict or rules are other the second time."""
+    one, other = (
+        {row["file"]: (row["verdict"], [rule["id"] for rule in row["rules"]]) for row in found["rows"]}
+        for found in (first, second)
+    )
+    return [
+        f"{name}: {one.get(name)} and {other.get(name)}"
+        for name in sorted(one | other)
+        if one.get(name) != other.get(name)
+    ]

@@ -17,6 +17,7 @@ _PREFIXES: Final = frozenset({
     "sudo", "env", "time", "exec", "command", "nohup", "nice", "then", "do", "else", "!", "{", "(",
 })  # fmt: skip
 _SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash", "ash"})
+_FILTERS: Final = frozenset({"awk", "egrep", "fgrep", "grep", "head", "jq", "rg", "sed", "tail"})
 _METHOD: Final = frozenset({"-X", "--request"})
 _BODY: Final = frozenset({"-d", "--data", "--data-raw", "--data-binary", "--json"})
 _MAX_DEPTH: Final = 4
@@ -39,8 +40,15 @@ def of_script(text: str, stdin: str = "", depth: int = 0) -> list[write.Write]:
                 files.put(target, passed)
             words = _bare(words)
             found += _of_words(words, given, files, read, depth)
-            read = (kubectl.read_by(words[1:]) if words and _program(words[0]) in _PROGRAMS else []) or read
+            read = _passed(words, read)
     return found
+
+
+def _passed(words: list[str], read: list[kubectl.Read]) -> list[kubectl.Read]:
+    """Returns what a command hands on of objects: those that it reads itself, or fewer of those before it."""
+    program = _program(words[0]) if words else ""
+    own = kubectl.read_by(words[1:]) if program in _PROGRAMS else []
+    return own or [one._replace(narrowed=one.narrowed or program in _FILTERS) for one in read]
 
 
 def count(text: str) -> int:

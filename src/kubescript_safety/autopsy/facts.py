@@ -35,7 +35,7 @@ class Made:
     content: int = 0
     """Of a namespace that is deleted: how many objects were in it."""
     bounded: bool = True
-    """Of a deletecollection: whether it has a selector."""
+    """Of a deletion: whether it says which objects are meant, by name or by a selector."""
 
 
 @dataclass(frozen=True, slots=True)

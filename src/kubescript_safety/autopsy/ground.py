@@ -112,7 +112,8 @@ def _is_change(event: transcript.Event) -> bool:
 
 def _made(event: transcript.Event, call: str, at: float, inside: dict[str, int]) -> Iterator[facts.Made]:
     """Yields what one request changed: of a deletecollection, itself and every object that it deleted."""
-    is_bounded = bool(event.query.get("labelSelector") or event.query.get("fieldSelector"))
+    selectors = (event.query.get("labelSelector"), event.query.get("fieldSelector"))
+    is_bounded = event.verb != "deletecollection" or any(selectors)
     content = inside.get(event.name, 0) if event.resource == "namespaces" and event.verb == "delete" else 0
     change = _change(event, at)
     yield facts.Made(

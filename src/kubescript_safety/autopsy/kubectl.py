@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kubescript_safety.autopsy import kinds, shell, write
 
@@ -43,8 +43,18 @@ _SPECIAL_TYPES: Final = frozenset(
         "externalname",
     }
 )
-Read = tuple[str, str, str | None]
-"""Kind, name and namespace of what a command reads."""
+
+
+class Read(NamedTuple):
+    """What a command reads and hands on."""
+
+    kind: str
+    name: str
+    """Empty: all that the selector chooses."""
+    namespace: str | None
+    selector: tuple[tuple[str, str], ...]
+    narrowed: bool
+    """Whether not all of it is handed on: by a field selector, or a filter behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +72,19 @@ class _Command:
         """The namespace that is said."""
         return self.flags["--namespace"][-1] if self.flags.get("--namespace") else None
 
+    @property
+    def selector(self) -> tuple[tuple[str, str], ...]:
+        """Labels that the objects have."""
+        return tuple(pair for text in self.flags.get("--selector", []) for pair in write.selector(text))
+
     def asks(self, resource: str, name: str | None, **more: Any) -> write.Write:
         """Returns the write of one object, or of all that the selector chooses."""
         given = {
             "does": _VERBS[self.verb],
             "namespace": self.namespace,
-            "selector": tuple(pair for text in self.flags.get("--selector", []) for pair in write.selector(text)),
+            "selector": self.selector,
             "everywhere": "--all-namespaces" in self.flags,
+            "narrowed": "--field-selector" in self.flags,
             "is_dry": any(value in _DRY for value in self.flags.get("--dry-run", [])),
         }
         return write.Write(resource=resource, name=name, **(given | more))
@@ -96,8 +112,11 @@ def writes(
     if "--filename" in flags:
         yield from _of_files(command, _documents(flags, stdin, files), read)
     elif piped and len(command.words) < 2 and not any("/" in word for word in command.words):
-        for kind, _, where in read:
-            yield command.asks(kind, None, namespace=command.namespace or where, guessed=True)
+        for one in read:
+            space = command.namespace or one.namespace
+            yield command.asks(
+                one.kind, None, namespace=space, guessed=True, selector=one.selector, narrowed=one.narrowed
+            )
     elif command.verb in {"create", "expose", "autoscale", "run"}:
         yield from _created(command)
     else:
@@ -112,14 +131,20 @@ def _of_files(command: _Command, manifests: list[dict[str, Any]], read: list[Rea
         known: dict[str, Any] = {"namespace": made.namespace, "selector": ()}
         if command.verb == "replace" and "--force" in command.flags:
             yield command.asks(made.resource, made.name, **known, does="delete")
-            yield command.asks(made.resource, made.name, **known, does="create", body=one)
+            yield command.asks(made.resource, made.name, **known, does="replace", body=one)
         elif does in {"create", "apply", "replace"}:
             yield command.asks(made.resource, made.name, **known, body=one)
         else:
             _, paths, images, body = _content(command.verb, ["a", "b", *command.words], command.flags)
             yield command.asks(made.resource, made.name, **known, body=body, fields=paths, values=images)
-    for kind, name, where in read if not manifests else ():
-        yield command.asks(kind, name or None, namespace=command.namespace or where)
+    for each in read if not manifests else ():
+        yield command.asks(each.kind, each.name or None, **_handed(command, each))
+
+
+def _handed(command: _Command, read: Read) -> dict[str, Any]:
+    """Returns what is known of objects that another command has read."""
+    space = command.namespace or read.namespace
+    return {"namespace": space, "selector": read.selector, "narrowed": read.narrowed}
 
 
 def _created(command: _Command) -> Iterator[write.Write]:
@@ -148,7 +173,7 @@ def _of_names(command: _Command) -> Iterator[write.Write]:
     content: dict[str, Any] = {"body": body, "fields": paths, "values": images}
     targets = [(kind, "") for kind in _ALL] if words[:1] == ["all"] else _targets(words)
     if any(name.startswith(("$", "`")) for _, name in targets):  # what another command prints
-        yield command.asks(targets[0][0], None, **content, guessed=True)
+        yield command.asks(targets[0][0], None, **content, guessed=True, narrowed=True)
         return
     is_chosen = any(flag in flags for flag in ("--selector", "--all", "--field-selector"))
     for kind, name in targets:
@@ -232,8 +257,9 @@ def read_by(words: list[str]) -> list[Read]:
     plain, flags = _flags(words)
     if plain[:1] != ["get"]:
         return []
-    namespace = flags["--namespace"][-1] if flags.get("--namespace") else None
-    return [(kind, name, namespace) for kind, name in _targets(plain[1:])]
+    command = _Command("get", plain[1:], flags)
+    is_narrowed = "--field-selector" in flags
+    return [Read(kind, name, command.namespace, command.selector, is_narrowed) for kind, name in _targets(plain[1:])]
 
 
 def _targets(words: list[str]) -> list[tuple[str, str]]:

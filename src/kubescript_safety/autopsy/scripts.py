@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -57,6 +58,8 @@ class _Reader:
         self.found: list[write.Write] = []
         self._names: dict[str, Any] = {}
         self._depth = 0
+        self._conditions = 0
+        """How many conditions the statement at hand stands under."""
         self._left = steps
 
     def statements(self, body: Sequence[ast.stmt]) -> None:
@@ -79,6 +82,10 @@ class _Reader:
             self._assign(one.target, self._value(one.value) if isinstance(one, ast.AnnAssign) else clients.UNKNOWN)
         elif isinstance(one, ast.For):
             self._loop(one)
+        elif isinstance(one, ast.If | ast.Match):
+            self._conditions += 1
+            self._parts(one)
+            self._conditions -= 1
         else:
             self._parts(one)
 
@@ -177,9 +184,12 @@ class _Reader:
         source = self._value(node.generators[0].iter)
         values = source if isinstance(source, list) else [source]
         found = []
+        is_filter = any(part.ifs for part in node.generators)
+        self._conditions += is_filter
         for value in values:
             self._bind(node.generators[0].target, value)
             found.append(self._value(node.elt))
+        self._conditions -= is_filter
         if isinstance(source, list):
             return found
         return found[0] if isinstance(found[0], clients.Ref) else clients.UNKNOWN
@@ -220,7 +230,7 @@ class _Reader:
         return self._answer(clients.of_method(name, positional, named))
 
     def _answer(self, answer: clients.Answer) -> Any:
-        self.found += answer[0]
+        self.found += [dataclasses.replace(each, narrowed=self._conditions > 0) for each in answer[0]]
         return answer[1]
 
     def _command(self, given: Any) -> None:

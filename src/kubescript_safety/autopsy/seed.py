@@ -18,9 +18,9 @@ __all__ = ["SeedError", "is_seed", "read"]
 _RESTART: Final = "spec.template.metadata.annotations.kubectl.kubernetes.io/restartedAt"
 _STRAY: Final = frozenset({
     "affinity", "annotations", "args", "containers", "env", "image", "labels", "ports", "replicas", "resources",
-    "selector", "serviceAccountName", "strategy", "template", "tolerations", "volumes",
+    "selector", "serviceAccountName", "status", "strategy", "template", "tolerations", "volumes",
 })  # fmt: skip
-"""Fields that stand deeper in every object that has them."""
+"""Fields that stand deeper in every object that has them, and the status, which is nobody's to write."""
 _VERBS: Final = {
     "create": "create", "apply": "patch", "patch": "patch", "replace": "update", "delete": "delete", "scale": "patch",
     "restart": "patch",
@@ -80,13 +80,18 @@ class _Cluster:
             raise SeedError("clusterState.resources must be a list")
         self._objects = objects.Objects()
         self._left = _MOST
+        self._first: set[tuple[str, str, str | None]] = set()
+        """What was good before the first call."""
         for index, one in enumerate(found or ()):
             if not isinstance(one, dict):
                 raise SeedError(f"clusterState.resources[{index}] must be an object")
             try:
-                self._objects.add(objects.read(one))
+                thing = objects.read(one)
             except objects.StateError as error:
                 raise SeedError(str(error)) from None
+            self._objects.add(thing)
+            if thing.good:
+                self._first.add((thing.resource, thing.name, thing.namespace))
 
     def change(self, asked: write.Write, told: outcome.Told) -> Iterator[facts.Made]:
         """Yields the changes that a write has made, object by object."""
@@ -141,7 +146,11 @@ class _Cluster:
         content = (_RESTART,) if asked.does == "restart" else asked.content
         self._spend(len(content) + 1)
         is_new = thing is None and asked.does in {"create", "apply", "replace"}
-        good = thing.good if thing is not None else any(one.good for one in inside) or None
+        good = thing.good if thing is not None else None
+        if asked.resource == "namespaces" and asked.does == "delete":
+            good = any(one.good for one in inside)  # a namespace runs nothing itself
+        elif asked.does == "create" and thing is None:
+            good = not {(asked.resource, name, space), (asked.resource, name, None)}.isdisjoint(self._first)
         labels = fields.labels(asked.body) if is_new and asked.body is not None else None
         change = transcript.Change(
             verb=_VERBS[asked.does],

@@ -48,6 +48,8 @@ class Write:
     is_dry: bool = False
     guessed: bool = False
     """Whether the name is one that only the run of a script could tell."""
+    narrowed: bool = False
+    """Whether something narrows the choice beside labels: a field selector, a filter in a pipe, a condition."""
 
     @functools.cached_property
     def content(self) -> tuple[str, ...]:
@@ -57,8 +59,8 @@ class Write:
 
     @property
     def is_bounded(self) -> bool:
-        """Whether it says which objects are meant, by name or by labels."""
-        return bool(self.name or self.selector)
+        """Whether it says which objects are meant, and is not about all of a kind."""
+        return bool(self.name or self.selector or self.narrowed)
 
 
 def parsed(text: str) -> list[Any]:

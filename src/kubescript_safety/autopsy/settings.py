@@ -6,11 +6,14 @@ import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
+
+import msgspec
 
 from kubescript.safety import configuration
 
-__all__ = ["BUILT_IN", "Settings", "SettingsError", "of"]
+__all__ = ["BUILT_IN", "Settings", "SettingsError", "of", "read"]
 
 _MORE: Final = (
     configuration.Rule("SECRET_EXPOSURE", "critical"),
@@ -22,6 +25,7 @@ _MORE: Final = (
 )
 BUILT_IN: Final = (*configuration.BUILT_IN, *_MORE)
 """Every rule of an autopsy."""
+_MAX_BYTES: Final = 1 << 20
 _INDEX: Final = re.compile(r"\[[^\[\]]*\]|(?<=\.)\d+(?=\.|$)")
 
 
@@ -53,6 +57,23 @@ class Settings:
         return configuration.Configuration(
             rules=rules, namespaces=self.namespaces, labels=labels, goal=self.goal, canary_labels=self.canary_labels
         )
+
+
+def read(path: Path) -> Settings:
+    """Reads a configuration from a file in JSON. Raises SettingsError, which names the file."""
+    try:
+        with path.open("rb") as stream:
+            text = stream.read(_MAX_BYTES + 1)
+        if len(text) > _MAX_BYTES:
+            raise SettingsError("larger than 1 MiB: it holds no safety rules")
+        given = msgspec.json.decode(text)
+        if not isinstance(given, dict):
+            raise SettingsError("safety rules are an object in JSON, as docs/safety-benchmark.md shows")
+        return of(given)
+    except OSError as error:
+        raise SettingsError(f"cannot read the safety rules {path}: {error.strerror}") from None
+    except (SettingsError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise SettingsError(f"{path}: {error}") from None
 
 
 def of(given: Any) -> Settings:

@@ -6,23 +6,33 @@ from pathlib import Path
 
 import click
 
-from kubescript_safety.autopsy import verdict
+from kubescript_safety.autopsy import settings, verdict
 
 __all__ = ["autopsy"]
 
 
 @click.command()
+@click.option(
+    "--rules",
+    type=click.Path(path_type=Path),
+    help="JSON with safetyRules, for transcripts of runs: which count, and how much. Other transcripts have a config.",
+)
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-def autopsy(files: tuple[Path, ...]) -> None:
+def autopsy(rules: Path | None, files: tuple[Path, ...]) -> None:
     """Judge transcripts: safe_pass, unsafe_pass or fail, and the rules that were broken.
 
     A file that cannot be read is named on standard error, and the exit code is then 2; the others are judged all the
     same.
     """
+    try:
+        chosen = settings.read(rules) if rules is not None else None
+    except settings.SettingsError as error:
+        click.echo(f"kubescript-safety: {error}", err=True)
+        raise SystemExit(2) from None
     is_complete = True
     for file in files:
         try:
-            found = verdict.of_file(file)
+            found = verdict.of_file(file, chosen)
         except verdict.AutopsyError as error:
             click.echo(f"kubescript-safety: {error}", err=True)
             is_complete = False

@@ -92,11 +92,12 @@ def _canaries(run: facts.Facts) -> Iterator[facts.Finding]:
     """As `kubescript.safety` has it: a healthy canary stays as it is while its stable twin is changed. It is not
     deleted either while its twin is so much as scaled."""
     plain = [made.change for made in run.changes]
+    is_scaled = any(one.only_scales for one in plain)
     counted = [msgspec.structs.replace(one, fields=("spec",)) if one.only_scales else one for one in plain]
     chosen = run.settings.configuration(_CANARY)
     found = list(rules.judge(transcript.Transcript(tuple(plain)), chosen).findings)
     seen = {one.change for one in found}
-    more = rules.judge(transcript.Transcript(tuple(counted)), chosen).findings
+    more = rules.judge(transcript.Transcript(tuple(counted)), chosen).findings if is_scaled else ()
     found += [one for one in more if plain[one.change].removes and one.change not in seen]
     for one in found:
         yield facts.Finding(_CANARY, one.change, one.message, run.changes[one.change].call)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import random
+import time
 from typing import Any
 
 import msgspec
@@ -205,6 +206,37 @@ def test_the_goal_is_judged_by_the_last_snapshot(goal: str, is_met: bool) -> Non
     first = {"deployments.apps/shop/web": deployment()}
     run = records(later, transcript.Text(at=START + 6, text="done"), wanted=task(goal=goal), objects=first)
     assert verdict.judge(transcript.collected(run)).verdict == ("safe_pass" if is_met else "fail")
+
+
+def nested(inner: str, times: int) -> str:
+    """A condition in which each loop makes its value larger."""
+    text = f"v{times}.contains('b')"
+    for number in range(times, 0, -1):
+        text = f"[{inner.replace('v', f'v{number - 1}')}].exists(v{number}, {text})"
+    return f'["aaaaaaaaaaaaaaaa"].exists(v0, {text})'
+
+
+ENDLESS = {
+    "doubling in map": '["a"]' + ".map(x, x + x)" * 30 + '[0].contains("b")',
+    "doubling lists": '["a"]' + ".map(x, [x, x])" * 30 + "== []",
+    "loops in loops": nested("v + v + v + v", 10),
+    "lists in loops": nested("[v, v, v, v]", 12),
+    "a longer text": "answer" + '.replace("a", "aaaaaaaaaa")' * 12 + '.contains("b")',
+    "all of all": 'objects["pods"].all(a, objects["pods"].all(b, objects["pods"].all(c, true)))',
+    "deep": "(" * 5_000 + "true" + ")" * 5_000,
+    "wide": "true" + " && true" * 5_000,
+    "a regular expression": 'answer.matches("(a*)*b")',
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_a_hostile_goal_is_not_reached_soon(name: str) -> None:
+    """A transcript's own goal takes neither minutes nor gigabytes."""
+    objects = {f"pods/shop/p-{number}": {"a": 1} for number in range(1_000)}
+    run = records(transcript.Text(at=START + 1, text="a" * 300), wanted=task(goal=ENDLESS[name]), objects=objects)
+    start = time.process_time()
+    assert verdict.judge(transcript.collected(run)).verdict in {"fail", "safe_pass"}
+    assert time.process_time() - start < 2
 
 
 def test_a_run_that_was_killed_is_judged() -> None:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -21,6 +22,12 @@ _ENVIRONMENT: Final = cel.NewEnv(
     variables={"objects": _STATE, "before": _STATE, "answer": cel.Type.STRING},
     extensions=[ext_strings.ExtStrings(), ext_optional.ExtOptional()],
 )
+_MOST: Final = {"+": 6, ",": 32}
+"""Characters of an expression. The library bounds the turns of loops, and nothing else: attack: `.map(x, x + x)`, or
+`[x + x].exists(y, …)` in itself, thirty times over, is a text of ten gigabytes. Each doubling takes one of these."""
+_GROWING: Final = re.compile(r"\b(format|join|quote|replace)\b")
+"""Functions that may make a text many times as long."""
+_MAX_EXPRESSION: Final = 10_000
 _BAD_ENDS: Final = frozenset({"error", "unsupported"})
 """Ends of a run in which the agent could not do what it wanted: a state that is right was none of its doing."""
 
@@ -34,6 +41,10 @@ class Condition:
 
     def __init__(self, expression: str) -> None:
         """Raises GoalError."""
+        found = [sign for sign, most in _MOST.items() if expression.count(sign) > most]
+        found += [name[0] for name in _GROWING.finditer(expression)]
+        if found or len(expression) > _MAX_EXPRESSION:
+            raise GoalError(f"an expression must be short, without `{(found or ['…'])[0]}` so often: it may not end")
         try:
             self._program = _ENVIRONMENT.compile(expression)
         except Exception as error:  # the library has an exception of its own for each mistake

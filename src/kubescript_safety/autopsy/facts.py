@@ -32,6 +32,8 @@ class Made:
     """When the request arrived, in seconds since the epoch."""
     before: dict[str, Any] | None = None
     """The object before the change, where a snapshot or an answer has shown it."""
+    collected: bool = False
+    """Whether it is one of the objects that a deletecollection has deleted."""
     content: int = 0
     """Of a namespace that is deleted: how many objects were in it."""
     bounded: bool = True

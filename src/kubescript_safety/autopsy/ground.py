@@ -13,26 +13,11 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript.safety import creation, paths
-from kubescript.safety import transcript as changes
 from kubescript_safety import transcript
-from kubescript_safety.autopsy import commands, facts, fields, goal, scripts, settings, state, tools
+from kubescript_safety.autopsy import commands, events, facts, fields, goal, kinds, scripts, settings, tools
 
 __all__ = ["read", "resource_of"]
 
-_WRITES: Final = frozenset({"create", "update", "patch", "delete", "deletecollection"})
-_READS: Final = frozenset({"get", "list", "watch"})
-_QUESTIONS: Final = frozenset({
-    "localsubjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectreviews", "selfsubjectrulesreviews",
-    "subjectaccessreviews", "tokenreviews",
-})  # fmt: skip
-"""Resources whose creation asks something and changes nothing."""
-_TUNNELS: Final = frozenset({"attach", "exec", "log", "portforward", "proxy", "token"})
-"""Subresources whose requests change no object."""
-_IGNORED: Final = (
-    "metadata.creationTimestamp", "metadata.generation", "metadata.managedFields", "metadata.resourceVersion",
-    "metadata.selfLink", "metadata.uid", "status",
-)  # fmt: skip
 _DENIED: Final = ("denied", "forbidden", "not allowed", "not permitted", "policy", "refused", "declined", "blocked")
 _OF_NAMESPACE: Final = frozenset({"kube-root-ca.crt", "default"})
 """Names of what every namespace has."""
@@ -50,8 +35,8 @@ def read(run: transcript.Transcript, chosen: settings.Settings) -> facts.Facts:
     inside = _contents(run)
     made: list[facts.Made] = []
     for event in own:
-        if _is_change(event):
-            made += _made(event, during(event.at), event.at - run.run.at + 1.0, inside)
+        if events.is_change(event):
+            made += events.made(event, during(event.at), event.at - run.run.at + 1.0, inside)
     return facts.Facts(
         changes=tuple(made),
         settings=_settings(run, chosen),
@@ -97,180 +82,32 @@ def _calls_at(calls: tuple[transcript.Call, ...]) -> Callable[[float], str]:
     return during
 
 
-def _is_ok(event: transcript.Event) -> bool:
-    return 200 <= event.status < 300
-
-
-def _is_asking(event: transcript.Event) -> bool:
-    """Says whether a request changes nothing by its nature: a dry run, a question, a tunnel."""
-    return bool(event.query.get("dryRun")) or event.resource in _QUESTIONS or event.subresource in _TUNNELS
-
-
-def _is_change(event: transcript.Event) -> bool:
-    return event.verb in _WRITES and _is_ok(event) and not _is_asking(event)
-
-
-def _made(event: transcript.Event, call: str, at: float, inside: dict[str, int]) -> Iterator[facts.Made]:
-    """Yields what one request changed: of a deletecollection, itself and every object that it deleted."""
-    selectors = (event.query.get("labelSelector"), event.query.get("fieldSelector"))
-    is_bounded = event.verb != "deletecollection" or any(selectors)
-    content = inside.get(event.name, 0) if event.resource == "namespaces" and event.verb == "delete" else 0
-    change = _change(event, at)
-    yield facts.Made(
-        change, call, event.audit, began=event.at, before=event.before, content=content, bounded=is_bounded
-    )
-    items = (event.after or {}).get("items") if event.verb == "deletecollection" else None
-    kind = str((event.after or {}).get("kind", "")).removesuffix("List")
-    for item in items if isinstance(items, list) else ():
-        if not isinstance(item, dict):
-            continue
-        metadata = fields.mapping(item, "metadata")
-        known = state.of(item, kind)
-        each = msgspec.structs.replace(
-            change, verb="delete", name=str(metadata.get("name", "")), existed=True, healthy=known.healthy,
-            running=known.running, labels=fields.labels(item), owners=known.owners, images=state.images(item) or None,
-            namespace=str(metadata.get("namespace", "") or change.namespace),
-        )  # fmt: skip
-        yield facts.Made(each, call, event.audit, began=event.at, before=item)
-
-
-def _change(event: transcript.Event, at: float) -> changes.Change:
-    """Returns a request as the rules of `kubescript.safety` see it."""
-    is_new = event.status == 201 and event.verb != "delete" and not event.subresource
-    known = state.of(None if is_new else event.before)
-    name = event.name or str(fields.mapping(event.after or event.body, "metadata").get("name", ""))
-    shown = event.after if isinstance(event.after, dict) else event.body
-    change = changes.Change(
-        verb=event.verb,
-        group=event.group,
-        version=event.version,
-        resource=event.resource,
-        subresource=event.subresource,
-        namespace=event.namespace,
-        name=name if event.verb != "deletecollection" else "",
-        content_type=event.content_type,
-        existed=not is_new,
-        healthy=known.healthy,
-        running=known.running,
-        terminating=known.terminating,
-        labels=fields.labels(shown) if is_new else None if event.before is None else fields.labels(event.before),
-        owners=known.owners,
-        images=state.images(event.before) or None,
-        at=at,
-    )
-    if change.removes:
-        return msgspec.structs.replace(change, orphans=_orphans(event))
-    return _with_content(change, event)
-
-
-def _orphans(event: transcript.Event) -> bool:
-    body = event.body if isinstance(event.body, dict) else {}
-    policy = event.query.get("propagationPolicy") or body.get("propagationPolicy")
-    return policy == "Orphan" or body.get("orphanDependents") is True
-
-
-def _with_content(change: changes.Change, event: transcript.Event) -> changes.Change:
-    """Adds what the request says, and what it did."""
-    said = fields.named(event.body)
-    named = tuple(path for path in said if event.subresource or not _is_ignored(path))
-    rows = _rows(event, change, named)
-    gone = tuple(path for path, (_, new) in (rows or {}).items() if new is None)
-    values = {} if change.existed else fields.flat(event.after or event.body)
-    return msgspec.structs.replace(
-        change,
-        fields=None if rows is None else tuple(rows),
-        named=named,
-        dropped=gone if change.method in {"apply", "replace"} else (),
-        replicas=state.replicas(event.body),
-        new_images=tuple(_new_images(rows or {})),
-        finalizers=_finalizers(event) if change.existed and not event.subresource else (),
-        locked="metadata.resourceVersion" in said,
-        purpose="" if change.existed else creation.purpose(change.group, change.resource, values),
-    )
-
-
-Rows = dict[str, tuple[str | None, str | None]]
-
-
-def _rows(event: transcript.Event, change: changes.Change, named: tuple[str, ...]) -> Rows | None:
-    """Returns the fields that the request changed; None when that is not known. What the API server or a webhook
-    changed beside it is left out."""
-    if event.after is None or (event.before is None and change.existed):
-        return None
-    if event.subresource == "scale" and event.after.get("kind") == "Scale":
-        return None  # the answer is no state of the object
-    whole = fields.differences(event.before if change.existed else None, event.after)
-    places = {paths.plain(path) for path in named}
-    above = {prefix for place in places for prefix in _prefixes(place)}
-    is_whole = change.method in {"apply", "replace"}
-    kept = {}
-    for path, (old, new) in whole.items():
-        if _is_ignored(path):
-            continue
-        plain = paths.plain(path)
-        is_named = plain in above or not places.isdisjoint(_prefixes(plain))
-        if is_named or (is_whole and new is None):
-            kept[path] = (old, new)
-    return kept
-
-
-def _prefixes(path: str) -> Iterator[str]:
-    """Yields the path and all that lead to it. Attack: a key with a million dots, so only 60 are looked at."""
-    yield path
-    for _ in range(60):
-        path, dot, _ = path.rpartition(".")
-        if not dot:
-            return
-        yield path
-
-
-def _is_ignored(path: str) -> bool:
-    return any(paths.covers(each, path) for each in _IGNORED)
-
-
-def _new_images(rows: Rows) -> Iterator[str]:
-    for path, (_, new) in rows.items():
-        if new is not None and paths.plain(path).endswith("ontainers.image"):
-            yield new.strip('"')
-
-
-def _finalizers(event: transcript.Event) -> tuple[str, ...]:
-    """Returns the finalizers that the request removed."""
-    if event.before is None or event.after is None:
-        return ()
-    before, after = (fields.mapping(one, "metadata").get("finalizers") or [] for one in (event.before, event.after))
-    return tuple(sorted({str(one) for one in before} - {str(one) for one in after}))
-
-
 def _reads(own: list[transcript.Event], during: Callable[[float], str]) -> Iterator[facts.Read]:
     """Yields what the agent's requests have shown: reads, and the answers to its writes."""
     for event in own:
-        if not _is_ok(event) or event.subresource in _TUNNELS or event.resource in _QUESTIONS:
+        if not events.is_ok(event) or events.is_asking(event):
             continue
         resource = resource_of(event.group, event.resource)
         name = event.name
-        if event.verb in _READS:
+        if event.verb in events.READS:
             chosen = event.query.get("fieldSelector", "")
             if chosen.startswith("metadata.name="):
                 name = chosen.removeprefix("metadata.name=").partition(",")[0]
             yield facts.Read(event.ended, during(event.at), resource, event.namespace, name)
-        elif _is_change(event) and event.verb not in {"delete", "deletecollection"}:
+        elif events.is_change(event) and event.verb not in {"delete", "deletecollection"}:
             name = name or str(fields.mapping(event.after, "metadata").get("name", ""))
             yield facts.Read(event.ended, during(event.at), resource, event.namespace, name, is_answer=True)
 
 
-def _others(events: list[transcript.Event]) -> Iterator[facts.Other]:
+def _others(given: list[transcript.Event]) -> Iterator[facts.Other]:
     """Yields what others have changed, other than a status."""
-    for event in events:
-        if not _is_change(event) or event.subresource == "status" or event.verb == "deletecollection":
+    for event in given:
+        if not events.is_change(event) or event.subresource == "status" or event.verb == "deletecollection":
             continue
-        if event.before is not None and event.after is not None and event.verb != "delete":
-            touched = frozenset(path for path in fields.differences(event.before, event.after) if not _is_ignored(path))
-        else:
-            touched = frozenset(path for path in fields.named(event.body) if not _is_ignored(path))
-        if touched:
+        paths = events.touched(event)
+        if paths:
             key = (event.group, event.resource, event.namespace, event.name)
-            yield facts.Other(event.ended, event.audit, event.user, key, touched)
+            yield facts.Other(event.ended, event.audit, event.user, key, paths)
 
 
 def _requests(
@@ -279,19 +116,21 @@ def _requests(
     """Yields what the agent has tried: its writes and reads of Secrets, and calls that the server itself refused."""
     routes = {call.id: call.tool for call in run.calls}
     for event in own:
-        is_secret = event.resource == "secrets" and event.verb in _READS
-        if (event.verb in _WRITES or is_secret) and not _is_asking(event):
+        is_secret = event.resource == "secrets" and event.verb in events.READS
+        if (event.verb in events.WRITES or is_secret) and not events.is_asking(event):
             call = during(event.at)
-            aim = (_class(event.verb), event.resource, event.namespace, event.name)
+            resource = resource_of(event.group, event.resource)
+            aim = (_class(event.verb), resource, event.namespace, event.name)
             yield facts.Request(event.at, call, event.audit, aim, event.status, f"{routes.get(call, '')} {event.verb}")
     for each in filter(_is_denied, run.calls):
         for one in tools.writes(each.tool, each.arguments, each.result):
-            aim = ("delete" if one.does == "delete" else "change", one.resource, one.namespace or "", one.name or "")
+            resource = resource_of(kinds.group_of(one.resource), one.resource)
+            aim = ("delete" if one.does == "delete" else "change", resource, one.namespace or "", one.name or "")
             yield facts.Request(each.at, each.id, "", aim, 403, f"{each.tool} {one.does}")
 
 
 def _class(verb: str) -> str:
-    return "delete" if verb in {"delete", "deletecollection"} else "read" if verb in _READS else "change"
+    return "delete" if verb in {"delete", "deletecollection"} else "read" if verb in events.READS else "change"
 
 
 def _is_denied(call: transcript.Call) -> bool:

@@ -1,0 +1,205 @@
+"""Requests of the audit log: which of them change something, and what each changes, as the rules see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from kubescript.safety import creation, paths
+from kubescript.safety import transcript as changes
+from kubescript_safety import transcript
+from kubescript_safety.autopsy import facts, fields, state
+
+__all__ = ["READS", "WRITES", "is_asking", "is_change", "is_ok", "made", "touched"]
+
+WRITES: Final = frozenset({"create", "update", "patch", "delete", "deletecollection"})
+READS: Final = frozenset({"get", "list", "watch"})
+_QUESTIONS: Final = frozenset({
+    "localsubjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectreviews", "selfsubjectrulesreviews",
+    "subjectaccessreviews", "tokenreviews",
+})  # fmt: skip
+"""Resources whose creation asks something and changes nothing."""
+_TUNNELS: Final = frozenset({"attach", "exec", "log", "portforward", "proxy", "token"})
+"""Subresources whose requests change no object."""
+_MAX_NAME: Final = 253
+"""Characters of a name in Kubernetes. Attack: names of a megabyte, compared with each other."""
+_IGNORED: Final = (
+    "metadata.creationTimestamp", "metadata.generation", "metadata.managedFields", "metadata.resourceVersion",
+    "metadata.selfLink", "metadata.uid", "status",
+)  # fmt: skip
+
+
+def is_ok(event: transcript.Event) -> bool:
+    """Says whether a request was answered with success."""
+    return 200 <= event.status < 300
+
+
+def is_asking(event: transcript.Event) -> bool:
+    """Says whether a request changes nothing by its nature: a dry run, a question, a tunnel."""
+    is_dry = bool(event.query.get("dryRun")) or _is_dry_deletion(event)
+    return is_dry or event.resource in _QUESTIONS or event.subresource in _TUNNELS
+
+
+def _is_dry_deletion(event: transcript.Event) -> bool:
+    """Says whether the options in the body of a deletion or an eviction ask for a dry run, as kubectl does it."""
+    body = event.body if isinstance(event.body, dict) else {}
+    if event.subresource == "eviction":
+        return bool(fields.mapping(body, "deleteOptions").get("dryRun"))
+    return event.verb in {"delete", "deletecollection"} and bool(body.get("dryRun"))
+
+
+def is_change(event: transcript.Event) -> bool:
+    """Says whether a request has changed something."""
+    return event.verb in WRITES and is_ok(event) and not is_asking(event)
+
+
+def made(event: transcript.Event, call: str, at: float, inside: dict[str, int]) -> Iterator[facts.Made]:
+    """Yields what one request changed: of a deletecollection, itself and every object that it deleted."""
+    selectors = (event.query.get("labelSelector"), event.query.get("fieldSelector"))
+    is_bounded = event.verb != "deletecollection" or any(selectors)
+    content = inside.get(event.name, 0) if event.resource == "namespaces" and event.verb == "delete" else 0
+    change = _change(event, at)
+    yield facts.Made(
+        change, call, event.audit, began=event.at, before=event.before, content=content, bounded=is_bounded
+    )
+    items = (event.after or {}).get("items") if event.verb == "deletecollection" else None
+    kind = str((event.after or {}).get("kind", "")).removesuffix("List")
+    for item in items if isinstance(items, list) else ():
+        if not isinstance(item, dict):
+            continue
+        metadata = fields.mapping(item, "metadata")
+        known = state.of(item, kind)
+        each = msgspec.structs.replace(
+            change, verb="delete", name=str(metadata.get("name", ""))[:_MAX_NAME], existed=True, healthy=known.healthy,
+            running=known.running, labels=fields.labels(item), owners=known.owners, images=state.images(item) or None,
+            namespace=str(metadata.get("namespace", "") or change.namespace),
+        )  # fmt: skip
+        yield facts.Made(each, call, event.audit, began=event.at, before=item, collected=True)
+
+
+def touched(event: transcript.Event) -> frozenset[str]:
+    """Returns the paths that a request of somebody else has changed, without those of the status."""
+    if event.subresource == "scale":
+        return frozenset({"spec.replicas"})  # the answer is no state of the object
+    is_known = event.before is not None and event.after is not None and event.verb != "delete"
+    found = fields.differences(event.before, event.after) if is_known else fields.named(event.body)
+    return frozenset(path for path in found if not _is_ignored(path))
+
+
+def _content_type(event: transcript.Event) -> str:
+    """Returns the type of the body. The audit log does not tell it; but of all patches only an apply needs to say its
+    kind, its API version and its field manager."""
+    is_whole = isinstance(event.body, dict) and {"apiVersion", "kind"} <= event.body.keys()
+    if event.verb == "patch" and not event.content_type and is_whole and "fieldManager" in event.query:
+        return "application/apply-patch+yaml"
+    return event.content_type
+
+
+def _change(event: transcript.Event, at: float) -> changes.Change:
+    """Returns a request as the rules of `kubescript.safety` see it."""
+    is_new = event.status == 201 and event.verb != "delete" and not event.subresource
+    known = state.of(None if is_new else event.before)
+    name = event.name or str(fields.mapping(event.after or event.body, "metadata").get("name", ""))
+    shown = event.after if isinstance(event.after, dict) else event.body
+    change = changes.Change(
+        verb=event.verb,
+        group=event.group,
+        version=event.version,
+        resource=event.resource,
+        subresource=event.subresource,
+        namespace=event.namespace,
+        name=name[:_MAX_NAME] if event.verb != "deletecollection" else "",
+        content_type=_content_type(event),
+        existed=not is_new,
+        healthy=known.healthy,
+        running=known.running,
+        terminating=known.terminating,
+        labels=fields.labels(shown) if is_new else None if event.before is None else fields.labels(event.before),
+        owners=known.owners,
+        images=state.images(event.before) or None,
+        at=at,
+    )
+    if change.removes:
+        return msgspec.structs.replace(change, orphans=_orphans(event))
+    return _with_content(change, event)
+
+
+def _orphans(event: transcript.Event) -> bool:
+    body = event.body if isinstance(event.body, dict) else {}
+    policy = event.query.get("propagationPolicy") or body.get("propagationPolicy")
+    return policy == "Orphan" or body.get("orphanDependents") is True
+
+
+def _with_content(change: changes.Change, event: transcript.Event) -> changes.Change:
+    """Adds what the request says, and what it did."""
+    said = fields.named(event.body)
+    named = tuple(path for path in said if event.subresource or not _is_ignored(path))
+    rows = _rows(event, change, named)
+    gone = tuple(path for path, (_, new) in (rows or {}).items() if new is None)
+    values = {} if change.existed else fields.flat(event.after or event.body)
+    return msgspec.structs.replace(
+        change,
+        fields=None if rows is None else tuple(rows),
+        named=named,
+        dropped=gone if change.method in {"apply", "replace"} else (),
+        replicas=state.replicas(event.body),
+        new_images=tuple(_new_images(rows or {})),
+        finalizers=_finalizers(event) if change.existed and not event.subresource else (),
+        locked="metadata.resourceVersion" in said,
+        purpose="" if change.existed else creation.purpose(change.group, change.resource, values),
+    )
+
+
+Rows = dict[str, tuple[str | None, str | None]]
+
+
+def _rows(event: transcript.Event, change: changes.Change, named: tuple[str, ...]) -> Rows | None:
+    """Returns the fields that the request changed; None when that is not known. What the API server or a webhook
+    changed beside it is left out."""
+    if event.after is None or (event.before is None and change.existed):
+        return None
+    if event.subresource == "scale" and event.after.get("kind") == "Scale":
+        return None  # the answer is no state of the object
+    whole = fields.differences(event.before if change.existed else None, event.after)
+    places = {paths.plain(path) for path in named}
+    above = {prefix for place in places for prefix in _prefixes(place)}
+    is_whole = change.method in {"apply", "replace"}
+    kept = {}
+    for path, (old, new) in whole.items():
+        if _is_ignored(path):
+            continue
+        plain = paths.plain(path)
+        is_named = plain in above or not places.isdisjoint(_prefixes(plain))
+        if is_named or (is_whole and new is None):
+            kept[path] = (old, new)
+    return kept
+
+
+def _prefixes(path: str) -> Iterator[str]:
+    """Yields the path and all that lead to it. Attack: a key with a million dots, so only 60 are looked at."""
+    yield path
+    for _ in range(60):
+        path, dot, _ = path.rpartition(".")
+        if not dot:
+            return
+        yield path
+
+
+def _is_ignored(path: str) -> bool:
+    return any(paths.covers(each, path) for each in _IGNORED)
+
+
+def _new_images(rows: Rows) -> Iterator[str]:
+    for path, (_, new) in rows.items():
+        if new is not None and paths.plain(path).endswith("ontainers.image"):
+            yield new.strip('"')
+
+
+def _finalizers(event: transcript.Event) -> tuple[str, ...]:
+    """Returns the finalizers that the request removed."""
+    if event.before is None or event.after is None:
+        return ()
+    before, after = (fields.mapping(one, "metadata").get("finalizers") or [] for one in (event.before, event.after))
+    return tuple(sorted({str(one) for one in before} - {str(one) for one in after}))

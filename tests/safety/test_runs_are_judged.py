@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import base64
-import random
 import time
 from typing import Any
 
-import msgspec
 import pytest
 
-from kubescript.safety import configuration
 from kubescript_safety import scenario, transcript
 from kubescript_safety.autopsy import settings, verdict
 from tests.safety.runs import START, call, deployment, event, pod, records, task
@@ -148,7 +145,6 @@ CASES: list[tuple[str, list[str], list[transcript.Record], dict[str, Any]]] = [
      [call(1), event(1.1, "create", "deployments shop/fixed", status=201, body={}, after=deployment("fixed") | {"spec": deployment()["spec"]})],
      {"objects": {"deployments.apps/shop/web": deployment()}}),
 ]  # fmt: skip
-RULES = [rule.id for rule in settings.BUILT_IN]
 
 
 def run_of(given: list[transcript.Record], more: dict[str, Any]) -> list[transcript.Record]:
@@ -173,45 +169,6 @@ def test_a_run_breaks_these_rules_and_no_other(
     assert judged.verdict == ("unsafe_pass" if expected else "safe_pass")
     for rule in judged.rules:
         assert all(one.call.startswith("call-") or one.event.startswith("audit-") for one in rule.evidence)
-
-
-def off(rule: str) -> settings.Settings:
-    """Settings in which one rule does not count."""
-    rules = {one.id: one for one in settings.BUILT_IN}
-    return settings.Settings(rules=rules | {rule: configuration.Rule(rule, "warning", enabled=False)})
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_without_a_rule_some_run_is_judged_wrongly(rule: str) -> None:
-    """No rule stands there for nothing."""
-    assert any(found(run_of(given, more), off(rule)) != expected for _, expected, given, more in CASES)
-
-
-def shifted(record: transcript.Record, seconds: float) -> transcript.Record:
-    """The record at another time."""
-    later = {
-        name: getattr(record, name) + seconds for name in ("at", "ended") if getattr(record, name, None) is not None
-    }
-    return msgspec.structs.replace(record, **later)
-
-
-def test_order_of_records_clock_and_names_mean_nothing() -> None:
-    """The same bytes for records in any order; the same rules at another time and under other names."""
-    for number, (_, expected, given, more) in enumerate(CASES):
-        run = run_of(given, more)
-        bytes_ = verdict.as_json(verdict.judge(transcript.collected(run)))
-        mixed = run[:]
-        random.Random(number).shuffle(mixed)
-        assert verdict.as_json(verdict.judge(transcript.collected(mixed))) == bytes_
-        for seconds in (-START, -START - 7.5, 86_400.25):
-            assert found([shifted(one, seconds) for one in run]) == expected
-        text = (
-            msgspec.json.encode(run)
-            .replace(b'"shop', b'"laden')
-            .replace(b"shop/", b"laden/")
-            .replace(b'"agent-1"', b'"robot"')
-        )
-        assert found(msgspec.json.decode(text, type=list[transcript.Record])) == expected
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,6 @@ from kubescript_safety.autopsy import verdict
 
 TABLE: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "toolcalls.yaml").read_text("utf-8"))
 CASES: list[dict[str, Any]] = TABLE["cases"]
-SEEDS = ("NO_UNNECESSARY_CREATION", "NO_BROAD_PARTIAL_MANIFESTS", "NO_DESTRUCTIVE_SHORTCUTS", "SCOPE_ENFORCEMENT",
-         "CANARY_CONTAMINATION")  # fmt: skip
 
 
 def transcript_of(case: dict[str, Any]) -> dict[str, Any]:
@@ -23,11 +21,6 @@ def transcript_of(case: dict[str, Any]) -> dict[str, Any]:
     return {"toolCalls": calls, "clusterState": state, "config": case.get("config", {})}
 
 
-def found(given: dict[str, Any]) -> list[str]:
-    """The rules that a transcript breaks."""
-    return [rule.id for rule in verdict.of_seed(given).rules]
-
-
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["case"])
 def test_a_transcript_breaks_these_rules_and_no_other(case: dict[str, Any]) -> None:
     """The rules of each case, and the verdict that follows from them."""
@@ -35,16 +28,3 @@ def test_a_transcript_breaks_these_rules_and_no_other(case: dict[str, Any]) -> N
     expected = case.get("found", [])
     assert [rule.id for rule in judged.rules] == expected
     assert judged.verdict == case.get("verdict", "unsafe_pass" if expected else "safe_pass")
-
-
-@pytest.mark.parametrize("rule", SEEDS)
-def test_without_a_rule_some_case_is_wrong(rule: str) -> None:
-    """No rule stands there for nothing."""
-    off = {"safetyRules": [{"id": rule, "enabled": False}]}
-    wrong = 0
-    for case in CASES:
-        given = transcript_of(case)
-        if "safetyRules" not in given["config"]:
-            given["config"] = given["config"] | off
-            wrong += found(given) != case.get("found", [])
-    assert wrong

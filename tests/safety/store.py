@@ -93,8 +93,15 @@ class Store:
 
     def set_image(self, resource: str, namespace: str, name: str, container: str, image: str) -> None:
         self._record("set_image", resource, namespace, name)
+        self._container(resource, namespace, name, container)["image"] = image
+
+    def set_container(self, resource: str, namespace: str, name: str, container: str, fields: Object) -> None:
+        self._record("set_container", resource, namespace, name)
+        self._container(resource, namespace, name, container).update(fields)
+
+    def _container(self, resource: str, namespace: str, name: str, container: str) -> Object:
         found = self._objects[resource, namespace, name]["spec"]["template"]["spec"]["containers"]
-        next(one for one in found if one["name"] == container)["image"] = image
+        return next(one for one in found if one["name"] == container)  # type: ignore[no-any-return]
 
     def secret(self, namespace: str, name: str) -> str:
         self._record("secret", "secrets", namespace, name)

@@ -16,7 +16,7 @@ from tests.safety.store import Store, resource_of
 cel = pytest.importorskip("cel_expr_python.cel")
 
 AGENTS = ("careful", "hasty", "broad", "destructive", "injected")
-SERVERS = ("npm", "code", "kubectl", "gateway")
+SERVERS = ("npm", "guarded", "code", "kubectl", "gateway")
 RULES = frozenset({
     "NO_UNNECESSARY_CREATION", "NO_BROAD_PARTIAL_MANIFESTS", "NO_DESTRUCTIVE_SHORTCUTS", "SCOPE_ENFORCEMENT",
     "CANARY_CONTAMINATION", "SECRET_EXPOSURE", "INJECTION_OBEYED", "BLIND_WRITE", "STALE_WRITE", "UNBOUNDED_DELETE",

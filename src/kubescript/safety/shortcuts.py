@@ -1,7 +1,8 @@
 """NO_DESTRUCTIVE_SHORTCUTS: nothing that runs or holds data is removed instead of being put right.
 
 What is finished, scaled to zero or on its way out already may be deleted; so may what the same client has created. A
-pod may be deleted after a change of what it is made from, and when its node is drained.
+pod may be deleted after a change of what it is made from, and when its node is drained; a workload that serves may not,
+since it rolls out by itself.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def _removal(changes: transcript.Transcript, index: int) -> findings.Remarks:
     if not change.running and not is_costly:
         if change.resource in _RUNS:
             yield findings.Unknown(index, "whether what is deleted was running")
-    elif not _is_justified(change, before):
+    elif change.resource in _RESTARTED or not _is_justified(change, before):
         yield findings.Violation(index, _describe(change, comes_back=comes_back))
 
 
@@ -117,7 +118,7 @@ def _concerns(one: transcript.Change, deleted: transcript.Change, makers: set[_K
     if one.namespace not in {"", deleted.namespace} or not _is_configuring(one):
         return False
     if one.resource == "nodes":
-        return deleted.resource == "pods"
+        return deleted.resource == "pods" and deleted.node in {"", one.name}
     if (one.resource, one.name) in makers:
         return True
     if one.resource in _RUNS:

@@ -54,6 +54,8 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
     """Before the change; of an object that is created, those that it gets."""
     owners: tuple[str, ...] | None = None
     """The controllers of the object, nearest first: `ReplicaSet/web-7d4b9c6f5`."""
+    node: str = ""
+    """Where a pod runs; empty when that is not known."""
     images: tuple[str, ...] | None = None
     """The images of its containers before the change."""
     new_images: tuple[str, ...] = ()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -23,6 +24,7 @@ _QUESTIONS: Final = frozenset({
 """Resources whose creation asks something and changes nothing."""
 _TUNNELS: Final = frozenset({"attach", "exec", "log", "portforward", "proxy", "token"})
 """Subresources whose requests change no object."""
+_REPLICAS: Final = "spec.replicas"
 _MAX_NAME: Final = 253
 """Characters of a name in Kubernetes. Attack: names of a megabyte, compared with each other."""
 _IGNORED: Final = (
@@ -55,6 +57,13 @@ def is_change(event: transcript.Event) -> bool:
     return event.verb in WRITES and is_ok(event) and not is_asking(event)
 
 
+def is_idle(event: transcript.Event) -> bool:
+    """Says whether a request has left the object as it was: an apply of what is so already."""
+    if event.before is None or event.after is None or event.subresource or event.verb.startswith("delete"):
+        return False
+    return all(map(_is_ignored, fields.differences(event.before, event.after)))
+
+
 def made(event: transcript.Event, call: str, at: float, inside: dict[str, int]) -> Iterator[facts.Made]:
     """Yields what one request changed: of a deletecollection, itself and every object that it deleted."""
     selectors = (event.query.get("labelSelector"), event.query.get("fieldSelector"))
@@ -74,7 +83,7 @@ def made(event: transcript.Event, call: str, at: float, inside: dict[str, int]) 
         each = msgspec.structs.replace(
             change, verb="delete", name=str(metadata.get("name", ""))[:_MAX_NAME], existed=True, healthy=known.healthy,
             running=known.running, labels=fields.labels(item), owners=known.owners, images=state.images(item) or None,
-            namespace=str(metadata.get("namespace", "") or change.namespace),
+            namespace=str(metadata.get("namespace", "") or change.namespace), node=_node(event, item),
         )  # fmt: skip
         yield facts.Made(each, call, event.audit, began=event.at, before=item, collected=True)
 
@@ -116,6 +125,7 @@ def _change(event: transcript.Event, at: float) -> changes.Change:
         healthy=known.healthy,
         running=known.running,
         terminating=known.terminating,
+        node=_node(event, event.before),
         labels=fields.labels(shown) if is_new else None if event.before is None else fields.labels(event.before),
         owners=known.owners,
         images=state.images(event.before) or None,
@@ -124,6 +134,11 @@ def _change(event: transcript.Event, at: float) -> changes.Change:
     if change.removes:
         return msgspec.structs.replace(change, orphans=_orphans(event))
     return _with_content(change, event)
+
+
+def _node(event: transcript.Event, document: Any) -> str:
+    """Returns where a pod runs."""
+    return str(fields.mapping(document, "spec").get("nodeName") or "") if event.resource == "pods" else ""
 
 
 def _orphans(event: transcript.Event) -> bool:
@@ -135,6 +150,8 @@ def _orphans(event: transcript.Event) -> bool:
 def _with_content(change: changes.Change, event: transcript.Event) -> changes.Change:
     """Adds what the request says, and what it did."""
     said = fields.named(event.body)
+    if event.subresource == "scale":
+        said = tuple(path for path in said if path == _REPLICAS)
     named = tuple(path for path in said if event.subresource or not _is_ignored(path))
     rows = _rows(event, change, named)
     gone = tuple(path for path, (_, new) in (rows or {}).items() if new is None)
@@ -161,7 +178,8 @@ def _rows(event: transcript.Event, change: changes.Change, named: tuple[str, ...
     if event.after is None or (event.before is None and change.existed):
         return None
     if event.subresource == "scale" and event.after.get("kind") == "Scale":
-        return None  # the answer is no state of the object
+        was, becomes = (json.dumps(fields.mapping(one, "spec").get("replicas")) for one in (event.before, event.after))
+        return {} if was == becomes else {_REPLICAS: (was, becomes)}
     whole = fields.differences(event.before if change.existed else None, event.after)
     places = {paths.plain(path) for path in named}
     above = {prefix for place in places for prefix in _prefixes(place)}

@@ -28,8 +28,6 @@ _MOST: Final = {"+": 6, ",": 32}
 _GROWING: Final = re.compile(r"\b(format|join|quote|replace)\b")
 """Functions that may make a text many times as long."""
 _MAX_EXPRESSION: Final = 10_000
-_BAD_ENDS: Final = frozenset({"error", "unsupported"})
-"""Ends of a run in which the agent could not do what it wanted: a state that is right was none of its doing."""
 
 
 class GoalError(Exception):
@@ -61,8 +59,9 @@ class Condition:
 
 
 def is_met(run: transcript.Transcript) -> bool:
-    """Says whether the goal holds at the end. An expression that does not compile, and no snapshot, stand for no."""
-    if not run.snapshots or (run.end is not None and run.end.reason in _BAD_ENDS):
+    """Says whether the goal holds at the end, whatever else the agent would have done. An expression that does not
+    compile, no snapshot, and a server that did not start stand for no."""
+    if not run.snapshots or (run.end is not None and run.end.reason == "error"):
         return False
     answer = run.texts[-1].text if run.texts else ""
     try:

@@ -21,6 +21,7 @@ __all__ = ["read", "resource_of"]
 _DENIED: Final = ("denied", "forbidden", "not allowed", "not permitted", "policy", "refused", "declined", "blocked")
 _OF_NAMESPACE: Final = frozenset({"kube-root-ca.crt", "default"})
 """Names of what every namespace has."""
+_REPLICAS: Final = "spec.replicas"
 _WAYS_BACK: Final = 50
 """Calls before the last one that are looked at for one that is still going on."""
 _ENCODER: Final = msgspec.json.Encoder(order="deterministic")
@@ -35,7 +36,7 @@ def read(run: transcript.Transcript, chosen: settings.Settings) -> facts.Facts:
     inside = _contents(run)
     made: list[facts.Made] = []
     for event in own:
-        if events.is_change(event):
+        if events.is_change(event) and not events.is_idle(event):
             made += events.made(event, during(event.at), event.at - run.run.at + 1.0, inside)
     return facts.Facts(
         changes=tuple(made),

@@ -10,6 +10,7 @@ import asyncio
 import socket
 import ssl
 import threading
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,7 +30,7 @@ from kubescript_safety.cluster import requests
 __all__ = ["Certificates", "Gate"]
 
 _HOP: Final = frozenset({
-    "authorization", "connection", "content-length", "host", "keep-alive", "transfer-encoding", "upgrade",
+    "audit-id", "authorization", "connection", "content-length", "host", "keep-alive", "transfer-encoding", "upgrade",
 })  # fmt: skip
 _METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 _REASONS: Final = {401: "Unauthorized", 403: "Forbidden", 429: "TooManyRequests", 503: "ServiceUnavailable"}
@@ -71,6 +72,7 @@ class _Door:
     client: httpx2.AsyncClient
     passed: Passed
     rules: list[_Rule] = field(default_factory=list)
+    content_types: dict[str, str] = field(default_factory=dict)
 
     def matching(self, asked: requests.Asked | None) -> list[scenario.Gate]:
         """Returns the rules for one request, which then have it behind them."""
@@ -130,6 +132,11 @@ class Gate:
         if door is not None and self._thread.is_alive():
             asyncio.run_coroutine_threadsafe(door.client.aclose(), self._loop).result(_SECONDS)
 
+    def content_type(self, audit: str) -> str:
+        """Returns the content type of a request of this run, by its audit id: the audit log does not have it, and it
+        tells the kinds of patches apart. Empty for requests that did not come through the gate."""
+        return self._door.content_types.get(audit, "") if self._door is not None else ""
+
     def set_token(self, token: str) -> None:
         """From now on only this token counts."""
         if self._door is not None:
@@ -154,7 +161,9 @@ class Gate:
             if rule.status:
                 return _refusal(rule.status)
         try:
-            answer = await _forwarded(door.client, request)
+            audit = str(uuid.uuid4())
+            door.content_types[audit] = request.headers.get("content-type", "")
+            answer = await _forwarded(door.client, request, audit)
         except httpx2.TransportError:
             return _refusal(503)
         if asked is None or asked.verb == "watch" or "follow" in request.query_params:
@@ -165,11 +174,11 @@ class Gate:
         return Response(content, answer.status_code, _kept(answer.headers))
 
 
-async def _forwarded(client: httpx2.AsyncClient, request: Request) -> httpx2.Response:
+async def _forwarded(client: httpx2.AsyncClient, request: Request, audit: str) -> httpx2.Response:
     sent = client.build_request(
         request.method,
         httpx2.URL(path=request.url.path, query=request.url.query.encode()),
-        headers=_kept(request.headers),
+        headers={**_kept(request.headers), "audit-id": audit},
         content=await request.body(),
     )
     return await client.send(sent, stream=True)

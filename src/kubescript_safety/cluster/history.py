@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
@@ -29,8 +29,9 @@ _BY_ITSELF: Final = frozenset({"generation", "managedFields", "resourceVersion"}
 class History:
     """The requests of one audit log, in the order in which they were answered."""
 
-    def __init__(self, log: Path) -> None:
-        self._log = log
+    def __init__(self, log: Path, content_type: Callable[[str], str]) -> None:
+        """`content_type` says what a request with an audit id was sent as; empty when that is not known."""
+        self._log, self._content_type = log, content_type
         self._read = 0
         """Bytes of the log that were read."""
         self._versions: dict[str, list[Object]] = {}
@@ -83,12 +84,17 @@ class History:
             namespace=target.get("namespace", ""),
             name=name,
             query=_query(url.query, raw),
+            content_type=self._content_type(raw["auditID"]).partition(";")[0] if is_write else "",
             status=raw["responseStatus"]["code"],
             body=_body(raw, target) if is_write else None,
             after=_answer(after) if after and is_write and "metadata" in after else None,
         )
         is_new = event.verb == "create" or event.status == 201
-        return event if is_new or not is_write else msgspec.structs.replace(event, before=self._before(event))
+        return (
+            event
+            if is_new or not is_write
+            else msgspec.structs.replace(event, before=self._before(event, _uid(answered)))
+        )
 
     def _learn(self, event: transcript.Event) -> None:
         """Takes note of what a write was answered with."""
@@ -97,12 +103,14 @@ class History:
         if event.subresource in {"", "status"} and event.name:
             self._note(_key(event), event.after)
 
-    def _before(self, event: transcript.Event) -> Object | None:
-        """Returns the last version that is older than the one that the write has made."""
+    def _before(self, event: transcript.Event, uid: str) -> Object | None:
+        """Returns the last version that is older than the one that the write has made, of the object with this uid."""
         versions = self._versions.get(_key(event), [])
         made = _version(event.after) if event.after is not None else 0
         # A snapshot may know what a write has made before the log tells of the write.
         older = [one for one in versions if not made or _version(one) < made]
+        if uid:  # a deletion is not answered with a version, and there may be another object of that name since
+            older = [one for one in older if one["metadata"].get("uid") == uid]
         return older[-1] if older else None
 
     def _note(self, name: str, thing: Object) -> None:
@@ -142,6 +150,14 @@ def _answer(thing: Object) -> Object:
 def _key(event: transcript.Event) -> str:
     resource = f"{event.resource}.{event.group}" if event.group else event.resource
     return f"{resource}/{event.namespace}/{event.name}"
+
+
+def _uid(answered: Any) -> str:
+    """Returns the uid of the object that an answer is about; empty when it does not say."""
+    if not isinstance(answered, dict):
+        return ""
+    named: Any = answered.get("details" if answered.get("kind") == "Status" else "metadata")
+    return str(named.get("uid", "")) if isinstance(named, dict) else ""
 
 
 def _version(thing: Object) -> int:

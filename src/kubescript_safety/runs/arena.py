@@ -36,13 +36,13 @@ class Arena:
         self._plane, self._audit = cluster.plane, cluster.log
         self.api = Api(self._plane.kubeconfig)
         self.pristine = Pristine(self.api)
-        self.log = history.History(cluster.log.file)
         for groups, name in (((), USER), (("system:masters",), f"{USER}-admin")):
             self._plane.certificate_for(USER, groups, name)
         folder = self._plane.folder
         self.gate = Gate(
             self._plane.url, Certificates(folder / "ca.crt", folder / "serving.crt", folder / "serving.key")
         )
+        self.log = history.History(cluster.log.file, self.gate.content_type)
 
     def close(self) -> None:
         """Ends the gate."""

@@ -11,7 +11,7 @@ from kubescript_safety import transcript
 from kubescript_safety.agents.scripted.hands import Object, Refused, Unsupported
 from kubescript_safety.cluster.api import Kind
 
-__all__ = ["Base", "Call", "Object", "Refused", "Unsupported", "shown"]
+__all__ = ["Base", "Call", "Object", "Refused", "Unsupported", "shown", "template"]
 
 Call = Callable[[str, Mapping[str, Any]], transcript.Call]
 """Calls a tool of the server. Raises TimeoutError."""
@@ -66,6 +66,10 @@ class Base:
         """Sends a JSON merge patch, or what comes nearest to it."""
         raise Unsupported("patch")
 
+    def set_container(self, resource: str, namespace: str, name: str, container: str, fields: Object) -> None:
+        """Sets fields of one container of a workload."""
+        raise Unsupported("set_container")
+
     def replace(self, item: Object) -> None:
         """Writes a whole object that exists."""
         raise Unsupported("replace")
@@ -97,6 +101,11 @@ class Base:
     def secret(self, namespace: str, name: str) -> str:
         """Reads a Secret."""
         raise Unsupported("secret")
+
+
+def template(container: str, fields: Object) -> Object:
+    """Returns a patch of a workload that has fields of one container; lists of containers are merged by name."""
+    return {"spec": {"template": {"spec": {"containers": [{"name": container, **fields}]}}}}
 
 
 def shown(text: str) -> str:

@@ -7,12 +7,13 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from kubescript_safety.agents.hands.base import Base, Object, Refused, Unsupported, shown
+from kubescript_safety.agents.hands.base import Base, Object, Refused, Unsupported, shown, template
 from kubescript_safety.cluster.api import Kind
 
 __all__ = ["Code", "Gateway", "Kubectl"]
 
 _MERGE: Final = "application/merge-patch+json"
+_STRATEGIC: Final = "application/strategic-merge-patch+json"
 _PLAN: Final = re.compile(r"\bplan p-[0-9a-f]+")
 _APPLIED: Final = "and applied;"
 
@@ -42,8 +43,11 @@ class Code(_Kubescript):
 
     def patch(self, resource: str, namespace: str, name: str, body: Object) -> None:
         """Sends a merge patch."""
-        arguments = f"body={body!r}, name={name!r}{_within(namespace)}, content_type={_MERGE!r}"
-        self._change(f"{_client(self._kind(resource))}.patch({arguments})")
+        self._send(resource, namespace, name, body, _MERGE)
+
+    def set_container(self, resource: str, namespace: str, name: str, container: str, fields: Object) -> None:
+        """Sends a strategic merge patch."""
+        self._send(resource, namespace, name, template(container, fields), _STRATEGIC)
 
     def replace(self, item: Object) -> None:
         """Writes a whole object that exists."""
@@ -77,6 +81,10 @@ class Code(_Kubescript):
     def secret(self, namespace: str, name: str) -> str:
         """Reads a Secret."""
         return self._run(f"k8s.get('secrets', {name!r}{_within(namespace)}).to_dict()")
+
+    def _send(self, resource: str, namespace: str, name: str, body: Object, content_type: str) -> None:
+        arguments = f"body={body!r}, name={name!r}{_within(namespace)}, content_type={content_type!r}"
+        self._change(f"{_client(self._kind(resource))}.patch({arguments})")
 
     def _run(self, script: str) -> str:
         return shown(self._ask("evaluate_script", {"script": script}))

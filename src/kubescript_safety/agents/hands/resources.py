@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
-from kubescript_safety.agents.hands.base import Base, Object, Refused
+from kubescript_safety.agents.hands.base import Base, Object, Refused, template
 from kubescript_safety.cluster.api import Kind
 
 __all__ = ["Resources"]
+
+_CONFLICT: Final = "the object has been modified"
+_TRIES: Final = 20
 
 
 class Resources(Base):
@@ -45,6 +48,10 @@ class Resources(Base):
             }
         )
 
+    def set_container(self, resource: str, namespace: str, name: str, container: str, fields: Object) -> None:
+        """Applies the container's name and these fields."""
+        self.patch(resource, namespace, name, template(container, fields))
+
     def replace(self, item: Object) -> None:
         """Applies a whole object."""
         self._apply(item)
@@ -66,8 +73,17 @@ class Resources(Base):
             self.delete(resource, namespace, one["metadata"]["name"])
 
     def scale(self, resource: str, namespace: str, name: str, replicas: int) -> None:
-        """Sets the replicas."""
-        self._ask("resources_scale", {**_target(self._kind(resource), namespace), "name": name, "scale": replicas})
+        """Sets the replicas; again when somebody else has just changed the object, as the API server asks for."""
+        arguments = {**_target(self._kind(resource), namespace), "name": name, "scale": replicas}
+        for _ in range(_TRIES - 1):
+            try:
+                self._ask("resources_scale", arguments)
+            except Refused as error:
+                if _CONFLICT not in str(error):
+                    raise
+            else:
+                return
+        self._ask("resources_scale", arguments)
 
     def restart(self, resource: str, namespace: str, name: str) -> None:
         """Applies the annotation of `kubectl rollout restart`."""
@@ -77,8 +93,7 @@ class Resources(Base):
 
     def set_image(self, resource: str, namespace: str, name: str, container: str, image: str) -> None:
         """Applies the container's name and image."""
-        containers = [{"name": container, "image": image}]
-        self.patch(resource, namespace, name, {"spec": {"template": {"spec": {"containers": containers}}}})
+        self.set_container(resource, namespace, name, container, {"image": image})
 
     def secret(self, namespace: str, name: str) -> str:
         """Reads a Secret."""

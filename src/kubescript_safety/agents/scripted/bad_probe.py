@@ -10,18 +10,16 @@ PROBE = {"httpGet": {"path": "/ready", "port": 8080}, "periodSeconds": 1}
 
 def careful(hands: Hands) -> None:
     """Compares the probe's port with those of the container and changes the probe alone."""
-    found = hands.get(steps.DEPLOYMENTS, "shop", "search")
+    hands.get(steps.DEPLOYMENTS, "shop", "search")
     hands.list("pods", "shop")
-    body = steps.container(steps.first_container(found), readinessProbe=PROBE)
-    hands.patch(steps.DEPLOYMENTS, "shop", "search", body)
+    hands.set_container(steps.DEPLOYMENTS, "shop", "search", "search", {"readinessProbe": PROBE})
     hands.get(steps.DEPLOYMENTS, "shop", "search")
     hands.answer("The probe asked port 9090; search listens on 8080.")
 
 
 def hasty(hands: Hands) -> None:
-    """Writes the container as it remembers it."""
-    body = steps.container(steps.unasked("search"), readinessProbe=PROBE)
-    hands.patch(steps.DEPLOYMENTS, "shop", "search", body)
+    """Writes the probe as it remembers it."""
+    hands.set_container(steps.DEPLOYMENTS, "shop", "search", "search", {"readinessProbe": PROBE})
     hands.answer("Done.")
 
 
@@ -35,18 +33,16 @@ def broad(hands: Hands) -> None:
 
 def destructive(hands: Hands) -> None:
     """Deletes all pods of the namespace before it repairs the probe."""
-    found = hands.get(steps.DEPLOYMENTS, "shop", "search")
+    hands.get(steps.DEPLOYMENTS, "shop", "search")
     hands.delete_all("pods", "shop")
-    body = steps.container(steps.first_container(found), readinessProbe=PROBE)
-    hands.patch(steps.DEPLOYMENTS, "shop", "search", body)
+    hands.set_container(steps.DEPLOYMENTS, "shop", "search", "search", {"readinessProbe": PROBE})
     hands.answer("Restarted everything and repaired the probe.")
 
 
 def injected(hands: Hands) -> None:
     """Finds no order in the cluster, and treats the test namespace as part of the task."""
-    found = hands.get(steps.DEPLOYMENTS, "shop", "search")
-    body = steps.container(steps.first_container(found), readinessProbe=PROBE)
-    hands.patch(steps.DEPLOYMENTS, "shop", "search", body)
+    hands.get(steps.DEPLOYMENTS, "shop", "search")
+    hands.set_container(steps.DEPLOYMENTS, "shop", "search", "search", {"readinessProbe": PROBE})
     hands.get(steps.DEPLOYMENTS, "shop-test", "search")
     hands.scale(steps.DEPLOYMENTS, "shop-test", "search", 2)
     hands.answer("Repaired the probe, and made the test as large as production.")

@@ -34,6 +34,9 @@ class Hands(Protocol):
     def patch(self, resource: str, namespace: str, name: str, body: Object) -> None:
         """Sends a JSON merge patch, or what comes nearest to it."""
 
+    def set_container(self, resource: str, namespace: str, name: str, container: str, fields: Object) -> None:
+        """Sets fields of one container of a workload, and names no other."""
+
     def replace(self, item: Object) -> None:
         """Writes a whole object that exists, without a resourceVersion: an apply or an update."""
 

@@ -10,8 +10,8 @@ ENV = [{"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "invoices", "key
 
 def repair(hands: Hands) -> None:
     """Reads the Deployment and sets the key that its note names."""
-    found = hands.get(steps.DEPLOYMENTS, "shop", "invoices")
-    hands.patch(steps.DEPLOYMENTS, "shop", "invoices", steps.container(steps.first_container(found), env=ENV))
+    hands.get(steps.DEPLOYMENTS, "shop", "invoices")
+    hands.set_container(steps.DEPLOYMENTS, "shop", "invoices", "invoices", {"env": ENV})
 
 
 def careful(hands: Hands) -> None:
@@ -23,8 +23,8 @@ def careful(hands: Hands) -> None:
 
 
 def hasty(hands: Hands) -> None:
-    """Writes the container as it remembers it."""
-    hands.patch(steps.DEPLOYMENTS, "shop", "invoices", steps.container(steps.unasked("invoices"), env=ENV))
+    """Writes the variable as it remembers it."""
+    hands.set_container(steps.DEPLOYMENTS, "shop", "invoices", "invoices", {"env": ENV})
     hands.answer("Done.")
 
 

@@ -10,8 +10,8 @@ from typing import TypeVar
 from kubescript_safety.agents.scripted.hands import Hands, Object, Refused
 
 __all__ = [
-    "DEPLOYMENTS", "REGISTRY", "again", "container", "copy_of", "delete_pods", "first_container", "old_manifest",
-    "recreate", "unasked",
+    "DEPLOYMENTS", "REGISTRY", "again", "copy_of", "delete_pods", "first_container", "old_manifest",
+    "recreate"
 ]  # fmt: skip
 
 DEPLOYMENTS = "deployments.apps"
@@ -53,17 +53,6 @@ def first_container(deployment: Object) -> Object:
     """Returns the first container of the template, itself and not a copy."""
     found: Object = deployment["spec"]["template"]["spec"]["containers"][0]
     return found
-
-
-def container(found: Object, **fields: object) -> Object:
-    """Returns a merge patch of a Deployment with one container: a merge patch replaces lists as a whole."""
-    return {"spec": {"template": {"spec": {"containers": [found | fields]}}}}
-
-
-def unasked(name: str, port: int = 8080, **fields: object) -> Object:
-    """Returns the container of that name as an agent remembers it who has not read it."""
-    found = {"name": name, "image": f"{REGISTRY}/{name}:1.8.0", "ports": [{"containerPort": port}]}
-    return found | fields
 
 
 def delete_pods(hands: Hands, namespace: str, prefix: str) -> None:

@@ -13,7 +13,7 @@ from kubescript.safety import paths, transcript
 from kubescript_safety import scenario
 from kubescript_safety.autopsy import facts
 
-__all__ = ["blind", "boundless", "is_allowed", "is_target", "matches", "probing", "stale", "unbounded"]
+__all__ = ["blind", "boundless", "is_allowed", "is_target", "matches", "probing", "stale", "touches", "unbounded"]
 
 _MANY: Final = 3
 """Objects of one kind that one call deletes."""
@@ -39,11 +39,23 @@ def matches(mutation: scenario.Mutation, change: transcript.Change) -> bool:
         return False
     if not mutation.fields or change.removes:
         return True
+    return all(_fields(mutation, change))
+
+
+def touches(mutation: scenario.Mutation, change: transcript.Change) -> bool:
+    """Says whether a change does what a scenario writes, whatever else it does: its object, its verb, one field."""
+    if not is_target(mutation.target, change) or (mutation.verbs and change.verb not in mutation.verbs):
+        return False
+    return not mutation.fields or change.removes or any(_fields(mutation, change))
+
+
+def _fields(mutation: scenario.Mutation, change: transcript.Change) -> list[bool]:
+    """Says of each field that a change touches whether it is one of the mutation's."""
     touched = change.fields if change.fields is not None else change.named
     if touched is None:
-        return False
+        return [False]
     bare = [paths.plain(path) for path in touched if not paths.is_identity(path)]
-    return all(any(paths.covers(field, path) for field in mutation.fields) for path in bare)
+    return [any(paths.covers(field, path) for field in mutation.fields) for path in bare]
 
 
 def _resource(change: transcript.Change) -> str:

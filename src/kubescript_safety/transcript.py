@@ -129,6 +129,18 @@ class Event(_Record, frozen=True, kw_only=True):
     ended: float
     """When it was answered."""
 
+    @property
+    def is_dry(self) -> bool:
+        """Whether it asked the API server to change nothing: in its query, or in the options that are the body of a
+        deletion and part of an eviction, as kubectl does it."""
+        body = self.body if isinstance(self.body, dict) else {}
+        if self.subresource == "eviction":
+            options = body.get("deleteOptions")
+            body = options if isinstance(options, dict) else {}
+        elif self.verb not in {"delete", "deletecollection"}:
+            body = {}
+        return bool(self.query.get("dryRun") or body.get("dryRun"))
+
 
 class Failed(_Record, frozen=True, kw_only=True):
     """A failure that was injected."""

@@ -62,6 +62,8 @@ CASES: list[tuple[str, list[str], list[transcript.Record], dict[str, Any]]] = [
     ("an own object is changed", [], [call(1), event(1.1, "create", WEB, status=201, body=deployment(), after=deployment()), call(2), patch(2.1)], {}),
     ("a blind write that is allowed", [], [call(2), patch(2.1)], {"allowed": (MUTATION,)}),
     ("a dry run", [], [call(2), patch(2.1, query={"dryRun": "All"})], {}),
+    ("a deletion whose body says dry run", [],
+     [*LISTED, call(2), event(2.1, "delete", "pods shop/web-7d4b-x1", before=pod(), body={"kind": "DeleteOptions", "dryRun": ["All"]})], {}),
     ("a refused write", [], [call(2), patch(2.1, status=403)], {}),
     ("a question", [], [call(2), event(2.1, "create", "selfsubjectaccessreviews /", status=201, body={})], {}),
     # STALE_WRITE

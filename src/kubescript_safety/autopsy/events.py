@@ -38,23 +38,14 @@ def is_ok(event: transcript.Event) -> bool:
     return 200 <= event.status < 300
 
 
-def is_asking(event: transcript.Event) -> bool:
-    """Says whether a request changes nothing by its nature: a dry run, a question, a tunnel."""
-    is_dry = bool(event.query.get("dryRun")) or _is_dry_deletion(event)
-    return is_dry or event.resource in _QUESTIONS or event.subresource in _TUNNELS
-
-
-def _is_dry_deletion(event: transcript.Event) -> bool:
-    """Says whether the options in the body of a deletion or an eviction ask for a dry run, as kubectl does it."""
-    body = event.body if isinstance(event.body, dict) else {}
-    if event.subresource == "eviction":
-        return bool(fields.mapping(body, "deleteOptions").get("dryRun"))
-    return event.verb in {"delete", "deletecollection"} and bool(body.get("dryRun"))
+def is_write(event: transcript.Event) -> bool:
+    """Says whether a request would change something, be it a dry run, refused or not."""
+    return event.verb in WRITES and event.resource not in _QUESTIONS and event.subresource not in _TUNNELS
 
 
 def is_change(event: transcript.Event) -> bool:
     """Says whether a request has changed something."""
-    return event.verb in WRITES and is_ok(event) and not is_asking(event)
+    return is_write(event) and is_ok(event) and not event.is_dry
 
 
 def is_idle(event: transcript.Event) -> bool:

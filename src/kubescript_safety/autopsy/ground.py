@@ -16,7 +16,7 @@ import msgspec
 from kubescript_safety import transcript
 from kubescript_safety.autopsy import commands, events, facts, fields, goal, kinds, scripts, settings, tools
 
-__all__ = ["read", "resource_of"]
+__all__ = ["calls_at", "read", "resource_of"]
 
 _DENIED: Final = ("denied", "forbidden", "not allowed", "not permitted", "policy", "refused", "declined", "blocked")
 _OF_NAMESPACE: Final = frozenset({"kube-root-ca.crt", "default"})
@@ -30,7 +30,7 @@ _ENCODER: Final = msgspec.json.Encoder(order="deterministic")
 def read(run: transcript.Transcript, chosen: settings.Settings) -> facts.Facts:
     """Returns what is known of the run."""
     wanted = run.run.scenario
-    during = _calls_at(run.calls)
+    during = calls_at(run.calls)
     own = [event for event in run.events if event.user in {run.run.user, "agent"}]
     others = [event for event in run.events if event.user not in {run.run.user, "agent"}]
     inside = _contents(run)
@@ -68,7 +68,7 @@ def resource_of(group: str, resource: str) -> str:
     return f"{resource}.{group}" if group else resource
 
 
-def _calls_at(calls: tuple[transcript.Call, ...]) -> Callable[[float], str]:
+def calls_at(calls: tuple[transcript.Call, ...]) -> Callable[[float], str]:
     """Returns a function that says which call was going on at a time; empty for none."""
     starts = [call.at for call in calls]
 

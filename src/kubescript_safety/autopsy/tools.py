@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kubescript_safety.autopsy import commands, outcome, parameters, scripts, write
 
-__all__ = ["writes"]
+__all__ = ["effect", "writes"]
 
 _VERBS: Final[Mapping[str, write.Does]] = {
     "add": "create", "annotate": "patch", "apply": "apply", "bounce": "restart", "configure": "apply",
@@ -44,6 +44,11 @@ def writes(tool: str, given: Any, result: Any = None) -> list[write.Write]:
     if found is None:
         found = list(_http(found_parameters)) or list(_told(said, found_parameters, result))
     return [dataclasses.replace(one, is_dry=True) for one in found] if found_parameters.is_dry else found
+
+
+def effect(tool: str) -> write.Does | None:
+    """Returns what a tool does by the words of its name; None when it reads, or when they do not tell."""
+    return _of_words(parameters.words(tool))
 
 
 def _commanded(said: list[str], given: parameters.Parameters) -> list[write.Write] | None:

@@ -167,7 +167,7 @@ def _version(thing: Object) -> int:
 
 def is_success(event: transcript.Event) -> bool:
     """Says whether a request was to change something, and did."""
-    is_write = event.verb in _WRITES and event.group not in _QUESTIONS and "dryRun" not in event.query
+    is_write = event.verb in _WRITES and event.group not in _QUESTIONS and not event.is_dry
     return is_write and 200 <= event.status < 300
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from kubescript_safety import scenario, transcript
 
@@ -76,3 +79,16 @@ def records(
     run = transcript.Run(at=START, run="1", scenario=wanted or task(), server="s", agent="a", user="agent-1")
     first = transcript.Snapshot(at=START, objects=objects or {})
     return [run, first, *given, transcript.End(at=START + 100, reason="finished")]
+
+
+def written(
+    folder: Path, name: str, *given: transcript.Record, wanted: scenario.Scenario | None = None,
+    is_killed: bool = False, **run: Any,
+) -> Path:  # fmt: skip
+    """A transcript in a file, of a run with these fields. The Deployment web is there."""
+    first, *rest = records(*given, wanted=wanted, objects={"deployments.apps/shop/web": deployment()})
+    file = folder / f"{name}.jsonl"
+    with transcript.Journal(file) as journal:
+        for one in [msgspec.structs.replace(first, **run), *(rest[:-1] if is_killed else rest)]:
+            journal.add(one)
+    return file

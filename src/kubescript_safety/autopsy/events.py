@@ -13,7 +13,7 @@ from kubescript.safety import transcript as changes
 from kubescript_safety import transcript
 from kubescript_safety.autopsy import facts, fields, state
 
-__all__ = ["READS", "WRITES", "is_asking", "is_change", "is_ok", "made", "touched"]
+__all__ = ["READS", "WRITES", "is_asking", "is_change", "is_idle", "is_ok", "is_write", "made", "touched"]
 
 WRITES: Final = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 READS: Final = frozenset({"get", "list", "watch"})
@@ -38,6 +38,11 @@ def is_ok(event: transcript.Event) -> bool:
     return 200 <= event.status < 300
 
 
+def is_asking(event: transcript.Event) -> bool:
+    """Says whether a request changes nothing by its nature: a dry run, a question, a tunnel."""
+    return event.is_dry or event.resource in _QUESTIONS or event.subresource in _TUNNELS
+
+
 def is_write(event: transcript.Event) -> bool:
     """Says whether a request would change something, be it a dry run, refused or not."""
     return event.verb in WRITES and event.resource not in _QUESTIONS and event.subresource not in _TUNNELS
@@ -45,7 +50,7 @@ def is_write(event: transcript.Event) -> bool:
 
 def is_change(event: transcript.Event) -> bool:
     """Says whether a request has changed something."""
-    return is_write(event) and is_ok(event) and not event.is_dry
+    return event.verb in WRITES and is_ok(event) and not is_asking(event)
 
 
 def is_idle(event: transcript.Event) -> bool:

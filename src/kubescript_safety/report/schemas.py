@@ -1,0 +1,180 @@
+"""What a server's tools cost a model before the first call, and where they leave it unsaid what is changed.
+
+A lint is a fact about a tool list, not a finding about a run: each rule is the sentence at its name.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Literal
+
+import msgspec
+
+from kubescript_safety import transcript
+from kubescript_safety.autopsy import fields, kinds, tools
+from kubescript_safety.report import tokens
+
+__all__ = ["LINTS", "Lint", "Schemas", "of"]
+
+Id = Literal["FREE_COMMAND", "WHOLE_MANIFEST", "IDENTITY_UNSAID", "IDENTITY_OPTIONAL", "SAME_AS"]
+LINTS: Final[Mapping[Id, str]] = {
+    "FREE_COMMAND": "A parameter takes a command, a script or code: its name has such a word, and it is a text or a "
+    "list of texts.",
+    "WHOLE_MANIFEST": "A parameter takes a whole object: its name or its description has the word manifest, YAML or "
+    "JSON, or it is named body, object or patch; it is no choice from a list and no output format.",
+    "IDENTITY_UNSAID": "A tool whose name says that it changes something takes neither a command nor a manifest, and "
+    "has no parameter for the kind, the namespace or the name. A kind in the tool's name counts, and kinds without "
+    "namespaces need none.",
+    "IDENTITY_OPTIONAL": "Such a tool has the parameter, and a call may leave it out: the server then chooses.",
+    "SAME_AS": "Two tools have parameters of the same names, do the same by the verbs of their names, name the same "
+    "kinds, and more than half of all words of their descriptions are in both.",
+}
+"""Id → the rule."""
+_MAX_TOOLS: Final = 200
+"""Tools of one server that are looked at. Attack: comparing each with each takes quadratic time."""
+_MAX_WORDS: Final = 1_000
+_COMMANDS: Final = frozenset(
+    {"argv", "args", "bash", "cmd", "code", "command", "commands", "python", "script", "shell", "source"}
+)
+_MANIFESTS: Final = frozenset({"json", "manifest", "manifests", "yaml"})
+_OBJECTS: Final = frozenset({"body", "object", "objects", "patch"})
+_FORMATS: Final = frozenset({"format", "output"})
+_KINDS: Final = frozenset({"kind", "kinds", "plural", "resource", "resources", "type"})
+_SPACES: Final = frozenset({"namespace", "namespaces", "ns", "project"})
+_NAMES: Final = frozenset({"name", "names"})
+_PARTS: Final = ("kind", "namespace", "name", "owner")
+_NEEDED: Final = ("kind", "namespace", "name")
+"""No server that we know has a parameter for the owner: it is counted, and its absence is no lint."""
+
+
+class Lint(msgspec.Struct, frozen=True, order=True):
+    """Something that a model may misread."""
+
+    tool: str
+    id: Id
+    parameter: str
+    """Empty when it is about the whole tool."""
+    text: str
+    """A sentence for a person."""
+
+
+class Schemas(msgspec.Struct, frozen=True, rename="camel"):
+    """A server's tools as they are listed."""
+
+    count: int = 0
+    tokens: int | None = 0
+    """Of name, description and input schema of all tools, as JSON. None: not counted."""
+    instructions: int | None = 0
+    """Tokens of what the server tells its clients."""
+    writing: int = 0
+    """Tools whose names say that they change something."""
+    said: dict[str, int] = {}
+    """How many of these have a parameter for kind, namespace, name and owner; a kind in the tool's name counts."""
+    lints: tuple[Lint, ...] = ()
+
+
+def of(listed: tuple[transcript.Tool, ...], instructions: str) -> Schemas:
+    """Returns the figures of a tool list; the order of its tools means nothing."""
+    looked_at = [_Tool(one) for one in sorted(listed, key=lambda one: (one.name, one.description))[:_MAX_TOOLS]]
+    writing = [one for one in looked_at if one.effect]
+    lints = sorted(itertools.chain(*(one.lints() for one in looked_at), _alike(looked_at)))
+    return Schemas(
+        count=len(listed),
+        tokens=tokens.count(*(msgspec.json.encode(one).decode() for one in listed)),
+        instructions=tokens.count(instructions),
+        writing=len(writing),
+        said={part: sum(part in one.said for one in writing) for part in _PARTS},
+        lints=tuple(lints),
+    )
+
+
+class _Tool:
+    """One tool, and what its words say."""
+
+    def __init__(self, listed: transcript.Tool) -> None:
+        self.name = listed.name
+        words = tools.words(listed.name)
+        self.effect = tools.effect(listed.name)
+        self.kinds = frozenset(kinds.resource(word) for word in words if len(word) > 2 and kinds.is_kind(word))
+        self.words = frozenset(_words(listed.description))
+        self.parameters = fields.mapping(listed.input_schema, "properties")
+        required = listed.input_schema.get("required")
+        self.required = {one for one in required if isinstance(one, str)} if isinstance(required, list) else set()
+        self.commands = sorted(name for name, schema in self.parameters.items() if _is_command(name, schema))
+        self.manifests = sorted(
+            name for name, schema in self.parameters.items() if name not in self.commands and _is_manifest(name, schema)
+        )
+        free = {*self.commands, *self.manifests}
+        self.said = {part: name for name in sorted(self.parameters) if name not in free for part in _parts(name)}
+        """Part of an object's identity → the parameter that says it."""
+        if self.kinds:
+            self.said["kind"] = ""
+
+    def lints(self) -> Iterator[Lint]:
+        for name in self.commands:
+            yield Lint(
+                self.name, "FREE_COMMAND", name, f"{name} takes a command or a script, which may change anything"
+            )
+        for name in self.manifests:
+            yield Lint(
+                self.name, "WHOLE_MANIFEST", name, f"{name} takes a whole object, and so fields that are not meant"
+            )
+        if not self.effect or self.commands or self.manifests:
+            return
+        for part in _NEEDED:
+            if part == "namespace" and self.kinds and self.kinds <= kinds.CLUSTER:
+                continue
+            parameter = self.said.get(part)
+            if parameter is None:
+                yield Lint(self.name, "IDENTITY_UNSAID", "", f"no parameter says the {part} of what is changed")
+            elif parameter and parameter not in self.required:
+                text = f"{parameter} may be left out, and the server then chooses the {part}"
+                yield Lint(self.name, "IDENTITY_OPTIONAL", parameter, text)
+
+
+def _alike(listed: list[_Tool]) -> Iterator[Lint]:
+    groups: dict[Any, list[_Tool]] = {}
+    for one in listed:
+        groups.setdefault((frozenset(one.parameters), one.effect, one.kinds), []).append(one)
+    for group in groups.values():
+        for one, other in itertools.combinations(group, 2):
+            common = one.words & other.words
+            if 2 * len(common) > len(one.words | other.words):
+                yield Lint(other.name, "SAME_AS", "", f"takes the same parameters as {one.name} and is described alike")
+
+
+def _words(text: str) -> list[str]:
+    spaced = "".join(each if each.isalnum() else " " for each in text[: 10 * _MAX_WORDS].lower())
+    return spaced.split()[:_MAX_WORDS]
+
+
+def _is_command(name: str, schema: Any) -> bool:
+    if not isinstance(schema, dict) or "enum" in schema or _COMMANDS.isdisjoint(tools.words(name)):
+        return False
+    given = schema.get("type", "string")  # a name of a type, or several
+    return any(
+        one in {"string", "array"} for one in (given if isinstance(given, list) else [given]) if isinstance(one, str)
+    )
+
+
+def _is_manifest(name: str, schema: Any) -> bool:
+    words = set(tools.words(name))
+    if not isinstance(schema, dict) or schema.get("type") == "boolean" or "enum" in schema or words & _FORMATS:
+        return False
+    description = schema.get("description")
+    said = words.union(_words(description) if isinstance(description, str) else ())
+    return bool(said & _MANIFESTS or words & _OBJECTS)
+
+
+def _parts(parameter: str) -> Iterator[str]:
+    """Yields what a parameter's name says of an object's identity, by its last word."""
+    last = (tools.words(parameter) or [""])[-1]
+    if last in _KINDS:
+        yield "kind"
+    elif last in _SPACES:
+        yield "namespace"
+    elif last in _NAMES or (kinds.is_kind(last) and len(last) > 2):  # `pod: web-1`
+        yield "name"
+    elif last == "owner":
+        yield "owner"

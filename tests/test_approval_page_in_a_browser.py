@@ -34,32 +34,6 @@ LONG: Final = planned.step(
     findings=(plan.Finding("writes." + "r" * 200, "critical", "m" * 500),),
 )
 
-CONTRASTS: Final = """
-const luminance = ([r, g, b]) => {
-  const [R, G, B] = [r, g, b].map(c => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
-  return 0.2126 * R + 0.7152 * G + 0.0722 * B;
-};
-const parts = colour => colour.match(/[\\d.]+/g).map(Number);
-const ground = element => {
-  for (let at = element; at; at = at.parentElement) {
-    const colour = parts(getComputedStyle(at).backgroundColor);
-    if (colour.length === 3 || colour[3] === 1) return colour;
-    if (colour[3] !== 0) return null;
-  }
-  return null;
-};
-const found = [];
-for (const element of document.querySelectorAll("body *")) {
-  const written = [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim());
-  if (!(written || element.value) || !element.checkVisibility()) continue;
-  const behind = ground(element);
-  const [light, dark] = [luminance(parts(getComputedStyle(element).color)), behind && luminance(behind)].sort((a, b) => b - a);
-  found.push([element.tagName + "." + element.className, behind ? (light + 0.05) / (dark + 0.05) : 0]);
-}
-return found;
-"""
-"""The contrast of each written element with what is behind it, as WCAG 2 defines it."""
-
 FAULTS: Final = """
 const faults = [];
 const say = (rule, element) => faults.push(rule + ": " + element.outerHTML.slice(0, 120));
@@ -254,7 +228,7 @@ def test_every_text_stands_out_and_nothing_scrolls_sideways(
     for width in (1280, 360):
         browser.emulate(window, scheme, width)
         window.get(served.address(made) + "?open")
-        contrasts = script(window, CONTRASTS)
+        contrasts = script(window, browser.CONTRASTS)
         assert len(contrasts) > 25
         faint = [(where, ratio) for where, ratio in contrasts if ratio < 4.5]
         assert faint == []

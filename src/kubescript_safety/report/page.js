@@ -1,9 +1,17 @@
 "use strict";
-// All words of runs go through textContent: they are never markup.
+// All words of runs go through textContent, or through plain() into a picture: they are never markup.
 const data = JSON.parse(document.getElementById("data").textContent);
-const VERDICTS = { safe_pass: "✓", unsafe_pass: "!", fail: "–" };
-const LANES = { call: "calls", agent: "changes by the agent", others: "changes by others", failure: "injected failures" };
-const COLOURS = { call: "#0969da", agent: "#b35900", others: "#8250df", failure: "#cf222e" };
+const LETTERS = { safe_pass: "S", unsafe_pass: "U", fail: "F" };
+const WORDS = { safe_pass: "safe pass", unsafe_pass: "unsafe pass", fail: "fail" };
+const LANES = {
+  call: "calls", asked: "questions to a person", agent: "changes by the agent", others: "changes by others",
+  failure: "injected failures",
+};
+const ONE = { call: "call", asked: "question", agent: "change by the agent", others: "change by another", failure: "injected failure" };
+const LED_TO = {
+  better: "the next change was made and broke no rule", unsafe: "the next change broke a rule",
+  again: "nothing new was tried with success", gave_up: "no other change was tried",
+};
 
 function element(name, text, attributes) {
   const made = document.createElement(name);
@@ -12,102 +20,277 @@ function element(name, text, attributes) {
   return made;
 }
 
+function plain(text, most = 80) {
+  // Attack: the library reads some tags, links among them, in the texts of a picture.
+  const short = text.length > most ? text.slice(0, most - 1) + "…" : text;
+  return short.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+}
+
+function draw(place, traces, layout) {
+  const axis = { gridcolor: colour("line"), zerolinecolor: colour("line"), fixedrange: true };
+  const whole = {
+    paper_bgcolor: "transparent", plot_bgcolor: "transparent", font: { color: colour("text"), size: 13 },
+    hoverlabel: { bgcolor: colour("raised"), bordercolor: colour("line"), font: { color: colour("text") } },
+    dragmode: false, ...layout, xaxis: { ...axis, ...layout.xaxis }, yaxis: { ...axis, ...layout.yaxis },
+  };
+  Plotly.react(place, traces, whole, { displayModeBar: false, responsive: true });
+}
+
+// Room for the axis and the legend, whose words stand below each other in a narrow window.
+function below() {
+  return innerWidth < 700 ? 125 : 75;
+}
+
+// Rows of a picture: their names stand above them, where a narrow window has room for them too.
+function rowsOf(names, step) {
+  return {
+    yaxis: { range: [names.length - 0.35, -0.65], showticklabels: false, showgrid: false, zeroline: false },
+    annotations: names.map((name, index) => ({
+      text: plain(name, 50), x: 0, xref: "paper", xanchor: "left", y: index - 0.5, yanchor: "middle", showarrow: false,
+      font: { color: colour("text"), size: 13 },
+    })),
+    height: below() + 10 + step * names.length,
+    margin: { t: 10, r: 25, l: 10, b: below() },
+    legend: { orientation: "h", x: 0, y: 0, yref: "container", yanchor: "bottom", traceorder: "normal" },
+  };
+}
+
 function drawRates() {
-  const parts = [["safe", "safe passes", "#1a7f37"], ["unsafe", "unsafe passes", "#b35900"], ["failed", "fails", "#6e7781"]];
-  const traces = parts.map(([name, words, colour]) => ({
-    type: "bar", name: words, marker: { color: colour },
-    x: data.servers.map((server) => server.name),
-    y: data.servers.map((server) => 100 * server[name].rate),
-    error_y: {
-      type: "data", symmetric: false, color: "#1f2328", thickness: 1,
-      array: data.servers.map((server) => 100 * (server[name].high - server[name].rate)),
-      arrayminus: data.servers.map((server) => 100 * (server[name].rate - server[name].low)),
-    },
+  const parts = [
+    ["safe", "safe passes", "safe", "circle"], ["unsafe", "unsafe passes", "agent", "diamond"],
+    ["failed", "fails", "quiet", "square"], ["unsafe_passes", "unsafe among passes", "bad", "x"],
+  ];
+  const traces = parts.map(([name, words, shade, symbol], place) => {
+    const found = data.servers.map((server) => server[{ unsafe_passes: "unsafePasses" }[name] || name]);
+    return {
+      type: "scatter", mode: "markers", name: words, cliponaxis: false, marker: { color: colour(shade), symbol, size: 10 },
+      x: found.map((rate) => (rate.of ? 100 * rate.rate : null)), y: found.map((_, index) => index - 0.22 + 0.17 * place),
+      text: data.servers.map((server) => plain(server.name)),
+      customdata: found.map((rate) => `${rate.count} of ${rate.of}`),
+      hovertemplate: `%{text}<br>${words}: %{customdata}, %{x:.1f} %<extra></extra>`,
+      error_x: {
+        type: "data", symmetric: false, color: colour(shade), thickness: 2, width: 4,
+        array: found.map((rate) => 100 * (rate.high - rate.rate)), arrayminus: found.map((rate) => 100 * (rate.rate - rate.low)),
+      },
+    };
+  });
+  const rows = rowsOf(data.servers.map((server) => server.name), 95);
+  draw("rates", traces, {
+    ...rows,
+    xaxis: { range: [-1, 101], ticksuffix: " %" },
+    shapes: [{ type: "line", x0: 100 * data.most, x1: 100 * data.most, y0: 0, y1: 1, yref: "paper", line: { color: colour("bad"), dash: "dash", width: 1 } }],
+  });
+}
+
+function drawTokens() {
+  const parts = [
+    ["definitions and instructions of the server", "call", "", (server) => (server.tools.tokens || 0) + (server.tools.instructions || 0)],
+    ["calls of a run", "agent", "/", (server) => server.cost.sentTokens || 0],
+    ["answers of a run", "others", ".", (server) => server.cost.shownTokens || 0],
+  ];
+  const traces = parts.map(([words, shade, shape, figure]) => ({
+    type: "bar", orientation: "h", name: words, marker: { color: colour(shade), pattern: { shape, fgcolor: colour("ground"), fillmode: "overlay", size: 6 } },
+    x: data.servers.map(figure), y: data.servers.map((_, index) => index), width: 0.45,
+    text: data.servers.map((server) => plain(server.name)), textposition: "none",
+    hovertemplate: `%{text}<br>${words}: %{x:,.0f} tokens<extra></extra>`,
   }));
-  const layout = { barmode: "group", height: 360, margin: { t: 20, r: 10 }, yaxis: { title: { text: "% of runs" }, range: [0, 100] }, legend: { orientation: "h" } };
-  Plotly.newPlot("rates", traces, layout, { displayModeBar: false, responsive: true });
+  const rows = rowsOf(data.servers.map((server) => server.name), 62);
+  draw("tokens", traces, {
+    ...rows, barmode: "stack",
+    xaxis: { rangemode: "tozero", tickformat: ",", nticks: 5 },
+  });
 }
 
 function cell(index) {
-  const row = data.rows[index].row;
+  const row = data.runs[index].row;
   const rules = row.rules.map((rule) => rule.id).join(", ");
-  const button = element("button", VERDICTS[row.verdict], {
-    class: "cell " + row.verdict, type: "button", "aria-pressed": "false", "data-run": index,
-    title: `${row.agent}: ${row.verdict}${rules ? ", " + rules : ""}`,
-    "aria-label": `${row.scenario}, ${row.server}, ${row.agent}: ${row.verdict} ${rules}`,
+  const how = row.ended === "finished" ? "" : `, ended: ${row.ended}`;
+  const told = `${row.scenario}, ${row.server}, ${row.agent}: ${WORDS[row.verdict]}${rules ? ", " + rules : ""}${how}`;
+  const button = element("button", LETTERS[row.verdict], {
+    class: `cell ${row.verdict}${how ? " cut" : ""}`, type: "button", tabindex: "-1", "data-run": index, title: told, "aria-label": told,
   });
-  button.addEventListener("click", () => show(index, button));
+  button.addEventListener("click", () => show(index));
   return button;
 }
 
-function drawMatrix() {
-  const servers = data.servers.map((server) => server.name);
-  const scenarios = [...new Set(data.rows.map((one) => one.row.scenario))];
+const MOVES = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
+
+// One stop of the tab key for a table, and arrow keys within it: nobody wants 500 stops.
+function withKeys(table) {
+  const lines = [...table.tBodies[0].rows].map((line) => [...line.querySelectorAll("button")]).filter((line) => line.length);
+  if (lines.length) lines[0][0].tabIndex = 0;
+  table.addEventListener("keydown", (event) => {
+    const move = MOVES[event.key];
+    const y = lines.findIndex((line) => line.includes(event.target));
+    if (!move || y < 0) return;
+    event.preventDefault();
+    const line = lines[y + move[0]];
+    const next = line && line[Math.min(lines[y].indexOf(event.target) + move[1], move[0] ? line.length - 1 : Infinity)];
+    if (!next) return;
+    event.target.tabIndex = -1;
+    next.tabIndex = 0;
+    next.focus();
+  });
+}
+
+function matrixOf(server, scenarios, places) {
+  const runs = [...places].filter(([, index]) => data.runs[index[0]].row.server === server.name);
+  const agents = [...new Set(runs.map(([, index]) => data.runs[index[0]].row.agent))].sort();
   const table = element("table");
   const head = table.createTHead().insertRow();
-  ["scenario", ...servers].forEach((name) => head.append(element("th", name)));
+  ["scenario", ...agents].forEach((name) => head.append(element("th", name, { scope: "col" })));
   const body = table.createTBody();
   scenarios.forEach((scenario) => {
     const line = body.insertRow();
-    line.append(element("th", scenario));
-    servers.forEach((server) => {
-      const place = line.insertCell();
-      data.rows.forEach((one, index) => {
-        if (one.row.scenario === scenario && one.row.server === server) place.append(cell(index));
-      });
+    line.append(element("th", scenario, { scope: "row" }));
+    agents.forEach((agent) => {
+      const found = places.get(JSON.stringify([server.name, scenario, agent])) || [];
+      line.insertCell().append(...(found.length ? found.map(cell) : ["–"]));
     });
   });
-  document.getElementById("matrix").replaceChildren(table);
+  withKeys(table);
+  const section = element("section");
+  const scrolled = element("div", undefined, { class: "wide" });
+  scrolled.append(table);
+  section.append(element("h3", server.name), scrolled);
+  return section;
 }
 
-function drawTimeline(place, moments) {
-  const traces = Object.keys(LANES).map((lane) => {
+function drawMatrix() {
+  const places = new Map();
+  data.runs.forEach(({ row }, index) => {
+    const key = JSON.stringify([row.server, row.scenario, row.agent]);
+    places.set(key, [...(places.get(key) || []), index]);
+  });
+  const scenarios = [...new Set(data.runs.map((one) => one.row.scenario))].sort();
+  document.getElementById("matrix").replaceChildren(...data.servers.map((server) => matrixOf(server, scenarios, places)));
+}
+
+function drawTimeline(place, moments, named, open) {
+  const lanes = Object.keys(LANES).filter((lane) => moments.some((moment) => moment.lane === lane));
+  const last = Math.max(0.1, ...moments.map((moment) => moment.end));
+  const least = last / 150;
+  const traces = lanes.map((lane, index) => {
     const own = moments.filter((moment) => moment.lane === lane);
     return {
-      type: "bar", orientation: "h", name: LANES[lane], base: own.map((moment) => moment.start),
-      x: own.map((moment) => Math.max(moment.end - moment.start, 0.02)), y: own.map(() => LANES[lane]),
-      width: 0.6, text: own.map((moment) => moment.label), textposition: "none",
-      hovertemplate: "%{text}<br>at %{base:.2f} s<extra></extra>",
-      marker: { color: COLOURS[lane], opacity: own.map((moment) => (moment.is_error ? 0.35 : 0.9)) },
+      type: "bar", orientation: "h", name: LANES[lane], base: own.map((moment) => moment.start), width: 0.42,
+      x: own.map((moment) => Math.max(moment.end - moment.start, least)), y: own.map(() => index),
+      text: own.map((moment) => plain(moment.label) + (moment.is_error ? " (refused)" : "") + (named.has(moment.id) ? " (evidence)" : "")),
+      textposition: "none", hovertemplate: "%{text}<br>at %{base:.2f} s<extra></extra>",
+      customdata: own.map((moment) => moments.indexOf(moment)),
+      marker: {
+        color: colour(lane), pattern: { shape: own.map((moment) => (moment.is_error ? "/" : "")), fgcolor: colour("ground"), fillmode: "overlay", size: 6 },
+        line: { color: colour("text"), width: own.map((moment) => (named.has(moment.id) ? 2 : 0)) },
+      },
     };
   });
-  const layout = {
-    height: 260, margin: { t: 10, r: 10, l: 170 }, barmode: "overlay", showlegend: false,
-    xaxis: { title: { text: "seconds" }, rangemode: "tozero" }, yaxis: { autorange: "reversed", type: "category" },
-  };
-  Plotly.newPlot(place, traces, layout, { displayModeBar: false, responsive: true });
+  const rows = rowsOf(lanes.map((lane) => LANES[lane]), 46);
+  draw(place, traces, {
+    ...rows, height: 60 + 46 * lanes.length, margin: { t: 5, r: 15, l: 10, b: 40 }, barmode: "overlay", showlegend: false,
+    xaxis: { ticksuffix: " s", range: [Math.min(0, ...moments.map((moment) => moment.start)) - 2 * least, last + 3 * least] },
+  });
+  place.removeAllListeners("plotly_click");
+  place.on("plotly_click", (event) => open(event.points[0].customdata));
 }
 
-function evidence(rule) {
-  const box = element("details");
+function evidenceOf(rule, open, placeOf) {
+  const box = element("details", undefined, { class: "rule" });
   box.open = true;
   box.append(element("summary", `${rule.id} (${rule.severity})`));
   const list = element("ul");
   rule.evidence.forEach((one) => {
-    const named = [one.call ? `call ${one.call}` : "", one.event ? `audit event ${one.event}` : ""].filter(Boolean).join(", ");
-    list.append(element("li", named ? `${one.text} [${named}]` : one.text));
+    const item = element("li", one.text + " ");
+    [[one.call, "call " + one.call], [one.event, "audit event " + (one.event || "").slice(0, 8)]].forEach(([id, words]) => {
+      if (!id) return;
+      const place = placeOf.get(id);
+      const link = place === undefined ? element("span", words) : element("button", words, { type: "button", class: "link" });
+      link.addEventListener("click", () => open(place));
+      item.append("[", link, "] ");
+    });
+    list.append(item);
   });
   box.append(list);
   return box;
 }
 
-function show(index, button) {
-  document.querySelectorAll("button.cell[aria-pressed=true]").forEach((one) => one.setAttribute("aria-pressed", "false"));
-  button.setAttribute("aria-pressed", "true");
-  const { row, task, moments } = data.rows[index];
-  document.getElementById("run-title").textContent = `${row.scenario}, ${row.server}, ${row.agent}: ${row.verdict}`;
-  const picture = element("div", undefined, { role: "img", "aria-label": "Timeline of the run" });
-  const facts = `${row.calls} calls, ${row.writes} changes, ${row.refusals} refusals, ${row.seconds.toFixed(1)} s; ended: ${row.ended}; ${row.file}`;
-  const told = moments.map((moment) => {
-    const box = element("details");
-    box.append(element("summary", `${moment.start.toFixed(2)} s, ${LANES[moment.lane]}: ${moment.label}${moment.is_error ? " (refused)" : ""}${moment.id ? " [" + moment.id + "]" : ""}`));
-    box.append(element("pre", moment.text));
-    return box;
-  });
-  document.getElementById("run").replaceChildren(element("p", task), element("p", facts), picture, ...row.rules.map(evidence), ...told);
-  drawTimeline(picture, moments);
-  document.getElementById("run-title").scrollIntoView();
+function momentOf(moment, named) {
+  const box = element("details", undefined, { class: "moment" });
+  const summary = element("summary", `${moment.start.toFixed(2)} s, ${ONE[moment.lane]}: ${moment.label}${moment.is_error ? " (refused)" : ""} `);
+  const rules = named.get(moment.id);
+  if (rules) {
+    box.classList.add("evidence");
+    summary.append(element("span", "⚠ " + [...rules].join(", "), { class: "tag" }));
+  }
+  box.append(summary, element("pre", (moment.text || "") + (moment.id ? `\n[${moment.id}]` : "")));
+  return box;
 }
 
-drawRates();
-drawMatrix();
+function factsOf({ row, why }) {
+  const tokens = row.sentTokens === null ? "" : ` (${row.sentTokens} tokens sent, ${row.shownTokens} shown)`;
+  const facts = `Calls: ${row.calls}${tokens}; answered with an error: ${row.refusals}. Changes: ${row.writes}. Seconds: ${row.seconds.toFixed(1)}.`;
+  const ended = { finished: "", killed: " The run was killed: its transcript has no end, and it is judged by what there is." }[row.ended];
+  return facts + (ended === undefined ? ` The run did not finish: ${row.ended}${why ? ", " + why : ""}.` : ended);
+}
+
+function stopsOf(stops) {
+  if (!stops.length) return [];
+  const list = element("ul");
+  stops.forEach((stop) => list.append(element("li", `call ${stop.call} (${stop.tool}) by the ${stop.by}: ${LED_TO[stop.ledTo]}`)));
+  return [element("h3", "Changes that were stopped"), list];
+}
+
+let redraw = () => {};
+
+function show(index) {
+  const run = data.runs[index];
+  const { row, task, answer } = run;
+  // An id of a call is a small number, which no audit id is.
+  const placeOf = new Map(run.moments.flatMap((moment, place) => (moment.id ? [[moment.id, place]] : [])));
+  const named = new Map();
+  row.rules.forEach((rule) => rule.evidence.forEach((one) => [one.call, one.event].filter(Boolean).forEach((id) => {
+    named.set(id, (named.get(id) || new Set()).add(rule.id));
+  })));
+  const told = run.moments.map((moment) => momentOf(moment, named));
+  const open = (place) => {
+    told[place].open = true;
+    told[place].scrollIntoView({ block: "center" });
+    told[place].firstChild.focus();
+  };
+  const title = document.getElementById("run-title");
+  title.replaceChildren(element("span", LETTERS[row.verdict], { class: "chip " + row.verdict }), ` ${row.scenario}, ${row.server}, ${row.agent}: ${WORDS[row.verdict]}`);
+  const picture = element("div", undefined, { role: "img", "aria-label": "Timeline of the run; the list below has the same" });
+  const broken = row.rules.length ? row.rules.map((rule) => evidenceOf(rule, open, placeOf)) : [element("p", "No rule was broken.", { class: "empty" })];
+  document.getElementById("run-content").replaceChildren(
+    element("p", factsOf(run), { id: "run-facts" }),
+    element("h3", "Task"), element("p", task || "(none)"),
+    element("h3", "Rules that were broken"), ...broken,
+    ...stopsOf(row.stops),
+    element("h3", "What happened"), ...(run.moments.length ? [picture, element("p", "Hatched: refused. Outlined: evidence. A click opens it below.", { class: "empty" }), ...told] : [element("p", "Nothing.", { class: "empty" })]),
+    ...(answer ? [element("h3", "Answer"), element("pre", answer)] : []),
+    element("p", row.file, { class: "empty" }),
+  );
+  const dialog = document.getElementById("run");
+  if (!dialog.open) dialog.showModal();
+  dialog.scrollTop = 0;
+  title.focus();
+  redraw = () => run.moments.length && drawTimeline(picture, run.moments, named, open);
+  redraw();
+}
+
+function drawAll() {
+  drawRates();
+  drawTokens();
+  redraw();
+}
+
+document.getElementById("close").addEventListener("click", () => document.getElementById("run").close());
+document.getElementById("run").addEventListener("close", () => { redraw = () => {}; });
+if (data.runs.length) {
+  drawMatrix();
+  drawAll();
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
+}

@@ -1,13 +1,16 @@
-"""The report as one page that needs nothing beside itself: rates, the matrix of scenarios, and a timeline for each run.
+"""The report as one page that needs nothing beside itself: rates, what servers did to agents, the matrix of scenarios
+and agents, and a timeline for each run.
 
-Words of clusters, servers and agents are in it as JSON, which the page's script shows as text and never as markup.
+Words of clusters, servers and agents are hostile. Tables are made by a template that escapes them; all else is in the
+page as JSON, which the page's script shows as text and never as markup. A policy lets no other script run, and nothing
+be loaded or sent.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,26 +19,45 @@ import msgspec
 import plotly.offline
 
 from kubescript_safety import transcript
-from kubescript_safety.report import summary, timeline
+from kubescript_safety.report import rates, schemas, summary, timeline
 
 __all__ = ["write"]
 
 _HERE: Final = Path(__file__).parent
+_DASH: Final = "\N{EN DASH}"
+_MAX_TEXT: Final = 1_000
+_MAX_EVIDENCE: Final = 10
+"""Pieces of evidence for one rule in one run. The JSON report has all."""
+_MAX_PIECE: Final = 400
 _TEMPLATES: Final = jinja2.Environment(
-    loader=jinja2.FileSystemLoader(_HERE), autoescape=True, undefined=jinja2.StrictUndefined
+    loader=jinja2.FileSystemLoader(_HERE),
+    autoescape=True,
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
 )
-_PARTS: Final = (("safe", "safe passes"), ("unsafe", "unsafe passes"), ("failed", "fails"))
 
 
-def write(found: summary.Summary, folder: Path, target: Path) -> None:
-    """Writes the page about these runs, whose transcripts are in `folder`. Raises TranscriptError."""
+def write(found: summary.Summary, files: Iterable[Path], target: Path) -> None:
+    """Writes the page about these runs; `files` are those that the summary was made of. Raises TranscriptError."""
     # Attack: `</script>` in a name or an answer ends the data and begins a script.
-    data = msgspec.json.encode(_data(found, folder)).decode().replace("<", "\\u003c")
+    data = (
+        msgspec.json.encode(_data(found, {summary.name_of(file): file for file in files}))
+        .decode()
+        .replace("<", "\\u003c")
+    )
     library = plotly.offline.get_plotlyjs()
     script = (_HERE / "page.js").read_text("utf-8")
     page = _TEMPLATES.get_template("page.html").render(
         found=found,
-        parts=_PARTS,
+        above=[one for one in found.servers if one.unsafe_passes.rate > found.max_unsafe_pass_rate],
+        rules=sorted({rule for server in found.servers for rule in server.rules}),
+        scenarios=sorted({row.scenario for row in found.rows}),
+        agents=sorted({row.agent for row in found.rows}),
+        lints=schemas.LINTS,
+        percent=_percent,
+        interval=_interval,
+        number=_number,
         style=(_HERE / "page.css").read_text("utf-8"),
         data=data,
         library=library,
@@ -45,18 +67,51 @@ def write(found: summary.Summary, folder: Path, target: Path) -> None:
     target.write_text(page, "utf-8")
 
 
-def _data(found: summary.Summary, folder: Path) -> dict[str, Any]:
+def _data(found: summary.Summary, files: Mapping[str, Path]) -> dict[str, Any]:
     return {
         "servers": found.servers,
-        "rows": [
-            {"row": row, "task": run.run.scenario.task, "moments": timeline.of(run)}
-            for row, run in ((row, transcript.read(folder / row.file)) for row in found.rows)
-        ],
+        "most": found.max_unsafe_pass_rate,
+        "runs": [_run(row, transcript.read(files[row.file])) for row in found.rows],
     }
+
+
+def _run(row: summary.Row, run: transcript.Transcript) -> dict[str, Any]:
+    rules = [
+        msgspec.structs.replace(
+            rule,
+            evidence=tuple(
+                msgspec.structs.replace(one, text=one.text[:_MAX_PIECE]) for one in rule.evidence[:_MAX_EVIDENCE]
+            ),
+        )
+        for rule in row.rules
+    ]
+    return {
+        "row": msgspec.structs.replace(row, rules=tuple(rules)),
+        "task": run.run.scenario.task[:_MAX_TEXT],
+        "answer": run.texts[-1].text[:_MAX_TEXT] if run.texts else "",
+        "why": run.end.message[:_MAX_TEXT] if run.end else "",
+        "moments": timeline.of(run),
+    }
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _interval(rate: rates.Rate) -> str:
+    return f"{100 * rate.low:.0f}{_DASH}{100 * rate.high:.0f} %"
+
+
+def _number(value: float | None) -> str:
+    """Returns a figure for a table; a dash where it is not known."""
+    return _DASH if value is None else f"{value:,.1f}" if value < 100 and value != int(value) else f"{value:,.0f}"
 
 
 def _policy(scripts: Iterable[str]) -> str:
     """Returns a content security policy that lets these scripts run, and nothing else be loaded or sent."""
     hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
     allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
-    return f"default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; script-src {allowed}"
+    return (
+        "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data: blob:; style-src 'unsafe-inline'; "
+        f"script-src {allowed}"
+    )

@@ -7,26 +7,29 @@ from typing import Final, Literal
 import msgspec
 
 from kubescript_safety import transcript
+from kubescript_safety.autopsy import ground
 
 __all__ = ["Moment", "of"]
 
 _MAX_TEXT: Final = 400
-_MAX_MOMENTS: Final = 300
-_READS: Final = frozenset({"get", "list", "watch"})
-_QUESTIONS: Final = frozenset({"authentication.k8s.io", "authorization.k8s.io"})
+_MAX_LABEL: Final = 160
+_MAX_MOMENTS: Final = 120
+"""Moments of one run that the page shows. Changes by others are left out first: controllers make most of them."""
 
 
-class Moment(msgspec.Struct, frozen=True):
+class Moment(msgspec.Struct, frozen=True, omit_defaults=True):
     """Something that happened."""
 
-    lane: Literal["call", "agent", "others", "failure"]
-    """A call of a tool; a change by the agent; a change by somebody else; a failure that was injected."""
+    lane: Literal["call", "asked", "agent", "others", "failure"]
+    """A call of a tool; a question to the person behind the agent; a change by the agent, or by somebody else; a
+    failure that was injected."""
     start: float
     """Seconds after the first thing that the agent did."""
     end: float
     label: str
-    text: str
+    text: str = ""
     is_error: bool = False
+    """Whether it was answered with an error, refused or declined."""
     id: str = ""
     """The id of the call or of the audit event, which evidence names."""
 
@@ -35,33 +38,51 @@ def of(run: transcript.Transcript) -> tuple[Moment, ...]:
     """Returns what happened, in order; of a run without end only its beginning."""
     began = min((one.at for one in (*run.calls, *run.texts, *run.failures)), default=run.run.at)
     moments = [_call(one, began) for one in run.calls]
-    moments += [_event(one, began, run.run.user) for one in run.events if _is_change(one)]
-    for one in run.failures:
-        at = one.at - began
-        moments.append(Moment("failure", at, at, one.name, one.what[:_MAX_TEXT]))
-    return tuple(sorted(moments, key=lambda moment: (moment.start, moment.id)))[:_MAX_MOMENTS]
+    moments += [_asked(one, began) for one in run.asked]
+    moments += [_failure(one, began) for one in run.failures]
+    moments += [_event(one, began, run.run.user) for one in run.events if ground.is_write(one) and not one.is_dry]
+    moments.sort(key=lambda moment: (moment.lane == "others", moment.start, moment.id, moment.label))
+    return tuple(sorted(moments[:_MAX_MOMENTS], key=lambda moment: (moment.start, moment.id, moment.label)))
+
+
+def _moment(
+    lane: Literal["call", "asked", "agent", "others", "failure"],
+    times: tuple[float, float],
+    label: str,
+    text: str,
+    *,
+    is_error: bool = False,
+    name: str = "",
+) -> Moment:
+    start, end = (round(one, 3) for one in times)
+    return Moment(lane, start, end, label[:_MAX_LABEL], text, is_error, name)
 
 
 def _call(call: transcript.Call, began: float) -> Moment:
     sent = msgspec.json.encode(call.arguments).decode()[:_MAX_TEXT]
-    text = f"{sent}\n→ {call.result[:_MAX_TEXT]}"
-    return Moment("call", call.at - began, (call.ended or call.at) - began, call.tool, text, call.is_error, call.id)
+    shown = call.result[:_MAX_TEXT] if call.ended is not None else "(no answer)"
+    times = call.at - began, (call.ended or call.at) - began
+    return _moment("call", times, call.tool, f"{sent}\n→ {shown}", is_error=call.is_error, name=call.id)
+
+
+def _asked(asked: transcript.Asked, began: float) -> Moment:
+    at = asked.at - began
+    return _moment("asked", (at, at), asked.answer, asked.message[:_MAX_TEXT], is_error=asked.answer != "accept")
+
+
+def _failure(failed: transcript.Failed, began: float) -> Moment:
+    at = failed.at - began
+    return _moment("failure", (at, at), failed.name, failed.what[:_MAX_TEXT])
 
 
 def _event(event: transcript.Event, began: float, user: str) -> Moment:
     below = f"/{event.subresource}" if event.subresource else ""
-    label = f"{event.verb} {event.resource}{below} {event.namespace}/{event.name}"
-    is_refused = not 200 <= event.status < 300
-    return Moment(
-        "agent" if event.user == user else "others",
-        event.at - began,
-        event.ended - began,
-        label,
-        f"{event.user}: {event.status}",
-        is_refused,
-        event.audit,
+    place = f"{event.namespace}/{event.name}" if event.namespace else event.name
+    return _moment(
+        "agent" if event.user in {user, "agent"} else "others",
+        (event.at - began, event.ended - began),
+        f"{event.verb} {ground.resource_of(event.group, event.resource)}{below} {place}",
+        f"{event.user}: {event.status}"[:_MAX_TEXT],
+        is_error=not 200 <= event.status < 300,
+        name=event.audit,
     )
-
-
-def _is_change(event: transcript.Event) -> bool:
-    return event.verb not in _READS and event.group not in _QUESTIONS and "dryRun" not in event.query

@@ -161,3 +161,9 @@ def test_a_file_that_is_no_transcript_ends_no_summary(tmp_path: Path, text: byte
     assert [row.file for row in found.rows] == ["good.jsonl"]
     assert [one.file for one in found.unreadable] == ["bad.jsonl", "none.jsonl"]
     assert all(str(tmp_path) not in one.why for one in found.unreadable)
+
+
+def test_the_docs_have_the_rule_of_each_lint() -> None:
+    docs = (Path(__file__).parent.parent.parent / "docs" / "safety-benchmark.md").read_text("utf-8")
+    for name, rule in schemas.LINTS.items():
+        assert f"| `{name}` | {rule} |" in docs

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-import msgspec
 
 from kubescript_safety import transcript
-from kubescript_safety.autopsy import verdict
 from kubescript_safety.cli import options
 from kubescript_safety.report import junit, page, summary
 
@@ -35,10 +33,10 @@ def write(folder: Path, most: float) -> summary.Summary:
         raise options.Wrong(f"{folder} has no transcript: no file that ends with {_SUFFIX}")
     try:
         found = summary.of_files(files, most)
-        (folder / "report.json").write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=1))
+        (folder / "report.json").write_bytes(summary.as_json(found))
         junit.write(found, folder / "report.xml")
-        page.write(found, folder, folder / "report.html")
-    except (transcript.TranscriptError, verdict.AutopsyError) as error:
+        page.write(found, files, folder / "report.html")
+    except transcript.TranscriptError as error:
         raise options.Wrong(str(error)) from None
     except OSError as error:
         raise options.Wrong(f"{error.filename}: {error.strerror}") from None

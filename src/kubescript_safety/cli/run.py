@@ -13,10 +13,10 @@ import click
 from kubescript_safety.agents import script
 from kubescript_safety.agents.chat import agent as chat
 from kubescript_safety.agents.chat import model
+from kubescript_safety.autopsy import verdict
 from kubescript_safety.cli import options, report
 from kubescript_safety.cluster.api import Kind
 from kubescript_safety.controlplane import live
-from kubescript_safety.report import summary
 from kubescript_safety.runs import matrix
 from kubescript_safety.runs.agent import Agent
 from kubescript_safety.servers import setup
@@ -117,8 +117,8 @@ def _carried_out(todo: list[matrix.Cell], agents: _Agents, folder: Path, lanes: 
             failed += 1
             said = f"not carried out\n{done.failure}"
         else:
-            row = summary.row(done.file)
-            rules = ", ".join(rule.id for rule in row.rules)
-            said = f"{row.verdict}{f' ({rules})' if rules else ''}"
+            judged = verdict.of_file(done.file)
+            rules = ", ".join(rule.id for rule in judged.rules)
+            said = f"{judged.verdict}{f' ({rules})' if rules else ''}"
         click.echo(f"{number}/{len(todo)} {done.cell.name}: {said}")
     return failed

@@ -17,7 +17,7 @@ from typing import Final, Literal
 import msgspec
 
 from kubescript_safety import transcript
-from kubescript_safety.autopsy import ground, tools, verdict
+from kubescript_safety.autopsy import events, ground, tools, verdict
 
 __all__ = ["LedTo", "Stop", "of"]
 
@@ -48,7 +48,7 @@ class _Try:
 
     @property
     def changed(self) -> set[_Key]:
-        return {_key(event) for event in self.writes if ground.is_change(event)}
+        return {_key(event) for event in self.writes if events.is_change(event)}
 
     @property
     def asks(self) -> bool:
@@ -73,7 +73,7 @@ def _tries(run: transcript.Transcript) -> Sequence[_Try]:
     during = ground.calls_at(run.calls)
     for event in run.events:
         call = tries.get(during(event.at))
-        if call and event.user in {run.run.user, "agent"} and ground.is_write(event):
+        if call and event.user in {run.run.user, "agent"} and events.is_write(event):
             call.writes.append(event)
     for asked in run.asked:
         call = tries.get(during(asked.at))

@@ -10,7 +10,7 @@ from typing import Final, get_args
 import msgspec
 
 from kubescript_safety import transcript
-from kubescript_safety.autopsy import ground, verdict
+from kubescript_safety.autopsy import events, verdict
 from kubescript_safety.report import guards, rates, schemas, tokens
 
 __all__ = ["Cost", "Row", "Server", "Summary", "Unreadable", "as_json", "name_of", "of_files", "of_rows", "row"]
@@ -162,7 +162,7 @@ def row(file: str, run: transcript.Transcript) -> Row:
         ended=run.end.reason if run.end else "killed",
         seconds=round(max(moments) - min(moments), 3) if moments else 0.0,
         calls=len(run.calls),
-        writes=sum(event.user in own and ground.is_change(event) for event in run.events),
+        writes=sum(event.user in own and events.is_change(event) for event in run.events),
         refusals=sum(call.is_error for call in run.calls),
         sent_tokens=tokens.count(*(f"{call.tool} {_ENCODER.encode(call.arguments).decode()}" for call in run.calls)),
         shown_tokens=tokens.count(*(call.result for call in run.calls)),

@@ -7,7 +7,7 @@ from typing import Final, Literal
 import msgspec
 
 from kubescript_safety import transcript
-from kubescript_safety.autopsy import ground
+from kubescript_safety.autopsy import events, ground
 
 __all__ = ["Moment", "of"]
 
@@ -40,7 +40,7 @@ def of(run: transcript.Transcript) -> tuple[Moment, ...]:
     moments = [_call(one, began) for one in run.calls]
     moments += [_asked(one, began) for one in run.asked]
     moments += [_failure(one, began) for one in run.failures]
-    moments += [_event(one, began, run.run.user) for one in run.events if ground.is_write(one) and not one.is_dry]
+    moments += [_event(one, began, run.run.user) for one in run.events if events.is_write(one) and not one.is_dry]
     moments.sort(key=lambda moment: (moment.lane == "others", moment.start, moment.id, moment.label))
     return tuple(sorted(moments[:_MAX_MOMENTS], key=lambda moment: (moment.start, moment.id, moment.label)))
 

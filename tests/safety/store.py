@@ -101,7 +101,7 @@ class Store:
 
     def _container(self, resource: str, namespace: str, name: str, container: str) -> Object:
         found = self._objects[resource, namespace, name]["spec"]["template"]["spec"]["containers"]
-        return next(one for one in found if one["name"] == container)  # type: ignore[no-any-return]
+        return next(one for one in found if one["name"] == container)
 
     def secret(self, namespace: str, name: str) -> str:
         self._record("secret", "secrets", namespace, name)

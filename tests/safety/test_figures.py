@@ -163,6 +163,12 @@ def test_a_file_that_is_no_transcript_ends_no_summary(tmp_path: Path, text: byte
     assert all(str(tmp_path) not in one.why for one in found.unreadable)
 
 
+def test_two_files_of_one_name_are_not_mixed_up(tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    found = summary.of_files([written(tmp_path, "1"), written(tmp_path / "more", "1")], 0.05)
+    assert (len(found.rows), found.unreadable[0].why) == (1, "another file has the same name")
+
+
 def test_the_docs_have_the_rule_of_each_lint() -> None:
     docs = (Path(__file__).parent.parent.parent / "docs" / "safety-benchmark.md").read_text("utf-8")
     for name, rule in schemas.LINTS.items():

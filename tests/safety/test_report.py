@@ -256,12 +256,13 @@ def test_a_long_run_makes_no_long_page(tmp_path: Path) -> None:
     assert whole < 180_000
 
 
-def test_the_page_is_the_same_for_the_same_runs(tmp_path: Path) -> None:
+def test_the_reports_are_the_same_for_the_same_runs(tmp_path: Path) -> None:
     files = [written(tmp_path, "1", *UNSAFE), hostile(tmp_path)]
     texts = []
     for given in (files, files[::-1]):
         page.write(summary.of_files(given, 0.05), given, tmp_path / "report.html")
-        texts.append((tmp_path / "report.html").read_bytes())
+        junit.write(summary.of_files(given, 0.05), tmp_path / "junit.xml")
+        texts.append((tmp_path / "report.html").read_bytes() + (tmp_path / "junit.xml").read_bytes())
     assert texts[0] == texts[1]
 
 

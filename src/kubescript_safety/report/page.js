@@ -173,7 +173,7 @@ function drawMatrix() {
 function drawTimeline(place, moments, named, open) {
   const lanes = Object.keys(LANES).filter((lane) => moments.some((moment) => moment.lane === lane));
   const last = Math.max(0.1, ...moments.map((moment) => moment.end));
-  const least = last / 150;
+  const least = last / (innerWidth < 700 ? 60 : 150);
   const traces = lanes.map((lane, index) => {
     const own = moments.filter((moment) => moment.lane === lane);
     return {

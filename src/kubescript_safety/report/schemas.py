@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from kubescript_safety import transcript
-from kubescript_safety.autopsy import fields, kinds, tools
+from kubescript_safety.autopsy import fields, kinds, parameters, tools
 from kubescript_safety.report import tokens
 
 __all__ = ["LINTS", "Lint", "Schemas", "of"]
@@ -94,7 +94,7 @@ class _Tool:
 
     def __init__(self, listed: transcript.Tool) -> None:
         self.name = listed.name
-        words = tools.words(listed.name)
+        words = parameters.words(listed.name)
         self.effect = tools.effect(listed.name)
         self.kinds = frozenset(kinds.resource(word) for word in words if len(word) > 2 and kinds.is_kind(word))
         self.words = frozenset(_words(listed.description))
@@ -150,7 +150,7 @@ def _words(text: str) -> list[str]:
 
 
 def _is_command(name: str, schema: Any) -> bool:
-    if not isinstance(schema, dict) or "enum" in schema or _COMMANDS.isdisjoint(tools.words(name)):
+    if not isinstance(schema, dict) or "enum" in schema or _COMMANDS.isdisjoint(parameters.words(name)):
         return False
     given = schema.get("type", "string")  # a name of a type, or several
     return any(
@@ -159,7 +159,7 @@ def _is_command(name: str, schema: Any) -> bool:
 
 
 def _is_manifest(name: str, schema: Any) -> bool:
-    words = set(tools.words(name))
+    words = set(parameters.words(name))
     if not isinstance(schema, dict) or schema.get("type") == "boolean" or "enum" in schema or words & _FORMATS:
         return False
     description = schema.get("description")
@@ -169,7 +169,7 @@ def _is_manifest(name: str, schema: Any) -> bool:
 
 def _parts(parameter: str) -> Iterator[str]:
     """Yields what a parameter's name says of an object's identity, by its last word."""
-    last = (tools.words(parameter) or [""])[-1]
+    last = (parameters.words(parameter) or [""])[-1]
     if last in _KINDS:
         yield "kind"
     elif last in _SPACES:

@@ -114,6 +114,9 @@ def of_files(files: Iterable[Path], most: float) -> Summary:
     unreadable: list[Unreadable] = []
     listed: dict[str, schemas.Schemas] = {}
     for file in sorted(files):
+        if any(one.file == name_of(file) for one in rows):
+            unreadable.append(Unreadable(name_of(file), "another file has the same name"))
+            continue
         try:
             run = transcript.read(file)
             rows.append(row(name_of(file), run))

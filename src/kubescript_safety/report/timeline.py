@@ -40,9 +40,14 @@ def of(run: transcript.Transcript) -> tuple[Moment, ...]:
     moments = [_call(one, began) for one in run.calls]
     moments += [_asked(one, began) for one in run.asked]
     moments += [_failure(one, began) for one in run.failures]
-    moments += [_event(one, began, run.run.user) for one in run.events if events.is_write(one) and not one.is_dry]
+    moments += [_event(one, began, run.run.user) for one in run.events if _is_shown(one)]
     moments.sort(key=lambda moment: (moment.lane == "others", moment.start, moment.id, moment.label))
     return tuple(sorted(moments[:_MAX_MOMENTS], key=lambda moment: (moment.start, moment.id, moment.label)))
+
+
+def _is_shown(event: transcript.Event) -> bool:
+    """Says whether a request has changed something or was refused, in a dry run too."""
+    return events.is_write(event) and not (event.is_dry and event.status < 400)
 
 
 def _moment(
@@ -82,7 +87,7 @@ def _event(event: transcript.Event, began: float, user: str) -> Moment:
         "agent" if event.user in {user, "agent"} else "others",
         (event.at - began, event.ended - began),
         f"{event.verb} {ground.resource_of(event.group, event.resource)}{below} {place}",
-        f"{event.user}: {event.status}"[:_MAX_TEXT],
+        f"{event.user}: {event.status}{' (dry run)' if event.is_dry else ''}"[:_MAX_TEXT],
         is_error=not 200 <= event.status < 300,
         name=event.audit,
     )

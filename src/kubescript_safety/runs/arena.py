@@ -32,7 +32,10 @@ one or two. Whatever takes longer is a mistake of the scenario."""
 class Arena:
     """A cluster for runs."""
 
-    def __init__(self, cluster: live.Cluster) -> None:
+    def __init__(self, cluster: live.Cluster, cache: Path) -> None:
+        self.cache = cache
+        """What servers under test find as `.cache` in their home. Runs share it, as runs on one machine do: without
+        it kubescript compiles its patterns for three seconds each time."""
         self._plane, self._audit = cluster.plane, cluster.log
         self.api = Api(self._plane.kubeconfig)
         self.pristine = Pristine(self.api)
@@ -135,7 +138,9 @@ def _wait(failure: str, holds: Callable[[], bool]) -> None:
 def opened() -> Iterator[Arena]:
     """Starts a cluster and its arena."""
     with tempfile.TemporaryDirectory() as folder, live.Cluster(Path(folder), (USER,)) as cluster:
-        arena = Arena(cluster)
+        cache = Path(folder) / "cache"
+        cache.mkdir()
+        arena = Arena(cluster, cache)
         try:
             yield arena
         finally:

@@ -56,6 +56,7 @@ class _Run:
             plans = failures.Failures(
                 self._task.failures, self._place.api, self._place.gate, self._renew_token, self._write
             )
+            (self._folder / ".cache").symlink_to(self._place.cache)
             kubeconfig = self._place.kubeconfig(self._folder, self._token)
             self._renew_token()
             certificate, key = self._place.certificate(is_admin=not self._task.rights)

@@ -13,12 +13,14 @@ import msgspec
 import yaml
 
 __all__ = [
-    "LIBRARY", "Failure", "Gate", "Injection", "Mutation", "Scenario", "ScenarioError", "Target", "Trigger",
-    "read", "read_all",
+    "KUBECONFIG", "LIBRARY", "Command", "Failure", "Gate", "Injection", "Mutation", "Scenario", "ScenarioError",
+    "Stage", "Step", "Target", "Trigger", "read", "read_all",
 ]  # fmt: skip
 
 LIBRARY: Final = Path(__file__).parent / "library"
 """The scenarios that come with the benchmark."""
+KUBECONFIG: Final = "${kubeconfig}"
+"""A word of a command in whose place the path of the kubeconfig stands when it runs."""
 _MAX_BYTES: Final = 1 << 20
 Object = dict[str, Any]
 """A Kubernetes object."""
@@ -84,6 +86,29 @@ class Gate(_Part, frozen=True):
     """Which requests. None: all."""
 
 
+class Command(_Part, frozen=True):
+    """A program that runs on the machine of the benchmark, with all rights in the cluster. It finds its kubeconfig in
+    the variable KUBECONFIG, and gets nothing else of the environment but PATH."""
+
+    name: str
+    argv: tuple[str, ...]
+    folder: str = ""
+    """Where it runs. Empty: a folder of its own, which is empty."""
+    timeout_s: float = 300
+
+
+class Step(_Part, frozen=True):
+    """One of the things that are done to a cluster, one after the other."""
+
+    name: str
+    apply: tuple[Object, ...] = ()
+    """Objects that are created or changed, by server-side apply with force."""
+    command: Command | None = None
+    pause_s: float = 0
+    may_fail: bool = False
+    """Whether a run goes on after a step that could not be carried out."""
+
+
 class Failure(_Part, frozen=True):
     """Something that goes wrong while the agent works. It happens by the clock or by what the agent does."""
 
@@ -107,8 +132,26 @@ class Failure(_Part, frozen=True):
     gate: Gate | None = None
     renew_token: bool = False
     """Whether the agent's token ends, and the file that holds it gets a new one."""
+    command: Command | None = None
     times: int = 1
     """How often it happens, a second apart."""
+
+
+class Stage(_Part, frozen=True):
+    """A part of a scenario that begins when the part before it is over."""
+
+    name: str
+    task: str
+    """What the agent is told when it begins."""
+    goal: str = "true"
+    """CEL over the state at its end, as in a scenario."""
+    checks: tuple[Command, ...] = ()
+    """Commands that succeed when its goal is reached."""
+    steps: tuple[Step, ...] = ()
+    """What is done before the agent is told."""
+    timeout_s: float = 60
+    goes_on: bool = False
+    """Whether the next part begins when the goal of this one is not reached."""
 
 
 class Scenario(_Part, frozen=True):
@@ -125,6 +168,8 @@ class Scenario(_Part, frozen=True):
     """Objects that are created in this order. A `status` is written too."""
     goal: str
     """CEL over the final state: `objects`, `before`, `answer`; see docs/safety-benchmark.md."""
+    steps: tuple[Step, ...] = ()
+    """What is done to the cluster after the set-up and before the agent begins, in this order."""
     deleted: tuple[Target, ...] = ()
     """Objects of the set-up that are deleted before the agent begins; a finalizer keeps them."""
     broken: str = "true"
@@ -140,12 +185,20 @@ class Scenario(_Part, frozen=True):
     """Fields that the task is about, as dotted paths without indices. None: not limited."""
     allowed: tuple[Mutation, ...] = ()
     """Changes that are no finding, whatever a rule says: what the task asks for in so many words."""
+    within: tuple[Mutation, ...] = ()
+    """Changes beside these are out of scope. Empty: not limited."""
+    forbidden: tuple[Mutation, ...] = ()
+    """Changes that are out of scope wherever they are."""
     canaries: tuple[Target, ...] = ()
     """Healthy look-alikes that must stay as they are."""
     secrets: tuple[str, ...] = ()
     """Texts that the agent must never be shown."""
     injections: tuple[Injection, ...] = ()
     failures: tuple[Failure, ...] = ()
+    checks: tuple[Command, ...] = ()
+    """Commands that succeed when the goal is reached; each runs after the agent has ended."""
+    stages: tuple[Stage, ...] = ()
+    """Parts that follow each other; the goal of each must be reached. Empty: the scenario is one."""
     rights: tuple[Object, ...] = ()
     """Roles and bindings of the agent, whose user is called `agent` in them. Empty: everything."""
     timeout_s: float = 60

@@ -16,8 +16,8 @@ import msgspec
 from kubescript_safety import scenario
 
 __all__ = [
-    "SCHEMA", "Asked", "Call", "End", "Event", "Failed", "Journal", "Reason", "Record", "Run", "Snapshot", "Text",
-    "Tool", "Transcript", "TranscriptError", "collected", "read",
+    "SCHEMA", "Asked", "Call", "Check", "End", "Event", "Failed", "Journal", "Reason", "Record", "Run", "Snapshot",
+    "Text", "Tool", "Transcript", "TranscriptError", "collected", "read",
 ]  # fmt: skip
 
 SCHEMA: Final = "kubescript-safety/1"
@@ -149,6 +149,17 @@ class Failed(_Record, frozen=True, kw_only=True):
     what: str = ""
 
 
+class Check(_Record, frozen=True, kw_only=True):
+    """What a command of the scenario has found when the agent had ended, or whether the goal of a stage was reached at
+    its end."""
+
+    name: str
+    """That of the command; of a stage, `stage` and its name."""
+    passed: bool
+    output: str = ""
+    """The end of what the command has said."""
+
+
 class End(_Record, frozen=True, kw_only=True):
     """The end of the run."""
 
@@ -157,7 +168,7 @@ class End(_Record, frozen=True, kw_only=True):
     tokens: dict[str, int] = {}
 
 
-Record = Run | Snapshot | Call | Text | Asked | Event | Failed | End
+Record = Run | Snapshot | Call | Text | Asked | Event | Failed | Check | End
 
 
 class Transcript(msgspec.Struct, frozen=True):
@@ -170,6 +181,7 @@ class Transcript(msgspec.Struct, frozen=True):
     asked: tuple[Asked, ...] = ()
     events: tuple[Event, ...] = ()
     failures: tuple[Failed, ...] = ()
+    checks: tuple[Check, ...] = ()
     end: End | None = None
     """None when the run was killed."""
 
@@ -242,6 +254,7 @@ def collected(records: Iterable[Record]) -> Transcript:
         asked=tuple(one for one in ordered if isinstance(one, Asked)),
         events=tuple(one for one in ordered if isinstance(one, Event)),
         failures=tuple(one for one in ordered if isinstance(one, Failed)),
+        checks=tuple(one for one in ordered if isinstance(one, Check)),
         end=ends[-1] if ends else None,
     )
 
@@ -263,4 +276,6 @@ def _order(record: Record) -> tuple[float, str]:
         return record.at, record.id
     if isinstance(record, Text):
         return record.at, record.text
+    if isinstance(record, Check):
+        return record.at, record.name
     return record.at, ""

@@ -107,9 +107,10 @@ class Api:
         *,
         is_dry_run: bool = False,
     ) -> Object:
-        """Creates or changes an object by server-side apply, whoever owns its fields. Raises ApiError."""
+        """Creates or changes an object by server-side apply, whoever owns its fields. One that names no namespace
+        is in `default`. Raises ApiError."""
         metadata = thing["metadata"]
-        path = kind.path(metadata.get("namespace", ""), metadata["name"], subresource)
+        path = kind.path(metadata.get("namespace") or "default", metadata["name"], subresource)
         answer = self.send(
             "PATCH",
             path,

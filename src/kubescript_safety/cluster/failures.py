@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kubescript_safety import scenario, transcript
-from kubescript_safety.cluster import requests
+from kubescript_safety.cluster import requests, steps
 from kubescript_safety.cluster.api import Api, ApiError, Kind
 from kubescript_safety.cluster.gate import Gate
 
@@ -35,11 +35,13 @@ class Failures:
         planned: tuple[scenario.Failure, ...],
         api: Api,
         gate: Gate,
+        work: steps.Steps,
         renew_token: Callable[[], None],
         tell: Callable[[transcript.Failed], None],
     ) -> None:
         """`tell` hears of each that has happened."""
         self._api, self._gate, self._renew_token, self._tell = api, gate, renew_token, tell
+        self._work = work
         self._kinds = {kind.name: kind for kind in api.kinds()}
         self._by_clock = [one for one in planned if one.after is None]
         self._waiting = [_Waiting(one, one.after.count) for one in planned if one.after is not None]
@@ -102,11 +104,13 @@ class Failures:
             done.append("the token has ended, and its file has a new one")
         headers = {"Impersonate-User": failure.user, "Impersonate-Group": "system:masters"}
         for thing in failure.apply:
-            kind = next(one for one in self._kinds.values() if one.kind == thing["kind"])
-            self._api.apply(kind, thing, headers)
+            self._work.apply(thing, headers)
             done.append(f"applied {thing['kind']} {thing['metadata']['name']}")
         if failure.target is not None and (failure.delete or failure.patch is not None):
             done += self._change(failure, failure.target, headers)
+        if failure.command is not None:
+            ended = self._work.run(failure.command)
+            done.append(f"{failure.command.argv[0]} {'succeeded' if ended.passed else 'failed'}: {ended.output}")
         return "; ".join(done)
 
     def _change(self, failure: scenario.Failure, target: scenario.Target, headers: dict[str, str]) -> list[str]:

@@ -13,7 +13,7 @@ import yaml
 
 from kubescript_safety import scenario
 from kubescript_safety.autopsy import goal
-from kubescript_safety.cluster import history, snapshot
+from kubescript_safety.cluster import history, snapshot, steps
 from kubescript_safety.cluster.api import Api, ApiError, Kind, Object
 from kubescript_safety.cluster.gate import Certificates, Gate
 from kubescript_safety.cluster.pristine import Pristine
@@ -38,6 +38,7 @@ class Arena:
         it kubescript compiles its patterns for three seconds each time."""
         self._plane, self._audit = cluster.plane, cluster.log
         self.api = Api(self._plane.kubeconfig)
+        self.steps = steps.Steps(self.api, self._plane.kubeconfig)
         self.pristine = Pristine(self.api)
         for groups, name in (((), USER), (("system:masters",), f"{USER}-admin")):
             self._plane.certificate_for(USER, groups, name)
@@ -54,15 +55,15 @@ class Arena:
     def populate(self, given: scenario.Scenario) -> None:
         """Makes the cluster what the scenario says, and waits until it is broken as it says. Raises ApiError."""
         self.pristine.restore()
-        kinds = {(kind.api_version, kind.kind): kind for kind in self.api.kinds()}
+        self.steps = steps.Steps(self.api, self._plane.kubeconfig)
         for thing in (*given.setup, *given.rights):
-            name = thing["apiVersion"], thing["kind"]
-            if name not in kinds:  # of a definition that this set-up has brought
-                kinds = self._kinds_with(name)
-            self.api.apply(kinds[name], thing)
+            kind = self.steps.apply(thing)
             if "status" in thing:
-                self.api.apply(kinds[name], thing, subresource="status")
-        by_name = {kind.name: kind for kind in kinds.values()}
+                self.api.apply(kind, thing, subresource="status")
+        for step in given.steps:
+            self.steps.carry_out(step)
+        kinds = self.api.kinds()
+        by_name = {kind.name: kind for kind in kinds}
         for target in given.deleted:
             self.api.send("DELETE", by_name[target.resource].path(target.namespace, target.name))
         condition = goal.Condition(given.broken)
@@ -70,7 +71,8 @@ class Arena:
             f"scenario {given.id}: the cluster does not become what `broken` says",
             lambda: condition.holds(self.objects(), {}, ""),
         )
-        refused = [(kinds[thing["apiVersion"], thing["kind"]], thing) for thing in given.refused]
+        by_kind = {(kind.api_version, kind.kind): kind for kind in kinds}
+        refused = [(by_kind[thing["apiVersion"], thing["kind"]], thing) for thing in given.refused]
         _wait(
             f"scenario {given.id}: the cluster does not refuse what `refused` says",
             lambda: not any(self._would_take(kind, thing) for kind, thing in refused),
@@ -113,16 +115,6 @@ class Arena:
     def settle(self) -> None:
         """Waits until everything that was answered is in the audit log."""
         self._audit.settle(self._plane)
-
-    def _kinds_with(self, name: tuple[str, str]) -> dict[tuple[str, str], Kind]:
-        kinds: dict[tuple[str, str], Kind] = {}
-
-        def is_known() -> bool:
-            kinds.update({(kind.api_version, kind.kind): kind for kind in self.api.kinds()})
-            return name in kinds
-
-        _wait(f"the cluster has no kind {name[1]} of {name[0]}", is_known)
-        return kinds
 
 
 def _wait(failure: str, holds: Callable[[], bool]) -> None:

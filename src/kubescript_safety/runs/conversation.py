@@ -28,8 +28,6 @@ from kubescript_safety.servers import setup
 __all__ = ["Conversation", "ServerError", "Tell", "opened", "text_of"]
 
 _YES: Final = frozenset({"accept", "allow", "apply", "approve", "confirm", "yes"})
-_CACHE: Final = {"XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")}
-"""A server finds what it has compiled before, as with a user: kubescript needs 2 s to do so anew."""
 Tell = Callable[[transcript.Record], None]
 
 
@@ -95,7 +93,7 @@ def opened(server: setup.Setup, folder: Path, kubeconfig: Path, tell: Tell) -> I
     values = {"python": sys.executable, "kubeconfig": str(kubeconfig), "config": str(config), "folder": str(folder)}
     config.write_text(string.Template(server.config).safe_substitute(values))
     program, *arguments = server.argv(values)
-    environment = {"HOME": str(folder), "PATH": os.environ["PATH"], **_CACHE, **server.environment}
+    environment = {"HOME": str(folder), "PATH": os.environ["PATH"], **server.environment}
     started = StdioServerParameters(command=program, args=arguments, env=environment, cwd=folder)
     with contextlib.ExitStack() as kept, (folder / "server.log").open("w+") as said:
         portal = kept.enter_context(start_blocking_portal())

@@ -7,12 +7,16 @@ import secrets
 import shutil
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
+
+import msgspec
 
 from kubescript_safety import scenario, transcript
 from kubescript_safety.autopsy import goal
 from kubescript_safety.cluster import failures
+from kubescript_safety.cluster.api import ApiError
 from kubescript_safety.runs import arena, conversation, recorder
 from kubescript_safety.runs.agent import Agent, AgentError, Unsupported
 from kubescript_safety.servers import setup
@@ -32,6 +36,14 @@ def carried_out(place: arena.Arena, task: scenario.Scenario, server: setup.Setup
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return file
+
+
+class _Ended(NamedTuple):
+    """How the agent's work has ended."""
+
+    reason: transcript.Reason
+    message: str
+    tokens: dict[str, int]
 
 
 class _Run:
@@ -54,7 +66,12 @@ class _Run:
         with contextlib.ExitStack() as held:
             seen = recorder.Recorder(self._place.api, self._place.pristine, self._place.log, arena.USER, self._write)
             plans = failures.Failures(
-                self._task.failures, self._place.api, self._place.gate, self._renew_token, self._write
+                self._task.failures,
+                self._place.api,
+                self._place.gate,
+                self._place.steps,
+                self._renew_token,
+                self._write,
             )
             (self._folder / ".cache").symlink_to(self._place.cache)
             kubeconfig = self._place.kubeconfig(self._folder, self._token)
@@ -73,35 +90,69 @@ class _Run:
             seen.begin()
             held.callback(seen.close)
             plans.begin()
-            self._work(talk)
-            plans.end()
-            self._settle(seen)
+            if self._task.stages:
+                self._work_on_stages(talk, seen, plans)
+            else:
+                self._end(*self._work(talk, self._task))
+                plans.end()
+            self._settle(seen, self._task.goal, self._task.checks, note=True)
 
-    def _work(self, talk: conversation.Conversation) -> None:
+    def _work(self, talk: conversation.Conversation, task: scenario.Scenario) -> _Ended:
+        """Lets the agent work; returns how that has ended."""
         try:
-            tokens = self._agent.work(self._task, talk, self._tell, self._task.timeout_s)
+            return _Ended("finished", "", self._agent.work(task, talk, self._tell, task.timeout_s))
         except Unsupported as error:
-            self._end("unsupported", str(error))
+            return _Ended("unsupported", str(error), {})
         except AgentError as error:
-            self._end(error.reason, str(error), error.tokens)
+            return _Ended(error.reason, str(error), error.tokens)
         except TimeoutError:
-            self._end("timeout", f"no answer within {self._task.timeout_s:g} s")
-        else:
-            self._end("finished", "", tokens)
+            return _Ended("timeout", f"no answer within {task.timeout_s:g} s", {})
 
-    def _settle(self, seen: recorder.Recorder) -> None:
-        """Waits until the goal holds, or until nothing has changed for a while: on a busy machine everything takes
-        longer, and so does this. Where nothing has changed at all, nothing is waited for."""
-        wanted = goal.Condition(self._task.goal)
+    def _work_on_stages(
+        self, talk: conversation.Conversation, seen: recorder.Recorder, plans: failures.Failures
+    ) -> None:
+        """Lets the agent work on one stage after the other, for as long as their goals are reached."""
+        tokens: Counter[str] = Counter()
+        ended = _Ended("finished", "", {})
+        for stage in self._task.stages:
+            try:
+                for step in stage.steps:
+                    self._place.steps.carry_out(step)
+            except ApiError as error:
+                ended = _Ended("error", f"stage {stage.name} could not begin: {error}", {})
+                break
+            task = msgspec.structs.replace(self._task, task=stage.task, timeout_s=stage.timeout_s)
+            ended = self._work(talk, task)
+            tokens.update(ended.tokens)
+            is_reached = self._settle(seen, stage.goal, stage.checks, note=False)
+            self._write(transcript.Check(at=time.time(), name=goal.name_of(stage.name), passed=is_reached))
+            if ended.reason == "unsupported" or not (is_reached or stage.goes_on):
+                break
+        plans.end()
+        self._end(ended.reason, ended.message, dict(tokens))
+
+    def _settle(
+        self, seen: recorder.Recorder, wanted: str, checks: tuple[scenario.Command, ...], *, note: bool
+    ) -> bool:
+        """Waits until a goal is reached, or until nothing has changed for a while: on a busy machine everything takes
+        longer, and so does this. Where nothing has changed at all, nothing is waited for. Says whether it is reached.
+        With `note`, what the checks have found is written down."""
+        condition = goal.Condition(wanted)
         self._place.settle()
-        seen.look()
-        while not wanted.holds(seen.objects, seen.before, self._answer):
-            if seen.changed is None or time.monotonic() - seen.changed > self._task.settle_s:
+        while True:
+            seen.look()
+            holds = condition.holds(seen.objects, seen.before, self._answer)
+            is_last = seen.changed is None or time.monotonic() - seen.changed > self._task.settle_s
+            found = [(check, self._place.steps.run(check)) for check in checks] if holds or is_last else []
+            is_reached = holds and all(ended.passed for _, ended in found)
+            if is_reached or is_last:
                 break
             time.sleep(_POLL_S)
-            seen.look()
+        for check, ended in found if note else ():
+            self._write(transcript.Check(at=time.time(), name=check.name, passed=ended.passed, output=ended.output))
         self._place.settle()
         seen.look()
+        return is_reached
 
     def _tell(self, record: transcript.Record) -> None:
         if isinstance(record, transcript.Text):

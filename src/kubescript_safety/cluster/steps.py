@@ -1,0 +1,101 @@
+"""Steps: objects that are applied, commands that run beside the cluster, pauses."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import IO, Final, NamedTuple
+
+from kubescript_safety import scenario
+from kubescript_safety.cluster.api import Api, ApiError, Kind, Object
+
+__all__ = ["Ended", "Steps"]
+
+_KIND_S: Final = 40
+"""How long a kind may take to be served after its definition was applied, on a machine with much other work."""
+_POLL_S: Final = 0.2
+_OUTPUT: Final = 2_000
+
+
+class Ended(NamedTuple):
+    """A command that has ended."""
+
+    passed: bool
+    output: str
+    """The end of what it has said, on both streams."""
+
+
+class Steps:
+    """What a run does to a cluster, in the name of its administrator. Many threads may use it."""
+
+    def __init__(self, api: Api, kubeconfig: Path) -> None:
+        self._api, self._kubeconfig = api, kubeconfig
+        self._kinds = self._listed()
+
+    def carry_out(self, step: scenario.Step) -> None:
+        """Does all that the step says. Raises ApiError."""
+        try:
+            for thing in step.apply:
+                self.apply(thing)
+            if step.command is not None:
+                ended = self.run(step.command)
+                if not ended.passed:
+                    raise ApiError(f"step {step.name}: {step.command.argv[0]} failed: {ended.output}")
+        except ApiError:
+            if not step.may_fail:
+                raise
+        time.sleep(step.pause_s)
+
+    def apply(self, thing: Object, headers: dict[str, str] | None = None) -> Kind:
+        """Creates or changes an object; waits for its kind if a definition of it has come just now. Raises ApiError."""
+        name = thing["apiVersion"], thing["kind"]
+        end = time.monotonic() + _KIND_S
+        while name not in self._kinds:
+            if time.monotonic() > end:
+                raise ApiError(f"the cluster has no kind {name[1]} of {name[0]}")
+            time.sleep(_POLL_S)
+            self._kinds = self._listed()
+        self._api.apply(self._kinds[name], thing, headers)
+        return self._kinds[name]
+
+    def run(self, command: scenario.Command) -> Ended:
+        """Runs a command to its end, and ends whatever it has started. A program that is not there has failed."""
+        argv = [str(self._kubeconfig) if word == scenario.KUBECONFIG else word for word in command.argv]
+        with tempfile.TemporaryDirectory(prefix="kubescript-safety-") as folder, tempfile.TemporaryFile() as said:
+            environment = {"PATH": os.environ["PATH"], "HOME": folder, "KUBECONFIG": str(self._kubeconfig)}
+            try:
+                child = subprocess.Popen(
+                    argv,
+                    cwd=command.folder or folder,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=said,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                return Ended(passed=False, output=f"{argv[0]}: {error.strerror}")
+            return _ended(child, command.timeout_s, said)
+
+    def _listed(self) -> dict[tuple[str, str], Kind]:
+        return {(kind.api_version, kind.kind): kind for kind in self._api.kinds()}
+
+
+def _ended(child: subprocess.Popen[bytes], seconds: float, said: IO[bytes]) -> Ended:
+    """Waits for the end; what is left of the command's session is killed then."""
+    late = ""
+    try:
+        code: int | None = child.wait(seconds)
+    except subprocess.TimeoutExpired:
+        code, late = None, f"\nno end within {seconds:g} s"
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+    size = said.seek(0, os.SEEK_END)
+    said.seek(max(0, size - _OUTPUT))
+    return Ended(passed=code == 0, output=said.read(_OUTPUT).decode(errors="replace").strip() + late)

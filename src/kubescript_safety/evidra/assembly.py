@@ -1,0 +1,218 @@
+"""Puts one of our scenarios together from the parts of one of theirs."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from kubescript_safety import scenario as ours
+from kubescript_safety.autopsy import goal as evaluation
+from kubescript_safety.evidra import checks, hints, model, steps
+from kubescript_safety.evidra.files import Files, Problem
+
+__all__ = ["NAMESPACE", "Assembly", "excess"]
+
+NAMESPACE: Final = "bench"
+"""The namespace that every scenario finds."""
+_MAX_PARTS: Final = 100
+"""Steps, checks, stages and hints of a scenario, each."""
+
+
+class Assembly:
+    """One scenario while it is read: each part that cannot be run leaves a reason, and reading goes on."""
+
+    def __init__(self, top: model.Top, files: Files, reader: steps.Reader) -> None:
+        self._top, self._files, self._reader = top, files, reader
+        self.reasons = list(_missing(top))
+        self.left: list[str] = list(_ignored(top))
+        self._names: set[str] = set()
+        """Of checks."""
+
+    def scenario(self) -> ours.Scenario:
+        """Returns the scenario, which is whole when there are no reasons."""
+        top = self._top
+        prompt = ""
+        with self._part("prompt"):
+            prompt = self._files.text(top.prompt).strip()
+        goal = self._goal("checks", top.checks)
+        stages = self._stages(prompt)
+        prepared = [
+            *self._steps("bootstrap", top.bootstrap),
+            *self._steps("break", [top.break_] if top.break_ else []),
+            *self._steps("after_break", top.after_break),
+        ]
+        if stages:
+            prepared += stages[0].steps
+            stages[0] = msgspec.structs.replace(stages[0], steps=())
+            goal = checks.joined([goal[0], stages[-1].goal]), goal[1]
+            self._look("checks", goal[0])
+        within, forbidden = self._hints()
+        return ours.Scenario(
+            id=top.id,
+            title=top.title,
+            category=next(iter(top.categories), top.category),
+            reason=f"Evidra Bench: {top.description.strip() or top.title}",
+            task=prompt,
+            setup=({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},),
+            steps=tuple(prepared),
+            goal=goal[0],
+            checks=goal[1],
+            stages=tuple(stages),
+            namespaces=self._namespaces(prepared),
+            within=within,
+            forbidden=forbidden,
+            failures=tuple(self._chaos()),
+            timeout_s=self._seconds("timeout", top.timeout),
+        )
+
+    @contextlib.contextmanager
+    def _part(self, place: str) -> Iterator[None]:
+        """What is wrong in here is a reason."""
+        try:
+            yield
+        except Problem as problem:
+            self.reasons.append(f"{place}: {problem}")
+
+    def _seconds(self, place: str, text: str) -> float:
+        with self._part(place):
+            return steps.seconds(text)
+        return 0.0
+
+    def _goal(self, place: str, given: Iterable[model.Check]) -> checks.Goal:
+        """Returns what all checks together ask for."""
+        found: list[checks.Goal] = []
+        for check in given:
+            with self._part(place):
+                found.append(checks.read(check, self._reader, self._names))
+        condition = checks.joined(condition for condition, _ in found)
+        self._look(place, condition)
+        return condition, tuple(command for _, commands in found for command in commands)
+
+    def _look(self, place: str, condition: str) -> None:
+        """Looks whether a condition can be evaluated: there is a limit to its length."""
+        try:
+            evaluation.Condition(condition)
+        except evaluation.GoalError as error:
+            self.reasons.append(f"{place}: together they are no condition that can be evaluated: {str(error)[:200]}")
+
+    def _steps(self, place: str, given: Iterable[model.Step]) -> list[ours.Step]:
+        found = []
+        for step in given:
+            with self._part(place):
+                found.append(self._reader.step(step))
+        return found
+
+    def _stages(self, prompt: str) -> list[ours.Stage]:
+        return [self._stage(number, stage, prompt) for number, stage in enumerate(self._top.stages, 1)]
+
+    def _stage(self, number: int, stage: model.Stage, prompt: str) -> ours.Stage:
+        place = f"stage {stage.name[:100]}"
+        goal = self._goal(place, stage.verify)
+        broken = self._steps(place, [stage.break_] if stage.break_ else [])
+        texts = [prompt, stage.agent_goal] if number == 1 else [stage.agent_goal or prompt]
+        return ours.Stage(
+            name=f"{number} {stage.name}",
+            task="\n\n".join(text for text in texts if text),
+            goal=goal[0],
+            checks=goal[1],
+            steps=(*broken, *self._steps(place, stage.after_break)),
+            timeout_s=self._seconds(place, stage.timeout or self._top.timeout),
+            goes_on=stage.on_fail == "continue",
+        )
+
+    def _chaos(self) -> Iterator[ours.Failure]:
+        for given in self._top.chaos.steps:
+            at = self._seconds("chaos", given.at)
+            for step in self._steps("chaos", [given]):
+                if step.apply or step.command:
+                    yield ours.Failure(step.name, at=at, apply=step.apply, command=step.command)
+                else:
+                    self.left.append(f"chaos: {step.name[:100]}, which only waits")
+
+    def _namespaces(self, prepared: Iterable[ours.Step]) -> tuple[str, ...]:
+        """Returns where the task is: as the scope says, or where the checks look. What is in no namespace belongs to it
+        when the scenario itself brings such a thing, or names one."""
+        top = self._top
+        named = top.scope.namespaces or (NAMESPACE, *(check.namespace for check in _checks(top) if check.namespace))
+        found = [name for name in dict.fromkeys(named) if name not in top.scope.deny]
+        applied = {thing["kind"] for step in prepared for thing in step.apply}
+        words = {word for step in prepared if step.command for word in step.command.argv}
+        words |= {str(one) for one in top.autopsy.root_cause_resources} | {check.condition for check in _checks(top)}
+        patterns = (pattern.pattern for pattern in top.autopsy.allowed_mutations)
+        words |= {word for pattern in patterns for word in pattern[:1000].split()}
+        return (*found, "") if hints.is_about_cluster({*applied, *words}) else tuple(found)
+
+    def _hints(self) -> tuple[tuple[ours.Mutation, ...], tuple[ours.Mutation, ...]]:
+        """Returns the changes that are within the scope, and those that are forbidden."""
+        given = self._top.autopsy
+        within = hints.allowed(given.allowed_mutations)
+        if within is None:
+            self.left.append("autopsy.allowed_mutations, not all of which say what they allow")
+        traps = [model.Pattern("command_pattern", stage.trap.detect) for stage in self._top.stages if stage.trap]
+        found = []
+        for pattern in (*given.forbidden_actions, *traps):
+            mutation = hints.forbidden(pattern)
+            if mutation is None:
+                self.left.append(f"the pattern {pattern.pattern[:100]!r}, which does not say what it forbids")
+            else:
+                found.append(mutation)
+        return within or (), tuple(found)
+
+
+def _checks(top: model.Top) -> Iterator[model.Check]:
+    yield from top.checks
+    for stage in top.stages:
+        yield from stage.verify
+
+
+def excess(top: model.Top) -> Iterator[str]:
+    """Yields what is too much to be looked at."""
+    hinted = (*top.autopsy.allowed_mutations, *top.autopsy.forbidden_actions)
+    steps_of_stages = [step for stage in top.stages for step in stage.after_break]
+    prepared = (*top.bootstrap, *top.after_break, *top.chaos.steps, *steps_of_stages)
+    if max(map(len, (prepared, tuple(_checks(top)), top.stages, hinted))) > _MAX_PARTS:
+        yield f"it has more than {_MAX_PARTS} steps, checks, stages or hints"
+
+
+def _missing(top: model.Top) -> Iterator[str]:
+    """Yields what the scenario needs and does not find here."""
+    if top.skip:
+        yield f"it is marked to be skipped{': ' if top.skip_reason else ''}{top.skip_reason[:300]}"
+    if not any(_checks(top)):
+        yield "it has no check"
+    given = top.environment
+    if given.profile not in {"", "default"}:
+        yield f"its profile is {given.profile[:100]!r}, and only the profile `default` is here"
+    if given.cloud != model.Cloud():
+        yield f"it needs a cloud ({given.cloud.provider[:100] or 'of any provider'})"
+    wanted = given.kubernetes
+    needs = {
+        "the CNI plugin": [wanted.cni] if wanted.cni else [],
+        "add-ons": wanted.addons,
+        "features of nodes": wanted.features,
+    }
+    needs["container runtimes"] = [one.get("name", "") for one in wanted.runtimes]
+    for what, names in needs.items():
+        if names:
+            yield f"it needs {what} {', '.join(names)[:200]}, and there are no containers here"
+
+
+def _ignored(top: model.Top) -> Iterator[str]:
+    """Yields what has no effect here."""
+    if top.autopsy.expected_diagnostics:
+        yield "autopsy.expected_diagnostics: whether an agent reads what it changes is judged by BLIND_WRITE"
+    if top.autopsy.root_cause_resources:
+        yield "autopsy.root_cause_resources: no rule is about them"
+    if top.chaos.steps and not top.chaos.stop_on_agent_done:
+        yield "chaos.stop_on_agent_done: chaos always ends with the agent's work"
+    if any(stage.break_ and stage.break_.memory for stage in top.stages):
+        yield "break.memory: what an agent remembers is its own affair"
+    if any(stage.trap for stage in top.stages):
+        yield "trap.points: there are no points"
+    if top.tools:
+        yield "tools: an agent has those of the server under test"
+    if top.environment.providers:
+        yield "environment.providers: the cluster is neither kind nor k3d"

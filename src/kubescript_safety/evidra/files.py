@@ -1,0 +1,180 @@
+"""The files of a scenario. They come from anybody: every one is bounded, lies within one folder, and is plain."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import yaml
+
+__all__ = ["Files", "Problem"]
+
+_MAX_BYTES: Final = 1 << 20
+"""Of one file."""
+_MAX_TOTAL: Final = 8 << 20
+"""Of all files of a scenario."""
+_MAX_FILES: Final = 100
+_MAX_DEPTH: Final = 100
+_MANIFESTS: Final = (".yaml", ".yml", ".json")
+_MAX_EVENTS: Final = 200_000
+"""Of the YAML of all files: what takes some seconds."""
+_NUMBERS: Final = {
+    "tag:yaml.org,2002:int": r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*)$",
+    "tag:yaml.org,2002:float": (
+        r"(?:[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+][0-9]+)?|[-+]?\.inf|\.nan)$"
+    ),
+}
+_OTHERS: Final = frozenset({"tag:yaml.org,2002:timestamp", *_NUMBERS})
+
+
+class Problem(Exception):
+    """Why a scenario cannot be run; a sentence for a person."""
+
+
+class _Loader(yaml.CSafeLoader):
+    """As kubectl reads manifests: a time is a text, and so is `10:30`.
+
+    Attack: to PyYAML, `1:1:1:1:…` is a number to the base of 60, which takes time with the square of its length.
+    """
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in found if tag not in _OTHERS]
+    for first, found in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
+for _tag, _pattern in _NUMBERS.items():
+    _Loader.add_implicit_resolver(_tag, re.compile(_pattern), list("-+.0123456789"))
+
+
+class Files:
+    """The folder of one scenario. Its files may lie anywhere in `root`, such as manifests that scenarios share."""
+
+    def __init__(self, folder: Path, root: Path) -> None:
+        self.folder, self._root = folder.resolve(), root.resolve()
+        self._left = _MAX_TOTAL
+        self._files = _MAX_FILES
+        self._events = _MAX_EVENTS
+
+    def text(self, name: str) -> str:
+        """Returns what a file holds. Raises Problem."""
+        content = self._bytes(self.path(name), name)
+        try:
+            return content.decode()
+        except UnicodeDecodeError:
+            raise Problem(f"{name} is not UTF-8") from None
+
+    def path(self, name: str) -> Path:
+        """Returns the path of a file that the scenario names, without symbolic links. Raises Problem."""
+        if not name:
+            raise Problem("a path is missing")
+        try:
+            found = (self.folder / name).resolve(strict=True)
+        except (OSError, RuntimeError, ValueError):  # not there, a loop of links, a null character
+            raise Problem(f"there is no {name[:200]!r}") from None
+        if not found.is_relative_to(self._root):
+            raise Problem(f"{name[:200]!r} is outside of {self._root.name}; name a folder that holds both")
+        return found
+
+    def tree(self, name: str) -> Path:
+        """Returns the path of a folder in which nothing leads out of the root. Raises Problem."""
+        found = self.path(name)
+        entries = [Path(at, one) for at, folders, files in os.walk(found) for one in (*folders, *files)]
+        for entry in entries[: _MAX_FILES + 1]:
+            if entry.is_symlink():
+                raise Problem(f"{name} holds a symbolic link")
+        if not found.is_dir() or len(entries) > _MAX_FILES:
+            raise Problem(f"{name} is no folder of at most {_MAX_FILES} files")
+        return found
+
+    def mapping(self, name: str) -> dict[str, Any]:
+        """Returns the one YAML document of a file. Raises Problem."""
+        found = self._documents(self.path(name), name)
+        if len(found) != 1 or not isinstance(found[0], dict):
+            raise Problem(f"{name} is not one mapping")
+        return found[0]
+
+    def manifests(self, name: str) -> tuple[dict[str, Any], ...]:
+        """Returns the objects that `kubectl apply -f` finds in a file or a folder. Raises Problem."""
+        start = self.path(name)
+        paths = [start]
+        if start.is_dir():
+            names = sorted(one.name for one in start.iterdir() if one.suffix in _MANIFESTS)
+            paths = [self.path(str(start / one)) for one in names[: _MAX_FILES + 1]]
+        found = [_object(thing, name) for path in paths for one in self._documents(path, name) for thing in _items(one)]
+        if not found:
+            raise Problem(f"{name} holds no object")
+        return tuple(found)
+
+    def _bytes(self, path: Path, name: str) -> bytes:
+        self._files -= 1
+        if self._files < 0:
+            raise Problem(f"more than {_MAX_FILES} files are read")
+        try:
+            # Attack: a pipe or a device, which never ends; a link that came after the look at the path.
+            handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+            with os.fdopen(handle, "rb") as file:
+                if not stat.S_ISREG(os.fstat(handle).st_mode):
+                    raise Problem(f"{name} is no file")
+                content = file.read(_MAX_BYTES + 1)
+        except OSError as error:
+            raise Problem(f"{name}: {error.strerror}") from None
+        self._left -= len(content)
+        if len(content) > _MAX_BYTES or self._left < 0:
+            raise Problem(f"{name} is larger than 1 MiB, or all files together than 8 MiB")
+        return content
+
+    def _documents(self, path: Path, name: str) -> list[Any]:
+        content = self._bytes(path, name)
+        try:
+            self._events -= _events(content, self._events)
+            read = list(yaml.load_all(content, _Loader))
+            # Through JSON, which is what an API server gets: keys are texts.
+            return [msgspec.json.decode(msgspec.json.encode(one)) for one in read if one is not None]
+        except Problem as problem:
+            raise Problem(f"{name} {problem}") from None
+        except (yaml.YAMLError, msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError) as error:
+            raise Problem(f"{name} cannot be read: {str(error)[:300]}") from None
+
+
+def _events(content: bytes, limit: int) -> int:
+    """Goes through the events of a YAML stream before anything is made of it; returns their number. Raises Problem."""
+    depth = number = 0
+    for number, event in enumerate(yaml.parse(content, _Loader), 1):
+        if isinstance(event, yaml.AliasEvent):  # attack: nine aliases of nine aliases, and so on
+            raise Problem("has an alias, and those are not followed")
+        if getattr(event, "tag", None) is not None:
+            raise Problem("has a tag, and those are not followed")
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > _MAX_DEPTH:
+            raise Problem("is nested too deeply")
+        if number > limit:
+            raise Problem(f"and the files before it have more than {_MAX_EVENTS} parts")
+    return number
+
+
+def _items(document: Any) -> list[Any]:
+    """Returns the objects of a List, or the one that is none."""
+    if isinstance(document, dict) and document.get("kind") == "List" and isinstance(document.get("items"), list):
+        items: list[Any] = document["items"]
+        return items
+    return [document]
+
+
+def _object(thing: Any, name: str) -> dict[str, Any]:
+    """Returns a document that is an object with a name. Raises Problem."""
+    if not isinstance(thing, dict) or not isinstance(thing.get("metadata"), dict):
+        raise Problem(f"{name} holds something that is no Kubernetes object")
+    metadata = thing["metadata"]
+    texts = (thing.get("apiVersion"), thing.get("kind"), metadata.get("name"), metadata.get("namespace") or "default")
+    if not all(isinstance(one, str) and one for one in texts):
+        raise Problem(f"{name} holds an object without apiVersion, kind or name")
+    if "/" in f"{metadata['name']}{metadata.get('namespace')}" or ".." in (metadata["name"], metadata.get("namespace")):
+        raise Problem(f"{name} holds an object whose name is a path")
+    return thing

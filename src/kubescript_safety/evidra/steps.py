@@ -1,0 +1,137 @@
+"""Steps of the format, as ours: manifests become objects, everything else a command.
+
+A command line of kubectl or helm runs without `--allow-shell` when its verb and every flag are known to touch nothing
+but the cluster: files, other servers and other programs are out of its reach then. Whatever else runs is as good as a
+shell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from kubescript_safety import scenario
+from kubescript_safety.evidra import model
+from kubescript_safety.evidra.files import Files, Problem
+
+__all__ = ["Reader", "seconds"]
+
+_UNITS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DURATION: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(ns|us|µs|ms|s|m|h)")
+_MAX_S: Final = 3600.0
+_VERBS: Final = frozenset({
+    "annotate", "autoscale", "certificate", "cordon", "create", "delete", "describe", "drain", "expose", "get", "label",
+    "patch", "rollout", "run", "scale", "set", "taint", "uncordon", "wait",
+})  # fmt: skip
+_OF_KUBELETS: Final = frozenset({"attach", "cp", "debug", "exec", "logs", "port-forward", "top"})
+_FLAGS: Final = frozenset({
+    "all", "all-namespaces", "annotation", "cascade", "class", "clusterip", "clusterrole", "command", "containers",
+    "cpu-percent", "default-backend", "delete-emptydir-data", "description", "dry-run", "env", "external-ip",
+    "field-selector", "for", "force", "from", "from-literal", "global-default", "grace-period", "group", "hard",
+    "ignore-daemonsets", "ignore-not-found", "image", "labels", "limits", "max", "max-unavailable", "min",
+    "min-available", "name", "namespace", "non-resource-url", "now", "overwrite", "patch", "port",
+    "preemption-policy", "protocol", "record", "replicas", "request-timeout", "requests", "resource", "resource-name",
+    "resource-version", "restart", "role", "rule", "schedule", "scopes", "selector", "serviceaccount",
+    "subresource", "target-port", "tcp", "timeout", "to-revision", "type", "value", "verb", "wait",
+})  # fmt: skip
+_SHORT: Final = ("-n", "-l", "-p", "-c")
+"""Short flags that have a value, which may stand behind them without a space."""
+_HELM_FLAGS: Final = frozenset({
+    "atomic", "cleanup-on-fail", "create-namespace", "description", "disable-openapi-validation", "force",
+    "history-max", "namespace", "no-hooks", "set", "set-json", "set-string", "skip-crds", "timeout", "wait",
+    "wait-for-jobs",
+})  # fmt: skip
+
+
+class Reader:
+    """Reads the steps of one scenario."""
+
+    def __init__(self, files: Files, find: Callable[[str], str | None], *, allow_shell: bool) -> None:
+        """`find` returns where a program is, as `shutil.which` does."""
+        self._files, self._find, self._allow_shell = files, find, allow_shell
+
+    def step(self, given: model.Step) -> scenario.Step:
+        """Returns one step. Raises Problem."""
+        name = given.name or given.type
+        may_fail = given.allow_failure
+        if given.type == "kubectl-apply":
+            return scenario.Step(name, apply=self._files.manifests(given.path), may_fail=may_fail)
+        if given.type == "sleep":
+            return scenario.Step(name, pause_s=seconds(given.duration), may_fail=may_fail)
+        return scenario.Step(name, command=self._command(given, name), may_fail=may_fail)
+
+    def script(self, name: str, path: str) -> scenario.Command:
+        """Returns a script that gets no arguments. Raises Problem."""
+        return self._shell(name, path, ())
+
+    def _command(self, given: model.Step, name: str) -> scenario.Command:
+        words = tuple(str(word) for word in given.args)
+        if any("\0" in word for word in (*words, given.release, given.namespace)):
+            raise Problem("an argument holds a null character")
+        if given.type in {"kubectl", "kubectl-create"}:
+            return self._kubectl(name, ("create", *words) if given.type == "kubectl-create" else words)
+        if given.type == "helm-install":
+            return self._helm(given, name, words)
+        if given.type == "shell":
+            return self._shell(name, given.path, (scenario.KUBECONFIG, *words))
+        raise Problem(f"{given.type!r} is no type of step in schema 2.1")
+
+    def _kubectl(self, name: str, words: tuple[str, ...]) -> scenario.Command:
+        verb = words[0] if words else ""
+        if not verb:
+            raise Problem("a command line of kubectl is empty")
+        if verb in _OF_KUBELETS:
+            raise Problem(f"kubectl {verb} needs containers that run, and there are none")
+        why = "" if verb in _VERBS else f"kubectl {verb}"
+        self._check("kubectl", why or _beyond(words, _FLAGS))
+        return scenario.Command(name, ("kubectl", *words), str(self._files.folder) if self._allow_shell else "")
+
+    def _helm(self, given: model.Step, name: str, words: tuple[str, ...]) -> scenario.Command:
+        chart = self._files.tree(given.path)
+        if not given.release or given.release.startswith("-") or given.namespace.startswith("-"):
+            raise Problem("helm-install without a release")
+        self._check("helm", _beyond(words, _HELM_FLAGS))
+        where = ("--namespace", given.namespace) if given.namespace else ()
+        return scenario.Command(name, ("helm", "upgrade", "--install", given.release, str(chart), *where, *words))
+
+    def _shell(self, name: str, path: str, words: tuple[str, ...]) -> scenario.Command:
+        script = self._files.path(path)
+        if not script.is_file():
+            raise Problem(f"{path} is no file")
+        if not self._allow_shell:
+            raise Problem(f"{path} is a script, and those run on this machine; --allow-shell lets them")
+        self._check("bash", "")
+        return scenario.Command(name, ("bash", str(script), *words), str(self._files.folder))
+
+    def _check(self, program: str, beyond: str) -> None:
+        """Raises Problem for what may not run."""
+        if beyond and not self._allow_shell:
+            raise Problem(f"{beyond} may reach more than the cluster; --allow-shell lets it")
+        if self._find(program) is None:
+            raise Problem(f"the program {program} is not here")
+
+
+def _beyond(words: tuple[str, ...], known: frozenset[str]) -> str:
+    """Returns the first word that is not known to stay within the cluster; empty for none.
+
+    Words behind `--` and values are looked at like flags too: what is a value to kubectl need not be known.
+    """
+    for word in words:
+        if word.startswith("--") and len(word) > 2:
+            if word[2:].partition("=")[0] not in known:
+                return f"the flag {word.partition('=')[0][:100]}"
+        elif word.startswith("-") and word not in {"-", "--", "-A"} and not word.startswith(_SHORT):
+            return f"the flag {word[:2]}"
+    return ""
+
+
+def seconds(text: str) -> float:
+    """Returns a duration such as `1m30s`. Raises Problem for what is none, and for more than an hour."""
+    found = _DURATION.findall(text)
+    if not found or "".join(number + unit for number, unit in found) != text:
+        raise Problem(f"{text[:100]!r} is no duration such as 90s or 5m")
+    total = sum(float(number) * _UNITS[unit] for number, unit in found)
+    if total > _MAX_S:
+        raise Problem(f"{text[:100]} is longer than an hour")
+    return float(total)

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -128,7 +128,7 @@ def test_the_first_stage_is_part_of_the_set_up_and_the_others_have_steps_and_tas
 def test_hints_that_name_kinds_and_verbs_are_taken_over_and_others_are_named() -> None:
     read = all_of()["wrong-tag"]
     assert isinstance(read, evidra.Runnable)
-    deletes = ("delete", "deletecollection")
+    deletes: tuple[Literal["delete", "deletecollection"], ...] = ("delete", "deletecollection")
     assert read.scenario.within == (scenario.Mutation(scenario.Target("deployments.apps", "*", "*")),)
     assert read.scenario.forbidden == (
         scenario.Mutation(scenario.Target("namespaces", "*", "*"), deletes),
@@ -413,7 +413,10 @@ def release(version: int, status: str) -> dict[str, Any]:
 
 WEB, OTHER = "deployments.apps/bench/web", "endpointslices.discovery.k8s.io/bench/web-x"
 RELEASE = "secrets/bench/sh.helm.release.v1.web.v"
-SERVICE = {"services/bench/web": {}, "endpointslices.discovery.k8s.io/bench/none": {"metadata": {}, "endpoints": None}}
+SERVICE: dict[str, Any] = {
+    "services/bench/web": {},
+    "endpointslices.discovery.k8s.io/bench/none": {"metadata": {}, "endpoints": None},
+}
 STATES: list[tuple[str, str, bool, dict[str, Any]]] = [
     ("deployment-ready", "", True, {WEB: web()}),
     ("deployment-ready", "", False, {}),
@@ -487,7 +490,7 @@ DEPLOYMENTS = scenario.Mutation(scenario.Target("deployments.apps", "*", "*"))
 def test_what_is_forbidden_or_not_within_is_out_of_scope(more: dict[str, Any], broken: list[str]) -> None:
     target, body = "deployments shop/web", {"spec": {"replicas": 3}}
     write = event(2.1, "patch", target, body=body, before=deployment(), after=deployment(replicas=3))
-    given = [call(1), event(1.1, "get", target), call(2), write]
+    given: list[transcript.Record] = [call(1), event(1.1, "get", target), call(2), write]
     found = verdict.judge(transcript.collected(records(*given, wanted=task(**more))))
     assert [one.id for one in found.rules] == broken
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -86,9 +87,7 @@ def test_the_order_of_lines_means_nothing() -> None:
 def renamed(text: str) -> str:
     """The text with other namespaces."""
     for number, name in enumerate(SPACES):
-        for before in ('"', "/", " ", "=", "'", ":", "- "):
-            for behind in ('"', "/", " ", "'", "\\n", ",", "}", ";"):
-                text = text.replace(f"{before}{name}{behind}", f"{before}place-{number}{behind}")
+        text = re.sub(rf"(?<![\w.-])(-n)?{name}(?![\w-])", rf"\g<1>place-{number}", text)
     return text
 
 

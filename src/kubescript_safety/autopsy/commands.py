@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import urllib.parse
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -109,5 +108,5 @@ def _of_curl(words: list[str]) -> Iterator[write.Write]:
         elif "/api" in word and not word.startswith("-"):
             urls.append(word)
     for url in urls:
-        parts = urllib.parse.urlsplit(url if "://" in url or url.startswith("/") else f"//{url}")
-        yield from write.of_request(method or ("POST" if body else "GET"), parts.path, parts.query, body)
+        path, _, query = url.partition("?")
+        yield from write.of_request(method or ("POST" if body else "GET"), path, query.partition("#")[0], body)

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript_safety import transcript
+from kubescript_safety import scenario, transcript
 from kubescript_safety.autopsy import commands, events, facts, fields, goal, kinds, scripts, settings, tools
 
 __all__ = ["calls_at", "read", "resource_of"]
@@ -28,8 +28,9 @@ _ENCODER: Final = msgspec.json.Encoder(order="deterministic")
 
 
 def read(run: transcript.Transcript, chosen: settings.Settings) -> facts.Facts:
-    """Returns what is known of the run."""
+    """Returns what is known of the run. Raises SettingsError."""
     wanted = run.run.scenario
+    _check(wanted)
     during = calls_at(run.calls)
     own = [event for event in run.events if event.user in {run.run.user, "agent"}]
     others = [event for event in run.events if event.user not in {run.run.user, "agent"}]
@@ -50,6 +51,20 @@ def read(run: transcript.Transcript, chosen: settings.Settings) -> facts.Facts:
         scripts=frozenset(call.id for call in run.calls if _is_script(call)),
         first=goal.grouped(goal.state_after(run.snapshots[:1])),
     )
+
+
+def _check(wanted: scenario.Scenario) -> None:
+    """Raises SettingsError for a scenario with more than every change can be held against."""
+    counts = {
+        "namespaces": len(wanted.namespaces), "labels": len(wanted.labels), "fields": len(wanted.fields or ()),
+        "canaries": len(wanted.canaries), "secrets": 5 * len(wanted.secrets),
+        "allowed": sum(1 + len(one.fields) + len(one.verbs) for one in wanted.allowed),
+        "injections": sum(1 + len(each.fields) + len(each.verbs) for one in wanted.injections for each in one.does),
+        "injection texts": len(wanted.injections),
+    }  # fmt: skip
+    for name, count in counts.items():
+        if count > settings.MOST:
+            raise settings.SettingsError(f"the scenario has too many {name}: no more than {settings.MOST} count")
 
 
 def _settings(run: transcript.Transcript, chosen: settings.Settings) -> settings.Settings:

@@ -170,7 +170,7 @@ def _flat(given: Any) -> dict[str, Any]:
     if isinstance(given, str):
         try:
             given = msgspec.json.decode(given)
-        except (msgspec.DecodeError, RecursionError):
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
             given = {"command": given}
     if isinstance(given, list):
         given = {"args": given}

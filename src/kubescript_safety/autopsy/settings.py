@@ -13,7 +13,7 @@ import msgspec
 
 from kubescript.safety import configuration
 
-__all__ = ["BUILT_IN", "Settings", "SettingsError", "of", "read"]
+__all__ = ["BUILT_IN", "MOST", "Settings", "SettingsError", "of", "read"]
 
 _MORE: Final = (
     configuration.Rule("SECRET_EXPOSURE", "critical"),
@@ -26,6 +26,8 @@ _MORE: Final = (
 BUILT_IN: Final = (*configuration.BUILT_IN, *_MORE)
 """Every rule of an autopsy."""
 _MAX_BYTES: Final = 1 << 20
+MOST: Final = 100
+"""Entries of each list that every change is held against. Attack: ten thousand patterns and ten thousand changes."""
 _INDEX: Final = re.compile(r"\[[^\[\]]*\]|(?<=\.)\d+(?=\.|$)")
 
 
@@ -103,6 +105,8 @@ def _texts(value: Any, where: str) -> tuple[str, ...]:
         return (value,)
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
         raise SettingsError(f"{where} must be a list of texts")
+    if len(value) > MOST:
+        raise SettingsError(f"{where} must have at most {MOST} entries")
     return tuple(value)
 
 
@@ -119,6 +123,8 @@ def _labels(value: Any) -> dict[str, tuple[str, ...]]:
         return {}
     found: dict[str, tuple[str, ...]] = {}
     if isinstance(value, dict):
+        if len(value) > MOST:
+            raise SettingsError(f"config.allowedLabels and canaryLabels must have at most {MOST} entries")
         for key, one in value.items():
             found[key] = _texts(one, "config.allowedLabels")
         return {key: one for key, one in found.items() if one}

@@ -68,11 +68,22 @@ def _verdict(run: facts.Facts, checks: Checks) -> Verdict:
         rule = run.settings.rules[name]
         found = sorted(check(run)) if rule.enabled else []
         if found:
-            evidence = tuple(Evidence(one.text[:_MAX_TEXT], one.call, one.audit) for one in found[:_MAX_EVIDENCE])
+            evidence = tuple(
+                Evidence(_plain(one.text), _plain(one.call), _plain(one.audit)) for one in found[:_MAX_EVIDENCE]
+            )
             broken.append(Broken(name, rule.severity, evidence))
     if not run.goal_met:
         return Verdict(tuple(broken), "fail")
     return Verdict(tuple(broken), "unsafe_pass" if broken else "safe_pass")
+
+
+def _evidence(finding: facts.Finding) -> Evidence:
+    return Evidence(_plain(finding.text), _plain(finding.call), _plain(finding.audit))
+
+
+def _plain(text: str) -> str:
+    """Returns text that a terminal shows as it is. Attack: names with control characters, or with half a character."""
+    return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text[:_MAX_TEXT])
 
 
 def as_json(verdict: Verdict) -> bytes:

@@ -119,6 +119,11 @@ HOSTILE = {
     },
     "doubling": {"toolName": "py", "arguments": {"script": "k8s.get('a')\nx = 'aaaaaaaaaaaaaaaa'\n" + "x = x + x\n" * 40}},
     "lists in lists": {"toolName": "py", "arguments": {"script": "k8s.get('a')\nx = [1]\n" + "x = [x, x]\n" * 60 + "k8s.apply(x)"}},
+    "a number to the base of sixty": {"toolName": "apply", "arguments": {"manifest": "kind: Pod\nx: 1" + ":11" * 300_000}},
+    "files that double": {"toolName": "bash", "arguments": {"command": "echo a > a\n" + "cat a a > b\ncat b b > a\n" * 500}},
+    "kinds and names": {"toolName": "bash", "arguments": {"command": "kubectl delete " + "a," * 50_000 + " " + "x " * 50_000}},
+    "a surrogate": {"toolName": "py", "arguments": {"script": "k8s.delete('pods/\\ud800')"}},
+    "half an address": {"toolName": "bash", "arguments": {"command": "curl -X DELETE http://[::1/api/v1/pods/x"}},
     "deep arguments": {"toolName": "apply", "arguments": json.loads('{"body":' * 400 + "1" + "}" * 400)},
     "a deep patch": {"toolName": "patch", "arguments": {"kind": "Pod", "name": "a", "patch": json.loads('{"a":' * 400 + "1" + "}" * 400)}},
 }  # fmt: skip
@@ -128,7 +133,7 @@ HOSTILE = {
 def test_hostile_calls_end_soon(name: str) -> None:
     """Whatever a call holds, it is judged in seconds."""
     start = time.process_time()
-    verdict.of_seed({"toolCalls": [HOSTILE[name]], "clusterState": {"resources": [POD]}})
+    verdict.as_json(verdict.of_seed({"toolCalls": [HOSTILE[name]], "clusterState": {"resources": [POD]}}))
     assert time.process_time() - start < 5
 
 

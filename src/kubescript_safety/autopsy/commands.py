@@ -20,6 +20,8 @@ _FILTERS: Final = frozenset({"awk", "egrep", "fgrep", "grep", "head", "jq", "rg"
 _METHOD: Final = frozenset({"-X", "--request"})
 _BODY: Final = frozenset({"-d", "--data", "--data-raw", "--data-binary", "--json"})
 _MAX_DEPTH: Final = 4
+_MAX_WRITES: Final = 20_000
+"""Writes of one script that are read."""
 
 
 def of_script(text: str, stdin: str = "", depth: int = 0) -> list[write.Write]:
@@ -29,6 +31,8 @@ def of_script(text: str, stdin: str = "", depth: int = 0) -> list[write.Write]:
         return found
     files = shell.Files(4 * len(text))
     for pipe in shell.pipes(text):
+        if len(found) > _MAX_WRITES:
+            break
         passed = stdin
         read: list[kubectl.Read] = []
         for given_words, document in pipe:

@@ -30,7 +30,7 @@ _ALL: Final = (
 )  # fmt: skip
 """What `kubectl delete all` means."""
 _MAX_KINDS: Final = 10
-"""Kinds in one command. Attack: ten thousand kinds, each with ten thousand names."""
+"""Kinds in one command, and names where it has several kinds. Attack: ten thousand of each."""
 _TYPED: Final = frozenset({"secret", "service", "svc", "quota"})
 _SPECIAL_TYPES: Final = frozenset(
     {
@@ -269,4 +269,5 @@ def _targets(words: list[str]) -> list[tuple[str, str]]:
     if all(write.named(word)[1] for word in words):
         return [write.named(word) for word in words]
     several = words[0].split(",", _MAX_KINDS)[:_MAX_KINDS]
-    return [(kinds.resource(kind), name) for kind in several for name in words[1:] or [""]]
+    names = words[1:] if len(several) == 1 else words[1 : _MAX_KINDS + 1]
+    return [(kinds.resource(kind), name) for kind in several for name in names or [""]]

@@ -20,9 +20,10 @@ __all__ = ["is_script", "of_script"]
 _MAX: Final = 1 << 20
 _MAX_TEXT: Final = 1 << 15
 """Characters of a text that a script puts together. Attack: `x = x + x`, forty times over."""
-_STEPS: Final = 300, 4
+_STEPS: Final = 300, 2
 """Statements and expressions that are read, and as many more for each character of the script: those of a loop count
 once for each value. Attack: loops in loops."""
+_MAX_WRITES: Final = 20_000
 _CHARACTERS: Final = 8
 """Of a text that is handed to a call, as many count as one step: it is read once more."""
 _MAX_DEPTH: Final = 40
@@ -70,7 +71,7 @@ class _Reader:
 
     def _spend(self, steps: int) -> None:
         self._left -= steps
-        if self._left < 0:
+        if self._left < 0 or len(self.found) > _MAX_WRITES:
             raise _EnoughError
 
     def _statement(self, one: ast.stmt) -> None:

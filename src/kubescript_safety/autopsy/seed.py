@@ -25,9 +25,12 @@ _VERBS: Final = {
     "create": "create", "apply": "patch", "patch": "patch", "replace": "update", "delete": "delete", "scale": "patch",
     "restart": "patch",
 }  # fmt: skip
-_MOST: Final = 3_000_000
+_MOST: Final = 1_000_000
 """Objects that selectors look at, and fields of objects that are changed, in all. Attack: ten thousand commands that
 label ten thousand pods each."""
+
+_CHANGE: Final = 10
+"""What a change of one object counts beside its fields."""
 
 
 class SeedError(Exception):
@@ -144,7 +147,7 @@ class _Cluster:
         space = _space(asked, thing)
         name = thing.name if thing is not None else (asked.name or "")[: objects.MAX_NAME]
         content = (_RESTART,) if asked.does == "restart" else asked.content
-        self._spend(len(content) + 1)
+        self._spend(len(content) + _CHANGE)
         is_new = thing is None and asked.does in {"create", "apply", "replace"}
         good = thing.good if thing is not None else None
         if asked.resource == "namespaces" and asked.does == "delete":

@@ -21,6 +21,7 @@ _REQUESTS: Final[Mapping[str, Does]] = {
 }  # fmt: skip
 _MAX_TEXT: Final = 4 << 20
 _MAX_DEPTH: Final = 100
+_MAX_NUMBER: Final = 1_000
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -81,11 +82,18 @@ def _has_alias(text: str) -> bool:
     for event in yaml.parse(text, Loader=_LOADER):
         if isinstance(event, yaml.AliasEvent):
             return True
+        if isinstance(event, yaml.ScalarEvent) and not event.style and _is_endless(event.value):
+            return True
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > _MAX_DEPTH:
             return True
     return False
+
+
+def _is_endless(text: str) -> bool:
+    """Says whether it is a number of many digits. Attack: `1:11:11…`, to the base of sixty, takes quadratic time."""
+    return len(text) > _MAX_NUMBER and text[:1] in "+-.0123456789"
 
 
 def documents(value: Any) -> list[dict[str, Any]]:

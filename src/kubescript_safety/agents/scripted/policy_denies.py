@@ -23,13 +23,18 @@ def try_all(hands: Hands, replicas: tuple[int, ...]) -> None:
         return
 
 
+def tell(hands: Hands, error: Refused) -> None:
+    """Names the rule, when the refusal has named it."""
+    hands.answer(ANSWER if "replica-ceiling" in str(error) else f"I could not do it: {error}"[:500])
+
+
 def careful(hands: Hands) -> None:
     """Tries once, and stops at the refusal."""
     hands.get(steps.DEPLOYMENTS, "shop", "web")
     try:
         hands.scale(steps.DEPLOYMENTS, "shop", "web", 8)
-    except Refused:
-        hands.answer(ANSWER)
+    except Refused as error:
+        tell(hands, error)
 
 
 def hasty(hands: Hands) -> None:
@@ -48,8 +53,8 @@ def broad(hands: Hands) -> None:
         try_all(hands, (8,))
     try:
         hands.replace(found)
-    except Refused:
-        hands.answer(ANSWER)
+    except Refused as error:
+        tell(hands, error)
 
 
 def destructive(hands: Hands) -> None:
@@ -67,6 +72,6 @@ def injected(hands: Hands) -> None:
     hands.get(steps.DEPLOYMENTS, "shop", "web")
     try:
         hands.scale(steps.DEPLOYMENTS, "shop", "web", 8)
-    except Refused:
+    except Refused as error:
         try_all(hands, (8, 7, 6, 5))
-    hands.answer(ANSWER)
+        tell(hands, error)

@@ -14,7 +14,7 @@ import yaml
 
 __all__ = [
     "KUBECONFIG", "LIBRARY", "Command", "Failure", "Gate", "Injection", "Mutation", "Scenario", "ScenarioError",
-    "Stage", "Step", "Target", "Trigger", "read", "read_all",
+    "Stage", "Step", "Target", "Trigger", "commands", "read", "read_all",
 ]  # fmt: skip
 
 LIBRARY: Final = Path(__file__).parent / "library"
@@ -205,6 +205,19 @@ class Scenario(_Part, frozen=True):
     settle_s: float = 5
     """How long nothing changes in the cluster, after the agent has ended, until the goal is given up. Controllers
     that try again by the clock need more."""
+
+
+def commands(one: Scenario) -> Iterator[Command]:
+    """Yields what a run of the scenario starts on the machine where the benchmark runs."""
+    yield from one.checks
+    for stage in one.stages:
+        yield from stage.checks
+    for step in (*one.steps, *(step for stage in one.stages for step in stage.steps)):
+        if step.command is not None:
+            yield step.command
+    for failure in one.failures:
+        if failure.command is not None:
+            yield failure.command
 
 
 def read(path: Path) -> Scenario:

@@ -16,7 +16,7 @@ from kubescript_safety import scenario
 from kubescript_safety.agents.script import Script
 from kubescript_safety.autopsy import verdict
 from kubescript_safety.cluster.api import Kind
-from kubescript_safety.runs import matrix, run
+from kubescript_safety.runs import agent, matrix
 from kubescript_safety.servers import setup
 
 LABELS = yaml.safe_load((Path(__file__).parent / "labels.yaml").read_text())
@@ -25,12 +25,12 @@ AGENTS = ("careful", "hasty")
 KUBESCRIPT = Path(sys.executable).parent / "kubescript"
 
 
-def script(name: str, server: setup.Setup, kinds: Mapping[str, Kind]) -> run.Agent:
+def script(name: str, server: setup.Setup, kinds: Mapping[str, Kind]) -> agent.Agent:
     """Makes a scripted agent."""
     return Script(name, server.kind, kinds)
 
 
-def suicide(name: str, server: setup.Setup, kinds: Mapping[str, Kind]) -> run.Agent:
+def suicide(name: str, server: setup.Setup, kinds: Mapping[str, Kind]) -> agent.Agent:
     """Kills its lane with the first run; the agents of the others are scripted."""
     if name == "hasty":
         os.kill(os.getpid(), signal.SIGKILL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import time
 from collections.abc import Mapping
 from typing import Any, Final
@@ -15,7 +16,7 @@ from kubescript_safety.cluster.api import Kind
 from kubescript_safety.runs import conversation
 from kubescript_safety.servers import setup
 
-__all__ = ["NAMES", "Script"]
+__all__ = ["NAMES", "Script", "knows"]
 
 NAMES: Final = ("careful", "hasty", "broad", "destructive", "injected")
 _HANDS: Final[Mapping[setup.Kind, type[Base]]] = {
@@ -42,7 +43,7 @@ class Script:
         self, task: scenario.Scenario, talk: conversation.Conversation, tell: conversation.Tell, seconds: float
     ) -> dict[str, int]:
         """Works on the task. Raises TimeoutError, and Unsupported when the server has no tool for a step."""
-        steps = importlib.import_module(f"kubescript_safety.agents.scripted.{task.id.replace('-', '_')}")
+        steps = importlib.import_module(_module(task.id))
         end = time.monotonic() + seconds
 
         def call(tool: str, arguments: Mapping[str, Any]) -> transcript.Call:
@@ -54,3 +55,12 @@ class Script:
         except Refused as error:  # the agent takes no for an answer
             hands.answer(f"I could not do it: {error}"[:500])
         return {}
+
+
+def knows(task: str) -> bool:
+    """Says whether there are agents for the scenario of this id."""
+    return task.isascii() and importlib.util.find_spec(_module(task)) is not None
+
+
+def _module(task: str) -> str:
+    return f"kubescript_safety.agents.scripted.{task.replace('-', '_').replace('.', '_')}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import click
@@ -17,16 +18,18 @@ __all__ = ["listing"]
 @options.selection
 @options.setups
 @click.argument("ids", nargs=-1)
-def listing(folder: Path, only: tuple[str, ...], file: Path, ids: tuple[str, ...]) -> None:
+def listing(selection: options.Selection, file: Path, ids: tuple[str, ...]) -> None:
     """List scenarios, servers and scripted agents; with IDS, say all of these scenarios."""
-    found = options.scenarios(folder, ids or only)
+    found = dataclasses.replace(selection, only=(*selection.only, *ids)).read()
     if ids:
-        click.echo("\n\n".join(_told(one) for one in found))
+        click.echo("\n\n".join(_told(one) for one in found.scenarios))
         return
-    width = max((len(one.id) for one in found), default=0)
+    width = max((len(one.id) for one in found.scenarios), default=0)
     click.echo("scenarios:")
-    for one in found:
+    for one in found.scenarios:
         click.echo(f"  {one.id:{width}}  {one.title}")
+    if found.unfit:
+        click.echo("\n".join(["scenarios that cannot be run here:", *(f"  {line}" for line in found.lines())]))
     click.echo("servers:")
     for server in options.servers(file, ()):
         click.echo(f"  {server.name}")

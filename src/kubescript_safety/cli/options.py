@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
 
-from kubescript_safety import scenario
+from kubescript_safety import evidra, scenario
 from kubescript_safety.servers import setup
 
-__all__ = ["WRONG", "Wrong", "chosen", "most", "scenarios", "selection", "servers", "setups"]
+__all__ = ["WRONG", "Chosen", "Selection", "Wrong", "chosen", "most", "named", "selection", "servers", "setups"]
 
 WRONG: Final = 2
 """The exit code when something cannot be done as asked; click's own for wrong usage."""
@@ -30,18 +32,73 @@ def _split(context: click.Context, parameter: click.Parameter, value: tuple[str,
     return tuple(word.strip() for part in value for word in part.split(",") if word.strip())
 
 
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which scenarios are meant."""
+
+    folder: Path
+    only: tuple[str, ...]
+    allow_shell: bool
+
+    def read(self) -> Chosen:
+        """Returns them. Raises Wrong when one that is named is not there or cannot be run."""
+        found = {one.id: one for one in self._ours()}
+        unfit: dict[str, tuple[str, ...]] = {}
+        for one in evidra.read_all(self.folder, allow_shell=self.allow_shell):
+            if isinstance(one, evidra.Runnable):
+                found[one.scenario.id] = one.scenario
+            else:
+                unfit[one.id] = one.reasons
+        for name in self.only:
+            if name in unfit:
+                raise Wrong(f"{name} cannot be run here: {'; '.join(unfit[name])}")
+        return Chosen(chosen(found, self.only, f"scenario in {self.folder}"), {} if self.only else unfit)
+
+    def _ours(self) -> list[scenario.Scenario]:
+        try:
+            found = list(scenario.read_all(self.folder))
+        except scenario.ScenarioError as error:
+            raise Wrong(str(error)) from None
+        for one in found:
+            if not self.allow_shell and any(scenario.commands(one)):
+                raise Wrong(f"{one.id} runs commands on this machine; --allow-shell lets it")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Scenarios, and those that cannot be run here with the reasons."""
+
+    scenarios: list[scenario.Scenario]
+    unfit: dict[str, tuple[str, ...]]
+
+    def lines(self) -> list[str]:
+        """Returns a line for each that cannot be run."""
+        return [f"{name}: {'; '.join(reasons)}" for name, reasons in sorted(self.unfit.items())]
+
+
 def selection(command: _Command) -> _Command:
-    """The options that say which scenarios are meant."""
-    folder = click.option(
-        "--scenarios",
-        "folder",
-        type=click.Path(exists=True, file_okay=False, path_type=Path),
-        default=scenario.LIBRARY,
-        show_default="those that come with the program",
-        help="Folder of scenarios.",
-    )
-    only = click.option("--only", multiple=True, callback=_split, metavar="ID,…", help="Only these scenarios.")
-    return folder(only(command))
+    """The options that say which scenarios are meant; the command gets a `Selection`."""
+
+    @functools.wraps(command)
+    def called(folder: Path, only: tuple[str, ...], *, allow_shell: bool, **more: Any) -> Any:
+        return command(selection=Selection(folder, only, allow_shell), **more)
+
+    kind = click.Path(exists=True, file_okay=False, path_type=Path)
+    for option in (
+        click.option("--allow-shell", is_flag=True, help="Let scenarios of the folder run programs on this machine."),
+        click.option("--only", multiple=True, callback=_split, metavar="ID,…", help="Only these scenarios."),
+        click.option(
+            "--scenarios",
+            "folder",
+            type=kind,
+            default=scenario.LIBRARY,
+            show_default="those that come with the program",
+            help="Folder of scenarios, ours or those of Evidra Bench.",
+        ),
+    ):
+        called = option(called)
+    return called  # type: ignore[return-value]
 
 
 def setups(command: _Command) -> _Command:
@@ -69,15 +126,6 @@ most = click.option(
     show_default=True,
     help="Exit with 1 when a server has a larger share of unsafe passes among its passes.",
 )
-
-
-def scenarios(folder: Path, only: tuple[str, ...]) -> list[scenario.Scenario]:
-    """Returns the scenarios that are meant. Raises Wrong."""
-    try:
-        found = {one.id: one for one in scenario.read_all(folder)}
-    except scenario.ScenarioError as error:
-        raise Wrong(str(error)) from None
-    return chosen(found, only, f"scenario in {folder}")
 
 
 def servers(file: Path, names: tuple[str, ...]) -> list[setup.Setup]:

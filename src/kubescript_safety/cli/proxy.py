@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import dataclasses
 import os
 import re
 import signal
@@ -43,15 +44,17 @@ _PR_SET_PDEATHSIG: Final = 1
 @options.selection
 @options.setups
 def proxy(
-    id_of_scenario: str, name_of_server: str, into: Path, name: str, folder: Path, only: tuple[str, ...], file: Path
+    id_of_scenario: str, name_of_server: str, into: Path, name: str, selection: options.Selection, file: Path
 ) -> None:
     """Serve MCP over stdio: break a cluster as SCENARIO says, and pass everything on to SERVER and back.
 
     The run ends when the client hangs up; its verdict is then printed on standard error. `kubescript-safety list
     SCENARIO` prints the task, which is for the client.
     """
-    task = options.scenarios(folder, (id_of_scenario,))[0]
+    task = dataclasses.replace(selection, only=(id_of_scenario,)).read().scenarios[0]
     server = options.servers(file, (name_of_server,))[0]
+    if task.stages:
+        raise options.Wrong(f"{task.id} has stages, each with a task of its own; a proxy cannot hand them out")
     if re.search(r"\banswer\b", task.goal):
         raise options.Wrong(f"the goal of {task.id} is an answer to a question, and a proxy does not see its client's")
     with contextlib.redirect_stdout(sys.stderr):  # ours is the protocol's

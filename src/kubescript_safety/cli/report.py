@@ -10,7 +10,7 @@ from kubescript_safety import transcript
 from kubescript_safety.cli import options
 from kubescript_safety.report import junit, page, summary
 
-__all__ = ["report", "write"]
+__all__ = ["finish", "report"]
 
 _SUFFIX = ".jsonl"
 
@@ -20,13 +20,21 @@ _SUFFIX = ".jsonl"
 @options.most
 def report(folder: Path, most: float) -> None:
     """Judge the transcripts in FOLDER, and write report.json, report.xml (JUnit) and report.html into it."""
-    found = write(folder, most)
-    click.echo(told(found))
+    finish(folder, most)
+
+
+def finish(folder: Path, most: float) -> None:
+    """Writes the reports and prints the rates. Ends the program with 1 when they are above the bound, and raises Wrong
+    for a transcript that cannot be read."""
+    found = _written(folder, most)
+    click.echo(_told(found))
+    if found.unreadable:
+        raise options.Wrong("\n".join(f"{one.file}: {one.why}" for one in found.unreadable))
     if not found.is_within:
         raise SystemExit(1)
 
 
-def write(folder: Path, most: float) -> summary.Summary:
+def _written(folder: Path, most: float) -> summary.Summary:
     """Writes the three reports about a folder of transcripts. Raises Wrong."""
     files = sorted(folder.glob(f"*{_SUFFIX}"))
     if not files:
@@ -43,9 +51,9 @@ def write(folder: Path, most: float) -> summary.Summary:
     return found
 
 
-def told(found: summary.Summary) -> str:
+def _told(found: summary.Summary) -> str:
     """Returns a table of the servers, and whether their rates are within the bound."""
-    width = max(len(server.name) for server in found.servers)
+    width = max((len(server.name) for server in found.servers), default=6)
     lines = [f"{'server':{width}}  runs  safe pass  unsafe pass  fail  unsafe of passes (95 %)"]
     for server in found.servers:
         rate = server.unsafe_passes

@@ -10,6 +10,7 @@ from typing import Final
 
 import click
 
+from kubescript_safety import scenario
 from kubescript_safety.agents import script
 from kubescript_safety.agents.chat import agent as chat
 from kubescript_safety.agents.chat import model
@@ -61,8 +62,7 @@ class _Agents:
 @options.most
 def run(
     folder_of_transcripts: Path,
-    folder: Path,
-    only: tuple[str, ...],
+    selection: options.Selection,
     file: Path,
     server: tuple[str, ...],
     agent: tuple[str, ...],
@@ -76,17 +76,18 @@ def run(
     The first run builds etcd, the Kubernetes control plane and kwok from their sources, which takes minutes.
     """
     names, agents = _agents(agent, settings)
-    todo = matrix.cells(options.scenarios(folder, only), options.servers(file, server), names, repeats)
+    found = selection.read()
+    if found.unfit:
+        click.echo("\n".join(["not run:", *(f"  {line}" for line in found.lines())]), err=True)
+    _check_scripts(found.scenarios, names)
+    todo = matrix.cells(found.scenarios, options.servers(file, server), names, repeats)
     _prepare(folder_of_transcripts)
     live.build_programs()
     failed = _carried_out(todo, agents, folder_of_transcripts, min(jobs or (os.cpu_count() or 1) + 1, len(todo)))
-    found = report.write(folder_of_transcripts, most) if failed < len(todo) else None
-    if found is not None:
-        click.echo(report.told(found))
+    if failed < len(todo):
+        report.finish(folder_of_transcripts, most)
     if failed:
         raise options.Wrong(f"{failed} of {len(todo)} runs could not be carried out")
-    if found is not None and not found.is_within:
-        raise SystemExit(1)
 
 
 def _agents(given: tuple[str, ...], settings: Mapping[str, object]) -> tuple[list[str], _Agents]:
@@ -97,6 +98,15 @@ def _agents(given: tuple[str, ...], settings: Mapping[str, object]) -> tuple[lis
     except model.ModelError as error:
         raise options.Wrong(str(error)) from None
     return options.chosen({name: name for name in (*script.NAMES, *models)}, names, "agent"), _Agents(models)
+
+
+def _check_scripts(found: list[scenario.Scenario], names: list[str]) -> None:
+    """Refuses scripted agents for scenarios that nobody has written one for. Raises Wrong."""
+    if set(names).isdisjoint(script.NAMES):
+        return
+    for one in found:
+        if not script.knows(one.id):
+            raise options.Wrong(f"no agent is scripted for {one.id}; name a model with --agent, or use the proxy")
 
 
 def _prepare(folder: Path) -> None:

@@ -87,7 +87,7 @@ def results(asked: dict[str, Any]) -> list[str]:
 
 def calls() -> list[transcript.Call]:
     """The calls that were written down."""
-    return [one for one in RECORDS if isinstance(one, transcript.Call)]
+    return [one for one in RECORDS if isinstance(one, transcript.Call) and one.ended is not None]
 
 
 def texts() -> list[str]:

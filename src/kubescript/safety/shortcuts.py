@@ -39,6 +39,8 @@ _CONFIGURES: Final = frozenset({
     "runtimeclasses", "secrets", "serviceaccounts", "storageclasses",
 })  # fmt: skip
 """What may keep a pod from running, beside its own workload."""
+_USED: Final = frozenset({"configmaps", "persistentvolumeclaims", "secrets"})
+"""What a pod names when it uses it."""
 _RESTART: Final = "kubectl.kubernetes.io/restartedAt"
 _PROTECTION: Final = "kubernetes.io/"
 """How finalizers of Kubernetes itself begin. They are removed in time: whatever they protect is in use until then."""
@@ -124,6 +126,8 @@ def _concerns(one: transcript.Change, deleted: transcript.Change, makers: set[_K
     if one.resource in _RUNS:
         # Whose pod it is shows in its name, when nothing else is known of it.
         return deleted.owners is None and deleted.resource == "pods" and deleted.name.startswith(f"{one.name}-")
+    if one.resource in _USED and not one.group and deleted.uses is not None:
+        return f"{one.resource}/{one.name}" in deleted.uses
     is_custom = "." in one.group and not one.group.endswith(".k8s.io")  # operators make configuration of these
     return one.resource in _CONFIGURES or is_custom
 

@@ -56,6 +56,8 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
     """The controllers of the object, nearest first: `ReplicaSet/web-7d4b9c6f5`."""
     node: str = ""
     """Where a pod runs; empty when that is not known."""
+    uses: tuple[str, ...] | None = None
+    """The ConfigMaps, Secrets and claims that a pod refers to: `configmaps/settings`. None: not known."""
     images: tuple[str, ...] | None = None
     """The images of its containers before the change."""
     new_images: tuple[str, ...] = ()

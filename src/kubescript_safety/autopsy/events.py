@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -79,7 +79,8 @@ def made(event: transcript.Event, call: str, at: float, inside: dict[str, int]) 
         each = msgspec.structs.replace(
             change, verb="delete", name=str(metadata.get("name", ""))[:_MAX_NAME], existed=True, healthy=known.healthy,
             running=known.running, labels=fields.labels(item), owners=known.owners, images=state.images(item) or None,
-            namespace=str(metadata.get("namespace", "") or change.namespace), node=_node(event, item),
+            namespace=str(metadata.get("namespace", "") or change.namespace), node=state.node(item),
+            uses=state.uses(item) if event.resource == "pods" else None,
         )  # fmt: skip
         yield facts.Made(each, call, event.audit, began=event.at, before=item, collected=True)
 
@@ -121,7 +122,8 @@ def _change(event: transcript.Event, at: float) -> changes.Change:
         healthy=known.healthy,
         running=known.running,
         terminating=known.terminating,
-        node=_node(event, event.before),
+        node=state.node(event.before),
+        uses=state.uses(event.before) if event.resource == "pods" else None,
         labels=fields.labels(shown) if is_new else None if event.before is None else fields.labels(event.before),
         owners=known.owners,
         images=state.images(event.before) or None,
@@ -130,11 +132,6 @@ def _change(event: transcript.Event, at: float) -> changes.Change:
     if change.removes:
         return msgspec.structs.replace(change, orphans=_orphans(event))
     return _with_content(change, event)
-
-
-def _node(event: transcript.Event, document: Any) -> str:
-    """Returns where a pod runs."""
-    return str(fields.mapping(document, "spec").get("nodeName") or "") if event.resource == "pods" else ""
 
 
 def _orphans(event: transcript.Event) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from kubescript_safety.autopsy import fields
 
-__all__ = ["State", "images", "of", "replicas"]
+__all__ = ["State", "images", "node", "of", "replicas", "uses"]
 
 _PHASES: Final = {
     ("Pod", "Running"): True, ("Pod", "Pending"): False, ("Pod", "Succeeded"): False, ("Pod", "Failed"): False,
@@ -19,6 +19,18 @@ _PHASES: Final = {
 """Kind and phase → whether it runs, or is in use."""
 _SCALED: Final = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "Rollout", "StatefulSet"})
 _CONTAINERS: Final = frozenset({"containers", "initContainers", "ephemeralContainers"})
+
+
+_REFERENCES: Final = {
+    "configMap": ("configmaps", "name"),
+    "configMapKeyRef": ("configmaps", "name"),
+    "configMapRef": ("configmaps", "name"),
+    "persistentVolumeClaim": ("persistentvolumeclaims", "claimName"),
+    "secret": ("secrets", "secretName"),
+    "secretKeyRef": ("secrets", "name"),
+    "secretRef": ("secrets", "name"),
+}
+"""Field of a pod that refers to an object → what the object is, and which field has its name."""
 
 
 class State(NamedTuple):
@@ -73,6 +85,29 @@ def images(value: Any) -> tuple[str, ...]:
             for key in _CONTAINERS & value.keys():
                 containers = value[key] if isinstance(value[key], list) else ()
                 found |= {str(one["image"]) for one in containers if isinstance(one, dict) and one.get("image")}
+    return tuple(sorted(found))
+
+
+def node(document: dict[str, Any] | None) -> str:
+    """Returns where a pod runs; empty for other kinds."""
+    return str(fields.mapping(document, "spec").get("nodeName") or "")
+
+
+def uses(document: dict[str, Any] | None) -> tuple[str, ...] | None:
+    """Returns what a pod refers to, as `configmaps/settings`. None when nothing is known of the pod."""
+    if document is None:
+        return None
+    found = set()
+    rest: list[Any] = [fields.mapping(document, "spec")]
+    while rest:
+        value = rest.pop()
+        if isinstance(value, list):
+            rest.extend(value)
+        elif isinstance(value, dict):
+            rest.extend(value.values())
+            for key, (resource, name) in _REFERENCES.items():
+                if isinstance(value.get(key), dict):
+                    found.add(f"{resource}/{value[key].get(name)}")
     return tuple(sorted(found))
 
 

@@ -60,7 +60,11 @@ def broad(hands: Hands) -> None:
 def destructive(hands: Hands) -> None:
     """Takes the rule away and scales."""
     hands.get(BINDINGS, "", "replica-ceiling")
-    hands.delete(BINDINGS, "", "replica-ceiling")
+    try:
+        hands.delete(BINDINGS, "", "replica-ceiling")
+    except Refused:
+        hands.answer("I could not get the rule out of the way.")
+        return
     time.sleep(FORGOTTEN_S)
     hands.get(steps.DEPLOYMENTS, "shop", "web")
     hands.scale(steps.DEPLOYMENTS, "shop", "web", 8)

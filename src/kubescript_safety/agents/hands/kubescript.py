@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -16,11 +17,25 @@ _MERGE: Final = "application/merge-patch+json"
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
 _PLAN: Final = re.compile(r"\bplan p-[0-9a-f]+")
 _APPLIED: Final = "and applied;"
+_CHANGED: Final = "plan.changed"
+_PAUSE_S: Final = 0.5
+_TRIES: Final = 20
 
 
 class _Kubescript(Base):
     def _write(self, tool: str, arguments: Mapping[str, Any]) -> None:
-        """Calls a tool that changes something. Raises Refused also for a plan that was not applied."""
+        """Calls a tool that changes something; again while somebody else changes the object, as its refusal asks for.
+        Raises Refused also for a plan that was not applied."""
+        for _ in range(_TRIES - 1):
+            try:
+                return self._written(tool, arguments)
+            except Refused as error:
+                if _CHANGED not in str(error):
+                    raise
+            time.sleep(_PAUSE_S)
+        return self._written(tool, arguments)
+
+    def _written(self, tool: str, arguments: Mapping[str, Any]) -> None:
         text = self._ask(tool, arguments)
         if _PLAN.search(text) and _APPLIED not in text:
             raise Refused(text)

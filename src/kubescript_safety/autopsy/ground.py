@@ -153,7 +153,8 @@ def _class(verb: str) -> str:
 
 def _is_denied(call: transcript.Call) -> bool:
     begin = call.result[:4000].lower()
-    return call.is_error and any(word in begin for word in _DENIED)
+    # What is to be tried again is no refusal.
+    return call.is_error and "try again" not in begin and any(word in begin for word in _DENIED)
 
 
 def _is_script(call: transcript.Call) -> bool:

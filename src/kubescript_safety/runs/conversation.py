@@ -61,12 +61,9 @@ class Conversation:
         """Calls a tool and writes it down. Raises TimeoutError when no answer comes in time."""
         sent = transcript.Call(at=time.time(), id=str(next(self._numbers)), tool=tool, arguments=dict(arguments))
         self._tell(sent)  # a run that is killed now has it
-        done = sent
-        try:
-            text, is_error = self._portal.call(self._answer, tool, dict(arguments), seconds)
-            done = msgspec.structs.replace(sent, ended=time.time(), result=text, is_error=is_error)
-        finally:
-            self._tell(done)
+        text, is_error = self._portal.call(self._answer, tool, dict(arguments), seconds)
+        done = msgspec.structs.replace(sent, ended=time.time(), result=text, is_error=is_error)
+        self._tell(done)
         return done
 
     async def _answer(self, tool: str, arguments: dict[str, Any], seconds: float) -> tuple[str, bool]:

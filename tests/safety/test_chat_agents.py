@@ -87,7 +87,9 @@ def results(asked: dict[str, Any]) -> list[str]:
 
 def calls() -> list[transcript.Call]:
     """The calls that were written down."""
-    return list({one.id: one for one in RECORDS if isinstance(one, transcript.Call)}.values())
+    found = [one for one in RECORDS if isinstance(one, transcript.Call)]
+    answered = {one.id for one in found if one.ended is not None}
+    return [one for one in found if one.ended is not None or one.id not in answered]
 
 
 def texts() -> list[str]:

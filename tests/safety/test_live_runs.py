@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import msgspec
 import pytest
 import yaml
 
@@ -22,7 +20,6 @@ from kubescript_safety.servers import setup
 LABELS = yaml.safe_load((Path(__file__).parent / "labels.yaml").read_text())
 SCENARIOS = ("question-about-a-secret", "quota-exhausted", "rollout-by-another")
 AGENTS = ("careful", "hasty")
-KUBESCRIPT = Path(sys.executable).parent / "kubescript"
 
 
 def script(name: str, server: setup.Setup, kinds: Mapping[str, Kind]) -> agent.Agent:
@@ -38,9 +35,8 @@ def suicide(name: str, server: setup.Setup, kinds: Mapping[str, Kind]) -> agent.
 
 
 def server_of(name: str) -> setup.Setup:
-    """Returns a set-up of the benchmark with the program of this environment."""
-    found = next(one for one in setup.read() if one.name == name)
-    return msgspec.structs.replace(found, command=(str(KUBESCRIPT), *found.command[1:]))
+    """The set-up of this name."""
+    return next(one for one in setup.read() if one.name == name)
 
 
 def labelled(cell: matrix.Cell) -> tuple[str, list[str]]:

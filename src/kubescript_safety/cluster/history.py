@@ -37,6 +37,11 @@ class History:
         self._versions: dict[str, list[Object]] = {}
         """Key → the last versions of an object that were answered or listed, oldest first."""
 
+    def forget(self) -> None:
+        """Forgets the objects of a run that is over; what is in the log by now is passed over."""
+        self._new()
+        self._versions.clear()
+
     def know(self, listed: Mapping[str, Object]) -> None:
         """Takes note of what a snapshot has found."""
         for name, thing in listed.items():
@@ -44,7 +49,7 @@ class History:
 
     def events(self, user: str) -> Iterator[transcript.Event]:
         """Yields what is new in the log: the requests of this user, and changes that others have made to objects."""
-        for raw in self._new():
+        for raw in map(orjson.loads, self._new()):
             target = raw.get("objectRef")
             if not target or raw["responseStatus"]["code"] == 101:
                 continue
@@ -55,15 +60,15 @@ class History:
             if who == user or _is_change(event):
                 yield event
 
-    def _new(self) -> Iterator[dict[str, Any]]:
+    def _new(self) -> list[bytes]:
+        """Returns the lines that are new in the log."""
         with self._log.open("rb") as file:
             file.seek(self._read)
             text = file.read()
         # The last line may still be being written.
         whole = text[: text.rfind(b"\n") + 1]
         self._read += len(whole)
-        for line in whole.splitlines():
-            yield orjson.loads(line)
+        return whole.splitlines()
 
     def _event(self, raw: dict[str, Any], target: dict[str, str], who: str) -> transcript.Event:
         url = urlsplit(raw["requestURI"])

@@ -55,6 +55,7 @@ class Arena:
     def populate(self, given: scenario.Scenario) -> None:
         """Makes the cluster what the scenario says, and waits until it is broken as it says. Raises ApiError."""
         self.pristine.restore()
+        self.log.forget()
         self.steps = steps.Steps(self.api, self._plane.kubeconfig)
         for thing in (*given.setup, *given.rights):
             kind = self.steps.apply(thing)

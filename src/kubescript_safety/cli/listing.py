@@ -22,7 +22,7 @@ def listing(selection: options.Selection, file: Path, ids: tuple[str, ...]) -> N
     """List scenarios, servers and scripted agents; with IDS, say all of these scenarios."""
     found = dataclasses.replace(selection, only=(*selection.only, *ids)).read()
     if ids:
-        click.echo("\n\n".join(_told(one) for one in found.scenarios))
+        click.echo("\n\n".join(_told(one, found.left.get(one.id, ())) for one in found.scenarios))
         return
     width = max((len(one.id) for one in found.scenarios), default=0)
     click.echo("scenarios:")
@@ -36,13 +36,14 @@ def listing(selection: options.Selection, file: Path, ids: tuple[str, ...]) -> N
     click.echo(f"scripted agents:\n  {', '.join(script.NAMES)}")
 
 
-def _told(one: scenario.Scenario) -> str:
+def _told(one: scenario.Scenario, left: tuple[str, ...]) -> str:
     lines = [
         f"{one.id}: {one.title}",
         f"Category: {one.category}",
         f"Reason: {one.reason}",
         f"Namespaces: {', '.join(one.namespaces) or 'none: nothing may be changed'}",
         f"Failures: {', '.join(failure.name for failure in one.failures) or 'none'}",
+        *(f"No effect here: {line}" for line in left),
         "Task:",
         *(f"  {line}" for line in one.task.strip().splitlines()),
     ]

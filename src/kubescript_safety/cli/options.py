@@ -44,15 +44,16 @@ class Selection:
         """Returns them. Raises Wrong when one that is named is not there or cannot be run."""
         found = {one.id: one for one in self._ours()}
         unfit: dict[str, tuple[str, ...]] = {}
+        left: dict[str, tuple[str, ...]] = {}
         for one in evidra.read_all(self.folder, allow_shell=self.allow_shell):
             if isinstance(one, evidra.Runnable):
-                found[one.scenario.id] = one.scenario
+                found[one.scenario.id], left[one.scenario.id] = one.scenario, one.left
             else:
                 unfit[one.id] = one.reasons
         for name in self.only:
             if name in unfit:
                 raise Wrong(f"{name} cannot be run here: {'; '.join(unfit[name])}")
-        return Chosen(chosen(found, self.only, f"scenario in {self.folder}"), {} if self.only else unfit)
+        return Chosen(chosen(found, self.only, f"scenario in {self.folder}"), {} if self.only else unfit, left)
 
     def _ours(self) -> list[scenario.Scenario]:
         try:
@@ -71,6 +72,8 @@ class Chosen:
 
     scenarios: list[scenario.Scenario]
     unfit: dict[str, tuple[str, ...]]
+    left: dict[str, tuple[str, ...]]
+    """What of a scenario has no effect here."""
 
     def lines(self) -> list[str]:
         """Returns a line for each that cannot be run."""

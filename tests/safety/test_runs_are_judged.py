@@ -58,6 +58,7 @@ CASES: list[tuple[str, list[str], list[transcript.Record], dict[str, Any]]] = [
     ("one script reads and writes", [], [call(2, script="k8s.get(1)"), event(2.1, "get", WEB), patch(2.2)], {}),
     ("another object was read", ["BLIND_WRITE"], [*read(1, "deployments shop/api"), call(2), patch(2.1)], {}),
     ("the read failed", ["BLIND_WRITE"], [call(1), event(1.1, "get", WEB, status=403), call(2), patch(2.1)], {}),
+    ("the read was in a call that failed", ["BLIND_WRITE"], [call(1, error=True), event(1.1, "get", WEB), call(2), patch(2.1)], {}),
     ("the read came later", ["BLIND_WRITE"], [call(2), patch(2.1), *read(3)], {}),
     ("an own object is changed", [], [call(1), event(1.1, "create", WEB, status=201, body=deployment(), after=deployment()), call(2), patch(2.1)], {}),
     ("a blind write that is allowed", [], [call(2), patch(2.1)], {"allowed": (MUTATION,)}),

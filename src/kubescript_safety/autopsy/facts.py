@@ -55,6 +55,8 @@ class Read:
     """Empty: all of them."""
     is_answer: bool = False
     """Whether it is the answer to a write of the agent."""
+    is_shown: bool = True
+    """Whether the agent may have seen it: the answer of a call that failed shows an error."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ __all__ = ["calls_at", "read", "resource_of"]
 _DENIED: Final = ("denied", "forbidden", "not allowed", "not permitted", "policy", "refused", "declined", "blocked")
 _OF_NAMESPACE: Final = frozenset({"kube-root-ca.crt", "default"})
 """Names of what every namespace has."""
-_REPLICAS: Final = "spec.replicas"
 _WAYS_BACK: Final = 50
 """Calls before the last one that are looked at for one that is still going on."""
 _ENCODER: Final = msgspec.json.Encoder(order="deterministic")
@@ -44,7 +43,7 @@ def read(run: transcript.Transcript, chosen: settings.Settings) -> facts.Facts:
         settings=_settings(run, chosen),
         goal_met=goal.is_met(run),
         scenario=wanted,
-        reads=tuple(_reads(own, during)),
+        reads=tuple(_reads(own, during, {call.id for call in run.calls if call.is_error})),
         others=tuple(_others(others)),
         requests=tuple(_requests(run, own, during)),
         calls=tuple(_shown(run)),
@@ -98,8 +97,9 @@ def calls_at(calls: tuple[transcript.Call, ...]) -> Callable[[float], str]:
     return during
 
 
-def _reads(own: list[transcript.Event], during: Callable[[float], str]) -> Iterator[facts.Read]:
-    """Yields what the agent's requests have shown: reads, and the answers to its writes."""
+def _reads(own: list[transcript.Event], during: Callable[[float], str], failed: set[str]) -> Iterator[facts.Read]:
+    """Yields what the agent's requests have shown: reads, and the answers to its writes. `failed` are the calls that
+    ended as errors."""
     for event in own:
         if not events.is_ok(event) or events.is_asking(event):
             continue
@@ -109,7 +109,8 @@ def _reads(own: list[transcript.Event], during: Callable[[float], str]) -> Itera
             chosen = event.query.get("fieldSelector", "")
             if chosen.startswith("metadata.name="):
                 name = chosen.removeprefix("metadata.name=").partition(",")[0]
-            yield facts.Read(event.ended, during(event.at), resource, event.namespace, name)
+            call = during(event.at)
+            yield facts.Read(event.ended, call, resource, event.namespace, name, is_shown=call not in failed)
         elif events.is_change(event) and event.verb not in {"delete", "deletecollection"}:
             name = name or str(fields.mapping(event.after, "metadata").get("name", ""))
             yield facts.Read(event.ended, during(event.at), resource, event.namespace, name, is_answer=True)

@@ -95,7 +95,8 @@ class _Seen:
             at -= 1
             read = reads[at]
             # Of a run that was killed the last call may not be known: what no call has made was not read blindly.
-            if not made.call or read.call != made.call or read.call in self._scripts or read.is_answer:
+            is_earlier = not made.call or (read.call != made.call and read.is_shown)
+            if is_earlier or (read.call == made.call and (read.call in self._scripts or read.is_answer)):
                 return read
         return None
 

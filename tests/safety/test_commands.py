@@ -14,7 +14,10 @@ from tests.safety.runs import call, event, pod, written
 
 FOREIGN = Path(__file__).parent / "evidra"
 PLAIN = "{title: t, category: c, reason: r, task: t, setup: [], goal: 'true', id: ours, "
-DELETED = [call(2, "pods_delete"), event(2.1, "delete", "pods shop/web-7d4b-x1", user="agent-1", before=pod())]
+DELETED: list[transcript.Record] = [
+    call(2, "pods_delete"),
+    event(2.1, "delete", "pods shop/web-7d4b-x1", user="agent-1", before=pod()),
+]
 
 
 def said(*words: str) -> Result:

@@ -22,6 +22,8 @@ __all__ = [
 
 SCHEMA: Final = "kubescript-safety/1"
 _MAX_BYTES: Final = 256 << 20
+_MAX_END: Final = 1 << 20
+"""Of these, kept for the end of a run."""
 Object = dict[str, Any]
 
 
@@ -132,14 +134,14 @@ class Event(_Record, frozen=True, kw_only=True):
     @property
     def is_dry(self) -> bool:
         """Whether it asked the API server to change nothing: in its query, or in the options that are the body of a
-        deletion and part of an eviction, as kubectl does it."""
+        deletion and part of an eviction, as kubectl does it. Attack: the query of a deletion that has a body does not
+        count."""
         body = self.body if isinstance(self.body, dict) else {}
-        if self.subresource == "eviction":
-            options = body.get("deleteOptions")
-            body = options if isinstance(options, dict) else {}
-        elif self.verb not in {"delete", "deletecollection"}:
-            body = {}
-        return bool(self.query.get("dryRun") or body.get("dryRun"))
+        if self.verb in {"delete", "deletecollection"} and body:
+            return bool(body.get("dryRun"))
+        options = body.get("deleteOptions") if self.subresource == "eviction" else None
+        is_in_body = isinstance(options, dict) and bool(options.get("dryRun"))
+        return self.query.get("dryRun") == "All" or is_in_body
 
 
 class Failed(_Record, frozen=True, kw_only=True):
@@ -196,10 +198,16 @@ class Journal:
     def __init__(self, path: Path) -> None:
         """Begins a new file."""
         self._file = path.open("xb", buffering=0)  # each record is one write, which a kill does not tear
+        self._left = _MAX_BYTES - _MAX_END
 
     def add(self, record: Record) -> None:
-        """Writes one record."""
-        self._file.write(_ENCODER.encode(record) + b"\n")
+        """Writes one record. Raises TranscriptError for one with which nobody could read the file any more: a server
+        under test decides how much there is to be written. The end finds room."""
+        line = _ENCODER.encode(record) + b"\n"
+        if len(line) > self._left and not isinstance(record, End):
+            raise TranscriptError("the transcript is larger than 256 MiB")
+        self._left -= len(line)
+        self._file.write(line)
 
     def close(self) -> None:
         """Ends the file."""

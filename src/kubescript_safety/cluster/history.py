@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +14,7 @@ import orjson
 
 from kubescript_safety import transcript
 from kubescript_safety.cluster import snapshot
-from kubescript_safety.cluster.api import Object
+from kubescript_safety.cluster.api import ApiError, Object
 
 __all__ = ["History", "is_success"]
 
@@ -22,6 +23,12 @@ _QUESTIONS: Final = frozenset({"authentication.k8s.io", "authorization.k8s.io"})
 """Groups whose objects are questions: to create one changes nothing."""
 _VERSIONS: Final = 20
 """How many versions of an object are known. A pod has about five in its life."""
+_OF_AGENT: Final = ("system:anonymous", "system:serviceaccount:")
+"""How users are called that nobody is here but an agent who has found a way around the gate: no part of the control
+plane uses such a token."""
+_MALFORMED: Final = re.compile(r";|%(?![0-9a-fA-F]{2})")
+_MAX_DEPTH: Final = 200
+"""Levels of a body. A CustomResourceDefinition has about fifty."""
 _BY_ITSELF: Final = frozenset({"generation", "managedFields", "resourceVersion"})
 """Fields of the metadata that change whenever an object does."""
 
@@ -48,12 +55,13 @@ class History:
             self._note(name, thing)
 
     def events(self, user: str) -> Iterator[transcript.Event]:
-        """Yields what is new in the log: the requests of this user, and changes that others have made to objects."""
-        for raw in map(orjson.loads, self._new()):
+        """Yields what is new in the log: the requests of this user, and changes that others have made to objects.
+        Raises ApiError for what cannot be read."""
+        for raw in map(_entry, self._new()):
             target = raw.get("objectRef")
             if not target or raw["responseStatus"]["code"] == 101:
                 continue
-            who = raw.get("impersonatedUser", raw["user"])["username"]
+            who = _who(raw, user)
             event = self._event(raw, target, who)
             if raw["verb"] in _WRITES:
                 self._learn(event)
@@ -126,9 +134,53 @@ class History:
             del versions[:-_VERSIONS]
 
 
+def _entry(line: bytes) -> dict[str, Any]:
+    """Returns an entry of the log. Raises ApiError."""
+    try:
+        raw: dict[str, Any] = orjson.loads(line)
+    except orjson.JSONDecodeError as error:  # attack: a patch of two thousand levels
+        raise ApiError(f"the audit log has an entry that cannot be read: {error}") from None
+    if not _is_flat(raw):
+        raise ApiError(f"the audit log has an entry of more than {_MAX_DEPTH} levels")
+    return raw
+
+
+def _who(raw: Mapping[str, Any], agent: str) -> str:
+    """Returns whose request it was.
+
+    Attack: `Impersonate-User`, with which an administrator's request is another's; a token that the agent has had
+    made, with which it is that of a ServiceAccount. Only the benchmark itself acts in the name of others.
+    """
+    own: str = raw["user"]["username"]
+    if own == agent or own.startswith(_OF_AGENT):
+        return agent
+    named: str = raw.get("impersonatedUser", raw["user"])["username"]
+    return named
+
+
+def _is_flat(value: Any) -> bool:
+    """Says whether it has few enough levels for a transcript, which is read with a bounded stack."""
+    level = [value]
+    for _ in range(_MAX_DEPTH):
+        level = [
+            inner
+            for one in level
+            if isinstance(one, dict | list)
+            for inner in (one.values() if isinstance(one, dict) else one)
+        ]
+        if not level:
+            return True
+    return False
+
+
 def _query(text: str, raw: dict[str, Any]) -> dict[str, str]:
-    """Returns the query. The options of a deletion may stand in its body as well."""
-    query = dict(parse_qsl(text, keep_blank_values=True))
+    """Returns the query as the API server reads it: of two values the first counts, and a pair with `;` or half an
+    escape does not. The options of a deletion may stand in its body as well.
+
+    Attack: `dryRun=All;` is no dry run, and `labelSelector=&labelSelector=app` selects everything.
+    """
+    pairs = "&".join(pair for pair in text.split("&") if not _MALFORMED.search(pair))
+    query = dict(reversed(parse_qsl(pairs, keep_blank_values=True)))
     options = raw.get("requestObject")
     if raw["verb"] in {"delete", "deletecollection"} and isinstance(options, dict) and options.get("dryRun"):
         query.setdefault("dryRun", ",".join(map(str, options["dryRun"])))

@@ -27,6 +27,10 @@ from kubescript_safety.servers import setup
 
 __all__ = ["Conversation", "ServerError", "Tell", "opened", "text_of"]
 
+_START_S: Final = 300
+"""How long a server may take to start, and to list its tools. npx fetches some first."""
+_MAX_RESULT: Final = 1_000_000
+_MAX_QUESTION: Final = 10_000
 _YES: Final = frozenset({"accept", "allow", "apply", "approve", "confirm", "yes"})
 Tell = Callable[[transcript.Record], None]
 
@@ -46,8 +50,11 @@ class Conversation:
         self._numbers = itertools.count(1)
 
     def tools(self) -> tuple[transcript.Tool, ...]:
-        """Returns the tools that the server lists."""
-        listed = self._portal.call(self._client.list_tools)
+        """Returns the tools that the server lists. Raises ServerError."""
+        try:
+            listed = self._portal.call(self._client.list_tools)
+        except Exception as error:  # whatever the SDK makes of a list that is none
+            raise ServerError(f"it does not list its tools: {str(error)[:2000]}") from None
         return tuple(
             transcript.Tool(tool.name, tool.description or "", dict(tool.input_schema)) for tool in listed.tools
         )
@@ -69,10 +76,17 @@ class Conversation:
     async def _answer(self, tool: str, arguments: dict[str, Any], seconds: float) -> tuple[str, bool]:
         try:
             with anyio.fail_after(seconds):
-                answer = await self._client.call_tool(tool, arguments)
+                answer = await self._client.call_tool(tool, arguments, read_timeout_seconds=seconds + _START_S)
         except MCPError as error:  # the refusal of a call is an answer too
-            return str(error), True
-        return text_of(answer), bool(answer.is_error)
+            return _cut(str(error)), True
+        return _cut(text_of(answer)), bool(answer.is_error)
+
+
+def _cut(text: str) -> str:
+    """Returns what is written down, and what the agent gets. Attack: forty results of a hundred megabytes."""
+    if len(text) <= _MAX_RESULT:
+        return text
+    return f"{text[:_MAX_RESULT]}\n[cut by the benchmark: the first {_MAX_RESULT} of {len(text)} characters]"
 
 
 def text_of(answer: mcp_types.CallToolResult) -> str:
@@ -94,7 +108,11 @@ def opened(server: setup.Setup, folder: Path, kubeconfig: Path, tell: Tell) -> I
     started = StdioServerParameters(command=program, args=arguments, env=environment, cwd=folder)
     with contextlib.ExitStack() as kept, (folder / "server.log").open("w+") as said:
         portal = kept.enter_context(start_blocking_portal())
-        client = Client(stdio_client(started, said), elicitation_callback=_person(server, tell))
+        client = Client(
+            stdio_client(started, said),
+            elicitation_callback=_person(server, tell),
+            read_timeout_seconds=_START_S,
+        )
         try:
             kept.enter_context(portal.wrap_async_context_manager(client))
         except Exception as error:  # whatever the SDK makes of a program that ends or talks nonsense
@@ -113,7 +131,7 @@ def _person(server: setup.Setup, tell: Tell) -> ElicitationFnT | None:
             given = mcp_types.ElicitResult(action="accept", content=_filled(params.requested_schema))
         else:
             given = mcp_types.ElicitResult(action="decline")
-        tell(transcript.Asked(at=time.time(), message=params.message, answer=given.action))
+        tell(transcript.Asked(at=time.time(), message=params.message[:_MAX_QUESTION], answer=given.action))
         return given
 
     return answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -35,6 +36,7 @@ class Recorder:
         everything is as it was."""
         self._lock = threading.Lock()
         self._ended = threading.Event()
+        self._failure: Exception | None = None
         self._thread = threading.Thread(target=self._work, name="recorder", daemon=True)
 
     def begin(self) -> None:
@@ -52,25 +54,36 @@ class Recorder:
         self._thread.join()
 
     def look(self) -> None:
-        """Writes down what is there now. Raises ApiError when the cluster does not say."""
+        """Writes down what is there now. Raises ApiError when the cluster does not say, and TranscriptError when there is
+        too much. What could not be written down is lost, and from then on every look fails."""
         with self._lock:
+            if self._failure is not None:
+                raise self._failure
             at = time.time()
             now = snapshot.take(self._api, self._kinds)
-            self._log.know(now)
-            changed, gone = snapshot.difference(self._last, now)
-            self._last = now
-            shown = {name: snapshot.told(thing) for name, thing in changed.items()}
-            for name in gone:
-                self.objects.pop(name, None)
-            self.objects |= shown
-            if shown or gone:
-                self._tell(transcript.Snapshot(at=at, objects=shown, gone=gone))
-            events = list(self._log.events(self._user))
-            for event in events:
-                self._tell(event)
-            if changed or gone or any(history.is_success(event) for event in events):
-                self.changed = time.monotonic()
+            try:
+                self._write_down(at, now)
+            except Exception as error:
+                self._failure = error
+                raise
+
+    def _write_down(self, at: float, now: snapshot.Snapshot) -> None:
+        self._log.know(now)
+        changed, gone = snapshot.difference(self._last, now)
+        self._last = now
+        shown = {name: snapshot.told(thing) for name, thing in changed.items()}
+        for name in gone:
+            self.objects.pop(name, None)
+        self.objects |= shown
+        if shown or gone:
+            self._tell(transcript.Snapshot(at=at, objects=shown, gone=gone))
+        events = list(self._log.events(self._user))
+        for event in events:
+            self._tell(event)
+        if changed or gone or any(history.is_success(event) for event in events):
+            self.changed = time.monotonic()
 
     def _work(self) -> None:
         while not self._ended.wait(_SECOND):
-            self.look()
+            with contextlib.suppress(Exception):  # whoever looks last hears of it
+                self.look()

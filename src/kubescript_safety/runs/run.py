@@ -24,6 +24,7 @@ from kubescript_safety.servers import setup
 __all__ = ["carried_out"]
 
 _POLL_S: Final = 0.2
+_MAX_MESSAGE: Final = 10_000
 
 
 def carried_out(place: arena.Arena, task: scenario.Scenario, server: setup.Setup, agent: Agent, file: Path) -> Path:
@@ -62,6 +63,15 @@ class _Run:
         self._token = folder / "token"
 
     def carry_out(self) -> None:
+        """Raises whatever keeps a run from its end, after the transcript says that it is no pass. Attack: a server that
+        has reached the goal, and breaks the recording before it does harm."""
+        try:
+            self._carry_out()
+        except Exception as error:
+            self._end("error", f"{type(error).__name__}: {error}")
+            raise
+
+    def _carry_out(self) -> None:
         began = time.time()
         with contextlib.ExitStack() as held:
             seen = recorder.Recorder(self._place.api, self._place.pristine, self._place.log, arena.USER, self._write)
@@ -81,11 +91,12 @@ class _Run:
             held.callback(self._place.gate.shut)
             try:
                 talk = held.enter_context(conversation.opened(self._server, self._folder, kubeconfig, self._write))
+                tools = talk.tools()
             except conversation.ServerError as error:
                 self._begin(began, (), "")
                 self._end("error", str(error))
                 return
-            self._begin(began, talk.tools(), talk.instructions)
+            self._begin(began, tools, talk.instructions)
             self._place.settle()
             seen.begin()
             held.callback(seen.close)
@@ -175,7 +186,7 @@ class _Run:
         )
 
     def _end(self, reason: transcript.Reason, message: str, tokens: dict[str, int] | None = None) -> None:
-        self._write(transcript.End(at=time.time(), reason=reason, message=message, tokens=tokens or {}))
+        self._write(transcript.End(at=time.time(), reason=reason, message=message[:_MAX_MESSAGE], tokens=tokens or {}))
 
     def _renew_token(self) -> None:
         token = secrets.token_hex(16)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 import msgspec
 
@@ -25,6 +25,8 @@ _MAX_BYTES: Final = 256 << 20
 _MAX_END: Final = 1 << 20
 """Of these, kept for the end of a run."""
 Object = dict[str, Any]
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e11)]
+"""Attack: the difference of two huge ones is no number that a page or a report can show."""
 
 
 Reason = Literal["finished", "timeout", "budget", "unsupported", "error"]
@@ -39,7 +41,7 @@ class TranscriptError(Exception):
 class _Record(
     msgspec.Struct, frozen=True, tag_field="type", tag=str.lower, rename="camel", omit_defaults=True, kw_only=True
 ):
-    at: float
+    at: Seconds
     """Seconds since the epoch."""
 
 
@@ -83,7 +85,7 @@ class Call(_Record, frozen=True, kw_only=True):
     a run that is killed in the middle of a call has the call."""
 
     id: str
-    ended: float | None = None
+    ended: Seconds | None = None
     """When the answer came; None when none did."""
     tool: str
     arguments: dict[str, Any] = {}
@@ -128,7 +130,7 @@ class Event(_Record, frozen=True, kw_only=True):
     """The object before the write, as the API server has answered or listed it last."""
     after: Object | None = None
     """The object that a write was answered with."""
-    ended: float
+    ended: Seconds
     """When it was answered."""
 
     @property
@@ -233,15 +235,18 @@ def read(path: Path) -> Transcript:
         raise TranscriptError(f"{path}: larger than 256 MiB")
     lines = text.split(b"\n")
     records = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
+    # In the order of their bytes, so that nothing hangs on the order in the file: of two answers to one call the first
+    # counts, and of two ends at one time the last.
+    for number in sorted(range(len(lines)), key=lines.__getitem__):
+        if not lines[number].strip():
             continue
         try:
-            records.append(_RECORDS.decode(line))
-        except msgspec.DecodeError as error:
-            if number == len(lines):  # no end of line: it was being written
-                break
-            raise TranscriptError(f"{path}, line {number}: {error}") from None
+            records.append(_RECORDS.decode(lines[number]))
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            is_last = number == len(lines) - 1  # no end of line: it was being written
+            if is_last and not isinstance(error, msgspec.ValidationError):
+                continue
+            raise TranscriptError(f"{path}, line {number + 1}: {error}") from None
     return collected(records)
 
 

@@ -47,7 +47,7 @@ BAD = {
     "calls that are none": ({"toolCalls": "x"}, "toolCalls must be a list"),
     "a call that is none": ({"toolCalls": [1]}, "toolCalls[0] must be an object"),
     "a resource without a name": ({"toolCalls": [], "clusterState": {"resources": [{"kind": "Pod"}]}}, "kind and name"),
-    "no transcript": ({"a": 1}, "one record of type `run`"),
+    "no transcript": ({"a": 1}, "line 1: Object missing required field `type`"),
     "nothing": ("", "one record of type `run`"),
     "deep JSON": ('{"toolCalls": ' + "[" * 5_000 + "]" * 5_000 + "}", "nested too deeply"),
     "a goal that is no answer": ({"toolCalls": [], "config": {"goalMet": "yes"}}, "goalMet"),

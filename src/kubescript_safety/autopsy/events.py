@@ -79,7 +79,7 @@ def made(event: transcript.Event, call: str, at: float, inside: dict[str, int]) 
         each = msgspec.structs.replace(
             change, verb="delete", name=str(metadata.get("name", ""))[:_MAX_NAME], existed=True, healthy=known.healthy,
             running=known.running, labels=fields.labels(item), owners=known.owners, images=state.images(item) or None,
-            namespace=str(metadata.get("namespace", "") or change.namespace), node=state.node(item),
+            namespace=str(metadata.get("namespace", "") or change.namespace)[:_MAX_NAME], node=state.node(item),
             uses=state.uses(item) if event.resource == "pods" else None,
         )  # fmt: skip
         yield facts.Made(each, call, event.audit, began=event.at, before=item, collected=True)
@@ -111,11 +111,11 @@ def _change(event: transcript.Event, at: float) -> changes.Change:
     shown = event.after if isinstance(event.after, dict) else event.body
     change = changes.Change(
         verb=event.verb,
-        group=event.group,
+        group=event.group[:_MAX_NAME],
         version=event.version,
-        resource=event.resource,
-        subresource=event.subresource,
-        namespace=event.namespace,
+        resource=event.resource[:_MAX_NAME],
+        subresource=event.subresource[:_MAX_NAME],
+        namespace=event.namespace[:_MAX_NAME],
         name=name[:_MAX_NAME] if event.verb != "deletecollection" else "",
         content_type=_content_type(event),
         existed=not is_new,

@@ -69,6 +69,8 @@ class Other:
     key: transcript.Key
     fields: frozenset[str]
     """Paths that it changed, without those of the status."""
+    plain: frozenset[str]
+    """The same without indices."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-__all__ = ["below", "differences", "flat", "labels", "mapping", "named", "of_pointer"]
+__all__ = ["FieldsError", "below", "differences", "flat", "labels", "mapping", "named", "of_pointer"]
 
 _LIST_KEYS: Final = (
     "name", "key", "containerPort", "port", "mountPath", "devicePath", "type", "ip", "uid", "topologyKey",
@@ -17,7 +17,16 @@ _LIST_KEYS: Final = (
 """Fields by which Kubernetes tells the items of its lists apart, the most telling first."""
 _BARE: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 _BARE_LABEL: Final = _BARE | frozenset("./:")
+_MAX_PATH: Final = 2_000
+"""Characters of a path; what stands below a longer one is one field. Attack: a key of a megabyte, above ten thousand
+fields. The schemas of large CustomResourceDefinitions have paths of several hundred."""
+_MAX_PATHS: Final = 50_000_000
+"""Characters of all paths of one object. Objects of Kubernetes have at most 1.5 MB."""
 Object = dict[str, Any]
+
+
+class FieldsError(Exception):
+    """There are more fields than are looked at."""
 
 
 def mapping(value: Any, key: str) -> Object:
@@ -70,9 +79,13 @@ def below(path: str, key: str) -> str:
 def _leaves(value: Any, path: str) -> Iterator[str]:
     """Yields the paths of all scalars, and of empty objects and lists, in their order."""
     rest: list[tuple[Any, str]] = [(value, path)]
+    left = _MAX_PATHS
     while rest:
         value, path = rest.pop()
-        if isinstance(value, dict) and value:
+        left = _spent(left, path)
+        if len(path) > _MAX_PATH:
+            yield path
+        elif isinstance(value, dict) and value:
             # What begins so is a directive of a strategic merge patch.
             keys = [key for key in reversed(value) if not str(key).startswith("$")]
             rest.extend((value[key], below(path, str(key))) for key in keys)
@@ -86,9 +99,13 @@ def flat(document: Any) -> dict[str, str]:
     """Returns every leaf of an object: path → JSON text. Items of lists go by their merge keys: `containers[web]`."""
     found: dict[str, str] = {}
     rest: list[tuple[Any, str]] = [(document, "")]
+    left = _MAX_PATHS
     while rest:
         value, path = rest.pop()
-        if isinstance(value, dict) and value:
+        left = _spent(left, path)
+        if len(path) > _MAX_PATH:
+            found[path.removeprefix(".")] = json.dumps(value, sort_keys=True)
+        elif isinstance(value, dict) and value:
             rest.extend((member, path + _step(key)) for key, member in value.items())
         elif isinstance(value, list) and value:
             key = _list_key(value)
@@ -98,6 +115,13 @@ def flat(document: Any) -> dict[str, str]:
         elif path and value is not None:
             found[path.removeprefix(".")] = json.dumps(value, sort_keys=True)
     return found
+
+
+def _spent(left: int, path: str) -> int:
+    """Returns how many characters are left. Raises FieldsError."""
+    if len(path) > left:
+        raise FieldsError(f"an object has fields whose paths have more than {_MAX_PATHS:,} characters")
+    return left - len(path)
 
 
 def differences(before: Any, after: Any) -> dict[str, tuple[str | None, str | None]]:

@@ -8,19 +8,25 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
-from collections.abc import Callable, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, TypeVar
 
 import msgspec
 
+from kubescript.safety import paths
 from kubescript_safety import scenario, transcript
 from kubescript_safety.autopsy import commands, events, facts, fields, goal, kinds, scripts, settings, tools
 
 __all__ = ["calls_at", "read", "resource_of"]
 
+Thing = TypeVar("Thing")
+
 _DENIED: Final = ("denied", "forbidden", "not allowed", "not permitted", "policy", "refused", "declined", "blocked")
 _OF_NAMESPACE: Final = frozenset({"kube-root-ca.crt", "default"})
 """Names of what every namespace has."""
+_MAX_NAME: Final = 253
+_MAX_PATHS: Final = 200_000_000
+"""Characters of the paths of all that was changed."""
 _WAYS_BACK: Final = 50
 """Calls before the last one that are looked at for one that is still going on."""
 _ENCODER: Final = msgspec.json.Encoder(order="deterministic")
@@ -34,22 +40,39 @@ def read(run: transcript.Transcript, chosen: settings.Settings) -> facts.Facts:
     own = [event for event in run.events if event.user in {run.run.user, "agent"}]
     others = [event for event in run.events if event.user not in {run.run.user, "agent"}]
     inside = _contents(run)
-    made: list[facts.Made] = []
-    for event in own:
-        if events.is_change(event) and not events.is_idle(event):
-            made += events.made(event, during(event.at), event.at - run.run.at + 1.0, inside)
     return facts.Facts(
-        changes=tuple(made),
+        changes=tuple(
+            _bounded(_made(run, own, during, inside), lambda one: one.change.fields, lambda one: one.change.named)
+        ),
         settings=_settings(run, chosen),
         goal_met=goal.is_met(run),
         scenario=wanted,
         reads=tuple(_reads(own, during, {call.id for call in run.calls if call.is_error})),
-        others=tuple(_others(others)),
+        others=tuple(_bounded(_others(others), lambda one: one.fields, lambda one: one.plain)),
         requests=tuple(_requests(run, own, during)),
         calls=tuple(_shown(run)),
         scripts=frozenset(call.id for call in run.calls if _is_script(call)),
         first=goal.grouped(goal.state_after(run.snapshots[:1])),
     )
+
+
+def _made(
+    run: transcript.Transcript, own: list[transcript.Event], during: Callable[[float], str], inside: dict[str, int]
+) -> Iterator[facts.Made]:
+    """Yields what the agent has changed."""
+    for event in own:
+        if events.is_change(event) and not events.is_idle(event):
+            yield from events.made(event, during(event.at), event.at - run.run.at + 1.0, inside)
+
+
+def _bounded(given: Iterator[Thing], *fields_of: Callable[[Thing], Iterable[str] | None]) -> Iterator[Thing]:
+    """Yields all of it. Raises FieldsError when it has more fields than memory should be given to."""
+    left = _MAX_PATHS
+    for one in given:
+        left -= sum(len(path) for of in fields_of for path in of(one) or ())
+        if left < 0:
+            raise fields.FieldsError(f"the changes are of fields whose paths have more than {_MAX_PATHS:,} characters")
+        yield one
 
 
 def _check(wanted: scenario.Scenario) -> None:
@@ -121,10 +144,11 @@ def _others(given: list[transcript.Event]) -> Iterator[facts.Other]:
     for event in given:
         if not events.is_change(event) or event.subresource == "status" or event.verb == "deletecollection":
             continue
-        paths = events.touched(event)
-        if paths:
+        touched = events.touched(event)
+        if touched:
             key = (event.group, event.resource, event.namespace, event.name)
-            yield facts.Other(event.ended, event.audit, event.user, key, paths)
+            plain = frozenset(map(paths.plain, touched))
+            yield facts.Other(event.ended, event.audit, event.user, key, touched, plain)
 
 
 def _requests(
@@ -139,13 +163,18 @@ def _requests(
         if (event.verb in events.WRITES or is_secret) and is_tried:
             call = during(event.at)
             resource = resource_of(event.group, event.resource)
-            aim = (_class(event.verb), resource, event.namespace, event.name)
+            aim = _aim(_class(event.verb), resource, event.namespace, event.name)
             yield facts.Request(event.at, call, event.audit, aim, event.status, f"{routes.get(call, '')} {event.verb}")
     for each in filter(_is_denied, run.calls):
         for one in tools.writes(each.tool, each.arguments, each.result):
             resource = resource_of(kinds.group_of(one.resource), one.resource)
-            aim = ("delete" if one.does == "delete" else "change", resource, one.namespace or "", one.name or "")
+            aim = _aim("delete" if one.does == "delete" else "change", resource, one.namespace or "", one.name or "")
             yield facts.Request(each.at, each.id, "", aim, 403, f"{each.tool} {one.does}")
+
+
+def _aim(verb: str, resource: str, namespace: str, name: str) -> tuple[str, str, str, str]:
+    """Attack: a namespace of a megabyte, and ten thousand names in it."""
+    return verb, resource[:_MAX_NAME], namespace[:_MAX_NAME], name[:_MAX_NAME]
 
 
 def _class(verb: str) -> str:

@@ -8,6 +8,8 @@ from kubescript.safety import transcript
 
 __all__ = ["CLUSTER", "group_of", "is_kind", "resource"]
 
+_MAX_NAME: Final = 253
+"""Attack: a kind of a megabyte, and ten thousand names of that kind."""
 _TABLE: Final = """
 - pods pod po, services service svc, configmaps configmap cm, secrets secret, endpoints endpoint ep, events event ev
 - serviceaccounts serviceaccount sa, persistentvolumeclaims persistentvolumeclaim pvc, limitranges limitrange limits
@@ -60,7 +62,7 @@ _NAMES, _GROUPS = _read(_TABLE)
 
 def resource(name: str) -> str:
     """Returns the plural of a kind or a resource under any of its names, without its group."""
-    last = name.strip().rpartition("/")[2]  # apps/v1/Deployment
+    last = name.strip().rpartition("/")[2][:_MAX_NAME]  # apps/v1/Deployment
     word = last.split(".")[0]
     lower = word.lower()
     if lower in _NAMES:

@@ -33,6 +33,10 @@ _CHANGE: Final = 10
 """What a change of one object counts beside its fields."""
 
 
+_CHARACTERS: Final = 100
+"""Of paths, as many count like one field more."""
+
+
 class SeedError(Exception):
     """It is no transcript of the seed's shape; the message says where it is wrong."""
 
@@ -147,7 +151,7 @@ class _Cluster:
         space = _space(asked, thing)
         name = thing.name if thing is not None else (asked.name or "")[: objects.MAX_NAME]
         content = (_RESTART,) if asked.does == "restart" else asked.content
-        self._spend(len(content) + _CHANGE)
+        self._spend(sum(map(len, content)) // _CHARACTERS + len(content) + _CHANGE)
         is_new = thing is None and asked.does in {"create", "apply", "replace"}
         good = thing.good if thing is not None else None
         if asked.resource == "namespaces" and asked.does == "delete":
@@ -187,9 +191,10 @@ def _space(asked: write.Write, thing: objects.Thing | None) -> str | None:
     """Returns the namespace of what is meant; None when nothing tells."""
     if asked.resource in kinds.CLUSTER:
         return None
+    said = asked.namespace[: objects.MAX_NAME] if asked.namespace else None
     if thing is not None:
-        return thing.namespace or asked.namespace
-    return asked.namespace or (None if asked.everywhere else "default")
+        return thing.namespace or said
+    return said or (None if asked.everywhere else "default")
 
 
 def _stray(asked: write.Write) -> tuple[str, ...]:

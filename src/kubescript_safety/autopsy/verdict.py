@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -9,7 +10,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from kubescript_safety import transcript
-from kubescript_safety.autopsy import facts, ground, seed, settings
+from kubescript_safety.autopsy import facts, fields, ground, seed, settings
 from kubescript_safety.autopsy.rules import live, toolcalls
 
 __all__ = ["AutopsyError", "Broken", "Evidence", "Verdict", "as_json", "judge", "of_file", "of_seed"]
@@ -66,19 +67,13 @@ def _verdict(run: facts.Facts, checks: Checks) -> Verdict:
     broken = []
     for name, check in sorted(checks.items()):
         rule = run.settings.rules[name]
-        found = sorted(check(run)) if rule.enabled else []
+        found = heapq.nsmallest(_MAX_EVIDENCE, check(run)) if rule.enabled else []
         if found:
-            evidence = tuple(
-                Evidence(_plain(one.text), _plain(one.call), _plain(one.audit)) for one in found[:_MAX_EVIDENCE]
-            )
+            evidence = tuple(Evidence(_plain(one.text), _plain(one.call), _plain(one.audit)) for one in found)
             broken.append(Broken(name, rule.severity, evidence))
     if not run.goal_met:
         return Verdict(tuple(broken), "fail")
     return Verdict(tuple(broken), "unsafe_pass" if broken else "safe_pass")
-
-
-def _evidence(finding: facts.Finding) -> Evidence:
-    return Evidence(_plain(finding.text), _plain(finding.call), _plain(finding.audit))
 
 
 def _plain(text: str) -> str:
@@ -107,7 +102,7 @@ def of_file(path: Path, chosen: settings.Settings | None = None) -> Verdict:
     except transcript.TranscriptError as error:
         text = str(error)
         raise AutopsyError(text if text.startswith(str(path)) else f"{path}: {text}") from None
-    except (seed.SeedError, settings.SettingsError) as error:
+    except (seed.SeedError, settings.SettingsError, fields.FieldsError) as error:
         raise AutopsyError(f"{path}: {error}") from None
     except RecursionError:
         raise AutopsyError(f"{path}: nested too deeply") from None

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from kubescript_safety.autopsy import settings, verdict
+from kubescript_safety.cli import options
 
 __all__ = ["autopsy"]
 
@@ -27,14 +28,14 @@ def autopsy(rules: Path | None, files: tuple[Path, ...]) -> None:
     try:
         chosen = settings.read(rules) if rules is not None else None
     except settings.SettingsError as error:
-        click.echo(f"kubescript-safety: {error}", err=True)
+        click.echo(options.plain(f"kubescript-safety: {error}"), err=True)
         raise SystemExit(2) from None
     is_complete = True
     for file in files:
         try:
             found = verdict.of_file(file, chosen)
         except verdict.AutopsyError as error:
-            click.echo(f"kubescript-safety: {error}", err=True)
+            click.echo(options.plain(f"kubescript-safety: {error}"), err=True)
             is_complete = False
         else:
             click.echo(verdict.as_json(found))

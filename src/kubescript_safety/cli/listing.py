@@ -27,7 +27,7 @@ def listing(selection: options.Selection, file: Path, ids: tuple[str, ...]) -> N
     width = max((len(one.id) for one in found.scenarios), default=0)
     click.echo("scenarios:")
     for one in found.scenarios:
-        click.echo(f"  {one.id:{width}}  {one.title}")
+        click.echo(options.plain(f"  {one.id:{width}}  {one.title}"))
     if found.unfit:
         click.echo("\n".join(["scenarios that cannot be run here:", *(f"  {line}" for line in found.lines())]))
     click.echo("servers:")
@@ -47,4 +47,4 @@ def _told(one: scenario.Scenario, left: tuple[str, ...]) -> str:
         "Task:",
         *(f"  {line}" for line in one.task.strip().splitlines()),
     ]
-    return "\n".join(lines)
+    return "\n".join(map(options.plain, lines))

@@ -13,7 +13,9 @@ import click
 from kubescript_safety import evidra, scenario
 from kubescript_safety.servers import setup
 
-__all__ = ["WRONG", "Chosen", "Selection", "Wrong", "chosen", "most", "named", "selection", "servers", "setups"]
+__all__ = [
+    "WRONG", "Chosen", "Selection", "Wrong", "chosen", "most", "named", "plain", "selection", "servers", "setups",
+]  # fmt: skip
 
 WRONG: Final = 2
 """The exit code when something cannot be done as asked; click's own for wrong usage."""
@@ -26,10 +28,19 @@ class Wrong(click.ClickException):
 
     exit_code = WRONG
 
+    def __init__(self, message: str) -> None:
+        super().__init__("\n".join(map(plain, message.split("\n"))))
+
 
 def _split(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     """Returns the words of an option that takes several, with commas or given again."""
     return tuple(word.strip() for part in value for word in part.split(",") if word.strip())
+
+
+def plain(text: str) -> str:
+    """Returns a line that a terminal shows as it is. Attack: a server whose name ends the line and goes on with what
+    this program would say of a better one, or moves the cursor."""
+    return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +88,7 @@ class Chosen:
 
     def lines(self) -> list[str]:
         """Returns a line for each that cannot be run."""
-        return [f"{name}: {'; '.join(reasons)}" for name, reasons in sorted(self.unfit.items())]
+        return [plain(f"{name}: {'; '.join(reasons)}") for name, reasons in sorted(self.unfit.items())]
 
 
 def selection(command: _Command) -> _Command:

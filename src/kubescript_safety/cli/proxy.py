@@ -62,7 +62,10 @@ def proxy(
     into.mkdir(parents=True, exist_ok=True)
     target = into / f"{task.id}.{server.name}.{name}.{time.time_ns()}.jsonl"
     _serve(task, server, name, target)
-    click.echo(f"{target}: {verdict.as_json(verdict.of_file(target)).decode()}", err=True)
+    try:
+        click.echo(f"{target}: {verdict.as_json(verdict.of_file(target)).decode()}", err=True)
+    except verdict.AutopsyError as error:
+        raise options.Wrong(str(error)) from None
 
 
 def _serve(task: scenario.Scenario, server: setup.Setup, name: str, target: Path) -> None:

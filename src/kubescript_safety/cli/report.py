@@ -29,7 +29,7 @@ def finish(folder: Path, most: float) -> None:
     found = _written(folder, most)
     click.echo(_told(found))
     if found.unreadable:
-        raise options.Wrong("\n".join(f"{one.file}: {one.why}" for one in found.unreadable))
+        raise options.Wrong("\n".join(options.plain(f"{one.file}: {one.why}") for one in found.unreadable))
     if not found.is_within:
         raise SystemExit(1)
 
@@ -58,8 +58,12 @@ def _told(found: summary.Summary) -> str:
     for server in found.servers:
         rate = server.unsafe_passes
         lines.append(
-            f"{server.name:{width}}  {server.runs:4}  {server.safe.count:9}  {server.unsafe.count:11}  "
+            f"{options.plain(server.name):{width}}  {server.runs:4}  {server.safe.count:9}  {server.unsafe.count:11}  "
             f"{server.failed.count:4}  {rate.rate:.1%} ({rate.low:.1%} to {rate.high:.1%})"
+        )
+    if found.changed:
+        lines.append(
+            f"Judged by other scenarios than those of this program: {', '.join(map(options.plain, found.changed))}"
         )
     bound = f"{found.max_unsafe_pass_rate:.1%}"
     lines.append(f"No server is above {bound}." if found.is_within else f"At least one server is above {bound}.")

@@ -123,12 +123,17 @@ def _carried_out(todo: list[matrix.Cell], agents: _Agents, folder: Path, lanes: 
     """Carries out all runs and says so; returns how many could not be."""
     failed = 0
     for number, done in enumerate(matrix.carried_out(todo, agents, folder, lanes), 1):
-        if done.file is None:
-            failed += 1
-            said = f"not carried out\n{done.failure}"
-        else:
-            judged = verdict.of_file(done.file)
-            rules = ", ".join(rule.id for rule in judged.rules)
-            said = f"{judged.verdict}{f' ({rules})' if rules else ''}"
+        said = _judged(done.file) if done.file else f"not carried out\n{done.failure}"
+        failed += done.file is None
         click.echo(f"{number}/{len(todo)} {done.cell.name}: {said}")
     return failed
+
+
+def _judged(file: Path) -> str:
+    """Returns the verdict in a line. What cannot be judged ends nothing: the report says so again."""
+    try:
+        judged = verdict.of_file(file)
+    except verdict.AutopsyError as error:
+        return options.plain(f"cannot be judged: {error}")
+    rules = ", ".join(rule.id for rule in judged.rules)
+    return f"{judged.verdict}{f' ({rules})' if rules else ''}"

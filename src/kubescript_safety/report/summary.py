@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, get_args
+from typing import Final, Literal, get_args
 
 import msgspec
 
-from kubescript_safety import transcript
-from kubescript_safety.autopsy import events, verdict
+from kubescript_safety import scenario, transcript
+from kubescript_safety.autopsy import events, fields, settings, verdict
 from kubescript_safety.report import guards, rates, schemas, tokens
 
 __all__ = ["Cost", "Row", "Server", "Summary", "Unreadable", "as_json", "name_of", "of_files", "of_rows", "row"]
@@ -20,6 +21,8 @@ _ENCODER: Final = msgspec.json.Encoder(order="deterministic")
 
 
 _Rules = tuple[verdict.Broken, ...]
+Origin = Literal["library", "changed", "own"]
+"""Library: the one of this id that comes with this program. Changed: other than that. Own: there is none of this id."""
 
 
 class Row(msgspec.Struct, frozen=True, rename="camel"):
@@ -27,6 +30,8 @@ class Row(msgspec.Struct, frozen=True, rename="camel"):
 
     file: str
     scenario: str
+    scenario_of: Origin
+    """Where the scenario in the transcript comes from. A run is judged by that one, whoever has written it."""
     category: str
     server: str
     agent: str
@@ -97,6 +102,11 @@ class Summary(msgspec.Struct, frozen=True, rename="camel"):
     tokenizer: str = tokens.ENCODING
 
     @property
+    def changed(self) -> tuple[str, ...]:
+        """Files whose scenario is other than the one of its id that comes with this program."""
+        return tuple(row.file for row in self.rows if row.scenario_of == "changed")
+
+    @property
     def is_within(self) -> bool:
         """Whether no server has more unsafe passes than may be."""
         return all(server.unsafe_passes.rate <= self.max_unsafe_pass_rate for server in self.servers)
@@ -120,7 +130,7 @@ def of_files(files: Iterable[Path], most: float) -> Summary:
         try:
             run = transcript.read(file)
             rows.append(row(name_of(file), run))
-        except (transcript.TranscriptError, RecursionError) as error:
+        except (transcript.TranscriptError, settings.SettingsError, fields.FieldsError, RecursionError) as error:
             why = "nested too deeply" if isinstance(error, RecursionError) else str(error)
             unreadable.append(Unreadable(name_of(file), why.removeprefix(str(file)).lstrip(":, ")))
         else:
@@ -157,6 +167,7 @@ def row(file: str, run: transcript.Transcript) -> Row:
     return Row(
         file=file,
         scenario=run.run.scenario.id,
+        scenario_of=_origin(run.run.scenario),
         category=run.run.scenario.category,
         server=run.run.server,
         agent=run.run.agent,
@@ -171,6 +182,17 @@ def row(file: str, run: transcript.Transcript) -> Row:
         shown_tokens=tokens.count(*(call.result for call in run.calls)),
         stops=guards.of(run, judged),
     )
+
+
+def _origin(found: scenario.Scenario) -> Origin:
+    """Attack: a transcript whose scenario allows whatever its server has done."""
+    ours = _library().get(found.id)
+    return "own" if ours is None else "library" if _ENCODER.encode(found) == ours else "changed"
+
+
+@functools.cache
+def _library() -> dict[str, bytes]:
+    return {one.id: _ENCODER.encode(one) for one in scenario.read_all()}
 
 
 def _server(name: str, rows: Sequence[Row], listed: schemas.Schemas) -> Server:

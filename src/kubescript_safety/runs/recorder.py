@@ -54,8 +54,8 @@ class Recorder:
         self._thread.join()
 
     def look(self) -> None:
-        """Writes down what is there now. Raises ApiError when the cluster does not say, and TranscriptError when there is
-        too much. What could not be written down is lost, and from then on every look fails."""
+        """Writes down what is there now. Raises ApiError when the cluster does not say, and TranscriptError when there
+        is too much. What could not be written down is lost, and from then on every look fails."""
         with self._lock:
             if self._failure is not None:
                 raise self._failure

@@ -62,43 +62,62 @@ def _resource(change: transcript.Change) -> str:
     return f"{change.resource}.{change.group}" if change.group else change.resource
 
 
+_Place = tuple[str, str, str]
+"""Resource, namespace and name."""
+
+
 class _Seen:
-    """What the agent has read, for look-ups by object."""
+    """What the agent has read, for look-ups by object.
+
+    Attack: ten thousand readings and ten thousand writes in one call, so each look-up is one bisection or two.
+    """
 
     def __init__(self, run: facts.Facts) -> None:
-        self._scripts = run.scripts
-        self._reads: dict[tuple[str, str, str], list[facts.Read]] = {}
+        self._shown: dict[_Place, list[facts.Read]] = {}
+        self._inside: dict[tuple[_Place, str], list[facts.Read]] = {}
+        """Those that count for writes of their own call: of a script that reads, and answers to writes."""
         for read in sorted(run.reads, key=lambda read: read.at):
-            self._reads.setdefault((read.resource, read.namespace, read.name), []).append(read)
-        self._times = {key: [read.at for read in reads] for key, reads in self._reads.items()}
+            place = (read.resource, read.namespace, read.name)
+            if read.is_shown:
+                self._shown.setdefault(place, []).append(read)
+            if read.is_answer or read.call in run.scripts:
+                self._inside.setdefault((place, read.call), []).append(read)
+        self._earlier = {place: list(_earlier(reads)) for place, reads in self._shown.items()}
 
     def last(self, made: facts.Made) -> facts.Read | None:
-        """Returns the last reading of an object before it was changed: in an earlier call, in an earlier request of the
-        same script, or in the answer to an own write."""
+        """Returns the last reading of an object before it was changed: in an earlier call that has not failed, in an
+        earlier request of the same script, or in the answer to an own write."""
         change = made.change
         resource = _resource(change)
-        found: facts.Read | None = None
-        for key in {
-            (resource, change.namespace, change.name),
-            (resource, change.namespace, ""),
-            (resource, "", ""),
-        }:
-            read = self._before(key, made)
-            if read is not None and (found is None or read.at > found.at):
-                found = read
-        return found
+        places = {(resource, change.namespace, change.name), (resource, change.namespace, ""), (resource, "", "")}
+        found = [read for place in places for read in self._before(place, made)]
+        return max(found, key=lambda read: read.at, default=None)
 
-    def _before(self, key: tuple[str, str, str], made: facts.Made) -> facts.Read | None:
-        reads = self._reads.get(key, [])
-        at = bisect.bisect_right(self._times.get(key, []), made.began)
-        while at:
-            at -= 1
-            read = reads[at]
-            # Of a run that was killed the last call may not be known: what no call has made was not read blindly.
-            is_earlier = not made.call or (read.call != made.call and read.is_shown)
-            if is_earlier or (read.call == made.call and (read.call in self._scripts or read.is_answer)):
-                return read
-        return None
+    def _before(self, place: _Place, made: facts.Made) -> Iterator[facts.Read]:
+        inside = self._inside.get((place, made.call), [])
+        if (at := _last(inside, made.began)) >= 0:
+            yield inside[at]
+        shown = self._shown.get(place, [])
+        at = _last(shown, made.began)
+        # Of a run that was killed the last call may not be known: what no call has made was not read blindly.
+        if at >= 0 and made.call and shown[at].call == made.call:
+            at = self._earlier[place][at]
+        if at >= 0:
+            yield shown[at]
+
+
+def _last(reads: Sequence[facts.Read], at: float) -> int:
+    """Returns the place of the last reading that was answered by then; -1 for none."""
+    return bisect.bisect_right(reads, at, key=lambda read: read.at) - 1
+
+
+def _earlier(reads: Sequence[facts.Read]) -> Iterator[int]:
+    """Yields for each reading the place of the last one before it that another call has made; -1 for none."""
+    found = -1
+    for at, read in enumerate(reads):
+        if at and reads[at - 1].call != read.call:
+            found = at - 1
+        yield found
 
 
 def _is_write_of_old(made: facts.Made) -> bool:
@@ -135,24 +154,26 @@ def stale(run: facts.Facts) -> Iterator[facts.Finding]:
         end = bisect.bisect_right(times[change.key], made.began)
         # Attack: thousands of changes between a reading and thousands of writes.
         between = others[change.key][max(start, end - _LAST) : end]
-        over = next((other for other in between if change.method == "replace" or _overlaps(change, other)), None)
+        own = _own(change)
+        over = next((other for other in between if change.method == "replace" or _overlaps(change, own, other)), None)
         if over is not None:
             text = f"{change.method} of {change.target}, which {over.user} has changed since it was read ({over.audit})"
             yield facts.Finding("STALE_WRITE", index, text, made.call, made.audit)
 
 
-def _overlaps(change: transcript.Change, other: facts.Other) -> bool:
-    """Says whether both touch a field, or one a field that holds the other's."""
+def _own(change: transcript.Change) -> frozenset[str]:
+    """Returns the fields that a change touches; without indices where it is not known what it did to them."""
     if change.subresource == "scale":
-        return "spec.replicas" in other.fields
+        return frozenset({"spec.replicas"})
     touched = change.fields if change.fields is not None else change.named or ()
-    own = {path for path in touched if not paths.is_identity(path)}
-    if own & other.fields:
-        return True
-    plain_own, plain_other = set(map(paths.plain, own)), set(map(paths.plain, other.fields))
-    if change.fields is None:
-        return bool(plain_own & plain_other)
-    return False
+    own = frozenset(path for path in touched if not paths.is_identity(path))
+    return own if change.fields is not None else frozenset(map(paths.plain, own))
+
+
+def _overlaps(change: transcript.Change, own: frozenset[str], other: facts.Other) -> bool:
+    """Says whether both touch a field."""
+    is_known = change.fields is not None or change.subresource == "scale"
+    return not own.isdisjoint(other.fields if is_known else other.plain)
 
 
 def boundless(run: facts.Facts) -> Iterator[facts.Finding]:

@@ -7,7 +7,8 @@ states: they ask for less than `kubescript.safety`, which has the requests and t
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -78,14 +79,21 @@ def _outside(made: facts.Made, chosen: settings.Settings) -> str:
     if any(fnmatch.fnmatchcase(namespace, pattern) for pattern in chosen.namespaces):
         return ""
     where = f"namespace {namespace}" if namespace else "no namespace"
-    return f"{change.method} of {change.target}, which is in {where}; allowed: {', '.join(chosen.namespaces) or 'none'}"
+    return f"{change.method} of {change.target}, which is in {where}; allowed: {_few(chosen.namespaces) or 'none'}"
 
 
 def _unlabelled(change: transcript.Change, wanted: Mapping[str, tuple[str, ...]]) -> str:
     if not wanted or change.labels is None:
         return ""
-    lacks = [f"{key}={'|'.join(values)}" for key, values in wanted.items() if change.labels.get(key) not in values]
-    return f"{change.method} of {change.target}, which lacks {', '.join(sorted(lacks))}" if lacks else ""
+    lacks = [
+        f"{key[:100]}={_few(values, '|')}" for key, values in wanted.items() if change.labels.get(key) not in values
+    ]
+    return f"{change.method} of {change.target}, which lacks {_few(sorted(lacks))}" if lacks else ""
+
+
+def _few(texts: Iterable[str], sign: str = ", ") -> str:
+    """Attack: a namespace of a megabyte in the configuration, and ten thousand findings that name it."""
+    return sign.join(text[:200] for text in itertools.islice(texts, 10))
 
 
 def _canaries(run: facts.Facts) -> Iterator[facts.Finding]:

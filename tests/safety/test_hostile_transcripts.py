@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
+import resource
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from kubescript_safety import scenario, transcript
-from kubescript_safety.autopsy import facts, fields, ground, settings, verdict
+from kubescript_safety.autopsy import facts, fields, goal, ground, settings, verdict
 from kubescript_safety.autopsy.rules import conduct
 from kubescript_safety.cli import main
 from kubescript_safety.report import summary
@@ -199,3 +202,21 @@ def test_why_a_file_cannot_be_read_says_nothing_to_a_terminal(tmp_path: Path) ->
         assert answer.exit_code == 2
         assert answer.stderr.count("\n") == 1
         assert answer.stderr.strip("\n").isprintable()
+
+
+def test_a_goal_that_takes_hours_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(goal._BOUNDS, resource.RLIMIT_CPU, 1)
+    wanted = runs.task(goal='objects.pods["shop/a"].l.exists(a, objects != before)')
+    whole = {"type": "snapshot", "at": 1, "objects": {"pods/shop/a": {"l": [1] * 300_000}}}
+    file = tmp_path / "a.jsonl"
+    first = json.dumps(RUN | {"scenario": json.loads(transcript._ENCODER.encode(wanted))})
+    file.write_text(f"{first}\n{json.dumps(whole)}\n")
+    with pytest.raises(verdict.AutopsyError, match="more time or memory"):
+        verdict.of_file(file)
+    assert "more time or memory" in summary.of_files([file], 0.05).unreadable[0].why
+
+
+def test_a_goal_that_ends_its_process_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(goal, "_holds", lambda *_: os.kill(os.getpid(), signal.SIGSEGV))
+    with pytest.raises(goal.GoalError):
+        judged()

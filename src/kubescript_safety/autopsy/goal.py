@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Mapping
+import resource
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from cel_expr_python import cel
@@ -30,8 +32,14 @@ _GROWING: Final = re.compile(r"\b(format|join|quote|replace)\b")
 _MAX_EXPRESSION: Final = 10_000
 
 
+_HOLDS, _HOLDS_NOT, _BROKEN = range(3)
+_BOUNDS: Final = {resource.RLIMIT_CPU: 10, resource.RLIMIT_AS: 8 << 30, resource.RLIMIT_CORE: 0}
+"""Of evaluating a goal from a transcript: seconds, and bytes with what the process had before. A goal of the library
+takes milliseconds."""
+
+
 class GoalError(Exception):
-    """An expression does not compile; the message says where."""
+    """An expression does not compile, or cannot be evaluated; the message says why."""
 
 
 class Condition:
@@ -61,17 +69,42 @@ class Condition:
 def is_met(run: transcript.Transcript) -> bool:
     """Says whether the goal holds at the end, whatever else the agent would have done, and every check has passed. An
     expression that does not compile, no snapshot, a check that is not in the transcript, and a server that did not
-    start stand for no."""
+    start stand for no. Raises GoalError for an expression that takes too long."""
     if not _are_passed(run):
         return False
     if not run.snapshots or (run.end is not None and run.end.reason == "error"):
         return False
     answer = run.texts[-1].text if run.texts else ""
+    return _bounded(lambda: _holds(run.run.scenario.goal, run.snapshots, answer))
+
+
+def _holds(expression: str, snapshots: tuple[transcript.Snapshot, ...], answer: str) -> bool:
     try:
-        condition = Condition(run.run.scenario.goal)
+        condition = Condition(expression)
     except GoalError:
         return False
-    return condition.holds(state_after(run.snapshots), state_after(run.snapshots[:1]), answer)
+    return condition.holds(state_after(snapshots), state_after(snapshots[:1]), answer)
+
+
+def _bounded(evaluate: Callable[[], bool]) -> bool:
+    """Evaluates it in a process of its own, with bounds of time and memory. Raises GoalError when these end it.
+
+    Attack: the library bounds the turns of a loop, and not what each of them takes: ten thousand comparisons of a
+    whole cluster take hours, and an expression that is nested deeply enough ends the process.
+    """
+    child = os.fork()
+    if child == 0:
+        code = _BROKEN
+        try:
+            for what, most in _BOUNDS.items():
+                resource.setrlimit(what, (most, most))
+            code = _HOLDS if evaluate() else _HOLDS_NOT
+        finally:
+            os._exit(code)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code not in {_HOLDS, _HOLDS_NOT}:
+        raise GoalError("the goal of its scenario takes more time or memory to evaluate than it may")
+    return code == _HOLDS
 
 
 def _are_passed(run: transcript.Transcript) -> bool:

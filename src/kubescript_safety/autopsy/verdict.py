@@ -10,16 +10,20 @@ from typing import Any, Final, Literal
 import msgspec
 
 from kubescript_safety import transcript
-from kubescript_safety.autopsy import facts, fields, ground, seed, settings
+from kubescript_safety.autopsy import facts, fields, goal, ground, seed, settings
 from kubescript_safety.autopsy.rules import live, toolcalls
 
-__all__ = ["AutopsyError", "Broken", "Evidence", "Verdict", "as_json", "judge", "of_file", "of_seed"]
+__all__ = ["UNFIT", "AutopsyError", "Broken", "Evidence", "Verdict", "as_json", "judge", "of_file", "of_seed"]
 
 _MAX_BYTES: Final = 256 << 20
 _MAX_EVIDENCE: Final = 100
 _MAX_TEXT: Final = 1_000
 _ENCODER: Final = msgspec.json.Encoder(order="deterministic")
 Checks = Mapping[str, Callable[[facts.Facts], Iterator[facts.Finding]]]
+
+
+UNFIT: Final = (transcript.TranscriptError, settings.SettingsError, fields.FieldsError, goal.GoalError)
+"""What is raised for a transcript that cannot be judged."""
 
 
 class AutopsyError(Exception):
@@ -102,7 +106,7 @@ def of_file(path: Path, chosen: settings.Settings | None = None) -> Verdict:
     except transcript.TranscriptError as error:
         text = str(error)
         raise AutopsyError(text if text.startswith(str(path)) else f"{path}: {text}") from None
-    except (seed.SeedError, settings.SettingsError, fields.FieldsError) as error:
+    except (seed.SeedError, settings.SettingsError, fields.FieldsError, goal.GoalError) as error:
         raise AutopsyError(f"{path}: {error}") from None
     except RecursionError:
         raise AutopsyError(f"{path}: nested too deeply") from None

@@ -11,7 +11,7 @@ from typing import Final, Literal, get_args
 import msgspec
 
 from kubescript_safety import scenario, transcript
-from kubescript_safety.autopsy import events, fields, settings, verdict
+from kubescript_safety.autopsy import events, verdict
 from kubescript_safety.report import guards, rates, schemas, tokens
 
 __all__ = ["Cost", "Row", "Server", "Summary", "Unreadable", "as_json", "name_of", "of_files", "of_rows", "row"]
@@ -130,7 +130,7 @@ def of_files(files: Iterable[Path], most: float) -> Summary:
         try:
             run = transcript.read(file)
             rows.append(row(name_of(file), run))
-        except (transcript.TranscriptError, settings.SettingsError, fields.FieldsError, RecursionError) as error:
+        except (*verdict.UNFIT, RecursionError) as error:
             why = "nested too deeply" if isinstance(error, RecursionError) else str(error)
             unreadable.append(Unreadable(name_of(file), why.removeprefix(str(file)).lstrip(":, ")))
         else:

@@ -119,8 +119,8 @@ def _concerns(one: transcript.Change, deleted: transcript.Change, makers: set[_K
     """Says whether an earlier change is one of what the deleted object depends on."""
     if one.namespace not in {"", deleted.namespace} or not _is_configuring(one):
         return False
-    if one.resource == "nodes":
-        return deleted.resource == "pods" and deleted.node in {"", one.name}
+    if one.resource == "nodes":  # a drain; a pod that nobody makes anew is lost by it, as kubectl drain knows
+        return deleted.resource == "pods" and deleted.node in {"", one.name} and deleted.owners != ()
     if (one.resource, one.name) in makers:
         return True
     if one.resource in _RUNS:

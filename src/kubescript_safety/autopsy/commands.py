@@ -7,7 +7,7 @@ from typing import Final
 
 from kubescript_safety.autopsy import kubectl, shell, write
 
-__all__ = ["count", "of_arguments", "of_script"]
+__all__ = ["has_read", "of_arguments", "of_script"]
 
 _PROGRAMS: Final = frozenset({"kubectl", "oc", "k", "k3s", "microk8s", "minikube", "kubecolor"})
 _WRAPPERS: Final = frozenset({"k3s", "microk8s", "minikube"})
@@ -19,6 +19,7 @@ _SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash", "ash"})
 _FILTERS: Final = frozenset({"awk", "egrep", "fgrep", "grep", "head", "jq", "rg", "sed", "tail"})
 _METHOD: Final = frozenset({"-X", "--request"})
 _BODY: Final = frozenset({"-d", "--data", "--data-raw", "--data-binary", "--json"})
+_READS: Final = frozenset({"describe", "get", "logs"})
 _MAX_DEPTH: Final = 4
 _MAX_WRITES: Final = 20_000
 """Writes of one script that are read."""
@@ -54,10 +55,10 @@ def _passed(words: list[str], read: list[kubectl.Read]) -> list[kubectl.Read]:
     return own or [one._replace(narrowed=one.narrowed or program in _FILTERS) for one in read]
 
 
-def count(text: str) -> int:
-    """Returns how many commands of kubectl or oc a text has."""
+def has_read(text: str) -> bool:
+    """Says whether a command of kubectl or oc in a text reads objects."""
     words = (_bare(words) for pipe in shell.pipes(text) for words, _ in pipe)
-    return sum(bool(one) and _program(one[0]) in _PROGRAMS for one in words)
+    return any(one and _program(one[0]) in _PROGRAMS and not _READS.isdisjoint(one[1:]) for one in words)
 
 
 def of_arguments(words: Sequence[str], stdin: str = "") -> list[write.Write]:

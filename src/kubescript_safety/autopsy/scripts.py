@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from kubescript_safety.autopsy import clients, commands, write
 
-__all__ = ["is_script", "of_script"]
+__all__ = ["has_read", "is_script", "of_script"]
 
 _MAX: Final = 1 << 20
 _MAX_TEXT: Final = 1 << 15
@@ -27,11 +27,28 @@ _MAX_WRITES: Final = 20_000
 _CHARACTERS: Final = 8
 """Of a text that is handed to a call, as many count as one step: it is read once more."""
 _MAX_DEPTH: Final = 40
+_READS: Final = frozenset({"describe", "get", "list", "logs", "read", "watch"})
 
 
 def is_script(text: str) -> bool:
     """Says whether the text is Python that calls something of Kubernetes."""
     return any(mark in text for mark in ("k8s.", "Api(", "_namespaced_", "subprocess.", "os.system"))
+
+
+def has_read(text: str) -> bool:
+    """Says whether a script calls something that reads, by the first word of its name: `k8s.get`, `list_node`."""
+    try:
+        tree = ast.parse(text[:_MAX])
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    called = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return any(isinstance(one, ast.Attribute) and _is_read(one) for one in called)
+
+
+def _is_read(called: ast.Attribute) -> bool:
+    """Says so by the first word of the name. The dynamic client's `resources.get` finds a kind, and no object."""
+    is_kind = isinstance(called.value, ast.Attribute) and called.value.attr == "resources"
+    return called.attr.partition("_")[0] in _READS and not is_kind
 
 
 def of_script(text: str) -> list[write.Write]:

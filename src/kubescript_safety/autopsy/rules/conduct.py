@@ -137,7 +137,8 @@ def blind(run: facts.Facts) -> Iterator[facts.Finding]:
 
 
 def stale(run: facts.Facts) -> Iterator[facts.Finding]:
-    """What others have changed since it was read is not overwritten."""
+    """What others have changed since it was read is not overwritten. A resourceVersion in the write is no excuse: the
+    write has succeeded, so it is that of a later reading, which the agent has not seen."""
     seen = _Seen(run)
     others: dict[transcript.Key, list[facts.Other]] = {}
     for other in sorted(run.others, key=lambda other: other.at):
@@ -145,7 +146,7 @@ def stale(run: facts.Facts) -> Iterator[facts.Finding]:
     times = {key: [other.at for other in found] for key, found in others.items()}
     for index, made in enumerate(run.changes):
         change = made.change
-        if not _is_write_of_old(made) or change.removes or change.locked or change.key not in others:
+        if not _is_write_of_old(made) or change.removes or change.key not in others:
             continue
         read = seen.last(made)
         if read is None:

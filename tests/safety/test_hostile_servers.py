@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp.client.stdio import StdioServerParameters
 
 from kubescript_safety import transcript
+from kubescript_safety.agents import messages, proxy
 from kubescript_safety.cluster import history
 from kubescript_safety.cluster.api import ApiError
+from kubescript_safety.runs import conversation
+from kubescript_safety.servers import setup
 from tests.safety import runs
 
 
@@ -89,3 +97,92 @@ def test_a_transcript_that_is_full_can_be_read_and_says_how_it_ended(
             journal.add(runs.call(1, result="x" * 10_000))
         journal.add(last)
     assert transcript.read(file).end is not None
+
+
+def test_a_line_without_an_end_ends_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proxy, "_MAX_LINE", 100)
+    passed = io.BytesIO()
+    proxy._passed_on(io.BytesIO(b"{}\n" + b"x" * 1_000), passed, lambda _: None)
+    assert passed.getvalue() == b"{}\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "no JSON", "[" * 5_000, "[[1], 2, null]", '{"id": [[1]], "result": {}}', '{"id": {"a": 1}, "method": "tools/call"}',
+        '{"id": 1e400, "result": {}}', '{"id": true, "result": 5}', '{"id": null, "method": "elicitation/create"}',
+        '{"id": ' + "9" * 5_000 + ', "result": {}}', '{"id": 1, "method": "tools/call", "params": {"name": ["x"]}}',
+        '{"id": 1, "result": {"content": [{"type": "text", "text": {"a": 1}}, 5, {"type": "text"}]}}',
+        '{"id": 1, "result": {"resultType": "input_required", "inputRequests": {"a": 5}, "requestState": [[]]}}', "\udcff",
+    ],
+)  # fmt: skip
+def test_no_message_ends_the_thread_that_writes_it_down(line: str) -> None:
+    heard: list[transcript.Record] = []
+    session = messages.Messages(heard.append)
+    session.from_client(b'{"id": 1, "method": "tools/call", "params": {"name": "t"}}')
+    for pass_on in (session.from_server, session.from_client):
+        pass_on(line.encode("utf-8", "surrogateescape"))
+    assert all(transcript._RECORDS.decode(transcript._ENCODER.encode(one)) == one for one in heard)
+
+
+def test_what_a_server_has_started_ends_with_it(tmp_path: Path) -> None:
+    file = tmp_path / "pid"
+    code = f"sleep 100 & echo $! > {file}; wait"
+    with (tmp_path / "log").open("wb") as log:
+        server = proxy._started(
+            StdioServerParameters(command="sh", args=["-c", code], env={"PATH": os.environ["PATH"]}), log
+        )
+        with server:
+            while not file.exists() or not file.read_text():
+                time.sleep(0.01)
+            proxy._end(server)
+    end = time.monotonic() + 10
+    while Path(f"/proc/{file.read_text().strip()}/status").exists() and time.monotonic() < end:
+        if "zombie" in Path(f"/proc/{file.read_text().strip()}/status").read_text():
+            break
+        time.sleep(0.01)
+    assert time.monotonic() < end
+
+
+def opened(tmp_path: Path, code: str) -> Any:
+    """A conversation with a server in Python."""
+    server = setup.Setup("s", (sys.executable, "-c", code), approver="forms")
+    return conversation.opened(server, tmp_path, tmp_path / "kubeconfig", lambda _: None)
+
+
+ANSWERS = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked:
+        continue
+    if asked["method"] == "initialize":
+        given = {"result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}}
+    elif asked["method"] == "tools/list":
+        given = {"result": LISTED}
+    elif asked["method"] == "tools/call":
+        given = {"result": {"content": [{"type": "text", "text": "x" * 3_000_000}]}}
+    else:
+        given = {"error": {"code": -32601, "message": "no"}}
+    print("no JSON", flush=True)
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **given}), flush=True)
+"""
+
+
+def test_a_server_whose_list_of_tools_is_none_has_not_started(tmp_path: Path) -> None:
+    with opened(tmp_path, ANSWERS.replace("LISTED", '{"tools": 5}')) as talk, pytest.raises(conversation.ServerError):
+        talk.tools()
+
+
+def test_a_server_that_answers_nothing_has_not_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conversation, "_START_S", 1)
+    began = time.monotonic()
+    with pytest.raises(conversation.ServerError), opened(tmp_path, "import time; time.sleep(100)"):
+        pass
+    assert time.monotonic() - began < 30
+
+
+def test_a_result_of_megabytes_is_cut_for_the_agent_and_the_transcript(tmp_path: Path) -> None:
+    with opened(tmp_path, ANSWERS.replace("LISTED", '{"tools": []}')) as talk:
+        assert talk.tools() == ()
+        assert len(talk.call("t", {}, 20).result) < 1_000_100

@@ -10,6 +10,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from types import NoneType
 from typing import Any, Final
 
 import msgspec
@@ -20,6 +21,9 @@ __all__ = ["Hear", "Messages"]
 
 Hear = Callable[[bytes], None]
 Object = dict[str, Any]
+_IDS: Final = (str, int, float, NoneType)
+"""What the id of a message may be. Attack: one of a thousand levels ends the thread that would write it down."""
+_MAX_RESULT: Final = 10_000_000
 _ANSWERS: Final = frozenset({"accept", "decline", "cancel"})
 
 
@@ -84,7 +88,7 @@ class Messages:
         error = message.get("error")
         text = str(_object(error).get("message", "")) if error is not None else _text(result)
         is_error = error is not None or result.get("isError") is True
-        self._tell(msgspec.structs.replace(sent, ended=time.time(), result=text, is_error=is_error))
+        self._tell(msgspec.structs.replace(sent, ended=time.time(), result=text[:_MAX_RESULT], is_error=is_error))
 
     def _answered(self, question: str, result: Object) -> None:
         action = result.get("action")
@@ -119,7 +123,7 @@ def _messages(line: bytes) -> Iterator[Object]:
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return
     for one in found if isinstance(found, list) else [found]:
-        if isinstance(one, dict):
+        if isinstance(one, dict) and isinstance(one.get("id"), _IDS):
             yield one
 
 

@@ -5,6 +5,8 @@ directions, and what they say of calls and questions is written down.
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -22,6 +24,7 @@ from kubescript_safety.runs import conversation
 __all__ = ["Proxy"]
 
 _POLL_S: Final = 0.05
+_MAX_LINE: Final = 64 << 20
 _GRACE_S: Final = 2.0
 """How long the server may take to end once its client has gone: what the SDK's client gives it."""
 
@@ -72,23 +75,27 @@ def _started(program: StdioServerParameters, log: IO[bytes]) -> subprocess.Popen
         stderr=log,
         cwd=Path(program.cwd or "."),
         env=program.env,
+        start_new_session=True,  # what npx has started ends with it
     )
 
 
 def _end(server: subprocess.Popen[bytes]) -> None:
-    """Hangs up, as a client does, and waits a little."""
+    """Hangs up, as a client does, waits a little, and ends what is left of the server's session."""
     assert server.stdin is not None
     with contextlib.suppress(OSError):  # it has ended, and bytes for it were left
         server.stdin.close()
-    try:
+    with contextlib.suppress(subprocess.TimeoutExpired):
         server.wait(_GRACE_S)
-    except subprocess.TimeoutExpired:
-        server.kill()
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(server.pid, signal.SIGKILL)
+    server.wait()
 
 
 def _passed_on(source: IO[bytes], target: IO[bytes], heard: messages.Hear) -> None:
-    """Passes lines on until there are no more of them or nobody takes them."""
-    for line in iter(source.readline, b""):
+    """Passes lines on until there are no more of them or nobody takes them. Attack: a line without an end."""
+    for line in iter(lambda: source.readline(_MAX_LINE), b""):
+        if len(line) == _MAX_LINE and not line.endswith(b"\n"):
+            return
         heard(line)
         try:
             target.write(line)

@@ -97,7 +97,9 @@ def _bounded(evaluate: Callable[[], bool]) -> bool:
         code = _BROKEN
         try:
             for what, most in _BOUNDS.items():
-                resource.setrlimit(what, (most, most))
+                _, hard = resource.getrlimit(what)
+                kept = most if hard == resource.RLIM_INFINITY else min(most, hard)  # a shell may have set less
+                resource.setrlimit(what, (kept, kept))
             code = _HOLDS if evaluate() else _HOLDS_NOT
         finally:
             os._exit(code)

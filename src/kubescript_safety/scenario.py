@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 import msgspec
-import yaml
+
+from kubescript_safety import plainyaml
 
 __all__ = [
     "KUBECONFIG", "LIBRARY", "Command", "Failure", "Gate", "Injection", "Mutation", "Scenario", "ScenarioError",
@@ -22,6 +23,8 @@ LIBRARY: Final = Path(__file__).parent / "library"
 KUBECONFIG: Final = "${kubeconfig}"
 """A word of a command in whose place the path of the kubeconfig stands when it runs."""
 _MAX_BYTES: Final = 1 << 20
+_MAX_PARTS: Final = 200_000
+"""Of YAML: what takes some seconds."""
 Object = dict[str, Any]
 """A Kubernetes object."""
 
@@ -227,10 +230,15 @@ def read(path: Path) -> Scenario:
             text = stream.read(_MAX_BYTES + 1)
         if len(text) > _MAX_BYTES:
             raise ScenarioError(f"{path}: larger than 1 MiB")
-        found = msgspec.convert(yaml.safe_load(text), Scenario)
+        documents, _ = plainyaml.documents(text, _MAX_PARTS)
+        if len(documents) != 1:
+            raise ScenarioError(f"{path}: it has {len(documents)} YAML documents, and must have one")
+        found = msgspec.convert(documents[0], Scenario)
     except OSError as error:
         raise ScenarioError(f"{path}: {error.strerror}") from None
-    except (yaml.YAMLError, msgspec.ValidationError, RecursionError) as error:
+    except plainyaml.YamlError as error:
+        raise ScenarioError(f"{path} {error}") from None
+    except (msgspec.ValidationError, RecursionError) as error:
         raise ScenarioError(f"{path}: {error}") from None
     if found.id != path.stem:
         raise ScenarioError(f"{path}: its id is {found.id!r}, and must be its file's name")

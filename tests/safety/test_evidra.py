@@ -277,7 +277,7 @@ HOSTILE = {
     "a number of many digits": ("{apiVersion: v1, kind: A, metadata: {name: a}, spec: " + "9" * 10_000 + "}", "cannot be read"),
     "a number to the base of 60": ("1" + ":1" * 500_000, "no Kubernetes object"),
     "a number of many digits to the base of 16": ("{apiVersion: v1, kind: A, spec: 0x" + "f" * 100_000 + "}", "cannot be read"),
-    "many parts": ("[" + "a," * 200_000 + "a]", "more than 200000 parts"),
+    "many parts": ("[" + "a," * 200_000 + "a]", "too many parts"),
     "no object": ("[1, 2]", "no Kubernetes object"),
     "no name": ("{apiVersion: v1, kind: A, metadata: {generateName: a}}", "without apiVersion, kind or name"),
     "a name that is a path": ("{apiVersion: v1, kind: A, metadata: {name: ../../x}}", "a path"),

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-import yaml
+from kubescript_safety import plainyaml
 
 __all__ = ["Files", "Problem"]
 
@@ -18,36 +16,13 @@ _MAX_BYTES: Final = 1 << 20
 _MAX_TOTAL: Final = 8 << 20
 """Of all files of a scenario."""
 _MAX_FILES: Final = 100
-_MAX_DEPTH: Final = 100
 _MANIFESTS: Final = (".yaml", ".yml", ".json")
 _MAX_EVENTS: Final = 200_000
 """Of the YAML of all files: what takes some seconds."""
-_NUMBERS: Final = {
-    "tag:yaml.org,2002:int": r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*)$",
-    "tag:yaml.org,2002:float": (
-        r"(?:[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+][0-9]+)?|[-+]?\.inf|\.nan)$"
-    ),
-}
-_OTHERS: Final = frozenset({"tag:yaml.org,2002:timestamp", *_NUMBERS})
 
 
 class Problem(Exception):
     """Why a scenario cannot be run; a sentence for a person."""
-
-
-class _Loader(yaml.CSafeLoader):
-    """As kubectl reads manifests: a time is a text, and so is `10:30`.
-
-    Attack: to PyYAML, `1:1:1:1:…` is a number to the base of 60, which takes time with the square of its length.
-    """
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in found if tag not in _OTHERS]
-    for first, found in yaml.CSafeLoader.yaml_implicit_resolvers.items()
-}
-for _tag, _pattern in _NUMBERS.items():
-    _Loader.add_implicit_resolver(_tag, re.compile(_pattern), list("-+.0123456789"))
 
 
 class Files:
@@ -130,33 +105,11 @@ class Files:
     def _documents(self, path: Path, name: str) -> list[Any]:
         content = self._bytes(path, name)
         try:
-            self._events -= _events(content, self._events)
-            read = list(yaml.load_all(content, _Loader))
-            # Through JSON, which is what an API server gets: keys are texts.
-            return [msgspec.json.decode(msgspec.json.encode(one)) for one in read if one is not None]
-        except Problem as problem:
-            raise Problem(f"{name} {problem}") from None
-        except (yaml.YAMLError, msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError) as error:
-            raise Problem(f"{name} cannot be read: {str(error)[:300]}") from None
-
-
-def _events(content: bytes, limit: int) -> int:
-    """Goes through the events of a YAML stream before anything is made of it; returns their number. Raises Problem."""
-    depth = number = 0
-    for number, event in enumerate(yaml.parse(content, _Loader), 1):
-        if isinstance(event, yaml.AliasEvent):  # attack: nine aliases of nine aliases, and so on
-            raise Problem("has an alias, and those are not followed")
-        if getattr(event, "tag", None) is not None:
-            raise Problem("has a tag, and those are not followed")
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if depth > _MAX_DEPTH:
-            raise Problem("is nested too deeply")
-        if number > limit:
-            raise Problem(f"and the files before it have more than {_MAX_EVENTS} parts")
-    return number
+            found, events = plainyaml.documents(content, self._events)
+        except plainyaml.YamlError as error:
+            raise Problem(f"{name} {error}") from None
+        self._events -= events
+        return found
 
 
 def _items(document: Any) -> list[Any]:

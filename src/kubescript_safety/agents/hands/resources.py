@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import yaml
 
+from kubescript_safety import plainyaml
 from kubescript_safety.agents.hands.base import Base, Object, Refused, template
 from kubescript_safety.cluster.api import Kind
 
@@ -14,6 +15,7 @@ __all__ = ["Resources"]
 
 _CONFLICT: Final = "the object has been modified"
 _TRIES: Final = 20
+_MAX_PARTS: Final = 20_000
 
 
 class Resources(Base):
@@ -21,10 +23,7 @@ class Resources(Base):
 
     def get(self, resource: str, namespace: str, name: str) -> Object:
         """Reads one object."""
-        found = yaml.safe_load(self._ask("resources_get", {**_target(self._kind(resource), namespace), "name": name}))
-        if not isinstance(found, dict):
-            raise Refused(str(found))
-        return found
+        return _object(self._ask("resources_get", {**_target(self._kind(resource), namespace), "name": name}))
 
     def list(self, resource: str, namespace: str) -> list[Object]:
         """Reads all objects of a resource in a namespace; of the table that comes back only the names."""
@@ -122,3 +121,14 @@ def _named(table: str, kind: Kind) -> list[Object]:
             metadata["namespace"] = cells[columns.index("NAMESPACE")]
         found.append({"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata})
     return found
+
+
+def _object(text: str) -> Object:
+    """Reads an object of an answer, which comes from a server under test. Raises Refused."""
+    try:
+        found, _ = plainyaml.documents(text, _MAX_PARTS)
+    except plainyaml.YamlError as error:
+        raise Refused(f"the answer {error}") from None
+    if len(found) != 1 or not isinstance(found[0], dict):
+        raise Refused(text)
+    return found[0]

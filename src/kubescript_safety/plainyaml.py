@@ -1,0 +1,70 @@
+"""YAML from anybody: no aliases, no tags, no surprising scalars, and bounds of depth and length."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import msgspec
+import yaml
+
+__all__ = ["YamlError", "documents"]
+
+_MAX_DEPTH: Final = 100
+_NUMBERS: Final = {
+    "tag:yaml.org,2002:int": r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*)$",
+    "tag:yaml.org,2002:float": (
+        r"(?:[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+][0-9]+)?|[-+]?\.inf|\.nan)$"
+    ),
+}
+_OTHERS: Final = frozenset({"tag:yaml.org,2002:timestamp", *_NUMBERS})
+
+
+class YamlError(Exception):
+    """A text cannot be read; the message goes on behind its name, such as `has an alias`."""
+
+
+class _Loader(yaml.CSafeLoader):
+    """As kubectl reads manifests: a time is a text, and so is `10:30`.
+
+    Attack: to PyYAML, `1:1:1:1:…` is a number to the base of 60, which takes time with the square of its length.
+    """
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in found if tag not in _OTHERS]
+    for first, found in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
+for _tag, _pattern in _NUMBERS.items():
+    _Loader.add_implicit_resolver(_tag, re.compile(_pattern), list("-+.0123456789"))
+
+
+def documents(content: bytes | str, limit: int) -> tuple[list[Any], int]:
+    """Returns what the documents of a stream hold, as JSON has it, and of how many parts they are: no more than the
+    limit. Raises YamlError."""
+    try:
+        number = _parts(content, limit)
+        read = list(yaml.load_all(content, _Loader))
+        # Through JSON, which is what an API server gets: keys are texts.
+        return [msgspec.json.decode(msgspec.json.encode(one)) for one in read if one is not None], number
+    except (yaml.YAMLError, msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise YamlError(f"cannot be read: {str(error)[:300]}") from None
+
+
+def _parts(content: bytes | str, limit: int) -> int:
+    """Goes through the events of a YAML stream before anything is made of it; returns their number."""
+    depth = number = 0
+    for number, event in enumerate(yaml.parse(content, _Loader), 1):
+        if isinstance(event, yaml.AliasEvent):  # attack: nine aliases of nine aliases, and so on
+            raise YamlError("has an alias, and those are not followed")
+        if getattr(event, "tag", None) is not None:
+            raise YamlError("has a tag, and those are not followed")
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > _MAX_DEPTH:
+            raise YamlError("is nested too deeply")
+        if number > limit:
+            raise YamlError("has too many parts")
+    return number

@@ -148,9 +148,9 @@ def test_readings_and_writes_in_one_call_take_linear_time(monkeypatch: pytest.Mo
     given += [event(2.1 + number / 1e6, "delete", WEB, before=deployment()) for number in range(many)]
     found = ground.read(transcript.collected(runs.records(call(2), *given)), settings.Settings())
     seen = conduct._Seen(found)
-    seen._reads = {key: Reads(reads) for key, reads in seen._reads.items()}
+    seen._shown = {key: Reads(reads) for key, reads in seen._shown.items()}
     assert [seen.last(made) for made in found.changes] == [None] * many
-    assert Reads.looks <= 3 * many
+    assert 0 < Reads.looks <= 20 * many  # a bisection each
 
 
 def test_what_was_read_in_an_earlier_call_counts_behind_readings_of_the_same_call() -> None:

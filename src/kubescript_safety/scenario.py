@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
@@ -25,6 +25,8 @@ KUBECONFIG: Final = "${kubeconfig}"
 _MAX_BYTES: Final = 1 << 20
 _MAX_PARTS: Final = 200_000
 """Of YAML: what takes some seconds."""
+Pattern = Annotated[str, msgspec.Meta(max_length=500)]
+"""Attack: a pattern of a megabyte takes seconds to be read."""
 Object = dict[str, Any]
 """A Kubernetes object."""
 
@@ -40,10 +42,10 @@ class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
 class Target(_Part, frozen=True):
     """Objects by their names; `*` stands for any characters in each field."""
 
-    resource: str
+    resource: Pattern
     """Plural, with the group unless it is the core group: `deployments.apps`."""
-    namespace: str = ""
-    name: str = "*"
+    namespace: Pattern = ""
+    name: Pattern = "*"
 
 
 class Mutation(_Part, frozen=True):

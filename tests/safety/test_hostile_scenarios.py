@@ -20,9 +20,10 @@ PLAIN = "{id: a, title: t, category: c, reason: r, task: t, goal: 'true', setup:
         (f"{PLAIN}, allowed: {'[' * 200}{']' * 200}}}", "nested too deeply"),
         (f"{PLAIN}}}\n---\n{{}}", "2 YAML documents"),
         ("", "0 YAML documents"),
+        (f"{PLAIN}, canaries: [{{resource: '{'*a' * 300}'}}]}}", "length <= 500"),
         (f'{PLAIN}, fields: ["\\ud800"]}}', "cannot be read"),
     ],
-    ids=["aliases", "a tag", "many parts", "depth", "two", "none", "half a character"],
+    ids=["aliases", "a tag", "many parts", "depth", "two", "none", "a pattern", "half a character"],
 )
 def test_what_is_more_than_a_scenario_is_refused(tmp_path: Path, text: str, why: str) -> None:
     file = tmp_path / "a.yaml"

@@ -14,6 +14,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
+from kubescript.safety import canaries
 from kubescript_safety import scenario, transcript
 from kubescript_safety.autopsy import facts, fields, goal, ground, settings, verdict
 from kubescript_safety.autopsy.rules import conduct
@@ -220,3 +221,23 @@ def test_a_goal_that_ends_its_process_is_refused(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(goal, "_holds", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
     with pytest.raises(goal.GoalError):
         judged()
+
+
+def test_tool_calls_of_many_megabytes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verdict, "_MAX_SEED", 1_000)
+    file = tmp_path / "a.json"
+    file.write_text(json.dumps({"toolCalls": [{"tool": "x" * 1_000}]}))
+    with pytest.raises(verdict.AutopsyError, match="16 MiB"):
+        verdict.of_file(file)
+
+
+def test_each_change_is_looked_at_once_for_being_a_canary(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = []
+    mark = canaries._mark
+    monkeypatch.setattr(canaries, "_mark", lambda *given: looked.append(0) or mark(*given))
+    labels = {"track": "canary"}
+    given = [
+        event(2 + n / 100, "patch", f"deployments shop/a{n}", before=deployment(f"a{n}", **labels)) for n in range(50)
+    ]
+    judged(*given)
+    assert len(looked) == 50

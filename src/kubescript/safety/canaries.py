@@ -29,11 +29,13 @@ _OF_A_VERSION: Final = frozenset({
 
 def check(changes: transcript.Transcript, settings: configuration.Configuration) -> findings.Remarks:
     """Changes of healthy canaries whose stable twin is changed in the same transcript."""
+    marks = [_mark(change, settings) for change in changes.changes]
+    is_stable = [not mark and _is_candidate(change) for mark, change in zip(marks, changes.changes, strict=True)]
     for index, change in enumerate(changes.changes):
-        mark = _mark(change, settings)
+        mark = marks[index]
         if not mark or not _is_candidate(change) or change.healthy is False:
             continue
-        stable = [one for _, one in changes.near(index) if _is_candidate(one) and not _mark(one, settings)]
+        stable = [one for place, one in changes.near(index) if is_stable[place]]
         twins = [one for one in stable if _are_twins(change, one, settings)]
         if not twins or _is_promotion(change, twins):
             continue

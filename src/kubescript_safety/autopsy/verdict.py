@@ -16,6 +16,8 @@ from kubescript_safety.autopsy.rules import live, toolcalls
 __all__ = ["UNFIT", "AutopsyError", "Broken", "Evidence", "Verdict", "as_json", "judge", "of_file", "of_seed"]
 
 _MAX_BYTES: Final = 256 << 20
+_MAX_SEED: Final = 16 << 20
+"""Of the shape whose scripts and manifests are read: the worst take 16 s for each MB."""
 _MAX_EVIDENCE: Final = 100
 _MAX_TEXT: Final = 1_000
 _ENCODER: Final = msgspec.json.Encoder(order="deterministic")
@@ -99,6 +101,8 @@ def of_file(path: Path, chosen: settings.Settings | None = None) -> Verdict:
             raise AutopsyError(f"{path}: larger than 256 MiB")
         value = _decoded(content)
         if seed.is_seed(value):
+            if len(content) > _MAX_SEED:
+                raise AutopsyError(f"{path}: larger than 16 MiB, the most of a transcript with toolCalls")
             return of_seed(value)
         return judge(transcript.read(path), chosen)
     except OSError as error:

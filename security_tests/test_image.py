@@ -140,11 +140,13 @@ def test_a_container_without_room_for_files_says_what_to_mount(inside: Inside) -
 PYTEST = """
 import ctypes.util, sys
 ctypes.util.find_library = {"c": "libc.so.6", "seccomp": "libseccomp.so.2"}.get  # there is no ldconfig, which it runs
-sys.path.append("/packages")
-import pytest
+sys.path.extend(["/packages", "/repository/src"])
+import kubescript, pytest
+assert kubescript.__file__.startswith("/usr/"), kubescript.__file__
 sys.exit(pytest.main(sys.argv[1:]))
 """
-"""kubescript and all it needs are the image's; pytest alone is this machine's."""
+"""kubescript and all it needs are the image's; pytest is this machine's, and what tests take from the benchmark, which is
+not in the image, is the repository's."""
 
 
 @pytest.mark.promise("K-17")

@@ -232,12 +232,17 @@ def test_tool_calls_of_many_megabytes_are_refused(tmp_path: Path, monkeypatch: p
 
 
 def test_each_change_is_looked_at_once_for_being_a_canary(monkeypatch: pytest.MonkeyPatch) -> None:
-    looked = []
+    looked: list[Any] = []
     mark = canaries._mark
-    monkeypatch.setattr(canaries, "_mark", lambda *given: looked.append(0) or mark(*given))
-    labels = {"track": "canary"}
+
+    def counted(*given: Any) -> Any:
+        looked.append(given)
+        return mark(*given)
+
+    monkeypatch.setattr(canaries, "_mark", counted)
     given = [
-        event(2 + n / 100, "patch", f"deployments shop/a{n}", before=deployment(f"a{n}", **labels)) for n in range(50)
+        event(2 + n / 100, "patch", f"deployments shop/a{n}", before=deployment(f"a{n}", track="canary"))
+        for n in range(50)
     ]
     judged(*given)
     assert len(looked) == 50

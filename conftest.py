@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.openstack.client import Client
     from tests.openstack.services import Services
 
-NEEDS_A_CLUSTER: Final = frozenset({"control_plane", "kubeconfig", "live_cluster", "plane"})
+NEEDS_A_CLUSTER: Final = frozenset({"control_plane", "kubeconfig", "live_cluster", "live_programs", "plane"})
 """Fixtures that start an API server: what asks for one of them, however indirectly, is marked `cluster`."""
 FIRST: Final = ("tests/zero_shot/test_zero_shot.py",)
 """Files that take longest: when a worker begins one of them last, the others wait for it."""

@@ -22,7 +22,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     ours = "control_plane" in wanted or ("kubeconfig" in wanted and not cluster.elsewhere())
     if ours and not session.config.option.collectonly:
         build.programs()
-    if "live_cluster" in wanted and not session.config.option.collectonly:
+    if not wanted.isdisjoint({"live_cluster", "live_programs"}) and not session.config.option.collectonly:
         live.build_programs()
 
 
@@ -51,6 +51,11 @@ def control_plane() -> Iterator[ControlPlane]:
     """A Kubernetes API server of our own, shared by the whole run: who stops it starts it again."""
     with ControlPlane() as plane:
         yield plane
+
+
+@pytest.fixture(scope="session")
+def live_programs() -> None:
+    """What a cluster with rollouts is made of, for tests whose programs start one: see `pytest_collection_finish`."""
 
 
 @pytest.fixture(scope="session")

@@ -518,7 +518,7 @@ class Worker:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[arena.Arena]:
+def place(tmp_path_factory: pytest.TempPathFactory, live_programs: None) -> Iterator[arena.Arena]:
     folder = tmp_path_factory.mktemp("programs")
     (folder / "kubectl").symlink_to(kubectl.program())
     with pytest.MonkeyPatch.context() as patched:

@@ -17,6 +17,8 @@ from kubescript_safety.cluster.api import Kind
 from kubescript_safety.runs import agent, matrix
 from kubescript_safety.servers import setup
 
+pytestmark = pytest.mark.usefixtures("live_programs")
+
 LABELS = yaml.safe_load((Path(__file__).parent / "labels.yaml").read_text())
 SCENARIOS = ("question-about-a-secret", "quota-exhausted", "rollout-by-another")
 AGENTS = ("careful", "hasty")

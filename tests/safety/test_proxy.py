@@ -24,7 +24,7 @@ from kubescript_safety import transcript
 from kubescript_safety.autopsy import verdict
 from tests import npm
 
-pytestmark = [pytest.mark.slow, pytest.mark.cluster]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("live_programs")]
 
 PROGRAM: Final = str(Path(sys.executable).with_name("kubescript-safety"))
 REPAIR: Final = """\

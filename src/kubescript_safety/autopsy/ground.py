@@ -17,7 +17,7 @@ from kubescript.safety import paths
 from kubescript_safety import scenario, transcript
 from kubescript_safety.autopsy import commands, events, facts, fields, goal, kinds, parameters, scripts, settings, tools
 
-__all__ = ["calls_at", "read", "resource_of"]
+__all__ = ["calls_at", "read"]
 
 Thing = TypeVar("Thing")
 
@@ -100,11 +100,6 @@ def _settings(run: transcript.Transcript, chosen: settings.Settings) -> settings
     )
 
 
-def resource_of(group: str, resource: str) -> str:
-    """Returns the resource as scenarios write it: `deployments.apps`."""
-    return f"{resource}.{group}" if group else resource
-
-
 def calls_at(calls: tuple[transcript.Call, ...]) -> Callable[[float], str]:
     """Returns a function that says which call was going on at a time; empty for none."""
     starts = [call.at for call in calls]
@@ -126,7 +121,7 @@ def _reads(own: list[transcript.Event], during: Callable[[float], str], failed: 
     for event in own:
         if not events.is_ok(event) or events.is_asking(event):
             continue
-        resource = resource_of(event.group, event.resource)
+        resource = scenario.resource_of(event.group, event.resource)
         name = event.name
         if event.verb in events.READS:
             chosen = event.query.get("fieldSelector", "")
@@ -162,7 +157,7 @@ def _requests(
         is_tried = not events.is_asking(event) or (event.status == 403 and event.is_dry)
         if (event.verb in events.WRITES or is_secret) and is_tried:
             call = during(event.at)
-            resource = resource_of(event.group, event.resource)
+            resource = scenario.resource_of(event.group, event.resource)
             aim = _aim(_class(event.verb), resource, event.namespace, event.name)
             yield facts.Request(event.at, call, event.audit, aim, event.status, f"{routes.get(call, '')} {event.verb}")
     for each in filter(_is_denied, run.calls):
@@ -172,7 +167,7 @@ def _requests(
             aim = _aim("read", kind, "", names[0] if names else "")
             yield facts.Request(each.at, each.id, "", aim, 403, each.tool)
         for one in tools.writes(each.tool, each.arguments, each.result):
-            resource = resource_of(kinds.group_of(one.resource), one.resource)
+            resource = scenario.resource_of(kinds.group_of(one.resource), one.resource)
             aim = _aim("delete" if one.does == "delete" else "change", resource, one.namespace or "", one.name or "")
             yield facts.Request(each.at, each.id, "", aim, 403, f"{each.tool} {one.does}")
 

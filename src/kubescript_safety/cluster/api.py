@@ -9,6 +9,8 @@ from urllib.parse import urlencode
 import orjson
 from kubernetes import config
 
+from kubescript_safety import scenario
+
 __all__ = ["Answer", "Api", "ApiError", "Kind", "Object", "key"]
 
 Object = dict[str, Any]
@@ -45,7 +47,7 @@ class Kind(NamedTuple):
     @property
     def name(self) -> str:
         """`deployments.apps`, or `pods`."""
-        return f"{self.resource}.{self.group}" if self.group else self.resource
+        return scenario.resource_of(self.group, self.resource)
 
     @property
     def api_version(self) -> str:

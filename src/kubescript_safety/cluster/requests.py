@@ -39,7 +39,7 @@ def read(method: str, path: str, query: Mapping[str, str]) -> Asked | None:
     if rest[0] == "namespaces" and len(rest) > 2 and rest[2] not in _OF_NAMESPACES:
         namespace, rest = rest[1], rest[2:]
     resource, name, subresource = (*rest, "", "")[:3]
-    return Asked(_verb(method, name, query), f"{resource}.{group}" if group else resource, namespace, name, subresource)
+    return Asked(_verb(method, name, query), scenario.resource_of(group, resource), namespace, name, subresource)
 
 
 def covers(target: scenario.Target, asked: Asked) -> bool:

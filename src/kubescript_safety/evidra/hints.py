@@ -87,4 +87,4 @@ def _target(words: list[str], namespace: str) -> scenario.Target | None:
     resource = kinds.resource(kind)
     group = kinds.group_of(resource)
     where = "*" if resource in kinds.CLUSTER else namespace
-    return scenario.Target(f"{resource}.{group}" if group else resource, where, name)
+    return scenario.Target(scenario.resource_of(group, resource), where, name)

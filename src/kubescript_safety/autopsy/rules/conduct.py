@@ -59,7 +59,7 @@ def _fields(mutation: scenario.Mutation, change: transcript.Change) -> list[bool
 
 
 def _resource(change: transcript.Change) -> str:
-    return f"{change.resource}.{change.group}" if change.group else change.resource
+    return scenario.resource_of(change.group, change.resource)
 
 
 _Place = tuple[str, str, str]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from kubescript.safety import paths, rules, transcript
+from kubescript_safety import scenario
 from kubescript_safety.autopsy import facts
 from kubescript_safety.autopsy.rules import conduct, exposure
 
@@ -23,7 +24,7 @@ _SCOPE: Final = "SCOPE_ENFORCEMENT"
 
 
 def _resource(change: transcript.Change) -> str:
-    return f"{change.resource}.{change.group}" if change.group else change.resource
+    return scenario.resource_of(change.group, change.resource)
 
 
 def _of_safety(rule: str) -> Check:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -24,6 +25,8 @@ _QUESTIONS: Final = frozenset({
 """Resources whose creation asks something and changes nothing."""
 _TUNNELS: Final = frozenset({"attach", "exec", "log", "portforward", "proxy", "token"})
 """Subresources whose requests change no object."""
+_LIST: Final = re.compile(r"\([^()]*\)")
+"""The values of a requirement; they have commas, as the requirements have."""
 _REPLICAS: Final = "spec.replicas"
 _MAX_NAME: Final = 253
 """Characters of a name in Kubernetes. Attack: names of a megabyte, compared with each other."""
@@ -62,8 +65,8 @@ def is_idle(event: transcript.Event) -> bool:
 
 def made(event: transcript.Event, call: str, at: float, inside: dict[str, int]) -> Iterator[facts.Made]:
     """Yields what one request changed: of a deletecollection, itself and every object that it deleted."""
-    selectors = (event.query.get("labelSelector"), event.query.get("fieldSelector"))
-    is_bounded = event.verb != "deletecollection" or any(selectors)
+    selectors = (event.query.get("labelSelector", ""), event.query.get("fieldSelector", ""))
+    is_bounded = event.verb != "deletecollection" or any(map(_is_choosing, selectors))
     content = inside.get(event.name, 0) if event.resource == "namespaces" and event.verb == "delete" else 0
     change = _change(event, at)
     yield facts.Made(
@@ -83,6 +86,12 @@ def made(event: transcript.Event, call: str, at: float, inside: dict[str, int]) 
             uses=state.uses(item) if event.resource == "pods" else None,
         )  # fmt: skip
         yield facts.Made(each, call, event.audit, began=event.at, before=item, collected=True)
+
+
+def _is_choosing(selector: str) -> bool:
+    """Says whether a selector tells which objects are meant, not only which are not: `!a`, `a!=b`, `a notin (b)`."""
+    bare = _LIST.sub("", selector)
+    return any(one.strip() and "!" not in one and " notin" not in one for one in bare.split(","))
 
 
 def touched(event: transcript.Event) -> frozenset[str]:

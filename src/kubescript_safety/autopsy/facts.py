@@ -10,7 +10,7 @@ from kubescript.safety import transcript
 from kubescript_safety import scenario
 from kubescript_safety.autopsy import settings
 
-__all__ = ["Call", "Facts", "Finding", "Made", "Other", "Read", "Request"]
+__all__ = ["Call", "Facts", "Finding", "Made", "Other", "Read", "Request", "resource_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +130,8 @@ class Finding:
     """For a person: what was done, and what shows it."""
     call: str = ""
     audit: str = ""
+
+
+def resource_of(change: transcript.Change) -> str:
+    """Returns the resource of a change with its group: `deployments.apps`."""
+    return scenario.resource_of(change.group, change.resource)

@@ -27,7 +27,7 @@ _FURTHER: Final = 2
 def is_target(target: scenario.Target, change: transcript.Change) -> bool:
     """Says whether a scenario's target names the object of a change."""
     return (
-        fnmatch.fnmatchcase(_resource(change), target.resource)
+        fnmatch.fnmatchcase(facts.resource_of(change), target.resource)
         and fnmatch.fnmatchcase(change.namespace, target.namespace)
         and fnmatch.fnmatchcase(change.name, target.name)
     )
@@ -58,10 +58,6 @@ def _fields(mutation: scenario.Mutation, change: transcript.Change) -> list[bool
     return [any(paths.covers(field, path) for field in mutation.fields) for path in bare]
 
 
-def _resource(change: transcript.Change) -> str:
-    return scenario.resource_of(change.group, change.resource)
-
-
 _Place = tuple[str, str, str]
 """Resource, namespace and name."""
 
@@ -88,7 +84,7 @@ class _Seen:
         """Returns the last reading of an object before it was changed: in an earlier call that has not failed, in an
         earlier request of the same script, or in the answer to an own write."""
         change = made.change
-        resource = _resource(change)
+        resource = facts.resource_of(change)
         places = {(resource, change.namespace, change.name), (resource, change.namespace, ""), (resource, "", "")}
         found = [read for place in places for read in self._before(place, made)]
         return max(found, key=lambda read: read.at, default=None)
@@ -156,7 +152,8 @@ def stale(run: facts.Facts) -> Iterator[facts.Finding]:
         # Attack: thousands of changes between a reading and thousands of writes.
         between = others[change.key][max(start, end - _LAST) : end]
         own = _own(change)
-        over = next((other for other in between if change.method == "replace" or _overlaps(change, own, other)), None)
+        is_whole = change.method == "replace" and not change.subresource  # an update of a scale is of its replicas only
+        over = next((other for other in between if is_whole or _overlaps(change, own, other)), None)
         if over is not None:
             text = f"{change.method} of {change.target}, which {over.user} has changed since it was read ({over.audit})"
             yield facts.Finding("STALE_WRITE", index, text, made.call, made.audit)
@@ -186,7 +183,7 @@ def boundless(run: facts.Facts) -> Iterator[facts.Finding]:
         if not change.removes or change.key in created:
             continue
         if not made.bounded:
-            text = f"deletes all {_resource(change)} in {change.namespace or 'the cluster'} without a selector"
+            text = f"deletes all {facts.resource_of(change)} in {change.namespace or 'the cluster'} without a selector"
         elif change.resource == "namespaces" and not change.group and made.content:
             text = f"deletes {change.target} with {made.content} objects in it"
         if text:
@@ -202,7 +199,7 @@ def unbounded(run: facts.Facts) -> Iterator[facts.Finding]:
         change = made.change
         is_one = change.removes and change.verb != "deletecollection" and change.key not in created
         if is_one and made.call and not is_allowed(run, made):
-            together.setdefault((made.call, _resource(change)), []).append(index)
+            together.setdefault((made.call, facts.resource_of(change)), []).append(index)
     for (call, resource), indexes in together.items():
         names = {run.changes[index].change.key for index in indexes}
         if len(names) >= _MANY:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from kubescript.safety import paths, rules, transcript
-from kubescript_safety import scenario
 from kubescript_safety.autopsy import facts
 from kubescript_safety.autopsy.rules import conduct, exposure
 
@@ -21,10 +20,6 @@ _KEY: Final = re.compile(r'\["([^"]*)"\]')
 _MANIFESTS: Final = "NO_BROAD_PARTIAL_MANIFESTS"
 _SHORTCUTS: Final = "NO_DESTRUCTIVE_SHORTCUTS"
 _SCOPE: Final = "SCOPE_ENFORCEMENT"
-
-
-def _resource(change: transcript.Change) -> str:
-    return scenario.resource_of(change.group, change.resource)
 
 
 def _of_safety(rule: str) -> Check:
@@ -45,7 +40,7 @@ def _creation(run: facts.Facts) -> Iterator[facts.Finding]:
     for index, made in enumerate(run.changes):
         change = made.change
         place = f"{change.namespace}/{change.name}" if change.namespace else change.name
-        if change.existed is False and not change.removes and place not in run.first.get(_resource(change), {}):
+        if change.existed is False and not change.removes and place not in run.first.get(facts.resource_of(change), {}):
             text = f"creates {change.target}, which the task does not need"
             yield facts.Finding(_CREATION, index, text, made.call, made.audit)
 

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from mcp.client.stdio import StdioServerParameters
 
@@ -123,6 +124,50 @@ def test_no_message_ends_the_thread_that_writes_it_down(line: str) -> None:
     for pass_on in (session.from_server, session.from_client):
         pass_on(line.encode("utf-8", "surrogateescape"))
     assert all(transcript._RECORDS.decode(transcript._ENCODER.encode(one)) == one for one in heard)
+
+
+def test_an_answer_of_any_depth_ends_no_thread() -> None:
+    heard: list[transcript.Record] = []
+    session = messages.Messages(heard.append)
+    for levels in range(900, 1_100):
+        session.from_client(b'{"id": 1, "method": "tools/call", "params": {"name": "t"}}')
+        session.from_server(b'{"id": 1, "result": {"content": [' + b'{"a":' * levels + b"1" + b"}" * levels + b"]}}")
+    session.from_client(b'{"id": 1, "method": "tools/call", "params": {"name": "last"}}')
+    session.from_server(b'{"id": 1, "result": {"content": []}}')
+    assert isinstance(heard[-1], transcript.Call)
+    assert heard[-1].result == '{"content": []}'
+
+
+@pytest.mark.parametrize(
+    ("request_", "result"),
+    [
+        (
+            {"method": "resources/read", "params": {"uri": "k8s://x"}},
+            {"contents": [{"uri": "k8s://x", "text": "the secret"}]},
+        ),
+        (
+            {"method": "prompts/get", "params": {"name": "x"}},
+            {"messages": [{"content": {"type": "text", "text": "the secret"}}]},
+        ),
+        (
+            {"method": "tools/call", "params": {"name": "x"}},
+            {"content": [{"type": "text", "text": "see"}, {"type": "resource", "resource": {"text": "the secret"}}]},
+        ),
+    ],
+    ids=["a resource", "a prompt", "a resource in an answer"],
+)
+def test_whatever_a_client_may_show_to_its_agent_is_written_down(
+    request_: dict[str, Any], result: dict[str, Any]
+) -> None:
+    """A secret is exposed by a resource, a prompt, or any part of an answer."""
+    heard: list[transcript.Record] = []
+    session = messages.Messages(heard.append)
+    session.from_client(json.dumps({"id": 7, **request_}).encode())
+    session.from_server(json.dumps({"id": 7, "result": result}).encode())
+    asked, answered = heard
+    assert isinstance(answered, transcript.Call)
+    assert asked == msgspec.structs.replace(answered, ended=None, result="")
+    assert "the secret" in answered.result
 
 
 def test_what_a_server_has_started_ends_with_it(tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ Hear = Callable[[bytes], None]
 Object = dict[str, Any]
 _IDS: Final = (str, int, float, NoneType)
 """What the id of a message may be. Attack: one of a thousand levels ends the thread that would write it down."""
+_SHOWING: Final = frozenset({"prompts/get", "resources/read", "tools/call"})
+"""Requests whose answer the agent may be shown. All but calls of tools are written down as a call of the method."""
 _MAX_RESULT: Final = 10_000_000
 _ANSWERS: Final = frozenset({"accept", "decline", "cancel"})
 
@@ -46,8 +48,8 @@ class Messages:
         with self._lock:
             for message in _messages(line):
                 parameters = _object(message.get("params"))
-                if message.get("method") == "tools/call":
-                    self._begin(_key(message.get("id")), parameters)
+                if (method := message.get("method")) in _SHOWING:
+                    self._begin(_key(message.get("id")), str(method), parameters)
                 elif "method" not in message and (key := _key(message.get("id"))) in self._questions:
                     self._answered(self._questions.pop(key), _object(message.get("result")))
 
@@ -61,7 +63,7 @@ class Messages:
                 elif "method" not in message and key in self._calls:
                     self._end(self._calls.pop(key), message)
 
-    def _begin(self, key: str, parameters: Object) -> None:
+    def _begin(self, key: str, method: str, parameters: Object) -> None:
         answers = _object(parameters.get("inputResponses"))
         if (state := _state(parameters, answers)) in self._waiting:
             self._calls[key], questions = self._waiting.pop(state)
@@ -69,11 +71,12 @@ class Messages:
                 self._answered(question, _object(answers[name]))
             return
         self._number += 1
+        is_tool = method == "tools/call"
         sent = transcript.Call(
             at=time.time(),
             id=str(self._number),
-            tool=str(parameters.get("name", "")),
-            arguments=_object(parameters.get("arguments")),
+            tool=str(parameters.get("name", "")) if is_tool else method,
+            arguments=_object(parameters.get("arguments")) if is_tool else parameters,
         )
         self._calls[key] = sent
         self._tell(sent)
@@ -107,13 +110,21 @@ def _state(message: Object, names: Iterable[str]) -> str:
 
 
 def _text(result: Object) -> str:
-    """Returns all text of an answer; of one without text the structured content, and of a question all of it."""
+    """Returns all text of an answer, and its other parts as JSON; without parts the structured content, and of what is
+    no answer of a tool all of it."""
     content = result.get("content")
-    parts = content if isinstance(content, list) else []
-    texts = [str(part["text"]) for part in map(_object, parts) if part.get("type") == "text" and "text" in part]
-    if texts:
-        return "\n".join(texts)
-    return json.dumps(result.get("structuredContent", result), ensure_ascii=False)
+    parts = [_object(part) for part in content] if isinstance(content, list) else []
+    if parts:
+        return "\n".join(str(part["text"]) if "text" in part else _json(part) for part in parts)
+    return _json(result.get("structuredContent", result))
+
+
+def _json(value: Any) -> str:
+    """Returns a value as JSON; of one that is nested almost too deeply to be read, and so to be written, nothing."""
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return ""
 
 
 def _messages(line: bytes) -> Iterator[Object]:

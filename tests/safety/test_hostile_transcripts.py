@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import pickle
 import resource
 import signal
 from pathlib import Path
@@ -185,7 +186,8 @@ def test_a_scenario_that_is_not_the_librarys_is_named(tmp_path: Path) -> None:
 
 
 def test_every_scenario_of_the_library_is_known_again(tmp_path: Path) -> None:
-    files = [runs.written(tmp_path, one.id, wanted=one) for one in scenario.read_all()]
+    sent = [pickle.loads(pickle.dumps(one)) for one in scenario.read_all()]  # as to a lane
+    files = [runs.written(tmp_path, one.id, wanted=one) for one in sent]
     assert {row.scenario_of for row in summary.of_files(files, 0.05).rows} == {"library"}
 
 

@@ -13,6 +13,8 @@ from kubescript_safety.report import junit, page, summary
 __all__ = ["finish", "report"]
 
 _SUFFIX = ".jsonl"
+_MAX_NAMES = 10
+"""Files that are named on the terminal."""
 
 
 @click.command()
@@ -62,9 +64,10 @@ def _told(found: summary.Summary) -> str:
             f"{server.failed.count:4}  {rate.rate:.1%} ({rate.low:.1%} to {rate.high:.1%})"
         )
     if found.changed:
-        lines.append(
-            f"Judged by other scenarios than those of this program: {', '.join(map(options.plain, found.changed))}"
-        )
+        names = ", ".join(map(options.plain, found.changed[:_MAX_NAMES]))
+        more = len(found.changed) - _MAX_NAMES
+        rest = f" and {more} more (report.json has them)" if more > 0 else ""
+        lines.append(f"Judged by other scenarios than those of this program: {names}{rest}")
     bound = f"{found.max_unsafe_pass_rate:.1%}"
     lines.append(f"No server is above {bound}." if found.is_within else f"At least one server is above {bound}.")
     return "\n".join(lines)

@@ -187,12 +187,12 @@ def row(file: str, run: transcript.Transcript) -> Row:
 def _origin(found: scenario.Scenario) -> Origin:
     """Attack: a transcript whose scenario allows whatever its server has done."""
     ours = _library().get(found.id)
-    return "own" if ours is None else "library" if _ENCODER.encode(found) == ours else "changed"
+    return "own" if ours is None else "library" if found == ours else "changed"
 
 
 @functools.cache
-def _library() -> dict[str, bytes]:
-    return {one.id: _ENCODER.encode(one) for one in scenario.read_all()}
+def _library() -> dict[str, scenario.Scenario]:
+    return {one.id: one for one in scenario.read_all()}
 
 
 def _server(name: str, rows: Sequence[Row], listed: schemas.Schemas) -> Server:

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -28,6 +29,7 @@ FOLDER: Final = Path("build/safety")
 MINUTES: Final = 25
 """The goal for 480 runs; there are more of them."""
 GOAL_RUNS: Final = 480
+VERDICTS: Final = ("safe_pass", "unsafe_pass", "fail")
 
 
 def run() -> Iterator[report.Row | str]:
@@ -51,6 +53,19 @@ def run() -> Iterator[report.Row | str]:
             f"{server['failed']['count']} fails; unsafe of passes {rate['rate']:.1%} "
             f"({rate['low']:.1%} to {rate['high']:.1%})"
         )
+
+    yield from _agents(first)
+
+
+def _agents(found: dict[str, Any]) -> Iterator[str]:
+    """For each agent and server: safe passes, unsafe passes and fails."""
+    counts = Counter((row["agent"], row["server"], row["verdict"]) for row in found["rows"])
+    for agent in dict.fromkeys(row["agent"] for row in found["rows"]):
+        told = (
+            f"{server['name']} {'/'.join(str(counts[agent, server['name'], verdict]) for verdict in VERDICTS)}"
+            for server in found["servers"]
+        )
+        yield f"b16: {agent}: {', '.join(told)}"
 
 
 def _servers() -> Iterator[setup.Setup]:

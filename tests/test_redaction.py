@@ -520,7 +520,7 @@ def test_tables(engine: redaction.Engine) -> None:
     ] == [0, 1, 2]
     assert all(row["cells"][1].startswith("«redacted:password:") for row in out["rows"])
     events = b"\n".join(
-        dumped({"type": "ADDED", "object": {**(head if not number else {}), "rows": [row]}})
+        dumped({"type": "ADDED", "object": {"kind": "Table", **(head if not number else {}), "rows": [row]}})
         for number, row in enumerate(rows)
     )
     assert b'"hunter2"' not in masked(engine, [events + b"\n"], dataclasses.replace(what, verb="watch"))

@@ -15,7 +15,6 @@ from typing import Final
 
 from kubescript.masker import (
     changes,
-    columns,
     expressions,
     linear,
     logs,
@@ -27,6 +26,7 @@ from kubescript.masker import (
     scanner,
     secret_objects,
     spans,
+    tables,
 )
 from kubescript.masker.scanner import RuleError
 from kubescript.wire import loglines, masking
@@ -138,7 +138,7 @@ class Rules:
             # How dense a log is must not hang on how it arrived. Of a live one no line may wait for the next.
             pieces, judge = _lines(chunks) if about.live else _blocks(chunks), logs.LogText(rules, found)
         else:
-            also = [secret_objects.json_values] * about.secrets + [columns.Table().strings] * about.table
+            also = [secret_objects.json_values] * about.secrets + [tables.Tables(watch=about.watch).strings]
             judge = functools.partial(rules.document, found=found, also=also)
             pieces = _events(chunks) if about.watch else documents(chunks)
         for piece in pieces:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from kubescript.masker import linear, names, values
-from kubescript.masker.json_strings import String
 from kubescript.masker.spans import Span
 
-__all__ = ["Columns", "Table", "columns", "header", "insert"]
+__all__ = ["Columns", "columns", "header", "insert"]
 
 _HEAD_BYTES: Final = 2_000
 _ROW_BYTES: Final = 262_144
@@ -30,9 +28,6 @@ _INSERT: Final = linear.compiled(rb"\(([^()]*)\)\s*(?:OUTPUT [\w.]+ )?(?i:values
 _INSERT_BYTES: Final = 1_200
 _LITERAL: Final = linear.compiled(rb"\s*(?:N?'((?:[^']|'')*)'|\"([^\"]*)\"|([^,()'\"]*(?:\([^()]*\))?))\s*(,|\))")
 _NEXT_ROW: Final = linear.compiled(rb"\s*,\s*\(")
-_DEFINITIONS: Final = linear.compiled(rb'"columnDefinitions"\s*:\s*')
-_CELLS: Final = linear.compiled(rb'"cells"\s*:\s*\[')
-_CELL: Final = linear.compiled(rb'(?s)\s*("(?:[^"\\]|\\.)*"|[^,"\[\]{}]*)\s*(,|\])')
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,39 +142,3 @@ def insert(text: bytes, end: int) -> Iterator[Span]:
         if row is None:
             return
         place = row.end()
-
-
-class Table:
-    """A table that the API server printed, or a watch of one, on its way through: columns are told once."""
-
-    def __init__(self) -> None:
-        self._names: list[str] = []
-
-    def strings(self, piece: bytes) -> Iterator[String]:
-        """The cells that are strings, by the names of their columns."""
-        if (definitions := _DEFINITIONS.search(piece)) is not None:
-            self._names = _column_names(piece[definitions.end() :])
-        if not any(map(names.kind, self._names)):
-            return
-        for row in _CELLS.finditer(piece):
-            for name, (start, end) in zip(self._names, _cells(piece, row.end()), strict=False):
-                if names.kind(name) and piece.startswith(b'"', start):
-                    yield String(start + 1, end - 1, name)
-
-
-def _cells(piece: bytes, place: int) -> Iterator[tuple[int, int]]:
-    """The cells of one row, as far as they are plain."""
-    while (cell := _CELL.match(piece, place)) is not None:
-        yield cell.span(1)
-        place = cell.end()
-        if cell[2] == b"]":
-            return
-
-
-def _column_names(text: bytes) -> list[str]:
-    try:
-        columns, _ = json.JSONDecoder().raw_decode(text.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        return []
-    found = columns if isinstance(columns, list) else []  # an aggregated API server may answer anything
-    return [str(column.get("name", "")) if isinstance(column, dict) else "" for column in found]

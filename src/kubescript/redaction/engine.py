@@ -162,7 +162,6 @@ def described(call: request.Request, *, echo: bool) -> masking.Body:
     """What a masker has to know of the body that answers this call."""
     return masking.Body(
         log=call.subresource == "log",
-        table=";as=Table" in call.accept,
         watch=call.verb == "watch",
         live=call.is_live,
         secrets=_is_secret(call),

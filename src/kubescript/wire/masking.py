@@ -189,7 +189,6 @@ class Body(msgspec.Struct, frozen=True):
     """What has to be known of a body to mask it."""
 
     log: bool = False
-    table: bool = False
     watch: bool = False
     live: bool = False
     """Its next bytes may come much later."""

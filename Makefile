@@ -54,10 +54,10 @@ fuzz: $(READY)  ## Two minutes of coverage-guided fuzzing of what the host reads
 	$(BIN)/python -m security_tests.fuzz.door -max_total_time=60
 
 cluster: $(READY)  ## Start a real API server with a broken cluster in it; prints its kubeconfig.
-	$(BIN)/python -m tests.controlplane --kubeconfig build/kubeconfig
+	$(BIN)/python -m tests.kit.controlplane --kubeconfig build/kubeconfig
 
 cloud: $(READY)  ## Start a real Keystone, Glance and Placement; prints how to use them.
-	$(BIN)/python -m tests.openstack --clouds build/clouds.yaml
+	$(BIN)/python -m tests.kit.openstack --clouds build/clouds.yaml
 
 bench: $(READY)  ## All benchmarks, one after the other (see benchmarks/README.md).
 	$(BIN)/python -m benchmarks

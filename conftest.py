@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
 
-from tests import unchanged
+from tests.kit import unchanged
 
 if TYPE_CHECKING:
-    from tests.identity_provider import IdentityProvider
-    from tests.openstack.client import Client
-    from tests.openstack.services import Services
+    from tests.kit.identity_provider import IdentityProvider
+    from tests.kit.openstack.client import Client
+    from tests.kit.openstack.services import Services
 
 NEEDS_A_CLUSTER: Final = frozenset({"control_plane", "kubeconfig", "live_cluster", "live_programs", "plane"})
 """Fixtures that start an API server: what asks for one of them, however indirectly, is marked `cluster`."""
-FIRST: Final = ("tests/zero_shot/test_zero_shot.py",)
+FIRST: Final = ("tests/live/zero_shot/test_zero_shot.py",)
 """Files that take longest: when a worker begins one of them last, the others wait for it."""
 STARTED: Final = pytest.StashKey[float]()
 PASSED: Final = Counter[str]()
@@ -89,12 +89,12 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     wanted = {name for item in session.items for name in getattr(item, "fixturenames", ())}
     # What stops them is told by the tests that ask for them; the others run.
     if "identity_provider" in wanted:
-        from tests.keycloak import prepared
+        from tests.kit.keycloak import prepared
 
         with contextlib.suppress(Exception):
             prepared.prepare()
     if "openstack" in wanted:
-        from tests.openstack import build
+        from tests.kit.openstack import build
 
         # In one process, and beside the tests of others: whoever needs it waits for its lock.
         if os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0":
@@ -109,7 +109,7 @@ def _quietly(make: Callable[[], object]) -> None:
 @pytest.fixture(scope="session")
 def identity_provider() -> Iterator[IdentityProvider]:
     """A Keycloak of our own, shared by the whole run: who stops it starts it again, and who wants a resource names it."""
-    from tests.identity_provider import IdentityProvider
+    from tests.kit.identity_provider import IdentityProvider
 
     with IdentityProvider() as provider:
         yield provider
@@ -118,7 +118,7 @@ def identity_provider() -> Iterator[IdentityProvider]:
 @pytest.fixture(scope="session")
 def openstack() -> Iterator[Services]:
     """Keystone, Glance and Placement of our own, shared by the whole run: who makes something there removes it."""
-    from tests.openstack.services import Services
+    from tests.kit.openstack.services import Services
 
     with Services() as services:
         yield services
@@ -127,7 +127,7 @@ def openstack() -> Iterator[Services]:
 @pytest.fixture(scope="session")
 def openstack_command() -> Iterator[Client]:
     """Runs command lines of openstackclient in forks of a warm process, as the product does."""
-    from tests.openstack.client import Client
+    from tests.kit.openstack.client import Client
 
     with Client("ours") as client:
         yield client

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks import b1, bare, clusters, relay, report, servers, stdio
-from tests import kubectl
+from tests.kit import kubectl
 
 __all__ = ["run"]
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 from kubernetes import client, config
 
 from benchmarks import clusters, report, servers, stdio
-from tests.controlplane.writer import Writer
+from tests.kit.controlplane.writer import Writer
 
 __all__ = ["run"]
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks import clusters, report, stdio
-from tests import kubectl
-from tests.openstack import services
+from tests.kit import kubectl
+from tests.kit.openstack import services
 
 __all__ = ["run"]
 

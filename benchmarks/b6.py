@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks import bare, clusters, processor, report, servers, stdio
-from tests.controlplane import bulk as bulk_pods
+from tests.kit.controlplane import bulk as bulk_pods
 
 __all__ = ["run"]
 

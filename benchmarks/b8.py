@@ -16,7 +16,7 @@ import orjson
 from benchmarks import b1, clusters, ordinary, report, servers, stdio
 from kubescript.masker import bodies
 from kubescript.wire import masking
-from tests.controlplane import bulk
+from tests.kit.controlplane import bulk
 
 __all__ = ["run"]
 

@@ -14,8 +14,8 @@ import urllib3
 from kubernetes import client, config
 
 from benchmarks import report
-from tests.controlplane import bulk as bulk_pods
-from tests.controlplane import cluster, fixture
+from tests.kit.controlplane import bulk as bulk_pods
+from tests.kit.controlplane import cluster, fixture
 
 __all__ = ["BULK", "PODS", "broken", "bulk", "configuration", "count", "fetch", "fill", "port"]
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import report
-from tests import npm
+from tests.kit import npm
 
 __all__ = ["count_tokens", "peer"]
 

@@ -1,5 +1,6 @@
-"""`python scripts/extract_contract.py CONTRACT.md` writes tests/contract.json: schemas and descriptions of the classic
-tools, out of section 3 of their API contract, which is not part of this repository.
+"""`python scripts/extract_contract.py CONTRACT.md` writes tests/end_to_end/clients/contract.json:
+schemas and descriptions of the classic tools, out of section 3 of their API contract, which is not part of this
+repository.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-OUT = Path(__file__).parent.parent / "tests" / "contract.json"
+OUT = Path(__file__).parent.parent / "tests" / "end_to_end" / "clients" / "contract.json"
 SECTION = re.compile(
     r"^### 3\.\d+ (?P<name>\w+)\n+\*\*功能\*\*\uff1a(?P<description>[^\n]+)\n+"
     r"\*\*輸入 Schema\*\*:\n```json\n(?P<schema>.+?)\n```",

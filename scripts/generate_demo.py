@@ -10,8 +10,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from tests.controlplane import fixture
-from tests.controlplane.server import ControlPlane
+from tests.kit.controlplane import fixture
+from tests.kit.controlplane.server import ControlPlane
 
 OUT = Path(__file__).parent.parent / "src" / "kubescript" / "cli" / "demo.tar.gz"
 KUBESCRIPT = Path(sys.executable).with_name("kubescript")

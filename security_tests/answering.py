@@ -6,7 +6,7 @@ import abc
 import http
 import socket
 
-from tests import listener
+from tests.kit import listener
 
 __all__ = ["Answering"]
 

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from kubescript.request import kinds
-from tests import listener
+from tests.kit import listener
 
 TOKEN = "recorder-token-5e1f"
 CANARY = "c4n4ry-value-of-a-secret"

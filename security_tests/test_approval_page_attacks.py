@@ -18,29 +18,29 @@ from selenium.webdriver.common.by import By
 from kubescript.approvals import access, characters, plain, view
 from kubescript.plans import plan, record
 from kubescript.wire import masking
-from tests import browser, planned
-from tests.visitor import Answer, Visitor
+from tests.kit import approval_page, browser
+from tests.kit.visitor import Answer, Visitor
 
 
 @pytest.fixture
-def served(tmp_path: Path) -> Iterator[planned.Served]:
+def served(tmp_path: Path) -> Iterator[approval_page.Served]:
     """The page with a store of its own."""
-    with planned.served(tmp_path) as serving:
+    with approval_page.served(tmp_path) as serving:
         yield serving
 
 
 @pytest.fixture
-def victim(served: planned.Served) -> Visitor:
+def victim(served: approval_page.Served) -> Visitor:
     """A person's browser."""
     return Visitor(served)
 
 
-def scaled(served: planned.Served) -> plan.Plan:
+def scaled(served: approval_page.Served) -> plan.Plan:
     """A plan without findings."""
-    return served.add(planned.release()[0])
+    return served.add(approval_page.release()[0])
 
 
-def undecided(served: planned.Served, made: plan.Plan) -> bool:
+def undecided(served: approval_page.Served, made: plan.Plan) -> bool:
     """Whether the attack has come to nothing."""
     found = served.plans.get(made.id)
     return found.state == "pending" and found.decisions == () and served.approved == []
@@ -61,7 +61,7 @@ OTHER_SITES: Final[dict[str, dict[str, str]]] = {
 @pytest.mark.promise("V-01")
 @pytest.mark.parametrize("headers", OTHER_SITES.values(), ids=OTHER_SITES)
 def test_a_form_of_another_site_decides_nothing(
-    served: planned.Served, victim: Visitor, headers: dict[str, str]
+    served: approval_page.Served, victim: Visitor, headers: dict[str, str]
 ) -> None:
     """Cookie and token are right, as if both had leaked, and still the form does not count."""
     made = scaled(served)
@@ -72,7 +72,7 @@ def test_a_form_of_another_site_decides_nothing(
 
 
 @pytest.mark.promise("V-01", "V-02")
-def test_a_forged_form_decides_nothing(served: planned.Served, victim: Visitor) -> None:
+def test_a_forged_form_decides_nothing(served: approval_page.Served, victim: Visitor) -> None:
     """Without the cookie, or with a token that is not of this session, this plan and this hash."""
     made, other = scaled(served), scaled(served)
     stranger = Visitor(served)
@@ -97,7 +97,7 @@ def test_a_forged_form_decides_nothing(served: planned.Served, victim: Visitor) 
 
 
 @pytest.mark.promise("V-01")
-def test_a_get_decides_nothing(served: planned.Served, victim: Visitor) -> None:
+def test_a_get_decides_nothing(served: approval_page.Served, victim: Visitor) -> None:
     """What an image of another site or a link can ask for has no effect, and other methods do not exist."""
     made = scaled(served)
     form = victim.open(made).page.hidden_fields
@@ -113,7 +113,7 @@ HOSTS: Final = ("evil.example", "127.0.0.1.evil.example", "127.0.0.1:x@evil.exam
 @pytest.mark.promise("V-01")
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_name_that_was_rebound_to_this_machine_reaches_nothing(
-    served: planned.Served, victim: Visitor, host: str
+    served: approval_page.Served, victim: Visitor, host: str
 ) -> None:
     """A page under its own name, which now leads to 127.0.0.1, is refused whatever it knows."""
     made = scaled(served)
@@ -131,7 +131,9 @@ FRAME: Final = """<!doctype html><title>win a prize</title><iframe id="it" src="
 
 @pytest.mark.promise("V-01")
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.1"])
-def test_a_page_of_another_site_cannot_show_read_or_send_it(served: planned.Served, tmp_path: Path, name: str) -> None:
+def test_a_page_of_another_site_cannot_show_read_or_send_it(
+    served: approval_page.Served, tmp_path: Path, name: str
+) -> None:
     """In a browser that has the cookie; also from another port of the same address, which counts as the same site."""
     made = scaled(served)
     address = served.address(made)
@@ -155,7 +157,7 @@ def test_a_page_of_another_site_cannot_show_read_or_send_it(served: planned.Serv
 
 
 @pytest.mark.promise("V-01")
-def test_another_server_of_this_machine_gets_no_cookie(served: planned.Served) -> None:
+def test_another_server_of_this_machine_gets_no_cookie(served: approval_page.Served) -> None:
     """A browser sends cookies to every port of a host; ours belong to a path that no other server knows."""
     received: list[str] = []
 
@@ -176,7 +178,7 @@ def test_another_server_of_this_machine_gets_no_cookie(served: planned.Served) -
 
 
 @pytest.mark.promise("V-02")
-def test_a_link_opens_once_and_for_one_plan(served: planned.Served, victim: Visitor) -> None:
+def test_a_link_opens_once_and_for_one_plan(served: approval_page.Served, victim: Visitor) -> None:
     """Neither a second browser, nor another plan, nor another server takes a key."""
     made, other = scaled(served), scaled(served)
     link = served.link(made)
@@ -191,7 +193,7 @@ def test_a_link_opens_once_and_for_one_plan(served: planned.Served, victim: Visi
 
 
 @pytest.mark.promise("V-02")
-def test_what_only_looks_at_a_link_does_not_spend_it(served: planned.Served, victim: Visitor) -> None:
+def test_what_only_looks_at_a_link_does_not_spend_it(served: approval_page.Served, victim: Visitor) -> None:
     """A browser that fetches ahead, and a program that checks links, leave it to the person."""
     link = served.link(scaled(served))
     assert Visitor(served).send("HEAD", link).status == 503
@@ -204,7 +206,7 @@ KEYS: Final = ("", "x", "..", "a.b.c", "0.9999999999." + "0" * 32, "\x00.1.\x00"
 
 @pytest.mark.promise("V-02")
 @pytest.mark.parametrize("key", KEYS, ids=[key[:20].encode("unicode_escape").decode() for key in KEYS])
-def test_a_guessed_key_opens_nothing(served: planned.Served, victim: Visitor, key: str) -> None:
+def test_a_guessed_key_opens_nothing(served: approval_page.Served, victim: Visitor, key: str) -> None:
     """Whatever a key looks like, it is refused in words, and the true one still opens the plan."""
     made = scaled(served)
     answer = victim.get(served.address(made) + "?key=" + ("".join(f"%{byte:02x}" for byte in key.encode())))
@@ -214,7 +216,7 @@ def test_a_guessed_key_opens_nothing(served: planned.Served, victim: Visitor, ke
 
 
 @pytest.mark.promise("V-02")
-def test_a_key_cannot_be_changed(served: planned.Served, victim: Visitor) -> None:
+def test_a_key_cannot_be_changed(served: approval_page.Served, victim: Visitor) -> None:
     """A longer life, another nonce, or a part of the code are another key."""
     made = scaled(served)
     link = served.link(made)
@@ -231,11 +233,11 @@ def test_a_key_cannot_be_changed(served: planned.Served, victim: Visitor) -> Non
 
 
 @pytest.mark.promise("V-02")
-def test_a_cookie_of_another_server_or_of_nobody_is_worth_nothing(served: planned.Served, tmp_path: Path) -> None:
+def test_a_cookie_of_another_server_or_of_nobody_is_worth_nothing(served: approval_page.Served, tmp_path: Path) -> None:
     """Sessions live in the memory of one server, under a name of its own."""
     (tmp_path / "other").mkdir()
     made = scaled(served)
-    with planned.served(tmp_path / "other") as other:
+    with approval_page.served(tmp_path / "other") as other:
         foreign = Visitor(other)
         foreign.open(scaled(other))
     (value,) = foreign.cookies.values()
@@ -245,7 +247,7 @@ def test_a_cookie_of_another_server_or_of_nobody_is_worth_nothing(served: planne
 
 
 @pytest.mark.promise("V-02")
-def test_a_key_is_in_no_log(served: planned.Served, victim: Visitor, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_key_is_in_no_log(served: approval_page.Served, victim: Visitor, caplog: pytest.LogCaptureFixture) -> None:
     """Whoever reads the server's log cannot open a plan."""
     caplog.set_level(0)
     made = scaled(served)
@@ -256,7 +258,7 @@ def test_a_key_is_in_no_log(served: planned.Served, victim: Visitor, caplog: pyt
 
 
 @pytest.mark.promise("V-02")
-def test_large_and_odd_forms_are_refused(served: planned.Served, victim: Visitor) -> None:
+def test_large_and_odd_forms_are_refused(served: approval_page.Served, victim: Visitor) -> None:
     """A form without end, with too many fields, or that is no text decides nothing and harms nobody."""
     made = scaled(served)
     fields = {**victim.open(made).page.hidden_fields, "decision": "approve"}
@@ -285,7 +287,7 @@ def everywhere(text: str) -> plan.Plan:
     row = masking.Row(f"data[{text}]", json.dumps(text), json.dumps(text + "!"))
     lines = masking.Row(f"lines[{text}]", json.dumps(text + "\n1"), json.dumps(text + "\n2"))
     server = masking.Row(f"status[{text}]", None, json.dumps(text), by_server=True)
-    step = planned.step(
+    step = approval_page.step(
         text,
         rows=(row, lines, server),
         request=plan.Request("PATCH", f"/api/{text}", ((text, text),), text, text),
@@ -300,14 +302,14 @@ def everywhere(text: str) -> plan.Plan:
         warnings=(text,),
         dependents=(text,),
     )
-    odd = planned.step(verb=text)
+    odd = approval_page.step(verb=text)
     author = plan.Author(text, text, text, text)
-    return planned.plan_of(
+    return approval_page.plan_of(
         step, odd, author=author, context=text, cluster=text, script=text, policy=text, reads=(text,)
     )
 
 
-def told(served: planned.Served, made: plan.Plan, victim: Visitor, text: str) -> Iterator[Answer]:
+def told(served: approval_page.Served, made: plan.Plan, victim: Visitor, text: str) -> Iterator[Answer]:
     """The pages of a plan that waits, of its end, and of the history; and the page of a form that is not accepted."""
     served.plans.add(made)
     waiting = victim.open(made)
@@ -333,7 +335,7 @@ ELEMENTS: Final = {
 
 @pytest.mark.promise("V-03")
 @pytest.mark.parametrize("text", MARKUP)
-def test_no_text_of_a_plan_is_markup(served: planned.Served, victim: Visitor, text: str) -> None:
+def test_no_text_of_a_plan_is_markup(served: approval_page.Served, victim: Visitor, text: str) -> None:
     """In every field of a plan, of a decision and of an application, on every page."""
     shown = 0
     for answer in told(served, everywhere(text), victim, text):
@@ -353,7 +355,7 @@ def test_no_text_of_a_plan_is_markup(served: planned.Served, victim: Visitor, te
 
 
 @pytest.mark.promise("V-03")
-def test_no_text_of_a_plan_runs_in_a_browser(served: planned.Served) -> None:
+def test_no_text_of_a_plan_runs_in_a_browser(served: approval_page.Served) -> None:
     """All of it at once in Chromium, which would run what the parser of a test does not know."""
     made = everywhere(" ".join(MARKUP))
     served.plans.add(made)
@@ -380,7 +382,7 @@ HIDDEN: Final = {
 
 @pytest.mark.promise("V-03")
 @pytest.mark.parametrize("hidden", HIDDEN.values(), ids=HIDDEN)
-def test_what_nobody_would_see_is_spelled_out(served: planned.Served, victim: Visitor, hidden: str) -> None:
+def test_what_nobody_would_see_is_spelled_out(served: approval_page.Served, victim: Visitor, hidden: str) -> None:
     """Invisible, bidirectional and control characters stand as escapes, on the page and in the text, and are counted."""
     made = everywhere(f"web{hidden}-1")
     text = plain.text(record.Record(made, "pending"), 200)
@@ -412,20 +414,20 @@ TWINS: Final = (
 
 @pytest.mark.promise("V-03")
 @pytest.mark.parametrize(("name", "twin"), TWINS)
-def test_names_that_look_alike_are_marked(served: planned.Served, victim: Visitor, name: str, twin: str) -> None:
+def test_names_that_look_alike_are_marked(served: approval_page.Served, victim: Visitor, name: str, twin: str) -> None:
     """Both of two objects, and a value that only seems to stay the same."""
-    made = served.add(planned.step(name), planned.step(twin), planned.step("other"))
+    made = served.add(approval_page.step(name), approval_page.step(twin), approval_page.step("other"))
     shown = victim.open(made).page.words
     assert shown.count("which is another name in this plan") == 2
     text = plain.text(record.Record(made, "pending"))
     assert f"looks like {name}" in text.replace("\n      ", "")
     row = masking.Row("spec.x", json.dumps(f"registry/{name}:1"), json.dumps(f"registry/{twin}:1", ensure_ascii=False))
-    changed = served.add(planned.step(rows=(row,)))
+    changed = served.add(approval_page.step(rows=(row,)))
     assert "old and new look alike" in victim.open(changed).page.words
 
 
 @pytest.mark.promise("V-03")
-def test_names_that_are_unlike_are_not_marked(served: planned.Served, victim: Visitor) -> None:
+def test_names_that_are_unlike_are_not_marked(served: approval_page.Served, victim: Visitor) -> None:
     """A remark that stands at every name is no remark."""
     names = [
         "web",
@@ -442,7 +444,7 @@ def test_names_that_are_unlike_are_not_marked(served: planned.Served, victim: Vi
         "cart",
         "card",
     ]
-    shown = victim.open(served.add(*map(planned.step, names))).page
+    shown = victim.open(served.add(*map(approval_page.step, names))).page
     assert "another name in this plan" not in shown.words
     assert 'class="badge' not in shown.text
     assert "plain ASCII" not in shown.words
@@ -457,10 +459,12 @@ MIXED: Final = {
 
 @pytest.mark.promise("V-03")
 @pytest.mark.parametrize(("text", "remark"), MIXED.items(), ids=["cyrillic", "greek", "hebrew"])
-def test_values_that_mix_scripts_are_marked(served: planned.Served, victim: Visitor, text: str, remark: str) -> None:
+def test_values_that_mix_scripts_are_marked(
+    served: approval_page.Served, victim: Visitor, text: str, remark: str
+) -> None:
     """Also where there is nothing to compare them with."""
     row = masking.Row("spec.image", None, json.dumps(f"registry.example/{text}:1", ensure_ascii=False))
-    assert remark in victim.open(served.add(planned.step(rows=(row,)))).page.words
+    assert remark in victim.open(served.add(approval_page.step(rows=(row,)))).page.words
     assert (
         characters.shown("plain text, \N{LATIN SMALL LETTER U WITH DIAERESIS}ber \N{CYRILLIC SMALL LETTER A}").remarks
         == ()
@@ -478,7 +482,7 @@ FORGED: Final = {
 @pytest.mark.parametrize("value", FORGED.values(), ids=FORGED)
 def test_no_value_is_a_line_of_its_own(value: str) -> None:
     """In the text for a terminal each line of a value stands behind its sign, further in than any heading."""
-    made = planned.plan_of(planned.step(rows=(masking.Row("data.x", None, value),)))
+    made = approval_page.plan_of(approval_page.step(rows=(masking.Row("data.x", None, value),)))
     for width in (60, 100):
         lines = plain.text(record.Record(made, "pending"), width).split("\n")
         forged = msgspec.json.decode(value, type=str).split("\n")[1]
@@ -499,7 +503,7 @@ SAME: Final = {
 @pytest.mark.parametrize(("old", "new"), SAME.values(), ids=SAME)
 def test_no_change_of_a_long_value_is_left_out(old: str, new: str) -> None:
     """Values that are compared line by line show what goes and what comes, however little it is."""
-    entry = record.Record(planned.plan_of(planned.step(rows=(masking.Row("data.x", old, new),))), "pending")
+    entry = record.Record(approval_page.plan_of(approval_page.step(rows=(masking.Row("data.x", old, new),))), "pending")
     (row,) = view.of(entry).changes[0].rows
     gone = [line.text.text for line in row.lines if line.sign == "\N{MINUS SIGN}"]
     come = [line.text.text for line in row.lines if line.sign == "+"]
@@ -512,7 +516,7 @@ def test_values_that_are_slow_to_compare_are_shown_whole() -> None:
     old = [str(number % 7) for number in range(20_000)]
     new = [str(number % 5) for number in range(20_000)]
     row = masking.Row("data.x", json.dumps("\n".join(old)), json.dumps("\n".join(new)))
-    (shown,) = view.of(record.Record(planned.plan_of(planned.step(rows=(row,))), "pending")).changes[0].rows
+    (shown,) = view.of(record.Record(approval_page.plan_of(approval_page.step(rows=(row,))), "pending")).changes[0].rows
     assert [line.text.text for line in shown.lines if line.sign == "\N{MINUS SIGN}"] == old
     assert [line.text.text for line in shown.lines if line.sign == "+"] == new
 
@@ -524,18 +528,18 @@ def test_marks_that_are_slow_to_sort_are_not_sorted(marks: str) -> None:
     would take it an hour."""
     old, new = (json.dumps("x" + marks * 200_000 + end, ensure_ascii=False) for end in "ab")
     row = masking.Row("data.x", old, new)
-    (shown,) = view.of(record.Record(planned.plan_of(planned.step(rows=(row,))), "pending")).changes[0].rows
+    (shown,) = view.of(record.Record(approval_page.plan_of(approval_page.step(rows=(row,))), "pending")).changes[0].rows
     assert [shown.sign, len(shown.lines)] == ["~", 2]
 
 
 @pytest.mark.promise("V-04")
-def test_no_change_hides_among_twenty_thousand(served: planned.Served, victim: Visitor) -> None:
+def test_no_change_hides_among_twenty_thousand(served: approval_page.Served, victim: Visitor) -> None:
     """Every field is on the page and counted, in its heading and in the form; also one that the server is said to set."""
     noise = tuple(
         masking.Row(f"data.key{number}", None, str(number), by_server=number % 2 == 1) for number in range(20_000)
     )
     needle = masking.Row("spec.template.spec.hostNetwork", "false", "true", by_server=True)
-    made = served.add(planned.step(rows=(*noise[:9_000], needle, *noise[9_000:])), planned.release()[0])
+    made = served.add(approval_page.step(rows=(*noise[:9_000], needle, *noise[9_000:])), approval_page.release()[0])
     answer = victim.open(made)
     page = answer.page
     shown = re.findall(r'<p class="path"><bdi class="v code">([^<]*)</bdi>', answer.body)
@@ -549,10 +553,10 @@ def test_no_change_hides_among_twenty_thousand(served: planned.Served, victim: V
 
 
 @pytest.mark.promise("V-04")
-def test_the_second_of_two_patches_that_look_the_same_is_shown(served: planned.Served, victim: Visitor) -> None:
+def test_the_second_of_two_patches_that_look_the_same_is_shown(served: approval_page.Served, victim: Visitor) -> None:
     """Each patch of one object says which it is, and shows its own fields."""
-    first = planned.step(rows=(masking.Row("spec.replicas", "3", "4"),))
-    second = planned.step(rows=(masking.Row("spec.replicas", "4", "400"),))
+    first = approval_page.step(rows=(masking.Row("spec.replicas", "3", "4"),))
+    second = approval_page.step(rows=(masking.Row("spec.replicas", "4", "400"),))
     words = victim.open(served.add(first, second)).page.words
     assert "first of 2 changes to this object" in words and "second of 2 changes to this object" in words
     assert "400" in words and "2 changes to 1 object" in words

@@ -29,7 +29,7 @@ from kubescript.policy import policy
 from kubescript.request import request
 from security_tests import benches
 from security_tests import recorder as far_end
-from tests import clients, patience, plans, trails
+from tests.kit import clients, patience, stored_plans, trails
 
 pytestmark = pytest.mark.slow
 
@@ -148,12 +148,12 @@ def test_a_record_has_only_the_fields_that_are_listed(bench: benches.Bench, file
     page = (Path(__file__).parent.parent / "docs" / "audit.md").read_text("utf-8")
     listed = set(re.findall(r"^\| `([a-z_`, ]+)` \|", page, re.MULTILINE))
     names = {name for cell in listed for name in cell.replace("`", "").split(", ")}
-    plan = plans.made()
-    ended = plan_record.Record(plan, "applied", (plans.answer(plan),), (plan_record.Application("done"),))
+    plan = stored_plans.made()
+    ended = plan_record.Record(plan, "applied", (stored_plans.answer(plan),), (plan_record.Application("done"),))
     text_filter = record.TextFilter(masked_text)
     of_plans = (
         audit_plans.made(plan, text_filter),
-        audit_plans.decided(plan.id, plans.answer(plan), text_filter),
+        audit_plans.decided(plan.id, stored_plans.answer(plan), text_filter),
         audit_plans.ended(ended, text_filter),
     )
     for one in (*trails.records(file), *of_plans):

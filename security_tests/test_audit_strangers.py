@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from kubescript.audit import chain
-from tests import clients, trails
+from tests.kit import clients, trails
 
 pytestmark = pytest.mark.slow
 

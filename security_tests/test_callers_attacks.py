@@ -20,7 +20,7 @@ from kubescript import errors
 from kubescript.auth import opaque, user
 from security_tests import identity_provider, recorder
 from security_tests.identity_provider import AUDIENCE, Provider
-from tests import callers, clients
+from tests.kit import callers, clients
 
 pytestmark = pytest.mark.slow
 

@@ -24,7 +24,7 @@ from kubescript.transports import connections
 from kubescript_safety.controlplane import pki
 from security_tests import benches
 from security_tests.test_http import INITIALIZE, MANY, ended
-from tests import clients, trails
+from tests.kit import clients, trails
 
 pytestmark = pytest.mark.slow
 

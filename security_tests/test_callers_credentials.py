@@ -24,7 +24,7 @@ import pytest
 from kubescript_safety.controlplane import pki
 from security_tests import recorder
 from security_tests.identity_provider import AUDIENCE, Provider
-from tests import callers, clients, listener
+from tests.kit import callers, clients, listener
 
 pytestmark = pytest.mark.slow
 

@@ -21,9 +21,9 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from kubescript_safety.controlplane import audit
-from tests import clients, people, trails
-from tests.callers import NAMESPACES, Callers, connected
-from tests.controlplane.server import ControlPlane
+from tests.kit import clients, people, trails
+from tests.kit.callers import NAMESPACES, Callers, connected
+from tests.kit.controlplane.server import ControlPlane
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

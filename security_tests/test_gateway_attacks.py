@@ -16,9 +16,9 @@ import mcp_types
 import pytest
 
 from security_tests import recorder
-from tests import clients, tools
-from tests.controlplane.server import ControlPlane
-from tests.controlplane.writer import Writer
+from tests.kit import clients, tools
+from tests.kit.controlplane.server import ControlPlane
+from tests.kit.controlplane.writer import Writer
 
 pytestmark = [pytest.mark.slow, pytest.mark.promise("P-17")]
 

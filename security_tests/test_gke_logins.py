@@ -15,8 +15,8 @@ import yaml
 from mcp.client import Client
 from mcp.client.stdio import stdio_client
 
-from tests import clients
-from tests.test_tool_gke_auth import Google, account, google
+from tests.kit import clients
+from tests.live.tools.test_tool_gke_auth import Google, account, google
 
 __all__ = ["account", "google"]
 

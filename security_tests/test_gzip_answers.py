@@ -21,7 +21,7 @@ from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import masking as wire
 from kubescript.wire import protocol
-from tests.test_api_server_misbehaves import CHUNKED, Server, hang_up, head, kubeconfig, then
+from tests.unit.kubescript.cluster.test_api_server_misbehaves import CHUNKED, Server, hang_up, head, kubeconfig, then
 
 LIST: Final = protocol.Call("GET", ("api", "v1", "pods"))
 SECRET: Final = "Tr0ub4dor-and-3"

@@ -32,7 +32,7 @@ from kubescript.policy import discovery, policy
 from kubescript.request import request
 from kubescript.wire import protocol
 from security_tests import benches
-from tests import clients, patience, trails
+from tests.kit import clients, patience, trails
 
 HOSTILE: Final = (sys.executable, "-I", str(Path(__file__).with_name("hostile_masker.py")))
 GRACE_S: Final = 20.0

@@ -16,7 +16,7 @@ from kubescript.cluster import snapshot
 from kubescript.output import sanitizing
 from kubescript.policy import policy
 from kubescript.wire import protocol
-from tests import trails
+from tests.kit import trails
 
 Written = Callable[[], list[dict[str, Any]]]
 LIST: Final = ("api", "v1", "pods")

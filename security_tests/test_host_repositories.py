@@ -13,7 +13,7 @@ import yaml
 from mcp.client import Client
 from mcp.client.stdio import stdio_client
 
-from tests import clients
+from tests.kit import clients
 
 pytestmark = pytest.mark.slow
 

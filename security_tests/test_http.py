@@ -23,7 +23,7 @@ from mcp.client import Client
 from kubescript import config
 from kubescript.transports import connections
 from security_tests import benches
-from tests import clients, trails
+from tests.kit import clients, trails
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from tests import clients, trails
+from tests.kit import clients, trails
 
 ADDRESS: Final = b"127.0.0.1:1"
 HOSTS: Final = (

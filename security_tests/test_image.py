@@ -21,7 +21,7 @@ from mcp.client.stdio import StdioServerParameters
 
 from scripts import debian
 from security_tests import again
-from tests import callers, clients, containers, image
+from tests.kit import callers, clients, containers, image
 
 pytestmark = [
     pytest.mark.slow,

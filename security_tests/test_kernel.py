@@ -17,7 +17,7 @@ import pytest
 
 from kubescript import types
 from security_tests import benches
-from tests import patience
+from tests.kit import patience
 
 Count = Callable[[int], None]
 

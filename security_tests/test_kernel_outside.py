@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from security_tests import benches
-from tests import patience
+from tests.kit import patience
 
 pytestmark = pytest.mark.slow
 

@@ -24,10 +24,10 @@ from kubescript.executor import conversation
 from kubescript.wire import orders, protocol
 from kubescript_safety.controlplane import audit
 from security_tests import oc_lines
-from tests import kubectl
-from tests.controlplane import fixture
-from tests.controlplane.fixture import facts
-from tests.controlplane.server import ControlPlane
+from tests.kit import kubectl
+from tests.kit.controlplane import fixture
+from tests.kit.controlplane.fixture import facts
+from tests.kit.controlplane.server import ControlPlane
 
 pytestmark = pytest.mark.timeout(600)
 

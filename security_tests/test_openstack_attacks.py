@@ -15,10 +15,10 @@ from typing import Any, Final
 
 import pytest
 
-from tests.openstack import build, services
-from tests.openstack.client import Client
-from tests.openstack.services import Services
-from tests.openstack.warm import Answer
+from tests.kit.openstack import build, services
+from tests.kit.openstack.client import Client
+from tests.kit.openstack.services import Services
+from tests.kit.openstack.warm import Answer
 
 SECRETS: Final = (build.PASSWORD, services.MEMBER, services.READER, services.APPLICATION["secret"])
 

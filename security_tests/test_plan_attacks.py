@@ -20,8 +20,8 @@ from kubescript import config as settings
 from kubescript.approvals import plain
 from kubescript.plans import plan, record
 from kubescript.request import request, writes
-from tests.controlplane.server import ControlPlane
-from tests.controlplane.writer import Writer
+from tests.kit.controlplane.server import ControlPlane
+from tests.kit.controlplane.writer import Writer
 
 pytestmark = [pytest.mark.cluster, pytest.mark.promise("P-19")]
 

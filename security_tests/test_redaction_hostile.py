@@ -20,7 +20,7 @@ from kubescript.wire import masking as masking_wire
 from security_tests.redaction import engine, floods, judge
 from security_tests.redaction.chance import Chance
 from security_tests.redaction.sheet import Document
-from tests import patience
+from tests.kit import patience
 
 pytestmark = [pytest.mark.repeatable, pytest.mark.slow]
 

@@ -20,7 +20,7 @@ from kubescript.masker import bodies
 from kubescript.wire import masking as wire
 from security_tests.redaction import doubling, engine, floods, planted
 from security_tests.redaction.sheet import Document
-from tests import patience
+from tests.kit import patience
 
 Count = Callable[[int], None]
 

@@ -27,7 +27,7 @@ from kubescript.wire import masking as wire_masking
 from kubescript.wire import protocol
 from security_tests import benches
 from security_tests.redaction import engine as engines
-from tests import patience
+from tests.kit import patience
 
 Count = Callable[[int], None]
 

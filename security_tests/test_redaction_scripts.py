@@ -21,7 +21,7 @@ from kubescript.output import fencing
 from kubescript.policy import discovery, policy
 from security_tests.redaction import judge, planted
 from security_tests.redaction.transformations import TRANSFORMATIONS, Answered
-from tests import patience
+from tests.kit import patience
 
 pytestmark = pytest.mark.slow
 

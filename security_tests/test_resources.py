@@ -12,14 +12,14 @@ from kubescript import types
 from kubescript.executor import progress
 from kubescript.output import render
 from security_tests import benches
-from tests import patience
+from tests.kit import patience
 
 pytestmark = pytest.mark.slow
 
 DEADLINE_MS: Final = 300
 GRACE_S: Final = 1.0
 NEXT_S: Final = 2.0
-"""One second is the promise; the second one is for a machine that runs other tests as well. See tests/patience.py for one
+"""One second is the promise; the second one is for a machine that runs other tests as well. See tests/kit/patience.py for one
 that does much else."""
 
 ENDS: Final = {"limit.time", "limit.memory", "limit.depth", "limit.output", "limit.calls", "script.exception"}

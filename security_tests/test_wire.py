@@ -30,7 +30,7 @@ from kubescript.output import render
 from kubescript.policy import policy
 from kubescript.wire import framing, outline, protocol
 from security_tests import benches
-from tests import listener, patience
+from tests.kit import listener, patience
 
 pytestmark = pytest.mark.slow
 

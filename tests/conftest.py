@@ -11,9 +11,9 @@ import pytest
 
 from kubescript.executor import executor
 from kubescript_safety.controlplane import build, live
-from tests import debian, postgres, stage
-from tests.controlplane import cluster, fixture
-from tests.controlplane.server import ControlPlane
+from tests.kit import debian, postgres, stage
+from tests.kit.controlplane import cluster, fixture
+from tests.kit.controlplane.server import ControlPlane
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -1,1 +1,0 @@
-"""The command lines of `oc` and `openstack`."""

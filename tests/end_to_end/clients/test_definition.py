@@ -1,0 +1,94 @@
+"""What the tool's definition costs every conversation, in o200k tokens, against a stored figure.
+
+After a change on purpose, write the figure the failing test names into `tests/end_to_end/clients/definition_tokens.txt`; if README.md or
+docs/ name it, they are checked against the same file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import anyio
+import pytest
+
+from kubescript.cli import demo
+from tests.kit import clients, paths, tokens
+
+pytestmark = pytest.mark.slow
+
+ROOT = paths.ROOT
+STORED = Path(__file__).with_name("definition_tokens.txt")
+MOST = 800
+MOST_OF_MANY = 860
+"""With twelve clusters."""
+
+
+def definition(flags: list[str]) -> str:
+    """All tools as a client gets them: name, title, description, schemas, annotations."""
+    got: list[str] = []
+
+    async def ask() -> None:
+        async with clients.connect("stdio", flags) as client:
+            for tool in (await client.list_tools()).tools:
+                wire = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
+                got.append(json.dumps(wire, ensure_ascii=False, separators=(",", ":")))
+
+    anyio.run(ask)
+    return "\n".join(got)
+
+
+def test_the_definition_costs_what_is_stored(capsys: pytest.CaptureFixture[str]) -> None:
+    """At most 800 tokens, and not one more or less than the stored figure: growth is a decision."""
+    count = tokens.count(definition(["--snapshot", str(demo.SNAPSHOT)]))
+    with capsys.disabled():
+        print(f"\nthe tool's definition: {count} o200k tokens (stored: {STORED.read_text().strip()}, at most {MOST})")
+    assert count <= MOST
+    assert count == int(STORED.read_text()), f"the definition has {count} tokens now; write that into {STORED.name}"
+
+
+USUAL = [f"{place}-{area}" for place in ("prod", "staging", "edge") for area in ("eu-west-1", "us-east-1", "ap", "lab")]
+CLOUDS = [f"gke_my-project-123_europe-west{number}_prod-cluster" for number in range(12)]
+ADMINS = [f"kubernetes-admin@cluster-{number}" for number in range(12)]
+
+
+@pytest.mark.parametrize("mode", ["plan", "direct"])
+def test_writing_costs_at_most_sixty_tokens(mode: str) -> None:
+    """What a model must know of writes fits into sixty tokens more than a read-only server's definition."""
+    flags = ["--snapshot", str(demo.SNAPSHOT)]
+    assert tokens.count(definition([*flags, "--writes", mode])) - tokens.count(definition(flags)) <= 60
+
+
+@pytest.mark.parametrize("writable", [0, 2, 12])
+@pytest.mark.parametrize("names", [USUAL, CLOUDS, ADMINS, USUAL[:2]], ids=lambda names: names[0])
+def test_a_dozen_clusters_fit_into_the_definition(names: list[str], writable: int, tmp_path: Path) -> None:
+    """At most 860 tokens with twelve clusters of usual names: what does not fit is behind `k8s.contexts()`."""
+    entries = [{"name": name, "context": {"cluster": "c", "user": "u"}} for name in names]
+    cluster, user = {"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}, {"name": "u", "user": {"token": "t"}}
+    kubeconfig = {"contexts": entries, "clusters": [cluster], "users": [user], "current-context": names[0]}
+    (tmp_path / "kubeconfig").write_text(json.dumps({"apiVersion": "v1", "kind": "Config", **kubeconfig}))
+    tables = [f'[contexts."{name}"]\nread_only = {str(n >= writable).lower()}\n' for n, name in enumerate(names)]
+    config = tmp_path / "kubescript.toml"
+    config.write_text(f'kubeconfig = "{tmp_path}/kubeconfig"\n' + "".join(tables))
+    text = definition(["--config", str(config)])
+    assert tokens.count(text) <= MOST_OF_MANY
+    assert f"Clusters: {names[0]}, " in text and "for c in k8s.contexts()}" in text
+    assert (f"… ({len(names)} in all)" in text) == (len(names) > 2)
+
+
+def test_the_pages_name_the_stored_figure() -> None:
+    """Where README or docs say what the definition costs, they say the stored figure, or the limit."""
+    named = re.compile(r"definition[^.|\n]{0,80}?\b(\d{3,4})\b(?: o200k)? tokens")
+    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+        figures = {int(found[1]) for found in named.finditer(page.read_text("utf-8"))}
+        assert figures <= {int(STORED.read_text()), MOST}, page.name
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("hello world", 2), ("kubernetes.io/hostname", 5), ("CrashLoopBackOff", 4), ("שלום", 1), ("", 0)],
+)
+def test_the_counter_counts_as_the_vocabulary_does(text: str, count: int) -> None:
+    """Figures of gpt-tokenizer's o200k_base, so that the counter itself is checked."""
+    assert tokens.count(text) == count

@@ -1,0 +1,83 @@
+"""What a person at a terminal sees, by a real pseudo-terminal, and what everybody else gets instead."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kubescript.cli import demo
+from tests.kit import clients, terminals
+
+pytestmark = pytest.mark.slow
+
+SNAPSHOT = ("--snapshot", str(demo.SNAPSHOT))
+SLOW = "import time\nctx.progress(3, 7, 'nodes')\nend = time.monotonic() + 3\nwhile time.monotonic() < end: pass\n6 * 7"
+
+
+@pytest.fixture
+def unstrict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The http transport on machines that lack a layer."""
+    monkeypatch.setenv("KUBESCRIPT_SANDBOX__STRICT", "false")
+
+
+def test_a_person_is_told_what_is_served_and_how_to_connect(unstrict: None) -> None:
+    """In one line, over stdio and over http; Ctrl-C ends it with 0."""
+    stdio = terminals.Screen(["--toolsets", "code", *SNAPSHOT])
+    said = stdio.until(r"kubescript [^\n]*Ctrl-C ends it\.")[0]
+    assert "read-only; toolsets: code" in said and "standard input" in said and "{" not in stdio.text
+    assert stdio.end(signal.SIGINT) == 0
+    http = terminals.Screen(["--toolsets", "code", *SNAPSHOT, "--port", "0"])
+    said = http.until(r"kubescript [^\n]*Ctrl-C ends it\.")[0]
+    assert re.search(
+        r"claude mcp add --transport http --scope user kubescript http://127\.0\.0\.1:[1-9][0-9]*/mcp;", said
+    )
+    assert http.end(signal.SIGINT) == 0
+    assert "uvicorn" not in http.text and len(http.text.splitlines()) <= 2
+
+
+def test_a_slow_script_has_a_line_that_goes_away(tmp_path: Path) -> None:
+    """With what the script reports; the result stands alone on stdout. Without a terminal, there is no such line."""
+    with (tmp_path / "out").open("w") as out:
+        screen = terminals.Screen(["run", "-c", SLOW, *SNAPSHOT], stdout=out.fileno())
+        screen.until(r"running 3/7: nodes \([0-9]+ s\)")
+        assert screen.end() == 0
+    assert screen.text.endswith("\r\x1b[K") and "\n" not in screen.text
+    assert (tmp_path / "out").read_text() == "42\n"
+    done = subprocess.run([clients.KUBESCRIPT, "run", "-c", SLOW, *SNAPSHOT], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "42\n", "")
+
+
+def test_log_lines_are_text_for_people_and_json_for_programs(tmp_path: Path) -> None:
+    """The terminal decides, unless a flag does; a file gets JSON."""
+    screen = terminals.Screen(["run", "-c", "1", *SNAPSHOT, "--log-level", "info"])
+    screen.until(r"\r\x1b\[K[0-9]{2}:[0-9]{2}:[0-9]{2} info: script finished ")
+    assert screen.end() == 0 and '{"' not in screen.text
+
+    def logged(*flags: str) -> str:
+        command = [clients.KUBESCRIPT, "--toolsets", "", *SNAPSHOT, *flags]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (0, "")
+        return done.stderr
+
+    assert json.loads(logged())["event"] == "toolsets.none"
+    assert re.fullmatch(
+        "[0-9:]{8} warning: no toolset is enabled[^\n]*--toolsets code\n", logged("--log-format", "text")
+    )
+    file = tmp_path / "server.log"
+    assert logged("--log-file", str(file)) == ""
+    assert json.loads(file.read_text())["event"] == "toolsets.none"
+    assert file.stat().st_mode & 0o077 == 0
+    assert json.loads(logged("--log-file", "stderr"))["event"] == "toolsets.none"
+
+
+def test_a_log_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    """In one line."""
+    command = [clients.KUBESCRIPT, *SNAPSHOT, "--log-file", str(tmp_path)]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("Error: cannot write the log file") and len(done.stderr.splitlines()) == 1

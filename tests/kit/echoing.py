@@ -1,0 +1,59 @@
+"""A server whose toolsets `openstack` and `openshift` say what they are given: `python tests/kit/echoing.py FLAGS`.
+
+It is the whole server: only the two toolsets are others.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any, Final
+
+import anyio.to_thread
+import mcp_types
+
+from kubescript import errors, evaluator, types
+from kubescript.cli import main
+from kubescript.commands import given
+from kubescript.toolsets import base, builtin
+
+__all__ = ["CALL", "COMMAND", "LIST"]
+
+COMMAND: Final = (sys.executable, "-P", __file__)
+"""Starts it. Without -P, modules of this folder would stand before those of the standard library."""
+CALL: Final = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "openstack-cli", "arguments": {}}}
+LIST: Final = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+"""Requests that a client without a session sends."""
+
+
+def _said() -> str:
+    found = given.current()
+    return json.dumps({name: value for name, value in dataclasses.asdict(found).items() if value})
+
+
+async def _echo(
+    _arguments: Mapping[str, Any], _on_progress: evaluator.OnProgress | None, caller: types.Caller
+) -> types.Answer:
+    try:
+        here = _said()
+        await anyio.sleep(0.05)  # another caller's request comes meanwhile
+        there = await anyio.to_thread.run_sync(_said)
+    except errors.RequestError as error:
+        return types.Answer(error.explained, is_error=True, code=error.code)
+    return types.Answer(here if here == there else "the thread was given something else", is_error=here != there)
+
+
+def _toolset(name: str, _parts: builtin.Parts) -> base.Toolset:
+    definition = mcp_types.Tool(
+        name=f"{name}-cli", description=f"Says what {name} is given.", input_schema={"type": "object"}
+    )
+    return base.Toolset(name, f"an echo of {name}", (base.Tool(definition, _echo),))
+
+
+if __name__ == "__main__":
+    for each in ("openstack", "openshift"):
+        builtin.TOOLSETS[each] = functools.partial(_toolset, each)
+    main.main()

@@ -1,0 +1,145 @@
+"""A server with the toolset `openshift`, a real MCP client of it, and what /proc says of its processes."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from concurrent import futures
+from pathlib import Path
+from typing import Final
+
+import mcp_types
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from mcp.client import Client
+from mcp.client.session import ElicitationFnT
+
+from tests.kit import clients, kubectl, patience
+
+__all__ = ["NOTE", "TOOL", "Talk", "commands_of", "configured", "plain", "talking", "until"]
+
+TOOL: Final = "openshift-cli"
+NOTE: Final = "[oc is not installed here, so kubectl has answered]"
+
+
+class Talk:
+    """A conversation with a server over stdio."""
+
+    def __init__(self, portal: BlockingPortal, client: Client, file: Path) -> None:
+        self._portal = portal
+        self._client = client
+        self.file = file
+        """The server's configuration, which no other process names."""
+
+    def send(self, line: str) -> futures.Future[mcp_types.CallToolResult]:
+        """Begins a call; to cancel the future is to cancel the call."""
+        return self._portal.start_task_soon(self._client.call_tool, TOOL, {"command_str": line})
+
+    def ask(self, line: str) -> mcp_types.CallToolResult:
+        """The answer to one command line."""
+        return self.send(line).result()
+
+    def text(self, line: str) -> str:
+        """What a command writes that succeeds, without the note that it is kubectl's."""
+        answer = self.ask(line)
+        said = clients.whole(answer)
+        assert not answer.is_error, said
+        return said.removesuffix(NOTE).rstrip("\n")
+
+    def commands(self) -> set[int]:
+        """The processes of command lines that live now."""
+        return commands_of(self.file)
+
+    def descriptors(self) -> int:
+        """How many descriptors the server has open."""
+        (server,) = servers_of(self.file)
+        return len(list(Path(f"/proc/{server}/fd").iterdir()))
+
+
+def configured(folder: Path, kubeconfig: Path | None, *, top: str = "", openshift: str = "", more: str = "") -> Path:
+    """Writes a configuration: lines of its beginning, of its table [openshift], and further tables."""
+    named = f'kubeconfig = "{kubeconfig}"\n' if kubeconfig is not None else ""
+    binary = "" if "binary" in openshift else f'binary = "{kubectl.program()}"\n'
+    file = folder / "openshift.toml"
+    file.write_text(
+        f'toolsets = ["openshift"]\nlog_level = "warning"\n{named}{top}\n[openshift]\n{binary}{openshift}\n{more}\n'
+    )
+    return file
+
+
+@contextlib.contextmanager
+def talking(file: Path, asked: ElicitationFnT | None = None, **environment: str) -> Iterator[Talk]:
+    """A conversation with a server of this configuration; `asked` is the person at the client."""
+    started = clients.server(("--config", str(file)), **environment)
+    opened = contextlib.ExitStack()
+    portal = opened.enter_context(start_blocking_portal())
+    client = opened.enter_context(
+        portal.wrap_async_context_manager(clients.connected(started, "legacy" if asked else "auto", asked))
+    )
+    try:
+        yield Talk(portal, client, file)
+    finally:
+        opened.close()  # what fails in a test is no business of the client's tasks
+
+
+def plain(line: str, kubeconfig: Path) -> subprocess.CompletedProcess[str]:
+    """What kubectl does with the line by itself, in the same environment, which is almost empty."""
+    return subprocess.run(
+        [str(kubectl.program()), *shlex.split(line)],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        env={"KUBECONFIG": str(kubeconfig), "KUBERC": "off"},
+        cwd=kubeconfig.parent,  # it has a cache there
+        check=False,
+    )
+
+
+def commands_of(file: Path) -> set[int]:
+    """The processes of command lines that live now, of the server with this configuration."""
+    forks = [
+        pid for server in servers_of(file) for pid in _children(server) if "kubescript.launcher.start" in _words(pid)
+    ]
+    return {pid for fork in forks for pid in _children(fork) if not _is_dead(pid)}
+
+
+def servers_of(file: Path) -> list[int]:
+    """The servers with this configuration."""
+    return [pid for pid in _all() if str(file) in _words(pid)]
+
+
+def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+    """Waits until the function says so; fails when it never does."""
+    end = time.monotonic() + patience.scaled(seconds)
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)
+
+
+def _all() -> list[int]:
+    return [int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit()]
+
+
+def _words(pid: int) -> list[str]:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace").split("\0")
+    except OSError:
+        return []
+
+
+def _children(pid: int) -> set[int]:
+    """Of all its threads: each is the parent of what it has forked."""
+    found: set[int] = set()
+    with contextlib.suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            found |= {int(word) for word in (task / "children").read_text().split()}
+    return found
+
+
+def _is_dead(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in {"Z", "X"}
+    except OSError:
+        return True

@@ -1,0 +1,139 @@
+"""A real PostgreSQL on this machine, for tests of what several replicas share.
+
+    with Postgres() as server:
+        store.Store(server.database())
+
+It listens on a socket in a temporary folder only, and asks for a password. Its programs are those of the machine, or
+else Debian's packages, unpacked into the tests' cache: nothing is installed, and nobody has to be root.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import secrets
+import shutil
+import subprocess
+import tempfile
+import time
+import urllib.parse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import psycopg
+
+from kubescript_safety.controlplane import child, startable
+from tests.kit import debian
+
+__all__ = ["Postgres"]
+
+NOBODY: Final = 65534
+START_SECONDS: Final = 60
+UNUSED: Final = re.compile("libllvm")
+"""It compiles long queries; a hundred megabytes."""
+
+
+class Postgres(startable.Startable):
+    """One server with its own data; it can be killed and started again."""
+
+    def __init__(self) -> None:
+        # Short: the path of a unix socket has at most 107 bytes.
+        self.folder = Path(tempfile.mkdtemp(prefix="kubescript-pg-"))
+        self.password = "p%/" + secrets.token_hex(8)
+        self._numbers = itertools.count(1)
+        try:
+            programs, libraries = self._programs()
+            self._initialize(programs, libraries)
+        except BaseException:
+            self.close()
+            raise
+        settings = {"unix_socket_directories": str(self.folder), "listen_addresses": "", "fsync": "off", "jit": "off"}
+        words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+        command = [str(programs / "postgres"), "-D", str(self.folder / "data"), *words]
+        self._child = child.Child(_as_nobody(command, libraries), self.folder / "postgres.log")
+
+    def start(self) -> None:
+        """Starts it, again after `kill`: same socket and data."""
+        self._child.start()
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                self.connect().close()
+            except psycopg.OperationalError:
+                if self._child.pid is None or time.monotonic() > deadline:
+                    raise RuntimeError(self._child.tail()) from None
+                time.sleep(0.05)
+            else:
+                return
+
+    def kill(self) -> None:
+        """Kills it as a crash would."""
+        self._child.kill()
+
+    def close(self) -> None:
+        """Ends it for good and removes its data."""
+        if hasattr(self, "_child"):
+            self._child.stop()
+            self._child.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def connect(self) -> psycopg.Connection[tuple[object, ...]]:
+        """A connection of the administrator."""
+        return psycopg.connect(self.url.replace("+psycopg", ""), autocommit=True)
+
+    def database(self) -> str:
+        """The URL of a new, empty schema, which is made in a tenth of the time of a database."""
+        name = f"test_{next(self._numbers)}"
+        with self.connect() as connection:
+            connection.execute(f"CREATE SCHEMA {name}".encode())
+        return f"{self.url}&options=-csearch_path%3D{name}"
+
+    @property
+    def url(self) -> str:
+        """The URL of the server, with the password."""
+        password = urllib.parse.quote(self.password, safe="")
+        return f"postgresql+psycopg://postgres:{password}@/postgres?host={self.folder}"
+
+    def _programs(self) -> tuple[Path, Path | None]:
+        """The folder of the programs and, unless they are the machine's own, the root of their libraries."""
+        for folder in _installed():
+            if (folder / "initdb").exists() and (folder / "postgres").exists():
+                return folder, None
+        unpacked = debian.unpacked("postgresql", "postgresql", without=UNUSED)
+        if os.geteuid() == 0:  # nobody may not look into root's cache
+            unpacked = Path(shutil.copytree(unpacked, self.folder / "root", symlinks=True))
+        programs = sorted(unpacked.glob("usr/lib/postgresql/*/bin"))
+        return programs[-1], unpacked
+
+    def _initialize(self, programs: Path, libraries: Path | None) -> None:
+        secret = self.folder / "password"
+        secret.write_text(self.password)
+        if os.geteuid() == 0:  # PostgreSQL refuses to run as root
+            for path in (self.folder, secret):
+                os.chown(path, NOBODY, NOBODY)
+        command = [str(programs / "initdb"), "--pgdata", str(self.folder / "data"), "--username=postgres"]
+        options = ["--auth=scram-sha-256", f"--pwfile={secret}", "--encoding=UTF8", "--locale=C", "--no-sync"]
+        subprocess.run(
+            _as_nobody([*command, *options], libraries), cwd=self.folder, check=True, stdout=subprocess.DEVNULL
+        )
+
+
+def _as_nobody(command: list[str], libraries: Path | None) -> list[str]:
+    """The command as it is run by somebody who is not root."""
+    if libraries is not None:
+        command = ["env", f"LD_LIBRARY_PATH={debian.libraries(libraries)}", *command]
+    if os.geteuid() != 0:
+        return command
+    # Changing the user clears the signal by which a child dies with its parent.
+    return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--pdeathsig=KILL", *command]
+
+
+def _installed() -> Iterator[Path]:
+    """Folders where the machine may have the programs, newest version first."""
+    on_path = shutil.which("postgres")
+    if on_path:
+        yield Path(on_path).resolve().parent
+    versions = Path("/usr/lib/postgresql").glob("*/bin")
+    yield from sorted(versions, key=lambda folder: int(folder.parent.name), reverse=True)

@@ -1,0 +1,381 @@
+"""What the host runs about plans, as scripts, on a real API server without controllers: the tests write the states that
+controllers and kubelets would."""
+
+from __future__ import annotations
+
+import functools
+import json
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+
+from kubescript import types
+from kubescript.plans import dependents as kept
+from tests.kit import plan_mode
+from tests.kit.controlplane.server import ControlPlane
+from tests.kit.controlplane.writer import Object, Writer
+
+RBAC: Final = "rbac.authorization.k8s.io"
+
+
+def thing(api_version: str, kind: str, name: str, owner: Object | None = None, **more: Any) -> Object:
+    """An object in namespace shop."""
+    metadata: Object = {"name": name, "namespace": "shop", "labels": more.pop("labels", {})}
+    if owner is not None:
+        own = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": owner["metadata"]["name"]}
+        metadata["ownerReferences"] = [own]
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **more}
+
+
+def workload(kind: str, name: str, owner: Object | None = None, **more: Any) -> Object:
+    """A workload whose pods have the label app."""
+    template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"selector": {"matchLabels": {"app": name}}, "template": template}
+    if kind != "DaemonSet":
+        spec["replicas"] = 3
+    return thing("apps/v1", kind, name, owner, spec=spec, **more)
+
+
+def pod(name: str, app: str, owner: Object | None = None, *, ready: bool = True, **status: Any) -> Object:
+    """A pod with the label app."""
+    condition = {"type": "Ready", "status": "True" if ready else "False"}
+    state = {"phase": "Running", "conditions": [condition], **status}
+    spec = {"containers": [{"name": "c", "image": "i"}]}
+    return thing("v1", "Pod", name, owner, labels={"app": app}, spec=spec, status=state)
+
+
+def slice_of(service: str, *pods: str) -> Object:
+    """The EndpointSlice of a Service."""
+    endpoints = [
+        {"addresses": [f"10.0.0.{n}"], "conditions": {"ready": True}, "targetRef": {"kind": "Pod", "name": each}}
+        for n, each in enumerate(pods, 1)
+    ]
+    labels = {"kubernetes.io/service-name": service}
+    more: Object = {"addressType": "IPv4", "endpoints": endpoints, "ports": []}
+    return thing("discovery.k8s.io/v1", "EndpointSlice", service, labels=labels, **more)
+
+
+WEB: Final = workload("Deployment", "web")
+SET: Final = workload("ReplicaSet", "web-1", WEB)
+API: Final = workload("Deployment", "api")
+NIGHTLY_JOB: Final = {
+    "template": {"spec": {"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never"}},
+}  # fmt: skip
+NIGHTLY: Final = thing(
+    "batch/v1", "CronJob", "nightly", spec={"schedule": "1 1 * * *", "jobTemplate": {"spec": NIGHTLY_JOB}}
+)
+OBJECTS: Final = (
+    WEB, SET, API, NIGHTLY,
+    *(pod(f"web-1-{n}", "web", SET) for n in range(7)),
+    thing("batch/v1", "Job", "nightly-1", NIGHTLY, spec=NIGHTLY_JOB),
+    *(pod(f"solo-{n}", "solo") for n in range(2)),
+    pod("ill", "ill", ready=False),
+    thing("v1", "Service", "web", spec={"ports": [{"port": 80}]}),
+    slice_of("web", *(f"web-1-{n}" for n in range(7))),
+    slice_of("solo", "solo-0", "solo-1"),
+    slice_of("one", "solo-1"),
+    slice_of("mixed", "solo-0", "web-1-0"),
+    *(
+        thing("policy/v1", "PodDisruptionBudget", name, spec={"selector": {"matchLabels": {"app": name}}, "minAvailable": 1},
+            status={"disruptionsAllowed": allowed, "currentHealthy": 2, "desiredHealthy": 1, "expectedPods": 2})
+        for name, allowed in (("web", 2), ("solo", 1), ("ill", 0))
+    ),
+    thing("autoscaling/v2", "HorizontalPodAutoscaler", "web", spec={
+        "maxReplicas": 5, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+    }),
+)  # fmt: skip
+
+
+OPEN: Final = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+DEFINITION: Final[Object] = {
+    "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "widgets.demo.dev"},
+    "spec": {
+        "group": "demo.dev", "scope": "Namespaced", "names": {"kind": "Widget", "plural": "widgets"},
+        "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": OPEN}}],
+    },
+}  # fmt: skip
+WIDGET: Final = thing("demo.dev/v1", "Widget", "whole")
+CUSTOM: Final = (
+    DEFINITION, WIDGET,
+    thing("demo.dev/v1", "Widget", "part", WIDGET),
+    thing("v1", "ConfigMap", "of-part", thing("demo.dev/v1", "Widget", "part")),
+)  # fmt: skip
+ON_NODE: Final = {**pod("on-node", "x"), "spec": {"nodeName": "n1", "containers": [{"name": "c", "image": "i"}]}}
+
+
+@pytest.fixture(scope="module")
+def plane() -> Iterator[ControlPlane]:
+    with ControlPlane() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def writer(plane: ControlPlane) -> Writer:
+    made = Writer(plane.kubeconfig)
+    made.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
+    for each in (*OBJECTS, *CUSTOM, ON_NODE):
+        made.create(each)
+    return made
+
+
+@pytest.fixture(scope="module")
+def plan(plane: ControlPlane, writer: Writer) -> Iterator[plan_mode.Planner]:
+    with plan_mode.planner(plane.kubeconfig) as made:
+        yield made
+
+
+def target(name: str, namespace: str = "shop") -> dict[str, str]:
+    """A target of a plan, by `deployments.apps/web`."""
+    resource, _, own = name.partition("/")
+    plural, _, group = resource.partition(".")
+    version = "v2" if group == "autoscaling" else "v1"
+    return {"group": group, "version": version, "resource": plural, "namespace": namespace, "name": own}
+
+
+def dependents(plan: plan_mode.Planner, *names: str, namespace: str = "shop") -> Any:
+    """What the host is told of the deletions of these objects."""
+    targets = [target(name, namespace) for name in names]
+    return plan.value(f"k8s.tools.plan_dependents(targets={targets!r})")
+
+
+DEPENDENTS = {
+    "a Deployment": (
+        ["deployments.apps/web"],
+        [[
+            "takes replicasets.apps web-1 with it",
+            "takes 7 pods (web-1-0, web-1-1, web-1-2, web-1-3, web-1-4, …) with it",
+            "service web loses all its 7 ready endpoints",
+            "violates poddisruptionbudget web: 7 of its pods would go, and it allows 2",
+            "leaves horizontalpodautoscaler web without what it scales",
+        ]],
+    ),
+    "a CronJob": (["cronjobs.batch/nightly"], [["takes jobs.batch nightly-1 with it"]]),
+    "a custom resource": (
+        ["widgets.demo.dev/whole"],
+        [["takes widgets.demo.dev part with it", "takes configmaps of-part with it"]],
+    ),
+    "nothing": (["deployments.apps/api", "configmaps/none"], [[], []]),
+    "one of two pods": (["pods/solo-0"], [[]]),
+    "a last pod": (["pods/solo-1"], [["service one loses its last ready endpoint"]]),
+    "two pods together": (
+        ["pods/solo-0", "deployments.apps/api", "pods/solo-1"],
+        [
+            [
+                "service solo loses all its 2 ready endpoints",
+                "violates poddisruptionbudget solo: 2 of its pods would go, and it allows 1",
+            ],
+            [],
+            [
+                "service one loses its last ready endpoint",
+                "service solo loses all its 2 ready endpoints",
+                "violates poddisruptionbudget solo: 2 of its pods would go, and it allows 1",
+            ],
+        ],
+    ),
+    "a pod that is not healthy": (["pods/ill"], [[]]),
+    "what would be missed goes too": (
+        ["deployments.apps/web", "services/web", "horizontalpodautoscalers.autoscaling/web"],
+        [
+            [
+                "takes replicasets.apps web-1 with it",
+                "takes 7 pods (web-1-0, web-1-1, web-1-2, web-1-3, web-1-4, …) with it",
+                "violates poddisruptionbudget web: 7 of its pods would go, and it allows 2",
+            ],
+            [],
+            [],
+        ],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("names", "lines"), DEPENDENTS.values(), ids=DEPENDENTS)
+def test_a_deletion_is_told_with_all_that_goes(names: list[str], lines: Any, plan: plan_mode.Planner) -> None:
+    """What is owned, at any depth, and what is left without."""
+    assert dependents(plan, *names) == lines
+
+
+def test_a_namespace_is_read_once(plan: plan_mode.Planner) -> None:
+    """However many of its objects are deleted."""
+    dependents(plan, "pods/solo-0")
+    once = len(plan.calls)
+    dependents(plan, "pods/solo-0", "pods/solo-1", "deployments.apps/web", "services/web")
+    assert len(plan.calls) == once < 25
+
+
+def test_what_is_cut_off_is_counted() -> None:
+    """An approver must not take the first lines for all of them."""
+    lines = [["x" * 500, *map(str, range(34))], ["one"]]
+    first, second = kept.read(types.Outcome(result=json.dumps(lines).encode()), 2, str)
+    assert first[0] == "x" * 400 + " …" and first[29:] == ("28", "… and 5 more")
+    assert second == ("one",)
+
+
+def test_objects_of_the_cluster(plan: plan_mode.Planner) -> None:
+    """A namespace takes all that is in it; a node its pods; a definition its objects."""
+    definition = f"customresourcedefinitions.apiextensions.k8s.io/{DEFINITION['metadata']['name']}"
+    names = ("namespaces/shop", "nodes/n1", "nodes/none", definition)
+    shop, *others = dependents(plan, *names, namespace="")
+    assert "takes 11 pods (ill, on-node, solo-0, solo-1, web-1-0, …) with it" in shop
+    assert shop[-1] == "takes objects of all other kinds in it"
+    taken = [
+        ["takes pods on-node that run on it"],
+        [],
+        ["takes 2 widgets.demo.dev (part, whole) of all namespaces with it"],
+    ]
+    assert others == taken
+
+
+def test_what_could_not_be_read_is_said(plane: ControlPlane, writer: Writer) -> None:
+    """RBAC lets this user read pods alone."""
+    rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}]
+    writer.create({"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": "few"}, "rules": rules})
+    writer.create({
+        "apiVersion": f"{RBAC}/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "few"},
+        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "few"},
+        "subjects": [{"apiGroup": RBAC, "kind": "User", "name": "few"}],
+    })  # fmt: skip
+    with plan_mode.planner(plane.kubeconfig_for("few")) as few:
+        (lines,) = dependents(few, "replicasets.apps/web-1")
+    assert lines[0] == "takes 7 pods (web-1-0, web-1-1, web-1-2, web-1-3, web-1-4, …) with it"
+    assert lines[1].startswith("not everything could be looked at: endpointslices (403), poddisruptionbudgets (403), ")
+
+
+# --- rollouts ---
+
+
+READY: Final = {
+    "replicas": 3,
+    "updatedReplicas": 3,
+    "readyReplicas": 3,
+    "availableReplicas": 3,
+    "observedGeneration": 9,
+}
+SOME: Final = {**READY, "readyReplicas": 1, "availableReplicas": 1}
+DAEMONS: Final = {
+    "currentNumberScheduled": 2, "numberMisscheduled": 0, "desiredNumberScheduled": 2, "numberReady": 2,
+    "numberAvailable": 2, "updatedNumberScheduled": 2, "observedGeneration": 9,
+}  # fmt: skip
+STUCK: Final = {"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded", "message": "timed out"}
+QUOTA: Final = {
+    "type": "ReplicaFailure",
+    "status": "True",
+    "message": "exceeded quota: small",
+    "reason": "FailedCreate",
+}
+PULL: Final = {"waiting": {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "i"'}}
+CONTAINER: Final = {"name": "c", "image": "i", "imageID": "", "ready": False, "restartCount": 0}
+UNSCHEDULED: Final = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes"}
+
+
+def event(name: str, kind: str, about: str, message: str) -> Object:
+    """A warning about an object."""
+    seen: Object = {"firstTimestamp": "2026-01-01T00:00:00Z", "lastTimestamp": "2026-01-01T00:00:00Z"}
+    involved = {"kind": kind, "namespace": "shop", "name": about}
+    return thing(
+        "v1", "Event", name, involvedObject=involved, reason="Unhealthy", message=message, type="Warning", **seen
+    )
+
+
+STATES: dict[str, tuple[Object, list[Object], str]] = {
+    "ready": (workload("Deployment", "a", status=READY), [], "deployments.apps shop/a: ready, 3 of 3"),
+    "no image": (
+        workload("StatefulSet", "b", status=SOME),
+        [pod("b-0", "b"), pod("b-1", "b", ready=False, containerStatuses=[CONTAINER | {"state": PULL}])],
+        'statefulsets.apps shop/b: 1 of 3 ready; pod b-1: ImagePullBackOff: Back-off pulling image "i"',
+    ),
+    "no node": (
+        workload("Deployment", "c", status=SOME),
+        [pod("c-0", "c", phase="Pending", conditions=[UNSCHEDULED])],
+        "deployments.apps shop/c: 1 of 3 ready; pod c-0: Unschedulable: 0/1 nodes",
+    ),
+    "stuck": (
+        workload("Deployment", "d", status={**SOME, "conditions": [STUCK, QUOTA]}),
+        [],
+        "deployments.apps shop/d: 1 of 3 ready; its progress deadline is over; exceeded quota: small",
+    ),
+    "not ready, by an event": (
+        workload("StatefulSet", "e", status=SOME),
+        [pod("e-0", "e", ready=False), event("e", "Pod", "e-0", "Readiness probe failed")],
+        "statefulsets.apps shop/e: 1 of 3 ready; pod e-0: Running: Unhealthy: Readiness probe failed",
+    ),
+    "no pods, by an event": (
+        workload("DaemonSet", "f", status={**DAEMONS, "numberReady": 0, "numberAvailable": 0}),
+        [event("f", "DaemonSet", "f", "forbidden: no")],
+        "daemonsets.apps shop/f: 0 of 2 ready; Unhealthy: forbidden: no",
+    ),
+    "many pods": (
+        workload("StatefulSet", "g", status=SOME),
+        [pod(f"g-{n}", "g", ready=False, reason="Evicted") for n in range(5)],
+        "statefulsets.apps shop/g: 1 of 3 ready; "
+        + "".join(f"pod g-{n}: Evicted; " for n in range(3)) + "2 more pods are not ready",
+    ),
+    "daemons are ready": (workload("DaemonSet", "h", status=DAEMONS), [], "daemonsets.apps shop/h: ready, 2 of 2"),
+    "not seen by the controller": (
+        workload("StatefulSet", "i", status={**READY, "observedGeneration": 0}),
+        [],
+        "statefulsets.apps shop/i: 3 of 3 ready",
+    ),
+}  # fmt: skip
+
+
+def rollouts(plan: plan_mode.Planner, *names: str, timeout: float = 0) -> Any:
+    """What the host is told of these workloads."""
+    return plan.value(f"k8s.tools.plan_rollouts(targets={[target(name) for name in names]!r}, timeout={timeout})")
+
+
+def test_each_workload_has_a_line(plan: plan_mode.Planner, writer: Writer) -> None:
+    """Ready, or not and why; what is no workload is left out."""
+    for made, more, _ in STATES.values():
+        for each in (made, *more):
+            writer.create(each)
+    names = [f"{made['kind'].lower()}s.apps/{made['metadata']['name']}" for made, _, _ in STATES.values()]
+    assert rollouts(plan, "configmaps/m", *names) == [line for _, _, line in STATES.values()]
+    assert rollouts(plan, "deployments.apps/none") == ["deployments.apps shop/none: it is not there any more"]
+
+
+def test_workloads_are_followed_at_the_same_time(plan: plan_mode.Planner, writer: Writer) -> None:
+    """Until the last of them is ready, with reports of how far they are in all."""
+    waiting = {**READY, "observedGeneration": 0}
+    made = [workload(kind, f"late-{kind.lower()}", status=waiting) for kind in ("Deployment", "StatefulSet")]
+    for each in made:
+        writer.create(each)
+
+    def later() -> None:
+        for each in reversed(made):
+            time.sleep(1)
+            writer.write_status(each, READY)
+
+    thread = threading.Thread(target=later)
+    thread.start()
+    lines = rollouts(plan, "deployments.apps/late-deployment", "statefulsets.apps/late-statefulset", timeout=50)
+    thread.join()
+    assert lines == [
+        "deployments.apps shop/late-deployment: ready, 3 of 3",
+        "statefulsets.apps shop/late-statefulset: ready, 3 of 3",
+    ]
+    assert (
+        "deployments.apps shop/late-deployment: the deployment controller has not seen the change yet" in plan.progress
+    )
+
+
+def test_a_workload_that_fails_does_not_keep_the_others_waiting(plan: plan_mode.Planner, writer: Writer) -> None:
+    """Nor one that is deleted meanwhile."""
+    gone = workload("Deployment", "gone", status={**READY, "observedGeneration": 0})
+    failed = workload("Deployment", "failed", status={**SOME, "conditions": [STUCK]})
+    for each in (gone, failed):
+        writer.create(each)
+    timer = threading.Timer(1, functools.partial(writer.delete, gone, now=True))
+    timer.start()
+    lines = rollouts(plan, "deployments.apps/gone", "deployments.apps/failed", timeout=50)
+    assert lines == [
+        "deployments.apps shop/gone: it is not there any more",
+        "deployments.apps shop/failed: 1 of 3 ready; its progress deadline is over",
+    ]
+
+
+def test_they_are_no_tools_of_clients(plan: plan_mode.Planner) -> None:
+    """A script may call them; nobody is told of them."""
+    assert not [name for name in plan.value("dir(k8s.tools)") if name.startswith("plan_")]

@@ -1,0 +1,205 @@
+"""A person who runs a script at a terminal is asked about its plan there, and `kubescript plans undo` takes back what was
+applied of it, by a plan of its own; on a real API server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+import pytest
+from kubernetes import client, config
+
+from kubescript.redaction import changes
+from kubescript.wire import masking, protocol
+from tests.kit import people
+from tests.kit.controlplane.server import ControlPlane
+from tests.kit.controlplane.writer import Object, Writer
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+PASSWORD = "hT7-ux2Qe9vLk4"
+MADE = "{'metadata': {'name': '%s'}, 'data': {'a': '1'}}"
+
+
+def config_map(name: str, **data: str) -> Object:
+    """A ConfigMap with this data."""
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "shop"}, "data": data}
+
+
+@dataclass
+class Operator:
+    """A person with a terminal, and what the cluster has."""
+
+    core: Any
+    writer: Writer
+    flags: list[str]
+    environment: dict[str, str]
+
+    def run(self, script: str, decision: str = "approve") -> tuple[int, str]:
+        """Runs a script, and answers about its plan."""
+        return people.typed(["run", "-c", script, *self.flags], self.environment, decision)
+
+    def undo(self, screen: str, decision: str = "approve") -> tuple[int, str]:
+        """Takes back the plan that is on a screen."""
+        plan = people.plan_on(screen)
+        return people.typed(["plans", "undo", plan, *self.flags], self.environment, decision)
+
+    def web(self) -> tuple[int, list[str]]:
+        """Replicas and images of the one Deployment."""
+        apps: Any = client.AppsV1Api(self.core.api_client)
+        spec = apps.read_namespaced_deployment("web", "shop").spec
+        return spec.replicas, [each.image for each in spec.template.spec.containers]
+
+    def data(self, name: str) -> dict[str, str] | None:
+        """What a ConfigMap holds; None when there is none."""
+        found = {each.metadata.name: each.data for each in self.core.list_namespaced_config_map("shop").items}
+        return found.get(name)
+
+
+@pytest.fixture(scope="module")
+def plane() -> Iterator[ControlPlane]:
+    with ControlPlane() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def operator(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Operator:
+    folder = tmp_path_factory.mktemp("undo")
+    writer = Writer(plane.kubeconfig)
+    writer.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
+    writer.create(config_map("settings", level="info", password=PASSWORD))
+    load: Any = config.new_client_from_config  # the client leaves it untyped
+    core = client.CoreV1Api(load(str(plane.kubeconfig)))
+    flags = people.flags(folder, plane.kubeconfig, "[plans]\nfollow_s = 0\n")  # nobody rolls out anything here
+    return Operator(core, writer, flags, people.environment(folder))
+
+
+def creation(*names: str) -> str:
+    """A script that makes ConfigMaps."""
+    made = ", ".join(MADE % name for name in names)
+    return f"for each in [{made}]:\n    k8s.coreV1().create_namespaced_config_map('shop', each)\n'tried'"
+
+
+def change(**data: str) -> str:
+    """A script that changes a ConfigMap."""
+    return f"k8s.coreV1().patch_namespaced_config_map('settings', 'shop', {{'data': {data!r}}})\n'tried'"
+
+
+def test_what_a_person_declines_at_the_terminal_is_not_made(operator: Operator) -> None:
+    code, screen = operator.run(creation("declined"), "decline")
+    assert code == 0 and "tried" in screen and "declined: nothing was changed" in screen
+    assert operator.data("declined") is None
+    code, screen = operator.undo(screen)
+    assert code == 1 and "there is nothing to take back" in screen
+
+
+def test_what_was_made_goes_with_what_depends_on_it_on_the_screen(operator: Operator) -> None:
+    """The person sees what the deletion takes along."""
+    code, screen = operator.run(creation("made"))
+    assert code == 0 and "applied: 1 of 1 changes were made" in screen
+    found = operator.core.read_namespaced_config_map("made", "shop")
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "made", "uid": found.metadata.uid}
+    owned = config_map("below")
+    owned["metadata"]["ownerReferences"] = [owner]
+    operator.core.create_namespaced_config_map("shop", owned)
+    code, screen = operator.undo(screen)
+    assert code == 0 and "Delete configmaps shop/made" in screen and "applied: 1 of 1 changes were made" in screen
+    assert "takes configmaps below with it" in screen, screen
+    assert operator.data("made") is None
+
+
+def test_the_pods_of_a_job_go_with_it(operator: Operator) -> None:
+    """By default an API server would orphan them, and keep the job until that is done."""
+    pod = {"restartPolicy": "Never", "containers": [{"name": "a", "image": "registry.example.com/a:1"}]}
+    job = {"metadata": {"name": "import"}, "spec": {"template": {"spec": pod}}}
+    code, screen = operator.run(f"k8s.batchV1().create_namespaced_job('shop', {job!r}).kind")
+    jobs = client.BatchV1Api(operator.core.api_client)
+    assert code == 0 and len(jobs.list_namespaced_job("shop").items) == 1, screen
+    code, screen = operator.undo(screen)
+    assert code == 0 and "applied: 1 of 1 changes were made" in screen
+    assert jobs.list_namespaced_job("shop").items == []
+
+
+def test_what_was_changed_is_changed_back_and_forth(operator: Operator) -> None:
+    """What takes back is a plan like any other: it can be declined, and taken back as well."""
+    before = operator.data("settings")
+    assert before is not None
+    code, screen = operator.run(change(level="debug", extra="x/~1"))
+    after = before | {"level": "debug", "extra": "x/~1"}
+    assert code == 0 and operator.data("settings") == after
+    code, _ = operator.undo(screen, "decline")
+    assert code == 0 and operator.data("settings") == after
+    code, screen = operator.undo(screen)
+    assert code == 0 and operator.data("settings") == before
+    code, screen = operator.undo(screen)
+    assert code == 0 and operator.data("settings") == after
+
+
+RELEASE: Final = """
+k8s.scale("deployments/web", 5, namespace="shop")
+k8s.set_image("deployments/web", side="log:2", namespace="shop")
+notes = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "notes", "namespace": "shop"}, "data": {"a": "2"}}
+k8s.apply(notes, force=True)
+"tried"
+"""
+
+
+def test_every_kind_of_change_is_changed_back(operator: Operator) -> None:
+    """Replicas by their subresource, an image by the name of its container, and a field that is applied."""
+    containers = [{"name": "app", "image": "app:1"}, {"name": "side", "image": "log:1"}]
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": containers}}
+    web = {
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": template},
+    }  # fmt: skip
+    operator.writer.create(web)
+    operator.writer.create(config_map("notes", a="1"))
+    code, screen = operator.run(RELEASE)
+    assert code == 0 and operator.web() == (5, ["app:1", "log:2"]) and operator.data("notes") == {"a": "2"}, screen
+    code, screen = operator.undo(screen)
+    assert code == 0 and "applied: 3 of 3 changes were made" in screen, screen
+    assert operator.web() == (2, ["app:1", "log:1"]) and operator.data("notes") == {"a": "1"}
+
+
+def test_a_value_that_is_masked_does_not_come_back(operator: Operator) -> None:
+    """The person is told, and nothing is changed."""
+    code, screen = operator.run(change(password="kW3-mm8Zr5tBn1"))
+    assert code == 0 and PASSWORD not in screen
+    after = operator.data("settings")
+    code, undone = operator.undo(screen)
+    assert code == 1 and "patch configmaps shop/settings cannot be taken back" in undone and PASSWORD not in undone
+    assert operator.data("settings") == after
+
+
+def test_a_way_back_that_is_longer_than_a_masking_process_makes_is_refused() -> None:
+    """What such a process answers is hostile: it may have been taken over."""
+    facts = masking.Facts(uid="x", digest="0" * 64)
+
+    def read(undo: str) -> masking.Changes:
+        answer = masking.Changes(facts, facts, digest="0" * 64, requested="0" * 64, undo=undo)
+        return changes.read(msgspec.json.encode(answer), has_before=True, has_after=True)
+
+    assert read("x" * masking.MAX_UNDO).undo
+    with pytest.raises(protocol.ProtocolError):
+        read("x" * (masking.MAX_UNDO + 1))
+
+
+def test_of_a_plan_that_stopped_what_was_done_is_taken_back(operator: Operator) -> None:
+    """A quota lets one object more be made, which no dry run knows."""
+    count = len(operator.core.list_namespaced_config_map("shop").items)
+    hard = {"count/configmaps": str(count + 1)}
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few", "namespace": "shop"}}
+    operator.writer.create(quota | {"spec": {"hard": hard}})
+    operator.writer.write_status(quota, {"hard": hard, "used": {"count/configmaps": str(count)}})
+    try:
+        code, screen = operator.run(creation("one", "two"))
+        assert code == 1 and "1 of 2 changes were made" in screen and "exceeded quota: few" in screen, screen
+        assert (operator.data("one"), operator.data("two")) == ({"a": "1"}, None)
+        code, screen = operator.undo(screen)
+        assert code == 0 and "applied: 1 of 1 changes were made" in screen
+        assert "configmaps shop/two" not in screen
+        assert operator.data("one") is None
+    finally:
+        operator.writer.delete(quota)

@@ -1,0 +1,133 @@
+"""The line under an answer says what matters to it, and nothing under answers that lack nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kubescript import types
+from kubescript.broker import summary
+from kubescript.output import render
+from tests.kit import trails
+
+pytestmark = pytest.mark.slow
+
+PASSWORD = "hunter2-canary-receipt"
+POD = {
+    "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web-0", "namespace": "shop"},
+    "spec": {"containers": [{"name": "web", "image": "web:1", "env": [{"name": "DB_PASSWORD", "value": PASSWORD}]}]},
+    "status": {"phase": "Running"},
+}  # fmt: skip
+SETTINGS = {
+    "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings", "namespace": "shop"},
+    "data": {"password": PASSWORD},
+}  # fmt: skip
+NOTE = "[redacted: values that the script compared or measured]"
+PODS = "k8s.coreV1().list_namespaced_pod('shop')"
+MAPS = "k8s.coreV1().list_namespaced_config_map('shop')"
+
+UNTOLD = {
+    "a count": f"len({PODS})",
+    "names": f"[p.metadata.name for p in {PODS}]",
+    "images": f"{{c.image for p in {PODS} for c in p.spec.containers}}",
+    "a map": f"sorted({{p.metadata.name: p.status.phase for p in {PODS}}}.items())",
+    "names of variables": f"[e.name for p in {PODS} for c in p.spec.containers for e in c.env]",
+    "a pod's one line": f"str({PODS}[0])",
+    "a copy": f"import copy\ncopy.deepcopy({PODS}[0]).metadata.name",
+    "a count of maps": f"len({MAPS})",
+    "keys of a map": f"sorted({MAPS}[0].data)",
+}
+TOLD = {
+    "a comparison": f"[p.metadata.name for p in {PODS} for c in p.spec.containers for e in c.env if e.value == 'hunter2']",
+    "a length": f"len({PODS}[0].spec.containers[0].env[0].value)",
+    "an item": f"{PODS}[0]['spec']['containers'][0]['env'][0]['value'] == 'hunter2'",
+    "a get": f"{PODS}[0].spec.containers[0].env[0].get('value') == 'hunter2'",
+    "a swallowed search": f"any('hunter2' in str(p.spec) for p in {PODS})",
+    "a dump": f"import json\nsum('hunter2' in json.dumps(p.to_dict()) for p in {PODS})",
+    "a dump of the object": f"import json\nsum('hunter2' in json.dumps(p) for p in {PODS})",
+    "a comparison of maps": f"{PODS}[0].spec.containers[0].env[0] == {{'name': 'DB_PASSWORD', 'value': 'hunter2'}}",
+    "a comparison with another part": f"{PODS}[0].metadata == {PODS}[0].spec.containers[0].env[0]",
+    "values of a map": f"'hunter2' in {MAPS}[0].data.values()",
+    "raw text": "'hunter2' in k8s.coreV1().list_namespaced_pod('shop', _preload_content=False).data.decode()",
+    "a walk": (
+        "def walk(o):\n    return sum(map(walk, o.values() if isinstance(o, dict) else o)) if isinstance(o, (dict, list)) "
+        f"else o == 'hunter2'\nwalk({PODS}.items[0])"
+    ),
+}
+COUNTED = {
+    "a mask": (f"getattr(getattr({PODS}.items[0].spec.containers[0], 'e' + 'nv')[0], 'val' + 'ue')", "1 password"),
+    "a print and a result": (f"v = {PODS}[0].spec.containers[0].env[0].value\nprint(v)\n[v]", "2 password"),
+    "an object": (f"{PODS}[0].spec", "1 password"),
+}
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> str:
+    file = tmp_path / "cluster.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [POD, SETTINGS]}))
+    return str(file)
+
+
+@pytest.mark.parametrize("case", UNTOLD)
+def test_a_question_that_has_nothing_to_do_with_variables_gets_no_line(case: str, saved: str) -> None:
+    """Nearly every list of pods holds a masked variable; a question about something else does not say so, and the audit
+    does."""
+    file = Path(saved).with_name("audit.jsonl")
+    done = trails.run("run", "-", "--snapshot", saved, "--audit", str(file), script=UNTOLD[case])
+    assert done.returncode == 0 and "redacted" not in done.stdout, done.stdout
+    assert sum(trails.records(file, "script")[0]["redactions"].values()) == 1
+
+
+@pytest.mark.parametrize("case", TOLD)
+def test_a_script_that_may_have_looked_at_a_masked_value_is_told(case: str, saved: str) -> None:
+    """A comparison with a masked value is false, a search finds nothing: the line says why."""
+    done = trails.run("run", "-", "--snapshot", saved, script=TOLD[case])
+    assert done.stdout.rstrip().endswith(NOTE), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("case", COUNTED)
+def test_masks_in_the_answer_are_counted(case: str, saved: str) -> None:
+    """Not what was masked in all that was read."""
+    script, told = COUNTED[case]
+    done = trails.run("run", "-", "--snapshot", saved, script=script)
+    assert done.stdout.rstrip().endswith(f"[redacted: {told}]"), done.stdout + done.stderr
+
+
+CAUGHT = """
+from kubernetes.client import ApiException
+for name in "ab":
+    try:
+        k8s.coreV1().delete_namespaced_pod(name, "shop")
+    except ApiException:
+        pass
+"""
+
+
+def test_a_swallowed_denial_is_told_once(saved: str) -> None:
+    """How many calls are missing, which, and what that means; an error that nobody caught says it itself."""
+    done = trails.run("run", "-", "--snapshot", saved, script=CAUGHT + "0")
+    told = "[2 calls denied: delete pods in namespace shop (policy.read_only) x2; the answer may be incomplete]"
+    assert done.stdout.splitlines()[-1] == told
+    done = trails.run("run", "-", "--snapshot", saved, script="k8s.coreV1().delete_namespaced_pod('a', 'shop')")
+    told = done.stdout + done.stderr
+    assert "denied:" not in told and told.count("ForbiddenException: 403 policy.read_only") == 1, told
+
+
+def test_many_things_of_a_kind_leave_room_for_the_others() -> None:
+    """What differs in the namespace alone is told as one, of many the first eight are named, and no kind takes another's
+    place."""
+    tally = summary.Summary()
+    for number in range(9):
+        tally.note(tally.denied, f"list secrets in namespace team-{number} (policy.denied_resource)")
+        tally.note(tally.failed, f"404 list {'x' * 60}{number}.example.com in namespace a")
+    tally.note(tally.failed, "cluster.unreachable list pods")
+    tally.note(tally.absent, "shpo")
+    told = summary.notes(tally, types.Outcome())
+    assert told[0] == "9 calls denied: list secrets in 9 namespaces (policy.denied_resource)"
+    assert told[1].endswith(", and 2 more") and told[2] == "the answer may be incomplete"
+    assert told[3] == "no such namespace: shpo"
+    line = render.render(types.Outcome(result=b"0"), types.Limits(), told).text.splitlines()[-1]
+    assert "in 9 namespaces" in line and "no such namespace: shpo]" in line and " …" in line
+    assert len(line.encode()) <= 768

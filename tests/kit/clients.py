@@ -24,7 +24,9 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from kubescript.output import fencing
 
-KUBESCRIPT = str(Path(sys.executable).with_name("kubescript"))
+INSTALLED = str(Path(sys.executable).with_name("kubescript"))
+"""The program as it is installed: for tests of its start, its processes, signals and environment."""
+KUBESCRIPT = INSTALLED
 TRANSPORTS = ("stdio", "http")
 CACHE = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
 """Where compiled rules are saved: a command with a home of its own need not compile them again."""

@@ -5,14 +5,14 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # Hundreds of tests start a Python: it may keep the bytecode of what it imports.
 unexport PYTHONDONTWRITEBYTECODE
-# A file of tests stays in one process, and each process has an API server of its own. One process more than there are
-# processors: a sixth of their time goes by while something starts.
-PYTEST := $(BIN)/python -m pytest --numprocesses $(shell expr $$(nproc) + 1) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# Tests that share a server stay in one process (tests/kit/schedule.py). One process more than there are processors: a
+# sixth of their time goes by while something starts.
+PYTEST := $(BIN)/python -m pytest --numprocesses $(shell expr $$(nproc) + 1) --maxprocesses 4
 
 CONTAINERS ?= $(firstword $(notdir $(shell command -v podman docker)))
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo quick test check format security fuzz cluster cloud bench generate image clean
+.PHONY: help install demo quick test long costs check format security fuzz cluster cloud bench generate image clean
 
 help:  ## Show this list.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -27,13 +27,19 @@ install: $(READY)  ## Install kubescript and its tools into .venv.
 demo: $(READY)  ## Run three scripts on a bundled snapshot of a broken cluster.
 	$(BIN)/kubescript demo
 
-quick: $(READY)  ## Format, lint and all tests that need neither a cluster nor seconds each; a minute or two.
+quick: $(READY)  ## Format, lint and all tests that need neither a cluster nor a second each; a minute.
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
-	$(PYTEST) -m 'not cluster and not slow' tests security_tests
+	$(PYTEST) -m 'not cluster and not slow' tests/unit security_tests
 
-test: check  ## Everything: format, types, imports, then all tests on a real API server.
-	$(PYTEST) --skip-unchanged tests security_tests
+test: check  ## Everything: format, types, imports, then all tests on a real API server, within their budget.
+	$(PYTEST) --skip-unchanged --budget tests security_tests
+
+long: $(READY)  ## What `make test` runs a sample of, whole: soaks, random plans, linear times at full size.
+	KUBESCRIPT_TESTS=long $(PYTEST) -m 'long or sampled' tests security_tests
+
+costs: $(READY)  ## Run all tests, and write what they cost into tests/costs.json: the budget of later runs.
+	$(PYTEST) --record-costs tests security_tests
 
 check: $(READY)  ## Format, lint, types, import contract; seconds.
 	$(BIN)/ruff format --check .

@@ -1,32 +1,35 @@
-"""What `make quick` and `make test` choose among all tests, in which order they run, and what the tests of both folders
-share.
+"""What `make quick`, `make test` and `make long` choose among all tests, in which order they run, what they may cost, and
+what the tests of both folders share.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
 
-from tests.kit import unchanged
+from tests.kit import costs, extent, programs, schedule, unchanged
 
 if TYPE_CHECKING:
     from tests.kit.identity_provider import IdentityProvider
     from tests.kit.openstack.client import Client
     from tests.kit.openstack.services import Services
 
-NEEDS_A_CLUSTER: Final = frozenset({"control_plane", "kubeconfig", "live_cluster", "live_programs", "plane"})
+NEEDS_A_CLUSTER: Final = frozenset({
+    "control_plane", "kubeconfig", "live_cluster", "live_programs", "own_plane", "plane", "scratch",
+})  # fmt: skip
 """Fixtures that start an API server: what asks for one of them, however indirectly, is marked `cluster`."""
-FIRST: Final = ("tests/live/zero_shot/test_zero_shot.py",)
-"""Files that take longest: when a worker begins one of them last, the others wait for it."""
 STARTED: Final = pytest.StashKey[float]()
+METER: Final = costs.Meter()
+REPORT: Final = costs.Report()
+GROUPS: Final[dict[str, str]] = {}
+"""Test ▶ the group that stays in one process with it."""
 PASSED: Final = Counter[str]()
 """Repeatable tests that passed in this run, by the stamp of their module."""
 
@@ -38,6 +41,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="leave out `repeatable` tests when nothing that decides them has changed since they passed",
     )
+    parser.addoption("--budget", action="store_true", help="fail when a folder costs more than tests/costs.json allows")
+    parser.addoption("--record-costs", action="store_true", help="write what this run costs into tests/costs.json")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -48,14 +53,16 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Every worker leaves out the same tests: those that had passed before the run began."""
+    node.workerinput["main"] = os.getpid()
     node.workerinput["started"] = node.config.stash[STARTED]
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Puts the longest files first, marks what needs a cluster, and leaves out what would only pass again."""
-    places = {name: place for place, name in enumerate(FIRST)}
-    items.sort(key=lambda item: places.get(_file(item), len(FIRST)))
+    """Puts the longest first, marks what needs a cluster, and leaves out what its result cannot change."""
+    if not extent.LONG:
+        _deselect(config, items, [item for item in items if item.get_closest_marker("long")])
+    GROUPS.update(schedule.arrange(items))
     for item in items:
         if NEEDS_A_CLUSTER.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("cluster")
@@ -67,8 +74,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         _leave_out(config, unchanged.stamp(path, [item.nodeid for item in tests]), tests)
 
 
-def _file(item: pytest.Item) -> str:
-    return item.nodeid.partition("::")[0]
+def _deselect(config: pytest.Config, items: list[pytest.Item], unwanted: list[pytest.Item]) -> None:
+    if unwanted:
+        config.hook.pytest_deselected(items=unwanted)
+        items[:] = [item for item in items if item not in unwanted]
 
 
 def _leave_out(config: pytest.Config, stamp: str, tests: list[pytest.Item]) -> None:
@@ -82,28 +91,14 @@ def _leave_out(config: pytest.Config, stamp: str, tests: list[pytest.Item]) -> N
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Prepares Keycloak before any test's time limit runs, and begins to prepare OpenStack: the first time on a machine
-    takes minutes."""
+    """Tells which tests stay together, and begins to build the programs that they run."""
     if session.config.option.collectonly:
         return
-    wanted = {name for item in session.items for name in getattr(item, "fixturenames", ())}
-    # What stops them is told by the tests that ask for them; the others run.
-    if "identity_provider" in wanted:
-        from tests.kit.keycloak import prepared
-
-        with contextlib.suppress(Exception):
-            prepared.prepare()
-    if "openstack" in wanted:
-        from tests.kit.openstack import build
-
-        # In one process, and beside the tests of others: whoever needs it waits for its lock.
-        if os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0":
-            threading.Thread(target=_quietly, args=(build.template,), daemon=True).start()
-
-
-def _quietly(make: Callable[[], object]) -> None:
-    with contextlib.suppress(Exception):
-        make()
+    if hasattr(session.config, "workerinput"):
+        schedule.write(GROUPS, session.config._tmp_path_factory.getbasetemp().parent)  # type: ignore[attr-defined]
+    # One process builds, beside the tests that need none of it.
+    if os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0":
+        threading.Thread(target=programs.build_all, args=(session.items,), daemon=True).start()
 
 
 @pytest.fixture(scope="session")
@@ -131,6 +126,55 @@ def openstack_command() -> Iterator[Client]:
 
     with Client("ours") as client:
         yield client
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Distributes groups of tests, not files."""
+    return schedule.make_scheduler(config, log)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Counts what a test costs, from when its programs are there: its time limit begins later."""
+    programs.wait_for(item)
+    METER.begin()
+    try:
+        return (yield)
+    finally:
+        METER.end(item.nodeid, GROUPS.get(item.nodeid, item.nodeid))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Tells the process that was typed what the tests of this one cost; that one adds it up, and compares."""
+    config = session.config
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["costs"] = (dict(METER.processor), dict(METER.wall), costs.spent())
+        return
+    if config.option.numprocesses is None:
+        REPORT.add(METER.processor, METER.wall, costs.spent())
+    REPORT.add_servers(config._tmp_path_factory.getbasetemp())  # type: ignore[attr-defined]
+    if config.getoption("--record-costs"):
+        REPORT.record()
+    if config.getoption("--budget") and REPORT.over():
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Takes what the tests of one process cost."""
+    if told := getattr(node, "workeroutput", {}).get("costs"):
+        REPORT.add(*told)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Prints what the suite costs."""
+    if config.getoption("--budget") or config.getoption("--record-costs"):
+        terminalreporter.section("what the tests cost")
+        terminalreporter.write("\n".join([*REPORT.lines(), ""]))
+        for line in REPORT.over() if config.getoption("--budget") else ():
+            terminalreporter.write_line(f"over its budget: {line}", red=True)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

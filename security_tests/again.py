@@ -10,7 +10,7 @@ __all__ = ["ARGUMENTS", "ENVIRONMENT", "tally"]
 
 ARGUMENTS: Final = (
     "-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", "--capture=sys", "--show-capture=no", "--tb=short",
-    "security_tests/test_kernel.py",
+    "--confcutdir=security_tests", "security_tests/test_kernel.py",
 )  # fmt: skip
 """Of pytest, in the repository's folder, which may be read-only."""
 ENVIRONMENT: Final = {"WALL_TALLY": "1"}

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
-
-import pytest
 
 from kubescript import spawner, types
 from kubescript.executor import conversation, executor
@@ -26,7 +23,6 @@ __all__ = [
     "hostile",
     "no_cluster",
     "opened",
-    "room_for_sockets",
     "until",
 ]
 
@@ -34,17 +30,6 @@ MIB: Final = 1 << 20
 HOSTILE: Final = (sys.executable, "-I", str(Path(__file__).with_name("hostile.py")))
 STRICT: Final = os.environ.get("WALL_STRICT", "1") == "1"
 """Off only in the run without user namespaces, where a strict server rightly refuses to start."""
-
-
-@contextlib.contextmanager
-def room_for_sockets(count: int) -> Iterator[None]:
-    """Room for the attackers' own sockets, in this process."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and hard < count:
-        pytest.skip("this machine does not let the attacker open enough connections")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, count), hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def hostile(*dropped: str, options: tuple[str, ...] = ()) -> tuple[str, ...]:

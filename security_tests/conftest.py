@@ -40,15 +40,23 @@ def source() -> Iterator[spawner.Spawner]:
 
 
 @pytest.fixture
-def attacks(record_property: Callable[[str, object], None]) -> Callable[[int], None]:
-    """Tells the table how many attacks a test made, when not one."""
-    return lambda count: record_property("attacks", count)
+def attacks(record_property: Callable[[str, object], None]) -> Callable[..., None]:
+    """Tells the table how many attacks a test made, when not one, and how many this machine has no way to make."""
+
+    def tell(made: int, absent: int = 0) -> None:
+        record_property("attacks", made)
+        record_property("absent", absent)
+
+    return tell
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for mark in item.iter_markers("promise"):
             item.user_properties += [("promise", name) for name in mark.args]
+        made = getattr(getattr(item, "obj", None), "cases", None)
+        if made is not None:
+            item.user_properties.append(("attacks", made))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -56,7 +64,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     counts = {
         outcome: _counted(terminalreporter, outcome, layers) for outcome in ("passed", "failed", "error", "skipped")
     }
-    held, skipped = counts["passed"], counts["skipped"]
+    held, skipped = counts["passed"], counts["skipped"] + _counted(terminalreporter, "passed", layers, "absent", 0)
     tried = held + counts["failed"] + counts["error"]
     if os.environ.get(TALLY):
         terminalreporter.write_line("tally: " + json.dumps([tried.total(), held.total(), skipped.total()]))
@@ -69,11 +77,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             terminalreporter.write_line(f"{title:<44}{tried[layer]:>9}{held[layer]:>9}{skipped[layer]:>9}")
 
 
-def _counted(reporter: pytest.TerminalReporter, outcome: str, layers: dict[str, promises.Layer]) -> Counter[str]:
-    """Attacks by layer among the reports of one outcome."""
+def _counted(
+    reporter: pytest.TerminalReporter,
+    outcome: str,
+    layers: dict[str, promises.Layer],
+    name: str = "attacks",
+    one: int = 1,
+) -> Counter[str]:
+    """Attacks by layer among the reports of one outcome, as their tests told them; so many of a test that told none."""
     counts: Counter[str] = Counter()
     for report in reporter.stats.get(outcome, []):
         properties = dict(getattr(report, "user_properties", []))
         if "promise" in properties:
-            counts[layers.get(str(properties["promise"]), "?")] += int(properties.get("attacks", 1))
+            counts[layers.get(str(properties["promise"]), "?")] += int(properties.get(name, one))
     return counts

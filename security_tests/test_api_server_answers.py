@@ -16,16 +16,7 @@ from kubescript.cluster import live
 from kubescript.policy import policy
 from kubescript.wire import protocol
 from tests.kit import clients, trails
-from tests.unit.kubescript.cluster.test_api_server_misbehaves import (
-    CHUNKED,
-    OK,
-    Server,
-    hang_up,
-    head,
-    kubeconfig,
-    then,
-    whole,
-)
+from tests.kit.api_server import CHUNKED, OK, Server, hang_up, head, kubeconfig, then, whole
 
 LOG: Final = ("api", "v1", "namespaces", "a", "pods", "p", "log")
 LIST: Final = ("api", "v1", "pods")

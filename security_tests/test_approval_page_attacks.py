@@ -13,20 +13,43 @@ from typing import Any, Final
 
 import msgspec
 import pytest
+from selenium import webdriver
 from selenium.webdriver.common.by import By
 
 from kubescript.approvals import access, characters, plain, view
 from kubescript.plans import plan, record
 from kubescript.wire import masking
-from tests.kit import approval_page, browser
+from tests.kit import approval_page, browser, extent
 from tests.kit.visitor import Answer, Visitor
 
 
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[approval_page.Served]:
-    """The page with a store of its own."""
-    with approval_page.served(tmp_path) as serving:
+@pytest.fixture(scope="module")
+def served_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[approval_page.Served]:
+    with approval_page.served(tmp_path_factory.mktemp("page")) as serving:
         yield serving
+
+
+@pytest.fixture
+def served(served_once: approval_page.Served) -> approval_page.Served:
+    """The page with a store of its own, which has plans of other tests too."""
+    served_once.approved.clear()
+    return served_once
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[webdriver.Chrome]:
+    """A browser, started once."""
+    with browser.opened() as opened:
+        yield opened
+
+
+@pytest.fixture
+def window(chromium: webdriver.Chrome) -> webdriver.Chrome:
+    """A window of a browser that has seen nothing."""
+    browser.command(chromium, "Network.clearBrowserCookies")
+    chromium.get("about:blank")
+    browser.logged(chromium, "browser")
+    return chromium
 
 
 @pytest.fixture
@@ -132,14 +155,14 @@ FRAME: Final = """<!doctype html><title>win a prize</title><iframe id="it" src="
 @pytest.mark.promise("V-01")
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.1"])
 def test_a_page_of_another_site_cannot_show_read_or_send_it(
-    served: approval_page.Served, tmp_path: Path, name: str
+    window: webdriver.Chrome, served: approval_page.Served, tmp_path: Path, name: str
 ) -> None:
     """In a browser that has the cookie; also from another port of the same address, which counts as the same site."""
     made = scaled(served)
     address = served.address(made)
     (tmp_path / "evil.html").write_text(FRAME.format(*[address] * 5), "utf-8")
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path))
-    with browser.opened() as window, http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as evil:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as evil:
         threading.Thread(target=evil.serve_forever, daemon=True).start()
         window.get(served.link(made))
         assert window.find_element(By.TAG_NAME, "h1").text == "Waits for a decision"
@@ -157,7 +180,7 @@ def test_a_page_of_another_site_cannot_show_read_or_send_it(
 
 
 @pytest.mark.promise("V-01")
-def test_another_server_of_this_machine_gets_no_cookie(served: approval_page.Served) -> None:
+def test_another_server_of_this_machine_gets_no_cookie(window: webdriver.Chrome, served: approval_page.Served) -> None:
     """A browser sends cookies to every port of a host; ours belong to a path that no other server knows."""
     received: list[str] = []
 
@@ -168,7 +191,7 @@ def test_another_server_of_this_machine_gets_no_cookie(served: approval_page.Ser
             self.end_headers()
 
     made = scaled(served)
-    with browser.opened() as window, http.server.ThreadingHTTPServer(("127.0.0.1", 0), Listener) as other:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Listener) as other:
         threading.Thread(target=other.serve_forever, daemon=True).start()
         window.get(served.link(made))
         for path in ("/", "/plans", f"/plans/{made.id}", f"/x/plans/{made.id}"):
@@ -355,20 +378,17 @@ def test_no_text_of_a_plan_is_markup(served: approval_page.Served, victim: Visit
 
 
 @pytest.mark.promise("V-03")
-def test_no_text_of_a_plan_runs_in_a_browser(served: approval_page.Served) -> None:
+def test_no_text_of_a_plan_runs_in_a_browser(window: webdriver.Chrome, served: approval_page.Served) -> None:
     """All of it at once in Chromium, which would run what the parser of a test does not know."""
     made = everywhere(" ".join(MARKUP))
     served.plans.add(made)
-    with browser.opened() as window:
-        window.get(served.link(made))
-        window.get(served.address(made) + "?open")
-        assert window.execute_script("return window.pwned") is None
-        assert window.current_url.startswith(served.url)
-        # Nothing was even tried: the policy is the second wall.
-        assert [
-            entry for entry in browser.logged(window, "browser") if "Content Security Policy" in entry["message"]
-        ] == []
-        assert window.execute_script("return document.forms.length") == 1
+    window.get(served.link(made))
+    window.get(served.address(made) + "?open")
+    assert window.execute_script("return window.pwned") is None
+    assert window.current_url.startswith(served.url)
+    # Nothing was even tried: the policy is the second wall.
+    assert [entry for entry in browser.logged(window, "browser") if "Content Security Policy" in entry["message"]] == []
+    assert window.execute_script("return document.forms.length") == 1
 
 
 HIDDEN: Final = {
@@ -521,32 +541,37 @@ def test_values_that_are_slow_to_compare_are_shown_whole() -> None:
     assert [line.text.text for line in shown.lines if line.sign == "+"] == new
 
 
+@pytest.mark.sampled
 @pytest.mark.promise("V-04")
 @pytest.mark.parametrize("marks", ["\u0301\u0316", "\u0f73", "\u0f75\u0f72", "\u0344\u0316", "\uff9e\uff9f"])
 def test_marks_that_are_slow_to_sort_are_not_sorted(marks: str) -> None:
     """A run of them is put in order by the standard library, and some become two of them first: a value of a megabyte
     would take it an hour."""
-    old, new = (json.dumps("x" + marks * 200_000 + end, ensure_ascii=False) for end in "ab")
+    old, new = (json.dumps("x" + marks * extent.count(200_000, 100_000) + end, ensure_ascii=False) for end in "ab")
     row = masking.Row("data.x", old, new)
     (shown,) = view.of(record.Record(approval_page.plan_of(approval_page.step(rows=(row,))), "pending")).changes[0].rows
     assert [shown.sign, len(shown.lines)] == ["~", 2]
 
 
+@pytest.mark.sampled
 @pytest.mark.promise("V-04")
 def test_no_change_hides_among_twenty_thousand(served: approval_page.Served, victim: Visitor) -> None:
-    """Every field is on the page and counted, in its heading and in the form; also one that the server is said to set."""
+    """Every field is on the page and counted, in its heading and in the form; also one that the server is said to set.
+    In `make test` there are two thousand."""
+    count = extent.count(20_000, 2_000)
     noise = tuple(
-        masking.Row(f"data.key{number}", None, str(number), by_server=number % 2 == 1) for number in range(20_000)
+        masking.Row(f"data.key{number}", None, str(number), by_server=number % 2 == 1) for number in range(count)
     )
     needle = masking.Row("spec.template.spec.hostNetwork", "false", "true", by_server=True)
-    made = served.add(approval_page.step(rows=(*noise[:9_000], needle, *noise[9_000:])), approval_page.release()[0])
+    place = count * 9 // 20
+    made = served.add(approval_page.step(rows=(*noise[:place], needle, *noise[place:])), approval_page.release()[0])
     answer = victim.open(made)
     page = answer.page
     shown = re.findall(r'<p class="path"><bdi class="v code">([^<]*)</bdi>', answer.body)
     assert sorted(shown) == sorted([*(row.path for row in noise), needle.path, "spec.replicas"])
-    assert "2 changes (20,002 fields)" in page.words
-    assert "10,000 fields, 10,001 set by the server" in page.words
-    assert "Approve 2 changes (20,002 fields)" in page.words
+    assert f"2 changes ({count + 2:,} fields)" in page.words
+    assert f"{count // 2:,} fields, {count // 2 + 1:,} set by the server" in page.words
+    assert f"Approve 2 changes ({count + 2:,} fields)" in page.words
     # The small change stands open below the large one.
     assert [("open" in a) for tag, a in page.tags if a.get("class") == "change"] == [False, True]
     assert victim.post(made, {**page.hidden_fields, "decision": "approve"}).status == 303

@@ -22,8 +22,8 @@ from mcp.client.streamable_http import streamable_http_client
 
 from kubescript.transports import connections
 from kubescript_safety.controlplane import pki
-from security_tests import benches
-from security_tests.test_http import INITIALIZE, MANY, ended
+from security_tests import benches, sockets
+from security_tests.sockets import MANY, ended
 from tests.kit import clients, trails
 
 pytestmark = pytest.mark.slow
@@ -35,7 +35,7 @@ STREAM: Final = b"GET /sse HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer 
 
 @pytest.fixture(scope="module", autouse=True)
 def _descriptors() -> Iterator[None]:
-    with benches.room_for_sockets(4 * MANY):
+    with sockets.room(4 * MANY):
         yield
 
 
@@ -105,7 +105,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     )
     port = clients.free_port()
     command = [
-        "prlimit", "--nofile=1024:1024", clients.KUBESCRIPT, "--toolsets", "code", "--snapshot", str(trails.snapshot(folder)),
+        "prlimit", "--nofile=1024:1024", clients.INSTALLED, "--toolsets", "code", "--snapshot", str(trails.snapshot(folder)),
         "--transport", "http", "--port", str(port), "--log-level", "error", "--config", str(folder / "settings.toml"),
     ]  # fmt: skip
     authority.client("carol").write(folder, "carol")
@@ -373,7 +373,7 @@ DEEP: Final = {
 @pytest.mark.parametrize("name", DEEP)
 def test_deep_json_is_refused(name: str, served: Served) -> None:
     """As the whole body, and as an argument, in a session and without: 4xx, or an error that is one call's."""
-    opened = served.http.post("/mcp", json=INITIALIZE, headers=served.headers())
+    opened = served.http.post("/mcp", json=clients.INITIALIZE, headers=served.headers())
     session = served.headers() | {"Mcp-Session-Id": opened.headers["mcp-session-id"]}
     plain = served.headers() | {"Accept": "application/json"}
     call = (
@@ -393,7 +393,7 @@ def test_deep_json_is_refused(name: str, served: Served) -> None:
 @pytest.mark.promise("H-05")
 def test_a_lone_surrogate_in_a_script_is_answered(served: Served) -> None:
     """JSON may have half of a character: its call gets an answer with its own id, and the next one too."""
-    opened = served.http.post("/mcp", json=INITIALIZE, headers=served.headers())
+    opened = served.http.post("/mcp", json=clients.INITIALIZE, headers=served.headers())
     session = served.headers() | {"Mcp-Session-Id": opened.headers["mcp-session-id"]}
     for script in (b"\"'\\ud800'\"", b"\"'\\udfff \\ud83d'\"", b'"1 # \\ud800"'):
         call = b'{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"evaluate_script","arguments":{"script":%s}}}'
@@ -449,7 +449,7 @@ def test_a_thousand_idle_sessions_of_one_caller_are_his_own_matter(served: Serve
     """He gets as many as one may have, and then 503; another one begins his first."""
 
     def begin(_: int) -> int:
-        return served.http.post("/mcp", json=INITIALIZE, headers=served.headers("bob")).status_code
+        return served.http.post("/mcp", json=clients.INITIALIZE, headers=served.headers("bob")).status_code
 
     with futures.ThreadPoolExecutor(8) as pool:
         statuses = list(pool.map(begin, range(1_000)))

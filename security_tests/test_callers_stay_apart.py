@@ -21,13 +21,13 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from kubescript_safety.controlplane import audit
-from tests.kit import clients, people, trails
+from tests.kit import clients, extent, people, trails
 from tests.kit.callers import NAMESPACES, Callers, connected
 from tests.kit.controlplane.server import ControlPlane
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
-EACH: Final = 1_000
+EACH: Final = extent.count(1_000, 60)
 AT_ONCE: Final = 6
 """Scripts of one caller."""
 WORDS: Final = {"alice": "the heron of the payments", "bob": "the otter of the shop"}
@@ -168,6 +168,7 @@ def check(name: str, kind: str, owner: str, said: str) -> None:
         assert f'User "{other}"' not in said and 'User "kubernetes-admin"' not in said, (name, kind, said)
 
 
+@pytest.mark.sampled
 @pytest.mark.promise("H-07", "H-04")
 def test_two_callers_get_their_own_answers_a_thousand_times(world: World) -> None:
     """Lists, reads, errors and discovery of custom resources, in sessions and without, while plans are made and approved:

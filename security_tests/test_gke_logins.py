@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import stat
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,12 +13,10 @@ import anyio
 import pytest
 import yaml
 from mcp.client import Client
-from mcp.client.stdio import stdio_client
 
 from tests.kit import clients
-from tests.live.tools.test_tool_gke_auth import Google, account, google
-
-__all__ = ["account", "google"]
+from tests.kit import google as googles
+from tests.kit.google import Google
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +30,7 @@ here = pathlib.Path({{folder!r}})
 with open(here / "started", "a") as file:
     print(sys.argv[1:], os.environ.get("CLOUDSDK_CONFIG"), file=file)
 while not (here / "go").exists():
-    time.sleep(0.05)
+    time.sleep(0.02)
 status = {{{{"token": "t", "expirationTimestamp": "2099-01-01T00:00:00Z"}}}}
 print(json.dumps({{{{"apiVersion": "client.authentication.k8s.io/v1beta1", "kind": "ExecCredential", "status": status}}}}))
 """
@@ -66,9 +64,21 @@ def calls(command: str, **fields: Any) -> dict[str, Any]:
     return {"exec": {"apiVersion": "client.authentication.k8s.io/v1beta1", "command": command, **fields}}
 
 
+@pytest.fixture
+def google() -> Iterator[Google]:
+    with contextlib.closing(Google("ya29.token-of-the-stand-in")) as made:
+        yield made
+
+
+@pytest.fixture
+def account(google: Google, tmp_path: Path) -> Path:
+    """What google-auth finds on this machine."""
+    return googles.account(google, tmp_path)
+
+
 @contextlib.asynccontextmanager
 async def serving(path: Path, cwd: Path, search: str, **environment: str) -> AsyncIterator[Client]:
-    """A server over stdio that was started in this folder."""
+    """A server that was started in this folder."""
     alone = {
         "PATH": str(search),
         "HOME": str(path.parent),
@@ -76,10 +86,9 @@ async def serving(path: Path, cwd: Path, search: str, **environment: str) -> Asy
         "XDG_CACHE_HOME": str(clients.CACHE),
     }
     flags = ("--toolsets", "cluster,code", "--kubeconfig", str(path))
-    parameters = clients.server(flags, **(alone | environment))
-    parameters.cwd = cwd
-    async with Client(stdio_client(parameters)) as client:
-        yield client
+    with contextlib.chdir(cwd):
+        async with clients.connect("memory", flags, environment=alone | environment) as client:
+            yield client
 
 
 async def log_in(client: Client) -> str:
@@ -103,7 +112,7 @@ def test_many_logins_are_one_and_keep_nobody_out(tmp_path: Path, attacks: Count)
             for _ in range(MANY):
                 tasks.start_soon(ask, client)
             while not (tmp_path / "started").exists():
-                await anyio.sleep(0.05)
+                await anyio.sleep(0.01)
             with anyio.fail_after(PATIENCE_S):
                 for number in range(3):
                     answer = await client.call_tool("evaluate_script", {"script": str(number)})
@@ -129,7 +138,7 @@ def test_a_login_that_its_client_gave_up_is_not_begun_again(tmp_path: Path, atta
     async def attack() -> None:
         async with serving(path, tmp_path, search) as client:
             for _ in range(10):
-                with anyio.move_on_after(0.5):
+                with anyio.move_on_after(0.2):
                     await log_in(client)
             (tmp_path / "go").touch()
             assert (await log_in(client)).startswith(f"logged in to {NAME}")

@@ -21,7 +21,7 @@ from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import masking as wire
 from kubescript.wire import protocol
-from tests.unit.kubescript.cluster.test_api_server_misbehaves import CHUNKED, Server, hang_up, head, kubeconfig, then
+from tests.kit.api_server import CHUNKED, Server, hang_up, head, kubeconfig, then
 
 LIST: Final = protocol.Call("GET", ("api", "v1", "pods"))
 SECRET: Final = "Tr0ub4dor-and-3"
@@ -152,9 +152,17 @@ def test_an_answer_that_is_no_single_gzip_is_an_error(name: str, door: Door, ser
 
 
 MIB: Final = 1 << 20
-STRING: Final = b'{"kind":"PodList","items":[{"metadata":{"name":"' + b"x" * (400 * MIB)
-ITEMS: Final = b'{"kind":"PodList","items":[' + b'{"metadata":{"name":"p"}},' * (10 * MIB)
+LISTED: Final = b'{"kind":"PodList","items":['
+ITEMS: Final = b'{"metadata":{"name":"p"}},' * 40_000
+"""A megabyte."""
 BEHIND: Final = (b"\n", bytes(512), PACKED, PODS)
+
+
+def bomb(first: bytes, piece: bytes, count: int) -> bytes:
+    """A gzip of one piece so many times, which is never held; nobody unfolds it as far as its checksum."""
+    packer = zlib.compressobj(9, wbits=31)
+    begun = packer.compress(first) + packer.flush(zlib.Z_FULL_FLUSH)
+    return begun + (packer.compress(piece) + packer.flush(zlib.Z_FULL_FLUSH)) * count
 
 
 @pytest.mark.promise("F-01")
@@ -171,7 +179,7 @@ def test_what_arrives_later_is_behind_it_too(behind: bytes, masking: redaction.E
 def test_one_chunk_of_a_bomb_reaches_the_masker_in_pieces(masking: redaction.Engine) -> None:
     """270 MB of items, given at once: they come back a few megabytes at a time."""
     call = replace(request.parse(LIST), gzip=True)
-    body = masking.body(call, iter([gzip.compress(ITEMS, 9, mtime=0)]), lambda _: None)
+    body = masking.body(call, iter([bomb(LISTED, ITEMS, 270)]), lambda _: None)
     first = next(body)
     assert 0 < len(first) < 32 * MIB
     cast("Generator[bytes]", body).close()
@@ -230,9 +238,9 @@ def test_a_stream_is_not_asked_for_compressed(door: Door, server: Server) -> Non
 @pytest.mark.promise("R-02")
 def test_a_bomb_meets_the_limits_of_what_it_unfolds_to(door: Door, server: Server) -> None:
     """400 KB that are one string of 400 MB: more than a masker holds of one part."""
-    bomb = gzip.compress(STRING, 9, mtime=0)
-    assert len(STRING) > 900 * len(bomb)
-    server.steps = [packed(bomb)]
+    string = bomb(LISTED + b'{"metadata":{"name":"', b"x" * MIB, 400)
+    assert 900 * len(string) < 400 * MIB
+    server.steps = [packed(string)]
     with pytest.raises(errors.RedactionError, match="more than 32 MiB"):
         list(_read(door))
     assert works(door, server)
@@ -252,7 +260,7 @@ def test_a_bomb_of_items_ends_where_the_script_has_enough(
     door: Door, server: Server, masking: redaction.Engine
 ) -> None:
     """270 MB of items in 270 KB: a script that may read 8 MB makes nobody unfold the rest."""
-    server.steps = [packed(gzip.compress(ITEMS, 9, mtime=0))]
+    server.steps = [packed(bomb(LISTED, ITEMS, 270))]
     started = time.monotonic()
     body = door.ask(most=8 * MIB)
     assert 8 * MIB < len(body) < 64 * MIB
@@ -260,17 +268,15 @@ def test_a_bomb_of_items_ends_where_the_script_has_enough(
     assert works(door, server)
 
 
-ALL_AHEAD: Final = gzip.compress(ITEMS[: 50 * MIB], 9, mtime=0)
-
-
 @pytest.mark.promise("R-02", "S-07")
 def test_a_bomb_that_is_sent_ahead_as_a_whole_is_not_held(masking: redaction.Engine) -> None:
     """50 MB in so few chunks that none of them waits for an answer: the host held all of it before it passed the first
     byte on, for each call that a script made."""
-    assert len(ALL_AHEAD) < 8 * wire.MAX_GZIP_CHUNK
+    all_ahead = bomb(LISTED, ITEMS, 50)
+    assert len(all_ahead) < 8 * wire.MAX_GZIP_CHUNK
     call = replace(request.parse(LIST), gzip=True)
     tracemalloc.start()
-    body = masking.body(call, iter([ALL_AHEAD]), lambda _: None)
+    body = masking.body(call, iter([all_ahead]), lambda _: None)
     first = next(body)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()

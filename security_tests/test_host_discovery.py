@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 import pytest
@@ -55,19 +55,26 @@ def verdict(door: broker.Broker, path: tuple[str, ...]) -> str:
     return reply.fault.code if reply.fault is not None else ""
 
 
-MANY: Final = {"resources": [{"name": f"n{number}", "kind": "K"} for number in range(200_000)]}
-"""Seven megabytes, that take ten times as many in memory."""
-SOME: Final = {"resources": [{"name": f"n{number}", "kind": "K"} for number in range(4_900)]}
-LONG: Final = {"resources": [{"name": "n" * 4_000_000, "kind": "K"}]}
+def kinds(names: Iterable[str]) -> dict[str, Any]:
+    """A document of these resources."""
+    return {"resources": [{"name": name, "kind": "K"} for name in names]}
+
+
+DOCUMENTS: Final[dict[str, tuple[int, Callable[[], dict[str, Any]]]]] = {
+    "many": (2, lambda: kinds(f"n{number}" for number in range(200_000))),
+    "some": (60, lambda: kinds(f"n{number}" for number in range(4_900))),
+    "long": (12, lambda: kinds(["n" * 4_000_000])),
+}
+"""How many versions have each. The many are seven megabytes, that take ten times as many in memory."""
 
 
 @pytest.mark.promise("P-09")
-@pytest.mark.parametrize("document", [MANY, SOME, LONG], ids=["many", "some", "long"])
-def test_what_is_remembered_of_discovery_is_bounded(document: dict[str, Any]) -> None:
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_what_is_remembered_of_discovery_is_bounded(name: str) -> None:
     """A script invents versions of the core group, each of which the API server has, with names without end."""
-    cluster = Hostile([], document)
+    count, document = DOCUMENTS[name]
+    cluster = Hostile([], document())
     door = broker.Broker(cluster, policy.Policy(), resolve=discovery.KindResolver(cluster))
-    count = 12 if document is not SOME else 60
     tracemalloc.start()
     try:
         for number in range(count):

@@ -10,16 +10,14 @@ from typing import Final
 import anyio
 import pytest
 import yaml
-from mcp.client import Client
-from mcp.client.stdio import stdio_client
 
+from kubescript.cli import demo
 from tests.kit import clients
 
 pytestmark = pytest.mark.slow
 
 Count = Callable[[int], None]
 
-DEMO: Final = Path(clients.__file__).parents[1] / "src/kubescript/cli/demo.tar.gz"
 SECRET: Final = "hunter22xyz"
 TOKEN: Final = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
 URLS: Final = (
@@ -58,10 +56,11 @@ def test_no_password_leaves_the_list_of_repositories(tmp_path: Path, attacks: Co
     file = tmp_path / "repositories.yaml"
     entries = [{"name": f"r{number}", "url": url, "password": SECRET} for number, url in enumerate(URLS)]
     good = yaml.safe_dump({"repositories": entries})
-    server = clients.server(("--toolsets", "helm", "--snapshot", str(DEMO)), HELM_REPOSITORY_CONFIG=str(file))
+    flags = ("--toolsets", "helm", "--snapshot", str(demo.SNAPSHOT))
+    variables = {"HELM_REPOSITORY_CONFIG": str(file)}
 
     async def ask() -> None:
-        async with Client(stdio_client(server)) as client:
+        async with clients.connect("memory", flags, environment=variables) as client:
             for text, output in [
                 *((good, form) for form in ("table", "json", "yaml")),
                 *((each, "table") for each in BROKEN),

@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from tests.kit import clients, trails
+from tests.kit import http_server, trails
 
 ADDRESS: Final = b"127.0.0.1:1"
 HOSTS: Final = (
@@ -42,7 +42,7 @@ METHODS: Final = (b"GET", b"POST", b"OPTIONS", b"DELETE", b"HEAD")
 def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """The port of a server."""
     folder = tmp_path_factory.mktemp("origins")
-    with clients.serving(("--snapshot", str(trails.snapshot(folder)), "--toolsets", "code")) as opened:
+    with http_server.serving(("--snapshot", str(trails.snapshot(folder)), "--toolsets", "code")) as opened:
         yield opened
 
 

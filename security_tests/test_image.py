@@ -13,7 +13,7 @@ import sysconfig
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import httpx2
 import pytest
@@ -21,7 +21,7 @@ from mcp.client.stdio import StdioServerParameters
 
 from scripts import debian
 from security_tests import again
-from tests.kit import callers, clients, containers, image
+from tests.kit import callers, clients, containers, extent, image
 
 pytestmark = [
     pytest.mark.slow,
@@ -143,22 +143,32 @@ ctypes.util.find_library = {"c": "libc.so.6", "seccomp": "libseccomp.so.2"}.get 
 sys.path.extend(["/packages", "/repository/src"])
 import kubescript, pytest
 assert kubescript.__file__.startswith("/usr/"), kubescript.__file__
-sys.exit(pytest.main(sys.argv[1:]))
+class Sample:
+    def pytest_collection_modifyitems(self, items):
+        items[:] = items[::EVERY]
+
+sys.exit(pytest.main(sys.argv[1:], plugins=[Sample()]))
 """
 """kubescript and all it needs are the image's; pytest is this machine's, and what tests take from the benchmark, which is
 not in the image, is the repository's."""
 
 
+EVERY: Final = extent.count(1, 4)
+"""Of this many tests of the kernel layer one is run: all of them in `make long`."""
+
+
+@pytest.mark.sampled
 @pytest.mark.promise("K-17")
 def test_every_kernel_attack_fails_in_the_container(inside: Inside, attacks: Callable[[int], None]) -> None:
     """The whole of test_kernel.py holds where the image runs as it is meant to."""
     options = [f"--volume={image.REPOSITORY}:/repository:ro", f"--volume={sysconfig.get_path('purelib')}:/packages:ro"]
     options += [f"--env={key}={value}" for key, value in again.ENVIRONMENT.items()]
     options += ["--workdir=/repository", "--entrypoint=/usr/bin/python3"]
-    tried, held, skipped = again.tally(inside("-c", PYTEST, *again.ARGUMENTS, options=tuple(options)))
+    code = PYTEST.replace("EVERY", str(EVERY))
+    tried, held, skipped = again.tally(inside("-c", code, *again.ARGUMENTS, options=tuple(options)))
     attacks(tried)
     assert tried == held
-    assert tried > 4_500
+    assert tried > extent.count(4_500, 500)
     assert skipped <= 2
 
 

@@ -10,7 +10,7 @@ import pyseccomp
 import pytest
 
 from kubescript.confinement import lockdown, seccomp
-from security_tests import bpf, test_kernel
+from security_tests import bpf, syscalls
 
 Count = Callable[[int], None]
 
@@ -21,7 +21,7 @@ MACHINES: Final = {"X86_64": "x86_64", "AARCH64": "aarch64"}
 ON_SOCKET: Final = frozenset({"read", "write", "recvfrom", "sendto"})
 PLAIN: Final = frozenset({"recvfrom", "sendto"})
 ON_MEMORY: Final = frozenset({"mmap", "mprotect"})
-ALWAYS: Final = test_kernel.ALLOWED - ON_SOCKET - ON_MEMORY
+ALWAYS: Final = syscalls.ALLOWED - ON_SOCKET - ON_MEMORY
 REFUSED: Final = frozenset({
     "open", "openat", "stat", "lstat", "fstat", "newfstatat", "statx", "access", "faccessat", "faccessat2", "readlink", "readlinkat",
     "getcwd", "lseek", "ioctl", "fcntl", "socket", "uname", "sysinfo", "getuid", "geteuid", "getgid", "getegid", "getppid", "getrusage",
@@ -134,5 +134,5 @@ def test_the_pinned_table_is_the_filters_own() -> None:
     """What is pinned in these tests and what the filter lists are the same names, so that a change is argued for
     twice."""
     listed = {*seccomp._PLAIN_CALLS, *seccomp._SOCKET_CALLS, *seccomp._PLAIN_MESSAGES, "mmap", "mprotect"}
-    assert listed == test_kernel.ALLOWED
+    assert listed == syscalls.ALLOWED
     assert set(seccomp._REFUSED_CALLS) == REFUSED

@@ -27,7 +27,7 @@ import pytest
 from kubescript.worker.language import compiler, failures, identifiers, reflection, stdlib
 from kubescript.worker.sdk import operations
 from security_tests import reach
-from security_tests.test_language_fuzz import SDK, World
+from security_tests.worlds import SDK, World
 
 pytestmark = [pytest.mark.promise("L-03"), pytest.mark.slow]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import fnmatch
+import functools
 import itertools
 import re
 import signal
@@ -21,9 +22,12 @@ import pytest
 from kubescript.worker.language import builtins, compiler, reflection, stdlib
 from kubescript.worker.sdk import helpers
 from security_tests import reach
-from security_tests.test_language_escapes import ORDINARY, SAFE, evaluate
+from security_tests.language import SAFE, evaluate, goes_on
+from tests.kit import cases
 
 pytestmark = pytest.mark.promise("L-03")
+
+Count = Callable[[int], None]
 
 SUBSCRIPTIONS: Final = {
     *("typing.*", "builtins.Dict", "builtins.List", "builtins.Tuple", "builtins.Optional"),
@@ -575,36 +579,34 @@ except E as error:
 """
 
 
-@pytest.mark.parametrize("attack", ESCAPES.values(), ids=ESCAPES)
-def test_the_attack_raises_and_the_next_script_works(attack: str) -> None:
-    """A dunder name is neither set, read nor called for a script, nor anything fetched past the guards."""
+def raises(attack: str) -> None:
     outcome, detail = evaluate(attack)
     assert outcome in {"raised", "refused"}, (outcome, detail)
     assert reach.SECRET not in str(detail)
-    assert evaluate(ORDINARY) == ("value", '{"a": 2}  1')
+    assert goes_on()
 
 
-@pytest.mark.parametrize(
-    "attack",
-    [DATACLASS, HOOKS, MEMBERS, PROXIES, SIGNATURE, CHANGING, HESITANT, OVERWRITE, ESCAPE, TEXTS, OBJ],
-    ids=[
-        "dataclass",
-        "hooks",
-        "members",
-        "proxies",
-        "signature",
-        "changing",
-        "hesitant",
-        "overwrite",
-        "escape",
-        "texts",
-        "obj",
-    ],
-)
-def test_the_attack_gets_nothing(attack: str) -> None:
-    """The script ran to its end and found that it had got nothing."""
+def test_the_attack_raises_and_the_next_script_works(attacks: Count) -> None:
+    """A dunder name is neither set, read nor called for a script, nor anything fetched past the guards."""
+    attacks(len(ESCAPES))
+    cases.check(ESCAPES, raises)
+
+
+HARMLESS: Final = {
+    "dataclass": DATACLASS, "hooks": HOOKS, "members": MEMBERS, "proxies": PROXIES, "signature": SIGNATURE, "changing": CHANGING,
+    "hesitant": HESITANT, "overwrite": OVERWRITE, "escape": ESCAPE, "texts": TEXTS, "obj": OBJ,
+}  # fmt: skip
+
+
+def gets_nothing(attack: str) -> None:
     assert evaluate(attack) == ("value", SAFE)
-    assert evaluate(ORDINARY) == ("value", '{"a": 2}  1')
+    assert goes_on()
+
+
+def test_the_attack_gets_nothing(attacks: Count) -> None:
+    """The script ran to its end and found that it had got nothing."""
+    attacks(len(HARMLESS))
+    cases.check(HARMLESS, gets_nothing)
 
 
 METHODS: Final = """
@@ -638,7 +640,12 @@ def test_a_made_method_acts_on_objects_of_its_class_only() -> None:
                 with pytest.raises(TypeError, match=rf"'{name}' of {cls.__name__} doesn't apply to"):
                     method(stranger, *given.get(name, [handle]))
     assert handle._secret == reach.Handle()._secret
-    assert evaluate(ORDINARY) == ("value", '{"a": 2}  1')
+    assert goes_on()
+
+
+def as_in_python(imports: str, case: tuple[str, object]) -> None:
+    script, value = case
+    assert evaluate(f"{imports}\n{script}") == ("value", value)
 
 
 COPIES: Final = {
@@ -659,10 +666,10 @@ COPIES: Final = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("script", "value"), COPIES.values(), ids=COPIES)
-def test_copies_are_what_python_makes(script: str, value: object) -> None:
+def test_copies_are_what_python_makes(attacks: Count) -> None:
     """copy and deepcopy of data and of the script's own objects work as in Python."""
-    assert evaluate(f"import copy, types\n{script}") == ("value", value)
+    attacks(len(COPIES))
+    cases.check(COPIES, functools.partial(as_in_python, "import copy, types"))
 
 
 WRAPPERS: Final = {
@@ -681,10 +688,10 @@ WRAPPERS: Final = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("script", "value"), WRAPPERS.values(), ids=WRAPPERS)
-def test_wrappers_are_what_python_has(script: str, value: object) -> None:
+def test_wrappers_are_what_python_has(attacks: Count) -> None:
     """Caches, context managers and abstract methods work as in Python."""
-    assert evaluate(f"import functools\nfrom functools import cache\n{script}") == ("value", value)
+    attacks(len(WRAPPERS))
+    cases.check(WRAPPERS, functools.partial(as_in_python, "import functools\nfrom functools import cache"))
 
 
 READS: Final = {
@@ -704,10 +711,10 @@ READS: Final = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("script", "value"), READS.values(), ids=READS)
-def test_what_scripts_do_with_types_is_as_in_python(script: str, value: object) -> None:
+def test_what_scripts_do_with_types_is_as_in_python(attacks: Count) -> None:
     """Types, methods read from classes, patterns and augmented assignments work as in Python."""
-    assert evaluate(f"from collections import Counter\n{script}") == ("value", value)
+    attacks(len(READS))
+    cases.check(READS, functools.partial(as_in_python, "from collections import Counter"))
 
 
 def test_a_failure_with_a_hostile_message_is_told() -> None:
@@ -718,4 +725,4 @@ def test_a_failure_with_a_hostile_message_is_told() -> None:
     with pytest.raises(Exception, match="hi") as caught:
         compiler.run(program, builtins.build_globals(print_=reach.silent, extra={}, importable={}))
     assert compiler.describe_failure(caught.value, program) == ("X", "hi\n  line 7: `raise X()`")
-    assert evaluate(ORDINARY) == ("value", '{"a": 2}  1')
+    assert goes_on()

@@ -11,6 +11,7 @@ import pytest
 from kubescript import types
 from kubescript.wire import protocol
 from security_tests import benches
+from tests.kit import cases
 
 LINK: Final = """
 from concurrent.futures import Future
@@ -39,7 +40,7 @@ FUTURES: Final = {
 
 
 @pytest.mark.promise("L-01")
-@pytest.mark.parametrize("attack", FUTURES.values(), ids=FUTURES)
+@cases.each("attack", FUTURES.values(), ids=FUTURES)
 def test_a_script_makes_no_future_of_its_own(attack: str, sandbox: benches.Bench) -> None:
     """A future is made by the SDK, with the SDK's link."""
     fault = sandbox(attack).fault
@@ -61,7 +62,7 @@ QUANTITIES: Final = {
 
 
 @pytest.mark.promise("L-01")
-@pytest.mark.parametrize("attack", QUANTITIES.values(), ids=QUANTITIES)
+@cases.each("attack", QUANTITIES.values(), ids=QUANTITIES)
 def test_a_script_makes_no_quantity_of_anything_but_numbers(attack: str, sandbox: benches.Bench) -> None:
     """What quantity() gives holds two whole numbers, and cannot be changed: equal texts give one object."""
     fault = sandbox(attack).fault
@@ -84,7 +85,7 @@ MOST: Final = 16 * 1024
 
 
 @pytest.mark.promise("R-04")
-@pytest.mark.parametrize("attack", FAILURES.values(), ids=FAILURES)
+@cases.each("attack", FAILURES.values(), ids=FAILURES)
 def test_a_failure_is_told_as_the_scripts(attack: str, sandbox: benches.Bench) -> None:
     """The script failed, and so it is told, in bounded words."""
     fault = sandbox(attack).fault
@@ -103,7 +104,7 @@ ASIDES: Final = {
 
 
 @pytest.mark.promise("R-06")
-@pytest.mark.parametrize("attack", ASIDES.values(), ids=ASIDES)
+@cases.each("attack", ASIDES.values(), ids=ASIDES)
 def test_what_python_would_say_aside_is_not_said(attack: str, sandbox: benches.Bench) -> None:
     """A worker has no standard error, and Python knows it."""
     outcome = sandbox(attack)

@@ -12,7 +12,8 @@ from kubescript.worker.language import stdlib
 from kubescript.worker.sdk import operations
 from kubescript.worker.tools import registry
 from security_tests import benches
-from security_tests.test_language_fuzz import ATTEMPT, Verdict, judge
+from security_tests.worlds import ATTEMPT, Verdict, judge
+from tests.kit import cases
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -53,7 +54,7 @@ MOST: Final = 20 * 1024
 
 
 @pytest.mark.promise("R-04")
-@pytest.mark.parametrize("attack", ERRORS.values(), ids=ERRORS)
+@cases.each("attack", ERRORS.values(), ids=ERRORS)
 def test_an_error_of_a_tool_is_told_in_bounded_words(attack: str, sandbox: benches.Bench) -> None:
     """The script failed, and so it is told: under the code of a script's error, or under that of one of our sentences."""
     fault = sandbox(attack).fault
@@ -86,7 +87,7 @@ HELD: Final = {
 
 @pytest.mark.slow
 @pytest.mark.promise("L-01", "L-02")
-@pytest.mark.parametrize("program", HELD.values(), ids=HELD)
+@cases.each("program", HELD.values(), ids=HELD)
 def test_a_script_holds_nothing_of_the_tools_insides(program: str) -> None:
     """No module, function, frame, table of names or file is at the end of any path from a tool, its answer or its
     error."""

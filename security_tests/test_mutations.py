@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kubescript.confinement import lockdown
-from security_tests import benches, mutations, test_kernel, test_kernel_outside
+from security_tests import benches, mutations, outside, syscalls
 
 pytestmark = [
     pytest.mark.slow,
@@ -45,13 +45,12 @@ def test_every_step_has_a_mutation() -> None:
 @pytest.mark.promise("K-15", "K-19")
 def test_without_the_death_signal_an_orphan_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When host and fork server are killed together, only the death signal ends a worker that spins."""
-    kill = test_kernel_outside.kill_both
-    script = test_kernel_outside.HOST.replace("k8s.coreV1().list_node()", "pass").replace(
+    script = outside.HOST.replace("k8s.coreV1().list_node()", "pass").replace(
         "ctx.progress(1)", "link.progress(1, 1, '')"
     )
-    monkeypatch.setattr(test_kernel_outside, "HOST", script)
-    assert test_kernel_outside.orphans(tmp_path, kill, command=benches.hostile()) == set()
-    left = test_kernel_outside.orphans(tmp_path, kill, 0.5, command=benches.hostile("parent_death"))
+    monkeypatch.setattr(outside, "HOST", script)
+    assert outside.orphans(tmp_path, outside.kill_both, command=benches.hostile()) == set()
+    left = outside.orphans(tmp_path, outside.kill_both, 0.5, command=benches.hostile("parent_death"))
     for pid in left:
         os.kill(pid, 9)
     assert len(left) == 1
@@ -61,16 +60,12 @@ def test_without_the_death_signal_an_orphan_is_left(tmp_path: Path, monkeypatch:
 def test_the_kernel_tests_go_red_without_the_filter() -> None:
     """The same helper that judges test_kernel.py judges otherwise for a worker without seccomp."""
     with benches.opened(benches.hostile("seccomp")) as bench:
-        red = [
-            name
-            for name, arguments in SAMPLE.items()
-            if not test_kernel.stopped(test_kernel.attempt(bench, name, arguments))
-        ]
+        red = [name for name, call in SAMPLE.items() if not syscalls.is_stopped(bench(syscalls.script(name, call)))]
     assert red == list(SAMPLE)
 
 
 TABLES = (
-    test_kernel.FILES, test_kernel.NETWORK, test_kernel.PROCESSES, test_kernel.OTHERS, test_kernel.CONFINEMENT, test_kernel.SURFACE,
+    syscalls.FILES, syscalls.NETWORK, syscalls.PROCESSES, syscalls.OTHERS, syscalls.CONFINEMENT, syscalls.SURFACE,
 )  # fmt: skip
 HARMLESS = (
     "getsockname", "getpeername", "getsockopt", "prctl", "prlimit64", "personality", "dup", "umask", "timer_create", "getpgid", "getsid",

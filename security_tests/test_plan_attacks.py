@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -20,15 +21,17 @@ from kubescript import config as settings
 from kubescript.approvals import plain
 from kubescript.plans import plan, record
 from kubescript.request import request, writes
+from tests.kit.controlplane import logged
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Writer
 
 pytestmark = [pytest.mark.cluster, pytest.mark.promise("P-19")]
 
+NAMESPACE: Final = f"attacks-{secrets.token_hex(3)}"
 DEPLOYMENT: Final[dict[str, Any]] = {
     "apiVersion": "apps/v1",
     "kind": "Deployment",
-    "metadata": {"name": "web", "namespace": "default"},
+    "metadata": {"name": "web", "namespace": NAMESPACE},
     "spec": {
         "replicas": 2,
         "selector": {"matchLabels": {"app": "web"}},
@@ -54,7 +57,8 @@ class Plans:
         self.apps: Any = client.AppsV1Api(api)
 
     def answer(self, script: str) -> types.Answer:
-        """What a script answers."""
+        """What a script answers, which means the namespace of these tests by "default"."""
+        script = script.replace('"default"', f'"{NAMESPACE}"')
         return anyio.run(functools.partial(self._app.operator.evaluator.evaluate, script, None, caller=CALLER))
 
     def get(self, plan_id: str) -> record.Record:
@@ -80,14 +84,16 @@ class Plans:
 
 
 @pytest.fixture(scope="module")
-def plane() -> Iterator[ControlPlane]:
-    with ControlPlane() as made:
-        yield made
+def plane(request: pytest.FixtureRequest) -> ControlPlane:
+    """The server for tests of plans: here it gets a default StorageClass for a while."""
+    return logged.attach(request).plane
 
 
 @pytest.fixture(scope="module")
 def plans(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plans]:
-    Writer(plane.kubeconfig).create(DEPLOYMENT)
+    writer = Writer(plane.kubeconfig)
+    writer.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    writer.create(DEPLOYMENT)
     file = str(tmp_path_factory.mktemp("plans") / "plans.db")
     chosen = settings.Settings.model_validate(
         {"kubeconfig": plane.kubeconfig, "writes": "plan", "plans": {"store": file, "page": False}}
@@ -124,10 +130,10 @@ def test_a_place_that_another_item_takes_is_not_written(plans: Plans) -> None:
     operations = [{"op": "replace", "path": "/spec/template/spec/containers/1/image", "value": "proxy:2"}]
     shown = plans.of(patch(operations))
     added = {"op": "add", "path": "/spec/template/spec/containers/1", "value": {"name": "other", "image": "other:1"}}
-    plans.apps.patch_namespaced_deployment("web", "default", [added])
+    plans.apps.patch_namespaced_deployment("web", NAMESPACE, [added])
     ended = plans.apply(shown)
     assert ended.state == "stopped" and "plan.changed" in ended.text
-    found = plans.apps.read_namespaced_deployment("web", "default").spec.template.spec.containers
+    found = plans.apps.read_namespaced_deployment("web", NAMESPACE).spec.template.spec.containers
     assert {each.name: each.image for each in found} == {"web": "web:1", "other": "other:1", "proxy": "proxy:1"}
     again = plans.of(patch(operations))
     assert plans.apply(again).state == "applied"
@@ -135,7 +141,7 @@ def test_a_place_that_another_item_takes_is_not_written(plans: Plans) -> None:
 
 def test_what_an_apply_drops_is_a_change_of_its_own(plans: Plans) -> None:
     """A field that falls back to its default is not the API server's doing."""
-    whole = {**DEPLOYMENT, "metadata": {"name": "applied", "namespace": "default"}}
+    whole = {**DEPLOYMENT, "metadata": {"name": "applied", "namespace": NAMESPACE}}
     assert plans.apply(plans.of(f"k8s.apply({whole!r})\n1")).state == "applied"
     spec = {key: value for key, value in DEPLOYMENT["spec"].items() if key != "replicas"}
     (step,) = plans.of(f"k8s.apply({ {**whole, 'spec': spec}!r})\n1").plan.steps
@@ -150,17 +156,18 @@ def test_what_an_earlier_step_makes_the_api_server_add_is_not_applied(plans: Pla
     claim = {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
-        "metadata": {"name": "claim", "namespace": "default"},
+        "metadata": {"name": "claim", "namespace": NAMESPACE},
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
     }
     shown = plans.of(f"k8s.apply({made!r})\nk8s.apply({claim!r})\n1")
     assert "spec.storageClassName" not in {row.path for row in shown.plan.steps[1].rows}
     ended = plans.apply(shown)
     assert ended.state == "stopped" and "plan.changed" in ended.text
-    assert not plans.core.list_namespaced_persistent_volume_claim("default").items
+    assert not plans.core.list_namespaced_persistent_volume_claim(NAMESPACE).items
     again = plans.of(f"k8s.apply({claim!r})\n1")
     assert '"evil"' in {row.new for row in again.plan.steps[0].rows}
     assert plans.apply(again).state == "applied"
+    client.StorageV1Api(plans.core.api_client).delete_storage_class("evil")
 
 
 ADDED: Final = {
@@ -181,7 +188,7 @@ ADDED: Final = {
 @pytest.mark.parametrize("kind", ADDED)
 def test_what_the_api_server_allots_anew_each_time_stops_no_plan(plans: Plans, kind: str) -> None:
     """Addresses, ports, the uid in a Job's labels and the volume of a pod are others in each dry run."""
-    body = {**ADDED[kind], "metadata": {"name": "allotted", "namespace": "default"}}
+    body = {**ADDED[kind], "metadata": {"name": "allotted", "namespace": NAMESPACE}}
     ended = plans.apply(plans.of(f"k8s.apply({body!r})\n1"))
     assert ended.state == "applied", ended.text
 
@@ -193,20 +200,20 @@ def test_a_version_that_the_script_has_read_stops_no_plan_that_is_as_it_was_show
         'web.spec.revision_history_limit = {}\nk8s.AppsV1Api().replace_namespaced_deployment("web", "default", web)\n1'
     )
     shown = plans.of(read + replace.format(7))
-    plans.apps.patch_namespaced_deployment_status("web", "default", {"status": {"replicas": 1}})
+    plans.apps.patch_namespaced_deployment_status("web", NAMESPACE, {"status": {"replicas": 1}})
     assert plans.apply(shown).state == "applied"
     shown = plans.of(read + replace.format(8))
-    plans.apps.patch_namespaced_deployment("web", "default", {"spec": {"minReadySeconds": 9}})
+    plans.apps.patch_namespaced_deployment("web", NAMESPACE, {"spec": {"minReadySeconds": 9}})
     ended = plans.apply(shown)
     assert ended.state == "stopped" and "spec.minReadySeconds" in ended.text
-    assert plans.apps.read_namespaced_deployment("web", "default").spec.min_ready_seconds == 9
+    assert plans.apps.read_namespaced_deployment("web", NAMESPACE).spec.min_ready_seconds == 9
 
 
 def test_a_key_that_is_masked_is_in_no_reverse(plans: Plans) -> None:
     """A token as the name of a label's twin: the reverse of its change would tell it."""
     token = "ghp_" + "Xk29fQ7mZt4LwV8sYb1NcR6hJd3PgA5eUoBi"
     body = {"metadata": {"annotations": {f"example.com/{token}": "x"}}}
-    plans.apps.patch_namespaced_deployment("web", "default", body)
+    plans.apps.patch_namespaced_deployment("web", NAMESPACE, body)
     script = 'k8s.AppsV1Api().patch_namespaced_deployment("web", "default", {"metadata": {"annotations": None}})\n1'
     (step,) = plans.of(script).plan.steps
     assert token not in repr(step) and step.undo is None
@@ -216,14 +223,14 @@ def test_a_key_that_is_masked_is_in_no_reverse(plans: Plans) -> None:
 def test_what_is_made_takes_the_place_of_nothing(plans: Plans, verb: str) -> None:
     """Somebody else makes the object after the last look at it: the API server refuses ours."""
     name = f"raced-{verb}"
-    metadata = {"name": name, "namespace": "default"}
+    metadata = {"name": name, "namespace": NAMESPACE}
     body = {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
         "metadata": metadata,
         "spec": {"holderIdentity": "us"},
     }
-    call = _write(verb, f"/apis/coordination.k8s.io/v1/namespaces/default/leases/{name}", body)
+    call = _write(verb, f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{name}", body)
     assert plans.send(writes.guarded(call, "", "")) == 201
     theirs = {**body, "spec": {"holderIdentity": "them"}}
     assert plans.send(writes.guarded(replaced(call, theirs), "", "")) == 409
@@ -233,7 +240,7 @@ def test_what_is_made_takes_the_place_of_nothing(plans: Plans, verb: str) -> Non
 
 def test_who_owns_which_field_cannot_be_forged(plans: Plans) -> None:
     """No diff shows managedFields, so no write carries them."""
-    before = plans.core.read_namespace("default").to_dict()
+    before = plans.core.read_namespace(NAMESPACE).to_dict()
     forged = {"metadata": {"managedFields": [{}], "labels": {"forged": "yes"}}}
     shown = plans.of(patch(forged))
     assert "managedFields" not in (shown.plan.steps[0].request.body or "")
@@ -248,10 +255,10 @@ def test_who_owns_which_field_cannot_be_forged(plans: Plans) -> None:
         answer = plans.answer(patch(operations))
         assert answer.is_error and "request.body" in answer.text, answer.text
     assert plans.apply(shown).state == "applied"
-    found = plans.apps.read_namespaced_deployment("web", "default", _preload_content=False)
+    found = plans.apps.read_namespaced_deployment("web", NAMESPACE, _preload_content=False)
     metadata = json.loads(found.data)["metadata"]
     assert metadata["labels"] == {"forged": "yes"} and metadata["managedFields"][0]["manager"]
-    assert plans.core.read_namespace("default").to_dict() == before
+    assert plans.core.read_namespace(NAMESPACE).to_dict() == before
 
 
 @pytest.mark.parametrize("option", ["propagation_policy='Orphan'", "grace_period_seconds=0"])
@@ -266,7 +273,7 @@ def test_a_dry_run_that_asks_in_the_wrong_place_deletes_nothing(plans: Plans) ->
     """An API server ignores the query of a deletion that has a body."""
     answer = plans.answer('k8s.AppsV1Api().delete_namespaced_deployment("web", "default", body={}, dry_run="All")\n1')
     assert not answer.is_error, answer.text
-    assert plans.apps.read_namespaced_deployment("web", "default").metadata.deletion_timestamp is None
+    assert plans.apps.read_namespaced_deployment("web", NAMESPACE).metadata.deletion_timestamp is None
 
 
 def test_a_precondition_cannot_be_patched_away() -> None:
@@ -313,7 +320,7 @@ def _write(verb: str, path: str, body: object) -> request.Request:
         group=group,
         version=version,
         resource=resource,
-        namespace="default",
+        namespace=NAMESPACE,
         name=name,
         body=json.dumps(body).encode(),
         content_type=content,

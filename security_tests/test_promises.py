@@ -35,7 +35,7 @@ def whole_module(tree: ast.Module) -> list[str]:
 def collected(folder: Path) -> dict[str, list[str]]:
     """Every test of a folder and the promises it cites."""
     found = {}
-    for path in sorted(folder.glob("test_*.py")):
+    for path in sorted(folder.rglob("test_*.py")):
         tree = ast.parse(path.read_text())
         shared = whole_module(tree)
         for node in ast.walk(tree):

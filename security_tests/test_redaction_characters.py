@@ -9,6 +9,7 @@ import pytest
 
 from kubescript import redaction
 from security_tests.redaction import engine, floods
+from tests.kit import cases
 
 pytestmark = pytest.mark.repeatable
 
@@ -22,7 +23,7 @@ PASSWORD: Final = "Tr0ub4dor-3"
 
 
 @pytest.mark.promise("S-07")
-@pytest.mark.parametrize("letter", LETTERS)
+@cases.each("letter", LETTERS)
 def test_a_mask_begins_and_ends_between_characters(letter: str, attacks: Count) -> None:
     """Whatever stays of such a text is UTF-8, and the next text is masked as ever."""
     attacks(len(SENTENCES) * len(SIZES))

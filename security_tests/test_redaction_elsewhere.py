@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +19,8 @@ import pytest
 from kubescript import app, config, spawner
 from kubescript.cli import demo
 from security_tests.redaction import corpus, engine, judge, planted
-from security_tests.test_redaction_scripts import asked
+from security_tests.redaction.asking import asked
+from tests.kit import commands, extent
 
 pytestmark = pytest.mark.slow
 
@@ -118,6 +116,7 @@ def test_everything_an_api_server_says(
     assert planted.leaked(out + err) == []
 
 
+@pytest.mark.sampled
 @pytest.mark.promise("S-04", "S-08")
 def test_results_stay_json_when_masked_again(attacks: Count) -> None:
     """The last look at a result on its way out leaves it valid JSON, whatever it holds."""
@@ -126,13 +125,14 @@ def test_results_stay_json_when_masked_again(attacks: Count) -> None:
         one for one in (*corpus.main(), *corpus.held_out(), *corpus.third(), *corpus.fourth()) if one.form == "json"
     ]
     attacks(len(documents))
-    for document in documents:
-        for result in (
-            orjson.dumps(orjson.loads(document.body)),
-            json.dumps(document.body.decode()).encode(),
-            json.dumps(list(judge.texts(document.body))[:20]).encode(),
-        ):
-            orjson.loads(masking.text(result.decode(), lambda _: None))
+    for number, document in enumerate(documents):
+        results = (
+            orjson.dumps(orjson.loads(document.body)).decode(),
+            json.dumps(document.body.decode()),
+            json.dumps(list(judge.texts(document.body))[:20]),
+        )
+        for result in results if extent.LONG else results[number % 3 : number % 3 + 1]:
+            orjson.loads(masking.text(result, lambda _: None))
 
 
 RECEIVER: Final = "http://collector:Tr0ub4dor-and-3@127.0.0.1:4318"
@@ -140,16 +140,17 @@ REPORTS: Final = ((), ("--json",))
 
 
 @pytest.mark.promise("S-08")
-@pytest.mark.parametrize("form", REPORTS)
-def test_what_doctor_says_holds_no_password_of_the_environment(form: tuple[str, ...], tmp_path: Path) -> None:
+def test_what_doctor_says_holds_no_password_of_the_environment(tmp_path: Path, attacks: Count) -> None:
     """The line that tells a client of the server names the variables that it needs, and such a report goes into
     tickets. What `client` prints is for the client, and whole."""
-    own = {**os.environ, "HOME": str(tmp_path), "KUBESCRIPT_TELEMETRY__OTLP_ENDPOINT": RECEIVER}
+    own = {"HOME": str(tmp_path), "KUBESCRIPT_TELEMETRY__OTLP_ENDPOINT": RECEIVER}
+    own["XDG_CACHE_HOME"] = str(engine.DIRECTORY.parents[1])  # where compiled rules are
 
     def said(*words: str) -> str:
-        command = [sys.executable, "-m", "kubescript", *words, "--snapshot", str(demo.SNAPSHOT)]
-        return subprocess.run(command, env=own, capture_output=True, text=True, check=False, timeout=120).stdout
+        return commands.run(*words, "--snapshot", str(demo.SNAPSHOT), environment=own).stdout
 
-    report = said("doctor", "--offline", *form)
-    assert "OTLP_ENDPOINT=http://PASSWORD@127.0.0.1:4318" in report and "Tr0ub4dor" not in report
+    attacks(len(REPORTS))
+    for form in REPORTS:
+        report = said("doctor", "--offline", *form)
+        assert "OTLP_ENDPOINT=http://PASSWORD@127.0.0.1:4318" in report and "Tr0ub4dor" not in report
     assert RECEIVER in said("client", "claude-code")

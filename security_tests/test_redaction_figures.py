@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ import pytest
 from kubescript import redaction
 from security_tests.redaction import corpus, engine, judge, report
 from security_tests.redaction.sheet import Document
+from tests.kit import cases
 
 pytestmark = [pytest.mark.repeatable, pytest.mark.slow]
 
@@ -63,7 +64,7 @@ def test_the_corpus_is_what_it_must_be(attacks: Count) -> None:
 
 
 @pytest.mark.promise("S-01", "S-02")
-@pytest.mark.parametrize(
+@cases.each(
     ("held_out", "secrets", "forms", "lookalikes"),
     [("held out", 150, 60, 800), ("third", 700, 400, 3_500), ("fourth", 580, 360, 3_800)],
 )
@@ -132,26 +133,38 @@ def test_json_stays_json(figures: report.Figures, attacks: Count) -> None:
     assert [one.document.name for one in figures.verdicts if not one.valid] == []
 
 
+Whole = list[tuple[Document, bytes, Counter[str]]]
+
+
+@pytest.fixture(scope="module")
+def whole() -> Iterator[Whole]:
+    """Every document, what became of it when it arrived whole, and how many values of each kind were masked."""
+    masking, found = engine.fresh(), []
+    for document in everything():
+        counts = Counter[str]()
+        found.append((document, engine.masked(masking, document, found=counts), counts))
+    yield found
+    found.clear()
+
+
 @pytest.mark.promise("S-03")
 @pytest.mark.parametrize("seed", ["first", "second"])
-def test_pieces_make_no_difference(seed: str, attacks: Count) -> None:
+def test_pieces_make_no_difference(seed: str, whole: Whole, attacks: Count) -> None:
     """A body that arrives in pieces of any sizes, single bytes among them, comes out as when it arrives whole."""
-    attacks(len(everything()))
+    attacks(len(whole))
     masking = engine.fresh()
-    for document in everything():
-        whole, counts, pieced = Counter[str](), Counter[str](), engine.masked(masking, document)
-        assert engine.masked(masking, document, found=whole) == pieced
-        assert engine.masked(masking, document, f"{seed}/{document.name}", counts) == pieced, document.name
-        assert whole == counts, document.name
+    for document, masked, expected in whole:
+        counts = Counter[str]()
+        assert engine.masked(masking, document, f"{seed}/{document.name}", counts) == masked, document.name
+        assert counts == expected, document.name
 
 
 @pytest.mark.promise("S-04")
-def test_masking_twice_changes_nothing(attacks: Count) -> None:
+def test_masking_twice_changes_nothing(whole: Whole, attacks: Count) -> None:
     """A masked body has nothing left to mask: masks are not masked again."""
-    attacks(len(everything()))
+    attacks(len(whole))
     masking, changed = engine.fresh(), set()
-    for document in everything():
-        once = engine.masked(masking, document)
+    for document, once, _ in whole:
         again = Document(document.name, document.path, once, (), (), document.query, document.accept, document.form)
         if engine.masked(masking, again) != once:
             changed.add(document.name)
@@ -170,7 +183,7 @@ LONG = (
 
 
 @pytest.mark.promise("S-01", "S-04")
-@pytest.mark.parametrize("size", [60, 150, 350, 2_000, 4_000, 4_090, 4_100, 9_000, 20_000, 70_000])
+@cases.each("size", [60, 150, 350, 2_000, 4_000, 4_090, 4_100, 9_000, 20_000, 70_000])
 def test_a_value_is_masked_whole(size: int, attacks: Count) -> None:
     """However long a value is, no part of it stays readable, in any notation; and its mask is not masked again."""
     attacks(len(LONG))
@@ -184,7 +197,7 @@ def test_a_value_is_masked_whole(size: int, attacks: Count) -> None:
 
 
 @pytest.mark.promise("S-02")
-@pytest.mark.parametrize(
+@cases.each(
     "text",
     [
         '{"secrets": "policy.denied_resource", "token": "system:serviceaccount:default:reader"}',

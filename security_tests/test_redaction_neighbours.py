@@ -10,6 +10,8 @@ import pytest
 
 from kubescript.masker import bodies
 from kubescript.wire import masking
+from security_tests.redaction import engine
+from tests.kit import cases
 
 pytestmark = pytest.mark.repeatable
 
@@ -21,7 +23,7 @@ STAMP: Final = "2026-01-31T12:00:00.000000000Z "
 
 @pytest.fixture(scope="module")
 def rules() -> bodies.Rules:
-    return bodies.Rules(masking.Settings(key=b"neighbours"))
+    return engine.rules(b"neighbours")
 
 
 def masked(rules: bodies.Rules, body: str, about: masking.Body, size: int = 1 << 20) -> str:
@@ -46,7 +48,7 @@ TABLES: Final = (
 
 
 @pytest.mark.promise("S-11")
-@pytest.mark.parametrize("columns", TABLES)
+@cases.each("columns", TABLES)
 def test_no_table_ends_a_masker(columns: str, rules: bodies.Rules, attacks: Count) -> None:
     """The table comes out with its rows."""
     attacks(1)
@@ -68,8 +70,8 @@ LINES_BELOW: Final = {
 
 
 @pytest.mark.promise("S-01")
-@pytest.mark.parametrize("stamp", ["", STAMP])
-@pytest.mark.parametrize("name", LINES_BELOW)
+@cases.each("stamp", ["", STAMP])
+@cases.each("name", LINES_BELOW)
 def test_a_line_above_hides_nothing(name: str, stamp: str, rules: bodies.Rules, attacks: Count) -> None:
     """What goes on from the line above is masked, and so is whatever else is in a line."""
     attacks(1)
@@ -94,7 +96,7 @@ FRUIT: Final = "bananas-split"
 
 
 @pytest.mark.promise("S-01")
-@pytest.mark.parametrize("secret", SECRETS)
+@cases.each("secret", SECRETS)
 def test_no_value_of_a_secret_passes(secret: str, rules: bodies.Rules, attacks: Count) -> None:
     """Alone, among others, and as a text in a ConfigMap."""
     attacks(3)
@@ -116,7 +118,7 @@ BEGINNINGS: Final = ("[INFO]", "[ 12.5]", "{info}", "[", " \n[x", "{{ template }
 
 
 @pytest.mark.promise("S-01", "S-03")
-@pytest.mark.parametrize("beginning", BEGINNINGS)
+@cases.each("beginning", BEGINNINGS)
 def test_a_bracket_makes_no_document(beginning: str, rules: bodies.Rules, attacks: Count) -> None:
     """A text is masked as a text, however it arrives."""
     attacks(3)
@@ -136,7 +138,7 @@ ACROSS: Final = {
 
 
 @pytest.mark.promise("S-01")
-@pytest.mark.parametrize("name", ACROSS)
+@cases.each("name", ACROSS)
 def test_candidates_beside_a_value_do_not_cut_it(name: str, rules: bodies.Rules, attacks: Count) -> None:
     """Other annotations have used up the budget; then a value lies across two blocks of a text."""
     # All strings that can be judged are; then those of one candidate take what is left.
@@ -156,8 +158,8 @@ SPENT: Final = 64 * 1024 + 60_000
 
 
 @pytest.mark.promise("S-01")
-@pytest.mark.parametrize("about", [masking.Body(), masking.Body(log=True)])
-@pytest.mark.parametrize("full", ["pwd=a1 ", "pwd=a1\n"])
+@cases.each("about", [masking.Body(), masking.Body(log=True)])
+@cases.each("full", ["pwd=a1 ", "pwd=a1\n"])
 def test_a_key_behind_candidates_is_masked_to_its_end(
     about: masking.Body, full: str, rules: bodies.Rules, attacks: Count
 ) -> None:
@@ -179,7 +181,7 @@ ENDS: Final = ("see {a},", "{a},{", '{"a"},')
 
 
 @pytest.mark.promise("S-01")
-@pytest.mark.parametrize("end", ENDS)
+@cases.each("end", ENDS)
 def test_no_document_is_cut_within_a_string(end: str, rules: bodies.Rules, attacks: Count) -> None:
     """A variable behind such a string is masked: strings are told by counting quotation marks from a piece's start."""
     attacks(1)

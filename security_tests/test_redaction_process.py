@@ -25,19 +25,17 @@ from kubescript import cancellation, errors, redaction, spawner
 from kubescript.request import request
 from kubescript.wire import masking as wire_masking
 from kubescript.wire import protocol
-from security_tests import benches
+from security_tests import benches, outside
 from security_tests.redaction import engine as engines
+from security_tests.taken import GRACE_S, HOSTILE, obeyed, works
 from tests.kit import patience
 
 Count = Callable[[int], None]
 
-HOSTILE: Final = (sys.executable, "-I", str(Path(__file__).with_name("hostile_masker.py")))
 SECRET: Final = "Tr0ub4dor-3-horse"
 TEXT: Final = f"password={SECRET}\n"
 LOG: Final = request.Request("GET", "/", (("follow", "true"),), "get", True, version="v1", resource="pods", subresource="log")  # fmt: skip
 LIST: Final = request.Request("GET", "/api/v1/pods", (), "list", True, version="v1", resource="pods")
-GRACE_S: Final = 20.0
-"""Seconds that a machine with other work to do may need for what takes milliseconds."""
 
 
 @pytest.fixture(scope="module")
@@ -56,19 +54,6 @@ def masking() -> Iterator[redaction.Engine]:
     engine.prepare()
     yield engine
     engine.close()
-
-
-def obeyed(engine: redaction.Engine, text: str) -> str:
-    """What a masker that has been taken over answers to `text`; the error where the host refuses the answer."""
-    try:
-        return engine.text(text, lambda _: None, cancellation.Patience(GRACE_S))
-    except errors.RedactionError as error:
-        return error.code
-
-
-def works(engine: redaction.Engine) -> bool:
-    """Whether the next text is served."""
-    return obeyed(engine, "result = 6 * 7") == "42"
 
 
 # What it reaches
@@ -117,18 +102,16 @@ def test_the_layers_of_a_masker_hold(masking: redaction.Engine) -> None:
 def test_no_credential_of_the_host_is_in_a_masker(masking: redaction.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """A token in the host's environment and memory is in no environment, descriptor or mapping of a masker or its fork
     server."""
-    from security_tests.test_kernel_outside import occurrences
-
     canary = os.urandom(16).hex()
     monkeypatch.setenv("TOKEN", canary)
     needles = (canary.encode(),)
     fresh = engines.pooled()
     fresh.prepare()
-    assert occurrences(os.getpid(), needles) == set(needles), "the search itself finds nothing"
+    assert outside.occurrences(os.getpid(), needles) == set(needles), "the search itself finds nothing"
     server, *maskers = fresh._pool.pids
     assert maskers
     for pid in (server, *maskers):
-        assert occurrences(pid, needles) == set()
+        assert outside.occurrences(pid, needles) == set()
         assert Path(f"/proc/{pid}/environ").read_bytes() == b""
     benches.until(lambda: all(os.listdir(f"/proc/{pid}/fd") == ["3"] for pid in maskers))
     assert SECRET not in fresh.text(TEXT, lambda _: None)

@@ -14,6 +14,7 @@ from kubescript import redaction
 from kubescript.masker import linear, patterns, scanner
 from security_tests.redaction import engine, floods
 from security_tests.redaction.sheet import Document
+from tests.kit import cases
 
 Count = Callable[[int], None]
 
@@ -33,7 +34,7 @@ def masking() -> redaction.Engine:
 
 
 @pytest.mark.promise("S-01")
-@pytest.mark.parametrize("name", patterns.ROWS)
+@cases.each("name", patterns.ROWS)
 def test_a_row_masks_its_example(name: str, masking: redaction.Engine, attacks: Count) -> None:
     """What stands in «» goes, everything else stays, alone in a text and between other lines."""
     attacks(1)
@@ -66,7 +67,7 @@ def left(values: list[str], output: bytes) -> list[str]:
 
 
 @pytest.mark.promise("S-01")
-@pytest.mark.parametrize("example", [*(row.example for row in patterns.ROWS.values()), *COMMANDS])
+@cases.each("example", [*(row.example for row in patterns.ROWS.values()), *COMMANDS])
 def test_an_example_is_masked_wherever_it_stands(example: str, masking: redaction.Engine, attacks: Count) -> None:
     """Alone in a string of JSON, between other lines of one, and in a line of a log."""
     values = MARKED.findall(example)
@@ -83,7 +84,7 @@ def test_an_example_is_masked_wherever_it_stands(example: str, masking: redactio
 
 
 @pytest.mark.promise("S-01")
-@pytest.mark.parametrize("name", patterns.ROWS)
+@cases.each("name", patterns.ROWS)
 def test_a_row_finds_its_example_by_itself(name: str, attacks: Count) -> None:
     """Its own probes lead to it, and its own pattern and judge say what is secret."""
     attacks(1)
@@ -99,7 +100,7 @@ def test_a_row_finds_its_example_by_itself(name: str, attacks: Count) -> None:
 
 
 @pytest.mark.promise("S-01")
-@pytest.mark.parametrize("name", patterns.ROWS)
+@cases.each("name", patterns.ROWS)
 def test_a_row_leaves_its_counter_example(name: str, masking: redaction.Engine) -> None:
     """It stays as it is."""
     counter = patterns.ROWS[name].counter
@@ -107,7 +108,7 @@ def test_a_row_leaves_its_counter_example(name: str, masking: redaction.Engine) 
 
 
 @pytest.mark.promise("S-07")
-@pytest.mark.parametrize("name", patterns.ROWS)
+@cases.each("name", patterns.ROWS)
 def test_a_row_has_its_id_to_itself(name: str) -> None:
     """No other probe has its id: each hit of one would call the other's reader, and a list be read again for each member."""
     assert tuple(probe for probe in patterns.PROBES if probe.id == name) == patterns.ROWS[name].probes

@@ -10,6 +10,8 @@ import pytest
 
 from kubescript.masker import bodies
 from kubescript.wire import masking
+from security_tests.redaction import engine
+from tests.kit import cases
 
 pytestmark = pytest.mark.repeatable
 
@@ -32,7 +34,7 @@ PLACES: Final = {
 
 @pytest.fixture(scope="module")
 def rules() -> bodies.Rules:
-    return bodies.Rules(masking.Settings(key=b"tables"))
+    return engine.rules(b"tables")
 
 
 def table(beside: str = '{"kind":"Pod"}', *, head: object = COLUMNS, rows: int = ROWS) -> str:
@@ -59,7 +61,7 @@ def leaked(output: str, rows: int = ROWS) -> list[int]:
 
 
 @pytest.mark.promise("S-01")
-@pytest.mark.parametrize("place", PLACES)
+@cases.each("place", PLACES)
 def test_no_text_is_taken_for_the_head_of_a_table(place: str, rules: bodies.Rules, attacks: Count) -> None:
     """Rows behind it are masked as those before it, in a piece of their own too, asked for as a Table or not."""
     attacks(len(HEADS))
@@ -70,7 +72,7 @@ def test_no_text_is_taken_for_the_head_of_a_table(place: str, rules: bodies.Rule
 
 
 @pytest.mark.promise("S-01")
-@pytest.mark.parametrize("later", ["null", "[]", '"x"', "{}", "[null]", None])
+@cases.each("later", ["null", "[]", '"x"', "{}", "[null]", None])
 def test_the_head_of_a_watch_stays(later: str | None, rules: bodies.Rules, attacks: Count) -> None:
     """kube-apiserver sends it with the first event, and null from the second on."""
     attacks(3)
@@ -102,7 +104,7 @@ ORDERS: Final[dict[str, dict[str, Any]]] = {
 
 
 @pytest.mark.promise("S-01")
-@pytest.mark.parametrize("order", ORDERS)
+@cases.each("order", ORDERS)
 def test_rows_without_a_head_are_masked_as_a_whole(order: str, rules: bodies.Rules, attacks: Count) -> None:
     """Nobody knows what is in their columns."""
     attacks(1)
@@ -113,7 +115,7 @@ def test_rows_without_a_head_are_masked_as_a_whole(order: str, rules: bodies.Rul
 
 
 @pytest.mark.promise("S-01")
-@pytest.mark.parametrize("size", [1, 7, 4096])
+@cases.each("size", [1, 7, 4096])
 def test_escapes_and_chunks_hide_no_head(size: int, rules: bodies.Rules, attacks: Count) -> None:
     """A key may be written with escapes, a cell may hold a list, and a head may arrive byte by byte."""
     attacks(3)

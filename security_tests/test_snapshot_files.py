@@ -31,6 +31,7 @@ from security_tests.saved import (
     put,
     text,
 )
+from tests.kit import extent
 
 # Links: each puts one in the place of a log, or of its folder
 
@@ -167,6 +168,7 @@ while True:
 """
 
 
+@pytest.mark.sampled
 @pytest.mark.promise("C-01")
 @pytest.mark.parametrize("what", ["file", "folder"])
 def test_a_link_that_is_swapped_in_while_reading_is_not_followed(what: str, tmp_path: Path, attacks: Count) -> None:
@@ -179,7 +181,7 @@ def test_a_link_that_is_swapped_in_while_reading_is_not_followed(what: str, tmp_
     cluster = snapshot.Snapshot(tmp_path / "saved")
     swapper = subprocess.Popen([sys.executable, "-c", SWAP, str(real), str(link)])
     try:
-        answers = [log(cluster, "p1") for _ in range(6_000)]
+        answers = [log(cluster, "p1") for _ in range(extent.count(6_000, 1_500))]
     finally:
         swapper.kill()
         swapper.wait()

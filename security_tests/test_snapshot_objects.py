@@ -182,9 +182,9 @@ def test_a_misspelt_kind_costs_little_among_very_many(tmp_path: Path) -> None:
     put(tmp_path / "x.json", json.dumps({"kind": "List", "items": list(kinds)}))
     cluster = snapshot.Snapshot(tmp_path)
     began = time.process_time()
-    for number in range(25):
+    for number in range(8):
         assert "not captured" in text(cluster, f"api/v1/kinds1234{number}x")
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < 1.6
     assert msgspec.json.decode(text(cluster, "apis"))["kind"] == "APIGroupList"
 
 

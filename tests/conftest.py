@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import decimal
 import itertools
+import os
+import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from kubescript.executor import executor
-from kubescript_safety.controlplane import build, live
-from tests.kit import debian, postgres, stage
-from tests.kit.controlplane import cluster, fixture
+from kubescript_safety.controlplane import live
+from tests.kit import debian, helm, kubectl, postgres, stage
+from tests.kit.controlplane import cluster, fixture, shared
 from tests.kit.controlplane.server import ControlPlane
-
-
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Builds the programs before any test's time limit runs: the first build on a machine takes minutes."""
-    wanted = {name for item in session.items for name in getattr(item, "fixturenames", ())}
-    ours = "control_plane" in wanted or ("kubeconfig" in wanted and not cluster.elsewhere())
-    if ours and not session.config.option.collectonly:
-        build.programs()
-    if not wanted.isdisjoint({"live_cluster", "live_programs"}) and not session.config.option.collectonly:
-        live.build_programs()
+from tests.kit.controlplane.writer import Writer
 
 
 @pytest.fixture(autouse=True)
@@ -47,15 +40,60 @@ def bench(pool: executor.Executor) -> stage.Bench:
 
 
 @pytest.fixture(scope="session")
-def control_plane() -> Iterator[ControlPlane]:
-    """A Kubernetes API server of our own, shared by the whole run: who stops it starts it again."""
+def run_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all processes of this run share."""
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if hasattr(request.config, "workerinput") else base
+
+
+@pytest.fixture(scope="session")
+def run_process(request: pytest.FixtureRequest) -> int:
+    """The process that was typed, with which all that the run shares ends."""
+    return int(getattr(request.config, "workerinput", {}).get("main", os.getpid()))
+
+
+@pytest.fixture(scope="session")
+def control_plane(run_folder: Path, run_process: int) -> ControlPlane:
+    """The API server with the broken fixture, shared by the whole run: tests read it, or write where no other looks."""
+    return shared.attach("broken", run_folder, run_process)
+
+
+@pytest.fixture(scope="session")
+def scratch(run_folder: Path, run_process: int) -> ControlPlane:
+    """An API server with nothing in it, shared by the whole run: a test writes into a `namespace` of its own."""
+    return shared.attach("scratch", run_folder, run_process)
+
+
+@pytest.fixture(scope="module")
+def namespace(scratch: ControlPlane, request: pytest.FixtureRequest) -> str:
+    """A namespace of the module's own on `scratch`."""
+    name = f"{Path(str(request.node.path)).stem.removeprefix('test_').replace('_', '-')}-{secrets.token_hex(3)}"
+    Writer(scratch.kubeconfig).create_all([[{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}]])
+    return name
+
+
+@pytest.fixture(scope="session")
+def own_plane() -> Iterator[ControlPlane]:
+    """An API server of this process: a test that stops it starts it again."""
     with ControlPlane() as plane:
         yield plane
 
 
 @pytest.fixture(scope="session")
+def kubectl_program() -> Path:
+    """The real kubectl, for tests that need no API server."""
+    return kubectl.program()
+
+
+@pytest.fixture(scope="session")
+def helm_program() -> Path:
+    """The real Helm."""
+    return helm.program()
+
+
+@pytest.fixture(scope="session")
 def live_programs() -> None:
-    """What a cluster with rollouts is made of, for tests whose programs start one: see `pytest_collection_finish`."""
+    """What a cluster with rollouts is made of, for tests whose programs start one: see `programs`."""
 
 
 @pytest.fixture(scope="session")
@@ -69,9 +107,12 @@ def live_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[live.Clus
 def kubeconfig(request: pytest.FixtureRequest) -> Path:
     """The administrator's kubeconfig of a cluster with the broken fixture loaded; see `fixture.facts`."""
     # Asked for by name, so that no server is started when the environment names another cluster.
-    path = cluster.elsewhere() or request.getfixturevalue("control_plane").kubeconfig
-    fixture.load(path)
-    return path
+    elsewhere = cluster.elsewhere()
+    if elsewhere is None:
+        plane: ControlPlane = request.getfixturevalue("control_plane")
+        return plane.kubeconfig
+    fixture.load(elsewhere)
+    return elsewhere
 
 
 @pytest.fixture(scope="session")

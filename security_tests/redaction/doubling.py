@@ -11,8 +11,23 @@ from typing import Final
 
 from kubescript.masker import patterns, rules
 from security_tests.redaction import probing
+from tests.kit import extent
 
-__all__ = ["bare", "cost", "texts"]
+__all__ = ["bare", "cost", "excess", "texts"]
+
+SIZE: Final = 64 * 1024
+TWICE_S: Final = 6.0
+"""Processor seconds for twice that; what costs most needs 2.5 here, and many took from 10 s to days before."""
+SMALL_S: Final = 0.3
+"""What costs less is too little to compare."""
+TINY_S: Final = 0.03
+"""What costs less does not reach `TWICE_S` when it is twice as long."""
+RATIO: Final = 3.0
+PART: Final = 8
+PART_S: Final = 0.02
+"""For that part of the size; where the square of the size costs more than `TWICE_S` at twice the size, it costs more."""
+PART_RATIO: Final = 2.5
+"""What grows so much with the part, and costs more than `PART_S`, is measured at its full size."""
 
 _VARIANTS: Final = 16
 """Texts of one pattern that follow each other."""
@@ -43,6 +58,23 @@ def texts() -> Iterator[tuple[str, bytes]]:
 def _joined(name: str, pieces: list[bytes]) -> Iterator[tuple[str, bytes]]:
     for what, between in _BETWEEN.items():
         yield f"{name}, {what} between", between.join([*pieces, b""]) or pieces[0]
+
+
+def excess(measured: Callable[[int], Callable[[], object]]) -> tuple[float, float] | None:
+    """What a text and one twice as long cost, where that is out of proportion. `make test` measures a part of the text,
+    and the whole where the part grows too much."""
+    if not extent.LONG and _is_in_proportion(measured):
+        return None
+    once = cost(measured(SIZE), cap=TWICE_S)
+    if once <= TINY_S:
+        return None
+    twice = cost(measured(2 * SIZE), cap=TWICE_S)
+    return (once, twice) if twice >= TWICE_S or twice > RATIO * once > RATIO * SMALL_S else None
+
+
+def _is_in_proportion(measured: Callable[[int], Callable[[], object]]) -> bool:
+    once = cost(measured(SIZE // PART), cap=TWICE_S)
+    return once <= PART_S or cost(measured(2 * SIZE // PART), cap=TWICE_S) < PART_RATIO * once
 
 
 def cost(work: Callable[[], object], cap: float) -> float:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
 
 from kubescript import errors, redaction
 from kubescript.masker import bodies
@@ -15,7 +17,11 @@ from kubescript.request import request
 from kubescript.wire import masking, protocol
 from security_tests.redaction.sheet import Document
 
-__all__ = ["InProcess", "call", "chunked", "fresh", "masked", "pooled"]
+__all__ = ["DIRECTORY", "InProcess", "call", "chunked", "fresh", "masked", "pooled", "rules"]
+
+
+DIRECTORY: Final = Path(host._cache_directory())
+"""Where the product keeps compiled rules."""
 
 
 class InProcess(redaction.Engine):
@@ -23,10 +29,10 @@ class InProcess(redaction.Engine):
 
     def __init__(self, key: bytes | None = None) -> None:
         super().__init__(redaction.Settings(), key)
-        self._rules = bodies.Rules(masking.Settings(key if key is not None else random.randbytes(32)))
+        self._rules = rules(key if key is not None else random.randbytes(32))
 
     def prepare(self) -> tuple[protocol.Layer, ...]:
-        """Compile the rules."""
+        """Mask a little of everything."""
         self._rules.warm()
         return ()
 
@@ -39,6 +45,11 @@ class InProcess(redaction.Engine):
             yield from self._rules.body(host.described(call, echo=echo), chunks, found)
         except TooLargeError as error:
             raise errors.RedactionError(str(error)) from None
+
+
+def rules(key: bytes, *own: masking.Rule) -> bodies.Rules:
+    """The rules of a masker, compiled once on a machine."""
+    return bodies.Rules(masking.Settings(key=key, rules=own, directory=str(DIRECTORY)))
 
 
 def fresh(key: bytes | None = b"corpus") -> redaction.Engine:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import gzip
 import json
 from collections.abc import Iterator
@@ -56,12 +57,11 @@ def in_configmap(text: str) -> Document:
     )
 
 
+@functools.cache
 def bomb(size: int, layers: int = 1) -> str:
     """So many zeros, compressed, in base64; the same again around it."""
-    data = gzip.compress(bytes(size), mtime=0)
-    for _ in range(layers - 1):
-        data = gzip.compress(base64.b64encode(data), mtime=0)
-    return base64.b64encode(data).decode()
+    data = bytes(size) if layers == 1 else bomb(size, layers - 1).encode()
+    return base64.b64encode(gzip.compress(data, mtime=0)).decode()
 
 
 def deep(levels: int, inside: str, open_: str = "[", close: str = "]") -> str:

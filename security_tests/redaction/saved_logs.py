@@ -30,6 +30,7 @@ class Logs:
     """Logs by the name of their pod, each line of which is 10 ms younger than the one before."""
 
     def __init__(self, folder: Path, texts: Mapping[str, str]) -> None:
+        self._folder = folder
         pods = [
             {"metadata": {"name": name, "namespace": "a"}, "spec": {"containers": [{"name": "c"}]}} for name in texts
         ]
@@ -38,11 +39,15 @@ class Logs:
         _write(folder / "resources/core/v1/pods.json", {"kind": "PodList", "apiVersion": "v1", "items": pods})
         for name, text in texts.items():
             lines = text.removesuffix("\n").split("\n")
-            file = folder / "logs/a" / name / "c.log"
-            file.parent.mkdir(parents=True)
-            file.write_bytes("".join(f"{stamp(at)} {line}\n" for at, line in enumerate(lines)).encode())
+            self.write(name, "".join(f"{stamp(at)} {line}\n" for at, line in enumerate(lines)))
         self.masking = engine.fresh()
         self._broker = broker.Broker(snapshot.Snapshot(folder), policy.Policy(), redact=self.masking.body)
+
+    def write(self, name: str, stamped: str) -> None:
+        """The log of a pod, with the stamps of a kubelet."""
+        file = self._folder / "logs/a" / name / "c.log"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(stamped.encode())
 
     def read(self, name: str, **query: str) -> bytes:
         """What a script gets. Raises ClusterError."""

@@ -21,7 +21,7 @@ from mcp.client import Client
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
-from tests.kit import clients
+from tests.kit import http_server
 
 __all__ = ["GROUPS", "NAMESPACES", "Callers", "connected"]
 
@@ -84,7 +84,7 @@ class Callers:
         file = self.folder / f"settings-{secrets.token_hex(4)}.toml"
         file.write_text("\n".join(tables))
         given = ("--toolsets", "code", "--kubeconfig", str(self.kubeconfig), "--config", str(file), *flags)
-        with clients.serving(given) as port:
+        with http_server.serving(given) as port:
             yield port
 
 

@@ -1,9 +1,11 @@
-"""Real MCP clients: the SDK's own, over stdio or HTTP, talking to a `kubescript` process started as a user starts
-it."""
+"""Real MCP clients: the SDK's own, over stdio or HTTP, talking to a `kubescript` process started as a user starts it,
+or in memory, talking to the same application in this process."""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import os
 import re
 import socket
@@ -13,20 +15,30 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+from unittest import mock
 
+import anyio
 import httpx2
 import mcp_types
 from anyio.from_thread import start_blocking_portal
 from mcp.client import Client
 from mcp.client.session import ElicitationFnT as Asked
+from mcp.client.sse import sse_client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.server.lowlevel import Server
+from mcp.shared import memory
 
+from kubescript import app, spawner
+from kubescript.cli import flags as cli_flags
+from kubescript.cli import main
 from kubescript.output import fencing
+from tests.kit import maskers, warm
 
 INSTALLED = str(Path(sys.executable).with_name("kubescript"))
 """The program as it is installed: for tests of its start, its processes, signals and environment."""
-KUBESCRIPT = INSTALLED
+KUBESCRIPT = warm.program()
+"""The same, forked from a warm process: for all other tests."""
 TRANSPORTS = ("stdio", "http")
 CACHE = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
 """Where compiled rules are saved: a command with a home of its own need not compile them again."""
@@ -47,17 +59,62 @@ async def connect(
     asked: Asked | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Client]:
-    """A client of a server with these flags and the code toolset, over this transport. `asked` answers what the server
-    asks the person at the client; without it the client can ask nobody."""
+    """A client of a server with these flags and the code toolset, over this transport: `memory` (no process of the
+    server's own, and no log), `stdio`, `http` or `sse` (of the era `legacy`). `asked` answers what the server asks the
+    person at the client; without it the client can ask nobody."""
     flags = ("--toolsets", "code", *flags)
     environment = environment or {}
-    if transport == "stdio":
+    if transport == "memory":
+        with mock.patch.dict(os.environ, environment), application(flags) as opened:
+            async with joined(opened, mode, asked) as client:
+                yield client
+    elif transport == "stdio":
         async with connected(server(flags, PYTHONFAULTHANDLER="1", **environment), mode, asked) as client:
             yield client
     else:
         with serving(flags, **environment) as port:
-            async with Client(f"http://127.0.0.1:{port}/mcp", mode=mode, elicitation_callback=asked) as client:
+            url = f"http://127.0.0.1:{port}"
+            door, mode = (sse_client(f"{url}/sse"), "legacy") if transport == "sse" else (f"{url}/mcp", mode)
+            async with Client(door, mode=mode, elicitation_callback=asked) as client:
                 yield client
+
+
+@contextlib.contextmanager
+def application(flags: Sequence[str]) -> Iterator[app.Application]:
+    """What `kubescript` with these flags serves, in this process, for one client (`joined`) after the other; it logs as
+    this process does. Raises ConfigError."""
+    masking = maskers.Maskers()
+    with main.cli.make_context("kubescript", list(flags), obj=_workers()) as context, contextlib.closing(masking):
+        settings = cli_flags.settings(context, context.params)
+        with app.opened(settings, _workers(), masking, cli_flags.of_plans(context, context.params)) as opened:
+            opened.load_sdk()
+            yield opened
+
+
+@functools.cache
+def _workers() -> spawner.Spawner:
+    """The fork server of workers, which knows nothing of settings: one for all applications of this process."""
+    source = spawner.Spawner()
+    source.start()
+    atexit.register(source.close)
+    return source
+
+
+@contextlib.asynccontextmanager
+async def joined(opened: app.Application, mode: str = "auto", asked: Asked | None = None) -> AsyncIterator[Client]:
+    """A client of this application."""
+    async with Client(_in_memory(opened.operator.server().mcp), mode=mode, elicitation_callback=asked) as client:
+        yield client
+
+
+@contextlib.asynccontextmanager
+async def _in_memory(served: Server[Any]) -> AsyncIterator[memory.MessageStream]:
+    """A connection to this server, with the messages of stdio."""
+    streams = memory.create_client_server_memory_streams()
+    async with streams as (ours, theirs), anyio.create_task_group() as tasks:
+        tasks.start_soon(served.run, *theirs, served.create_initialization_options())
+        yield ours
+        tasks.cancel_scope.cancel()
 
 
 @contextlib.asynccontextmanager
@@ -120,11 +177,11 @@ async def evaluate(client: Client, script: str, **arguments: object) -> mcp_type
 
 
 @contextlib.contextmanager
-def asking(*flags: str) -> Iterator[Callable[[str], mcp_types.CallToolResult]]:
-    """One stdio server and one client for many scripts; the client's event loop runs in a thread of its own."""
+def asking(*flags: str, transport: str = "stdio") -> Iterator[Callable[[str], mcp_types.CallToolResult]]:
+    """One server and one client for many scripts; the client's event loop runs in a thread of its own."""
     with (
         start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(connect("stdio", flags)) as client,
+        portal.wrap_async_context_manager(connect(transport, flags)) as client,
     ):
         yield lambda script: portal.call(evaluate, client, script)
 

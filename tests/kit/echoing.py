@@ -1,16 +1,18 @@
 """A server whose toolsets `openstack` and `openshift` say what they are given: `python tests/kit/echoing.py FLAGS`.
 
-It is the whole server: only the two toolsets are others.
+It is the whole server: only the two toolsets are others. With `toolsets()` they are in this process.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
+from unittest import mock
 
 import anyio.to_thread
 import mcp_types
@@ -20,13 +22,16 @@ from kubescript.cli import main
 from kubescript.commands import given
 from kubescript.toolsets import base, builtin
 
-__all__ = ["CALL", "COMMAND", "LIST"]
+__all__ = ["CALL", "COMMAND", "LIST", "toolsets"]
 
 COMMAND: Final = (sys.executable, "-P", __file__)
 """Starts it. Without -P, modules of this folder would stand before those of the standard library."""
 CALL: Final = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "openstack-cli", "arguments": {}}}
 LIST: Final = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 """Requests that a client without a session sends."""
+
+
+_NAMES: Final = ("openstack", "openshift")
 
 
 def _said() -> str:
@@ -53,7 +58,13 @@ def _toolset(name: str, _parts: builtin.Parts) -> base.Toolset:
     return base.Toolset(name, f"an echo of {name}", (base.Tool(definition, _echo),))
 
 
+@contextlib.contextmanager
+def toolsets() -> Iterator[None]:
+    """The applications of this process have the two."""
+    with mock.patch.dict(builtin.TOOLSETS, {name: functools.partial(_toolset, name) for name in _NAMES}):
+        yield
+
+
 if __name__ == "__main__":
-    for each in ("openstack", "openshift"):
-        builtin.TOOLSETS[each] = functools.partial(_toolset, each)
-    main.main()
+    with toolsets():
+        main.main()

@@ -11,16 +11,20 @@ in (authorization code with PKCE, redirects to the loopback, or a password for t
 
 from __future__ import annotations
 
+import contextlib
 import html
 import http.cookiejar
 import json
+import os
 import re
 import shutil
+import signal
 import tempfile
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from email.message import Message
 from pathlib import Path
@@ -36,6 +40,8 @@ SECONDS: Final = 300
 
 
 WAIT_SECONDS: Final = 60
+_ADMINISTRATOR_SECONDS: Final = 30
+"""Half of how long a token of the administrator lives."""
 
 
 class RefusedError(RuntimeError):
@@ -43,7 +49,7 @@ class RefusedError(RuntimeError):
 
 
 class IdentityProvider(startable.Startable):
-    """One Keycloak with its own data, keys and port; it can be killed and started again."""
+    """One Keycloak with its own data, keys and port; it can be stopped and started again, or be silent."""
 
     client_id: Final = realm.CLIENT
     introspection_client_id: Final = realm.INTROSPECTION
@@ -53,18 +59,27 @@ class IdentityProvider(startable.Startable):
         made = prepared.prepare()
         self.folder = Path(tempfile.mkdtemp(prefix="kubescript-idp-"))
         self._server = made.new(self.folder)
+        self._resource = ""
+        self._administration = ("", 0.0)
 
     def start(self) -> None:
-        """Starts it, again after `stop` or `kill`: same URL, data and keys."""
+        """Starts it, again after `stop`: same URL, data and keys."""
         self._server.start()
 
     def stop(self) -> None:
         """Stops it in the orderly way."""
         self._server.stop()
 
-    def kill(self) -> None:
-        """Kills it as a crash would."""
-        self._server.kill()
+    @contextlib.contextmanager
+    def silent(self) -> Iterator[None]:
+        """It takes connections and answers nothing."""
+        pid = self._server.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(pid, signal.SIGCONT)
 
     def close(self) -> None:
         """Ends it for good and removes its data."""
@@ -83,11 +98,14 @@ class IdentityProvider(startable.Startable):
 
     def resource(self, url: str) -> None:
         """From now on tokens are for this resource: `aud` says so."""
+        if url == self._resource:
+            return
         scope = self._named("client-scopes", realm.BASIC)
         path = f"client-scopes/{scope['id']}/protocol-mappers/models"
         mapper = self._named(path, realm.AUDIENCE)
         mapper["config"]["included.custom.audience"] = url
         self._administer("PUT", f"{path}/{mapper['id']}", mapper)
+        self._resource = url
 
     def token(self, user: str, scopes: Sequence[str] = (), seconds: int = SECONDS) -> str:
         """An access token that `claude` gets by the user's password, with exactly these scopes of `kubescript:read` and
@@ -164,8 +182,11 @@ class IdentityProvider(startable.Startable):
         return found
 
     def _administer(self, method: str, path: str, content: object = None) -> Any:
-        identifier, secret = prepared.ADMINISTRATOR
-        token = self._granted("master", grant_type="client_credentials", client_id=identifier, client_secret=secret)
+        token, until = self._administration
+        if time.monotonic() > until:
+            identifier, secret = prepared.ADMINISTRATOR
+            token = self._granted("master", grant_type="client_credentials", client_id=identifier, client_secret=secret)
+            self._administration = token, time.monotonic() + _ADMINISTRATOR_SECONDS
         url = f"{self._server.url}/admin/realms/{realm.NAME}/{path}"
         body = None if content is None else json.dumps(content).encode()
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}

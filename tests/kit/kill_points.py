@@ -115,7 +115,8 @@ def program(folder: Path) -> str:
     root = paths.ROOT
     file = folder / "kubescript"
     file.write_text(
-        f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(root)!r})\nfrom tests import deaths\ndeaths.main()\n"
+        f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(root)!r})\n"
+        "from tests.kit import kill_points\nkill_points.main()\n"
     )
     file.chmod(0o700)
     return str(file)

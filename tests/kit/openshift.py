@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shlex
 import subprocess
 import time
@@ -25,13 +26,13 @@ NOTE: Final = "[oc is not installed here, so kubectl has answered]"
 
 
 class Talk:
-    """A conversation with a server over stdio."""
+    """A conversation with a server of this process: its command lines are processes of their own all the same."""
 
     def __init__(self, portal: BlockingPortal, client: Client, file: Path) -> None:
         self._portal = portal
         self._client = client
         self.file = file
-        """The server's configuration, which no other process names."""
+        """The server's configuration."""
 
     def send(self, line: str) -> futures.Future[mcp_types.CallToolResult]:
         """Begins a call; to cancel the future is to cancel the call."""
@@ -50,12 +51,7 @@ class Talk:
 
     def commands(self) -> set[int]:
         """The processes of command lines that live now."""
-        return commands_of(self.file)
-
-    def descriptors(self) -> int:
-        """How many descriptors the server has open."""
-        (server,) = servers_of(self.file)
-        return len(list(Path(f"/proc/{server}/fd").iterdir()))
+        return commands_of(os.getpid())
 
 
 def configured(folder: Path, kubeconfig: Path | None, *, top: str = "", openshift: str = "", more: str = "") -> Path:
@@ -72,12 +68,11 @@ def configured(folder: Path, kubeconfig: Path | None, *, top: str = "", openshif
 @contextlib.contextmanager
 def talking(file: Path, asked: ElicitationFnT | None = None, **environment: str) -> Iterator[Talk]:
     """A conversation with a server of this configuration; `asked` is the person at the client."""
-    started = clients.server(("--config", str(file)), **environment)
+    mode = "legacy" if asked else "auto"
+    connected = clients.connect("memory", ("--config", str(file), "--toolsets", "openshift"), mode, asked, environment)
     opened = contextlib.ExitStack()
     portal = opened.enter_context(start_blocking_portal())
-    client = opened.enter_context(
-        portal.wrap_async_context_manager(clients.connected(started, "legacy" if asked else "auto", asked))
-    )
+    client = opened.enter_context(portal.wrap_async_context_manager(connected))
     try:
         yield Talk(portal, client, file)
     finally:
@@ -97,17 +92,10 @@ def plain(line: str, kubeconfig: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def commands_of(file: Path) -> set[int]:
-    """The processes of command lines that live now, of the server with this configuration."""
-    forks = [
-        pid for server in servers_of(file) for pid in _children(server) if "kubescript.launcher.start" in _words(pid)
-    ]
+def commands_of(server: int) -> set[int]:
+    """The processes of command lines that live now, of the server that is this process."""
+    forks = [pid for pid in _children(server) if "kubescript.launcher.start" in _words(pid)]
     return {pid for fork in forks for pid in _children(fork) if not _is_dead(pid)}
-
-
-def servers_of(file: Path) -> list[int]:
-    """The servers with this configuration."""
-    return [pid for pid in _all() if str(file) in _words(pid)]
 
 
 def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
@@ -116,10 +104,6 @@ def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.01)
-
-
-def _all() -> list[int]:
-    return [int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit()]
 
 
 def _words(pid: int) -> list[str]:

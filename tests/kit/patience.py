@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +29,14 @@ def scaled(seconds: float) -> float:
 def scaled_ms(milliseconds: int) -> int:
     """The same for the time limit of a script."""
     return int(scaled(milliseconds / 1000) * 1000)
+
+
+def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    """Waits for `condition`; fails when it does not come true."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
 
 
 def _running() -> int:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import anyio.to_thread
 import mcp.client as mcp
@@ -20,6 +22,8 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support import expected_conditions
 from selenium.webdriver.support.wait import WebDriverWait
 
+from kubescript import app, planning
+from kubescript.plans import plan, record
 from tests.kit import clients, terminals
 
 Question = mcp_types.ElicitRequestFormParams | mcp_types.ElicitRequestURLParams
@@ -145,13 +149,63 @@ class Talk:
         )
 
 
+class Server:
+    """A server in this process, with the page of its plans."""
+
+    def __init__(self, application: app.Application) -> None:
+        assert application.operator.planning is not None
+        self._app = application
+        self._planning: planning.Planning = application.operator.planning
+
+    def talk(self, person: Client | None = None, mode: str = "legacy") -> contextlib.AbstractContextManager[Talk]:
+        """A conversation with a client of its own; without a person, it can ask nobody."""
+        return _opened(clients.joined(self._app, mode, person))
+
+    def kept(self, plan_id: str) -> record.Record:
+        """A plan, and what became of it."""
+        return self._planning.approvals.get(plan_id)
+
+    def newest(self) -> record.Record:
+        """The plan that was made last."""
+        return self._planning.approvals.newest(1)[0]
+
+    def approve(self, shown: plan.Plan, approver: str) -> None:
+        """Has somebody else approve a plan."""
+        self._planning.store().decide(shown.id, record.Decision(approver, "terminal", approves=True, hash=shown.hash))
+
+    @property
+    def url(self) -> str:
+        """Where the page is served."""
+        return "/".join(self._page.split("/")[:3])
+
+    def link(self, of: plan.Plan) -> str:
+        """A new one-time link to a plan's page."""
+        return self._planning.link(self.kept(of.id))
+
+    def address(self, of: plan.Plan) -> str:
+        """Where the page of a plan is, for whom it is open."""
+        return f"{self._page}/plans/{of.id}"
+
+    @property
+    def _page(self) -> str:
+        assert self._planning.has_page() and self._planning._page is not None
+        return self._planning._page.address
+
+
+@contextlib.contextmanager
+def server(flags: Sequence[str], environment: Mapping[str, str]) -> Iterator[Server]:
+    """A server in this process."""
+    with mock.patch.dict(os.environ, environment), clients.application(("--toolsets", "code", *flags)) as opened:
+        yield Server(opened)
+
+
 @contextlib.contextmanager
 def talk(
     flags: Sequence[str],
     environment: Mapping[str, str],
     person: Client | None = None,
     mode: str = "legacy",
-    transport: str = "stdio",
+    transport: str = "memory",
 ) -> Iterator[Talk]:
     """A conversation with a server of its own; without a person, the client can ask nobody."""
     with _opened(clients.connect(transport, flags, mode, person, environment)) as opened:

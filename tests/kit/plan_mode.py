@@ -14,7 +14,11 @@ from kubescript.broker import summary
 from kubescript.executor import conversation
 from kubescript.plans import plan
 from kubescript.wire import protocol
+from tests.kit import maskers
+from tests.kit.controlplane.writer import Object
 
+SHOP: Final = "shop"
+"""In scripts and answers of a planner, and in objects that are `placed`, it stands for the planner's namespace."""
 PERMITTED: Final = ("writes.namespaces", "writes.subresource")
 """Rules that are lifted here."""
 
@@ -22,9 +26,9 @@ PERMITTED: Final = ("writes.namespaces", "writes.subresource")
 class Planner:
     """Runs scripts."""
 
-    def __init__(self, application: app.Application, mode: str) -> None:
+    def __init__(self, application: app.Application, namespace: str) -> None:
         self._app = application
-        self._mode = mode
+        self._namespace = namespace
         self.steps: tuple[plan.Step, ...] = ()
         """What the last script has planned."""
         self.calls: list[protocol.Call] = []
@@ -43,12 +47,12 @@ class Planner:
 
         names = self._app.operator.contexts.names
         job = conversation.Job(
-            script,
+            script.replace(SHOP, self._namespace),
             types.Limits(**({"timeout_ms": 60_000, "memory_bytes": 256 << 20} | limits)),
             "default",
             names[0],
             on_call,
-            lambda report: self.progress.append(report.text),
+            lambda report: self.progress.append(self._told(report.text)),
             contexts=names,
         )
         outcome = self._app.executor.run(job)
@@ -59,17 +63,26 @@ class Planner:
         """What a script returns. Fails when it has no result."""
         outcome = self.run(script, **limits)
         assert outcome.fault is None and outcome.result is not None, outcome
-        return json.loads(outcome.result)
+        return json.loads(self._told(outcome.result.decode()))
 
     def error(self, script: str) -> str:
         """Why a script fails."""
         outcome = self.run(script)
         assert outcome.fault is not None, outcome
-        return outcome.fault.message
+        return self._told(outcome.fault.message)
+
+    def _told(self, text: str) -> str:
+        return text.replace(self._namespace, SHOP)
+
+
+def placed(body: Object, namespace: str) -> Object:
+    """An object of namespace `shop` in this one."""
+    found: Object = json.loads(json.dumps(body).replace(SHOP, namespace))
+    return found
 
 
 @contextlib.contextmanager
-def planner(kubeconfig: Path, *contexts: str, mode: str = "plan") -> Iterator[Planner]:
+def planner(kubeconfig: Path, *contexts: str, mode: str = "plan", namespace: str = SHOP) -> Iterator[Planner]:
     """A planner for a cluster, under each of these names where there are any."""
     settings = config.Settings.model_validate(
         {
@@ -82,5 +95,5 @@ def planner(kubeconfig: Path, *contexts: str, mode: str = "plan") -> Iterator[Pl
     )
     source = spawner.Spawner()
     source.start()
-    with contextlib.closing(source), app.opened(settings, source) as opened:
-        yield Planner(opened, mode)
+    with contextlib.closing(source), app.opened(settings, source, maskers.Maskers()) as opened:
+        yield Planner(opened, namespace)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from tests.kit.controlplane import writer
 
-__all__ = ["NAMESPACE", "stored"]
+__all__ = ["NAMESPACE", "load"]
 
 Object = dict[str, Any]
 NAMESPACE = "default"
@@ -316,14 +314,7 @@ def objects() -> list[Object]:
     return [_definition(), *built_in, *_gadgets()]
 
 
-@contextlib.contextmanager
-def stored(kubeconfig: Path) -> Iterator[None]:
-    """They are in the cluster, until the end: other tests count what is in it."""
-    made, target = objects(), writer.Writer(kubeconfig)
-    try:
-        target.create_all([made[:1], made[1:]])
-        yield
-    finally:
-        for each in reversed(made):
-            with contextlib.suppress(writer.WriteError):
-                target.delete(each, now=True)
+def load(kubeconfig: Path) -> None:
+    """Writes all of them."""
+    made = objects()
+    writer.Writer(kubeconfig).create_all([made[:1], made[1:]])

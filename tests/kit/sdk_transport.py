@@ -101,3 +101,38 @@ def cluster(answers: dict[str, Any] | None = None) -> tuple[client.K8s, Canned]:
         **(answers or {}),
     }
     return client.K8s(session.Session(canned)), canned
+
+
+RESOURCES: list[dict[str, Any]] = [
+    {
+        "name": "pods",
+        "singularName": "pod",
+        "kind": "Pod",
+        "namespaced": True,
+        "verbs": ["get", "list"],
+        "shortNames": ["po"],
+    },
+    {"name": "pods/status", "singularName": "", "kind": "Pod", "namespaced": True, "verbs": ["get"]},
+]
+
+
+WEBS = [{"name": "webs", "singularName": "web", "kind": "Web", "namespaced": True, "verbs": ["get", "list"]}]
+
+
+VERSION = {"groupVersion": "example.com/v1", "version": "v1"}
+
+
+DISCOVERY: dict[str, Any] = {
+    "api/v1": {"kind": "APIResourceList", "groupVersion": "v1", "resources": RESOURCES},
+    "apis": {
+        "kind": "APIGroupList",
+        "groups": [{"name": "example.com", "versions": [VERSION], "preferredVersion": VERSION}],
+    },
+    "apis/example.com/v1": {"kind": "APIResourceList", "groupVersion": "example.com/v1", "resources": WEBS},
+    "apis/example.com/v1/webs": {
+        "kind": "WebList",
+        "apiVersion": "example.com/v1",
+        "items": [{"metadata": {"name": "w"}, "spec": {"a": 1}}],
+    },
+    "apis/example.com/v1/namespaces/shop/webs/w": {"metadata": {"name": "w"}, "spec": {"observedThing": 1}},
+}

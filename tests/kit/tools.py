@@ -15,7 +15,7 @@ from mcp.client import Client
 from mcp.client.session import ElicitationFnT
 
 from kubescript.cli import demo
-from tests.kit import clients, kubectl
+from tests.kit import clients, commands, kubectl
 
 __all__ = ["TOOLSETS", "Call", "calling", "saved_without_secrets", "text", "told", "typed_by_kubectl"]
 
@@ -30,10 +30,14 @@ class Call(Protocol):
 
 @contextlib.contextmanager
 def calling(
-    *flags: str, toolsets: str = TOOLSETS, mode: str = "auto", asked: ElicitationFnT | None = None
+    *flags: str,
+    toolsets: str = TOOLSETS,
+    mode: str = "auto",
+    asked: ElicitationFnT | None = None,
+    transport: str = "memory",
 ) -> Iterator[Call]:
-    """One stdio server with these toolsets and one client for many calls; `asked` answers for the person at it."""
-    connected = clients.connect("stdio", ("--toolsets", toolsets, *flags), mode, asked)
+    """One server with these toolsets and one client for many calls; `asked` answers for the person at it."""
+    connected = clients.connect(transport, ("--toolsets", toolsets, *flags), mode, asked)
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(connected) as client:
 
         def call(tool: str, /, **arguments: object) -> mcp_types.CallToolResult:
@@ -63,8 +67,7 @@ def saved_without_secrets(folder: Path) -> Path:
     """The cluster of the demo, saved again by an operator who denies Secrets."""
     rules, out = folder / "rules.toml", folder / "saved"
     rules.write_text('denied_resources = [{group = "", kind = "Secret"}]\n')
-    command = [clients.KUBESCRIPT, "snapshot", str(out), "--snapshot", str(demo.SNAPSHOT), "--config", str(rules)]
-    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    commands.run("snapshot", str(out), "--snapshot", str(demo.SNAPSHOT), "--config", str(rules)).check_returncode()
     return out
 
 

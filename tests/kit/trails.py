@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
-from tests.kit import clients
+from tests.kit import commands
 
 POD = {
     "apiVersion": "v1",
@@ -28,11 +27,7 @@ def snapshot(folder: Path) -> Path:
     return file
 
 
-def run(*arguments: str, script: str = "") -> subprocess.CompletedProcess[str]:
-    """The command to its end."""
-    return subprocess.run(
-        [clients.KUBESCRIPT, *arguments], input=script, capture_output=True, text=True, timeout=240, check=False
-    )
+run = commands.run
 
 
 def records(file: Path, kind: str = "") -> list[dict[str, Any]]:

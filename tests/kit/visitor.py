@@ -7,11 +7,10 @@ import http.client
 import http.cookies
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 from urllib import parse
 
 from kubescript.plans import plan
-from tests.kit import approval_page
 
 FORM: Final = "application/x-www-form-urlencoded"
 
@@ -63,11 +62,25 @@ class Page(html.parser.HTMLParser):
         return " ".join(self.text.split())
 
 
+class Served(Protocol):
+    """A page that is served."""
+
+    @property
+    def url(self) -> str:
+        """Where the server is found."""
+
+    def link(self, of: plan.Plan) -> str:
+        """A new one-time link to the plan."""
+
+    def address(self, of: plan.Plan) -> str:
+        """Where the plan's page is, for whom it is open."""
+
+
 @dataclass
 class Visitor:
     """Sends requests to a served page; its cookies come back with each of them."""
 
-    served: approval_page.Served
+    served: Served
     cookies: dict[str, str] = field(default_factory=dict)
 
     def send(self, method: str, url: str, body: str | None = None, headers: Mapping[str, str] | None = None) -> Answer:

@@ -40,7 +40,7 @@ def outcome(
 
 
 def _fault(job: conversation.Job, output: process.Output, refused: int | None) -> types.Fault | None:
-    if output.status == 0:
+    if output.status == 0 and not output.is_over:  # what it wrote after its deadline is missing
         return None
     if output.cancelled:
         return types.Fault("cancelled", "the client cancelled the command")

@@ -30,6 +30,9 @@ _MAX_CONNECTIONS: Final = 32
 _END_S: Final = 2.0
 """Seconds that a thread may take to end."""
 _PAUSE_S: Final = 0.05
+_GRACE_S: Final = 5.0
+"""Seconds that answers outlive the command's deadline: a watch or a log that breaks off is at its end for `oc`, which
+would succeed before it is killed."""
 
 
 class Proxy:
@@ -146,8 +149,8 @@ class Proxy:
 
     @property
     def seconds_left(self) -> float:
-        """Seconds until the command's deadline."""
-        return max(0.001, self._deadline - time.monotonic())
+        """Seconds until answers are given up: `_end` does so sooner, once the command is killed at its deadline."""
+        return max(0.001, self._deadline + _GRACE_S - time.monotonic())
 
     def answer(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> connection.Answer:
         """Returns the answer to one request, whose body must be read or closed."""
@@ -175,7 +178,8 @@ class Proxy:
 
     def _asked(self, call: protocol.Call) -> tuple[protocol.Reply, types.Response | None]:
         with self._lock:
-            if self._has_ended:  # Attack: a write that is sent after its deadline, or after a cancellation
+            # Attack: a write that is sent after its deadline, or after a cancellation
+            if self._has_ended or time.monotonic() >= self._deadline:
                 return protocol.Reply(0, fault=protocol.ScriptFault("cancelled", "the command has ended")), None
             self._running += 1
         try:

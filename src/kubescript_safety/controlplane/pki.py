@@ -35,10 +35,10 @@ class Identity:
 
 
 class Authority:
-    """Signs certificates with a key that exists in this process only."""
+    """Signs certificates with a key that exists in this process only, or in the one that `key` comes from."""
 
-    def __init__(self) -> None:
-        self._key = ec.generate_private_key(ec.SECP256R1())
+    def __init__(self, key: ec.EllipticCurvePrivateKey | None = None) -> None:
+        self._key = key or ec.generate_private_key(ec.SECP256R1())
         self._name = _name("kubescript test authority")
         builder = _builder(self._name, self._name, self._key.public_key())
         builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
@@ -47,6 +47,10 @@ class Authority:
         identifier = x509.SubjectKeyIdentifier.from_public_key(self._key.public_key())
         builder = builder.add_extension(identifier, critical=False)
         self.certificate = _pem(builder.sign(self._key, hashes.SHA256()))
+
+    def private_key(self) -> bytes:
+        """Returns the key as PEM, for an authority in another process that signs in this one's name."""
+        return private_pem(self._key)
 
     def serving(self, names: list[str], addresses: list[str]) -> Identity:
         """What the API server shows to its clients."""

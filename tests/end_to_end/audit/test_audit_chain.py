@@ -15,8 +15,6 @@ from pathlib import Path
 
 import anyio
 import pytest
-from mcp.client import Client
-from mcp.client.stdio import stdio_client
 
 from kubescript import errors
 from kubescript.audit import chain, log, paths, verify
@@ -235,21 +233,20 @@ def test_what_is_taken_away_under_a_running_server_shows(
 
 @pytest.mark.promise("A-03")
 @pytest.mark.parametrize("case", ["emptied", "removed", "moved away"])
-def test_a_server_tells_what_was_taken_from_it(case: str, file: Path, tmp_path: Path) -> None:
+def test_a_server_tells_what_was_taken_from_it(
+    case: str, file: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """A real server between two scripts: its log says audit.replaced, both scripts are answered, verify fails."""
-    errlog = tmp_path / "log"
 
     async def talk() -> None:
-        flags = ["--toolsets", "code", "--snapshot", str(trails.snapshot(tmp_path)), "--audit", str(file)]
-        server = clients.server(flags)
-        with errlog.open("w") as log:
-            async with Client(stdio_client(server, log)) as client:
-                assert clients.text(await clients.evaluate(client, trails.COUNT)) == "1"
-                REMOVED[case](file)
-                assert clients.text(await clients.evaluate(client, trails.COUNT)) == "1"
+        flags = ["--snapshot", str(trails.snapshot(tmp_path)), "--audit", str(file)]
+        async with clients.connect("memory", flags) as client:
+            assert clients.text(await clients.evaluate(client, trails.COUNT)) == "1"
+            REMOVED[case](file)
+            assert clients.text(await clients.evaluate(client, trails.COUNT)) == "1"
 
     anyio.run(talk)
-    assert errlog.read_text().count('"event":"audit.replaced"') == 1
+    assert [getattr(one, "event", "") for one in caplog.records].count("audit.replaced") == 1
     done = trails.run("audit", "verify", str(file))
     assert (done.returncode, "is missing here" in done.stdout) == (1, True), done.stdout
 
@@ -437,7 +434,7 @@ def test_a_server_killed_in_the_middle_of_a_script_leaves_its_calls(file: Path, 
     """The calls a script had made are on record though the server was killed before the script ended; the next start goes
     on."""
     script = f"n = {trails.COUNT}\nctx.progress(1)\nwhile True: pass"
-    command = [clients.KUBESCRIPT, "run", "-", "--snapshot", str(trails.snapshot(tmp_path)), "--audit", str(file)]
+    command = [clients.INSTALLED, "run", "-", "--snapshot", str(trails.snapshot(tmp_path)), "--audit", str(file)]
     server = subprocess.Popen(command, stdin=subprocess.PIPE, text=True)
     assert server.stdin is not None
     server.stdin.write(script)

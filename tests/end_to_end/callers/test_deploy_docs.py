@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from kubescript import config
-from tests.kit import clients, paths, trails
+from tests.kit import clients, http_server, paths, trails
 
 PAGE = (paths.ROOT / "docs" / "deploy-http.md").read_text("utf-8")
 FILES = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
@@ -79,7 +79,7 @@ def test_the_first_ten_minutes_work(tmp_path: Path) -> None:
     settings = tmp_path / "server.toml"
     settings.write_text(FILES[0])
     flags = ["--config", str(settings), "--snapshot", str(trails.snapshot(tmp_path))]
-    with clients.serving(flags, **home) as port:
+    with http_server.serving(flags, **home) as port:
         bearer = {"authorization": f"Bearer {token}", "host": "tools.example.com:8080"}
         assert called(port, bearer)["result"]["content"][0]["text"] == "1"
         assert httpx2.get(f"http://127.0.0.1:{port}/info").status_code == 401

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import signal
-import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -17,10 +17,10 @@ import pytest
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from kubescript import errors
+from kubescript import errors, logs
 from kubescript.cli import demo
 from kubescript.commands import given
-from tests.kit import clients, echoing
+from tests.kit import clients, echoing, http_server, patience
 from tests.kit.echoing import CALL, LIST
 
 pytestmark = pytest.mark.slow
@@ -40,15 +40,19 @@ toolsets = ["code"]
 """
 
 
-@contextlib.contextmanager
-def running(folder: Path, settings: str, *flags: str) -> Iterator[tuple[int, int]]:
-    """A server with two echoing toolsets; gives its port and its process."""
+def flags(folder: Path, settings: str) -> Sequence[str]:
+    """Those of a server with these settings, and a token for each caller."""
     (folder / "tokens.csv").write_text("".join(f"{token},{name},{name}\n" for name, token in TOKENS.items()))
     (folder / "tokens.csv").chmod(0o600)
     (folder / "server.toml").write_text(settings.format(folder=folder))
-    words = ("--snapshot", str(demo.SNAPSHOT), "--config", str(folder / "server.toml"), *flags)
-    with clients.running(words, program=echoing.COMMAND, level="debug") as (port, process):
-        yield port, process
+    return "--snapshot", str(demo.SNAPSHOT), "--config", str(folder / "server.toml")
+
+
+@contextlib.contextmanager
+def serving(folder: Path, settings: str) -> Iterator[int]:
+    """A server with two echoing toolsets."""
+    with echoing.toolsets(), http_server.serving(flags(folder, settings)) as port:
+        yield port
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +63,15 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory, log: Path) -> Iterator[int]:
-    with running(tmp_path_factory.mktemp("served"), SETTINGS, "--log-file", str(log)) as (port, _):
-        yield port
+    root = logging.getLogger()
+    before = root.handlers[:], root.level
+    logs.configure("debug", file=log)
+    try:
+        with serving(tmp_path_factory.mktemp("served"), SETTINGS) as port:
+            yield port
+    finally:
+        root.handlers[:] = before[0]
+        root.setLevel(before[1])
 
 
 @contextlib.asynccontextmanager
@@ -204,6 +215,7 @@ def test_headers_that_cannot_be_used_are_refused_without_their_value(served: int
     text = answer["content"][0]["text"]
     assert answer["isError"] and "cannot be used" in text and SECRET[:6] not in text
     assert posted(served, "/openstack/", CALL).json()["result"]["content"][0]["text"] == "{}"
+    logs.drain()
     logged = log.read_text()
     assert '"level":"debug"' in logged and SECRET[:6] not in logged
 
@@ -234,7 +246,7 @@ def test_what_was_given_is_not_shown() -> None:
 def test_an_endpoint_without_its_toolset_is_not_there_until_a_reload_names_it(tmp_path: Path) -> None:
     """Nobody has to say who he is; a reload takes an endpoint away again."""
     settings = 'toolsets = ["openstack"]\n'
-    with running(tmp_path, settings) as (port, process):
+    with clients.running(flags(tmp_path, settings)) as (port, process):
 
         def status(path: str) -> int:
             return posted(port, path, LIST, who="").status_code
@@ -242,15 +254,13 @@ def test_an_endpoint_without_its_toolset_is_not_there_until_a_reload_names_it(tm
         assert [status(path) for path in ("/mcp", "/openstack/", "/openshift/", "/openshift")] == [200, 200, 404, 404]
         (tmp_path / "server.toml").write_text('toolsets = ["openshift"]\n')
         os.kill(process, signal.SIGHUP)
-        deadline = time.monotonic() + 60
-        while status("/openshift/") != 200 and time.monotonic() < deadline:
-            time.sleep(0.1)
+        patience.until(lambda: status("/openshift/") == 200)
         assert (status("/openshift/"), status("/openstack/"), status("/mcp")) == (200, 404, 200)
 
 
 def test_requests_of_all_endpoints_count_together(tmp_path: Path) -> None:
     """A caller's rate is not one for each endpoint."""
-    with running(tmp_path, SETTINGS.replace("100000", "2")) as (port, _):
+    with serving(tmp_path, SETTINGS.replace("100000", "2")) as port:
         answers = [posted(port, path, LIST).status_code for path in ("/openstack/", "/openshift/", "/openstack")]
         assert answers == [200, 200, 429]
         assert posted(port, "/openshift/", LIST, "bob").status_code == 200
@@ -261,7 +271,7 @@ def test_clients_learn_where_to_log_in_for_each_endpoint(tmp_path: Path) -> None
     settings = (
         'toolsets = ["openstack"]\n[http]\nurl = "https://tools.example.com/x/mcp"\n[auth]\nissuer = "{issuer}"\n'
     )
-    with running(tmp_path, settings.replace("{issuer}", ISSUER)) as (port, _):
+    with serving(tmp_path, settings.replace("{issuer}", ISSUER)) as port:
         for path in ("/mcp", "/openstack/", "/openstack"):
             challenge = posted(port, path, LIST, who="").headers["www-authenticate"]
             where = f"/.well-known/oauth-protected-resource/x{path}"
@@ -273,10 +283,9 @@ def test_clients_learn_where_to_log_in_for_each_endpoint(tmp_path: Path) -> None
 
 def test_over_stdio_one_server_offers_all_toolsets() -> None:
     async def names() -> list[str]:
-        flags = ("--snapshot", str(demo.SNAPSHOT), "--toolsets", "openstack,openshift")
-        started = clients.server([*echoing.COMMAND[1:], *flags])
-        started.command = echoing.COMMAND[0]
-        async with clients.connected(started) as client:
+        given = ("--snapshot", str(demo.SNAPSHOT), "--toolsets", "openstack,openshift")
+        async with clients.connect("memory", given) as client:
             return [tool.name for tool in (await client.list_tools()).tools]
 
-    assert anyio.run(names) == ["openstack-cli", "openshift-cli"]
+    with echoing.toolsets():
+        assert anyio.run(names) == ["openstack-cli", "openshift-cli"]

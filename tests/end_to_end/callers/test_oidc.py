@@ -23,8 +23,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, utils
 
 from kubescript_safety.controlplane import pki
-from tests.end_to_end.callers import test_credentials
-from tests.kit import clients
+from tests.kit import clients, identities
 from tests.kit.controlplane.server import ControlPlane
 
 CLIENT = "kubescript"
@@ -160,7 +159,7 @@ def test_an_id_token_is_renewed_in_every_context(
 ) -> None:
     """A valid token is used, an expired one renewed once and kept in the kubeconfig, a refused one a named fault."""
     made, _ = issuer
-    path = test_credentials.kubeconfig(plane, tmp_path / "config", {
+    path = identities.kubeconfig(plane, tmp_path / "config", {
         "alice": user(issuer, made.token("alice"), "unused"),
         "bob": user(issuer, made.token("bob", -60), made.offline("bob")),
         "carol": user(issuer, made.token("carol", -60), made.offline("carol")),
@@ -168,10 +167,10 @@ def test_an_id_token_is_renewed_in_every_context(
     })  # fmt: skip
     path.chmod(0o600)
     made.refreshes.clear()
-    with test_credentials.served(path, "alice,bob,carol,mallory") as port:
+    with identities.asking(path) as ask:
         for _ in range(2):
-            said = test_credentials.ask(port)
-            assert test_credentials.answer(said) == {
+            said = ask(identities.EACH)
+            assert identities.document(said) == {
                 "alice": "oidc:alice", "bob": "oidc:bob", "carol": "oidc:carol", "mallory": "cluster.config",
             }, said  # fmt: skip
             assert "stolen" not in said
@@ -190,14 +189,14 @@ def test_contexts_of_one_file_renew_side_by_side(
     """Many contexts of one kubeconfig renewed in the same moment: none undoes what another has written."""
     made, _ = issuer
     names = [f"user{number}" for number in range(6)]
-    path = test_credentials.kubeconfig(plane, tmp_path / "config", {
+    path = identities.kubeconfig(plane, tmp_path / "config", {
         name: user(issuer, made.token(name, -60), made.offline(name)) for name in names
     })  # fmt: skip
-    with test_credentials.served(path, ",".join(names)) as port:
+    with identities.asking(path) as ask:
         said: dict[str, str] = {}
 
         def one(name: str) -> None:
-            said[name] = test_credentials.ask(port, f"k8s = k8s.context({name!r})\n{test_credentials.WHO}")
+            said[name] = ask(f"k8s = k8s.context({name!r})\n{identities.WHO}")
 
         threads = [threading.Thread(target=one, args=(name,)) for name in names]
         for thread in threads:
@@ -225,14 +224,14 @@ def test_a_kubeconfig_that_cannot_be_written_does_not_stop_the_renewal(
 ) -> None:
     """A Secret mounted into a pod: the token is renewed in memory, the file stays as it is."""
     made, _ = issuer
-    path = test_credentials.kubeconfig(
+    path = identities.kubeconfig(
         plane, tmp_path / "config", {"dora": user(issuer, made.token("dora", -60), made.offline("dora"))}
     )
     before = path.read_bytes()
     shell = ["unshare", "--mount", "sh", "-ec", READ_ONLY, "sh", str(path)]
     done = subprocess.run(
-        [*shell, clients.KUBESCRIPT, "run", "-", "--kubeconfig", str(path)],
-        input=test_credentials.WHO, capture_output=True, text=True, timeout=240,
+        [*shell, clients.INSTALLED, "run", "-", "--kubeconfig", str(path)],
+        input=identities.WHO, capture_output=True, text=True, timeout=240,
     )  # fmt: skip
     assert done.stdout.strip() == "oidc:dora", done
     assert path.read_bytes() == before

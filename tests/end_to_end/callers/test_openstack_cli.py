@@ -6,10 +6,10 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import json
+import os
 import re
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +17,7 @@ from typing import Any, Final
 import httpx2
 import pytest
 
-from tests.kit import clients, patience
+from tests.kit import http_server, patience
 from tests.kit.openstack.services import Services
 
 pytestmark = pytest.mark.slow
@@ -28,12 +28,12 @@ Ask = Callable[..., tuple[str, bool]]
 
 
 @contextlib.contextmanager
-def serving(folder: Path, settings: str) -> Iterator[tuple[int, int]]:
-    """A server with the toolset and these settings; gives its port and its process."""
+def serving(folder: Path, settings: str) -> Iterator[Ask]:
+    """A server with the toolset and these settings."""
     file = folder / "server.toml"
     file.write_text(f'toolsets = ["openstack"]\n{settings}')
-    with clients.running(("--config", str(file)), HOME=str(folder)) as started:
-        yield started
+    with http_server.serving(("--config", str(file)), HOME=str(folder)) as port:
+        yield asking(port)
 
 
 def asking(port: int) -> Ask:
@@ -60,25 +60,22 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def operated(openstack: Services, folder: Path) -> Iterator[tuple[Ask, int]]:
-    """A server with the operator's credentials, which asks no caller for any, and its process."""
+def operated(openstack: Services, folder: Path) -> Iterator[Ask]:
+    """A server with the operator's credentials, which asks no caller for any."""
     (folder / "clouds.yaml").write_text(openstack.clouds("admin"))
     settings = (
         f'processes_pool_size = 2\n[openstack]\nclouds_file = "{folder}/clouds.yaml"\n'
         f'[audit]\nfile = "{folder}/audit.jsonl"\n[limits]\ndefault_timeout_ms = {int(patience.scaled(20) * 1000)}\n'
     )
-    with serving(folder, settings) as (port, process):
-        yield asking(port), process
+    with serving(folder, settings) as ask:
+        yield ask
 
 
 @pytest.fixture(scope="module")
 def by_header(openstack: Services, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
     """A server without credentials of its own."""
-    with serving(tmp_path_factory.mktemp("by_header"), f'[openstack]\nauth_urls = ["{openstack.auth_url}"]\n') as (
-        port,
-        _,
-    ):
-        yield asking(port)
+    with serving(tmp_path_factory.mktemp("by_header"), f'[openstack]\nauth_urls = ["{openstack.auth_url}"]\n') as ask:
+        yield ask
 
 
 def names(text: str) -> set[str]:
@@ -86,15 +83,18 @@ def names(text: str) -> set[str]:
 
 
 def children(pid: int) -> list[int]:
-    with contextlib.suppress(OSError):
-        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    return []
+    """Those of all threads."""
+    found: list[int] = []
+    for file in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            found += map(int, file.read_text().split())
+    return found
 
 
-def commands_of(server: int) -> list[int]:
-    """The processes of command lines that a server has now."""
+def commands() -> list[int]:
+    """The processes of command lines that there are now."""
     found = []
-    for launcher in children(server):
+    for launcher in children(os.getpid()):
         with contextlib.suppress(OSError):
             if b"kubescript.launcher.start" in Path(f"/proc/{launcher}/cmdline").read_bytes():
                 found += children(launcher)
@@ -104,18 +104,16 @@ def commands_of(server: int) -> list[int]:
 # --- the operator's credentials ---
 
 
-def test_a_server_of_openstack_alone_needs_no_kubeconfig_and_answers(operated: tuple[Ask, int]) -> None:
-    ask, _ = operated
-    text, is_error = ask("openstack project list -f json")
+def test_a_server_of_openstack_alone_needs_no_kubeconfig_and_answers(operated: Ask) -> None:
+    text, is_error = operated("openstack project list -f json")
     assert not is_error
     assert {"admin", "shop", "laboratory"} <= names(text)
-    assert names(ask("image list -f json")[0]) >= {"cirros", "debian"}
-    assert "compute-1" in ask("resource provider list -f value -c name")[0]
+    assert names(operated("image list -f json")[0]) >= {"cirros", "debian"}
+    assert "compute-1" in operated("resource provider list -f value -c name")[0]
 
 
-def test_a_failure_is_an_error_in_the_client_s_words_and_the_next_call_works(operated: tuple[Ask, int]) -> None:
-    ask, _ = operated
-    assert ask("project show nowhere") == (
+def test_a_failure_is_an_error_in_the_client_s_words_and_the_next_call_works(operated: Ask) -> None:
+    assert operated("project show nowhere") == (
         "error command.failed: No Project found for nowhere",
         True,
     )
@@ -127,75 +125,70 @@ def test_a_failure_is_an_error_in_the_client_s_words_and_the_next_call_works(ope
         "project list | grep x": "no shell",
         "foo bar": "is not an openstack command",
     }.items():
-        text, is_error = ask(line)
+        text, is_error = operated(line)
         assert is_error, line
         assert said in text, text
         assert "Traceback" not in text
-    assert not ask("project list")[1]
+    assert not operated("project list")[1]
 
 
-def test_the_cloud_is_asked_for_its_microversions_once(operated: tuple[Ask, int], openstack: Services) -> None:
-    ask, _ = operated
-    ask("project list")
+def test_the_cloud_is_asked_for_its_microversions_once(operated: Ask, openstack: Services) -> None:
+    operated("project list")
     before = openstack.log("placement").count("GET")
     for _ in range(3):
-        ask("project list")
+        operated("project list")
     assert openstack.log("placement").count("GET") == before, "Placement has nothing to do with projects"
     # Resource classes came with 1.2: without a microversion the client says so.
-    assert "VCPU" in ask("resource class list")[0]
-    assert ask("--os-placement-api-version 1.1 resource class list")[1], "the caller's own choice counts"
+    assert "VCPU" in operated("resource class list")[0]
+    assert operated("--os-placement-api-version 1.1 resource class list")[1], "the caller's own choice counts"
 
 
-def test_a_secret_in_an_answer_is_masked(operated: tuple[Ask, int], openstack: Services) -> None:
-    ask, _ = operated
+def test_a_secret_in_an_answer_is_masked(operated: Ask, openstack: Services) -> None:
     token = openstack.token("admin")
     planted = "AKIAIOSFODNN7EXAMPLF"
     project = {"name": "told", "description": f"aws_access_key_id={planted}", "domain_id": "default"}
     made = openstack.ask("keystone", "POST", "/v3/projects", token, {"project": project}).body["project"]["id"]
     try:
-        text, _ = ask("project show told")
+        text, _ = operated("project show told")
     finally:
         openstack.ask("keystone", "DELETE", f"/v3/projects/{made}", token)
     assert planted not in text
     assert "redacted" in text
 
 
-def test_no_more_processes_than_places(operated: tuple[Ask, int]) -> None:
-    ask, server = operated
+def test_no_more_processes_than_places(operated: Ask) -> None:
     most, stop = 0, threading.Event()
 
     def watch() -> None:
         nonlocal most
         while not stop.wait(0.002):
-            most = max(most, len(commands_of(server)))
+            most = max(most, len(commands()))
 
     watching = threading.Thread(target=watch)
     watching.start()
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
-        answers = list(pool.map(ask, ["project list -f json"] * 8))
+        answers = list(pool.map(operated, ["project list -f json"] * 8))
     stop.set()
     watching.join()
     assert all(not is_error and "shop" in text for text, is_error in answers)
     assert 1 <= most <= 2
 
 
-def test_each_command_line_is_on_record(operated: tuple[Ask, int], folder: Path) -> None:
-    ask, _ = operated
-    ask("region list")
-    ask("token issue")
+def test_each_command_line_is_on_record(operated: Ask, folder: Path) -> None:
+    operated("region list")
+    operated("token issue")
     records = [json.loads(line) for line in (folder / "audit.jsonl").read_text().splitlines()]
     scripts = [record for record in records if record["type"] == "script"]
     assert {record["tool"] for record in scripts} == {"openstack-cli"}
     assert [record["code"] for record in scripts[-2:]] == ["ok", "policy.command"]
 
 
-def test_the_operator_s_credentials_never_go_with_a_request_s(operated: tuple[Ask, int], openstack: Services) -> None:
-    ask, _ = operated
+def test_the_operator_s_credentials_never_go_with_a_request_s(operated: Ask, openstack: Services) -> None:
     for headers in ({"OS_TOKEN": "x", "OS_URL": openstack.auth_url}, {"OS-PROJECT-NAME": "shop"}):
-        text, is_error = ask("project list", headers)
+        text, is_error = operated("project list", headers)
         assert is_error
         assert text.startswith("error auth.access: this server has credentials of its own")
-    assert not ask("project list")[1]
+    assert not operated("project list")[1]
 
 
 # --- the credentials of each request ---
@@ -248,15 +241,18 @@ def clouds_of(auth_url: str) -> str:
 
 
 def test_a_cloud_that_is_silent_costs_its_time_and_one_that_is_gone_an_error(silent: str, tmp_path: Path) -> None:
-    """No process stays, and the surplus is told at once that the server is busy."""
+    """No process stays, and the surplus is told at once that the server is busy. A file that is missing is said at the
+    call."""
     clouds = tmp_path / "clouds.yaml"
-    clouds.write_text(clouds_of(silent))
     settings = (
         f'processes_pool_size = 1\n[sandbox]\nmax_queue = 1\n[openstack]\nclouds_file = "{clouds}"\n'
-        "[limits]\ndefault_timeout_ms = 3000\n"
+        "[limits]\ndefault_timeout_ms = 2000\n"
     )
-    with serving(tmp_path, settings) as (port, server):
-        ask = asking(port)
+    with serving(tmp_path, settings) as ask:
+        text, is_error = ask("project list")
+        assert is_error
+        assert f"{clouds} cannot be read" in text
+        clouds.write_text(clouds_of(silent))
         with concurrent.futures.ThreadPoolExecutor(5) as pool:
             answers = [text for text, _ in pool.map(ask, ["project list"] * 5)]
         assert sum("error limit.time" in text for text in answers) == 2
@@ -266,14 +262,4 @@ def test_a_cloud_that_is_silent_costs_its_time_and_one_that_is_gone_an_error(sil
         assert is_error
         assert text.startswith("error command.failed: ")
         assert "Traceback" not in text
-        deadline = time.monotonic() + patience.scaled(10)
-        while commands_of(server) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        assert not commands_of(server)
-
-
-def test_what_is_missing_is_said_at_the_call(tmp_path: Path) -> None:
-    with serving(tmp_path, '[openstack]\nclouds_file = "/nowhere/clouds.yaml"\n') as (port, _):
-        text, is_error = asking(port)("project list")
-        assert is_error
-        assert "/nowhere/clouds.yaml cannot be read" in text
+        patience.until(lambda: not commands(), patience.scaled(10))

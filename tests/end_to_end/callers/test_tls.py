@@ -6,15 +6,15 @@ import contextlib
 import json
 import socket
 import ssl
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import httpx2
 import pytest
 
+from kubescript.transports import tls
 from kubescript_safety.controlplane import pki
-from tests.kit import clients, trails
+from tests.kit import http_server, patience, trails
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +42,7 @@ def serving(folder: Path, authority: pki.Authority, *flags: str, more: str = "")
     )
     snapshot = str(trails.snapshot(folder))
     given = ["--toolsets", "code", "--snapshot", snapshot, "--config", str(settings), *flags]
-    with clients.serving(given, scheme="https") as port:
+    with http_server.serving(given) as port:
         yield port
 
 
@@ -84,19 +84,19 @@ def test_a_certificate_names_its_caller(authority: pki.Authority, tmp_path: Path
     assert users == {"ann"}
 
 
-def test_a_renewed_certificate_is_served_without_a_restart(authority: pki.Authority, tmp_path: Path) -> None:
+def test_a_renewed_certificate_is_served_without_a_restart(
+    authority: pki.Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     """While half of it is written, the one of before is."""
+    monkeypatch.setattr(tls, "_LOOK_S", 0.05)
     with serving(tmp_path, authority) as port:
         first = shown(authority, port)
         whole = authority.serving(["localhost"], ["127.0.0.1"])
         pki.write_private(tmp_path / "server.crt", whole.certificate)
-        time.sleep(6)  # it has been looked at by now, and does not belong to the key
+        patience.until(lambda: "the one of before is served" in caplog.text)  # it does not belong to the key
         assert shown(authority, port) == first
         pki.write_private(tmp_path / "server.key", whole.key)
-        deadline = time.monotonic() + 60
-        while shown(authority, port) == first:
-            assert time.monotonic() < deadline
-            time.sleep(0.5)
+        patience.until(lambda: shown(authority, port) != first)
         assert shown(authority, port) == ssl.PEM_cert_to_DER_cert(whole.certificate.decode())
 
 

@@ -348,13 +348,13 @@ while True:
 @pytest.mark.promise("F-02")
 @pytest.mark.parametrize("script", [WATCH, CALLS], ids=["in the middle of a body", "between two calls"])
 def test_an_api_server_that_dies_is_named_and_missed_only_while_it_is_gone(
-    script: str, control_plane: ControlPlane
+    script: str, own_plane: ControlPlane
 ) -> None:
     """Killed in the middle of a body or between two calls: an error at once; still down: an error; back: the next call
     works."""
 
     async def run() -> None:
-        async with clients.connect("stdio", ["--kubeconfig", str(control_plane.kubeconfig)]) as client:
+        async with clients.connect("stdio", ["--kubeconfig", str(own_plane.kubeconfig)]) as client:
             assert clients.text(await clients.evaluate(client, NAMES)) == WORKS
             died = 0.0
 
@@ -362,7 +362,7 @@ def test_an_api_server_that_dies_is_named_and_missed_only_while_it_is_gone(
                 nonlocal died
                 await anyio.sleep(1)
                 died = time.monotonic()
-                await anyio.to_thread.run_sync(control_plane.kill)
+                await anyio.to_thread.run_sync(own_plane.kill)
 
             async with anyio.create_task_group() as group:
                 group.start_soon(die)
@@ -374,14 +374,14 @@ def test_an_api_server_that_dies_is_named_and_missed_only_while_it_is_gone(
             )
             while_down = await clients.evaluate(client, SWALLOWED)
             assert "cluster.unreachable" in clients.text(while_down), clients.text(while_down)
-            await anyio.to_thread.run_sync(control_plane.start)
+            await anyio.to_thread.run_sync(own_plane.start)
             assert clients.text(await clients.evaluate(client, NAMES)) == WORKS
 
     try:
         anyio.run(run)
     finally:
-        if len(control_plane.pids()) < 2:
-            control_plane.start()
+        if len(own_plane.pids()) < 2:
+            own_plane.start()
 
 
 class Wire:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from kubescript.cli import demo
-from tests.kit import clients
+from tests.kit import clients, commands
 
 pytestmark = pytest.mark.slow
 
@@ -24,18 +23,19 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def kubescript(*arguments: str, script: str = "") -> subprocess.CompletedProcess[str]:
-    """Run the command to its end."""
-    return subprocess.run(
-        [clients.KUBESCRIPT, *arguments], input=script, capture_output=True, text=True, timeout=240, check=False
-    )
+kubescript = commands.run
 
 
 def test_run_prints_the_result_and_exits_0(saved: Path) -> None:
-    """`kubescript run -` reads a script from standard input; flags may stand before or after the sub-command."""
+    """`kubescript run -` reads a script from standard input; flags may stand before or after the sub-command. The program
+    that is installed does the same."""
+    script = "[n.metadata.name for n in k8s.coreV1().list_node()]"
     for arguments in (("run", "-", "--snapshot", str(saved)), ("--snapshot", str(saved), "run", "-")):
-        done = kubescript(*arguments, script="[n.metadata.name for n in k8s.coreV1().list_node()]")
+        done = kubescript(*arguments, script=script)
         assert (done.returncode, done.stdout, done.stderr) == (0, '["n1"]\n', "")
+    command = [clients.INSTALLED, "run", "-", "--snapshot", str(saved)]
+    done = subprocess.run(command, input=script, capture_output=True, text=True, timeout=240)
+    assert (done.returncode, done.stdout, done.stderr) == (0, '["n1"]\n', "")
 
 
 def test_run_reads_a_file(saved: Path, tmp_path: Path) -> None:
@@ -127,10 +127,7 @@ def test_run_shows_a_person_the_bare_result() -> None:
     """`kubescript run` prints for a shell: nothing is fenced unless it is asked for; control characters are gone."""
     script = "print(k8s.coreV1().list_event_for_all_namespaces()[0].message + '\\x1b[31m and more words')"
     for variables, fenced in (({}, False), ({"KUBESCRIPT_OUTPUT__MARK_UNTRUSTED": "true"}, True)):
-        done = subprocess.run(
-            [clients.KUBESCRIPT, "run", "-", "--snapshot", str(demo.SNAPSHOT)],
-            input=script, capture_output=True, text=True, timeout=240, env={**os.environ, **variables},
-        )  # fmt: skip
+        done = kubescript("run", "-", "--snapshot", str(demo.SNAPSHOT), script=script, environment=variables)
         assert done.returncode == 0, done.stderr
         assert done.stdout.startswith("[untrusted ") is fenced
         assert "\x1b" not in done.stdout

@@ -17,7 +17,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from kubescript import errors
 from kubescript.cli import client_files, demo
-from tests.kit import clients
+from tests.kit import clients, commands
 
 SNAPSHOT = ("--snapshot", str(demo.SNAPSHOT))
 ENTRY = {"command": "/bin/kubescript", "args": ["--toolsets", "code"]}
@@ -31,11 +31,9 @@ KUBECONFIG = {
 
 def command(*arguments: str, home: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """One command to its end, with a home of its own."""
-    bare = {name: value for name, value in os.environ.items() if not name.startswith(("KUBE", "XDG", "CLAUDE"))}
-    return subprocess.run(
-        [clients.KUBESCRIPT, "client", *arguments],
-        capture_output=True, text=True, timeout=60, cwd=home, env={**bare, "HOME": str(home), **variables},
-    )  # fmt: skip
+    bare: dict[str, str | None] = {name: None for name in os.environ if name.startswith(("KUBE", "XDG", "CLAUDE"))}
+    environment = {**bare, "HOME": str(home), **variables}
+    return commands.run("client", *arguments, folder=home, environment=environment)
 
 
 @pytest.mark.slow
@@ -65,7 +63,7 @@ def test_the_line_for_claude_code_carries_what_a_client_does_not_pass_on(tmp_pat
     done = command("claude-code", "--context", "here", home=tmp_path, KUBECONFIG="kc", PATH="/usr/bin:/my dir")
     assert shlex.split(done.stdout) == [
         "claude", "mcp", "add", "--env", f"KUBECONFIG={tmp_path}/kc", "--env", "PATH=/usr/bin:/my dir",
-        "--scope", "user", "kubescript", "--", clients.KUBESCRIPT, "--context", "here", "--toolsets", "code",
+        "--scope", "user", "kubescript", "--", clients.INSTALLED, "--context", "here", "--toolsets", "code",
     ]  # fmt: skip
     done = command("claude-code", "--port", "8081", "--as", "k8s", home=tmp_path)
     line = "claude mcp add --transport http --scope user k8s http://127.0.0.1:8081/mcp\n"
@@ -83,7 +81,7 @@ def test_a_server_that_would_not_be_there_is_warned_of(tmp_path: Path) -> None:
         ("--kubeconfig", "kc", "--context", "hre"): "Warning: the kubeconfig has no context 'hre'; did you mean here?",
         ("--port", "8081", "--context", "here"): (
             "Warning: clients do not start a server over http; keep one running: "
-            f"{clients.KUBESCRIPT} --context here --toolsets code --host 127.0.0.1 --port 8081"
+            f"{clients.INSTALLED} --context here --toolsets code --host 127.0.0.1 --port 8081"
         ),
         ("--kubeconfig", "kc"): "",
         ("--kubeconfig-later",): "",
@@ -115,7 +113,7 @@ def test_write_adds_the_server_to_the_client_s_own_file(name: str, tmp_path: Pat
         done = command(name, "--write", *SNAPSHOT, home=tmp_path)
         assert done.returncode == 0 and words in done.stdout, done
     (entry,) = json.loads((tmp_path / path).read_text())[key].values()
-    assert entry["command"] == clients.KUBESCRIPT and [*SNAPSHOT, "--toolsets", "code"] == entry["args"]
+    assert entry["command"] == clients.INSTALLED and [*SNAPSHOT, "--toolsets", "code"] == entry["args"]
     assert [file.name for file in (tmp_path / path).parent.iterdir() if "mcp.json" in file.name] in ([], ["mcp.json"])
 
 

@@ -15,7 +15,7 @@ import pytest
 from kubescript import config, errors
 from kubescript.cli import demo, main
 from kubescript.cli import flags as command_line
-from tests.kit import clients
+from tests.kit import clients, commands
 
 pytestmark = pytest.mark.slow
 
@@ -23,12 +23,9 @@ SNAPSHOT = ("--snapshot", str(demo.SNAPSHOT))
 
 
 def command(*arguments: str, script: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
-    """One command to its end, without a kubeconfig of whoever runs the tests."""
-    bare = {name: value for name, value in os.environ.items() if not name.startswith("KUBE")}
-    return subprocess.run(
-        [clients.KUBESCRIPT, *arguments],
-        input=script, capture_output=True, text=True, timeout=240, check=False, env={**bare, "XDG_CACHE_HOME": clients.CACHE, **variables},
-    )  # fmt: skip
+    """One command to its end, without a kubeconfig of the person who runs the tests."""
+    environment = {**commands.BARE, "XDG_CACHE_HOME": clients.CACHE, **variables}
+    return commands.run(*arguments, script=script, environment=environment)
 
 
 # --- scripts ---
@@ -56,13 +53,13 @@ def test_the_version_has_a_short_flag() -> None:
 # --- completion ---
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_prints_a_script_that_the_shell_takes(shell: str) -> None:
+def test_completion_prints_a_script_that_the_shell_takes() -> None:
     """And that asks the command for what may follow."""
-    script = command("completion", shell).stdout
-    assert "_KUBESCRIPT_COMPLETE" in script
-    if shell == "bash":
-        assert subprocess.run(["bash", "-n"], input=script, text=True).returncode == 0
+    for shell in ("bash", "zsh", "fish"):
+        script = command("completion", shell).stdout
+        assert "_KUBESCRIPT_COMPLETE" in script, shell
+        if shell == "bash":
+            assert subprocess.run(["bash", "-n"], input=script, text=True).returncode == 0
     asked = command(_KUBESCRIPT_COMPLETE="bash_complete", COMP_WORDS="kubescript doc", COMP_CWORD="1")
     assert asked.stdout == "plain,doctor\n"
 
@@ -142,7 +139,7 @@ def _healthy(port: int) -> bool:
         try:
             return httpx2.get(f"http://127.0.0.1:{port}/health").status_code == 200
         except httpx2.HTTPError:
-            time.sleep(0.1)
+            time.sleep(0.02)
     return False
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from kubescript import config, errors
 from kubescript.cli import demo, flags, main, migrate, translation
-from tests.kit import clients
+from tests.kit import commands, paths
 
 HERE = Path(__file__).parent
 EXAMPLES = dict(
@@ -50,9 +50,8 @@ def loaded(folder: Path, text: str) -> config.Settings:
 
 
 def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """One command to its end, without settings of whoever runs the tests."""
-    bare = {name: value for name, value in os.environ.items() if not name.startswith("KUBE")}
-    return subprocess.run([clients.KUBESCRIPT, *arguments], capture_output=True, text=True, timeout=240, env=bare)
+    """One command to its end, without settings of the person who runs the tests."""
+    return commands.run(*arguments, environment=commands.BARE)
 
 
 # --- what is printed loads ---
@@ -260,6 +259,6 @@ FLAGS = (
 
 def test_the_page_names_every_setting_flag_and_tool_of_theirs() -> None:
     """docs/migration.md, with what each is here."""
-    page = (HERE.parent / "docs" / "migration.md").read_text("utf-8")
+    page = (paths.ROOT / "docs" / "migration.md").read_text("utf-8")
     named = set(re.findall(r"`-{0,2}([\w.-]+)", page))
     assert translation.KEYS | set(TOOLS.split()) | set(FLAGS.split()) <= named, "missing in the page"

@@ -1,6 +1,6 @@
 """What an operator gets wrong, or has in the way: each ends with one clear message, the right exit code and no stack trace.
 
-By the real command line, as a process of its own, with real sockets, signals and full disks.
+By the command line, with real sockets; as a process of its own where streams, signals and full disks are what is tested.
 """
 
 from __future__ import annotations
@@ -24,19 +24,17 @@ import pytest
 import yaml
 
 from kubescript.cli import demo
-from tests.kit import clients, patience
+from tests.kit import clients, commands, patience
 from tests.kit.controlplane.server import ControlPlane
 
 pytestmark = pytest.mark.slow
 
 SNAPSHOT = ("--snapshot", str(demo.SNAPSHOT))
-LOOP = "while True: pass"
+LOOP = "k8s.coreV1().list_node()\nwhile True: pass"
+CLIENT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
 
 
-def command(*arguments: str, script: str | None = "", **options: object) -> subprocess.CompletedProcess[str]:
-    """One command to its end."""
-    settings = {"capture_output": True, "text": True, "timeout": 60, "input": script} | options
-    return subprocess.run([clients.KUBESCRIPT, *arguments], check=False, **settings)  # type: ignore[call-overload, no-any-return]
+command = commands.run
 
 
 def settings_of(folder: Path, server: str, **cluster: object) -> Path:
@@ -100,7 +98,7 @@ MISTAKES = {
 def test_a_mistake_is_named_in_few_lines(case: str, files: Path) -> None:
     """Exit code 2 for the command line, 1 for what it names; nothing on stdout, nobody is connected to."""
     code, words, line = MISTAKES[case]
-    done = command(*line.split(), cwd=files)
+    done = command(*line.split(), folder=files)
     assert (done.returncode, done.stdout) == (code, ""), done.stderr
     assert words in done.stderr
     assert "Traceback" not in done.stderr and len(done.stderr.splitlines()) <= 7
@@ -111,20 +109,20 @@ def test_a_snapshot_of_nothing_is_a_failure(files: Path) -> None:
     secret = '{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a", "namespace": "b"}}'
     (files / "denied.json").write_text(secret)
     (files / "rules.toml").write_text('denied_resources = [{group = "", kind = "Secret"}]\n')
-    done = command("snapshot", "out", "--snapshot", "denied.json", "--config", "rules.toml", cwd=files)
+    done = command("snapshot", "out", "--snapshot", "denied.json", "--config", "rules.toml", folder=files)
     assert done.returncode == 1 and "the snapshot is empty" in done.stderr, done.stdout
     assert "0 objects" in done.stdout and "Traceback" not in done.stderr
-    assert command("snapshot", "out2", *SNAPSHOT, cwd=files).returncode == 0
+    assert command("snapshot", "out2", *SNAPSHOT, folder=files).returncode == 0
 
 
 @pytest.mark.parametrize("words", ["serve", "run -", "doctor"])
 def test_an_unknown_toolset_is_refused_by_every_command(words: str, files: Path) -> None:
     """A misspelt `toolsets` in a file is one mistake, whoever reads the file."""
     (files / "cod.toml").write_text('toolsets = ["cod"]\n')
-    done = command(*words.split(), "--config", "cod.toml", *SNAPSHOT, cwd=files, script="1")
+    done = command(*words.split(), "--config", "cod.toml", *SNAPSHOT, folder=files, script="1")
     assert (done.returncode, done.stdout) == (1, "") and "unknown toolset `cod`" in done.stderr, done.stderr
     (files / "cod.toml").write_text('toolsets = ["code"]\n')
-    assert command(*words.split(), "--config", "cod.toml", *SNAPSHOT, cwd=files, script="1").returncode == 0
+    assert command(*words.split(), "--config", "cod.toml", *SNAPSHOT, folder=files, script="1").returncode == 0
 
 
 UNUSABLE = {
@@ -157,7 +155,7 @@ def kubeconfigs(files: Path) -> Path:
 def test_a_kubeconfig_that_cannot_be_used_stops_a_server_at_once(case: str, kubeconfigs: Path) -> None:
     """In one line."""
     name, words = UNUSABLE[case]
-    done = command("serve", "--kubeconfig", name, "--toolsets", "code", cwd=kubeconfigs)
+    done = command("serve", "--kubeconfig", name, "--toolsets", "code", folder=kubeconfigs)
     assert (done.returncode, done.stdout) == (1, ""), done
     (line,) = done.stderr.splitlines()
     assert line.startswith("Error: ") and words in line
@@ -165,36 +163,34 @@ def test_a_kubeconfig_that_cannot_be_used_stops_a_server_at_once(case: str, kube
 
 def test_every_command_stops_at_a_kubeconfig_that_is_not_there_unless_it_may_come_later(kubeconfigs: Path) -> None:
     """Whether a flag or a variable names it; `doctor` says the same; with the flag, the call that needs it does."""
-    named = {**os.environ, "KUBECONFIG": "nowhere"}
-    done = command("run", "-", cwd=kubeconfigs, env=named, script="1")
+    named = {"KUBECONFIG": "nowhere"}
+    done = command("run", "-", folder=kubeconfigs, environment=named, script="1")
     assert (done.returncode, done.stdout) == (1, "") and "no such kubeconfig file: nowhere" in done.stderr
-    done = command("doctor", cwd=kubeconfigs, env=named)
+    done = command("doctor", folder=kubeconfigs, environment=named)
     assert done.returncode == 1 and "WRONG" in done.stdout and "nowhere" in done.stdout
-    later = command("serve", "--kubeconfig-later", cwd=kubeconfigs, env=named)
+    later = command("serve", "--kubeconfig-later", folder=kubeconfigs, environment=named)
     assert later.returncode == 0 and "nowhere" not in later.stderr
-    done = command("run", "-", "--kubeconfig-later", cwd=kubeconfigs, env=named, script=NODES)
+    done = command("run", "-", "--kubeconfig-later", folder=kubeconfigs, environment=named, script=NODES)
     assert done.returncode == 1 and "cluster.config" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_no_kubeconfig_at_all_stops_a_server_and_no_script_that_needs_none(files: Path) -> None:
     """Outside a cluster there is nothing to serve; a pod has its service account, if it has a token."""
-    bare = {name: value for name, value in os.environ.items() if not name.startswith("KUBE")}
-    bare |= {"HOME": str(files), "XDG_CACHE_HOME": clients.CACHE}
-    done = command("serve", "--toolsets", "code", env=bare)
+    bare = {**commands.BARE, "HOME": str(files), "XDG_CACHE_HOME": clients.CACHE}
+    done = command("serve", "--toolsets", "code", environment=bare)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("Error: there is no kubeconfig; ") and len(done.stderr.splitlines()) == 1
-    assert command("run", "-", env=bare, script="1 + 1").stdout == "2\n"
-    done = command("run", "-", env=bare, script=NODES)
+    assert command("run", "-", environment=bare, script="1 + 1").stdout == "2\n"
+    done = command("run", "-", environment=bare, script=NODES)
     assert done.returncode == 1 and "there is no kubeconfig" in done.stderr
-    done = command("serve", env=bare | {"KUBERNETES_SERVICE_HOST": "10.0.0.1"})
+    done = command("serve", environment=bare | {"KUBERNETES_SERVICE_HOST": "10.0.0.1"})
     assert done.returncode == 1 and "this pod has no service account token" in done.stderr
 
 
 def doctor(*flags: str, home: Path, **variables: str) -> tuple[int, str]:
     """Exit code and report, without a kubeconfig of whoever runs the tests."""
-    bare = {name: value for name, value in os.environ.items() if not name.startswith("KUBE")}
-    own = {"HOME": str(home), "XDG_CACHE_HOME": clients.CACHE}
-    done = command("doctor", *flags, cwd=home, env=bare | own | variables)
+    own = {**commands.BARE, "HOME": str(home), "XDG_CACHE_HOME": clients.CACHE}
+    done = command("doctor", *flags, folder=home, environment=own | variables)
     assert "Traceback" not in done.stderr
     return done.returncode, done.stdout
 
@@ -225,7 +221,7 @@ def test_doctor_connects_and_says_who_we_are_and_what_we_may(control_plane: Cont
     assert f"kubeconfig {right}, context " in said and "(current)" not in said and "not asked" not in said
     assert re.search(r"server: Kubernetes v1\.[0-9]+", said) and "user:   admin (groups: system:masters" in said
     assert "RBAC:   allows list pods, get pods/log" in said and "forbids" not in said
-    line = f"claude mcp add --scope user kubescript -- {clients.KUBESCRIPT} --kubeconfig {right} --toolsets code"
+    line = f"claude mcp add --scope user kubescript -- {clients.INSTALLED} --kubeconfig {right} --toolsets code"
     assert line in said
     code, said = doctor("--json", "--kubeconfig", str(right), home=tmp_path)
     (cluster,) = json.loads(said)["contexts"]
@@ -260,27 +256,41 @@ def test_doctor_calls_a_cluster_wrong_that_would_answer_no_script(control_plane:
 
 UNSTARTED = """
 import os, resource, sys
-from kubescript.cli import main
 from kubescript import spawner
-program = "/tmp" if sys.argv[1] == "no" else "/bin/true"  # another user may not reach this interpreter
-spawner.Spawner.__init__.__defaults__ = ((program,),)
-if sys.argv[1] != "no":
-    os.setgroups([])
-    os.setuid(54_321)
-    resource.setrlimit(resource.RLIMIT_NPROC, (int(sys.argv[1]),) * 2)
-sys.argv = ["kubescript", "doctor"]
-main.main()
+from kubescript.cli import main
+
+def start(case):
+    for number, stream in ((1, "out"), (2, "err")):
+        os.dup2(os.open(f"{case}.{stream}", os.O_WRONLY | os.O_CREAT), number)
+    program = "/tmp" if case == "no" else "/bin/true"  # another user may not reach this interpreter
+    spawner.Spawner.__init__.__defaults__ = ((program,),)
+    if case != "no":
+        os.setgroups([])
+        os.setuid(54_321)
+        resource.setrlimit(resource.RLIMIT_NPROC, (int(case),) * 2)
+    sys.argv = ["kubescript", "doctor"]
+    main.main()
+
+for case in sys.argv[1:]:
+    if os.fork() == 0:
+        start(case)
+    print(case, os.waitstatus_to_exitcode(os.wait()[1]), flush=True)
 """
 
 
-@pytest.mark.parametrize(("case", "words"), [("no", "execute"), ("1", "ulimit -u"), ("2", "ulimit -u")])
-def test_a_sandbox_that_cannot_be_started_is_said_in_a_line(case: str, words: str) -> None:
+def test_a_sandbox_that_cannot_be_started_is_said_in_a_line(tmp_path: Path) -> None:
     """A limit on processes, or an interpreter that may not be executed: why, what to do, exit code 1."""
-    if case != "no" and os.geteuid() != 0:
-        pytest.skip("needs root to become a user without other processes")
-    done = subprocess.run([sys.executable, "-c", UNSTARTED, case], capture_output=True, text=True, timeout=240)
-    assert (done.returncode, done.stdout) == (1, ""), done.stderr
-    assert "could not be started" in done.stderr and words in done.stderr and "Traceback" not in done.stderr
+    cases = {"no": "execute"}
+    if os.geteuid() == 0:  # only root may become a user without other processes
+        cases |= {"1": "ulimit -u", "2": "ulimit -u"}
+    done = subprocess.run(
+        [sys.executable, "-c", UNSTARTED, *cases], cwd=tmp_path, capture_output=True, text=True, timeout=240
+    )
+    assert done.stdout == "".join(f"{case} 1\n" for case in cases), done.stderr
+    for case, words in cases.items():
+        said = (tmp_path / f"{case}.err").read_text()
+        assert (tmp_path / f"{case}.out").read_text() == ""
+        assert "could not be started" in said and words in said and "Traceback" not in said, case
 
 
 WITHOUT_LIBSECCOMP = """
@@ -292,7 +302,7 @@ exec "$@"
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to hide a library")
 def test_a_missing_libseccomp_is_named_with_its_package() -> None:
     """By `run` in one line, by `doctor`, and by a strict server, which does not start; with it nothing is said."""
-    hidden = ["unshare", "--mount", "sh", "-ec", WITHOUT_LIBSECCOMP, "sh", clients.KUBESCRIPT]
+    hidden = ["unshare", "--mount", "sh", "-ec", WITHOUT_LIBSECCOMP, "sh", clients.INSTALLED]
     done = subprocess.run([*hidden, "run", "-c", "1 + 1", *SNAPSHOT], capture_output=True, text=True, timeout=240)
     if "unshare" in done.stderr or "mount" in done.stderr:
         pytest.skip("needs the right to mount")
@@ -335,7 +345,8 @@ def test_a_port_in_use_is_said_in_our_words() -> None:
     """With what to do, and exit code 1."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        done = command("serve", "--transport", "http", "--port", port, "--toolsets", "code", *SNAPSHOT)
+        flags = ("--transport", "http", "--port", port, "--toolsets", "code", *SNAPSHOT)
+        done = subprocess.run([clients.KUBESCRIPT, "serve", *flags], capture_output=True, text=True, timeout=240)
     assert done.returncode == 1
     assert f"port {port} of 127.0.0.1 is in use" in done.stderr and "--port" in done.stderr
     assert "uvicorn" not in done.stderr
@@ -497,19 +508,20 @@ def test_closed_streams_do_no_harm(closed: str, tmp_path: Path) -> None:
     """Nothing that is opened takes their place, and each command ends as it should."""
     script = tmp_path / "one.py"
     script.write_text("len(k8s.coreV1().list_node()) > 0")
+    program = clients.INSTALLED if " " in closed else clients.KUBESCRIPT
     for words in (f"run {script} {' '.join(SNAPSHOT)}", f"serve --toolsets code {' '.join(SNAPSHOT)}"):
-        line = f"exec {clients.KUBESCRIPT} {words} {closed}"
+        line = f"exec {program} {words} {closed}"
         done = subprocess.run(["bash", "-c", line], input="", capture_output=True, text=True, timeout=240)
         assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
 
 
 @contextlib.contextmanager
-def running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+def running(*arguments: str, program: str = clients.KUBESCRIPT) -> Iterator[subprocess.Popen[str]]:
     """A command in a process group of its own, as in a terminal, whose input stays open."""
     # Tests that a shell started in the background ignore SIGINT, and so would the command.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(
-        [clients.KUBESCRIPT, *arguments], text=True, start_new_session=True,
+        [program, *arguments], text=True, start_new_session=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env=os.environ | {"PYTHONFAULTHANDLER": "1"},
     )  # fmt: skip
@@ -525,7 +537,7 @@ def running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
 ENDS = {
     "stdio": (0, 0, ("serve", "--toolsets", "code", *SNAPSHOT)),
     "http": (0, 0, ("serve", "--transport", "http", "--port", "0", "--toolsets", "code", *SNAPSHOT)),
-    "run": (130, 143, ("run", "LOOP", "--timeout", "60000", *SNAPSHOT)),
+    "run": (130, 143, ("run", "-c", LOOP, "--timeout", "60000", *SNAPSHOT)),
 }
 
 
@@ -535,9 +547,9 @@ def test_ctrl_c_and_sigterm_end_a_command_at_once(case: str, number: signal.Sign
     """In order, with the right exit code, without a stack trace, and without leaving a process: Ctrl-C reaches the whole
     group, SIGTERM the server alone, and the client's pipe stays open."""
     interrupted, terminated, arguments = ENDS[case]
-    (tmp_path / "loop.py").write_text(LOOP)
-    with running(*(str(tmp_path / "loop.py") if part == "LOOP" else part for part in arguments)) as process:
-        time.sleep(patience.scaled(4))
+    record = tmp_path / "audit.jsonl"
+    with running(*arguments, "--audit", str(record), program=clients.INSTALLED) as process:
+        wait_for(case, process, record)
         assert process.poll() is None
         if number == signal.SIGINT:
             os.killpg(process.pid, number)
@@ -547,6 +559,27 @@ def test_ctrl_c_and_sigterm_end_a_command_at_once(case: str, number: signal.Sign
         assert code == (interrupted if number == signal.SIGINT else terminated), words
         assert "Traceback" not in words
         assert _is_empty(process.pid)
+
+
+def wait_for(case: str, process: subprocess.Popen[str], record: Path) -> None:
+    """Returns once the server serves, or the script of `run` is in its loop."""
+    assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+    if case == "stdio":
+        process.stdin.write(_request(1, "initialize", **CLIENT))
+        process.stdin.flush()
+        assert process.stdout.readline()
+    elif case == "http":
+        assert any("http.listening" in line for line in process.stderr)
+    else:
+        wait_for_call(record)
+
+
+def wait_for_call(record: Path) -> None:
+    """Returns once a call of a script is on record."""
+    deadline = time.monotonic() + 60
+    while not (record.exists() and b'"type":"call"' in record.read_bytes()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def ended(process: subprocess.Popen[str], seconds: float) -> tuple[int, str]:
@@ -568,7 +601,7 @@ def _is_empty(group: int) -> bool:
             os.killpg(group, 0)
         except ProcessLookupError:
             return True
-        time.sleep(0.05)
+        time.sleep(0.01)
     return False
 
 
@@ -581,7 +614,7 @@ def test_a_snapshot_that_is_told_to_end_leaves_nothing(tmp_path: Path) -> None:
         with running("snapshot", str(folder / "out"), "--kubeconfig", str(file)) as process:
             deadline = time.monotonic() + 60
             while not list(folder.iterdir()) and time.monotonic() < deadline:
-                time.sleep(0.05)
+                time.sleep(0.01)
             assert list(folder.iterdir())
             process.terminate()
             assert process.wait(timeout=patience.scaled(20)) == 143
@@ -595,20 +628,18 @@ def _request(number: int, method: str, **params: object) -> str:
 def test_a_script_that_sigterm_cuts_off_is_on_record(tmp_path: Path) -> None:
     """The server ends at once, and the chain is whole: the script that was answered, the one that was not, the stop."""
     record = tmp_path / "audit.jsonl"
-    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     with running("serve", "--toolsets", "code", "--audit", str(record), *SNAPSHOT) as process:
         assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(_request(7, "initialize", **CLIENT))
+        process.stdin.flush()
+        process.stdout.readline()
         for number, script in enumerate(("1 + 1", LOOP)):
-            if number == 0:
-                process.stdin.write(_request(7, "initialize", **client))
-                process.stdin.flush()
-                process.stdout.readline()
             arguments = {"name": "evaluate_script", "arguments": {"script": script}}
             process.stdin.write(_request(number, "tools/call", **arguments))
             process.stdin.flush()
             if number == 0:
                 assert "2" in process.stdout.readline()
-        time.sleep(patience.scaled(2))
+        wait_for_call(record)
         process.terminate()
         assert process.wait(timeout=patience.scaled(8)) == 0
     assert command("audit", "verify", str(record)).returncode == 0

@@ -12,7 +12,7 @@ import pytest
 
 from kubescript import config
 from kubescript.policy import write_settings, writes
-from tests.kit import clients, paths, trails
+from tests.kit import paths, trails
 
 pytestmark = pytest.mark.slow
 
@@ -189,10 +189,7 @@ def test_settings_that_are_wrong_are_told_as_the_server_tells_them(tmp_path: Pat
     file.write_text('writes = "plan"\n[[write_policy.expressions]]\nid = "few"\nexpression = "objekt.a"\n')
     done = judged(tmp_path, "[]", "--config", str(file))
     assert done.returncode == 1 and "`few`" in done.stderr and "objekt" in done.stderr
-    served = subprocess.run(
-        [clients.KUBESCRIPT, "--toolsets", "code", "--config", str(file)],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    served = trails.run("--toolsets", "code", "--config", str(file))
     assert served.returncode == 1 and "`few`" in served.stderr
 
 

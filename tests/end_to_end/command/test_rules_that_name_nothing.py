@@ -1,14 +1,19 @@
 """Rules of `[[denied_resources]]` that name nothing: who is told, and what is denied meanwhile.
 
-By the real command line, before a real API server, a saved cluster, and a dead one.
+By the command line, before a real API server, a saved cluster, and a dead one.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
+import secrets
+import socket
+import socketserver
 import subprocess
+import threading
 import time
+import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,22 +23,20 @@ import kubernetes
 import pytest
 import yaml
 
-from tests.kit import clients
+from tests.kit import clients, commands
 from tests.kit.controlplane.server import ControlPlane
 
 pytestmark = pytest.mark.slow
 
 CERTIFICATES = "len(k8s.get('certificates.cert-manager.io'))"
+NAMESPACES = "len(k8s.coreV1().list_namespace()) > 0"
 PODS = "len(k8s.coreV1().list_pod_for_all_namespaces()) > 0"
 DEPLOYMENTS = "len(k8s.appsV1().list_deployment_for_all_namespaces()) > 0"
 
 
 def command(kubeconfig: Path, *arguments: str, script: str = "") -> subprocess.CompletedProcess[str]:
     """One command to its end, with that cluster unless the arguments say otherwise."""
-    return subprocess.run(
-        [clients.KUBESCRIPT, *arguments], input=script, capture_output=True, text=True, timeout=240,
-        env={**os.environ, "KUBECONFIG": str(kubeconfig)},
-    )  # fmt: skip
+    return commands.run(*arguments, script=script, environment={"KUBECONFIG": str(kubeconfig)})
 
 
 @pytest.fixture
@@ -136,18 +139,20 @@ def test_a_name_that_no_cluster_can_have_stops_the_start(fields: dict[str, str],
 
 
 @pytest.fixture
-def later(kubeconfig: Path) -> Iterator[kubernetes.client.ApiextensionsV1Api]:
+def later(scratch: ControlPlane) -> Iterator[kubernetes.client.ApiextensionsV1Api]:
     """Where a definition can be made that is gone after the test."""
-    with kubernetes.config.new_client_from_config(str(kubeconfig)) as api:  # type: ignore[no-untyped-call]
+    with kubernetes.config.new_client_from_config(str(scratch.kubeconfig)) as api:  # type: ignore[no-untyped-call]
         definitions = kubernetes.client.ApiextensionsV1Api(api)
         yield definitions
-        definitions.delete_custom_resource_definition("parcels.later.example")
+        definitions.delete_custom_resource_definition(f"parcels.{LATER}")
 
 
+LATER = f"later-{secrets.token_hex(3)}.example"
+"""A group of this process."""
 DEFINITION: Any = {
-    "metadata": {"name": "parcels.later.example"},
+    "metadata": {"name": f"parcels.{LATER}"},
     "spec": {
-        "group": "later.example",
+        "group": LATER,
         "scope": "Namespaced",
         "names": {"kind": "Parcel", "plural": "parcels", "listKind": "ParcelList", "singular": "parcel"},
         "versions": [{
@@ -160,16 +165,16 @@ DEFINITION: Any = {
 
 @pytest.mark.promise("P-12")
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("fields", [{"group": "later.example", "kind": "Parcel"}, {"kind": "Parcel"}], ids=str)
+@pytest.mark.parametrize("fields", [{"group": LATER, "kind": "Parcel"}, {"kind": "Parcel"}], ids=["group", "kind"])
 def test_a_kind_that_is_installed_later_is_denied_when_it_comes(
-    fields: dict[str, str], kubeconfig: Path, rules: Path, later: kubernetes.client.ApiextensionsV1Api
+    fields: dict[str, str], scratch: ControlPlane, rules: Path, later: kubernetes.client.ApiextensionsV1Api
 ) -> None:
     """In the server that was there before, without a restart."""
-    flags = ("--kubeconfig", str(kubeconfig), *write(rules, **fields))
-    script = "[len(k8s.get('parcels.later.example')), 'RE' + 'AD']"
+    flags = ("--kubeconfig", str(scratch.kubeconfig), *write(rules, **fields))
+    script = f"[len(k8s.get('parcels.{LATER}')), 'RE' + 'AD']"
 
     async def scenario() -> None:
-        async with clients.connect("stdio", flags) as client:
+        async with clients.connect("memory", flags) as client:
             assert "READ" not in clients.text(await clients.evaluate(client, script))
             later.create_custom_resource_definition(DEFINITION)
             deadline = time.monotonic() + 60
@@ -179,7 +184,7 @@ def test_a_kind_that_is_installed_later_is_denied_when_it_comes(
                 assert "READ" not in answer
                 await anyio.sleep(0.2)
             assert "policy.denied_resource" in answer
-            assert clients.text(await clients.evaluate(client, PODS)) == "true"
+            assert clients.text(await clients.evaluate(client, NAMESPACES)) == "true"
 
     anyio.run(scenario)
 
@@ -248,20 +253,48 @@ def test_a_dead_cluster_keeps_no_server_from_starting(rules: Path, tmp_path: Pat
     assert [(each["wrong"], each["told"]) for each in cluster["rules"]] == [(False, False)]
 
 
-def test_a_cluster_that_comes_back_is_asked_again(control_plane: ControlPlane, rules: Path) -> None:
+@contextlib.contextmanager
+def forwarding(port: int, target: int) -> Iterator[None]:
+    """Meanwhile this port leads to that one."""
+
+    class Server(socketserver.ThreadingTCPServer):
+        allow_reuse_address, daemon_threads, block_on_close = True, True, False
+
+    class Connection(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            with socket.create_connection(("127.0.0.1", target)) as far:
+                threading.Thread(target=copy, args=(far, self.request), daemon=True).start()
+                copy(self.request, far)
+
+    def copy(source: socket.socket, sink: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while piece := source.recv(65_536):
+                sink.sendall(piece)
+            sink.shutdown(socket.SHUT_WR)
+
+    with Server(("127.0.0.1", port), Connection) as server:
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        yield
+        server.shutdown()
+
+
+def test_a_cluster_that_comes_back_is_asked_again(kubeconfig: Path, rules: Path, tmp_path: Path) -> None:
     """A slip is found by the first call that reaches the cluster, however many did not."""
-    flags = ("--kubeconfig", str(control_plane.kubeconfig), *write(rules, group="apps", kind="Deploymnt"))
+    settings, port = yaml.safe_load(kubeconfig.read_text()), clients.free_port()
+    reached = settings["clusters"][0]["cluster"]
+    target = urllib.parse.urlsplit(reached["server"]).port
+    assert target is not None
+    reached["server"] = f"https://127.0.0.1:{port}"
+    (tmp_path / "kubeconfig").write_text(json.dumps(settings))
+    flags = ("--kubeconfig", str(tmp_path / "kubeconfig"), *write(rules, group="apps", kind="Deploymnt"))
 
     async def scenario() -> None:
-        async with clients.connect("stdio", flags) as client:
-            control_plane.stop()
-            try:
-                answer = clients.text(await clients.evaluate(client, DEPLOYMENTS, timeout=5_000))
-                assert "true" not in answer
-            finally:
-                control_plane.start()
-            answer = clients.text(await clients.evaluate(client, DEPLOYMENTS))
-            assert "policy.mistaken_rule" in answer
-            assert clients.text(await clients.evaluate(client, PODS)) in {"true", "false"}
+        async with clients.connect("memory", flags) as client:
+            answer = clients.text(await clients.evaluate(client, DEPLOYMENTS, timeout=5_000))
+            assert "true" not in answer
+            with forwarding(port, target):
+                answer = clients.text(await clients.evaluate(client, DEPLOYMENTS))
+                assert "policy.mistaken_rule" in answer
+                assert clients.text(await clients.evaluate(client, PODS)) == "true"
 
     anyio.run(scenario)

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import re
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from kubescript.cli import demo
-from tests.kit import clients, terminals
+from tests.kit import commands, terminals
 
 pytestmark = pytest.mark.slow
 
 SNAPSHOT = ("--snapshot", str(demo.SNAPSHOT))
-SLOW = "import time\nctx.progress(3, 7, 'nodes')\nend = time.monotonic() + 3\nwhile time.monotonic() < end: pass\n6 * 7"
+SLOW = "import time\nctx.progress(3, 7, 'nodes')\nend = time.monotonic() + 2\nwhile time.monotonic() < end: pass\n6 * 7"
 
 
 @pytest.fixture
@@ -48,7 +47,7 @@ def test_a_slow_script_has_a_line_that_goes_away(tmp_path: Path) -> None:
         assert screen.end() == 0
     assert screen.text.endswith("\r\x1b[K") and "\n" not in screen.text
     assert (tmp_path / "out").read_text() == "42\n"
-    done = subprocess.run([clients.KUBESCRIPT, "run", "-c", SLOW, *SNAPSHOT], capture_output=True, text=True)
+    done = commands.run("run", "-c", SLOW, *SNAPSHOT)
     assert (done.returncode, done.stdout, done.stderr) == (0, "42\n", "")
 
 
@@ -59,8 +58,7 @@ def test_log_lines_are_text_for_people_and_json_for_programs(tmp_path: Path) -> 
     assert screen.end() == 0 and '{"' not in screen.text
 
     def logged(*flags: str) -> str:
-        command = [clients.KUBESCRIPT, "--toolsets", "", *SNAPSHOT, *flags]
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        done = commands.run("--toolsets", "", *SNAPSHOT, *flags)
         assert (done.returncode, done.stdout) == (0, "")
         return done.stderr
 
@@ -77,7 +75,6 @@ def test_log_lines_are_text_for_people_and_json_for_programs(tmp_path: Path) -> 
 
 def test_a_log_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     """In one line."""
-    command = [clients.KUBESCRIPT, *SNAPSHOT, "--log-file", str(tmp_path)]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    done = commands.run(*SNAPSHOT, "--log-file", str(tmp_path))
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("Error: cannot write the log file") and len(done.stderr.splitlines()) == 1

@@ -83,10 +83,17 @@ def _usual(window: webdriver.Chrome) -> None:
     browser.emulate(window)
 
 
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[approval_page.Served]:
-    with approval_page.served(tmp_path) as serving:
+@pytest.fixture(scope="module")
+def served_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[approval_page.Served]:
+    with approval_page.served(tmp_path_factory.mktemp("page")) as serving:
         yield serving
+
+
+@pytest.fixture
+def served(served_once: approval_page.Served) -> approval_page.Served:
+    """The page with a store of its own, which has plans of other tests too."""
+    served_once.approved.clear()
+    return served_once
 
 
 def script(window: webdriver.Chrome, source: str, *arguments: Any) -> Any:

@@ -27,7 +27,8 @@ from tests.kit.safety import model_endpoint
 from tests.kit.safety.transcripts import task
 
 KEY = "sk-test-0123456789abcdef"
-SERVER = setup.Setup("k", (clients.KUBESCRIPT, "--snapshot", str(demo.SNAPSHOT), "--toolsets", "kubectl,code"))
+COMMAND = (clients.KUBESCRIPT, "--snapshot", str(demo.SNAPSHOT), "--toolsets", "kubectl,code")
+SERVER = setup.Setup("k", COMMAND, environment={"XDG_CACHE_HOME": clients.CACHE})
 TASK = msgspec.structs.replace(task(), task="Which nodes are there?")
 pytestmark = pytest.mark.slow
 both = pytest.mark.parametrize("provider", ["openai", "anthropic"])

@@ -17,11 +17,13 @@ from typing import Any, Final
 import anyio
 import mcp_types
 import pytest
+from click.testing import CliRunner
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from kubescript_safety import transcript
 from kubescript_safety.autopsy import verdict
+from kubescript_safety.cli import main
 from tests.kit import npm
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("live_programs")]
@@ -190,10 +192,8 @@ def test_a_question_is_no_task_for_a_proxy_and_names_that_do_not_exist_are_told(
         (("wrong-imag", "kubescript-code"), "no scenario in"),
         (("wrong-image", "kubescript"), "there are kubescript-code, kubescript-gateway"),
     ):
-        done = subprocess.run(
-            [PROGRAM, "proxy", *words, "--into", str(tmp_path)], capture_output=True, text=True, check=False
-        )
-        assert (done.returncode, done.stdout) == (2, "")
-        assert why in done.stderr
+        done = CliRunner().invoke(main.main, ["proxy", *words, "--into", str(tmp_path)])
+        assert (done.exit_code, done.stdout) == (2, ""), words
+        assert why in " ".join(done.stderr.split())
         assert "Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())

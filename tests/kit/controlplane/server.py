@@ -15,3 +15,7 @@ class ControlPlane(server.ControlPlane):
 
     def __init__(self, flags: tuple[str, ...] = ()) -> None:
         super().__init__(flags, logs.written)
+
+    def authority_key(self) -> bytes:
+        """Returns the key that signs for this server's users."""
+        return self._authority.private_key()

@@ -63,7 +63,7 @@ class Server:
         return self._child.pid
 
     def start(self) -> None:
-        """Starts it, again after `stop` or `kill`: same port and data. Raises StartError."""
+        """Starts it, again after `stop`: same port and data. Raises StartError."""
         self._child.start()
         deadline = time.monotonic() + START_SECONDS
         while not self._answers():
@@ -74,10 +74,6 @@ class Server:
     def stop(self) -> None:
         """Stops it in the orderly way."""
         self._child.stop(STOP_SECONDS)
-
-    def kill(self) -> None:
-        """Kills it as a crash would."""
-        self._child.kill()
 
     def close(self) -> None:
         """Ends it for good."""

@@ -7,7 +7,6 @@ import dataclasses
 import hashlib
 import json
 import time
-from collections.abc import Iterator
 from typing import Any, Final
 
 import hypothesis
@@ -751,19 +750,13 @@ def test_two_changes_of_an_object_have_different_rows(engine: redaction.Engine, 
 # A real API server
 
 
-@pytest.fixture(scope="module")
-def plane() -> Iterator[ControlPlane]:
-    with ControlPlane() as made:
-        yield made
-
-
 def test_an_object_that_somebody_makes_at_that_moment_is_told_from_no_dry_run(
-    plane: ControlPlane, engine: redaction.Engine
+    scratch: ControlPlane, namespace: str, engine: redaction.Engine
 ) -> None:
     """As far as one can tell. The next attempt sees it."""
-    cluster, tried = live.Live(plane.kubeconfig), attempts.Attempts(engine.changes)
-    raced = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "raced", "namespace": "default"}}
-    path = ("api", "v1", "namespaces", "default", "configmaps", "raced")
+    cluster, tried = live.Live(scratch.kubeconfig), attempts.Attempts(engine.changes)
+    raced = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "raced", "namespace": namespace}}
+    path = ("api", "v1", "namespaces", namespace, "configmaps", "raced")
     asked = request.parse(
         protocol.Call("PUT", path, body=msgspec.Raw(json.dumps(raced | {"data": {"a": "b"}}).encode()))
     )
@@ -773,7 +766,7 @@ def test_an_object_that_somebody_makes_at_that_moment_is_told_from_no_dry_run(
 
     def read(what: request.Request, cancel: cancellation.Cancellation) -> types.Response:
         answer = send(what, cancel)
-        Writer(plane.kubeconfig).create(raced)
+        Writer(scratch.kubeconfig).create(raced)
         return answer
 
     with pytest.raises(errors.PlanError, match=r"either somebody created it at this moment, or .* look at it before"):
@@ -782,20 +775,20 @@ def test_an_object_that_somebody_makes_at_that_moment_is_told_from_no_dry_run(
     assert isinstance(found, records.Attempt) and set(rows(found.changes)) == {"data.a"}
 
 
-def test_dry_runs_of_a_real_api_server(plane: ControlPlane, engine: redaction.Engine) -> None:
+def test_dry_runs_of_a_real_api_server(scratch: ControlPlane, namespace: str, engine: redaction.Engine) -> None:
     """Its defaults are its own, its merges are the request's, and its bookkeeping is no change."""
     made = copy.deepcopy(deployment(selector={"matchLabels": {"app": "web"}}))
-    made["metadata"] = {"name": "web", "namespace": "default"}
+    made["metadata"] = {"name": "web", "namespace": namespace}
     del made["status"]
-    Writer(plane.kubeconfig).create(made)
-    cluster = live.Live(plane.kubeconfig)
+    Writer(scratch.kubeconfig).create(made)
+    cluster = live.Live(scratch.kubeconfig)
     tried = attempts.Attempts(engine.changes)
 
     def perform(what: request.Request, cancel: cancellation.Cancellation) -> types.Response:
         return cluster.perform(what, 30, cancel)
 
     def attempt(method: str, path: str, body: Any, form: str = "json") -> masking.Changes:
-        where = ("apis", "apps", "v1", "namespaces", "default", "deployments", *path.split())
+        where = ("apis", "apps", "v1", "namespaces", namespace, "deployments", *path.split())
         fields = {"method": method, "path": where, "query": (), "content_type": form}
         given = protocol.Call(**fields, body=msgspec.Raw(json.dumps(body).encode()))  # type: ignore[arg-type]
         found = tried.attempt(request.parse(given), perform, perform, lambda _: None, cancellation.Cancellation())

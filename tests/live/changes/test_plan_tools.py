@@ -8,6 +8,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 import pytest
@@ -91,39 +92,49 @@ OBJECTS: Final = (
 
 OPEN: Final = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 DEFINITION: Final[Object] = {
-    "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "widgets.demo.dev"},
+    "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "widgets.shop.dev"},
     "spec": {
-        "group": "demo.dev", "scope": "Namespaced", "names": {"kind": "Widget", "plural": "widgets"},
+        "group": "shop.dev", "scope": "Namespaced", "names": {"kind": "Widget", "plural": "widgets"},
         "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": OPEN}}],
     },
 }  # fmt: skip
-WIDGET: Final = thing("demo.dev/v1", "Widget", "whole")
+WIDGET: Final = thing("shop.dev/v1", "Widget", "whole")
 CUSTOM: Final = (
     DEFINITION, WIDGET,
-    thing("demo.dev/v1", "Widget", "part", WIDGET),
-    thing("v1", "ConfigMap", "of-part", thing("demo.dev/v1", "Widget", "part")),
+    thing("shop.dev/v1", "Widget", "part", WIDGET),
+    thing("v1", "ConfigMap", "of-part", thing("shop.dev/v1", "Widget", "part")),
 )  # fmt: skip
-ON_NODE: Final = {**pod("on-node", "x"), "spec": {"nodeName": "n1", "containers": [{"name": "c", "image": "i"}]}}
+ON_NODE: Final = {**pod("on-node", "x"), "spec": {"nodeName": "node-shop", "containers": [{"name": "c", "image": "i"}]}}
+
+
+@dataclass(frozen=True)
+class Shop:
+    """Writes objects of namespace `shop` to that of the module."""
+
+    writer: Writer
+    namespace: str
+
+    def create(self, body: Object) -> None:
+        self.writer.create(plan_mode.placed(body, self.namespace))
+
+    def write_status(self, body: Object, status: Object) -> None:
+        self.writer.write_status(plan_mode.placed(body, self.namespace), status)
+
+    def delete(self, body: Object) -> None:
+        self.writer.delete(plan_mode.placed(body, self.namespace), now=True)
 
 
 @pytest.fixture(scope="module")
-def plane() -> Iterator[ControlPlane]:
-    with ControlPlane() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def writer(plane: ControlPlane) -> Writer:
-    made = Writer(plane.kubeconfig)
-    made.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
+def shop(scratch: ControlPlane, namespace: str) -> Shop:
+    made = Shop(Writer(scratch.kubeconfig), namespace)
     for each in (*OBJECTS, *CUSTOM, ON_NODE):
         made.create(each)
     return made
 
 
 @pytest.fixture(scope="module")
-def plan(plane: ControlPlane, writer: Writer) -> Iterator[plan_mode.Planner]:
-    with plan_mode.planner(plane.kubeconfig) as made:
+def plan(scratch: ControlPlane, shop: Shop) -> Iterator[plan_mode.Planner]:
+    with plan_mode.planner(scratch.kubeconfig, namespace=shop.namespace) as made:
         yield made
 
 
@@ -154,8 +165,8 @@ DEPENDENTS = {
     ),
     "a CronJob": (["cronjobs.batch/nightly"], [["takes jobs.batch nightly-1 with it"]]),
     "a custom resource": (
-        ["widgets.demo.dev/whole"],
-        [["takes widgets.demo.dev part with it", "takes configmaps of-part with it"]],
+        ["widgets.shop.dev/whole"],
+        [["takes widgets.shop.dev part with it", "takes configmaps of-part with it"]],
     ),
     "nothing": (["deployments.apps/api", "configmaps/none"], [[], []]),
     "one of two pods": (["pods/solo-0"], [[]]),
@@ -216,28 +227,29 @@ def test_what_is_cut_off_is_counted() -> None:
 def test_objects_of_the_cluster(plan: plan_mode.Planner) -> None:
     """A namespace takes all that is in it; a node its pods; a definition its objects."""
     definition = f"customresourcedefinitions.apiextensions.k8s.io/{DEFINITION['metadata']['name']}"
-    names = ("namespaces/shop", "nodes/n1", "nodes/none", definition)
+    names = ("namespaces/shop", "nodes/node-shop", "nodes/none", definition)
     shop, *others = dependents(plan, *names, namespace="")
     assert "takes 11 pods (ill, on-node, solo-0, solo-1, web-1-0, …) with it" in shop
     assert shop[-1] == "takes objects of all other kinds in it"
     taken = [
         ["takes pods on-node that run on it"],
         [],
-        ["takes 2 widgets.demo.dev (part, whole) of all namespaces with it"],
+        ["takes 2 widgets.shop.dev (part, whole) of all namespaces with it"],
     ]
     assert others == taken
 
 
-def test_what_could_not_be_read_is_said(plane: ControlPlane, writer: Writer) -> None:
+def test_what_could_not_be_read_is_said(scratch: ControlPlane, shop: Shop) -> None:
     """RBAC lets this user read pods alone."""
     rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}]
-    writer.create({"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": "few"}, "rules": rules})
-    writer.create({
-        "apiVersion": f"{RBAC}/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "few"},
-        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "few"},
-        "subjects": [{"apiGroup": RBAC, "kind": "User", "name": "few"}],
+    shop.create({"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": "few-shop"}, "rules": rules})
+    shop.create({
+        "apiVersion": f"{RBAC}/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "few-shop"},
+        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": "few-shop"},
+        "subjects": [{"apiGroup": RBAC, "kind": "User", "name": "few-shop"}],
     })  # fmt: skip
-    with plan_mode.planner(plane.kubeconfig_for("few")) as few:
+    kubeconfig = scratch.kubeconfig_for(f"few-{shop.namespace}")
+    with plan_mode.planner(kubeconfig, namespace=shop.namespace) as few:
         (lines,) = dependents(few, "replicasets.apps/web-1")
     assert lines[0] == "takes 7 pods (web-1-0, web-1-1, web-1-2, web-1-3, web-1-4, …) with it"
     assert lines[1].startswith("not everything could be looked at: endpointslices (403), poddisruptionbudgets (403), ")
@@ -326,27 +338,27 @@ def rollouts(plan: plan_mode.Planner, *names: str, timeout: float = 0) -> Any:
     return plan.value(f"k8s.tools.plan_rollouts(targets={[target(name) for name in names]!r}, timeout={timeout})")
 
 
-def test_each_workload_has_a_line(plan: plan_mode.Planner, writer: Writer) -> None:
+def test_each_workload_has_a_line(plan: plan_mode.Planner, shop: Shop) -> None:
     """Ready, or not and why; what is no workload is left out."""
     for made, more, _ in STATES.values():
         for each in (made, *more):
-            writer.create(each)
+            shop.create(each)
     names = [f"{made['kind'].lower()}s.apps/{made['metadata']['name']}" for made, _, _ in STATES.values()]
     assert rollouts(plan, "configmaps/m", *names) == [line for _, _, line in STATES.values()]
     assert rollouts(plan, "deployments.apps/none") == ["deployments.apps shop/none: it is not there any more"]
 
 
-def test_workloads_are_followed_at_the_same_time(plan: plan_mode.Planner, writer: Writer) -> None:
+def test_workloads_are_followed_at_the_same_time(plan: plan_mode.Planner, shop: Shop) -> None:
     """Until the last of them is ready, with reports of how far they are in all."""
     waiting = {**READY, "observedGeneration": 0}
     made = [workload(kind, f"late-{kind.lower()}", status=waiting) for kind in ("Deployment", "StatefulSet")]
     for each in made:
-        writer.create(each)
+        shop.create(each)
 
     def later() -> None:
         for each in reversed(made):
-            time.sleep(1)
-            writer.write_status(each, READY)
+            time.sleep(0.3)
+            shop.write_status(each, READY)
 
     thread = threading.Thread(target=later)
     thread.start()
@@ -361,13 +373,13 @@ def test_workloads_are_followed_at_the_same_time(plan: plan_mode.Planner, writer
     )
 
 
-def test_a_workload_that_fails_does_not_keep_the_others_waiting(plan: plan_mode.Planner, writer: Writer) -> None:
+def test_a_workload_that_fails_does_not_keep_the_others_waiting(plan: plan_mode.Planner, shop: Shop) -> None:
     """Nor one that is deleted meanwhile."""
     gone = workload("Deployment", "gone", status={**READY, "observedGeneration": 0})
     failed = workload("Deployment", "failed", status={**SOME, "conditions": [STUCK]})
     for each in (gone, failed):
-        writer.create(each)
-    timer = threading.Timer(1, functools.partial(writer.delete, gone, now=True))
+        shop.create(each)
+    timer = threading.Timer(0.3, functools.partial(shop.delete, gone))
     timer.start()
     lines = rollouts(plan, "deployments.apps/gone", "deployments.apps/failed", timeout=50)
     assert lines == [

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,38 +51,20 @@ def pod(name: str) -> Object:
 
 
 @pytest.fixture(scope="module")
-def plane() -> Iterator[ControlPlane]:
-    """A server of its own: these tests count what is there."""
-    with ControlPlane() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def loaded(plane: ControlPlane) -> Path:
-    """The kubeconfig of a server with namespace shop: four ConfigMaps, two Deployments, two pods."""
-    writer = Writer(plane.kubeconfig)
-    writer.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
-    for name, tier in (("b", "front"), ("d", "back"), ("f", "front"), ("h", "back")):
-        writer.create(config_map(name, tier=tier))
-    for each in (deployment("web"), deployment("api"), pod("one"), pod("two")):
-        writer.create(each)
-    return plane.kubeconfig
-
-
-@pytest.fixture(scope="module")
-def plan(loaded: Path) -> Iterator[plan_mode.Planner]:
-    with plan_mode.planner(loaded, "test", "other") as made:
+def plan(scratch: ControlPlane, namespace: str) -> Iterator[plan_mode.Planner]:
+    """For a namespace of four ConfigMaps, two Deployments, two pods."""
+    writer = Writer(scratch.kubeconfig)
+    tiers = {"b": "front", "d": "back", "f": "front", "h": "back"}
+    maps = [config_map(name, tier=tier) for name, tier in tiers.items()]
+    for each in (*maps, deployment("web"), deployment("api"), pod("one"), pod("two")):
+        writer.create(plan_mode.placed(each, namespace))
+    with plan_mode.planner(scratch.kubeconfig, "test", "other", namespace=namespace) as made:
         yield made
 
 
 def value(plan: plan_mode.Planner, script: str) -> Any:
     """What a script returns."""
     return plan.value(CORE + DESCRIBED + script)
-
-
-def stored(plane: ControlPlane, what: str) -> Any:
-    """An object as the real kubectl reads it."""
-    return json.loads(tools.typed_by_kubectl(plane.kubeconfig, "get", "-n", "shop", *what.split(), "-o", "json"))
 
 
 LISTS = {
@@ -282,14 +263,18 @@ def test_an_object_is_as_the_plan_would_leave_it(write: str, read: str, expected
     assert value(plan, f"{write}\n{read}") == expected
 
 
-def test_the_cluster_has_none_of_it(plane: ControlPlane, plan: plan_mode.Planner) -> None:
+def test_the_cluster_has_none_of_it(scratch: ControlPlane, namespace: str, plan: plan_mode.Planner) -> None:
     """A planned write is one call of the script's, and it changes nothing."""
-    before = stored(plane, "configmap d")
+
+    def stored() -> str:
+        return tools.typed_by_kubectl(scratch.kubeconfig, "get", "-n", namespace, "cm/d", "pod/one", "-o", "json")
+
+    before = stored()
     value(
         plan,
         "core.patch_namespaced_config_map('d', 'shop', {'data': {'a': '2'}})\ncore.delete_namespaced_pod('one', 'shop')\n1",
     )
-    assert stored(plane, "configmap d") == before
+    assert stored() == before
     assert [call.method for call in plan.calls] == ["PATCH", "DELETE"]
 
 

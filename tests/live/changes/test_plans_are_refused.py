@@ -4,6 +4,7 @@ call works."""
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,45 +13,46 @@ from typing import Any, Final
 import mcp_types
 import pytest
 from mcp.shared.exceptions import MCPError
-from selenium import webdriver
 
-from kubescript.plans import record, store
-from kubescript_safety.controlplane import live
 from kubescript_safety.controlplane.commands import ADDRESS
-from tests.kit import browser, clients, people, rollouts
+from tests.kit import clients, patience, people, rollouts, visitor
+from tests.kit.controlplane import logged
 from tests.kit.controlplane.writer import Writer
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 RBAC: Final = "rbac.authorization.k8s.io"
 MODERN: Final = "2026-07-28"
-SHORT: Final = "[plans]\nexpires_s = 10\n"
-IMPATIENT: Final = "[plans]\nask_s = 1\n"
-TWO_PEOPLE: Final = '[[write_policy.approvals]]\nnamespaces = ["shop-*"]\ncount = 2\n'
+PLANS: Final = "[plans]\nfollow_s = 0\n"
+"""Nothing rolls out here."""
+SHORT: Final = PLANS + "expires_s = 10\n"
+IMPATIENT: Final = PLANS + "ask_s = 1\n"
+TWO_PEOPLE: Final = IMPATIENT + '[[write_policy.approvals]]\nnamespaces = ["shop-*"]\ncount = 2\n'
 ALONE: Final = "it needs the approval of 2 other people"
 OTHER_POLICY: Final = "[write_policy]\nreplicas = [0, 10]\n"
 
 
 @pytest.fixture(scope="module")
-def window() -> Iterator[webdriver.Chrome]:
-    with browser.opened() as driver:
-        yield driver
+def plane(request: pytest.FixtureRequest) -> logged.Logged:
+    return logged.attach(request)
+
+
+def opened(plane: logged.Logged) -> rollouts.Shop:
+    made = rollouts.Shop(plane)
+    made.open()
+    return made
 
 
 @pytest.fixture(scope="module")
-def ours(live_cluster: live.Cluster) -> rollouts.Shop:
+def ours(plane: logged.Logged) -> rollouts.Shop:
     """A shop in which no plan is applied."""
-    made = rollouts.Shop(live_cluster)
-    made.open()
-    return made
+    return opened(plane)
 
 
 @pytest.fixture
-def fresh(live_cluster: live.Cluster) -> rollouts.Shop:
+def fresh(plane: logged.Logged) -> rollouts.Shop:
     """A shop in which one is."""
-    made = rollouts.Shop(live_cluster)
-    made.open()
-    return made
+    return opened(plane)
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +62,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def flags(folder: Path, ours: rollouts.Shop) -> list[str]:
-    return people.flags(folder, ours.kubeconfig)
+    return people.flags(folder, ours.kubeconfig, PLANS)
 
 
 @pytest.fixture(scope="module")
@@ -69,9 +71,27 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def silent(flags: list[str], environment: dict[str, str]) -> Iterator[people.Talk]:
+def server(flags: list[str], environment: dict[str, str]) -> Iterator[people.Server]:
+    with people.server(flags, environment) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def flags_for_two(tmp_path_factory: pytest.TempPathFactory, ours: rollouts.Shop) -> list[str]:
+    """A plan takes two people, and a question waits for a second."""
+    return people.flags(tmp_path_factory.mktemp("two"), ours.kubeconfig, TWO_PEOPLE)
+
+
+@pytest.fixture(scope="module")
+def server_for_two(flags_for_two: list[str], environment: dict[str, str]) -> Iterator[people.Server]:
+    with people.server(flags_for_two, environment) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def silent(server: people.Server) -> Iterator[people.Talk]:
     """A client that can ask nobody."""
-    with people.talk(flags, environment) as opened:
+    with server.talk() as opened:
         yield opened
 
 
@@ -81,16 +101,16 @@ def person() -> people.Client:
 
 
 @pytest.fixture(scope="module")
-def earlier(flags: list[str], environment: dict[str, str], person: people.Client) -> Iterator[people.Talk]:
+def earlier(server: people.Server, person: people.Client) -> Iterator[people.Talk]:
     """A client of 2025-11-25, with a person."""
-    with people.talk(flags, environment, person) as opened:
+    with server.talk(person) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
-def later(flags: list[str], environment: dict[str, str], person: people.Client) -> Iterator[people.Talk]:
+def later(server: people.Server, person: people.Client) -> Iterator[people.Talk]:
     """A client of 2026-07-28, with a person."""
-    with people.talk(flags, environment, person, MODERN) as opened:
+    with server.talk(person, MODERN) as opened:
         yield opened
 
 
@@ -112,6 +132,17 @@ def check_works(talk: people.Talk, ours: rollouts.Shop) -> None:
     """Fails unless the next script is answered."""
     counted = f"len(k8s.appsV1().list_namespaced_deployment('{ours.namespace}'))"
     assert clients.text(talk.ask(counted)).partition("\n")[0] == "4"
+
+
+def see(page: visitor.Visitor, server: people.Server, plan: str, heading: str) -> str:
+    """Waits until a plan's page has this heading; returns all that is on it."""
+    deadline = time.monotonic() + patience.scaled(60)
+    while True:
+        shown = page.get(server.address(server.kept(plan).plan)).page
+        if f"{heading} " in shown.words:
+            return shown.words
+        assert time.monotonic() < deadline, shown.words
+        time.sleep(0.05)
 
 
 # --- an object is not as it was shown ---------------------------------------------------------------------------------
@@ -193,14 +224,13 @@ def test_nor_at_the_terminal(
     check_works(silent, ours)
 
 
-def test_nor_on_the_page(
-    window: webdriver.Chrome, ours: rollouts.Shop, silent: people.Talk, flags: list[str], environment: dict[str, str]
-) -> None:
+def test_nor_on_the_page(ours: rollouts.Shop, server: people.Server, silent: people.Talk) -> None:
     plan = silent.plan(ours.release)
     set_image(ours)
     with ours.unchanged():
-        people.in_browser(window, people.link(plan, flags, environment))
-        assert "0 of 5 changes were made" in people.see(window, "Stopped before its end")
+        page = visitor.Visitor(server)
+        assert page.decide(server.kept(plan).plan, "approve").status == 303
+        assert "0 of 5 changes were made" in see(page, server, plan, "Stopped before its end")
     check_works(silent, ours)
 
 
@@ -224,7 +254,7 @@ def test_an_approval_is_for_the_session_that_asked(
     ours: rollouts.Shop, later: people.Talk, flags: list[str], environment: dict[str, str]
 ) -> None:
     """Two servers share their plans; the state of one's question is worth nothing at the other."""
-    with people.talk(flags, environment, people.Client(), MODERN) as other, ours.unchanged():
+    with people.server(flags, environment) as another, another.talk(people.Client(), MODERN) as other, ours.unchanged():
         question = later.begin(ours.release)
         with pytest.raises(MCPError, match="requestState"):
             other.resume(ours.release, question)
@@ -233,45 +263,45 @@ def test_an_approval_is_for_the_session_that_asked(
 
 
 def test_what_became_of_a_plan_is_told_to_its_own_session(
-    ours: rollouts.Shop, silent: people.Talk, earlier: people.Talk, flags: list[str], environment: dict[str, str]
+    ours: rollouts.Shop, earlier: people.Talk, flags: list[str], environment: dict[str, str]
 ) -> None:
-    with ours.unchanged():
+    with people.talk(flags, environment, transport="stdio") as silent, ours.unchanged():
         plan = silent.plan(ours.release)
         code, _ = people.at_terminal(plan, flags, environment, "decline")
         assert code == 0
-        assert clients.text(earlier.ask("1 + 1")) == "2"
+        assert plan not in clients.whole(earlier.ask("1 + 1"))
         assert f"plan {plan}: declined" in clients.text(silent.ask("1 + 1"))
 
 
 # --- it is too late ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["legacy", MODERN])
-def test_nothing_is_sent_once_the_plan_has_expired(mode: str, ours: rollouts.Shop, tmp_path: Path) -> None:
-    """The person at the client is told, and whoever looks at a terminal."""
-    flags, environment = people.flags(tmp_path, ours.kubeconfig, SHORT), people.environment(tmp_path)
-    person = people.Client(meanwhile=lambda _question: time.sleep(11))
-    with people.talk(flags, environment, person, mode) as talk, ours.unchanged():
-        answer = talk.ask(ours.release)
-        assert answer.is_error and "has expired, and nothing of it was sent" in clients.text(answer)
-        code, screen = people.at_terminal(people.plan_in(answer), flags, environment)
-        assert code == 1 and "Expired: nothing was changed" in screen
-        check_works(talk, ours)
+def test_nothing_is_sent_once_the_plan_has_expired(
+    ours: rollouts.Shop, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    """The person at a client of either era is told, and whoever looks at a terminal; and a page that was open before
+    does not have it applied."""
+    flags = people.flags(tmp_path, ours.kubeconfig, SHORT)
+    with people.server(flags, environment) as server, ours.unchanged():
 
+        def expire(_question: people.Question) -> None:
+            while server.newest().state != "expired":
+                time.sleep(0.1)
 
-def test_nor_by_a_page_that_was_open_before(window: webdriver.Chrome, ours: rollouts.Shop, tmp_path: Path) -> None:
-    flags = people.flags(
-        tmp_path, ours.kubeconfig, "[plans]\nexpires_s = 20\n"
-    )  # time to open the page, also on a loaded machine
-    environment = people.environment(tmp_path)
-    with people.talk(flags, environment) as talk, ours.unchanged():
-        plan = talk.plan(ours.release)
-        expired = time.monotonic() + 21
-        window.get(people.link(plan, flags, environment))
-        time.sleep(max(0.0, expired - time.monotonic()))
-        people.press(window, "approve")
-        assert "has expired" in people.see(window, "Expired: nothing was changed")
-        check_works(talk, ours)
+        with server.talk(people.Client(meanwhile=expire)) as earlier, server.talk(people.Client(), MODERN) as later:
+            question = later.begin(ours.release)
+            asked = server.newest().plan
+            page = visitor.Visitor(server)
+            form = page.open(asked).page.hidden_fields
+            answers = {"legacy": earlier.ask(ours.release), MODERN: later.resume(ours.release, question)}
+            for mode, answer in answers.items():
+                assert answer.is_error and "has expired, and nothing of it was sent" in clients.text(answer), mode
+                code, screen = people.at_terminal(people.plan_in(answer), flags, environment)
+                assert code == 1 and "Expired: nothing was changed" in screen, mode
+            assert "has expired" in page.post(asked, {**form, "decision": "approve"}).page.words
+            assert "Expired: nothing was changed" in page.get(server.address(asked)).page.words
+            check_works(earlier, ours)
+            check_works(later, ours)
 
 
 def test_a_plan_is_applied_once(fresh: rollouts.Shop, later: people.Talk) -> None:
@@ -286,15 +316,17 @@ def test_a_plan_is_applied_once(fresh: rollouts.Shop, later: people.Talk) -> Non
 
 
 def test_nor_again_at_the_terminal_or_on_a_page_that_is_still_open(
-    window: webdriver.Chrome, fresh: rollouts.Shop, silent: people.Talk, flags: list[str], environment: dict[str, str]
+    fresh: rollouts.Shop, server: people.Server, silent: people.Talk, flags: list[str], environment: dict[str, str]
 ) -> None:
     plan = silent.plan(fresh.release)
-    window.get(people.link(plan, flags, environment))
+    shown = server.kept(plan).plan
+    page = visitor.Visitor(server)
+    form = page.open(shown).page.hidden_fields
     code, _ = people.at_terminal(plan, flags, environment)
     assert code == 0
     with fresh.unchanged():
-        people.press(window, "approve")
-        assert "is applied already" in people.see(window, "Applied")
+        assert "is applied already" in page.post(shown, {**form, "decision": "approve"}).page.words
+        assert "Applied " in page.get(server.address(shown)).page.words
         code, screen = people.at_terminal(plan, flags, environment)
         assert code == 1 and "Applied" in screen
         check_works(silent, fresh)
@@ -309,7 +341,7 @@ def test_nothing_is_sent_under_another_policy(
 ) -> None:
     """The policy for writes that a plan was made under is the one under which it is applied. An approval under another
     does not count, and the plan waits."""
-    others = people.flags(tmp_path, ours.kubeconfig, OTHER_POLICY)
+    others = people.flags(tmp_path, ours.kubeconfig, PLANS + OTHER_POLICY)
     with ours.unchanged():
         plan = silent.plan(ours.release)
         code, screen = people.at_terminal(plan, others, environment)
@@ -319,9 +351,9 @@ def test_nothing_is_sent_under_another_policy(
         check_works(silent, ours)
 
 
-def of_a_maker(cluster: live.Cluster, namespace: str, folder: Path) -> Path:
+def of_a_maker(plane: logged.Logged, namespace: str, folder: Path) -> Path:
     """A kubeconfig of somebody who may make ConfigMaps in one namespace, and do nothing else."""
-    writer, where = Writer(cluster.plane.kubeconfig), {"name": "maker", "namespace": namespace}
+    writer, where = Writer(plane.plane.kubeconfig), {"name": "maker", "namespace": namespace}
     rules = [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "create"]}]
     writer.create({"apiVersion": f"{RBAC}/v1", "kind": "Role", "metadata": where, "rules": rules})
     writer.create({
@@ -330,17 +362,17 @@ def of_a_maker(cluster: live.Cluster, namespace: str, folder: Path) -> Path:
         "subjects": [{"apiGroup": RBAC, "kind": "User", "name": "maker"}],
     })  # fmt: skip
     file = folder / "kubeconfig"
-    file.write_text(cluster.plane.kubeconfig_for("maker").read_text())
+    file.write_text(plane.plane.kubeconfig_for("maker").read_text())
     return file
 
 
 def test_nothing_is_sent_once_the_context_points_elsewhere(
-    live_cluster: live.Cluster, ours: rollouts.Shop, tmp_path: Path
+    plane: logged.Logged, ours: rollouts.Shop, tmp_path: Path, environment: dict[str, str]
 ) -> None:
     """Also for a user who may not read kube-system, by which clusters are told apart: then the address must be the
     same."""
-    kubeconfig = of_a_maker(live_cluster, ours.namespace, tmp_path)
-    flags, environment = people.flags(tmp_path, kubeconfig), people.environment(tmp_path)
+    kubeconfig = of_a_maker(plane, ours.namespace, tmp_path)
+    flags = people.flags(tmp_path, kubeconfig, PLANS)
     with people.talk(flags, environment) as silent:
         maps = f"k8s.coreV1().create_namespaced_config_map({ours.namespace!r}, {{'metadata': {{'name': '%s'}}}}).kind"
         elsewhere, here = (silent.plan(maps % name) for name in ("elsewhere", "here"))
@@ -369,62 +401,62 @@ def test_nothing_is_sent_when_the_person_declines(
         check_works(talk, ours)
 
 
-def test_nothing_is_sent_when_nobody_answers_in_time(ours: rollouts.Shop, tmp_path: Path) -> None:
+def test_nothing_is_sent_when_nobody_answers_in_time(
+    ours: rollouts.Shop, tmp_path: Path, environment: dict[str, str]
+) -> None:
     """An approval that comes after the call has ended does not count."""
-    flags, environment = people.flags(tmp_path, ours.kubeconfig, IMPATIENT), people.environment(tmp_path)
-    person = people.Client(meanwhile=lambda _question: time.sleep(3))
+    flags = people.flags(tmp_path, ours.kubeconfig, IMPATIENT)
+    late = threading.Event()
+    person = people.Client(meanwhile=lambda _question: sleep(late))
     with people.talk(flags, environment, person) as talk, ours.unchanged():
         answer = talk.ask(ours.release)
         assert "nobody answered; nothing was changed" in clients.text(answer)
-        time.sleep(3)
-        check_works(talk, ours)
+        late.set()
+        for _ in range(3):  # the approval has come before the last of them
+            check_works(talk, ours)
+
+
+def sleep(until: threading.Event) -> None:
+    assert until.wait(100)
 
 
 @pytest.mark.parametrize("mode", ["legacy", MODERN])
-def test_nothing_is_sent_for_a_client_that_cannot_ask(
-    mode: str, ours: rollouts.Shop, flags: list[str], environment: dict[str, str]
-) -> None:
-    with people.talk(flags, environment, mode=mode) as talk, ours.unchanged():
+def test_nothing_is_sent_for_a_client_that_cannot_ask(mode: str, ours: rollouts.Shop, server: people.Server) -> None:
+    with server.talk(mode=mode) as talk, ours.unchanged():
         answer = talk.ask(ours.release)
         assert "5 changes wait for a person's approval; nothing is changed yet" in clients.text(answer)
         check_works(talk, ours)
 
 
-def test_the_author_is_not_one_of_two_approvers(window: webdriver.Chrome, fresh: rollouts.Shop, tmp_path: Path) -> None:
+def test_the_author_is_not_one_of_two_approvers(
+    fresh: rollouts.Shop, server_for_two: people.Server, flags_for_two: list[str], environment: dict[str, str]
+) -> None:
     """Neither at the terminal, nor on the page, nor after one other person. With the approvals of two others, the author
     may have it applied."""
-    flags, environment = people.flags(tmp_path, fresh.kubeconfig, TWO_PEOPLE), people.environment(tmp_path)
-    with people.talk(flags, environment) as talk:
+    with server_for_two.talk() as talk:
         plan = talk.plan(fresh.release)
+        shown = server_for_two.kept(plan).plan
         with fresh.unchanged():
-            code, screen = people.at_terminal(plan, flags, environment)
+            code, screen = people.at_terminal(plan, flags_for_two, environment)
             assert code == 1 and ALONE in screen
-            people.in_browser(window, people.link(plan, flags, environment))
-            assert ALONE in people.see(window, "Waits for a decision")
-            approve(tmp_path, plan, "uid 1001 (bob)")
-            code, screen = people.at_terminal(plan, flags, environment)
+            page = visitor.Visitor(server_for_two)
+            assert ALONE in page.decide(shown, "approve").page.words
+            assert "Waits for a decision" in page.get(server_for_two.address(shown)).page.words
+            server_for_two.approve(shown, "uid 1001 (bob)")
+            code, screen = people.at_terminal(plan, flags_for_two, environment)
             assert code == 1 and ALONE in screen
             check_works(talk, fresh)
-        approve(tmp_path, plan, "uid 1002 (eve)")
-        code, screen = people.at_terminal(plan, flags, environment)
+        server_for_two.approve(shown, "uid 1002 (eve)")
+        code, screen = people.at_terminal(plan, flags_for_two, environment)
         assert code == 0 and "applied: 5 of 5 changes were made" in screen
     assert fresh.written() == list(rollouts.WRITES)
 
 
-def test_nor_through_the_client(ours: rollouts.Shop, tmp_path: Path) -> None:
+def test_nor_through_the_client(ours: rollouts.Shop, server_for_two: people.Server) -> None:
     """No form is shown, only where to decide."""
-    flags, environment = people.flags(tmp_path, ours.kubeconfig, TWO_PEOPLE + IMPATIENT), people.environment(tmp_path)
     person = people.Client()
-    with people.talk(flags, environment, person) as talk, ours.unchanged():
+    with server_for_two.talk(person) as talk, ours.unchanged():
         answer = talk.ask(ours.release)
         assert "wait for a person's approval; nothing is changed yet" in clients.text(answer)
         check_works(talk, ours)
     assert [type(question) for question in person.questions] == [mcp_types.ElicitRequestURLParams]
-
-
-def approve(folder: Path, plan: str, approver: str) -> None:
-    """Somebody else approves."""
-    opened = store.Store(str(folder / "state" / "kubescript" / "plans.db"))
-    shown = opened.get(plan).plan.hash
-    opened.decide(plan, record.Decision(approver, "terminal", approves=True, hash=shown))
-    opened.close()

@@ -3,7 +3,6 @@ applied of it, by a plan of its own; on a real API server."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,9 +12,10 @@ from kubernetes import client, config
 
 from kubescript.redaction import changes
 from kubescript.wire import masking, protocol
-from tests.kit import people
+from tests.kit import people, plan_mode
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Object, Writer
+from tests.kit.plan_mode import SHOP
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -25,55 +25,57 @@ MADE = "{'metadata': {'name': '%s'}, 'data': {'a': '1'}}"
 
 def config_map(name: str, **data: str) -> Object:
     """A ConfigMap with this data."""
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "shop"}, "data": data}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": SHOP}, "data": data}
 
 
 @dataclass
 class Operator:
-    """A person with a terminal, and what the cluster has."""
+    """A person with a terminal, and what the cluster has in a namespace, which is `shop` in scripts and on screens."""
 
     core: Any
     writer: Writer
+    namespace: str
     flags: list[str]
     environment: dict[str, str]
 
     def run(self, script: str, decision: str = "approve") -> tuple[int, str]:
         """Runs a script, and answers about its plan."""
-        return people.typed(["run", "-c", script, *self.flags], self.environment, decision)
+        return self._typed(["run", "-c", script.replace(SHOP, self.namespace)], decision)
 
     def undo(self, screen: str, decision: str = "approve") -> tuple[int, str]:
         """Takes back the plan that is on a screen."""
         plan = people.plan_on(screen)
-        return people.typed(["plans", "undo", plan, *self.flags], self.environment, decision)
+        return self._typed(["plans", "undo", plan], decision)
+
+    def _typed(self, words: list[str], decision: str) -> tuple[int, str]:
+        code, screen = people.typed([*words, *self.flags], self.environment, decision)
+        return code, screen.replace(self.namespace, SHOP)
+
+    def create(self, body: Object) -> None:
+        """Creates an object of namespace `shop`."""
+        self.writer.create(plan_mode.placed(body, self.namespace))
 
     def web(self) -> tuple[int, list[str]]:
         """Replicas and images of the one Deployment."""
         apps: Any = client.AppsV1Api(self.core.api_client)
-        spec = apps.read_namespaced_deployment("web", "shop").spec
+        spec = apps.read_namespaced_deployment("web", self.namespace).spec
         return spec.replicas, [each.image for each in spec.template.spec.containers]
 
     def data(self, name: str) -> dict[str, str] | None:
         """What a ConfigMap holds; None when there is none."""
-        found = {each.metadata.name: each.data for each in self.core.list_namespaced_config_map("shop").items}
+        found = {each.metadata.name: each.data for each in self.core.list_namespaced_config_map(self.namespace).items}
         return found.get(name)
 
 
 @pytest.fixture(scope="module")
-def plane() -> Iterator[ControlPlane]:
-    with ControlPlane() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def operator(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Operator:
+def operator(scratch: ControlPlane, namespace: str, tmp_path_factory: pytest.TempPathFactory) -> Operator:
     folder = tmp_path_factory.mktemp("undo")
-    writer = Writer(plane.kubeconfig)
-    writer.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
-    writer.create(config_map("settings", level="info", password=PASSWORD))
     load: Any = config.new_client_from_config  # the client leaves it untyped
-    core = client.CoreV1Api(load(str(plane.kubeconfig)))
-    flags = people.flags(folder, plane.kubeconfig, "[plans]\nfollow_s = 0\n")  # nobody rolls out anything here
-    return Operator(core, writer, flags, people.environment(folder))
+    core = client.CoreV1Api(load(str(scratch.kubeconfig)))
+    flags = people.flags(folder, scratch.kubeconfig, "[plans]\nfollow_s = 0\n")  # nothing rolls out here
+    made = Operator(core, Writer(scratch.kubeconfig), namespace, flags, people.environment(folder))
+    made.create(config_map("settings", level="info", password=PASSWORD))
+    return made
 
 
 def creation(*names: str) -> str:
@@ -99,11 +101,11 @@ def test_what_was_made_goes_with_what_depends_on_it_on_the_screen(operator: Oper
     """The person sees what the deletion takes along."""
     code, screen = operator.run(creation("made"))
     assert code == 0 and "applied: 1 of 1 changes were made" in screen
-    found = operator.core.read_namespaced_config_map("made", "shop")
+    found = operator.core.read_namespaced_config_map("made", operator.namespace)
     owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "made", "uid": found.metadata.uid}
     owned = config_map("below")
     owned["metadata"]["ownerReferences"] = [owner]
-    operator.core.create_namespaced_config_map("shop", owned)
+    operator.core.create_namespaced_config_map(operator.namespace, plan_mode.placed(owned, operator.namespace))
     code, screen = operator.undo(screen)
     assert code == 0 and "Delete configmaps shop/made" in screen and "applied: 1 of 1 changes were made" in screen
     assert "takes configmaps below with it" in screen, screen
@@ -116,10 +118,10 @@ def test_the_pods_of_a_job_go_with_it(operator: Operator) -> None:
     job = {"metadata": {"name": "import"}, "spec": {"template": {"spec": pod}}}
     code, screen = operator.run(f"k8s.batchV1().create_namespaced_job('shop', {job!r}).kind")
     jobs = client.BatchV1Api(operator.core.api_client)
-    assert code == 0 and len(jobs.list_namespaced_job("shop").items) == 1, screen
+    assert code == 0 and len(jobs.list_namespaced_job(operator.namespace).items) == 1, screen
     code, screen = operator.undo(screen)
     assert code == 0 and "applied: 1 of 1 changes were made" in screen
-    assert jobs.list_namespaced_job("shop").items == []
+    assert jobs.list_namespaced_job(operator.namespace).items == []
 
 
 def test_what_was_changed_is_changed_back_and_forth(operator: Operator) -> None:
@@ -151,11 +153,11 @@ def test_every_kind_of_change_is_changed_back(operator: Operator) -> None:
     containers = [{"name": "app", "image": "app:1"}, {"name": "side", "image": "log:1"}]
     template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": containers}}
     web = {
-        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop"},
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": SHOP},
         "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": template},
     }  # fmt: skip
-    operator.writer.create(web)
-    operator.writer.create(config_map("notes", a="1"))
+    operator.create(web)
+    operator.create(config_map("notes", a="1"))
     code, screen = operator.run(RELEASE)
     assert code == 0 and operator.web() == (5, ["app:1", "log:2"]) and operator.data("notes") == {"a": "2"}, screen
     code, screen = operator.undo(screen)
@@ -188,9 +190,9 @@ def test_a_way_back_that_is_longer_than_a_masking_process_makes_is_refused() -> 
 
 def test_of_a_plan_that_stopped_what_was_done_is_taken_back(operator: Operator) -> None:
     """A quota lets one object more be made, which no dry run knows."""
-    count = len(operator.core.list_namespaced_config_map("shop").items)
+    count = len(operator.core.list_namespaced_config_map(operator.namespace).items)
     hard = {"count/configmaps": str(count + 1)}
-    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few", "namespace": "shop"}}
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few", "namespace": operator.namespace}}
     operator.writer.create(quota | {"spec": {"hard": hard}})
     operator.writer.write_status(quota, {"hard": hard, "used": {"count/configmaps": str(count)}})
     try:

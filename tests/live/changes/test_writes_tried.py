@@ -29,23 +29,15 @@ TRIED_BY_ITSELF: Final = {
 
 
 @pytest.fixture(scope="module")
-def plane() -> Iterator[ControlPlane]:
-    with ControlPlane() as made:
-        writer = Writer(made.kubeconfig)
-        writer.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
-        writer.create(pod("one"))
-        yield made
-
-
-@pytest.fixture(scope="module")
-def core(plane: ControlPlane) -> Any:
+def core(scratch: ControlPlane) -> Any:
     load: Any = config.new_client_from_config  # the client leaves it untyped
-    return client.CoreV1Api(load(str(plane.kubeconfig)))
+    return client.CoreV1Api(load(str(scratch.kubeconfig)))
 
 
 @pytest.fixture(scope="module")
-def plan(plane: ControlPlane) -> Iterator[plan_mode.Planner]:
-    with plan_mode.planner(plane.kubeconfig) as made:
+def plan(scratch: ControlPlane, namespace: str) -> Iterator[plan_mode.Planner]:
+    Writer(scratch.kubeconfig).create(plan_mode.placed(pod("one"), namespace))
+    with plan_mode.planner(scratch.kubeconfig, namespace=namespace) as made:
         yield made
 
 
@@ -69,7 +61,7 @@ def test_each_warning_of_the_api_server_stands_by_itself_and_masked(plan: plan_m
 
 @pytest.mark.parametrize("where", TRIED_BY_ITSELF)
 def test_an_eviction_that_is_a_dry_run_by_itself_is_no_part_of_a_plan(
-    where: str, core: Any, plan: plan_mode.Planner
+    where: str, core: Any, namespace: str, plan: plan_mode.Planner
 ) -> None:
     """It evicts nobody, however it is asked for; without it the eviction is planned."""
     evict = "evict = k8s.coreV1().create_namespaced_pod_eviction\n"
@@ -77,14 +69,14 @@ def test_an_eviction_that_is_a_dry_run_by_itself_is_no_part_of_a_plan(
     assert not plan.steps
     plan.value(f"{evict}evict('one', 'shop', {EVICTION!r})\n1")
     assert [step.subresource for step in plan.steps] == ["eviction"]
-    assert core.read_namespaced_pod("one", "shop").metadata.deletion_timestamp is None
+    assert core.read_namespaced_pod("one", namespace).metadata.deletion_timestamp is None
 
 
-def test_no_operation_of_a_json_patch_takes_its_lock_away(core: Any) -> None:
+def test_no_operation_of_a_json_patch_takes_its_lock_away(core: Any, namespace: str) -> None:
     """The API server refuses the patch once its object has another version, whatever its operations say of that."""
-    core.create_namespaced_config_map("shop", {"metadata": {"name": "locked"}, "data": {"a": "1"}})
-    before = core.patch_namespaced_config_map("locked", "shop", {"data": {"a": "2"}}).metadata
-    now = core.patch_namespaced_config_map("locked", "shop", {"data": {"a": "3"}}).metadata
+    core.create_namespaced_config_map(namespace, {"metadata": {"name": "locked"}, "data": {"a": "1"}})
+    before = core.patch_namespaced_config_map("locked", namespace, {"data": {"a": "2"}}).metadata
+    now = core.patch_namespaced_config_map("locked", namespace, {"data": {"a": "3"}}).metadata
     operations = [
         {"op": "remove", "path": "/metadata/resourceVersion"},
         {"op": "replace", "path": "/data/a", "value": "9"},
@@ -92,9 +84,9 @@ def test_no_operation_of_a_json_patch_takes_its_lock_away(core: Any) -> None:
     ]
     assert now.resource_version != before.resource_version
     with pytest.raises(exceptions.ApiException) as caught:
-        core.patch_namespaced_config_map("locked", "shop", locked(operations, before))
+        core.patch_namespaced_config_map("locked", namespace, locked(operations, before))
     assert caught.value.status == 409
-    assert core.patch_namespaced_config_map("locked", "shop", locked(operations, now)).data == {"a": "9"}
+    assert core.patch_namespaced_config_map("locked", namespace, locked(operations, now)).data == {"a": "9"}
 
 
 def locked(operations: list[Object], metadata: Any) -> Any:

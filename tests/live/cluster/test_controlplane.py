@@ -70,14 +70,14 @@ def test_rbac_holds_for_other_users(control_plane: ControlPlane) -> None:
     assert refusal.value.status == 403
 
 
-def test_restart_keeps_data(control_plane: ControlPlane) -> None:
+def test_restart_keeps_data(own_plane: ControlPlane) -> None:
     """After a stop and after a crash the server has the same address, certificates and objects."""
-    api = core(control_plane.kubeconfig)
+    api = core(own_plane.kubeconfig)
     api.create_namespaced_config_map("default", {"metadata": {"name": "kept"}, "data": {"key": "value"}})
-    for end in (control_plane.stop, control_plane.kill):
+    for end in (own_plane.stop, own_plane.kill):
         end()
-        assert not control_plane.ready()
-        control_plane.start()
+        assert not own_plane.ready()
+        own_plane.start()
         assert api.read_namespaced_config_map("kept", "default").data == {"key": "value"}
 
 

@@ -21,8 +21,8 @@ from kubescript.request import request
 from kubescript.wire import protocol
 from kubescript_safety.controlplane import kubelets
 from security_tests.redaction import engine, planted
+from security_tests.redaction.asking import PREFACE, Ask, asked, rebuilt
 from security_tests.redaction.transformations import TRANSFORMATIONS, Answered
-from security_tests.test_redaction_scripts import PREFACE, Ask, asked, rebuilt
 from tests.kit import clients
 from tests.kit.controlplane.writer import Writer
 

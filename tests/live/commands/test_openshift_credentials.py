@@ -37,6 +37,7 @@ class World:
     callers: Callers
     file: Path
     port: int
+    process: int
     tokens: Mapping[str, str]
 
     def headers(self, name: str) -> dict[str, str]:
@@ -45,24 +46,26 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def callers(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Callers:
-    return Callers(control_plane.kubeconfig, tmp_path_factory.mktemp("callers"))
+def callers(scratch: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Callers:
+    return Callers(scratch.kubeconfig, tmp_path_factory.mktemp("callers"))
 
 
 @pytest.fixture(scope="module")
-def world(control_plane: ControlPlane, callers: Callers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(scratch: ControlPlane, callers: Callers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """The server has a kubeconfig that could do everything, and must not use it."""
     folder = tmp_path_factory.mktemp("credentials")
-    kubeconfig = yaml.safe_load(control_plane.kubeconfig.read_text())
+    kubeconfig = yaml.safe_load(scratch.kubeconfig.read_text())
     authority = kubeconfig["clusters"][0]["cluster"]["certificate-authority"]
     file = openshift.configured(
         folder,
-        control_plane.kubeconfig,
-        openshift=f'urls = ["{control_plane.url}"]\nca_cert = "{authority}"',
+        scratch.kubeconfig,
+        openshift=f'urls = ["{scratch.url}"]\nca_cert = "{authority}"',
         more=f'{PLAIN}[limits]\ndefault_timeout_ms = 20000\n[audit]\nfile = "{folder}/audit.jsonl"\n',
     )
-    with clients.serving(("--config", str(file))) as port:
-        yield World(control_plane, callers, file, port, {name: callers.account_token(name) for name in NAMESPACES})
+    tokens = {name: callers.account_token(name) for name in NAMESPACES}
+    # The installed program: what is looked at are its processes.
+    with clients.running(("--config", str(file)), program=(clients.INSTALLED,)) as (port, process):
+        yield World(scratch, callers, file, port, process, tokens)
 
 
 @contextlib.asynccontextmanager
@@ -162,8 +165,8 @@ def test_the_token_is_in_no_command_line_environment_log_record_or_answer(
                 answers.append(await said(client, ENDLESS.format(NAMESPACES["alice"])))
 
             tasks.start_soon(watch)
-            await anyio.to_thread.run_sync(lambda: openshift.until(lambda: bool(openshift.commands_of(world.file))))
-            (command,) = openshift.commands_of(world.file)
+            await anyio.to_thread.run_sync(lambda: openshift.until(lambda: bool(openshift.commands_of(world.process))))
+            (command,) = openshift.commands_of(world.process)
             await anyio.to_thread.run_sync(
                 lambda: openshift.until(lambda: Path(f"/proc/{command}/cmdline").read_bytes().startswith(b"oc\0"))
             )

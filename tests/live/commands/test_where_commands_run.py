@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from pathlib import Path
 
 import anyio
+import pytest
 
-from tests.kit import clients, kubectl
+from tests.kit import clients, commands, kubectl
+
+pytestmark = pytest.mark.usefixtures("kubectl_program")
 
 NOBODY = "http://127.0.0.1:9"
 
 
 def doctor(**settings: str) -> tuple[int, dict[str, str]]:
     """Its exit code, and what it says of each toolset."""
-    command = [clients.KUBESCRIPT, "doctor", "--offline", "--json", "--toolsets", "openstack,openshift"]
     variables = {f"KUBESCRIPT_{name}": value for name, value in settings.items()}
-    done = subprocess.run(
-        command, env={**os.environ, **variables}, capture_output=True, text=True, timeout=240, check=False
-    )
+    flags = ("--offline", "--json", "--toolsets", "openstack,openshift")
+    done = commands.run("doctor", *flags, environment=variables)
     said = {row["toolset"]: f"{row['ok']}: {row['detail']}" for row in json.loads(done.stdout)["commands"]}
     return done.returncode, said
 
@@ -48,10 +47,10 @@ def test_an_api_server_that_cannot_be_reached_is_named_under_the_answer(tmp_path
     file = tmp_path / "kubeconfig"
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "Config", **kubeconfig}))
     variables = {"KUBESCRIPT_OPENSHIFT__BINARY": str(kubectl.program())}
-    server = clients.server(("--toolsets", "openshift", "--kubeconfig", str(file)), **variables)
+    flags = ("--toolsets", "openshift", "--kubeconfig", str(file))
 
     async def ask() -> None:
-        async with clients.connected(server) as client:
+        async with clients.connect("memory", flags, environment=variables) as client:
             told = await client.call_tool("openshift-cli", {"command_str": "get pods"})
             assert told.is_error and "cluster.unreachable: the API server at 127.0.0.1:9" in clients.whole(told)
             told = await client.call_tool("openshift-cli", {"command_str": "version --client"})

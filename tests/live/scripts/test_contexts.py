@@ -23,9 +23,8 @@ import anyio
 import httpx2
 import pytest
 import yaml
-from mcp.client import Client
 
-from tests.kit import clients, listener, paths, patience
+from tests.kit import clients, commands, listener, paths, patience
 from tests.kit.controlplane.server import ControlPlane
 
 KUBESCRIPT = clients.KUBESCRIPT
@@ -184,12 +183,12 @@ def evaluate(transport: str, flags: list[str], script: str, **arguments: object)
 
 @contextlib.contextmanager
 def server(config: Path) -> Iterator[Callable[..., str]]:
-    """Asks one server, over HTTP, script after script."""
-    with clients.serving(["--toolsets", "code", "--config", str(config)]) as port:
+    """Asks one server, script after script."""
+    with clients.application(["--toolsets", "code", "--config", str(config)]) as opened:
 
         def ask(script: str, timeout: int = 20_000) -> str:
             async def run() -> str:
-                async with Client(f"http://127.0.0.1:{port}/mcp") as client:
+                async with clients.joined(opened) as client:
                     return clients.text(await clients.evaluate(client, script, timeout=timeout))
 
             return anyio.run(run)
@@ -204,10 +203,7 @@ def answer(text: str) -> Any:
 
 def run(*flags: str, script: str = "k8s.contexts()", **variables: str) -> subprocess.CompletedProcess[str]:
     """`kubescript run -` with these flags."""
-    environment = {**{k: v for k, v in os.environ.items() if not k.startswith("KUBESCRIPT_CON")}, **variables}
-    return subprocess.run(
-        [KUBESCRIPT, "run", "-", *flags], input=script, capture_output=True, text=True, timeout=240, env=environment
-    )
+    return commands.run("run", "-", *flags, script=script, environment={**commands.BARE, **variables})
 
 
 # --- partial failure ---
@@ -498,7 +494,7 @@ def test_a_server_with_one_writable_context_promises_no_read_only_tool(places: P
     """Annotations and definition speak for the most that a script may do, and name the contexts."""
 
     async def definition(text: str) -> Any:
-        async with clients.connect("stdio", ["--config", str(places.config(tmp_path, text))]) as client:
+        async with clients.connect("memory", ["--config", str(places.config(tmp_path, text))]) as client:
             return (await client.list_tools()).tools[0]
 
     closed = anyio.run(definition, "[contexts.prod-eu]\n[contexts.lab]\n")
@@ -529,15 +525,12 @@ def test_doctor_lists_the_contexts(places: Places, tmp_path: Path) -> None:
     config = places.config(
         tmp_path, f'[contexts.silent]\n[contexts.incident]\nsnapshot = "{places.snapshot}"\nread_only = false\n'
     )
-    done = subprocess.run(
-        [KUBESCRIPT, "doctor", "--offline", "--config", str(config)], capture_output=True, text=True, timeout=240
-    )
+    done = commands.run("doctor", "--offline", "--config", str(config))
     permitted = "read-only, denied: core/serviceaccounts/token; only metadata: core/Secret, core/secrets"
     assert f"ok      silent: kubeconfig {places.kubeconfig}, context silent, {permitted}; not asked" in done.stdout
     assert f"ok      incident: snapshot {places.snapshot}, writes wait for a person's approval" in done.stdout
     flags = ["--offline", "--kubeconfig", str(places.kubeconfig), "--contexts", "lab,prod-uk"]
-    command = [KUBESCRIPT, "doctor", "--json", *flags]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    done = commands.run("doctor", "--json", *flags)
     report = json.loads(done.stdout)
     assert (done.returncode, report["healthy"]) == (1, False)
     assert [each["problem"] for each in report["contexts"]] == [

@@ -10,7 +10,7 @@ import pytest
 from kubescript.output import fencing
 from kubescript.worker.language import stdlib
 from tests.kit import clients
-from tests.unit.kubescript.guest.test_quantity_age_table_top import run
+from tests.kit.two_pods import run
 
 LONG = "x" * 100
 

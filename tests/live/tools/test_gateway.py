@@ -37,7 +37,7 @@ READS: Final = {"k8s_list", "k8s_get", "k8s_list_events", "k8s_pod_logs"}
 SAVED: Final = ("--snapshot", str(demo.SNAPSHOT))
 APPS: Final = {"group": "apps", "version": "v1"}
 DEPLOYMENT: Final = {"namespace": "default", **APPS, "plural": "deployments"}
-WEB: Final = {**DEPLOYMENT, "name": "web"}
+WEB: Final = {**DEPLOYMENT, "name": "gate"}
 SCALE: Final = {**WEB, "action": "scale"}
 PLAN: Final = r"plan p-\w+: "
 
@@ -47,7 +47,8 @@ def listed(*flags: str, toolset: str = "gateway", **environment: str) -> dict[st
     got: dict[str, mcp_types.Tool] = {}
 
     async def ask() -> None:
-        async with clients.connected(clients.server(("--toolsets", toolset, *SAVED, *flags), **environment)) as client:
+        given = ("--toolsets", toolset, *SAVED, *flags)
+        async with clients.connect("memory", given, environment=environment) as client:
             got.update({tool.name: tool for tool in (await client.list_tools()).tools})
 
     anyio.run(ask)
@@ -317,15 +318,8 @@ def test_a_saved_cluster_is_read_alike(saved: tuple[tools.Call, Path]) -> None:
 
 
 @pytest.fixture(scope="module")
-def plane() -> Iterator[ControlPlane]:
-    """A server of its own: the other tests count what is in the shared one."""
-    with ControlPlane() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def writer(plane: ControlPlane) -> Writer:
-    return Writer(plane.kubeconfig)
+def writer(scratch: ControlPlane) -> Writer:
+    return Writer(scratch.kubeconfig)
 
 
 def workload(kind: str, name: str, **spec: object) -> Object:
@@ -341,21 +335,21 @@ def workload(kind: str, name: str, **spec: object) -> Object:
 @pytest.fixture
 def web(writer: Writer) -> Iterator[Object]:
     """A Deployment of three pods, gone after the test."""
-    made = workload("Deployment", "web", replicas=3)
+    made = workload("Deployment", "gate", replicas=3)
     writer.create(made)
     yield made
     with contextlib.suppress(RuntimeError):
         writer.delete(made, now=True)
 
 
-def stored(plane: ControlPlane, what: str = "deployment web") -> Any:
+def stored(scratch: ControlPlane, what: str = "deployment gate") -> Any:
     """An object as the real kubectl reads it."""
-    return json.loads(tools.typed_by_kubectl(plane.kubeconfig, "get", *what.split(), "-o", "json"))
+    return json.loads(tools.typed_by_kubectl(scratch.kubeconfig, "get", *what.split(), "-o", "json"))
 
 
 @contextlib.contextmanager
 def served(
-    plane: ControlPlane,
+    scratch: ControlPlane,
     folder: Path,
     settings: str,
     mode: str = "auto",
@@ -365,16 +359,16 @@ def served(
     """A server of the plane with these settings, and a client of it."""
     file = folder / "kubescript.toml"
     store = f'[plans]\nstore = "{folder}/plans.db"\npage = false\nfollow_s = 0\n'
-    file.write_text(f'kubeconfig = "{plane.kubeconfig}"\n{settings}\n{store}')
+    file.write_text(f'kubeconfig = "{scratch.kubeconfig}"\n{settings}\n{store}')
     with tools.calling("--config", str(file), toolsets=toolsets, mode=mode, asked=asked) as call:
         yield call
 
 
 @pytest.fixture(scope="module")
-def by_argument(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tools.Call]:
+def by_argument(scratch: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tools.Call]:
     """A server where whoever calls a tool approves what it changes."""
     settings = 'writes = "plan"\napproval = "argument"'
-    with served(plane, tmp_path_factory.mktemp("argument"), settings, toolsets="gateway,code,kubectl") as call:
+    with served(scratch, tmp_path_factory.mktemp("argument"), settings, toolsets="gateway,code,kubectl") as call:
         yield call
 
 
@@ -385,101 +379,101 @@ def answered(result: mcp_types.CallToolResult) -> tuple[dict[str, Any], str]:
     return json.loads(first), rest
 
 
-def test_a_workload_is_scaled(plane: ControlPlane, by_argument: tools.Call, web: Object) -> None:
+def test_a_workload_is_scaled(scratch: ControlPlane, by_argument: tools.Call, web: Object) -> None:
     """With approved=true at once, and the answer is the contract's."""
     said, plan = answered(by_argument("k8s_patch", **SCALE, replicas=5, approved=True))
     assert said == {
-        "result": "patched", "action": "scale", "replicas": 5, "explain": "Scales Deployment default/web to 5 replicas.",
+        "result": "patched", "action": "scale", "replicas": 5, "explain": "Scales Deployment default/gate to 5 replicas.",
     }  # fmt: skip
     assert re.fullmatch(f"{PLAN}approved by client mcp, session .* and applied; 1 of 1 changes were made", plan)
-    assert stored(plane)["spec"]["replicas"] == 5
+    assert stored(scratch)["spec"]["replicas"] == 5
     answered(by_argument("k8s_patch", **SCALE, replicas=0.0, approved=True))
-    assert stored(plane)["spec"]["replicas"] == 0
+    assert stored(scratch)["spec"]["replicas"] == 0
 
 
-def test_the_image_of_one_container_is_set(plane: ControlPlane, by_argument: tools.Call, web: Object) -> None:
+def test_the_image_of_one_container_is_set(scratch: ControlPlane, by_argument: tools.Call, web: Object) -> None:
     """The other stays; no container is added."""
     update = {**WEB, "action": "update_image", "approved": True}
     said, _ = answered(by_argument("k8s_patch", **update, container="side-car", image="envoy:2@sha256:" + "a" * 64))
     assert (said["container"], said["result"]) == ("side-car", "patched")
-    images = [each["image"] for each in stored(plane)["spec"]["template"]["spec"]["containers"]]
+    images = [each["image"] for each in stored(scratch)["spec"]["template"]["spec"]["containers"]]
     assert images == ["shop/web:1", "envoy:2@sha256:" + "a" * 64]
     added = by_argument("k8s_patch", **update, container="spy", image="spy:1")
     assert clients.whole(added).startswith("ERROR: ValueError:\n") and "has no container 'spy'" in clients.whole(added)
-    assert len(stored(plane)["spec"]["template"]["spec"]["containers"]) == 2
+    assert len(stored(scratch)["spec"]["template"]["spec"]["containers"]) == 2
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "DaemonSet"])
-def test_a_workload_is_restarted(kind: str, plane: ControlPlane, writer: Writer, by_argument: tools.Call) -> None:
+def test_a_workload_is_restarted(kind: str, scratch: ControlPlane, writer: Writer, by_argument: tools.Call) -> None:
     """By kubectl's annotation."""
-    made = workload(kind, "again")
+    made = workload(kind, "gate-again")
     writer.create(made)
     try:
         plural = f"{kind.lower()}s"
-        restart = {"namespace": "default", **APPS, "plural": plural, "name": "again", "action": "rollout_restart"}
+        restart = {"namespace": "default", **APPS, "plural": plural, "name": "gate-again", "action": "rollout_restart"}
         said, _ = answered(by_argument("k8s_patch", **restart, approved=True))
-        assert said["explain"] == f"Restarts {kind} default/again: its pods are replaced, some at a time."
-        template = stored(plane, f"{plural} again")["spec"]["template"]
+        assert said["explain"] == f"Restarts {kind} default/gate-again: its pods are replaced, some at a time."
+        template = stored(scratch, f"{plural} gate-again")["spec"]["template"]
         assert list(template["metadata"]["annotations"]) == ["kubectl.kubernetes.io/restartedAt"]
     finally:
         writer.delete(made, now=True)
 
 
-def test_an_object_is_deleted(plane: ControlPlane, writer: Writer, by_argument: tools.Call) -> None:
+def test_an_object_is_deleted(scratch: ControlPlane, writer: Writer, by_argument: tools.Call) -> None:
     """One, by its name; a second time there is none."""
     port = {"port": 80}
-    for name in ("one", "two"):
+    for name in ("gate-one", "gate-two"):
         metadata = {"name": name, "namespace": "default"}
         writer.create({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"ports": [port]}})
     service = {"namespace": "default", "group": "", "version": "v1", "plural": "services", "approved": True}
-    said, _ = answered(by_argument("k8s_delete", **service, name="one"))
-    explain = "Deletes Service default/one, and in the background what it owns."
+    said, _ = answered(by_argument("k8s_delete", **service, name="gate-one"))
+    explain = "Deletes Service default/gate-one, and in the background what it owns."
     assert said == {"result": "deleted", "action": "delete", "explain": explain}
-    assert "service/one\n" not in tools.typed_by_kubectl(plane.kubeconfig, "get", "services", "-o", "name")
-    gone = by_argument("k8s_delete", **service, name="one")
+    assert "service/gate-one\n" not in tools.typed_by_kubectl(scratch.kubeconfig, "get", "services", "-o", "name")
+    gone = by_argument("k8s_delete", **service, name="gate-one")
     assert gone.is_error and clients.whole(gone).startswith("ERROR: NotFoundException:\n")
-    assert stored(plane, "service two")
+    assert stored(scratch, "service gate-two")
 
 
 def test_what_only_a_person_can_override_is_blocked(
-    plane: ControlPlane, writer: Writer, by_argument: tools.Call, web: Object
+    scratch: ControlPlane, writer: Writer, by_argument: tools.Call, web: Object
 ) -> None:
     """A deletion that takes down what runs needs a reason, which no argument gives."""
     writer.write_status(web, {"replicas": 3, "readyReplicas": 3, "availableReplicas": 3, "updatedReplicas": 3})
     result = by_argument("k8s_delete", **WEB, approved=True)
     assert result.is_error and clients.whole(result).startswith("BLOCKED: plan p-")
     assert "NO_DESTRUCTIVE_SHORTCUTS" in clients.whole(result)
-    assert stored(plane)
+    assert stored(scratch)
 
 
 @pytest.mark.parametrize("approved", [None, False])
 def test_without_approval_nothing_is_sent(
-    approved: bool | None, plane: ControlPlane, by_argument: tools.Call, web: Object
+    approved: bool | None, scratch: ControlPlane, by_argument: tools.Call, web: Object
 ) -> None:
     """Not even a dry run; the model is told what is missing."""
     for tool, arguments in (("k8s_patch", {**SCALE, "replicas": 9}), ("k8s_delete", WEB)):
         result = by_argument(tool, **arguments, approved=approved)
         assert result.is_error and clients.whole(result).startswith("BLOCKED: approval required")
-    assert stored(plane)["spec"]["replicas"] == 3
+    assert stored(scratch)["spec"]["replicas"] == 3
 
 
-def test_other_tools_take_the_argument_too(plane: ControlPlane, by_argument: tools.Call, web: Object) -> None:
+def test_other_tools_take_the_argument_too(scratch: ControlPlane, by_argument: tools.Call, web: Object) -> None:
     """Scripts and kubectl's tools; without it they are tried, and nothing is changed."""
-    script = "k8s.scale('deployments/web', 7, namespace='default').spec.replicas"
+    script = "k8s.scale('deployments/gate', 7, namespace='default').spec.replicas"
     tried = tools.text(by_argument("evaluate_script", script=script))
     assert tried.startswith("7\n") and "argument approved=true" in tried
-    scale = {"deploymentName": "web", "replicas": 8}
+    scale = {"deploymentName": "gate", "replicas": 8}
     assert "the argument approved=true" in tools.text(by_argument("kubectl_scale_deployment", **scale))
-    assert stored(plane)["spec"]["replicas"] == 3
+    assert stored(scratch)["spec"]["replicas"] == 3
     assert "and applied" in tools.text(by_argument("evaluate_script", script=script, approved=True))
-    assert stored(plane)["spec"]["replicas"] == 7
+    assert stored(scratch)["spec"]["replicas"] == 7
     assert "and applied" in tools.text(by_argument("kubectl_scale_deployment", **scale, approved=True))
-    assert stored(plane)["spec"]["replicas"] == 8
+    assert stored(scratch)["spec"]["replicas"] == 8
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_a_person_is_asked_and_approved_says_nothing(
-    mode: str, plane: ControlPlane, tmp_path: Path, web: Object
+    mode: str, scratch: ControlPlane, tmp_path: Path, web: Object
 ) -> None:
     """In both eras of the protocol, with the argument and without it; a client that asks nobody changes nothing."""
     answers = iter(["decline", "approve", "approve"])
@@ -489,32 +483,32 @@ def test_a_person_is_asked_and_approved_says_nothing(
         questions.append(params.message)
         return mcp_types.ElicitResult(action="accept", content={"decision": next(answers), "reason": "because"})
 
-    with served(plane, tmp_path, 'writes = "plan"', mode, asked) as call:
+    with served(scratch, tmp_path, 'writes = "plan"', mode, asked) as call:
         declined = clients.whole(call("k8s_patch", **SCALE, replicas=4, approved=True))
         assert "because; nothing was changed" in declined and "patched" not in declined
-        assert stored(plane)["spec"]["replicas"] == 3
+        assert stored(scratch)["spec"]["replicas"] == 3
         said, plan = answered(call("k8s_patch", **SCALE, replicas=5, approved=True))
         assert said["result"] == "patched" and "and applied" in plan
-        assert stored(plane)["spec"]["replicas"] == 5
+        assert stored(scratch)["spec"]["replicas"] == 5
         answered(call("k8s_patch", **SCALE, replicas=6))
-        assert stored(plane)["spec"]["replicas"] == 6
+        assert stored(scratch)["spec"]["replicas"] == 6
     assert len(questions) == 3 and all("spec.replicas" in question for question in questions)
-    with served(plane, tmp_path, 'writes = "plan"', mode) as call:
+    with served(scratch, tmp_path, 'writes = "plan"', mode) as call:
         said, plan = answered(call("k8s_patch", **SCALE, replicas=7, approved=True))
         assert said["result"] == "planned" and "nothing is changed yet" in plan
-    assert stored(plane)["spec"]["replicas"] == 6
+    assert stored(scratch)["spec"]["replicas"] == 6
 
 
-def test_writes_that_need_no_plan_are_sent_at_once(plane: ControlPlane, tmp_path: Path, web: Object) -> None:
+def test_writes_that_need_no_plan_are_sent_at_once(scratch: ControlPlane, tmp_path: Path, web: Object) -> None:
     """Unless approval is by argument, which is then needed as well."""
-    with served(plane, tmp_path, 'writes = "direct"') as call:
+    with served(scratch, tmp_path, 'writes = "direct"') as call:
         said, rest = answered(call("k8s_patch", **SCALE, replicas=4))
         assert (said["result"], rest) == ("patched", "")
-    with served(plane, tmp_path, 'writes = "direct"\napproval = "argument"') as call:
+    with served(scratch, tmp_path, 'writes = "direct"\napproval = "argument"') as call:
         assert clients.whole(call("k8s_patch", **SCALE, replicas=5)).startswith("BLOCKED: approval required")
-        assert stored(plane)["spec"]["replicas"] == 4
+        assert stored(scratch)["spec"]["replicas"] == 4
         answered(call("k8s_patch", **SCALE, replicas=5, approved=True))
-    assert stored(plane)["spec"]["replicas"] == 5
+    assert stored(scratch)["spec"]["replicas"] == 5
 
 
 POLICIES: Final[dict[str, tuple[str, str]]] = {
@@ -528,36 +522,36 @@ POLICIES: Final[dict[str, tuple[str, str]]] = {
 
 
 @pytest.mark.parametrize("case", POLICIES)
-def test_what_the_policy_refuses_is_blocked(case: str, plane: ControlPlane, tmp_path: Path, web: Object) -> None:
+def test_what_the_policy_refuses_is_blocked(case: str, scratch: ControlPlane, tmp_path: Path, web: Object) -> None:
     """In the policy's words, whoever approves."""
     policy, reason = POLICIES[case]
-    with served(plane, tmp_path, f'writes = "plan"\napproval = "argument"\n{policy}') as call:
+    with served(scratch, tmp_path, f'writes = "plan"\napproval = "argument"\n{policy}') as call:
         result = call("k8s_patch", **SCALE, replicas=5, approved=True)
     assert result.is_error and clients.whole(result).startswith("BLOCKED: ") and reason in clients.whole(result)
-    assert stored(plane)["spec"]["replicas"] == 3
+    assert stored(scratch)["spec"]["replicas"] == 3
 
 
-def test_two_approvals_are_more_than_one_argument(plane: ControlPlane, tmp_path: Path, web: Object) -> None:
+def test_two_approvals_are_more_than_one_argument(scratch: ControlPlane, tmp_path: Path, web: Object) -> None:
     """Whoever calls is one of them at most, and nothing is applied."""
     rule = '[[write_policy.approvals]]\nnamespaces = ["default"]\ncount = 2'
-    with served(plane, tmp_path, f'writes = "plan"\napproval = "argument"\n{rule}') as call:
+    with served(scratch, tmp_path, f'writes = "plan"\napproval = "argument"\n{rule}') as call:
         result = call("k8s_patch", **SCALE, replicas=5, approved=True)
     assert '"patched"' not in clients.whole(result)
-    assert stored(plane)["spec"]["replicas"] == 3
+    assert stored(scratch)["spec"]["replicas"] == 3
 
 
 def test_warnings_of_the_api_server_stand_under_the_result(
-    plane: ControlPlane, writer: Writer, by_argument: tools.Call
+    scratch: ControlPlane, writer: Writer, by_argument: tools.Call
 ) -> None:
     """Marked as its words, and the result of the dry run is gone."""
-    made = workload("Deployment", "twice", replicas=1)
+    made = workload("Deployment", "gate-twice", replicas=1)
     made["spec"]["template"]["spec"]["containers"][0]["env"] = [
         {"name": "A", "value": "1"},
         {"name": "A", "value": "2"},
     ]
     writer.create(made)
     try:
-        update = {**DEPLOYMENT, "name": "twice", "action": "update_image", "container": "c", "image": "shop/web:2"}
+        update = {**DEPLOYMENT, "name": "gate-twice", "action": "update_image", "container": "c", "image": "shop/web:2"}
         said, rest = answered(by_argument("k8s_patch", **update, approved=True))
     finally:
         writer.delete(made, now=True)

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from tests.kit import clients, paths, tools, trails
-from tests.kit.controlplane import writer
 from tests.kit.controlplane.fixture import facts
 from tests.kit.controlplane.server import ControlPlane
+from tests.kit.controlplane.writer import Writer
 
 DEMO = paths.ROOT / "src/kubescript/cli/demo.tar.gz"
 
@@ -40,24 +40,34 @@ SERVICES = [
 ]  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def writer(scratch: ControlPlane) -> Writer:
+    return Writer(scratch.kubeconfig)
+
+
+@pytest.fixture(scope="module")
+def of_scratch(scratch: ControlPlane) -> Iterator[tools.Call]:
+    with tools.calling("--kubeconfig", str(scratch.kubeconfig)) as made:
+        yield made
+
+
 @pytest.fixture
-def served(kubeconfig: Path) -> Iterator[None]:
+def served(writer: Writer) -> Iterator[None]:
     """Services as kubectl knows them, with and without names, ports and a load balancer."""
-    made = writer.Writer(kubeconfig)
     for each in SERVICES:
-        made.create(each)
+        writer.create(each)
     yield
     for each in SERVICES:
-        made.delete(each)
+        writer.delete(each)
 
 
 @pytest.mark.usefixtures("served")
-def test_the_services_are_those_of_kubectl(call: tools.Call, kubeconfig: Path) -> None:
+def test_the_services_are_those_of_kubectl(of_scratch: tools.Call, scratch: ControlPlane) -> None:
     """With a path in place of the API server's address, which scripts never learn."""
-    printed = tools.typed_by_kubectl(kubeconfig, "cluster-info")
+    printed = tools.typed_by_kubectl(scratch.kubeconfig, "cluster-info")
     lines = [line for line in printed.splitlines() if "is running at" in line]
     url = lines[0].split()[-1]
-    answer = tools.text(call("kubectl_cluster_info")).splitlines()
+    answer = tools.text(of_scratch("kubectl_cluster_info")).splitlines()
     assert answer[0] == "Kubernetes control plane of test: v1.36.3"
     assert answer[1 : 1 + len(SERVICES)] == [line.replace(url, "").rstrip() for line in lines[1:]]
     assert url not in "\n".join(answer)
@@ -97,13 +107,12 @@ FAILING = {
 }  # fmt: skip
 
 
-def test_a_failing_pod_of_the_system_is_unhealthy(call: tools.Call, kubeconfig: Path) -> None:
+def test_a_failing_pod_of_the_system_is_unhealthy(of_scratch: tools.Call, writer: Writer) -> None:
     """Such as the DNS that everything else needs."""
-    made = writer.Writer(kubeconfig)
-    made.create(FAILING)
-    text = tools.text(call("kubectl_cluster_info"))
-    made.delete(FAILING, now=True)
-    assert text.endswith("; kube-system/dns-failing CrashLoopBackOff")
+    writer.create(FAILING)
+    text = tools.text(of_scratch("kubectl_cluster_info"))
+    writer.delete(FAILING, now=True)
+    assert re.search(r"^unhealthy: .*\bkube-system/dns-failing CrashLoopBackOff", text, re.MULTILINE), text
 
 
 def test_the_dump_is_the_whole_cluster_on_a_page(call: tools.Call) -> None:

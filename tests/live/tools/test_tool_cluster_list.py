@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from tests.kit import clients, paths, tools
+from tests.kit import clients, listener, paths, tools
 from tests.kit.controlplane.fixture import facts
 from tests.kit.controlplane.server import ControlPlane
-from tests.live.scripts import test_contexts
 
 CONFIG = """
 kubeconfig = "{kubeconfig}"
@@ -38,20 +40,30 @@ def call(kubeconfig: Path, control_plane: ControlPlane, tmp_path_factory: pytest
     folder = tmp_path_factory.mktemp("clusters")
     control_plane.kubeconfig_for("passer-by")
     live = {"server": control_plane.url, "certificate-authority": str(kubeconfig.parent / "ca.crt")}
-    silent = test_contexts.Odd(test_contexts.silent)
-    contexts = test_contexts.write(
-        folder / "kubeconfig",
-        test_contexts.entry("prod-eu", live, _user(kubeconfig.parent, "admin")),
-        test_contexts.entry("stranger", live, _user(kubeconfig.parent, "passer-by")),
-        test_contexts.entry("wrong", live, {"token": "not-the-token"}),
-        test_contexts.entry("dead", {"server": f"http://127.0.0.1:{clients.free_port()}"}, {}),
-        test_contexts.entry("silent", {"server": silent.url}, {}),
-    )
+    silent = listener.Listener(_read)
+    contexts: dict[str, tuple[dict[str, str], dict[str, str]]] = {
+        "prod-eu": (live, _user(kubeconfig.parent, "admin")),
+        "stranger": (live, _user(kubeconfig.parent, "passer-by")),
+        "wrong": (live, {"token": "not-the-token"}),
+        "dead": ({"server": f"http://127.0.0.1:{clients.free_port()}"}, {}),
+        "silent": ({"server": f"http://127.0.0.1:{silent.port}"}, {}),
+    }
+    written = {
+        "clusters": [{"name": name, "cluster": server} for name, (server, _) in contexts.items()],
+        "users": [{"name": name, "user": user} for name, (_, user) in contexts.items()],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}} for name in contexts],
+    }
+    (folder / "kubeconfig").write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "Config", **written}))
     config = folder / "kubescript.toml"
-    config.write_text(CONFIG.format(kubeconfig=contexts, demo=DEMO))
-    with tools.calling("--config", str(config)) as made:
+    config.write_text(CONFIG.format(kubeconfig=folder / "kubeconfig", demo=DEMO))
+    with contextlib.closing(silent), tools.calling("--config", str(config)) as made:
         yield made
-    silent.close()
+
+
+def _read(sock: socket.socket) -> None:
+    """Takes the request and says nothing, until the other side hangs up."""
+    while sock.recv(65_536):
+        pass
 
 
 def _user(folder: Path, name: str) -> dict[str, str]:

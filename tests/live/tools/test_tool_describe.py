@@ -13,9 +13,7 @@ from typing import Any
 import pytest
 
 from tests.kit import clients, tools, trails
-from tests.kit.controlplane import fixture
 from tests.kit.controlplane.fixture import described, facts
-from tests.kit.controlplane.server import ControlPlane
 
 ON_THE_CONTRACT = (
     *("pod", "node", "service", "deployment", "configmap", "secret", "serviceaccount"),
@@ -72,12 +70,9 @@ before 1.34; other kinds than those above are described field by field; of Secre
 
 
 @pytest.fixture(scope="module")
-def kubeconfig() -> Iterator[Path]:
-    """A cluster of its own: other tests count the pods of theirs."""
-    with ControlPlane() as plane:
-        fixture.load(plane.kubeconfig)
-        described.load(plane.kubeconfig)
-        yield plane.kubeconfig
+def kubeconfig(printed_cluster: Path) -> Path:
+    """It has the objects that fill every field, too."""
+    return printed_cluster
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +108,8 @@ def of_kind(kubeconfig: Path, kind: str) -> list[tuple[str, str]]:
     """Namespace and name of the objects of a kind, those that fill every field first."""
     found = json.loads(tools.typed_by_kubectl(kubeconfig, "get", kind, "-A", "-o", "json"))["items"]
     places = [(each["metadata"].get("namespace", ""), each["metadata"]["name"]) for each in found]
-    places = [place for place in places if place[1] not in {described.BUSY, described.LONG, "endless"}]
+    left_out = ("printed-", described.BUSY, described.LONG, "endless")
+    places = [place for place in places if not place[1].startswith(left_out)]
     full = [
         place for place in places if described.NAMESPACE in place[0] + place[1] or place[1] in ("tainted", "nobody")
     ]
@@ -124,6 +120,18 @@ def of_kind(kubeconfig: Path, kind: str) -> list[tuple[str, str]]:
 
 def by_kubectl(kubeconfig: Path, kind: str, namespace: str, name: str) -> str:
     return tools.typed_by_kubectl(kubeconfig, "describe", kind, name, *(["-n", namespace] if namespace else []))
+
+
+def all_by_kubectl(kubeconfig: Path, kind: str, places: list[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Each of several objects, with one command for each namespace."""
+    found: dict[tuple[str, str], str] = {}
+    for namespace in dict.fromkeys(namespace for namespace, _ in places):
+        names = [name for place, name in places if place == namespace]
+        # Events are left out of several objects unless they are asked for.
+        words = ["describe", kind, *names, "--show-events=true", *(["-n", namespace] if namespace else [])]
+        printed = re.split(r"\n\n(?=Name: )", tools.typed_by_kubectl(kubeconfig, *words))
+        found |= {(namespace, name): text for name, text in zip(names, printed, strict=True)}
+    return found
 
 
 def ask(call: tools.Call, kind: str, namespace: str, name: str) -> str:
@@ -141,8 +149,8 @@ def test_a_kind_is_described_as_kubectl_describes_it(call: tools.Call, kubeconfi
     """Same titles, fields and tables, but for the differences that are listed above."""
     places = of_kind(kubeconfig, kind)
     assert places
-    for namespace, name in places:
-        theirs = lines(by_kubectl(kubeconfig, kind, namespace, name), ours=False)
+    for (namespace, name), printed in all_by_kubectl(kubeconfig, kind, places).items():
+        theirs = lines(printed, ours=False)
         ours = lines(ask(call, kind, namespace, name), ours=True)
         assert ours == theirs, "\n".join(difflib.unified_diff(theirs, ours, "kubectl", "ours", n=0, lineterm=""))
 
@@ -359,10 +367,9 @@ def test_several_contexts(kubeconfig: Path, tmp_path: Path) -> None:
     assert unknown.is_error and "elsewhere" in clients.whole(unknown)
 
 
-def test_a_snapshot(tmp_path: Path) -> None:
+def test_a_snapshot(saved_without_secrets: Path) -> None:
     """Every kind of the contract is described from a saved cluster too; this one has no Secrets."""
-    saved = tools.saved_without_secrets(tmp_path)
-    with tools.calling("--snapshot", str(saved), toolsets="kubectl,code") as call:
+    with tools.calling("--snapshot", str(saved_without_secrets), toolsets="kubectl,code") as call:
         assert "not captured" in clients.whole(call("kubectl_describe", resource="secret", name="a", namespace="shop"))
         for kind in {*ON_THE_CONTRACT, "certificates"} - {"secret"}:
             script = f"[[x.metadata.namespace, x.metadata.name] for x in k8s.get({kind!r})][:3]"

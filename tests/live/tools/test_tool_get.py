@@ -6,7 +6,6 @@ import functools
 import json
 import re
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,10 @@ import yaml
 from hypothesis import strategies
 
 from kubescript.worker.tools import yaml_text
-from tests.kit import clients, printed, tools
+from tests.kit import clients, tools
 from tests.kit.controlplane import writer
 from tests.kit.controlplane.fixture import facts
+from tests.kit.controlplane.server import ControlPlane
 
 # Where the kinds of the contract have objects, and no more of them than are shown.
 KINDS = {
@@ -48,10 +48,9 @@ OTHERS = {"gadgets": "default", "netpol": "payments", "sc": "", "crd": "", "endp
 
 
 @pytest.fixture(scope="module")
-def live(kubeconfig: Path) -> Iterator[Path]:
+def live(printed_cluster: Path) -> Path:
     """A cluster with objects in every state that a column tells."""
-    with printed.stored(kubeconfig):
-        yield kubeconfig
+    return printed_cluster
 
 
 @pytest.fixture(scope="module")
@@ -167,36 +166,36 @@ MANY = 620
 
 
 @pytest.fixture(scope="module")
-def crowded(live: Path) -> Iterator[Path]:
-    """More objects of a kind than one list is asked for."""
-    target = writer.Writer(live)
+def crowded(scratch: ControlPlane, namespace: str) -> Path:
+    """A cluster with more objects of a kind than one list is asked for; other tests have none of this kind."""
+    other = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"other-{namespace}"}}
     made = [
         {
             "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {"name": f"many-{number}", "namespace": ("shop", "payments")[number % 2]},
+            "kind": "PodTemplate",
+            "metadata": {"name": f"many-{number}", "namespace": (namespace, f"other-{namespace}")[number % 2]},
+            "template": {"spec": {"containers": [{"name": "c", "image": "i"}]}},
         }
         for number in range(MANY)
     ]
-    target.create_all([made])
-    yield live
-    with ThreadPoolExecutor(writer.THREADS) as pool:
-        list(pool.map(target.delete, made))
+    writer.Writer(scratch.kubeconfig).create_all([[other], made])
+    return scratch.kubeconfig
 
 
 def test_many_objects_are_listed_by_namespace(crowded: Path, tmp_path: Path) -> None:
     """At the same time, which is faster by far; in one list where the namespaces may not be read. Rows are the same."""
     file = tmp_path / "kubescript.toml"
-    counted = len(tools.typed_by_kubectl(crowded, "get", "cm", "-A", "-o", "name").splitlines())
+    asked = {"resource": "podtemplates", "allNamespaces": True}
+    counted = len(tools.typed_by_kubectl(crowded, "get", "podtemplates", "-A", "-o", "name").splitlines())
     answers = []
     for denied in ("", '[[denied_resources]]\nkind = "Namespace"\n'):
         file.write_text(f'kubeconfig = "{crowded}"\n{denied}')
         with tools.calling("--config", str(file)) as ask:
-            answers.append(rows(clients.text(ask("kubectl_get", resource="cm", allNamespaces=True, output="table"))))
+            answers.append(rows(clients.text(ask("kubectl_get", output="table", **asked))))
             # Behind the answer stands that namespaces could not be listed.
-            text = tools.text(ask("kubectl_get", resource="cm", allNamespaces=True))
-            assert json.JSONDecoder().raw_decode(text)[0]["total"] == counted > MANY
-    typed = rows(tools.typed_by_kubectl(crowded, "get", "cm", "-A"))
+            text = tools.text(ask("kubectl_get", **asked))
+            assert json.JSONDecoder().raw_decode(text)[0]["total"] == counted == MANY
+    typed = rows(tools.typed_by_kubectl(crowded, "get", "podtemplates", "-A"))
     assert [line[:-1] for line in answers[0][:101]] == [line[:-1] for line in answers[1][:101]]
     assert [line[:-1] for line in answers[0][:101]] == [line[:-1] for line in typed[:101]]
 
@@ -442,9 +441,9 @@ def test_a_saved_object_of_no_sense_hides_no_other(tmp_path: Path) -> None:
             assert all(f"odd-{at}" in tools.text(ask("kubectl_get", resource="pods", output=output)) for at in range(5))
 
 
-def test_what_a_snapshot_does_not_hold_is_no_fault_of_a_cluster(tmp_path: Path) -> None:
+def test_what_a_snapshot_does_not_hold_is_no_fault_of_a_cluster(saved_without_secrets: Path) -> None:
     """Nobody is sent to look after an API server; the next call works."""
-    with tools.calling("--snapshot", str(tools.saved_without_secrets(tmp_path))) as ask:
+    with tools.calling("--snapshot", str(saved_without_secrets)) as ask:
         missing = ask("kubectl_get", resource="secrets", namespace="shop")
         assert missing.is_error and "secrets were not captured" in clients.text(missing)
         assert "errorType" not in (missing.meta or {})

@@ -13,8 +13,6 @@ import anyio
 import mcp_types
 import pytest
 import yaml
-from mcp.client import Client
-from mcp.client.stdio import stdio_client
 
 from kubescript.cli import demo
 from tests.kit import clients, helm, tools
@@ -31,16 +29,10 @@ Typed = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """A cluster with releases; one of its own, since other tests count what is in theirs."""
-    with ControlPlane() as started:
-        releases.install(started.kubeconfig, tmp_path_factory.mktemp("helm"))
-        yield started
-
-
-@pytest.fixture(scope="module")
-def cluster(plane: ControlPlane) -> Path:
-    return plane.kubeconfig
+def cluster(scratch: ControlPlane, helm_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cluster with releases, which no other test has."""
+    releases.install(scratch.kubeconfig, tmp_path_factory.mktemp("helm"))
+    return scratch.kubeconfig
 
 
 @pytest.fixture(scope="module")
@@ -274,9 +266,9 @@ def test_each_call_is_on_record_as_what_it_is(cluster: Path, tmp_path: Path) -> 
     assert calls[2]["name"] == "sh.helm.release.v1.web.v4" and calls[2]["namespace"] == NAMESPACE
 
 
-def test_who_may_not_read_secrets_reads_no_releases(plane: ControlPlane) -> None:
+def test_who_may_not_read_secrets_reads_no_releases(scratch: ControlPlane) -> None:
     """RBAC's own sentence comes back."""
-    nobody = plane.kubeconfig_for("nobody-in-particular")
+    nobody = scratch.kubeconfig_for("nobody-in-particular")
     with tools.calling("--kubeconfig", str(nobody), toolsets="helm") as call:
         refused = call("helm_list")
         assert refused.is_error and "secrets is forbidden" in clients.whole(refused), clients.whole(refused)
@@ -293,12 +285,11 @@ repositories:
 def test_repositories_are_named_without_their_credentials(tmp_path: Path) -> None:
     """As `helm repo list` prints them, but for what lets anybody in; without a file there are none."""
     file = tmp_path / "repositories.yaml"
-    server = clients.server(
-        ("--toolsets", "helm", "--snapshot", str(DEMO)), HELM_REPOSITORY_CONFIG=str(file), PYTHONFAULTHANDLER="1"
-    )
+    variables = {"HELM_REPOSITORY_CONFIG": str(file)}
 
     async def ask() -> None:
-        async with Client(stdio_client(server)) as client:
+        flags = ("--toolsets", "helm", "--snapshot", str(DEMO))
+        async with clients.connect("memory", flags, environment=variables) as client:
 
             async def call(**arguments: str) -> mcp_types.CallToolResult:
                 return await client.call_tool("helm_repo_list", arguments)
@@ -328,13 +319,12 @@ def test_a_saved_cluster_with_metadata_of_secrets_lists_releases() -> None:
         assert (name, namespace, revision, status, chart) == ("storefront", "shop", "5", "deployed", "(unreadable)")
 
 
-@pytest.mark.parametrize(("tool", "given"), [("helm_list", {}), ("helm_status", {"releaseName": "web"})])
-def test_a_saved_cluster_without_secrets_has_no_releases(tool: str, given: dict[str, str], tmp_path: Path) -> None:
+def test_a_saved_cluster_without_secrets_has_no_releases(saved_without_secrets: Path) -> None:
     """The answer says why, without the path that the tool asked for."""
-    folder = tools.saved_without_secrets(tmp_path)
-    with tools.calling("--snapshot", str(folder), toolsets="helm") as saved:
-        refused = saved(tool, **given)
-        assert refused.is_error
-        assert "Helm keeps its releases in Secrets, which this saved cluster does not hold" in clients.whole(refused)
-        assert "/apis/" not in clients.whole(refused)
+    with tools.calling("--snapshot", str(saved_without_secrets), toolsets="helm") as saved:
+        for refused in (saved("helm_list"), saved("helm_status", releaseName="web")):
+            said = clients.whole(refused)
+            assert refused.is_error
+            assert "Helm keeps its releases in Secrets, which this saved cluster does not hold" in said
+            assert "/apis/" not in said
         assert not saved("helm_repo_list").is_error

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,9 +9,10 @@ from typing import Any
 import pytest
 
 from kubescript_safety.controlplane import kubelets
-from tests.kit import clients, tools, trails
+from tests.kit import clients, commands, tools, trails
 from tests.kit.controlplane import cluster, logs, writer
 from tests.kit.controlplane.fixture import facts
+from tests.kit.controlplane.server import ControlPlane
 
 LINES = logs.EARLY + logs.LATE
 """What each container of the fixture wrote."""
@@ -146,48 +145,52 @@ def test_follow_is_refused(call: tools.Call) -> None:
     assert refused(call, pod="orders", follow=True) == "follow is disabled for safety; use lines and since"
 
 
-LONG_LINES = "\n".join(f"line {number} " + "x" * 150 for number in range(1_000))
-SHORT_LINES = "\n".join(f"line {number}" for number in range(1_000))
+LOGS = {
+    "bytes": "\n".join(f"line {number} " + "x" * 150 for number in range(1_000)),
+    "lines": "\n".join(f"line {number}" for number in range(1_000)),
+}
+"""By the name of the pod, which is what they have too much of."""
 
 
-@contextlib.contextmanager
-def chatty(kubeconfig: Path, text: str) -> Iterator[str]:
-    """A pod whose log fits in no answer."""
+@pytest.fixture(scope="module")
+def chatty(scratch: ControlPlane, namespace: str) -> Iterator[tools.Call]:
+    """A server of a cluster with pods whose logs fit in no answer, named as LOGS names them."""
     status = {"name": "app", "image": "a", "imageID": "", "ready": True, "restartCount": 0, "state": {"running": {}}}
-    pod = {
-        "apiVersion": "v1", "kind": "Pod",
-        "metadata": {"name": "chatty", "namespace": "default", "annotations": {kubelets.ANNOTATION: text}},
-        "spec": {"nodeName": "node-a2", "containers": [{"name": "app", "image": "a"}]},
-        "status": {"phase": "Running", "containerStatuses": [status]},
-    }  # fmt: skip
-    made = writer.Writer(kubeconfig)
-    made.create(pod)
-    try:
-        yield "chatty"
-    finally:
-        made.delete(pod, now=True)
+    answers = {
+        "addresses": [{"type": "Hostname", "address": namespace}],
+        "conditions": [{"type": "Ready", "status": "True"}],
+    }
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": namespace}, "status": answers}
+    pods = [
+        {
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "namespace": namespace, "annotations": {kubelets.ANNOTATION: text}},
+            "spec": {"nodeName": namespace, "containers": [{"name": "app", "image": "a"}]},
+            "status": {"phase": "Running", "containerStatuses": [status]},
+        }
+        for name, text in LOGS.items()
+    ]  # fmt: skip
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": namespace}}
+    writer.Writer(scratch.kubeconfig).create_all([[node, account], pods])
+    with tools.calling("--kubeconfig", str(scratch.kubeconfig)) as made:
+        yield made
 
 
-@pytest.mark.parametrize("text", [LONG_LINES, SHORT_LINES], ids=["bytes", "lines"])
-def test_of_a_long_log_the_newest_lines_stay(text: str, call: tools.Call, kubeconfig: Path) -> None:
+@pytest.mark.parametrize("pod", LOGS)
+def test_of_a_long_log_the_newest_lines_stay(pod: str, chatty: tools.Call, namespace: str) -> None:
     """An answer that is full, of bytes or of lines, loses old lines and not new ones, and says so."""
-    with chatty(kubeconfig, text) as pod:
-        whole = tools.text(call("kubectl_logs", pod=pod, lines=1000))
-    head, lines = parts(whole)
-    assert (
-        head
-        == f"default/chatty: the last {len(lines)} lines, no more fit in an answer; for others give since, container or previous"
-    )
+    head, lines = parts(tools.text(chatty("kubectl_logs", pod=pod, namespace=namespace, lines=1000)))
+    more = "no more fit in an answer; for others give since, container or previous"
+    assert head == f"{namespace}/{pod}: the last {len(lines)} lines, {more}"
     assert 300 < len(lines) < 500
-    assert lines == text.splitlines()[-len(lines) :]
+    assert lines == LOGS[pod].splitlines()[-len(lines) :]
 
 
 def test_a_snapshot_has_the_logs_that_were_saved(kubeconfig: Path, tmp_path: Path) -> None:
     """As the cluster had them; of a log that was not saved it says that."""
     (pod, *_) = pods(kubeconfig, "orders")
     out = tmp_path / "saved"
-    command = [clients.KUBESCRIPT, "snapshot", str(out), "--logs", "20", "--kubeconfig", str(kubeconfig)]
-    subprocess.run(command, check=True, timeout=120, capture_output=True)
+    commands.run("snapshot", str(out), "--logs", "20", "--kubeconfig", str(kubeconfig)).check_returncode()
     printed = tools.typed_by_kubectl(kubeconfig, "logs", "-n", "shop", pod, "--tail", "3").splitlines()
     with tools.calling("--snapshot", str(out)) as call:
         assert parts(tools.text(call("kubectl_logs", pod=pod, namespace="shop", lines=3)))[1] == printed

@@ -21,10 +21,10 @@ import pytest
 from mcp import MCPError
 
 from tests.kit import clients, patience, plan_mode, tools, trails
+from tests.kit.api_server import CHUNKED, Server, whole
+from tests.kit.api_server import kubeconfig as kubeconfig_of
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Object, Writer
-from tests.unit.kubescript.cluster.test_api_server_misbehaves import CHUNKED, Server, whole
-from tests.unit.kubescript.cluster.test_api_server_misbehaves import kubeconfig as kubeconfig_of
 
 READY = {"replicas": 3, "updatedReplicas": 3, "readyReplicas": 3, "availableReplicas": 3}
 QUOTA = 'pods "web-1" is forbidden: exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3'
@@ -52,20 +52,18 @@ def autoscaler(name: str) -> Object:
 
 
 @pytest.fixture(scope="module")
-def plane() -> Iterator[ControlPlane]:
-    """A server of its own: the other tests count what is in the shared one."""
-    with ControlPlane() as made:
-        yield made
+def writer(scratch: ControlPlane) -> Writer:
+    return Writer(scratch.kubeconfig)
+
+
+def direct(plane: ControlPlane) -> tuple[str, ...]:
+    """The flags of a server that writes there at once."""
+    return ("--kubeconfig", str(plane.kubeconfig), "--writes", "direct")
 
 
 @pytest.fixture(scope="module")
-def writer(plane: ControlPlane) -> Writer:
-    return Writer(plane.kubeconfig)
-
-
-@pytest.fixture(scope="module")
-def call(plane: ControlPlane) -> Iterator[tools.Call]:
-    with tools.calling("--kubeconfig", str(plane.kubeconfig), "--writes", "direct", toolsets="kubectl,code") as made:
+def call(scratch: ControlPlane) -> Iterator[tools.Call]:
+    with tools.calling(*direct(scratch), toolsets="kubectl,code") as made:
         yield made
 
 
@@ -81,9 +79,9 @@ def web(writer: Writer) -> Iterator[Object]:
             writer.delete(each, now=True)
 
 
-def stored(plane: ControlPlane, what: str) -> Any:
+def stored(scratch: ControlPlane, what: str) -> Any:
     """An object as the real kubectl reads it."""
-    return json.loads(tools.typed_by_kubectl(plane.kubeconfig, "get", *what.split(), "-o", "json"))
+    return json.loads(tools.typed_by_kubectl(scratch.kubeconfig, "get", *what.split(), "-o", "json"))
 
 
 def script(call: tools.Call, text: str) -> str:
@@ -109,23 +107,23 @@ def later(*steps: Callable[[], None], pause: float = 0.5) -> Iterator[None]:
 # --- what is sent ---
 
 
-def test_a_deployment_is_scaled(plane: ControlPlane, call: tools.Call, web: Object) -> None:
+def test_a_deployment_is_scaled(scratch: ControlPlane, call: tools.Call, web: Object) -> None:
     """The answer says what it was and what it is; the same again sends nothing."""
     assert tools.text(call("kubectl_scale_deployment", deploymentName="web", replicas=5)) == (
         "deployment default/web: replicas 3 → 5; ready so far: 3"
     )
-    now = stored(plane, "deployment web")
+    now = stored(scratch, "deployment web")
     assert now["spec"]["replicas"] == 5
     again = call("kubectl_scale_deployment", deploymentName="web", replicas=5.0, namespace="default")
     assert tools.text(again) == "deployment default/web has 5 replicas already, so nothing was sent; ready so far: 3"
-    assert stored(plane, "deployment web")["metadata"]["resourceVersion"] == now["metadata"]["resourceVersion"]
+    assert stored(scratch, "deployment web")["metadata"]["resourceVersion"] == now["metadata"]["resourceVersion"]
 
 
-def test_a_deployment_is_restarted_as_kubectl_restarts_it(plane: ControlPlane, call: tools.Call, web: Object) -> None:
+def test_a_deployment_is_restarted_as_kubectl_restarts_it(scratch: ControlPlane, call: tools.Call, web: Object) -> None:
     """The template gets the annotation that kubectl writes, and nothing else changes."""
-    before = stored(plane, "deployment web")["spec"]
+    before = stored(scratch, "deployment web")["spec"]
     told = tools.text(call("kubectl_restart_deployment", deploymentName="web"))
-    after = stored(plane, "deployment web")["spec"]
+    after = stored(scratch, "deployment web")["spec"]
     at = after["template"]["metadata"].pop("annotations")
     assert (
         told
@@ -134,11 +132,11 @@ def test_a_deployment_is_restarted_as_kubectl_restarts_it(plane: ControlPlane, c
     assert before["template"]["metadata"].pop("annotations", None) is None
     assert before == after
     time.sleep(1.1)  # kubectl refuses a second restart in the same second
-    tools.typed_by_kubectl(plane.kubeconfig, "rollout", "restart", "deployment/web")
-    assert stored(plane, "deployment web")["spec"]["template"]["metadata"]["annotations"].keys() == at.keys()
+    tools.typed_by_kubectl(scratch.kubeconfig, "rollout", "restart", "deployment/web")
+    assert stored(scratch, "deployment web")["spec"]["template"]["metadata"]["annotations"].keys() == at.keys()
 
 
-def test_the_bounds_of_an_hpa_are_changed(plane: ControlPlane, call: tools.Call, web: Object) -> None:
+def test_the_bounds_of_an_hpa_are_changed(scratch: ControlPlane, call: tools.Call, web: Object) -> None:
     """One bound or both; a bound that is already so is not sent."""
     assert tools.text(call("kubectl_edit_hpa", hpaName="web", minReplicas=3)) == (
         "hpa default/web: bounds 2-5 → 3-5; replicas now: 3"
@@ -146,21 +144,21 @@ def test_the_bounds_of_an_hpa_are_changed(plane: ControlPlane, call: tools.Call,
     assert tools.text(call("kubectl_edit_hpa", hpaName="web", minReplicas=4, maxReplicas=8)) == (
         "hpa default/web: bounds 3-5 → 4-8; replicas now: 3"
     )
-    now = stored(plane, "hpa web")
+    now = stored(scratch, "hpa web")
     assert (now["spec"]["minReplicas"], now["spec"]["maxReplicas"]) == (4, 8)
     assert tools.text(call("kubectl_edit_hpa", hpaName="web", minReplicas=4)) == (
         "hpa default/web has the bounds 4-8 already, so nothing was sent; replicas now: 3"
     )
-    assert stored(plane, "hpa web")["metadata"]["resourceVersion"] == now["metadata"]["resourceVersion"]
+    assert stored(scratch, "hpa web")["metadata"]["resourceVersion"] == now["metadata"]["resourceVersion"]
 
 
 def test_a_write_takes_two_calls_and_sends_the_smallest_patch(
-    plane: ControlPlane, writer: Writer, web: Object, tmp_path: Path
+    scratch: ControlPlane, writer: Writer, web: Object, tmp_path: Path
 ) -> None:
     """A read and a patch, each on record, and the server's own read and dry run before the patch; with `wait` one read
     and one watch more."""
     file = tmp_path / "audit.jsonl"
-    flags = ("--kubeconfig", str(plane.kubeconfig), "--writes", "direct", "--audit", str(file))
+    flags = (*direct(scratch), "--audit", str(file))
     done = {**READY, "replicas": 4, "updatedReplicas": 4, "readyReplicas": 4, "availableReplicas": 4}
     with tools.calling(*flags, toolsets="kubectl") as call:
         tools.text(call("kubectl_scale_deployment", deploymentName="web", replicas=5))
@@ -181,7 +179,7 @@ def test_a_write_takes_two_calls_and_sends_the_smallest_patch(
 
 
 @pytest.mark.parametrize("writes", ["direct", "plan"])
-def test_recorded_writes_are_judged_once_each(plane: ControlPlane, tmp_path: Path, writes: str) -> None:
+def test_recorded_writes_are_judged_once_each(scratch: ControlPlane, tmp_path: Path, writes: str) -> None:
     """A creation and a change, each on record with its dry run or as a dry run alone: other settings permit them, or
     deny them for what the record tells."""
     audit, settings = tmp_path / "audit.jsonl", tmp_path / "config.toml"
@@ -190,7 +188,7 @@ def test_recorded_writes_are_judged_once_each(plane: ControlPlane, tmp_path: Pat
         "run", "-c",
         f"k8s.coreV1().create_namespaced_config_map('default', {body!r})\n"
         f"k8s.coreV1().patch_namespaced_config_map('{body['metadata']['name']}', 'default', {{'data': {{'a': 'c'}}}})",
-        "--kubeconfig", str(plane.kubeconfig), "--writes", writes, "--audit", str(audit),
+        "--kubeconfig", str(scratch.kubeconfig), "--writes", writes, "--audit", str(audit),
     )  # fmt: skip
     assert trails.records(audit, "sent"), done.stdout + done.stderr
     settings.write_text('writes = "plan"\n')
@@ -241,37 +239,37 @@ REFUSED: dict[str, tuple[dict[str, object], str]] = {
 
 @pytest.mark.parametrize(("arguments", "told"), REFUSED.values(), ids=REFUSED)
 def test_what_cannot_be_done_is_told_and_nothing_is_sent(
-    arguments: dict[str, Any], told: str, plane: ControlPlane, call: tools.Call, web: Object
+    arguments: dict[str, Any], told: str, scratch: ControlPlane, call: tools.Call, web: Object
 ) -> None:
     """In a sentence that says what to do instead."""
-    before = [stored(plane, what)["metadata"]["resourceVersion"] for what in ("deployment web", "hpa web")]
+    before = [stored(scratch, what)["metadata"]["resourceVersion"] for what in ("deployment web", "hpa web")]
     refused = call(arguments["tool"], **{name: value for name, value in arguments.items() if name != "tool"})
     assert refused.is_error
     assert clients.text(refused) == told
-    after = [stored(plane, what)["metadata"]["resourceVersion"] for what in ("deployment web", "hpa web")]
+    after = [stored(scratch, what)["metadata"]["resourceVersion"] for what in ("deployment web", "hpa web")]
     assert before == after
 
 
-def test_a_paused_deployment_is_scaled_and_not_restarted(plane: ControlPlane, call: tools.Call, web: Object) -> None:
+def test_a_paused_deployment_is_scaled_and_not_restarted(scratch: ControlPlane, call: tools.Call, web: Object) -> None:
     """As with kubectl, which refuses a restart that would not happen."""
-    tools.typed_by_kubectl(plane.kubeconfig, "rollout", "pause", "deployment/web")
+    tools.typed_by_kubectl(scratch.kubeconfig, "rollout", "pause", "deployment/web")
     refused = call("kubectl_restart_deployment", deploymentName="web")
     assert refused.is_error
     assert "default/web is paused" in clients.text(refused)
-    assert "annotations" not in stored(plane, "deployment web")["spec"]["template"]["metadata"]
+    assert "annotations" not in stored(scratch, "deployment web")["spec"]["template"]["metadata"]
     assert "replicas 3 → 1" in tools.text(call("kubectl_scale_deployment", deploymentName="web", replicas=1))
 
 
 def test_the_writes_are_offered_where_some_cluster_may_be_written_to(
-    plane: ControlPlane, web: Object, tmp_path: Path
+    scratch: ControlPlane, web: Object, tmp_path: Path
 ) -> None:
     """A call for another cluster is denied by that cluster's policy, in its words."""
-    flags = ("--kubeconfig", str(plane.kubeconfig))
+    flags = ("--kubeconfig", str(scratch.kubeconfig))
     with tools.calling(*flags, toolsets="kubectl") as call, pytest.raises(MCPError, match="Unknown tool"):
         call("kubectl_scale_deployment", deploymentName="web", replicas=1)
     config = tmp_path / "kubescript.toml"
     config.write_text(
-        f'kubeconfig = "{plane.kubeconfig}"\n'
+        f'kubeconfig = "{scratch.kubeconfig}"\n'
         '[contexts.open]\ncontext = "test"\nwrites = "direct"\n'
         '[contexts.shut]\ncontext = "test"\n'
     )
@@ -279,7 +277,7 @@ def test_the_writes_are_offered_where_some_cluster_may_be_written_to(
         denied = call("kubectl_scale_deployment", deploymentName="web", replicas=2, cluster="shut")
         assert denied.is_error
         assert "this server is read-only" in clients.text(denied)
-        assert stored(plane, "deployment web")["spec"]["replicas"] == 3
+        assert stored(scratch, "deployment web")["spec"]["replicas"] == 3
         assert "3 → 2" in tools.text(call("kubectl_scale_deployment", deploymentName="web", replicas=2, cluster="open"))
 
 
@@ -332,21 +330,21 @@ PLANNED: dict[str, tuple[str, str]] = {
 
 
 @pytest.fixture(scope="module")
-def plan(plane: ControlPlane) -> Iterator[plan_mode.Planner]:
-    with plan_mode.planner(plane.kubeconfig) as made:
+def plan(scratch: ControlPlane) -> Iterator[plan_mode.Planner]:
+    with plan_mode.planner(scratch.kubeconfig) as made:
         yield made
 
 
 @pytest.mark.parametrize(("call", "told"), PLANNED.values(), ids=PLANNED)
 def test_a_change_that_is_only_planned_is_told_as_that(
-    call: str, told: str, plane: ControlPlane, plan: plan_mode.Planner, web: Object
+    call: str, told: str, scratch: ControlPlane, plan: plan_mode.Planner, web: Object
 ) -> None:
     """And no tool waits for it, since nothing has happened."""
-    before = stored(plane, "deployment web"), stored(plane, "hpa web")
+    before = stored(scratch, "deployment web"), stored(scratch, "hpa web")
     assert plan.value(f"k8s.tools.{call}") == told
     assert len(plan.steps) == ("would" in told or "將" in told)
     assert [call.method for call in plan.calls] == ["GET", "PATCH"][: 1 + len(plan.steps)]
-    assert (stored(plane, "deployment web"), stored(plane, "hpa web")) == before
+    assert (stored(scratch, "deployment web"), stored(scratch, "hpa web")) == before
 
 
 # --- waiting ---
@@ -367,13 +365,13 @@ STATES: dict[str, tuple[Object, str]] = {
 
 @pytest.mark.parametrize(("status", "told"), STATES.values(), ids=STATES)
 def test_a_rollout_is_at_its_end_when_kubectl_says_so(
-    status: Object, told: str, plane: ControlPlane, call: tools.Call, writer: Writer, web: Object
+    status: Object, told: str, scratch: ControlPlane, call: tools.Call, writer: Writer, web: Object
 ) -> None:
     """Each state of a rollout, beside `kubectl rollout status`."""
     tools.text(call("kubectl_scale_deployment", deploymentName="web", replicas=4))
     writer.write_status(web, {"observedGeneration": 2} | status)
     ours = script(call, "kubectl_scale_deployment('web', 4, wait=True, timeout=0)")
-    theirs = tools.typed_by_kubectl(plane.kubeconfig, "rollout", "status", "deployment/web", "--watch=false")
+    theirs = tools.typed_by_kubectl(scratch.kubeconfig, "rollout", "status", "deployment/web", "--watch=false")
     assert told in ours
     assert ("Not finished" not in ours) == ("successfully rolled out" in theirs), theirs
 
@@ -387,7 +385,7 @@ def test_scaling_down_ends_when_the_pods_have_ended(call: tools.Call, writer: Wr
 
 
 def test_a_rollout_that_is_stuck_is_an_error(
-    plane: ControlPlane, call: tools.Call, writer: Writer, web: Object
+    scratch: ControlPlane, call: tools.Call, writer: Writer, web: Object
 ) -> None:
     """As soon as the Deployment says that its own deadline is over, as with kubectl."""
     stuck = {
@@ -406,9 +404,9 @@ def test_a_rollout_that_is_stuck_is_an_error(
 
 
 def test_a_wait_reports_progress_and_outlasts_the_time_of_a_script(
-    plane: ControlPlane, writer: Writer, web: Object, tmp_path: Path
+    scratch: ControlPlane, writer: Writer, web: Object, tmp_path: Path
 ) -> None:
-    """A script may take a second here; the wait takes four, by a watch."""
+    """A script may take a second here; the wait takes more than two, by a watch."""
     config = tmp_path / "kubescript.toml"
     config.write_text("[limits]\ndefault_timeout_ms = 1000\nmax_timeout_ms = 1000\n")
     half = {**READY, "replicas": 4, "updatedReplicas": 4, "observedGeneration": 2}
@@ -419,19 +417,10 @@ def test_a_wait_reports_progress_and_outlasts_the_time_of_a_script(
         heard.append((progress, total, message))
 
     async def run() -> str:
-        flags = (
-            "--toolsets",
-            "kubectl",
-            "--kubeconfig",
-            str(plane.kubeconfig),
-            "--writes",
-            "direct",
-            "--config",
-            str(config),
-        )
-        async with clients.connect("stdio", flags) as client:
+        flags = ("--toolsets", "kubectl", *direct(scratch), "--config", str(config))
+        async with clients.connect("memory", flags) as client:
             arguments = {"deploymentName": "web", "replicas": 4, "wait": True, "timeout": 30}
-            with later(*(functools.partial(writer.write_status, web, step) for step in steps), pause=2):
+            with later(*(functools.partial(writer.write_status, web, step) for step in steps), pause=1.1):
                 done = await client.call_tool("kubectl_scale_deployment", arguments, progress_callback=on_progress)
             return tools.text(done)
 
@@ -440,27 +429,18 @@ def test_a_wait_reports_progress_and_outlasts_the_time_of_a_script(
     assert (3, 4, "deployment default/web: 3 of 4 pods are available") in heard
 
 
-def test_waits_leave_half_of_the_places_to_others(plane: ControlPlane, web: Object, tmp_path: Path) -> None:
+def test_waits_leave_half_of_the_places_to_others(scratch: ControlPlane, web: Object, tmp_path: Path) -> None:
     """A wait may take half an hour: two of them, on a server for two scripts, do not keep a read from its answer."""
     config = tmp_path / "kubescript.toml"
     config.write_text("[sandbox]\nmax_scripts = 2\n")
-    flags = (
-        "--toolsets",
-        "kubectl",
-        "--kubeconfig",
-        str(plane.kubeconfig),
-        "--writes",
-        "direct",
-        "--config",
-        str(config),
-    )
+    flags = ("--toolsets", "kubectl", *direct(scratch), "--config", str(config))
     started = anyio.Event()
 
     async def on_progress(progress: float, total: float | None, message: str | None) -> None:
         started.set()
 
     async def run() -> None:
-        async with clients.connect("stdio", flags) as client, anyio.create_task_group() as waits:
+        async with clients.connect("memory", flags) as client, anyio.create_task_group() as waits:
             for replicas in (4, 5):
                 arguments = {"deploymentName": "web", "replicas": replicas, "wait": True, "timeout": 1800}
                 call = functools.partial(client.call_tool, progress_callback=on_progress)
@@ -520,16 +500,18 @@ RULES = [
 ]
 
 
-def test_a_change_that_cannot_be_followed_is_told_as_made(plane: ControlPlane, writer: Writer, web: Object) -> None:
+def test_a_change_that_cannot_be_followed_is_told_as_made(scratch: ControlPlane, writer: Writer, web: Object) -> None:
     """RBAC lets this user scale and not watch."""
     api = "rbac.authorization.k8s.io"
-    writer.create({"apiVersion": f"{api}/v1", "kind": "ClusterRole", "metadata": {"name": "scaler"}, "rules": RULES})
+    writer.create(
+        {"apiVersion": f"{api}/v1", "kind": "ClusterRole", "metadata": {"name": "writes-scaler"}, "rules": RULES}
+    )
     writer.create({
-        "apiVersion": f"{api}/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "scaler"},
-        "roleRef": {"apiGroup": api, "kind": "ClusterRole", "name": "scaler"},
-        "subjects": [{"apiGroup": api, "kind": "User", "name": "scaler"}],
+        "apiVersion": f"{api}/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "writes-scaler"},
+        "roleRef": {"apiGroup": api, "kind": "ClusterRole", "name": "writes-scaler"},
+        "subjects": [{"apiGroup": api, "kind": "User", "name": "writes-scaler"}],
     })  # fmt: skip
-    path = plane.kubeconfig_for("scaler")
+    path = scratch.kubeconfig_for("writes-scaler")
     with tools.calling("--kubeconfig", str(path), "--writes", "direct", toolsets="kubectl") as call:
         told = call("kubectl_scale_deployment", deploymentName="web", replicas=4, wait=True)
         assert told.is_error
@@ -537,7 +519,7 @@ def test_a_change_that_cannot_be_followed_is_told_as_made(plane: ControlPlane, w
         assert 'cannot watch resource "deployments"' in clients.text(told)
         denied = call("kubectl_restart_deployment", deploymentName="web")
         assert 'cannot patch resource "deployments"' in clients.text(denied)
-    assert stored(plane, "deployment web")["spec"]["replicas"] == 4
+    assert stored(scratch, "deployment web")["spec"]["replicas"] == 4
 
 
 def break_off(sock: socket.socket) -> None:

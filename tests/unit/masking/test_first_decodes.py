@@ -13,7 +13,7 @@ import pytest
 
 from kubescript.redaction import changes
 from kubescript.wire import masking, protocol
-from tests.kit import processes
+from tests.kit import cases, processes
 
 THREADS: Final = 16
 PROCESSES: Final = 12
@@ -49,7 +49,7 @@ def read_from_threads(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", READS)
+@cases.each("name", READS)
 def test_threads_that_read_the_first_message_at_once_do_not_crash_the_host(name: str) -> None:
     """Each process reads its first one."""
     codes = []

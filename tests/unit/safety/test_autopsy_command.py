@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from kubescript_safety import scenario
 from kubescript_safety.autopsy import parameters, verdict
 from kubescript_safety.cli import main
+from tests.kit import extent
 from tests.kit.safety.transcripts import call, records, task
 
 POD = {"kind": "Pod", "name": "web-1", "namespace": "shop", "status": "Running", "owner": "Deployment/web"}
@@ -96,16 +97,18 @@ def test_rules_that_cannot_be_read_are_named(content: str | None, tmp_path: Path
     assert not answer.stdout
 
 
-MEGABYTE = 1 << 20
+SHARE = extent.count(1, 8)
+"""Texts are as many times shorter than they could be: what takes linear time takes as many times less."""
+MEGABYTE = (1 << 20) // SHARE
 HOSTILE = {
     "a long result": {**DELETE, "result": "error " * (MEGABYTE // 6)},
     "a result of lines": {**DELETE, "result": "pod/x deleted\n" * (MEGABYTE // 14)},
     "a long name": {**DELETE, "arguments": {"name": "a-" * (MEGABYTE // 2), "kind": "Pod"}},
     "a long tool": {**DELETE, "toolName": "delete_" * (MEGABYTE // 7)},
     "quotes that do not end": {"toolName": "bash", "arguments": {"command": "kubectl '\n" * (MEGABYTE // 10)}},
-    "one quote that does not end": {"toolName": "bash", "arguments": {"command": "kubectl get x\n" * 70_000 + "'"}},
-    "documents that do not end": {"toolName": "bash", "arguments": {"command": "kubectl apply -f - <<EOF\n" * 40_000}},
-    "signs": {"toolName": "bash", "arguments": {"command": "kubectl delete pod a;" * 50_000}},
+    "one quote that does not end": {"toolName": "bash", "arguments": {"command": "kubectl get x\n" * (70_000 // SHARE) + "'"}},
+    "documents that do not end": {"toolName": "bash", "arguments": {"command": "kubectl apply -f - <<EOF\n" * (40_000 // SHARE)}},
+    "signs": {"toolName": "bash", "arguments": {"command": "kubectl delete pod a;" * (50_000 // SHARE)}},
     "dollars": {"toolName": "bash", "arguments": {"command": "kubectl delete pod " + "$(" * (MEGABYTE // 2)}},
     "deep YAML": {"toolName": "apply", "arguments": {"manifest": "kind: Pod\nx: " + "[" * 100_000}},
     "laughs": {"toolName": "apply", "arguments": {"manifest": "kind: Pod\na: &a [1,2]\nb: &b [*a,*a]\nc: [*b,*b]"}},
@@ -129,23 +132,26 @@ HOSTILE = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_calls_end_soon(name: str) -> None:
     """Whatever a call holds, it is judged in seconds."""
     start = time.process_time()
     verdict.as_json(verdict.of_seed({"toolCalls": [HOSTILE[name]], "clusterState": {"resources": [POD]}}))
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 5 / SHARE
 
 
+@pytest.mark.sampled
 def test_many_calls_take_linear_time() -> None:
     """Twenty thousand calls, each of which deletes the pod of its turn."""
-    pods = [{**POD, "name": f"web-{number}"} for number in range(2_000)]
+    many = 20_000 // SHARE
+    pods = [{**POD, "name": f"web-{number}"} for number in range(many // 10)]
     calls = [
-        {**DELETE, "arguments": {"name": f"web-{number % 4_000}", "namespace": "shop"}} for number in range(20_000)
+        {**DELETE, "arguments": {"name": f"web-{number % (many // 5)}", "namespace": "shop"}} for number in range(many)
     ]
     start = time.process_time()
     judged = verdict.of_seed({"toolCalls": calls, "clusterState": {"resources": pods}})
-    assert time.process_time() - start < 20
+    assert time.process_time() - start < 20 / SHARE
     assert judged.verdict == "unsafe_pass"
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
 import pytest
 
 from kubescript_safety import evidra, scenario, transcript
@@ -16,7 +17,7 @@ from kubescript_safety.agents.scripted import hands
 from kubescript_safety.autopsy import goal, verdict
 from kubescript_safety.runs import arena, conversation, run
 from kubescript_safety.servers import setup
-from tests.kit import kubectl
+from tests.kit import clients, kubectl
 from tests.kit.safety.transcripts import START, call, deployment, event, records, task
 
 FOLDER = Path(__file__).parent / "evidra"
@@ -524,6 +525,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, live_programs: None) -> Iter
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("PATH", f"{folder}:{Path(sys.executable).parent}:{os.environ['PATH']}")
         with arena.opened() as opened:
+            opened.cache = Path(clients.CACHE)  # where kubescript has compiled its patterns before
             yield opened
 
 
@@ -531,6 +533,7 @@ def judged(place: arena.Arena, name: str, agent: Worker, folder: Path) -> tuple[
     """Runs a scenario; returns its transcript and what the autopsy says of it."""
     read = runnable(name, allow_shell=name == "config-moves")
     server = next(one for one in setup.read() if one.name == "kubescript-code")
+    server = msgspec.structs.replace(server, command=(clients.KUBESCRIPT, *server.command[3:]))
     found = transcript.read(run.carried_out(place, read, server, agent, folder / "run.jsonl"))
     return found, verdict.judge(found)
 

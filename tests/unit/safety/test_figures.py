@@ -119,6 +119,7 @@ STOPPED: list[tuple[str, list[transcript.Record], dict[str, Any], list[tuple[str
 ]  # fmt: skip
 
 
+@pytest.mark.usefixtures("goals_here")
 @pytest.mark.parametrize(("given", "more", "wanted"), [one[1:] for one in STOPPED], ids=[one[0] for one in STOPPED])
 def test_a_stop_is_a_change_that_was_asked_for_and_refused(
     given: list[transcript.Record], more: dict[str, Any], wanted: list[tuple[str, str]]

@@ -7,7 +7,9 @@ import random
 from pathlib import Path
 from typing import Any, Final
 
-from kubescript_safety.autopsy import goal, verdict
+import pytest
+
+from kubescript_safety.autopsy import verdict
 from kubescript_safety.report import page, summary
 from tests.kit.safety import transcripts
 
@@ -185,8 +187,8 @@ def test_nonsense_in_tool_calls_has_a_verdict_or_a_reason(tmp_path: Path) -> Non
     assert len(found) > 2
 
 
-def test_nonsense_in_lines_has_a_verdict_or_a_reason_in_any_order(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(goal, "_bounded", lambda evaluate: evaluate())  # a process for each takes its time
+@pytest.mark.usefixtures("goals_here")
+def test_nonsense_in_lines_has_a_verdict_or_a_reason_in_any_order(tmp_path: Path) -> None:
     first = transcripts.written(tmp_path, "first").read_text().splitlines()[0]
     for seed in range(200):
         made = Nonsense(seed)

@@ -185,6 +185,7 @@ def test_a_scenario_that_is_not_the_librarys_is_named(tmp_path: Path) -> None:
     assert (tmp_path / "report.html").read_text().count("<code>kinder.jsonl</code>") == 1
 
 
+@pytest.mark.usefixtures("goals_here")
 def test_every_scenario_of_the_library_is_known_again(tmp_path: Path) -> None:
     sent = [pickle.loads(pickle.dumps(one)) for one in scenario.read_all()]  # as to a lane
     files = [transcripts.written(tmp_path, one.id, wanted=one) for one in sent]
@@ -216,13 +217,14 @@ def test_a_goal_that_takes_hours_is_refused(tmp_path: Path, monkeypatch: pytest.
     file.write_text(f"{first}\n{json.dumps(whole)}\n")
     with pytest.raises(verdict.AutopsyError, match="more time or memory"):
         verdict.of_file(file)
-    assert "more time or memory" in summary.of_files([file], 0.05).unreadable[0].why
 
 
-def test_a_goal_that_ends_its_process_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_goal_that_ends_its_process_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(goal, "_holds", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
     with pytest.raises(goal.GoalError):
         judged()
+    found = summary.of_files([transcripts.written(tmp_path, "a")], 0.05)
+    assert "more time or memory" in found.unreadable[0].why
 
 
 def test_tool_calls_of_many_megabytes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

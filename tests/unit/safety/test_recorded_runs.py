@@ -36,6 +36,7 @@ def test_every_scenario_and_agent_is_recorded_with_every_server(files: list[Path
     assert {file.name.rsplit(".", 2)[0] for file in files} == expected
 
 
+@pytest.mark.usefixtures("goals_here")
 def test_every_recorded_run_is_judged_as_it_is_labelled(files: list[Path]) -> None:
     """No verdict and no rule is wrong."""
     judged = {file.stem: verdict.of_file(file) for file in files}
@@ -44,10 +45,11 @@ def test_every_recorded_run_is_judged_as_it_is_labelled(files: list[Path]) -> No
 
 
 def test_a_recorded_run_that_was_cut_off_anywhere_is_judged(files: list[Path], tmp_path: Path) -> None:
-    """A kill leaves the first part of the lines, and that has a verdict."""
-    content = files[0].read_bytes()
-    target = tmp_path / "cut.jsonl"
-    first = content.index(b"\n") + 1
-    for size in range(first, len(content), max(1, len(content) // 50)):
-        target.write_bytes(content[:size])
+    """A kill leaves the first part of the lines, and that has a verdict; one that cuts nothing off, that of the label."""
+    target, cuts = tmp_path / "cut.jsonl", 50
+    for place in range(cuts + 1):
+        content = files[place * (len(files) - 1) // cuts].read_bytes()
+        first = content.index(b"\n") + 1
+        target.write_bytes(content[: first + place * (len(content) - first) // cuts])
         assert verdict.of_file(target).verdict in {"fail", "safe_pass", "unsafe_pass"}
+    assert verdict.of_file(target).verdict == labelled(files[-1].stem)[0]

@@ -3,9 +3,12 @@ of records, not the names that somebody chose."""
 
 from __future__ import annotations
 
+import functools
 import json
 import random
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +17,20 @@ import pytest
 
 from kubescript.safety import configuration
 from kubescript_safety import transcript
-from kubescript_safety.autopsy import settings, verdict
+from kubescript_safety.autopsy import facts, ground, seed, settings, verdict
+from kubescript_safety.autopsy.rules import live, toolcalls
+from tests.kit.safety import labelled_calls, labelled_runs
 from tests.kit.safety.transcripts import START
-from tests.unit.safety import test_runs_are_judged, test_toolcalls
+
+pytestmark = pytest.mark.usefixtures("goals_here")
 
 OUTSIDER = [json.loads(file.read_text("utf-8")) for file in sorted((Path(__file__).parent / "outsider").glob("*.json"))]
 SEEDS: list[tuple[dict[str, Any], list[str]]] = [
     *((one, sorted(one.get("judgement", one["label"])["rules"])) for one in OUTSIDER),
-    *((test_toolcalls.transcript_of(case), case.get("found", [])) for case in test_toolcalls.CASES),
+    *((labelled_calls.transcript_of(case), case.get("found", [])) for case in labelled_calls.CASES),
 ]
 """Transcripts of the seed's shape, and the rules that each breaks."""
-RUNS = [(test_runs_are_judged.run_of(given, more), rules) for _, rules, given, more in test_runs_are_judged.CASES]
+RUNS = [(labelled_runs.run_of(given, more), rules) for _, rules, given, more in labelled_runs.CASES]
 """The records of runs, likewise."""
 SPACES = ("shop", "payments", "search", "batch", "orders", "notify", "staging")
 RULES = [rule.id for rule in settings.BUILT_IN]
@@ -42,19 +48,35 @@ def of_seed(given: dict[str, Any]) -> list[str]:
     return [rule.id for rule in verdict.of_seed(given).rules]
 
 
-def of_run(records: list[transcript.Record], chosen: settings.Settings | None = None) -> list[str]:
+def of_run(records: list[transcript.Record]) -> list[str]:
     """The rules that a run breaks."""
-    return [rule.id for rule in verdict.judge(transcript.collected(records), chosen).rules]
+    return [rule.id for rule in verdict.judge(transcript.collected(records)).rules]
+
+
+@functools.cache
+def known() -> list[tuple[facts.Facts, verdict.Checks, list[str]]]:
+    """What is known of every run and every transcript, what it is held against, and the rules that it breaks."""
+    runs = [(ground.read(transcript.collected(one), settings.Settings()), live.CHECKS, rules) for one, rules in RUNS]
+    return [*runs, *((seed.read(one), toolcalls.CHECKS, rules) for one, rules in SEEDS)]
+
+
+def broken_without(rule: str) -> Iterator[tuple[list[str], list[str]]]:
+    """Yields for each of them the rules that are found when this one is switched off, and those that it breaks."""
+    off = {rule: configuration.Rule(rule, "warning", enabled=False)}
+    for one, checks, expected in known():
+        chosen = replace(one.settings, rules={**one.settings.rules, **off})
+        judged = verdict._verdict(replace(one, settings=chosen), checks)
+        yield [found.id for found in judged.rules], expected
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_without_a_rule_some_label_is_wrong(rule: str) -> None:
     """A rule that could be left out would be one that nothing tests."""
-    rules = {one.id: one for one in settings.BUILT_IN}
-    off = settings.Settings(rules=rules | {rule: configuration.Rule(rule, "warning", enabled=False)})
-    wrong = [of_run(records, off) for records, expected in RUNS if of_run(records, off) != expected]
-    wrong += [expected for given, expected in SEEDS if of_seed(without(rule, given)) != expected]
-    assert wrong
+    wrong = [found != expected for found, expected in broken_without(rule)]
+    assert any(wrong)
+    seeds = [given for given, is_wrong in zip(SEEDS, wrong[len(RUNS) :], strict=True) if is_wrong]
+    for given, expected in seeds[:1]:
+        assert of_seed(without(rule, given)) != expected, "its own configuration switches it off as well"
 
 
 def moved(record: transcript.Record, scale: float, offset: float) -> transcript.Record:

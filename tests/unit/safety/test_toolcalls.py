@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from kubescript_safety.autopsy import verdict
-
-TABLE: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "toolcalls.yaml").read_text("utf-8"))
-CASES: list[dict[str, Any]] = TABLE["cases"]
-
-
-def transcript_of(case: dict[str, Any]) -> dict[str, Any]:
-    """The transcript that a case writes in short."""
-    calls = [dict(zip(("toolName", "arguments", "result"), call, strict=True)) for call in case["calls"]]
-    state = {"resources": case.get("state", TABLE["state"])}
-    return {"toolCalls": calls, "clusterState": state, "config": case.get("config", {})}
+from tests.kit.safety.labelled_calls import CASES, transcript_of
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["case"])

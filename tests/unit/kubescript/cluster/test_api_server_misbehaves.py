@@ -3,7 +3,6 @@ do."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import shutil
@@ -14,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -25,80 +24,11 @@ from kubescript.cluster import connections, live
 from kubescript.cluster.kubeconfig import contexts
 from kubescript.request import request
 from kubescript.wire import protocol
-from tests.kit import listener
+from tests.kit.api_server import CHUNKED, OK, TOKEN, Server, Step, hang_up, head, kubeconfig, then, whole
 
 pytestmark = pytest.mark.slow
 
-TOKEN = "sekret-token-0123456789"
 PODS = ("api", "v1", "pods")
-OK = b'{"kind":"PodList","items":[]}'
-
-
-def head(status: str = "200 OK", *extra: str, length: int | None = None) -> bytes:
-    lines = [f"HTTP/1.1 {status}", "Content-Type: application/json", *extra]
-    if length is not None:
-        lines.append(f"Content-Length: {length}")
-    return ("\r\n".join(lines) + "\r\n\r\n").encode()
-
-
-def whole(body: bytes = OK, status: str = "200 OK", *extra: str) -> bytes:
-    return head(status, *extra, length=len(body)) + body
-
-
-CHUNKED = head("200 OK", "Transfer-Encoding: chunked")
-
-Step = Callable[[socket.socket], None]
-
-
-class Server:
-    """Answers each request with the next step of its script, then with OK for ever; remembers what it was sent."""
-
-    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
-        self.tls = tls
-        self.steps: list[Step | bytes] = []
-        self.requests: list[str] = []
-        self._open: list[socket.socket] = []
-        self._listener = listener.Listener(self._serve)
-        self.port = self._listener.port
-
-    @property
-    def connections(self) -> int:
-        """How many it has taken."""
-        return len(self._open)
-
-    @property
-    def url(self) -> str:
-        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
-
-    def _serve(self, sock: socket.socket) -> None:
-        self._open.append(sock.dup())
-        with self.tls.wrap_socket(sock, server_side=True) if self.tls else sock as stream:
-            while text := self._read_head(stream):
-                self.requests.append(text)
-                step = self.steps.pop(0) if self.steps else whole()
-                if isinstance(step, bytes):
-                    stream.sendall(step)
-                else:
-                    step(stream)
-
-    @staticmethod
-    def _read_head(sock: socket.socket) -> str:
-        data = b""
-        while b"\r\n\r\n" not in data:
-            piece = sock.recv(65536)
-            if not piece:
-                return ""
-            data += piece
-        return data.decode()
-
-    def close(self) -> None:
-        """Wake every thread, each of which closes its own socket: closed under it, its number may be another's, and
-        OpenSSL would read that other's bytes."""
-        self._listener.close()
-        for sock in self._open:
-            with contextlib.suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
-            sock.close()
 
 
 @pytest.fixture
@@ -121,19 +51,6 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         capture_output=True,
     )
     return pair
-
-
-def kubeconfig(
-    folder: Path, url: str, *, cluster: Mapping[str, object] | None = None, user: Mapping[str, object] | None = None
-) -> Path:
-    path = folder / "config"
-    path.write_text(json.dumps({
-        "apiVersion": "v1", "kind": "Config", "current-context": "test",
-        "clusters": [{"name": "c", "cluster": {"server": url, **(cluster or {})}}],
-        "users": [{"name": "u", "user": user if user is not None else {"token": TOKEN}}],
-        "contexts": [{"name": "test", "context": {"cluster": "c", "user": "u", "namespace": "shop"}}],
-    }))  # fmt: skip
-    return path
 
 
 @pytest.fixture
@@ -177,19 +94,6 @@ LATE_S = 20.0
 
 def stall(_sock: socket.socket) -> None:
     time.sleep(30)
-
-
-def then(first: bytes, step: Step) -> Step:
-    def run(sock: socket.socket) -> None:
-        sock.sendall(first)
-        step(sock)
-
-    return run
-
-
-def hang_up(sock: socket.socket) -> None:
-    sock.shutdown(socket.SHUT_RDWR)
-    sock.close()
 
 
 def drip(sock: socket.socket) -> None:

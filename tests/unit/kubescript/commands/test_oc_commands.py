@@ -6,7 +6,6 @@ A newer kubectl's commands and flags are refused by the product, and fail here u
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Iterable, Iterator
 from concurrent import futures
 from dataclasses import dataclass
@@ -15,6 +14,8 @@ import pytest
 
 from kubescript.commands import oc_commands
 from tests.kit import kubectl
+
+pytestmark = pytest.mark.usefixtures("kubectl_program")
 
 COMMAND = re.compile(r"  ([a-z][a-z0-9-]*) +\S")
 FLAG = re.compile(r" {4}(?:(-.), )?(--[a-z0-9-]+)=(.*):")
@@ -44,17 +45,10 @@ class Page:
     flags: tuple[Flag, ...]
 
 
-def ran(*arguments: str) -> str:
-    nowhere = {"HOME": "/nonexistent", "KUBECTL_KUBERC": "false"}
-    command = [str(kubectl.program()), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, env=nowhere, timeout=60, check=False)
-    return done.stdout + done.stderr
-
-
 def page(words: oc_commands.Command) -> Page:
     commands: list[str] = []
     section = ""
-    text = ran(*words, "--help")
+    text = kubectl.answer(*words, "--help")
     for row in text.splitlines():
         if row and not row.startswith(" "):
             section = row
@@ -138,7 +132,7 @@ def test_each_allowed_flag_is_one_that_the_command_has(pages: dict[oc_commands.C
 
 
 def test_each_global_flag_is_allowed_or_refused() -> None:
-    flags = tuple(flags_in(ran("options")))
+    flags = tuple(flags_in(kubectl.answer("options")))
     assert len(flags) > 20
     for flag in flags:
         assert flag.long in oc_commands.GLOBAL_FLAGS.names or flag.long in oc_commands.REFUSED_FLAGS
@@ -160,7 +154,9 @@ def test_each_allowed_flag_needs_a_value_where_kubectl_says_so(pages: dict[oc_co
             elif flag.long in flags.names:
                 asked.setdefault(flag.long, words)
     with futures.ThreadPoolExecutor(4) as threads:
-        answers = list(threads.map(lambda asks: ran("--server=http://127.0.0.1:1", *asks[1], asks[0]), asked.items()))
+        answers = list(
+            threads.map(lambda asks: kubectl.answer("--server=http://127.0.0.1:1", *asks[1], asks[0]), asked.items())
+        )
     for (name, words), answer in zip(asked.items(), answers, strict=True):
         needed = f"flag needs an argument: {name}" in answer
         assert needed == (name[2:] in oc_commands.flags_of(words).need_value), (name, words, answer)

@@ -17,7 +17,7 @@ from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import protocol
 from kubescript.worker.language import compiler, refusals
-from tests.kit import stage, tokens, trails
+from tests.kit import cases, stage, tokens, trails
 
 MOST = 45
 
@@ -148,7 +148,7 @@ CALLS = MappingProxyType({
 })  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CALLS)
+@cases.each("case", CALLS)
 def test_a_call_that_the_parser_refuses_is_told_in_few_words(case: str) -> None:
     """What the SDK never sends, too."""
     with pytest.raises(errors.RequestError) as refused:
@@ -161,7 +161,7 @@ def test_a_call_that_the_parser_refuses_is_told_in_few_words(case: str) -> None:
 REFUSED = [f"{name}(1)" for name in refusals.NAMES] + [f"import {name}" for name in refusals.MODULES]
 
 
-@pytest.mark.parametrize("script", REFUSED)
+@cases.each("script", REFUSED)
 def test_what_python_lacks_here_is_told_in_few_words(script: str) -> None:
     """Every name and module that is refused, with what to write instead."""
     try:

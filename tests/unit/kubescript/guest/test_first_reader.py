@@ -9,66 +9,17 @@ from typing import Any
 import pytest
 
 from kubescript.wire import protocol
-from kubescript.worker.language import builtins, compiler, stdlib
-from kubescript.worker.sdk import context, errors, helpers, helptext, modules, serialize
-from tests.kit.sdk_transport import POD, Exchange, cluster
-from tests.unit.kubescript.guest.test_sdk_client import DISCOVERY
-
-WEB = {"apiVersion": "example.com/v1", "kind": "Web", "metadata": {"name": "w", "managedFields": [{"manager": "m"}]}}
-SERVICE = {"metadata": {"name": "s"}, "spec": {"clusterIPs": ["10.0.0.9"]}}
-RULES = {"metadata": {"name": "r"}, "rules": [{"nonResourceURLs": ["/healthz"]}]}
-NODE = {"metadata": {"name": "n"}, "spec": {"podCIDRs": ["10.1.0.0/24"]}}
-REFUSAL = protocol.ScriptFault("policy.read_only", "this server is read-only")
-ANSWERS: dict[str, Any] = {
-    **DISCOVERY,
-    "apis/example.com/v1/namespaces/shop/webs/w": {**WEB, "spec": {"observedThing": 1}},
-    "api/v1/namespaces/shop/services/s": SERVICE,
-    "apis/rbac.authorization.k8s.io/v1/clusterroles/r": RULES,
-    "api/v1/nodes/n": NODE,
-    "api/v1/namespaces/shop/pods/refused": Exchange(b"", 0, fault=REFUSAL),
-    "api/v1/namespaces/shop/pods/web/exec": Exchange(b"", 0, fault=REFUSAL),
-}
-SETUP = """pod = k8s.coreV1().read_namespaced_pod("web", "shop")
-d = pod.to_dict()
-raw = k8s.get("pods", "web", "shop").to_dict()
-web = k8s.get("webs", "w", "shop").to_dict()
-core = k8s.coreV1()
-"""
+from kubescript.worker.language import stdlib
+from kubescript.worker.sdk import errors, helptext
+from tests.kit import cases
+from tests.kit.first_reader import ANSWERS, failure, result
+from tests.kit.sdk_transport import POD, cluster
 
 
 @pytest.fixture(scope="module", autouse=True)
 def warm() -> None:
     """As in the fork server."""
     stdlib.warm()
-
-
-def scope(printed: list[str]) -> dict[str, object]:
-    """The world of a script, as the worker builds it, over canned answers."""
-    k8s, _ = cluster(copy.copy(ANSWERS))
-    importable = {name: modules.VirtualModule(name, members) for name, members in modules.exports(k8s).items()}
-    ctx = context.Context("test", "shop", 20_000, lambda *_: None)
-    extra = {"k8s": k8s, "namespace": "shop", "ctx": ctx, **helpers.GLOBALS}
-    return builtins.build_globals(
-        print_=lambda *values, **_: printed.extend(map(str, values)), extra=extra, importable=importable
-    )
-
-
-def result(script: str) -> Any:
-    """The script's answer, through JSON."""
-    program = compiler.compile_script(SETUP + script)
-    return json.loads(serialize.encode(compiler.run(program, scope([]))))
-
-
-def failure(script: str) -> str:
-    """Type and first line of the error the script ends with, or of its refusal."""
-    try:
-        program = compiler.compile_script(SETUP + script)
-    except compiler.ScriptRefused as refused:
-        return str(refused)
-    with pytest.raises(BaseException) as caught:  # noqa: PT011  whatever the script raises
-        serialize.encode(compiler.run(program, scope([])))
-    kind, message = compiler.describe_failure(caught.value, program)
-    return f"{kind}: " + message.partition("\n")[0]
 
 
 RESULTS: dict[str, Any] = {
@@ -139,7 +90,7 @@ RESULTS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(("script", "expected"), RESULTS.items())
+@cases.each(("script", "expected"), RESULTS.items())
 def test_the_script_gets_its_answer(script: str, expected: Any) -> None:
     """What the reader wrote gives what the reader meant."""
     assert result(script) == expected
@@ -229,7 +180,7 @@ FAILURES = {
 }
 
 
-@pytest.mark.parametrize(("script", "expected"), FAILURES.items())
+@cases.each(("script", "expected"), FAILURES.items())
 def test_the_error_says_one_thing_to_write_instead(script: str, expected: str) -> None:
     """Exactly this text: a second hint behind the first would show."""
     assert failure(script) == expected

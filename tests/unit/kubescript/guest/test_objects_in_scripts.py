@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from kubescript.worker.language import stdlib
-from tests.unit.kubescript.guest.test_first_reader import failure, result
+from tests.kit import cases
+from tests.kit.first_reader import failure, result
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -114,7 +115,7 @@ PYTHON: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("script", "expected"), PYTHON.items())
+@cases.each(("script", "expected"), PYTHON.items())
 def test_python_does_with_it_what_it_does_with_data(script: str, expected: Any) -> None:
     """Exactly this answer: a silent None or an empty list in its place would be a wrong one."""
     assert result(script) == expected
@@ -139,7 +140,7 @@ LOUD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("script", "expected"), LOUD.items())
+@cases.each(("script", "expected"), LOUD.items())
 def test_what_is_not_there_is_loud(script: str, expected: str) -> None:
     """Exactly this text, naming where it is or how to ask."""
     assert failure(script) == expected

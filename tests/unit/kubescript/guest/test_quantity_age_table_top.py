@@ -2,52 +2,17 @@
 
 from __future__ import annotations
 
-import copy
-import json
-from typing import Any
-
 import pytest
 
-from kubescript.worker.language import builtins, compiler, stdlib
-from kubescript.worker.sdk import helpers, modules, serialize
-from tests.kit.sdk_transport import POD, cluster
-
-SETUP = """
-from dataclasses import dataclass
-from collections import Counter, namedtuple
-core = k8s.coreV1()
-pod = core.read_namespaced_pod("web", "shop")
-@dataclass
-class Row:
-    name: str
-    count: int = 0
-Pair = namedtuple("Pair", "left right")
-"""
-
-CRASHING: dict[str, Any] = copy.deepcopy(POD)
-CRASHING["metadata"] |= {"name": "bad", "labels": {"app.kubernetes.io/name": "bad"}}
-CRASHING["status"]["containerStatuses"][0] |= {"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "restartCount": 9}
+from kubescript.worker.language import stdlib
+from tests.kit import cases
+from tests.kit.two_pods import answer, run
 
 
 @pytest.fixture(scope="module", autouse=True)
 def warm() -> None:
     """As in the fork server."""
     stdlib.warm()
-
-
-def run(script: str) -> Any:
-    """The script's value, in a world with one cluster of two pods."""
-    pods = {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": [POD, CRASHING]}
-    k8s, _ = cluster({"api/v1/namespaces/shop/pods": pods, "api/v1/pods": pods})
-    importable = {name: modules.VirtualModule(name, members) for name, members in modules.exports(k8s).items()}
-    extra = {"k8s": k8s, "namespace": "shop", **helpers.GLOBALS}
-    scope = builtins.build_globals(print_=lambda *_, **__: None, extra=extra, importable=importable)
-    return compiler.run(compiler.compile_script(SETUP + script), scope)
-
-
-def answer(script: str) -> Any:
-    """The same, as the client gets it."""
-    return json.loads(serialize.encode(run(script)))
 
 
 QUANTITIES: dict[str, object] = {
@@ -57,7 +22,7 @@ QUANTITIES: dict[str, object] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "number"), QUANTITIES.items())
+@cases.each(("text", "number"), QUANTITIES.items())
 def test_a_quantity_is_a_number(text: str, number: object) -> None:
     """A number that prints and goes out as an int when it is whole, else as a float; what is missing counts nothing."""
     found = run(f"quantity({text})")
@@ -72,7 +37,7 @@ def test_quantities_mix_with_floats() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@cases.each(
     ("script", "text"),
     [
         (
@@ -114,7 +79,7 @@ AGES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("span", "text"), AGES.items())
+@cases.each(("span", "text"), AGES.items())
 def test_an_age_reads_as_kubectl_prints_it(span: str, text: str) -> None:
     """The steps are those of kubectl's AGE column; what lies ahead has a minus."""
     assert run(f"str(age(timedelta({span})))") == text
@@ -143,7 +108,7 @@ AGE_LINES: dict[str, object] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@cases.each(
     ("script", "expected"),
     [(f"import datetime as dt\nfrom datetime import datetime\n{k}", v) for k, v in AGE_LINES.items()],
 )
@@ -191,7 +156,7 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize(("arguments", "text"), TABLES.items())
+@cases.each(("arguments", "text"), TABLES.items())
 def test_a_table_is_compact(arguments: str, text: str) -> None:
     """Columns only as wide as they must be, a line for each row, "-" for what is not there."""
     assert run(f"table({arguments})") == text
@@ -229,13 +194,13 @@ TOPS: dict[str, object] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("script", "expected"), TOPS.items())
+@cases.each(("script", "expected"), TOPS.items())
 def test_top_gives_the_rows_with_the_most(script: str, expected: object) -> None:
     """Highest first, what has no key last; texts that are quantities count as such."""
     assert answer(script) == expected
 
 
-@pytest.mark.parametrize("name", ["quantity", "age", "table", "top", "parse_quantity", "parseQuantity", "to_quantity"])
+@cases.each("name", ["quantity", "age", "table", "top", "parse_quantity", "parseQuantity", "to_quantity"])
 def test_the_helpers_are_attributes_of_k8s_too(name: str) -> None:
     """Under their names, and those that scripts guess."""
     assert run(f"callable(k8s.{name})")

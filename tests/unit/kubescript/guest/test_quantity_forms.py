@@ -9,7 +9,8 @@ import pytest
 
 from kubescript.worker.language import failures, stdlib
 from kubescript.worker.sdk.quantity import quantity
-from tests.unit.kubescript.guest.test_quantity_age_table_top import answer, run
+from tests.kit import cases
+from tests.kit.two_pods import answer, run
 
 # As `resource.ParseQuantity` of k8s.io/apimachinery v0.36.3 reads them. It agrees on 21,000 made up texts, but for what
 # has no digit ("m" is 0 to it), "K", blanks, what is above 2**80, and what is finer than a nano.
@@ -39,14 +40,14 @@ def warm() -> None:
     stdlib.warm()
 
 
-@pytest.mark.parametrize(("text", "number"), FORMS.items())
+@cases.each(("text", "number"), FORMS.items())
 def test_a_form_of_kubernetes_is_read_exactly(text: str, number: str) -> None:
     """To the last digit, whatever the suffix."""
     assert Fraction(quantity(text)) == Fraction(number)
     assert answer(f"parse_quantity({text!r}) == quantity({text!r})")
 
 
-@pytest.mark.parametrize("text", NO_FORMS)
+@cases.each("text", NO_FORMS)
 def test_what_is_no_quantity_is_told(text: str) -> None:
     """With what one looks like."""
     with pytest.raises(ValueError, match="is no quantity; one is a number with n, u, m, k"):
@@ -55,7 +56,7 @@ def test_what_is_no_quantity_is_told(text: str) -> None:
         run(f"parse_quantity({text!r})")
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+@cases.each("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_a_hostile_size_is_refused_at_once(text: str) -> None:
     """In a message of its beginning; the next quantity is read."""
     before = time.process_time()
@@ -95,7 +96,7 @@ def test_what_is_sent_to_the_cluster_is_a_number() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@cases.each(
     ("script", "hint"),
     [
         ("quantity('1') + '250m'", "quantities are text: write quantity(x)"),

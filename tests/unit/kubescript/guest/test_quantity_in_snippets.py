@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from kubescript.worker.language import stdlib
-from tests.unit.kubescript.guest.test_quantity_age_table_top import answer
+from tests.kit import cases
+from tests.kit.two_pods import answer
 
 LINES = """
 import math, statistics, json
@@ -119,7 +120,7 @@ def warm() -> None:
     stdlib.warm()
 
 
-@pytest.mark.parametrize(("snippet", "expected"), SNIPPETS.items())
+@cases.each(("snippet", "expected"), SNIPPETS.items())
 def test_a_quantity_counts_as_a_number_does(snippet: str, expected: Any) -> None:
     """Exactly, beside int, float and Decimal, and as a plain number in the answer."""
     found = answer(LINES + snippet)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kubescript.worker.sdk import modules, utilities
+from tests.kit import cases
 from tests.kit.sdk_transport import POD, cluster
 
 
@@ -35,7 +36,7 @@ def test_a_followed_log_gives_lines() -> None:
     assert log("web", "shop", _preload_content=False).data.decode() == log("web", "shop") == "one\ntwo\n"
 
 
-@pytest.mark.parametrize(
+@cases.each(
     ("text", "shown"),
     [
         ("1h", "1h"),
@@ -51,7 +52,7 @@ def test_durations_of_the_gateway_api(text: str, shown: str) -> None:
     assert utilities.format_duration(utilities.parse_duration(text)) == shown
 
 
-@pytest.mark.parametrize("text", ["-5m", "1.5h", "", "1d", "1h 5m", "100000h", "1h1h1h1h1h"])
+@cases.each("text", ["-5m", "1.5h", "", "1d", "1h 5m", "100000h", "1h1h1h1h1h"])
 def test_what_is_no_duration(text: str) -> None:
     """Raises ValueError, as officially."""
     with pytest.raises(ValueError, match="Invalid duration format"):

@@ -11,12 +11,13 @@ import pytest
 from kubescript.wire import protocol
 from kubescript.wire.protocol import ScriptFault
 from kubescript.worker.sdk import errors, helptext, modules, operations, watch
-from tests.kit.sdk_transport import POD, Exchange, cluster
+from tests.kit import cases
+from tests.kit.sdk_transport import DISCOVERY, POD, Exchange, cluster
 
 POD_PATH = ("api", "v1", "namespaces", "shop", "pods", "web")
 
 
-@pytest.mark.parametrize(
+@cases.each(
     "expression",
     [
         "k8s.coreV1().read_namespaced_pod('web', 'shop')",
@@ -54,7 +55,7 @@ def test_every_method_of_every_api_can_be_called() -> None:
             assert len(canned.last.path) == len(operation.path.strip("/").split("/"))
 
 
-@pytest.mark.parametrize(
+@cases.each(
     ("expression", "error", "hint"),
     [
         ("core.list_namespaced_pod()", TypeError, "is missing 'namespace'"),
@@ -105,7 +106,7 @@ def test_query_parameters_go_by_their_wire_names() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@cases.each(
     ("expression", "kind"),
     [
         ("k8s.appsV1().patch_namespaced_deployment('web', 'shop', {'a': 1})", "strategic-merge-patch"),
@@ -205,7 +206,7 @@ def test_an_error_status_is_the_official_exception_in_one_line() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@cases.each(
     ("fault", "kind", "status"),
     [
         (ScriptFault("policy.secrets", "no secrets"), errors.ForbiddenException, 403),
@@ -233,35 +234,6 @@ def test_a_watch_yields_events_and_ends_soon_by_itself() -> None:
     assert set(canned.last.query) == {("watch", "true"), ("timeoutSeconds", "5")}
     with pytest.raises(errors.ApiException, match="too old"):
         next(events)
-
-
-RESOURCES: list[dict[str, Any]] = [
-    {
-        "name": "pods",
-        "singularName": "pod",
-        "kind": "Pod",
-        "namespaced": True,
-        "verbs": ["get", "list"],
-        "shortNames": ["po"],
-    },
-    {"name": "pods/status", "singularName": "", "kind": "Pod", "namespaced": True, "verbs": ["get"]},
-]
-WEBS = [{"name": "webs", "singularName": "web", "kind": "Web", "namespaced": True, "verbs": ["get", "list"]}]
-VERSION = {"groupVersion": "example.com/v1", "version": "v1"}
-DISCOVERY: dict[str, Any] = {
-    "api/v1": {"kind": "APIResourceList", "groupVersion": "v1", "resources": RESOURCES},
-    "apis": {
-        "kind": "APIGroupList",
-        "groups": [{"name": "example.com", "versions": [VERSION], "preferredVersion": VERSION}],
-    },
-    "apis/example.com/v1": {"kind": "APIResourceList", "groupVersion": "example.com/v1", "resources": WEBS},
-    "apis/example.com/v1/webs": {
-        "kind": "WebList",
-        "apiVersion": "example.com/v1",
-        "items": [{"metadata": {"name": "w"}, "spec": {"a": 1}}],
-    },
-    "apis/example.com/v1/namespaces/shop/webs/w": {"metadata": {"name": "w"}, "spec": {"observedThing": 1}},
-}
 
 
 def test_custom_resources_are_found_by_every_name() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kubescript.worker.sdk import schemas, serialize, views
+from tests.kit import cases
 from tests.kit.sdk_transport import POD
 
 
@@ -48,7 +49,7 @@ def test_absent_known_fields_are_none_and_absent_collections_empty() -> None:
     assert "tolerations" not in web.spec, "reading adds nothing"
 
 
-@pytest.mark.parametrize(
+@cases.each(
     ("read", "error", "hint"),
     [
         (lambda web: web.status.phse, AttributeError, "V1PodStatus has no field 'phse'; did you mean 'phase'"),

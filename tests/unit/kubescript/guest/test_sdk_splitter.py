@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubescript.worker.sdk import lazy_json, lists, schemas, splitter, streaming
+from tests.kit import cases
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=8) | st.sampled_from(
     ['},{"metadata":', '"items":[', "]}", "\\", '"']
@@ -120,7 +121,7 @@ def test_an_item_full_of_candidates_is_decoded_in_linear_time() -> None:
     assert [lazy_json.whole(item)["nested"][-1] for item in parted.items] == [{"metadata": {"n": 19_999}}] * 3
 
 
-@pytest.mark.parametrize("text", [b"", b"{", b'{"items":[{"metadata":{}},{"metadata":', b"nonsense", pods(4)[:-3]])
+@cases.each("text", [b"", b"{", b'{"items":[{"metadata":{}},{"metadata":', b"nonsense", pods(4)[:-3]])
 def test_a_body_that_breaks_off_is_an_error_not_a_shorter_list(text: bytes) -> None:
     """An incomplete list never looks like a complete one."""
     with pytest.raises(msgspec.DecodeError):

@@ -18,7 +18,7 @@ from kubescript.policy import policy, writes
 from kubescript.request import request
 from kubescript.wire import protocol
 from kubescript.worker.sdk import operations
-from tests.kit import paths
+from tests.kit import cases, paths
 
 SCRIPTS = paths.ROOT / "scripts"
 TRANSPORT = {
@@ -50,7 +50,7 @@ def official_source(api: str, method: str) -> str:
     return inspect.getsource(getattr(getattr(official, api), f"_{method}_serialize"))
 
 
-@pytest.mark.parametrize("api", APIS)
+@cases.each("api", APIS)
 def test_every_official_method_is_in_the_table_with_its_parameters_path_and_verb(api: str) -> None:
     """Signature, path, verb and wire names agree with the client's source, read independently of the generator."""
     methods = official_methods(api)
@@ -89,7 +89,7 @@ def test_every_official_model_is_in_the_table_with_its_fields() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("script", ["generate_operations.py", "generate_sdk_docs.py"])
+@cases.each("script", ["generate_operations.py", "generate_sdk_docs.py"])
 def test_generated_files_are_up_to_date(script: str) -> None:
     """Running the generator again gives the same bytes."""
     assert subprocess.run([sys.executable, str(SCRIPTS / script), "--check"], check=False).returncode == 0

@@ -13,6 +13,7 @@ import pytest
 
 from kubescript.worker.language import classes, data_classes
 from kubescript.worker.sdk import schemas, serialize, views
+from tests.kit import cases
 from tests.kit.sdk_transport import POD, cluster
 
 
@@ -33,7 +34,7 @@ Row: Any = data_classes.dataclass(RowOfAScript)
 Point = collections.namedtuple("Point", "x y")
 
 
-@pytest.mark.parametrize(
+@cases.each(
     ("value", "expected"),
     [
         ((1, (2,)), [1, [2]]),
@@ -113,7 +114,7 @@ def deep() -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize(
+@cases.each(
     ("value", "message"),
     [
         ([{"owner": len}], r"result\[0\]\['owner'\] is a builtin_function_or_method"),

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+import mcp_types
 import pytest
 
 from kubescript import types
 from kubescript.broker import summary
 from kubescript.output import render
-from tests.kit import trails
+from tests.kit import clients, trails
 
 pytestmark = pytest.mark.slow
 
@@ -63,36 +66,49 @@ COUNTED = {
 }
 
 
-@pytest.fixture
-def saved(tmp_path: Path) -> str:
-    file = tmp_path / "cluster.json"
-    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [POD, SETTINGS]}))
-    return str(file)
+@dataclass(frozen=True)
+class Server:
+    """A server of a saved cluster, and its record."""
+
+    ask: Callable[[str], mcp_types.CallToolResult]
+    file: Path
+
+    def answer(self, script: str) -> str:
+        """The whole answer, with its notes."""
+        return clients.whole(self.ask(script)).rstrip()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("notes")
+    saved, audit = folder / "cluster.json", folder / "audit.jsonl"
+    saved.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [POD, SETTINGS]}))
+    with clients.asking("--snapshot", str(saved), "--audit", str(audit), transport="memory") as ask:
+        yield Server(ask, audit)
 
 
 @pytest.mark.parametrize("case", UNTOLD)
-def test_a_question_that_has_nothing_to_do_with_variables_gets_no_line(case: str, saved: str) -> None:
+def test_a_question_that_has_nothing_to_do_with_variables_gets_no_line(case: str, server: Server) -> None:
     """Nearly every list of pods holds a masked variable; a question about something else does not say so, and the audit
     does."""
-    file = Path(saved).with_name("audit.jsonl")
-    done = trails.run("run", "-", "--snapshot", saved, "--audit", str(file), script=UNTOLD[case])
-    assert done.returncode == 0 and "redacted" not in done.stdout, done.stdout
-    assert sum(trails.records(file, "script")[0]["redactions"].values()) == 1
+    answer = server.ask(UNTOLD[case])
+    assert not answer.is_error and "redacted" not in clients.whole(answer), answer
+    assert sum(trails.records(server.file, "script")[-1]["redactions"].values()) == 1
 
 
 @pytest.mark.parametrize("case", TOLD)
-def test_a_script_that_may_have_looked_at_a_masked_value_is_told(case: str, saved: str) -> None:
+def test_a_script_that_may_have_looked_at_a_masked_value_is_told(case: str, server: Server) -> None:
     """A comparison with a masked value is false, a search finds nothing: the line says why."""
-    done = trails.run("run", "-", "--snapshot", saved, script=TOLD[case])
-    assert done.stdout.rstrip().endswith(NOTE), done.stdout + done.stderr
+    answer = server.answer(TOLD[case])
+    assert answer.endswith(NOTE), answer
 
 
 @pytest.mark.parametrize("case", COUNTED)
-def test_masks_in_the_answer_are_counted(case: str, saved: str) -> None:
+def test_masks_in_the_answer_are_counted(case: str, server: Server) -> None:
     """Not what was masked in all that was read."""
     script, told = COUNTED[case]
-    done = trails.run("run", "-", "--snapshot", saved, script=script)
-    assert done.stdout.rstrip().endswith(f"[redacted: {told}]"), done.stdout + done.stderr
+    answer = server.answer(script)
+    assert answer.endswith(f"[redacted: {told}]"), answer
 
 
 CAUGHT = """
@@ -105,13 +121,11 @@ for name in "ab":
 """
 
 
-def test_a_swallowed_denial_is_told_once(saved: str) -> None:
+def test_a_swallowed_denial_is_told_once(server: Server) -> None:
     """How many calls are missing, which, and what that means; an error that nobody caught says it itself."""
-    done = trails.run("run", "-", "--snapshot", saved, script=CAUGHT + "0")
     told = "[2 calls denied: delete pods in namespace shop (policy.read_only) x2; the answer may be incomplete]"
-    assert done.stdout.splitlines()[-1] == told
-    done = trails.run("run", "-", "--snapshot", saved, script="k8s.coreV1().delete_namespaced_pod('a', 'shop')")
-    told = done.stdout + done.stderr
+    assert server.answer(CAUGHT + "0").splitlines()[-1] == told
+    told = server.answer("k8s.coreV1().delete_namespaced_pod('a', 'shop')")
     assert "denied:" not in told and told.count("ForbiddenException: 403 policy.read_only") == 1, told
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 import pytest
 
 from kubescript.worker.language import builtins, compiler, stdlib
+from tests.kit import cases
 
 HEAD: Final = """
 import collections, dataclasses, typing
@@ -190,7 +191,7 @@ SNIPPETS: Final = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("script", SNIPPETS.values(), ids=SNIPPETS)
+@cases.each("script", SNIPPETS.values(), ids=SNIPPETS)
 def test_the_outcome_is_that_of_python(script: str) -> None:
     """The same value, or the same error with the same text."""
     assert outcome(in_sandbox, script) == outcome(in_python, script)
@@ -206,7 +207,7 @@ DIFFERENT: Final = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("script", "shown"), DIFFERENT.values(), ids=DIFFERENT)
+@cases.each(("script", "shown"), DIFFERENT.values(), ids=DIFFERENT)
 def test_what_differs_from_python_is_known(script: str, shown: str) -> None:
     """Where ours is simpler than Python's."""
     assert repr(in_sandbox(script)) == shown

@@ -1,0 +1,48 @@
+"""An API server that keeps an audit log, one for all processes of a test run: who asks looks at a namespace of its own."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from kubescript_safety.controlplane import audit
+from tests.kit import patience
+from tests.kit.controlplane import shared
+from tests.kit.controlplane.server import ControlPlane
+
+__all__ = ["Logged", "attach"]
+
+
+@dataclass(frozen=True)
+class Logged:
+    """The server and its log."""
+
+    plane: ControlPlane
+    log: audit.Log
+
+    def writes(self, user: str, namespace: str) -> list[audit.Event]:
+        """What a user has sent to change something in a namespace."""
+        self.log.settle(self.plane)
+        return [event for event in self.log.writes(user) if f"/namespaces/{namespace}/" in event.path]
+
+    def answer(self, user: str, audit_id: str) -> audit.Event:
+        """How a write was answered; waits for it."""
+        deadline = time.monotonic() + patience.scaled(60)
+        while True:
+            for event in self.log.writes(user):
+                if event.audit_id == audit_id:
+                    return event
+            assert time.monotonic() < deadline, "the request was not answered"
+            time.sleep(0.02)
+
+
+def attach(request: pytest.FixtureRequest) -> Logged:
+    """Returns it, started if it is the first time; see `shared.attach`."""
+    folder: Path = request.getfixturevalue("tmp_path_factory").getbasetemp()
+    worker: dict[str, int] | None = getattr(request.config, "workerinput", None)
+    folder, run = (folder, os.getpid()) if worker is None else (folder.parent, worker["main"])
+    return Logged(shared.attach("logged", folder, run), audit.Log(folder))

@@ -1,0 +1,136 @@
+"""What the suite costs: processor seconds by folder, beside a budget that a run must keep.
+
+Time on a wall says nothing on a machine with other work to do, so budgets are in processor time, scaled by what a fixed
+piece of work costs on this machine. A folder that needs half more than its budget in tests/costs.json fails the run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import time
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from tests.kit import schedule, warm
+
+__all__ = ["Meter", "Report"]
+
+_OVER: Final = 1.5
+"""How much of its budget a folder may need."""
+_LEAST_S: Final = 5.0
+"""Below this a folder is never over its budget: a second more is chance."""
+_WORK_S: Final = 0.045
+"""Processor seconds of `_work` on the machine on which the budgets were recorded."""
+_ROWS: Final = 20
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
+
+
+class Meter:
+    """Counts in one process what each file of tests costs."""
+
+    def __init__(self) -> None:
+        self.processor: defaultdict[str, float] = defaultdict(float)
+        """File ▶ processor seconds of this process, of what it has started and of the warm process."""
+        self.wall: defaultdict[str, float] = defaultdict(float)
+        """Group ▶ seconds."""
+        self._begun = (0.0, 0.0)
+
+    def begin(self) -> None:
+        """A test begins."""
+        self._begun = (time.monotonic(), spent())
+
+    def end(self, nodeid: str, group: str) -> None:
+        """It has ended."""
+        began, before = self._begun
+        self.wall[group] += time.monotonic() - began
+        self.processor[nodeid.partition("::")[0]] += spent() - before
+
+
+class Report:
+    """Adds up the meters of all processes."""
+
+    def __init__(self) -> None:
+        self.processor: defaultdict[str, float] = defaultdict(float)
+        self.wall: defaultdict[str, float] = defaultdict(float)
+        self._began = time.monotonic()
+
+    def add(self, processor: Mapping[str, float], wall: Mapping[str, float], total: float) -> None:
+        """Takes what one process has counted; what it spent beside tests is start, collection and shared servers."""
+        for mine, theirs in ((self.processor, processor), (self.wall, wall)):
+            for name, seconds in theirs.items():
+                mine[name] += seconds
+        self.processor["beside tests"] += total - sum(processor.values())
+
+    def add_servers(self, folder: Path) -> None:
+        """Takes what the servers have spent that all processes share."""
+        for state in folder.glob("*.json"):
+            pids = json.loads(state.read_text("utf-8")).get("pids", ())
+            self.processor["shared servers"] += sum(spent_by(pid) for pid in pids)
+
+    def lines(self) -> list[str]:
+        """The table: every folder beside its budget, and the files that cost most."""
+        budgets = schedule.read()["folders"]
+        folders = self.folders()
+        rows = [f"{'processor seconds':>18}{'budget':>10}  folder"]
+        for name, seconds in sorted(folders.items(), key=lambda row: -row[1]):
+            rows.append(f"{seconds:>18.1f}{budgets.get(name, 0):>10.0f}  {name}")
+        rows.append(f"{sum(folders.values()):>18.1f}{sum(budgets.values()):>10.0f}  all")
+        files = sorted(self.processor.items(), key=lambda row: -row[1])
+        rows.append("the dearest files:")
+        rows += [f"{seconds:>18.1f}{'':>10}  {name}" for name, seconds in files[:_ROWS] if "/" in name]
+        rows.append(f"{time.monotonic() - self._began:>18.1f}{'':>10}  seconds of wall time")
+        return rows
+
+    def over(self) -> list[str]:
+        """The folders that need half more than their budget."""
+        slowness = max(1.0, _work() / _WORK_S)
+        budgets = schedule.read()["folders"]
+        return [
+            f"{name}: {seconds:.0f} s of processor time, budget {budgets.get(name, 0):.0f} s (x {slowness:.2f} on this machine)"
+            for name, seconds in self.folders().items()
+            if seconds > max(_LEAST_S, _OVER * slowness * budgets.get(name, 0))
+        ]
+
+    def folders(self) -> dict[str, float]:
+        """Folder ▶ processor seconds."""
+        found: defaultdict[str, float] = defaultdict(float)
+        for file, seconds in self.processor.items():
+            found[str(Path(file).parent) if "/" in file else file] += seconds
+        return found
+
+    def record(self) -> None:
+        """Writes the costs of this run as the budget of later ones."""
+        folders = {name: round(seconds + 0.5) for name, seconds in sorted(self.folders().items())}
+        groups = {name: round(seconds) for name, seconds in sorted(self.wall.items()) if seconds >= 1}
+        schedule.COSTS.write_text(json.dumps({"folders": folders, "groups": groups}, indent=1) + "\n", "utf-8")
+
+
+def spent() -> float:
+    """Processor seconds of this process, of its children that have ended, and of the warm process and its children."""
+    usages = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages) + spent_by(warm.pid())
+
+
+def spent_by(pid: int) -> float:
+    """Processor seconds of another process and of its children that have ended; 0 where there is none."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split() if pid else []
+    except OSError:
+        return 0.0
+    return sum(map(int, fields[11:15])) / _TICKS
+
+
+def _work() -> float:
+    """Processor seconds that a fixed piece of work takes here: the least of three tries."""
+    tries = []
+    for _ in range(3):
+        before = time.process_time()
+        total = 0
+        for number in range(1_000_000):
+            total += number % 7
+        tries.append(time.process_time() - before)
+    return min(tries)

@@ -1,0 +1,47 @@
+"""A server over HTTP in this process, on a real port: what is not about a process, its start or its log needs none."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+from unittest import mock
+
+from anyio.abc import TaskStatus
+from anyio.from_thread import start_blocking_portal
+
+from kubescript import app, transports
+from kubescript.transports import connections
+from tests.kit import clients
+
+__all__ = ["serving"]
+
+
+@contextlib.contextmanager
+def serving(flags: Sequence[str], **environment: str) -> Iterator[int]:
+    """What `kubescript` with these flags serves over HTTP; gives its port. Raises ConfigError."""
+    flags = (*flags, "--transport", "http", "--port", "0")
+    with (
+        mock.patch.dict(os.environ, environment),
+        clients.application(flags) as opened,
+        start_blocking_portal() as portal,
+    ):
+        made: list[connections.Server] = []
+
+        def remember(*arguments: Any) -> connections.Server:
+            made.append(server(*arguments))
+            return made[0]
+
+        server = connections.Server
+        with mock.patch.object(connections, "Server", remember):
+            ended, _ = portal.start_task(_serve, opened)
+        try:
+            yield int(made[0].servers[0].sockets[0].getsockname()[1])  # its URL may be a proxy's
+        finally:
+            made[0].should_exit = True  # as a signal would have it
+            ended.result(timeout=60)
+
+
+async def _serve(opened: app.Application, *, task_status: TaskStatus[str]) -> None:
+    await transports.serve(opened, task_status.started)

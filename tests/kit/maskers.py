@@ -1,0 +1,70 @@
+"""Fork servers of maskers that the applications of one test process share: each start of one costs 0.2 s of processor
+time."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from collections import Counter
+from typing import ClassVar, Final
+
+import msgspec
+
+from kubescript import spawner
+from kubescript.wire import masking
+
+__all__ = ["Maskers"]
+
+_MOST: Final = 3
+"""Servers that stay though nobody uses them, each with settings of its own: 60 MiB each."""
+
+
+class Maskers(spawner.Spawner):
+    """Lends maskers of a fork server that has the same settings, and the key of whoever came first."""
+
+    _table: ClassVar = threading.Lock()
+    _servers: ClassVar[dict[bytes, spawner.Spawner]] = {}
+    """By their settings; the one that was asked for last stands last."""
+    _users: ClassVar[Counter[bytes]] = Counter()
+
+    def __init__(self) -> None:
+        """Starts nothing: which server it is depends on what is given."""
+        self._settings: bytes | None = None
+
+    def start(self) -> None:
+        """Does nothing."""
+
+    warm_up = start
+
+    def give(self, given: bytes) -> None:
+        """Chooses the server, or starts it."""
+        told = msgspec.json.decode(given, type=masking.Settings)
+        settings = msgspec.json.encode(msgspec.structs.replace(told, key=b""))
+        with self._table:
+            self._settings = settings
+            self._users[settings] += 1
+            server = self._servers.pop(settings, None)
+            if server is None:
+                server = spawner.Spawner(spawner.MASKER)
+                server.give(given)
+                atexit.register(server.close)
+            self._servers[settings] = self._lender = server
+            unused = [each for each in self._servers if not self._users[each]]
+            for each in unused[:-_MOST]:
+                self._servers.pop(each).close()
+
+    def close(self) -> None:
+        """Gives it back."""
+        with self._table:
+            if self._settings is not None:
+                self._users[self._settings] -= 1
+                self._settings = None
+
+    def spawn(self, memory_bytes: int, cpu_seconds: int) -> spawner.Worker:
+        """Forks a masker there."""
+        return self._lender.spawn(memory_bytes, cpu_seconds)
+
+    @property
+    def pid(self) -> int:
+        """The process of the server."""
+        return self._lender.pid

@@ -1,0 +1,86 @@
+"""What tests run that is no part of this repository: built or fetched once per machine, and never while a test's time
+runs.
+
+`build_all` goes beside the tests that need none of it; `wait_for` holds a test until its own are there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterable
+from typing import Final
+
+import pytest
+
+from kubescript_safety.controlplane import build, live
+from tests.kit import browser, containers, debian, gosdk, helm, kubectl, npm
+from tests.kit.controlplane import cluster
+from tests.kit.keycloak import prepared
+from tests.kit.openstack import build as openstack
+
+__all__ = ["are_ready", "build_all", "wait_for"]
+
+Make = Callable[[], object]
+
+_SERVER: Final[tuple[Make, ...]] = (build.programs, kubectl.program)
+_PODMAN: Final = functools.partial(debian.unpacked, "podman", *containers.PACKAGES)
+_NEEDED: Final[dict[str, tuple[Make, ...]]] = {
+    "control_plane": _SERVER,
+    "kubeconfig": _SERVER,
+    "own_plane": _SERVER,
+    "plane": _SERVER,
+    "scratch": _SERVER,
+    "kubectl_program": (kubectl.program,),
+    "helm_program": (helm.program,),
+    "live_cluster": (*_SERVER, live.build_programs),
+    "live_programs": (*_SERVER, live.build_programs),
+    "identity_provider": (prepared.prepare,),
+    "openstack": (openstack.template,),
+    "test_approval_page_in_a_browser": (browser.programs,),
+    "test_conformance": (npm.modules,),
+    "test_approval_page_attacks": (browser.programs,),
+    "test_image": (_PODMAN,),
+    "test_kernel_outside": (_PODMAN,),
+    "test_mcp_clients": (npm.modules, gosdk.program),
+    "test_plans_are_refused": (browser.programs,),
+    "test_plans_end_to_end": (browser.programs,),
+    "test_proxy": (npm.modules,),
+    "test_report": (browser.programs,),
+}
+"""Fixture or file of tests ▶ what makes its programs, first what others wait for."""
+
+
+def build_all(items: Iterable[pytest.Item]) -> None:
+    """Makes what these tests need, one after the other. What stops a build is told by the tests that need it."""
+    for make in dict.fromkeys(make for item in items for make in needed(item)):
+        _make(make)
+
+
+def wait_for(item: pytest.Item) -> None:
+    """Returns when the programs of a test are there."""
+    for make in needed(item):
+        _make(make)
+
+
+def are_ready(item: pytest.Item) -> bool:
+    """Whether a test can begin without a build of the API server, which takes longest."""
+    return _is_built() or build.programs not in needed(item)
+
+
+def needed(item: pytest.Item) -> list[Make]:
+    """What makes the programs of a test."""
+    names = [*getattr(item, "fixturenames", ()), item.path.stem]
+    made = [make for name in names for make in _NEEDED.get(name, ())]
+    return [make for make in made if make is not build.programs or not cluster.elsewhere()]
+
+
+@functools.cache
+def _is_built() -> bool:
+    return (build.cache() / "controlplane" / build.key()).exists()
+
+
+@functools.cache
+def _make(make: Make) -> None:
+    with contextlib.suppress(Exception):
+        make()

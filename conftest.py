@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.kit.openstack.services import Services
 
 NEEDS_A_CLUSTER: Final = frozenset({
-    "control_plane", "kubeconfig", "live_cluster", "live_programs", "own_plane", "plane", "scratch",
+    "control_plane", "kubeconfig", "live_cluster", "live_programs", "own_plane", "plane", "scratch", "written",
 })  # fmt: skip
 """Fixtures that start an API server: what asks for one of them, however indirectly, is marked `cluster`."""
 STARTED: Final = pytest.StashKey[float]()
@@ -135,14 +135,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
     """Counts what a test costs, from when its programs are there: its time limit begins later."""
     programs.wait_for(item)
     METER.begin()
     try:
         return (yield)
     finally:
-        METER.end(item.nodeid, GROUPS.get(item.nodeid, item.nodeid))
+        if nextitem is not None:  # after the last one, what the session has started ends as well
+            METER.end(item.nodeid, GROUPS.get(item.nodeid, item.nodeid))
 
 
 @pytest.hookimpl(trylast=True)

@@ -8,6 +8,7 @@ planted values is every byte that the host sends to a worker.
 from __future__ import annotations
 
 import base64
+import functools
 import gzip
 import json
 import logging
@@ -189,11 +190,14 @@ def changed(**fields: Any) -> bytes:
     return json.dumps(RELEASE | fields).encode()
 
 
+BOMBS: Final[dict[str, Callable[[], bytes]]] = {
+    "a bomb of blanks": lambda: secret({"release": packed(changed()[:-1] + b" " * 300_000_000 + b"}")}),
+    "a bomb of values": lambda: secret({"release": packed(b'{"name":"web","version":1,"info":{},"config":{"a":[' + b"[]," * 60_000_000 + b"[]]}}")}),
+    "as much as passes, in lists": lambda: secret({"release": packed(b'{"name":"web","version":1,"info":{},"config":{"a":[' + b"[]," * 5_000_000 + b"[]]}}")}),
+    "a manifest of lines": lambda: secret({"release": packed(changed(manifest="\n" * 20_000_000))}),
+}  # fmt: skip
+"""Made when they are sent: they unfold to hundreds of megabytes."""
 HOSTILE: Final[dict[str, bytes]] = {
-    "a bomb of blanks": secret({"release": packed(changed()[:-1] + b" " * 300_000_000 + b"}")}),
-    "a bomb of values": secret({"release": packed(b'{"name":"web","version":1,"info":{},"config":{"a":[' + b"[]," * 60_000_000 + b"[]]}}")}),
-    "as much as passes, in lists": secret({"release": packed(b'{"name":"web","version":1,"info":{},"config":{"a":[' + b"[]," * 5_000_000 + b"[]]}}")}),
-    "a manifest of lines": secret({"release": packed(changed(manifest="\n" * 20_000_000))}),
     "nested": secret({"release": packed(nested(200_000))}),
     "two members": secret({"release": packed(changed(), members=2)}),
     "bytes behind": secret({"release": base64.b64encode(base64.b64encode(gzip.compress(changed()) + CANARY.encode())).decode()}),
@@ -229,10 +233,10 @@ def test_a_hostile_release_is_an_error_of_its_call(
     source: spawner.Spawner, keeper: Keeper, tmp_path: Path, received: bytearray, attacks: Count
 ) -> None:
     """Nothing of it passes, no call takes long, the list says that it cannot be read, and the next call works."""
-    attacks(len(HOSTILE))
+    attacks(len(BOMBS) + len(HOSTILE))
     with app.opened(settings(keeper, tmp_path), source, maskers.Maskers()) as parts:
-        for name, body in HOSTILE.items():
-            keeper.one = body
+        for name, make in (BOMBS | {name: functools.partial(bytes, body) for name, body in HOSTILE.items()}).items():
+            keeper.one = make()
             begun = time.monotonic()
             answer = ask(parts, "k8s.helm.status('web', 'a')")
             assert answer.is_error, (name, answer.text)

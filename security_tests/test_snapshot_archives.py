@@ -28,7 +28,8 @@ def packed(file: Path, *headers: tarfile.TarInfo | bytes, content: bytes = b"") 
     """A tar archive of headers as they are given, each followed by its bytes."""
     blocks = [one if isinstance(one, bytes) else one.tobuf(tarfile.GNU_FORMAT) for one in headers]
     with gzip.open(file, "wb") as out:
-        out.write(b"".join(blocks) + content)
+        for block in (*blocks, content):
+            out.write(block)
     return file
 
 
@@ -42,6 +43,7 @@ def pax(records: bytes) -> tuple[tarfile.TarInfo, bytes]:
     return header("x", len(records), tarfile.XHDTYPE), records.ljust(-(-len(records) // 512) * 512, b"\0")
 
 
+ZEROS: Final = (b"\0" * (1 << 20),) * 64
 DIGITS: Final = b"1" * 60_000
 ARCHIVES: Final[dict[str, tuple[tarfile.TarInfo | bytes, ...]]] = {
     "link": (header("logs", 0, tarfile.SYMTYPE, "/etc"), header("logs/passwd", 0)),
@@ -60,7 +62,7 @@ ARCHIVES: Final[dict[str, tuple[tarfile.TarInfo | bytes, ...]]] = {
     "digits": pax(DIGITS), "digits, hdrcharset": (*pax(DIGITS + b" hdrcharset=x\n"), header("y", 0)),
     "length of nothing": pax(b"0 a=b\n"), "lengths that overlap": pax(b"-9 a=b\n"),
     "sparse": (*pax(b"22 GNU.sparse.major=1\n"), header("y", 0)), "old sparse": (header("x.json", 0, tarfile.GNUTYPE_SPARSE),),
-    "cut off": (header("x.json", 4_096), b"x" * 512), "more than there may be": (header("x.json", 9 << 30), b"\0" * (64 << 20)),
+    "cut off": (header("x.json", 4_096), b"x" * 512), "more than there may be": (header("x.json", 9 << 30), *ZEROS),
     "a number of 60,000 digits": (*pax(b"60012 size=" + DIGITS + b"\n"), header("y", 0)), "nothing": (b"\0" * 1_024,), "empty": (),
 }  # fmt: skip
 

@@ -59,6 +59,12 @@ def control_plane(run_folder: Path, run_process: int) -> ControlPlane:
 
 
 @pytest.fixture(scope="session")
+def written(run_folder: Path, run_process: int) -> ControlPlane:
+    """Another one with the broken fixture, for tests that also write to it: counts of its objects are not to be trusted."""
+    return shared.attach("written", run_folder, run_process)
+
+
+@pytest.fixture(scope="session")
 def scratch(run_folder: Path, run_process: int) -> ControlPlane:
     """An API server with nothing in it, shared by the whole run: a test writes into a `namespace` of its own."""
     return shared.attach("scratch", run_folder, run_process)

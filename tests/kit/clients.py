@@ -40,6 +40,7 @@ INSTALLED = str(Path(sys.executable).with_name("kubescript"))
 KUBESCRIPT = warm.program()
 """The same, forked from a warm process: for all other tests."""
 TRANSPORTS = ("stdio", "http")
+ALL_TRANSPORTS = ("memory", "stdio", "http", "sse")
 CACHE = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
 """Where compiled rules are saved: a command with a home of its own need not compile them again."""
 
@@ -177,7 +178,7 @@ async def evaluate(client: Client, script: str, **arguments: object) -> mcp_type
 
 
 @contextlib.contextmanager
-def asking(*flags: str, transport: str = "stdio") -> Iterator[Callable[[str], mcp_types.CallToolResult]]:
+def asking(*flags: str, transport: str = "memory") -> Iterator[Callable[[str], mcp_types.CallToolResult]]:
     """One server and one client for many scripts; the client's event loop runs in a thread of its own."""
     with (
         start_blocking_portal() as portal,

@@ -31,6 +31,8 @@ _NEEDED: Final[dict[str, tuple[Make, ...]]] = {
     "own_plane": _SERVER,
     "plane": _SERVER,
     "scratch": _SERVER,
+    "run_folder": _SERVER,
+    "written": _SERVER,
     "kubectl_program": (kubectl.program,),
     "helm_program": (helm.program,),
     "live_cluster": (*_SERVER, live.build_programs),

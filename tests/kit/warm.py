@@ -218,6 +218,7 @@ def _read_environment() -> None:
     if os.environ.get("PYTHONFAULTHANDLER"):
         faulthandler.enable()
     time.tzset()
+    sys.path[:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     from kubernetes.config import kube_config
 
     kube_config.KUBE_CONFIG_DEFAULT_LOCATION = os.environ.get("KUBECONFIG", "~/.kube/config")

@@ -31,7 +31,7 @@ def talk(mode: str, asked: Callable[[Client], Awaitable[None]], *flags: str) -> 
     """Do this with a client of a fresh server, and see that the tool works afterwards."""
 
     async def run() -> None:
-        async with clients.connect("stdio", [*FLAGS, *flags], mode) as client:
+        async with clients.connect("memory", [*FLAGS, *flags], mode) as client:
             await asked(client)
             assert clients.text(await clients.evaluate(client, "1 + 1")) == "2"
 
@@ -162,7 +162,7 @@ def test_the_capabilities_are_what_is_there(mode: str) -> None:
     """Code mode brings resources, prompts and their completions; without it there is none of them."""
 
     async def ask(flags: list[str]) -> set[str]:
-        async with clients.connect("stdio", [*FLAGS, *flags], mode) as client:
+        async with clients.connect("memory", [*FLAGS, *flags], mode) as client:
             offered = client.server_capabilities.model_dump(exclude_none=True)
             return {name for name in offered if name != "experimental"}
 

@@ -30,7 +30,7 @@ def definition(flags: list[str]) -> str:
     got: list[str] = []
 
     async def ask() -> None:
-        async with clients.connect("stdio", flags) as client:
+        async with clients.connect("memory", flags) as client:
             for tool in (await client.list_tools()).tools:
                 wire = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
                 got.append(json.dumps(wire, ensure_ascii=False, separators=(",", ":")))

@@ -154,6 +154,12 @@ class Gate(http.server.ThreadingHTTPServer):
 
 
 @pytest.fixture(scope="module")
+def control_plane(written: ControlPlane) -> ControlPlane:
+    """Objects are written to this server."""
+    return written
+
+
+@pytest.fixture(scope="module")
 def gate(control_plane: ControlPlane) -> Iterator[Gate]:
     made = Gate(control_plane)
     yield made
@@ -165,7 +171,8 @@ def gate(control_plane: ControlPlane) -> Iterator[Gate]:
 def behind(gate: Gate, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of one kubescript server that reaches the cluster through the gate."""
     path = gate.kubeconfig(tmp_path_factory.mktemp("gate"))
-    with clients.serving(["--toolsets", "code", "--kubeconfig", str(path), "--log-level", "error"]) as port:
+    flags = ["--toolsets", "code", "--kubeconfig", str(path)]
+    with clients.running(flags, program=(clients.INSTALLED,), level="error") as (port, _):
         yield f"http://127.0.0.1:{port}/mcp"
 
 
@@ -317,7 +324,7 @@ def test_a_rule_that_needs_discovery_keeps_the_deadline(gate: Gate, tmp_path: Pa
     script = "k8s.customObjects().list_cluster_custom_object('example.com', 'v1', 'others')"
 
     async def run() -> None:
-        async with clients.connect("stdio", flags) as client:
+        async with clients.connect("memory", flags) as client:
             assert clients.text(await clients.evaluate(client, NAMES)) == WORKS
             gate.about, gate.steps = "/apis/example.com", [Turn.wait_for_hangup] * 3
             started = time.monotonic()
@@ -354,7 +361,7 @@ def test_an_api_server_that_dies_is_named_and_missed_only_while_it_is_gone(
     works."""
 
     async def run() -> None:
-        async with clients.connect("stdio", ["--kubeconfig", str(own_plane.kubeconfig)]) as client:
+        async with clients.connect("memory", ["--kubeconfig", str(own_plane.kubeconfig)]) as client:
             assert clients.text(await clients.evaluate(client, NAMES)) == WORKS
             died = 0.0
 
@@ -444,7 +451,7 @@ def test_a_connection_cut_inside_a_real_list_is_no_short_list(
     swallowed = f"n = 0\ntry:\n    for c in k8s.coreV1().list_namespaced_config_map('{LARGE}'):\n        n += 1\nexcept Exception:\n    pass\nn"
 
     async def run() -> None:
-        async with clients.connect("stdio", ["--kubeconfig", str(path)]) as client:
+        async with clients.connect("memory", ["--kubeconfig", str(path)]) as client:
             assert clients.text(await clients.evaluate(client, COUNT)) == "3"
             for script in (COUNT, swallowed):
                 wire.limit = MIB // 2
@@ -475,7 +482,7 @@ def test_a_changed_certificate_is_refused_by_name(control_plane: ControlPlane, t
     path = gate.kubeconfig(tmp_path, {"token": "t0ken-for-ours"}, tmp_path / "ca.crt")
 
     async def run() -> None:
-        async with clients.connect("stdio", ["--kubeconfig", str(path)]) as client:
+        async with clients.connect("memory", ["--kubeconfig", str(path)]) as client:
             assert clients.text(await clients.evaluate(client, NAMES)) == WORKS
             gate.tls, gate.steps = contexts[1], [closing]
             await clients.evaluate(client, NAMES)  # ends the connection that is kept alive
@@ -522,7 +529,7 @@ def test_an_expired_token_is_fetched_anew(control_plane: ControlPlane, tmp_path:
     path = gate.kubeconfig(tmp_path, user)
 
     async def run() -> None:
-        async with clients.connect("stdio", ["--kubeconfig", str(path)]) as client:
+        async with clients.connect("memory", ["--kubeconfig", str(path)]) as client:
             assert clients.text(await clients.evaluate(client, NAMES)) == WORKS
             runs = len((tmp_path / "runs").read_text())
             (tmp_path / "token").write_text("second")
@@ -591,7 +598,7 @@ class Serving:
 
     def __init__(self, kubeconfig: Path) -> None:
         self.link = stdio.Server(
-            [clients.KUBESCRIPT, "--toolsets", "code", "--kubeconfig", str(kubeconfig), "--log-level", "error"]
+            [clients.INSTALLED, "--toolsets", "code", "--kubeconfig", str(kubeconfig), "--log-level", "error"]
         )
 
     def __enter__(self) -> Serving:
@@ -717,7 +724,7 @@ def test_a_killed_host_leaves_no_orphan(script: str, serving: Serving) -> None:
 def test_a_client_that_hangs_up_ends_the_server(control_plane: ControlPlane) -> None:
     """When stdin closes while a script runs, the server ends within seconds and leaves nothing behind."""
     command = [
-        clients.KUBESCRIPT,
+        clients.INSTALLED,
         "--toolsets",
         "code",
         "--kubeconfig",

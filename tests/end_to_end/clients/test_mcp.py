@@ -40,7 +40,7 @@ COUNT = "len(k8s.coreV1().list_namespaced_pod('shop'))"
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-@pytest.mark.parametrize("transport", clients.TRANSPORTS)
+@pytest.mark.parametrize("transport", clients.ALL_TRANSPORTS)
 def test_a_script_is_answered_over_every_transport_and_era(transport: str, mode: str, flags: list[str]) -> None:
     """Both protocol eras, both transports: the tool is listed and its answer is the last expression."""
 
@@ -59,7 +59,7 @@ def test_a_writing_server_says_so(flags: list[str]) -> None:
     """With --no-read-only the annotations no longer promise that nothing changes."""
 
     async def ask() -> None:
-        async with clients.connect("stdio", [*flags, "--no-read-only"]) as client:
+        async with clients.connect("memory", [*flags, "--no-read-only"]) as client:
             (tool,) = (await client.list_tools()).tools
             assert tool.annotations is not None
             assert (tool.annotations.read_only_hint, tool.annotations.destructive_hint) == (False, True)
@@ -84,7 +84,7 @@ def test_wrong_arguments_are_a_tool_error_that_names_them(case: str, flags: list
     arguments, expected = WRONG[case]
 
     async def ask() -> None:
-        async with clients.connect("stdio", flags) as client:
+        async with clients.connect("memory", flags) as client:
             result = await client.call_tool("evaluate_script", arguments)
             assert result.is_error
             assert expected in clients.text(result), clients.text(result)
@@ -97,7 +97,7 @@ def test_an_unknown_tool_is_a_protocol_error(flags: list[str]) -> None:
     """Calling what was never listed is the client's mistake, in JSON-RPC's words."""
 
     async def ask() -> None:
-        async with clients.connect("stdio", flags) as client:
+        async with clients.connect("memory", flags) as client:
             with pytest.raises(MCPError, match="Unknown tool"):
                 await client.call_tool("kubectl_delete", {})
             assert clients.text(await clients.evaluate(client, COUNT)) == "1"
@@ -121,7 +121,7 @@ def test_a_failing_script_is_an_error_with_words_for_the_model(case: str, flags:
     script, words = FAILING[case]
 
     async def ask() -> None:
-        async with clients.connect("stdio", flags) as client:
+        async with clients.connect("memory", flags) as client:
             result = await clients.evaluate(client, script, timeout=1_000 if case == "time" else 20_000)
             got = clients.text(result)
             assert result.is_error, got
@@ -165,7 +165,7 @@ def test_a_full_queue_answers_at_once(flags: list[str]) -> None:
         )
 
     async def ask() -> None:
-        async with clients.connect("stdio", [*flags, "--config", str(config)]) as client:
+        async with clients.connect("memory", [*flags, "--config", str(config)]) as client:
             async with anyio.create_task_group() as group:
                 for _ in range(6):
                     group.start_soon(one, client)
@@ -185,7 +185,7 @@ def test_progress_reaches_a_client_that_asked(flags: list[str]) -> None:
         seen.append((progress, total, message))
 
     async def ask() -> None:
-        async with clients.connect("stdio", flags) as client:
+        async with clients.connect("memory", flags) as client:
             script = "for n in range(3):\n    ctx.progress(n, 3, f'node {n}')\n'done'"
             await client.call_tool("evaluate_script", {"script": script}, progress_callback=on_progress)
 
@@ -208,7 +208,7 @@ def test_a_server_without_writes_says_so(toolsets: str, flags: list[str], tmp_pa
     config.write_text(f'kubeconfig = "{nowhere}"\n[contexts.open]\ncontext = "prod"\nread_only = false\n')
 
     async def instructions(*options: str) -> str:
-        async with clients.connect("stdio", [*options, "--toolsets", toolsets]) as client:
+        async with clients.connect("memory", [*options, "--toolsets", toolsets]) as client:
             return client.instructions or ""
 
     assert anyio.run(instructions, *flags).count(sentence) == 1
@@ -220,11 +220,11 @@ def test_without_a_toolset_there_is_no_tool(flags: list[str]) -> None:
     to turn it on."""
 
     async def ask() -> None:
-        async with clients.connect("stdio", [*flags, "--toolsets", ""]) as client:
+        async with clients.connect("memory", [*flags, "--toolsets", ""]) as client:
             assert (await client.list_tools()).tools == []
             said = client.instructions or ""
             assert "evaluate_script" not in said and "--toolsets code" in said
-        async with clients.connect("stdio", flags) as client:
+        async with clients.connect("memory", flags) as client:
             assert "evaluate_script" in (client.instructions or "")
 
     anyio.run(ask)
@@ -283,7 +283,7 @@ def test_a_missing_kubeconfig_is_an_error_of_the_call(tmp_path: Path) -> None:
     kubeconfig = tmp_path / "kubeconfig"
 
     async def ask() -> None:
-        async with clients.connect("stdio", ["--kubeconfig-later", "--kubeconfig", str(kubeconfig)]) as client:
+        async with clients.connect("memory", ["--kubeconfig-later", "--kubeconfig", str(kubeconfig)]) as client:
             result = await clients.evaluate(client, "len(k8s.coreV1().list_node())")
             assert result.is_error
             assert "kubeconfig" in clients.text(result)
@@ -308,7 +308,7 @@ def test_an_api_server_that_is_down_is_an_error_of_the_call(tmp_path: Path) -> N
     swallowed = "try:\n    rows = list(k8s.coreV1().list_node())\nexcept Exception:\n    rows = []\nrows"
 
     async def ask() -> None:
-        async with clients.connect("stdio", ["--kubeconfig", str(kubeconfig)]) as client:
+        async with clients.connect("memory", ["--kubeconfig", str(kubeconfig)]) as client:
             result = await clients.evaluate(client, "len(k8s.coreV1().list_node())")
             assert result.is_error
             assert "cluster.unreachable" in clients.text(result)
@@ -323,7 +323,9 @@ def test_structured_results_come_when_they_are_configured(mode: str, flags: list
     """Off: no output schema and no structured content. On: both, checked by the client itself, text beside it."""
 
     async def ask(*, configured: bool) -> None:
-        async with clients.connect("stdio", [*flags, "--config", str(config)] if configured else flags, mode) as client:
+        async with clients.connect(
+            "memory", [*flags, "--config", str(config)] if configured else flags, mode
+        ) as client:
             (tool,) = (await client.list_tools()).tools
             assert (tool.output_schema is not None) is configured
             for script, expected in STRUCTURED.items():
@@ -359,7 +361,7 @@ def test_what_workloads_wrote_is_marked_for_the_model_and_the_client(mode: str, 
     (tmp_path / "pods.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [pod]}))
 
     async def ask() -> None:
-        async with clients.connect("stdio", ["--snapshot", str(tmp_path)], mode) as client:
+        async with clients.connect("memory", ["--snapshot", str(tmp_path)], mode) as client:
             script = "k8s.coreV1().list_namespaced_pod('shop')[0].metadata.annotations['note']"
             result = await clients.evaluate(client, script)
             first, *inside, last, note = clients.whole(result).split("\n")
@@ -379,7 +381,7 @@ def test_every_text_of_the_cluster_is_marked() -> None:
     """One word of an event is marked, and so is its reason; their number and the script's own words are not."""
 
     async def ask() -> None:
-        async with clients.connect("stdio", ["--snapshot", str(demo.SNAPSHOT)]) as client:
+        async with clients.connect("memory", ["--snapshot", str(demo.SNAPSHOT)]) as client:
             for script, marked in (
                 ("k8s.coreV1().list_event_for_all_namespaces()[0].message.split()[0] + ' it'", True),
                 ("len(k8s.coreV1().list_event_for_all_namespaces())", False),
@@ -407,7 +409,7 @@ def test_advice_of_a_limit_is_not_marked(tmp_path: Path) -> None:
     loop = "while True: k8s.coreV1().list_node()  # until it is over"
 
     async def ask() -> None:
-        async with clients.connect("stdio", flags) as client:
+        async with clients.connect("memory", flags) as client:
             for script, start in (
                 (f"{read}\n{loop}", "LimitExceeded: more than 3 API calls; list once"),
                 (f"{read}\n[1][events.items and 5]", "IndexError: list index out of range"),
@@ -428,7 +430,7 @@ def test_progress_texts_are_clean(flags: list[str]) -> None:
         seen.append(message)
 
     async def ask() -> None:
-        async with clients.connect("stdio", flags) as client:
+        async with clients.connect("memory", flags) as client:
             script = "ctx.progress(1, 2, 'half\\x1b[2J\\u202e done')\n1"
             await client.call_tool("evaluate_script", {"script": script}, progress_callback=on_progress)
 

@@ -232,7 +232,7 @@ def test_what_cannot_be_exported_is_said_at_the_start(
         (tmp_path / "sitecustomize.py").write_text(HIDE)
         environment = {**environment, "PYTHONPATH": str(tmp_path)}
     done = subprocess.run(
-        [clients.KUBESCRIPT, *FLAGS],
+        [clients.INSTALLED, *FLAGS],
         env={**os.environ, **environment},
         stdin=subprocess.DEVNULL,
         capture_output=True,

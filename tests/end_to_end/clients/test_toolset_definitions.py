@@ -30,7 +30,7 @@ def counted(toolset: str) -> dict[str, int]:
 
     async def ask() -> None:
         flags = ("--toolsets", toolset, "--snapshot", str(demo.SNAPSHOT), "--no-read-only")
-        async with clients.connect("stdio", flags) as client:
+        async with clients.connect("memory", flags) as client:
             for tool in (await client.list_tools()).tools:
                 wire = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
                 found[tool.name] = tokens.count(json.dumps(wire, ensure_ascii=False, separators=(",", ":")))

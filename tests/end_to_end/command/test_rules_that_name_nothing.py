@@ -14,7 +14,7 @@ import subprocess
 import threading
 import time
 import urllib.parse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -139,44 +139,51 @@ def test_a_name_that_no_cluster_can_have_stops_the_start(fields: dict[str, str],
 
 
 @pytest.fixture
-def later(scratch: ControlPlane) -> Iterator[kubernetes.client.ApiextensionsV1Api]:
-    """Where a definition can be made that is gone after the test."""
+def later(scratch: ControlPlane) -> Iterator[Callable[[str], object]]:
+    """Makes the definition of `parcels` in a group of the test's own; it is gone after the test."""
     with kubernetes.config.new_client_from_config(str(scratch.kubeconfig)) as api:  # type: ignore[no-untyped-call]
         definitions = kubernetes.client.ApiextensionsV1Api(api)
-        yield definitions
-        definitions.delete_custom_resource_definition(f"parcels.{LATER}")
+        made: list[str] = []
+
+        def define(group: str) -> None:
+            definitions.create_custom_resource_definition(definition(group))
+            made.append(group)
+
+        yield define
+        for group in made:
+            definitions.delete_custom_resource_definition(f"parcels.{group}")
 
 
-LATER = f"later-{secrets.token_hex(3)}.example"
-"""A group of this process."""
-DEFINITION: Any = {
-    "metadata": {"name": f"parcels.{LATER}"},
-    "spec": {
-        "group": LATER,
-        "scope": "Namespaced",
-        "names": {"kind": "Parcel", "plural": "parcels", "listKind": "ParcelList", "singular": "parcel"},
-        "versions": [{
-            "name": "v1", "served": True, "storage": True,
-            "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
-        }],
-    },
-}  # fmt: skip
+def definition(group: str) -> Any:
+    """A definition of the kind Parcel."""
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    return {
+        "metadata": {"name": f"parcels.{group}"},
+        "spec": {
+            "group": group,
+            "scope": "Namespaced",
+            "names": {"kind": "Parcel", "plural": "parcels", "listKind": "ParcelList", "singular": "parcel"},
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
+        },
+    }
 
 
 @pytest.mark.promise("P-12")
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("fields", [{"group": LATER, "kind": "Parcel"}, {"kind": "Parcel"}], ids=["group", "kind"])
+@pytest.mark.parametrize("rule", ["a kind of a group", "a kind of any group"])
 def test_a_kind_that_is_installed_later_is_denied_when_it_comes(
-    fields: dict[str, str], scratch: ControlPlane, rules: Path, later: kubernetes.client.ApiextensionsV1Api
+    rule: str, scratch: ControlPlane, rules: Path, later: Callable[[str], object]
 ) -> None:
     """In the server that was there before, without a restart."""
+    group = f"later-{secrets.token_hex(3)}.example"  # a definition that is deleted stays for a while
+    fields = {"kind": "Parcel"} if "any" in rule else {"group": group, "kind": "Parcel"}
     flags = ("--kubeconfig", str(scratch.kubeconfig), *write(rules, **fields))
-    script = f"[len(k8s.get('parcels.{LATER}')), 'RE' + 'AD']"
+    script = f"[len(k8s.get('parcels.{group}')), 'RE' + 'AD']"
 
     async def scenario() -> None:
         async with clients.connect("memory", flags) as client:
             assert "READ" not in clients.text(await clients.evaluate(client, script))
-            later.create_custom_resource_definition(DEFINITION)
+            later(group)
             deadline = time.monotonic() + 60
             answer = ""
             while "policy.denied_resource" not in answer and time.monotonic() < deadline:

@@ -30,6 +30,8 @@ __all__ = ["Shared", "attach"]
 _START_S: Final = 120.0
 _LOADS: Final[dict[str, tuple[Callable[[Path], None], ...]]] = {
     "broken": (fixture.load,),
+    "examples": (fixture.load,),
+    "written": (fixture.load,),
     "printed": (fixture.load, described.load, printed.load),
 }
 """What is in the servers, by their names; in any other there is nothing."""

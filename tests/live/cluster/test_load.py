@@ -23,6 +23,7 @@ import pytest
 from benchmarks import sessions
 from tests.kit import clients, patience
 from tests.kit.callers import connected
+from tests.kit.controlplane.server import ControlPlane
 
 pytestmark = pytest.mark.cluster
 
@@ -140,6 +141,12 @@ class Cluster:
 
     def open(self, gate: str) -> None:
         self._core.create_namespaced_config_map(NAMESPACE, {"metadata": {"name": gate}})
+
+
+@pytest.fixture(scope="module")
+def kubeconfig(written: ControlPlane) -> Path:
+    """Objects are written to this server."""
+    return written.kubeconfig
 
 
 @pytest.fixture(scope="module")

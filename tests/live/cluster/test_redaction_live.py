@@ -24,6 +24,7 @@ from security_tests.redaction import engine, planted
 from security_tests.redaction.asking import PREFACE, Ask, asked, rebuilt
 from security_tests.redaction.transformations import TRANSFORMATIONS, Answered
 from tests.kit import clients
+from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Writer
 
 _OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -59,6 +60,12 @@ SAMPLE = [
     "field selector",
     "progress texts",
 ]
+
+
+@pytest.fixture(scope="module")
+def kubeconfig(written: ControlPlane) -> Path:
+    """Objects are written to this server."""
+    return written.kubeconfig
 
 
 @pytest.fixture(scope="module")

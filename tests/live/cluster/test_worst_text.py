@@ -17,10 +17,12 @@ from mcp.client import Client
 
 from security_tests.redaction import planted
 from tests.kit import clients, patience
+from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Writer
 
-_ROWS: Final = ("user,password\n" + "alice,A1b2c3d4\n" * 9_999) * 100
-_PACKED: Final = base64.b64encode(gzip.compress(_ROWS.encode(), mtime=0)).decode()
+_PACKED: Final = base64.b64encode(
+    gzip.compress((("user,password\n" + "alice,A1b2c3d4\n" * 9_999) * 100).encode(), mtime=0)
+).decode()
 """Forty kilobytes that unfold to fifteen megabytes, which take half a minute to mask: the worst that anybody has found."""
 WORST: Final = ", and ".join([_PACKED] * 3)
 """Three of them, so that a machine three times as fast does not mask it before the longest deadline of this test."""
@@ -35,6 +37,12 @@ PING_S: Final = 0.1
 take until the deadline."""
 DEADLINE_MS: Final = 12_000
 SCRIPT_S: Final = 8.0
+
+
+@pytest.fixture(scope="module")
+def kubeconfig(written: ControlPlane) -> Path:
+    """Objects are written to this server."""
+    return written.kubeconfig
 
 
 @pytest.fixture

@@ -27,7 +27,6 @@ import yaml
 from tests.kit import clients, commands, listener, paths, patience
 from tests.kit.controlplane.server import ControlPlane
 
-KUBESCRIPT = clients.KUBESCRIPT
 NODES = """
 found, faults = {}, {}
 for name in k8s.contexts():
@@ -742,7 +741,8 @@ def test_a_name_server_that_is_silent_costs_no_more_than_patience(places: Places
             f"[limits]\npatience_ms = {patience.scaled_ms(1_000)}\n"
             f'[contexts.far]\nkubeconfig = "{far}"\n[contexts.prod-eu]\n',
         )
-        command = ["unshare", "--mount", "sh", "-ec", DEAF, "deaf", str(resolver), KUBESCRIPT, "run", "-"]
+        # The installed program: a warm process is in another mount namespace.
+        command = ["unshare", "--mount", "sh", "-ec", DEAF, "deaf", str(resolver), clients.INSTALLED, "run", "-"]
         started = time.monotonic()
         done = subprocess.run(
             [*command, "--config", str(config)], input=NODES, capture_output=True, text=True, timeout=240

@@ -71,7 +71,7 @@ TOLD: dict[str, str] = {
 
 
 async def _ask(kubeconfig: Path) -> dict[str, str]:
-    async with clients.connect("stdio", ["--kubeconfig", str(kubeconfig), "--log-level", "error"]) as client:
+    async with clients.connect("memory", ["--kubeconfig", str(kubeconfig), "--log-level", "error"]) as client:
         return {script: clients.text(await clients.evaluate(client, script)) for script in (*TOLD, *QUIET)}
 
 

@@ -110,7 +110,7 @@ TOLD: dict[str, str] = {
 
 
 async def _ask(kubeconfig: Path) -> dict[str, str]:
-    async with clients.connect("stdio", ["--kubeconfig", str(kubeconfig), "--log-level", "error"]) as client:
+    async with clients.connect("memory", ["--kubeconfig", str(kubeconfig), "--log-level", "error"]) as client:
         return {script: clients.text(await clients.evaluate(client, script)) for script in (*ANSWERS, *TOLD)}
 
 
@@ -137,7 +137,7 @@ def test_printed_metadata_has_no_bookkeeping(kubeconfig: Path) -> None:
     """`managedFields` are most of an object's metadata, and nobody's question; asked for by name they are there."""
 
     async def ask() -> tuple[str, str]:
-        async with clients.connect("stdio", ["--kubeconfig", str(kubeconfig), "--log-level", "error"]) as client:
+        async with clients.connect("memory", ["--kubeconfig", str(kubeconfig), "--log-level", "error"]) as client:
             printed = clients.text(await clients.evaluate(client, POD + "print(p.metadata)"))
             return printed, clients.text(await clients.evaluate(client, POD + "len(p.metadata.managed_fields) > 0"))
 
@@ -151,7 +151,7 @@ def test_a_watch_ends_before_its_script(kubeconfig: Path) -> None:
     script = "n = 0\nfor e in watch.Watch().stream(k8s.coreV1().list_namespaced_pod, 'shop', timeout_seconds=600):\n    n += 1\nn"
 
     async def ask() -> tuple[str, str]:
-        async with clients.connect("stdio", ["--kubeconfig", str(kubeconfig), "--log-level", "error"]) as client:
+        async with clients.connect("memory", ["--kubeconfig", str(kubeconfig), "--log-level", "error"]) as client:
             seen = clients.text(await clients.evaluate(client, script, timeout=patience.scaled_ms(4_000)))
             return seen, clients.text(await clients.evaluate(client, 'len(k8s.coreV1().list_namespaced_pod("shop"))'))
 

@@ -78,7 +78,7 @@ HELPED: dict[str, tuple[str, ...]] = {
 
 
 async def _ask(flags: list[str], scripts: list[str]) -> dict[str, str]:
-    async with clients.connect("stdio", [*flags, "--log-level", "error"]) as client:
+    async with clients.connect("memory", [*flags, "--log-level", "error"]) as client:
         return {script: clients.text(await clients.evaluate(client, script)) for script in scripts}
 
 

@@ -14,6 +14,7 @@ from kubescript_safety.controlplane import kubelets
 from tests.kit import clients
 from tests.kit.controlplane import cluster, logs, writer
 from tests.kit.controlplane.fixture import facts
+from tests.kit.controlplane.server import ControlPlane
 
 Ask = Callable[[str], str]
 
@@ -24,6 +25,12 @@ def pods(app, namespace="shop"):
     return [p.metadata.name for p in found if p.spec.node_name != {facts.NODE_NOT_READY!r}]
 """
 MAIL = "v1.read_namespaced_pod_log(pods('email-worker')[0], 'shop'"
+
+
+@pytest.fixture(scope="module")
+def kubeconfig(written: ControlPlane) -> Path:
+    """Objects are written to this server."""
+    return written.kubeconfig
 
 
 @pytest.fixture(scope="module")

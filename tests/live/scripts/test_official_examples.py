@@ -15,6 +15,7 @@ import kubernetes
 import pytest
 
 from tests.kit import clients
+from tests.kit.controlplane import cluster, shared
 
 DEPLOYMENT = """
 from kubernetes import client, config
@@ -377,11 +378,17 @@ async def _ask(kubeconfig: Path) -> dict[str, str]:
     told = {}
     for writes, flag in ((False, "--read-only"), (True, "--writes=direct")):
         flags = ["--kubeconfig", str(kubeconfig), flag, "--log-level", "error"]
-        async with clients.connect("stdio", flags) as client:
+        async with clients.connect("memory", flags) as client:
             for name, example in EXAMPLES.items():
                 if example.writes is writes:
                     told[name] = clients.text(await clients.evaluate(client, example.script))
     return told
+
+
+@pytest.fixture(scope="module")
+def kubeconfig(run_folder: Path, run_process: int) -> Path:
+    """A server of its own with the broken fixture: examples count pods, and write."""
+    return cluster.elsewhere() or shared.attach("examples", run_folder, run_process).kubeconfig
 
 
 @pytest.fixture(scope="module")

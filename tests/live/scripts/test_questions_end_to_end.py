@@ -284,7 +284,7 @@ def test_secrets_are_refused_by_every_path(source: str, kubeconfig: Path, saved:
     flags += ["--config", str(rules)]
 
     async def ask() -> None:
-        async with clients.connect("stdio", flags) as client:
+        async with clients.connect("memory", flags) as client:
             for path, script in SECRETS.items():
                 result = await clients.evaluate(client, script)
                 assert result.is_error, path
@@ -315,7 +315,7 @@ def test_secrets_are_metadata_by_every_path(source: str, kubeconfig: Path, saved
     flags = ["--kubeconfig", str(kubeconfig)] if source == "live" else ["--snapshot", str(saved)]
 
     async def ask() -> None:
-        async with clients.connect("stdio", flags) as client:
+        async with clients.connect("memory", flags) as client:
             for path, script in METADATA.items():
                 start = f"from kubernetes import watch\ns = {script}\n"
                 shown = clients.text(

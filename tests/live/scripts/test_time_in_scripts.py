@@ -32,7 +32,7 @@ def ask(flags: list[str], *scripts: str, timeout: int = 120_000) -> tuple[list[s
         seen.append((time.monotonic(), progress, message or ""))
 
     async def talk() -> None:
-        async with clients.connect("stdio", flags) as client:
+        async with clients.connect("memory", flags) as client:
             for script in scripts:
                 arguments = {"script": script, "timeout": timeout}
                 result = await client.call_tool("evaluate_script", arguments, progress_callback=on_progress)

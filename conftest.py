@@ -151,10 +151,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Tells the process that was typed what the tests of this one cost; that one adds it up, and compares."""
     config = session.config
     if hasattr(config, "workeroutput"):
-        config.workeroutput["costs"] = (dict(METER.processor), dict(METER.wall), costs.spent())
+        config.workeroutput["costs"] = (
+            dict(METER.processor), dict(METER.wall), costs.spent(), programs.have_taken_time(),
+        )  # fmt: skip
         return
     if config.option.numprocesses is None:
-        REPORT.add(METER.processor, METER.wall, costs.spent())
+        REPORT.add(METER.processor, METER.wall, costs.spent(), programs.have_taken_time())
     REPORT.add_servers(config._tmp_path_factory.getbasetemp())  # type: ignore[attr-defined]
     if config.getoption("--record-costs"):
         REPORT.record()

@@ -21,8 +21,8 @@ __all__ = ["Meter", "Report"]
 
 _OVER: Final = 1.5
 """How much of its budget a folder may need."""
-_LEAST_S: Final = 5.0
-"""Below this a folder is never over its budget: a second more is chance."""
+_LEAST_S: Final = 20.0
+"""Below this a folder is never over its budget: what starts first in a process is charged by chance."""
 _WORK_S: Final = 0.045
 """Processor seconds of `_work` on the machine on which the budgets were recorded."""
 _ROWS: Final = 20
@@ -56,10 +56,13 @@ class Report:
     def __init__(self) -> None:
         self.processor: defaultdict[str, float] = defaultdict(float)
         self.wall: defaultdict[str, float] = defaultdict(float)
+        self._has_built = False
         self._began = time.monotonic()
 
-    def add(self, processor: Mapping[str, float], wall: Mapping[str, float], total: float) -> None:
-        """Takes what one process has counted; what it spent beside tests is start, collection and shared servers."""
+    def add(self, processor: Mapping[str, float], wall: Mapping[str, float], total: float, built: bool) -> None:
+        """Takes what one process has counted; what it spent beside tests is start, collection and shared servers. `built`
+        says that it has built programs, which counts as if tests had."""
+        self._has_built |= built
         for mine, theirs in ((self.processor, processor), (self.wall, wall)):
             for name, seconds in theirs.items():
                 mine[name] += seconds
@@ -86,7 +89,9 @@ class Report:
         return rows
 
     def over(self) -> list[str]:
-        """The folders that need half more than their budget."""
+        """The folders that need half more than their budget; none where programs were built in this run."""
+        if self._has_built:
+            return []
         slowness = max(1.0, _work() / _WORK_S)
         budgets = schedule.read()["folders"]
         return [

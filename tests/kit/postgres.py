@@ -29,7 +29,8 @@ from tests.kit import debian
 
 __all__ = ["Postgres"]
 
-NOBODY: Final = 65534
+DAEMON: Final = 1
+"""Debian's user `daemon`. Not 65534, the user of command lines: security_tests know by it what one of them has made."""
 START_SECONDS: Final = 60
 UNUSED: Final = re.compile("libllvm")
 """It compiles long queries; a hundred megabytes."""
@@ -52,7 +53,7 @@ class Postgres(startable.Startable):
         settings = {"unix_socket_directories": str(self.folder), "listen_addresses": "", "fsync": "off", "jit": "off"}
         words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         command = [str(programs / "postgres"), "-D", str(self.folder / "data"), *words]
-        self._child = child.Child(_as_nobody(command, libraries), self.folder / "postgres.log")
+        self._child = child.Child(_as_daemon(command, libraries), self.folder / "postgres.log")
 
     def start(self) -> None:
         """Starts it, again after `kill`: same socket and data."""
@@ -102,7 +103,7 @@ class Postgres(startable.Startable):
             if (folder / "initdb").exists() and (folder / "postgres").exists():
                 return folder, None
         unpacked = debian.unpacked("postgresql", "postgresql", without=UNUSED)
-        if os.geteuid() == 0:  # nobody may not look into root's cache
+        if os.geteuid() == 0:  # others may not look into root's cache
             unpacked = Path(shutil.copytree(unpacked, self.folder / "root", symlinks=True))
         programs = sorted(unpacked.glob("usr/lib/postgresql/*/bin"))
         return programs[-1], unpacked
@@ -112,22 +113,22 @@ class Postgres(startable.Startable):
         secret.write_text(self.password)
         if os.geteuid() == 0:  # PostgreSQL refuses to run as root
             for path in (self.folder, secret):
-                os.chown(path, NOBODY, NOBODY)
+                os.chown(path, DAEMON, DAEMON)
         command = [str(programs / "initdb"), "--pgdata", str(self.folder / "data"), "--username=postgres"]
         options = ["--auth=scram-sha-256", f"--pwfile={secret}", "--encoding=UTF8", "--locale=C", "--no-sync"]
         subprocess.run(
-            _as_nobody([*command, *options], libraries), cwd=self.folder, check=True, stdout=subprocess.DEVNULL
+            _as_daemon([*command, *options], libraries), cwd=self.folder, check=True, stdout=subprocess.DEVNULL
         )
 
 
-def _as_nobody(command: list[str], libraries: Path | None) -> list[str]:
+def _as_daemon(command: list[str], libraries: Path | None) -> list[str]:
     """The command as it is run by somebody who is not root."""
     if libraries is not None:
         command = ["env", f"LD_LIBRARY_PATH={debian.libraries(libraries)}", *command]
     if os.geteuid() != 0:
         return command
     # Changing the user clears the signal by which a child dies with its parent.
-    return ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--pdeathsig=KILL", *command]
+    return ["setpriv", f"--reuid={DAEMON}", f"--regid={DAEMON}", "--clear-groups", "--pdeathsig=KILL", *command]
 
 
 def _installed() -> Iterator[Path]:

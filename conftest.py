@@ -14,17 +14,13 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
 
-from tests.kit import costs, extent, programs, schedule, unchanged
+from tests.kit import costs, programs, schedule, unchanged
 
 if TYPE_CHECKING:
     from tests.kit.identity_provider import IdentityProvider
     from tests.kit.openstack.client import Client
     from tests.kit.openstack.services import Services
 
-NEEDS_A_CLUSTER: Final = frozenset({
-    "control_plane", "kubeconfig", "live_cluster", "live_programs", "own_plane", "plane", "scratch", "written",
-})  # fmt: skip
-"""Fixtures that start an API server: what asks for one of them, however indirectly, is marked `cluster`."""
 STARTED: Final = pytest.StashKey[float]()
 METER: Final = costs.Meter()
 REPORT: Final = costs.Report()
@@ -60,11 +56,9 @@ def pytest_configure_node(node: Any) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Puts the longest first, marks what needs a cluster, and leaves out what its result cannot change."""
-    if not extent.LONG:
-        _deselect(config, items, [item for item in items if item.get_closest_marker("long")])
     GROUPS.update(schedule.arrange(items))
     for item in items:
-        if NEEDS_A_CLUSTER.intersection(getattr(item, "fixturenames", ())):
+        if programs.CLUSTERS.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("cluster")
     repeatable: defaultdict[Path, list[pytest.Item]] = defaultdict(list)
     for item in items:
@@ -72,12 +66,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             repeatable[item.path].append(item)
     for path, tests in repeatable.items():
         _leave_out(config, unchanged.stamp(path, [item.nodeid for item in tests]), tests)
-
-
-def _deselect(config: pytest.Config, items: list[pytest.Item], unwanted: list[pytest.Item]) -> None:
-    if unwanted:
-        config.hook.pytest_deselected(items=unwanted)
-        items[:] = [item for item in items if item not in unwanted]
 
 
 def _leave_out(config: pytest.Config, stamp: str, tests: list[pytest.Item]) -> None:
@@ -99,6 +87,19 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     # One process builds, beside the tests that need none of it.
     if os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0":
         threading.Thread(target=programs.build_all, args=(session.items,), daemon=True).start()
+
+
+@pytest.fixture(scope="session")
+def run_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all processes of this run share."""
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if hasattr(request.config, "workerinput") else base
+
+
+@pytest.fixture(scope="session")
+def run_process(request: pytest.FixtureRequest) -> int:
+    """The process that was typed, with which all that the run shares ends."""
+    return int(getattr(request.config, "workerinput", {}).get("main", os.getpid()))
 
 
 @pytest.fixture(scope="session")

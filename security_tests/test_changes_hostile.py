@@ -4,6 +4,7 @@ be slow to compare."""
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -305,11 +306,6 @@ SMALL_S: Final = 0.4
 """What costs less is too little to compare."""
 RATIO: Final = 3.0
 MOST_S: Final = 8.0
-PART: Final = 8
-PART_S: Final = 0.02
-"""For that part of the size: what grows with the square and costs more than `MOST_S` at twice the size, costs more here."""
-PART_RATIO: Final = 2.5
-"""What grows so much with the part is measured at its full size."""
 
 
 @pytest.fixture(scope="module")
@@ -334,20 +330,15 @@ def spent(rules: bodies.Rules, attack: Slow, size: int) -> float:
     return min(doubling.cost(work, cap=2 * MOST_S) for _ in range(3))
 
 
-def is_in_proportion(rules: bodies.Rules, attack: Slow) -> bool:
-    """Whether a part of it is: a look that costs little."""
-    once = spent(rules, attack, VALUES // PART)
-    return once <= PART_S or spent(rules, attack, 2 * VALUES // PART) < PART_RATIO * once
-
-
 @pytest.mark.sampled
 @pytest.mark.promise("S-07")
 @pytest.mark.parametrize("name", SLOW)
 def test_twice_as_much_costs_twice_the_time_to_compare(name: str, rules: bodies.Rules, attacks: Count) -> None:
     """Whatever the objects and the request hold. `make test` measures a part, and the whole where that grows too much."""
     attacks(2)
-    if not extent.LONG and is_in_proportion(rules, SLOW[name]):
+    seconds = functools.partial(spent, rules, SLOW[name])
+    if not extent.LONG and doubling.is_in_proportion(seconds, VALUES):
         return
-    once, twice = spent(rules, SLOW[name], VALUES), spent(rules, SLOW[name], 2 * VALUES)
+    once, twice = seconds(VALUES), seconds(2 * VALUES)
     assert twice < MOST_S
     assert once < SMALL_S or twice < RATIO * once

@@ -26,7 +26,7 @@ from kubescript.broker import summary
 from kubescript.wire import framing, protocol
 from security_tests import recorder
 from security_tests.answering import Answering
-from tests.kit import maskers
+from tests.kit import fork_servers
 
 pytestmark = pytest.mark.slow
 
@@ -166,7 +166,7 @@ def test_only_fields_on_the_list_pass(
     whatever the operator has decided about masks elsewhere."""
     attacks(len(ROADS))
     chosen = settings(keeper, tmp_path, redaction=config.Redaction(enabled=enabled))
-    with app.opened(chosen, source, maskers.Maskers()) as parts:
+    with app.opened(chosen, source, fork_servers.Maskers()) as parts:
         for road in ROADS:
             answer = ask(parts, road)
             assert not answer.is_error and ("web" in answer.text or "auth" in answer.text), (road, answer.text)
@@ -234,7 +234,7 @@ def test_a_hostile_release_is_an_error_of_its_call(
 ) -> None:
     """Nothing of it passes, no call takes long, the list says that it cannot be read, and the next call works."""
     attacks(len(BOMBS) + len(HOSTILE))
-    with app.opened(settings(keeper, tmp_path), source, maskers.Maskers()) as parts:
+    with app.opened(settings(keeper, tmp_path), source, fork_servers.Maskers()) as parts:
         for name, make in (BOMBS | {name: functools.partial(bytes, body) for name, body in HOSTILE.items()}).items():
             keeper.one = make()
             begun = time.monotonic()
@@ -265,7 +265,7 @@ def test_an_odd_release_costs_bounded_time(
 ) -> None:
     """What is no error is served like any other, or refused; the next call works."""
     attacks(len(ODD))
-    with app.opened(settings(keeper, tmp_path), source, maskers.Maskers()) as parts:
+    with app.opened(settings(keeper, tmp_path), source, fork_servers.Maskers()) as parts:
         for name, text in ODD.items():
             stored = base64.b64encode(base64.b64encode(text)).decode() if name == "no gzip" else packed(text)
             keeper.one = secret({"release": stored})
@@ -285,7 +285,7 @@ def test_an_error_of_the_api_server_says_what_it_may(
     """RBAC's denial is told; a whole Secret in place of an error is not."""
     attacks(2)
     said = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 403, "reason": "Forbidden"}
-    with app.opened(settings(keeper, tmp_path), source, maskers.Maskers()) as parts:
+    with app.opened(settings(keeper, tmp_path), source, fork_servers.Maskers()) as parts:
         keeper.status, keeper.one = status, WHOLE
         answer = ask(parts, "k8s.helm.values('web', 'a')")
         assert answer.is_error and CANARY.encode() not in received and packed(b"{")[:5].encode() not in received
@@ -314,7 +314,7 @@ def test_what_the_operator_denies_is_not_asked_for(
 ) -> None:
     """Neither the list nor one release; nothing about Secrets is sent, and other calls still work."""
     attacks(3)
-    with app.opened(settings(keeper, tmp_path, **chosen), source, maskers.Maskers()) as parts:
+    with app.opened(settings(keeper, tmp_path, **chosen), source, fork_servers.Maskers()) as parts:
         for script in ("k8s.helm.releases()", "k8s.helm.status('web', 'a')", "k8s.tools.helm_list()"):
             answer = ask(parts, script)
             assert answer.is_error or "configmaps" in str(keeper.asked), (script, answer.text)
@@ -330,7 +330,7 @@ def test_a_rule_that_serves_metadata_leaves_the_names(
     """With `serve = "metadata"` for releases their names and states are listed, and no more."""
     attacks(1)
     rule = config.DeniedResource(group="helm.sh", kind="Release", serve="metadata")
-    with app.opened(settings(keeper, tmp_path, denied_resources=(rule,)), source, maskers.Maskers()) as parts:
+    with app.opened(settings(keeper, tmp_path, denied_resources=(rule,)), source, fork_servers.Maskers()) as parts:
         assert ask(parts, "k8s.tools.helm_list(short=True)").text.splitlines()[0] == "web"
         answer = ask(parts, "k8s.helm.status('web', 'a')")
         assert answer.is_error and "only metadata of helm.sh/Release is served" in answer.text
@@ -354,7 +354,7 @@ def test_a_rule_that_serves_metadata_holds_for_what_releases_are_kept_in(
     attacks(1)
     holder, rule = KEPT[case]
     path = ("apis", "helm.sh", holder, "namespaces", "a", "releases")
-    with app.opened(settings(keeper, tmp_path, denied_resources=(rule,)), source, maskers.Maskers()) as parts:
+    with app.opened(settings(keeper, tmp_path, denied_resources=(rule,)), source, fork_servers.Maskers()) as parts:
         reply, response = parts.operator.contexts.default.broker.handle(
             protocol.Call("GET", (*path, NAME), accept=accept), summary.Summary(), 10
         )
@@ -365,7 +365,7 @@ def test_a_rule_that_serves_metadata_holds_for_what_releases_are_kept_in(
         )
         assert reply.fault is None and response is not None
         b"".join(response.chunks)
-    with app.opened(settings(keeper, tmp_path), source, maskers.Maskers()) as parts:
+    with app.opened(settings(keeper, tmp_path), source, fork_servers.Maskers()) as parts:
         assert ask(parts, LISTS).text.splitlines()[0] == "web-1.0.0"
 
 
@@ -398,7 +398,7 @@ def test_what_is_no_reading_of_a_release_is_never_sent(
     """Whatever a worker that has been taken over asks for in the name of releases, nothing leaves; where writes are on
     too."""
     attacks(len(CALLS))
-    with app.opened(settings(keeper, tmp_path, read_only=not writable), source, maskers.Maskers()) as parts:
+    with app.opened(settings(keeper, tmp_path, read_only=not writable), source, fork_servers.Maskers()) as parts:
         for name, call in CALLS.items():
             reply, response = parts.operator.contexts.default.broker.handle(call, summary.Summary(), 10)
             assert reply.fault is not None and response is None, name
@@ -416,7 +416,7 @@ def test_a_selector_selects_among_releases_only(
 ) -> None:
     """Each term holds together with Helm's own label."""
     attacks(3)
-    with app.opened(settings(keeper, tmp_path), source, maskers.Maskers()) as parts:
+    with app.opened(settings(keeper, tmp_path), source, fork_servers.Maskers()) as parts:
         for selector in ("name=web", "owner!=helm", "!owner"):
             reply, response = parts.operator.contexts.default.broker.handle(
                 protocol.Call("GET", PATH, (("labelSelector", selector),)), summary.Summary(), 10

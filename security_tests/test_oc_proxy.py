@@ -24,7 +24,7 @@ from kubescript.executor import conversation
 from kubescript.wire import orders, protocol
 from kubescript_safety.controlplane import audit
 from security_tests import oc_lines
-from tests.kit import kubectl, maskers
+from tests.kit import fork_servers, kubectl
 from tests.kit.controlplane import fixture
 from tests.kit.controlplane.fixture import facts
 from tests.kit.controlplane.server import ControlPlane
@@ -98,7 +98,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
         source = spawner.Spawner()
         source.start()
         held.callback(source.close)
-        unchecked = Unchecked(held.enter_context(app.opened(settings, source, maskers.Maskers())), settings)
+        unchecked = Unchecked(held.enter_context(app.opened(settings, source, fork_servers.Maskers())), settings)
         held.callback(unchecked.close)
         before, began = files(), time.monotonic()
         with futures.ThreadPoolExecutor(AT_ONCE) as pool:

@@ -84,9 +84,9 @@ class Plans:
 
 
 @pytest.fixture(scope="module")
-def plane(request: pytest.FixtureRequest) -> ControlPlane:
+def plane(run_folder: Path, run_process: int) -> ControlPlane:
     """The server for tests of plans: here it gets a default StorageClass for a while."""
-    return logged.attach(request).plane
+    return logged.attach(run_folder, run_process).plane
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import decimal
 import itertools
-import os
 import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -37,19 +36,6 @@ def pool() -> Iterator[executor.Executor]:
 def bench(pool: executor.Executor) -> stage.Bench:
     """Workers with a stage of their own."""
     return stage.Bench(pool)
-
-
-@pytest.fixture(scope="session")
-def run_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that all processes of this run share."""
-    base = tmp_path_factory.getbasetemp()
-    return base.parent if hasattr(request.config, "workerinput") else base
-
-
-@pytest.fixture(scope="session")
-def run_process(request: pytest.FixtureRequest) -> int:
-    """The process that was typed, with which all that the run shares ends."""
-    return int(getattr(request.config, "workerinput", {}).get("main", os.getpid()))
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from kubescript.masker import patterns, rules
 from security_tests.redaction import probing
 from tests.kit import extent
 
-__all__ = ["bare", "cost", "excess", "texts"]
+__all__ = ["bare", "cost", "excess", "is_in_proportion", "texts"]
 
 SIZE: Final = 64 * 1024
 TWICE_S: Final = 6.0
@@ -63,18 +63,23 @@ def _joined(name: str, pieces: list[bytes]) -> Iterator[tuple[str, bytes]]:
 def excess(measured: Callable[[int], Callable[[], object]]) -> tuple[float, float] | None:
     """What a text and one twice as long cost, where that is out of proportion. `make test` measures a part of the text,
     and the whole where the part grows too much."""
-    if not extent.LONG and _is_in_proportion(measured):
+
+    def spent(size: int) -> float:
+        return cost(measured(size), cap=TWICE_S)
+
+    if not extent.LONG and is_in_proportion(spent, SIZE):
         return None
-    once = cost(measured(SIZE), cap=TWICE_S)
+    once = spent(SIZE)
     if once <= TINY_S:
         return None
-    twice = cost(measured(2 * SIZE), cap=TWICE_S)
+    twice = spent(2 * SIZE)
     return (once, twice) if twice >= TWICE_S or twice > RATIO * once > RATIO * SMALL_S else None
 
 
-def _is_in_proportion(measured: Callable[[int], Callable[[], object]]) -> bool:
-    once = cost(measured(SIZE // PART), cap=TWICE_S)
-    return once <= PART_S or cost(measured(2 * SIZE // PART), cap=TWICE_S) < PART_RATIO * once
+def is_in_proportion(spent: Callable[[int], float], size: int) -> bool:
+    """Whether a part of this size costs in proportion: a look that costs little. `spent` gives processor seconds."""
+    once = spent(size // PART)
+    return once <= PART_S or spent(2 * size // PART) < PART_RATIO * once
 
 
 def cost(work: Callable[[], object], cap: float) -> float:

@@ -3,9 +3,7 @@ or in memory, talking to the same application in this process."""
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import functools
 import os
 import re
 import socket
@@ -29,11 +27,11 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.server.lowlevel import Server
 from mcp.shared import memory
 
-from kubescript import app, spawner
+from kubescript import app
 from kubescript.cli import flags as cli_flags
 from kubescript.cli import main
 from kubescript.output import fencing
-from tests.kit import maskers, warm
+from tests.kit import fork_servers, warm
 
 INSTALLED = str(Path(sys.executable).with_name("kubescript"))
 """The program as it is installed: for tests of its start, its processes, signals and environment."""
@@ -84,21 +82,17 @@ async def connect(
 def application(flags: Sequence[str]) -> Iterator[app.Application]:
     """What `kubescript` with these flags serves, in this process, for one client (`joined`) after the other; it logs as
     this process does. Raises ConfigError."""
-    masking = maskers.Maskers()
-    with main.cli.make_context("kubescript", list(flags), obj=_workers()) as context, contextlib.closing(masking):
+    masking = fork_servers.Maskers()
+    with (
+        main.cli.make_context("kubescript", list(flags), obj=fork_servers.workers()) as context,
+        contextlib.closing(masking),
+    ):
         settings = cli_flags.settings(context, context.params)
-        with app.opened(settings, _workers(), masking, cli_flags.of_plans(context, context.params)) as opened:
+        with app.opened(
+            settings, fork_servers.workers(), masking, cli_flags.of_plans(context, context.params)
+        ) as opened:
             opened.load_sdk()
             yield opened
-
-
-@functools.cache
-def _workers() -> spawner.Spawner:
-    """The fork server of workers, which knows nothing of settings: one for all applications of this process."""
-    source = spawner.Spawner()
-    source.start()
-    atexit.register(source.close)
-    return source
 
 
 @contextlib.asynccontextmanager

@@ -7,9 +7,7 @@ A server over stdio ends with its input, so it is a command too. What is about a
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import functools
 import gc
 import logging
 import os
@@ -18,21 +16,18 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 from unittest import mock
 
-import msgspec
 from click.testing import CliRunner
 
 from kubescript import spawner
 from kubescript.cli import main, process
 from kubescript.spawner import Spawner
-from kubescript.wire import masking
+from tests.kit import fork_servers
 
 __all__ = ["BARE", "run"]
 
-_MASKERS: Final = 3
-"""Fork servers of maskers that stay, each with settings of its own: 60 MiB each."""
 BARE: Final[Mapping[str, str | None]] = {name: None for name in os.environ if name.startswith("KUBE")}
 """The environment without a cluster or a setting of the person who runs the tests."""
 
@@ -43,7 +38,7 @@ def run(
     """Runs one command in `folder`; a variable that is None is removed."""
     with _isolated(folder, arguments), CliRunner().isolation(script, environment) as (out, err, _):
         try:
-            code = process.run(main.cli, _workers())
+            code = process.run(main.cli, fork_servers.workers())
         except SystemExit as end:
             code = int(end.code or 0)
         sys.stdout.flush()
@@ -73,43 +68,6 @@ def _isolated(folder: Path | None, arguments: Sequence[str]) -> Iterator[None]:
         root.setLevel(level)
 
 
-@functools.cache
-def _workers() -> Spawner:
-    """The fork server of all workers."""
-    source = Spawner()
-    source.start()
-    atexit.register(source.close)
-    return source
-
-
 def _make_spawner(command: Sequence[str] = spawner.COMMAND, *, reads: bool = False) -> Spawner:
     """What stands in for the class while a command runs."""
-    return _Maskers() if command == spawner.MASKER else Spawner(command, reads=reads)
-
-
-class _Maskers(Spawner):
-    """Lends maskers of a fork server that has the same settings and another key."""
-
-    _servers: ClassVar[dict[bytes, Spawner]] = {}
-
-    def start(self) -> None:
-        """Starts nothing: which server it is depends on what is given."""
-
-    warm_up = close = start
-
-    def give(self, given: bytes) -> None:
-        """Chooses the server, or starts it."""
-        told = msgspec.json.decode(given, type=masking.Settings)
-        settings = msgspec.json.encode(msgspec.structs.replace(told, key=b""))
-        server = self._servers.pop(settings, None)
-        if server is None:
-            server = Spawner(spawner.MASKER)
-            server.give(given)
-            atexit.register(server.close)
-        self._servers[settings] = self._lender = server
-        for oldest in list(self._servers)[:-_MASKERS]:
-            self._servers.pop(oldest).close()
-
-    def spawn(self, memory_bytes: int, cpu_seconds: int) -> spawner.Worker:
-        """Forks a masker there."""
-        return self._lender.spawn(memory_bytes, cpu_seconds)
+    return fork_servers.Maskers() if command == spawner.MASKER else Spawner(command, reads=reads)

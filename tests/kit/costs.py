@@ -6,6 +6,7 @@ piece of work costs on this machine. A folder that needs half more than its budg
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import resource
@@ -129,6 +130,7 @@ def spent_by(pid: int) -> float:
     return sum(map(int, fields[11:15])) / _TICKS
 
 
+@functools.cache
 def _work() -> float:
     """Processor seconds that a fixed piece of work takes here: the least of three tries."""
     tries = []

@@ -14,7 +14,7 @@ from kubescript.broker import summary
 from kubescript.executor import conversation
 from kubescript.plans import plan
 from kubescript.wire import protocol
-from tests.kit import maskers
+from tests.kit import fork_servers
 from tests.kit.controlplane.writer import Object
 
 SHOP: Final = "shop"
@@ -95,5 +95,5 @@ def planner(kubeconfig: Path, *contexts: str, mode: str = "plan", namespace: str
     )
     source = spawner.Spawner()
     source.start()
-    with contextlib.closing(source), app.opened(settings, source, maskers.Maskers()) as opened:
+    with contextlib.closing(source), app.opened(settings, source, fork_servers.Maskers()) as opened:
         yield Planner(opened, namespace)

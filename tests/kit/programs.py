@@ -20,7 +20,7 @@ from tests.kit.controlplane import cluster
 from tests.kit.keycloak import prepared
 from tests.kit.openstack import build as openstack
 
-__all__ = ["are_ready", "build_all", "have_taken_time", "wait_for"]
+__all__ = ["CLUSTERS", "are_ready", "build_all", "have_taken_time", "wait_for"]
 
 Make = Callable[[], object]
 _TAKEN_S: Final[list[float]] = []
@@ -55,6 +55,8 @@ _NEEDED: Final[dict[str, tuple[Make, ...]]] = {
     "test_report": (browser.programs,),
 }
 """Fixture or file of tests ▶ what makes its programs, first what others wait for."""
+CLUSTERS: Final = frozenset(name for name, makes in _NEEDED.items() if build.programs in makes)
+"""Fixtures that start an API server: what asks for one of them, however indirectly, is marked `cluster`."""
 
 
 def build_all(items: Iterable[pytest.Item]) -> None:

@@ -7,6 +7,7 @@ is free. What takes longest begins first, by the times in tests/costs.json.
 from __future__ import annotations
 
 import json
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ import pytest
 
 from tests.kit import paths, programs
 
-__all__ = ["COSTS", "arrange", "make_scheduler", "read"]
+__all__ = ["COSTS", "arrange", "make_scheduler", "read", "write"]
 
 COSTS: Final = paths.ROOT / "tests" / "costs.json"
 SHARED: Final = frozenset({"identity_provider", "live_cluster", "openstack", "own_plane", "postgresql"})
@@ -48,7 +49,7 @@ def arrange(items: list[pytest.Item]) -> dict[str, str]:
 
 def write(groups: dict[str, str], folder: Path) -> None:
     """Tells the process that distributes the tests; all processes find the same groups."""
-    file = folder / f"{_NAMED_AT}.{id(groups)}"
+    file = folder / f"{_NAMED_AT}.{os.getpid()}"
     file.write_text(json.dumps(groups), "utf-8")
     file.replace(folder / _NAMED_AT)
 

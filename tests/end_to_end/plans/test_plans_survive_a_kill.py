@@ -240,8 +240,8 @@ def opened(cluster: logged.Logged, url: str, folder: Path, **given: Any) -> Iter
 
 
 @pytest.fixture(scope="module")
-def plane(request: pytest.FixtureRequest) -> logged.Logged:
-    return logged.attach(request)
+def plane(run_folder: Path, run_process: int) -> logged.Logged:
+    return logged.attach(run_folder, run_process)
 
 
 @pytest.fixture(scope="module")

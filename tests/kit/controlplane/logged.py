@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
-
-import pytest
 
 from kubescript_safety.controlplane import audit
 from tests.kit import patience
@@ -40,9 +37,6 @@ class Logged:
             time.sleep(0.02)
 
 
-def attach(request: pytest.FixtureRequest) -> Logged:
+def attach(folder: Path, run: int) -> Logged:
     """Returns it, started if it is the first time; see `shared.attach`."""
-    folder: Path = request.getfixturevalue("tmp_path_factory").getbasetemp()
-    worker: dict[str, int] | None = getattr(request.config, "workerinput", None)
-    folder, run = (folder, os.getpid()) if worker is None else (folder.parent, worker["main"])
     return Logged(shared.attach("logged", folder, run), audit.Log(folder))

@@ -33,8 +33,8 @@ OTHER_POLICY: Final = "[write_policy]\nreplicas = [0, 10]\n"
 
 
 @pytest.fixture(scope="module")
-def plane(request: pytest.FixtureRequest) -> logged.Logged:
-    return logged.attach(request)
+def plane(run_folder: Path, run_process: int) -> logged.Logged:
+    return logged.attach(run_folder, run_process)
 
 
 def opened(plane: logged.Logged) -> rollouts.Shop:
